@@ -1,1 +1,1 @@
-"""Hybrid simulation: a compiled `Program`, start values and settings in; a `Result` with names and an energy account out."""
+"""Hybrid simulation: run a compiled `Program` from start values with settings to a `Result` with names and an energy account."""

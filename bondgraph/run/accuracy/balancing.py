@@ -1,7 +1,7 @@
 """Balanced scales and fastest rates in machine code (`reference.balancing`), for one run or SIMD lanes of several.
 
-The operations and their order are those of the Python reference, so that both give the same bits. Several runs need one
-structure of couplings (sparsity pattern); the numbers of the `lanes` are then side by side in all arrays.
+The operations and their order are those of the Python reference, so that both give the same bits. Several runs must share one
+structure of couplings (sparsity pattern); all arrays then hold the numbers of the `lanes` side by side.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def procedures(lanes: int = 1) -> list[Procedure]:
 
 
 def _structure(write: Procedure) -> Record:
-    """Return the structure behind the argument s."""
+    """Return the record of the structure passed as argument s."""
     return Record(write["s"], FIELDS)
 
 
@@ -66,14 +66,16 @@ _SUMS = {**dict.fromkeys(("s", "values", "scales"), "ptr"), **dict.fromkeys(("in
 
 
 def _sums(lanes: int) -> Procedure:
-    """Sum B_ij s_j / s_i over rows and columns; 1 if both are about equal for each run, else 0, and mark the `uneven` runs."""
+    """Compute the sums of B_ij s_j / s_i over rows and columns; return 1 if they are about equal in every run, else 0, and mark
+    the `uneven` runs.
+    """
     write = Procedure("sums", _SUMS, "i64", internal=True)
     values, scales, into, out_of, uneven = _arrays(write, lanes, *list(_SUMS)[1:])
     states, only = _structure(write).get("states"), write.value(0, "i64")
     with write.loop(states) as i:
         into[i] = 0.0
         out_of[i] = 0.0
-    # Couplings come by columns, whose sums need not wait for memory.
+    # Couplings are stored by columns, so the column sums need not wait for memory.
     total, before = SimdVariable(write, broadcast(write, 0.0, lanes)), write.local(-1, "i64")
     with _inner(write) as (k, row, column):
         flow = values[k] * scales[column] / scales[row]
@@ -94,7 +96,7 @@ def _sums(lanes: int) -> Procedure:
 
 
 def _balance(lanes: int) -> Procedure:
-    """Machine code of `reference.balancing._balanced`; runs whose sums are about equal stay as they are."""
+    """Machine code of `reference.balancing._balanced`; runs whose sums are about equal keep their scales."""
     write = Procedure("balance", _SUMS, internal=True)
     scales, into, out_of, uneven = _arrays(write, lanes, *list(_SUMS)[2:])
     states, only = _structure(write).get("states"), write.value(0, "i64")
@@ -108,15 +110,15 @@ def _balance(lanes: int) -> Procedure:
             a, b = into[i], out_of[i]
             live = (a > 0.0) & (b > 0.0) & uneven[only].equals(1.0)
             with write.when(live.any()):
-                # All at once, hence only half of the step of one after the other.
+                # All scales change at once, so each takes half the step of a sequential update.
                 scales[i] = live.select(scales[i] * (a / b).intrinsic("sqrt").intrinsic("sqrt"), scales[i])
     write.give()
     return write
 
 
 def _fastest(lanes: int) -> Procedure:
-    """Machine code of `reference.balancing.fastest`: `rates` is the diagonal before; `work` has room for three numbers for each
-    state, and one more."""
+    """Machine code of `reference.balancing.fastest`. `rates` is the diagonal; `work` has room for three numbers per state, and
+    one more."""
     write = Procedure("fastest", dict.fromkeys(("s", "values", "rates", "work"), "ptr"))
     record, (values, rates, work) = _structure(write), _arrays(write, lanes, "values", "rates", "work")
     states = record.get("states")
@@ -138,7 +140,7 @@ def _fastest(lanes: int) -> Procedure:
 
 
 def _raise(into: SimdArray, index: Temporary, value: SimdNumber) -> None:
-    """Replace an entry by the larger of it and a value; NaN does not count."""
+    """Replace an entry by the larger of it and a value; ignore NaN."""
     into[index] = into[index].intrinsic("maxnum", value)
 
 
@@ -151,8 +153,7 @@ def _gain(write: Procedure, lanes: int, k: Temporary, row: Temporary, column: Te
 
 
 def _propagate(lanes: int) -> Procedure:
-    """Machine code of `reference.balancing.propagated`, in place; `work` has room for a number for each state and each
-    coupling."""
+    """Machine code of `reference.balancing.propagated`, in place; `work` has room for one number per state and per coupling."""
     write = Procedure("carry", dict.fromkeys(("s", "values", "speed", "scales", "work"), "ptr"))
     record, (scales, reached) = _structure(write), _arrays(write, lanes, "scales", "work")
     states, couplings = record.get("states"), record.get("couplings")

@@ -1,9 +1,9 @@
 """Error weights in machine code: sizes, floors and noise in the table of a run's error control (`reference.error_weights`).
 
 `weights_begin` (w, t, x, q, m), `weights_refresh` (w, t, x, m), `weights_test_noise` and `weights_decay` (w, t, x, m, h,
-relative, implicit) are the methods of `Weights` with these names: equal operations in equal order, so that both give the same
-bits. `weights_reset` (w) restores the state before a run. `callback_refresh`, `callback_test_noise` and `callback_decay` call
-Python instead.
+relative, implicit) are the methods of `Weights` with these names: the same operations in the same order, so that both give the
+same bits. `weights_reset` (w) restores the state before a run. `callback_refresh`, `callback_test_noise` and `callback_decay`
+call Python instead.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _measure_powers() -> Procedure:
 
 
 def _remember_modes() -> Procedure:
-    """Machine code of `Weights._remember`: 1 if a leg in these modes has begun before; they are remembered."""
+    """Machine code of `Weights._remember`: return 1 if the run has already begun a segment in these modes; remember them."""
     write = Procedure("remember", {"w": "ptr", "m": "ptr"}, "i64", internal=True)
     record, count = record_of(write), record_of(write).get("modes")
     seen, same = record.get("seen"), write.local(0, "i64")
@@ -245,8 +245,8 @@ def _begin() -> Procedure:
 
 
 def _propagate_noise() -> Procedure:
-    """Machine code of `Weights._propagated_noise`: the noise of the states, `moved` less x, changes the powers; add that to their
-    noise."""
+    """Machine code of `Weights._propagated_noise`: add the change of the powers between x and `moved`, the states plus their
+    noise, to the noise of the powers."""
     write = Procedure("carried", {**_AT, "noise": "ptr", "h": "double"}, internal=True)
     record, x, noise = record_of(write), write["x"], write["noise"]
     n, moved, sharp, blurred = (record.get(name) for name in ("n", "moved", "sharp", "beyond"))

@@ -1,5 +1,5 @@
-"""Natural scales and couplings in machine code (`reference.natural_scales`): table of a run's error control, time, state and
-modes -> scales.
+"""Natural scales and couplings in machine code (`reference.natural_scales`): from the table of a run's error control, a time, a
+state and modes.
 
 The operations and their order are those of the Python reference, so that both give the same bits.
 """
@@ -64,7 +64,7 @@ def _interpreted_jacobian() -> Procedure:
             with write.when((group >= 0) & (group < width)):
                 row[group] = 1.0
         with write.loop(stride) as k:
-            rows[k] = 0.0  # of what does not vary; also of variables on which nothing depends
+            rows[k] = 0.0  # clears entries of parts that do not vary, and of variables on which nothing depends
         work = record.get("work")
         write.call(record.get("interpret"), [record.get("steps"), numbers, rows, work, steps, count - steps, several.get()])
         with write.loop(record.get("entry_count")) as k:
@@ -77,8 +77,7 @@ def _interpreted_jacobian() -> Procedure:
 
 
 def _current_pattern() -> Procedure:
-    """Find the sparsity pattern of the nonzeros: one that is kept, or else one that Python looks up, which replaces the
-    oldest."""
+    """Find the sparsity pattern of the nonzeros: a kept one, or one that Python looks up, which replaces the oldest."""
     write = Procedure("met", {"w": "ptr"}, internal=True)
     record, patterns = record_of(write), record_of(write).get("patterns")
     count, nonzero = record.get("entry_count"), record.get("found")
@@ -106,7 +105,7 @@ def _current_pattern() -> Procedure:
 
 
 def _coupling_values() -> Procedure:
-    """Machine code of `bound.Bound.couplings`: the pattern, the diagonal and the values off it; return at once where they are
+    """Machine code of `bound.Bound.couplings`: the pattern, the diagonal and the off-diagonal values; return at once if they are
     current."""
     write = Procedure("couplings", _AT)
     record = record_of(write)
@@ -157,7 +156,7 @@ def structure_of(record: Record) -> Temporary:
 
 
 def _source_rates() -> Procedure:
-    """Machine code of `natural_scales._source_rates` into `driven`; the speeds are `fastest`."""
+    """Machine code of `natural_scales._source_rates` into `driven`; `fastest` holds the speeds."""
     write = Procedure("drive", _AT, internal=True)
     record = record_of(write)
     n, largest, speed, later = (record.get(name) for name in ("n", "driven", "fastest", "beyond"))
@@ -186,8 +185,8 @@ def _source_rates() -> Procedure:
 
 
 def _local_scales() -> Procedure:
-    """Compute the scales of `natural_scales._propagated_scales` before they are propagated along the couplings, into `later`; the
-    speeds into `fastest`."""
+    """Compute the scales of `natural_scales._propagated_scales` before propagation along the couplings, into `later`; the speeds
+    into `fastest`."""
     write = Procedure("local_scales", {**_AT, "size": "ptr"})
     record, at = record_of(write), [write[name] for name in _AT]
     n, fastest, driven, later = (record.get(name) for name in ("n", "fastest", "driven", "later"))
@@ -203,7 +202,7 @@ def _local_scales() -> Procedure:
 
 
 def _propagated_scales() -> Procedure:
-    """Machine code of `natural_scales._propagated_scales` into `later`, from the given sizes."""
+    """Machine code of `natural_scales._propagated_scales` into `later`, from the sizes passed in."""
     write = Procedure("spread", {**_AT, "size": "ptr"}, internal=True)
     record, at = record_of(write), [write[name] for name in _AT]
     fastest, later = record.get("fastest"), record.get("later")
@@ -222,8 +221,8 @@ def _propagated_scales() -> Procedure:
 
 
 def _look_ahead() -> Procedure:
-    """Look ahead once for states without a scale, as in `natural_scales.natural_scales`; 0 where none lacks one, or all later
-    rounds give equal scales."""
+    """Look ahead once for states without a scale, as in `natural_scales.natural_scales`; return 0 if every state has one, or if
+    all later rounds give equal scales."""
     write = Procedure("look_ahead", {**_AT, "ahead": "double"}, "i64", internal=True)
     record = record_of(write)
     n, scales, later, moved = (record.get(name) for name in ("n", "scales", "later", "moved"))

@@ -57,7 +57,7 @@ def _points_in_turn() -> Procedure:
 
 
 def _points_in_lanes() -> Procedure:
-    """Evaluate them as `points_in_turn`, but by SIMD kernels, several points at once."""
+    """Evaluate the points as `points_in_turn`, but several at once with SIMD kernels."""
     write = Procedure("points_in_lanes", _AT, internal=True)
     record, t, x = record_of(write), write["t"], write["x"]
     n, apart, lanes = record.get("n"), record.get("apart"), record.get("lanes")
@@ -123,7 +123,7 @@ def _noise_estimates() -> Procedure:
 
 
 def _rounding() -> Procedure:
-    """Machine code of `rounding_noise.rounding` into `sigma`; the sizes of the states are the larger of `size` and `scale`."""
+    """Machine code of `rounding_noise.rounding` into `sigma`; use the larger of `size` and `scale` as sizes of the states."""
     write = Procedure("rounding", _AT, internal=True)
     record, at = record_of(write), [write[name] for name in _AT]
     n, scales, sigma = (record.get(name) for name in ("n", "scales", "sigma"))

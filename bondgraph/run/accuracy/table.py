@@ -22,7 +22,7 @@ from bondgraph.run.table import FieldTable
 
 
 def _table_field(name: str) -> Any:
-    """Return a property whose number lies in the table."""
+    """Return a property whose number is stored in the table."""
 
     def get(weights: SharedWeights) -> float:
         return weights.table[name]
@@ -34,7 +34,9 @@ def _table_field(name: str) -> Any:
 
 
 class SharedWeights(Weights):
-    """`Weights` in machine code. `table` (`fields.FIELDS`) is the argument of its procedures; `addresses` are theirs by name."""
+    """`Weights` in machine code. `table` (`fields.FIELDS`) is the argument of its procedures; `addresses` maps their names to
+    their addresses.
+    """
 
     energy, _spread, patience, _boost, _boosted = map(_table_field, ("energy", "spread", "patience", "boost", "boosted"))
 
@@ -158,8 +160,8 @@ def _contiguous(values: np.ndarray) -> np.ndarray:
 
 
 def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
-    """Return the records of sparsity patterns, and a callback by which machine code that has moved `oldest` on looks up the
-    pattern that is `found` in the table. Few patterns occur in a run, and each is looked up once."""
+    """Return the records of sparsity patterns, and a callback that looks up the pattern `found` in the table after machine code
+    has advanced `oldest`. A run meets few patterns; each is looked up once."""
     patterns: list[Any] = [None] * PATTERNS
     nonzero, count = table.arrays["found"], int(table["entry_count"])
 
@@ -183,7 +185,6 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
         patterns[slot] = pattern(nonzero.view(np.int64)[:count])
         return patterns[slot][0].address
 
-    # Machine code cannot go on without a pattern: that of no couplings, made before there is need of it, does no harm until the
-    # exception is raised.
+    # Machine code cannot continue without a pattern: the empty one, made in advance, is harmless until the exception is raised.
     none = pattern(np.zeros(count, dtype=np.int64))
     return patterns, PythonCallback(looked_up, lambda: none[0].address, persistent=True)

@@ -1,1 +1,1 @@
-"""Batch runs (ensembles): settings bound once in; many runs of one model, on threads and SIMD lanes, out."""
+"""Batch runs (ensembles): bind settings once, then run one model many times on threads and SIMD lanes."""

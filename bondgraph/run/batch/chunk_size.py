@@ -1,4 +1,4 @@
-"""Sizes of chunks of runs: one rule for the threads of a batch and for the executors of a sweep, each with its own targets."""
+"""Sizes of chunks of runs: one rule for the threads of a batch and the executors of a sweep, each with its own targets."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ class ChunkTarget:
 
     Parameters
     ----------
-    seconds : duration of a chunk at most, as far as is known how long a run takes.
-    shortest : duration of a chunk at least, where workers share what is left, s.
-    least, most : runs of a chunk.
-    growth : largest factor from one chunk to the next; None for any.
-    multiple : a longer chunk is a multiple of so many runs, as many as there are SIMD lanes: few lanes are idle at its end.
-    shares : chunks of each worker, for what is left, so that none waits for long at the end.
+    seconds : longest duration of a chunk, once the duration of a run is known.
+    shortest : shortest duration of a chunk when workers share the remaining runs, s.
+    least, most : bounds on the runs of a chunk.
+    growth : largest factor from one chunk to the next; None for no limit.
+    multiple : longer chunks hold a multiple of this many runs, the number of SIMD lanes, so that few lanes idle at the end.
+    shares : chunks per worker of the remaining runs, so that no worker waits long at the end.
     """
 
     seconds: float
@@ -29,8 +29,8 @@ class ChunkTarget:
 
 
 def chunk_size(target: ChunkTarget, each: float, left: int, workers: int = 1, last: int = 0) -> int:
-    """Return the number of runs of the next chunk, of those that are `left`, where a run takes `each` s (0: not known), for so
-    many workers, after a chunk of `last` runs.
+    """Return the number of runs in the next chunk, when `left` runs remain, a run takes `each` s (0: not known), `workers` share
+    them, and the last chunk had `last` runs.
 
     >>> chunk_size(ChunkTarget(0.2), 1e-3, left=1000)
     200

@@ -1,4 +1,4 @@
-"""Many runs as they come in, in chunks or one by one: their numbers in; the ends of all in the order of their points out."""
+"""Collect the runs of a batch as they end, in chunks or singly, and return them all in the order of their points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bondgraph.run.settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class RunBatch:
-    """Runs that were done together: as `fields.FIELDS`."""
+    """Runs computed together; its arrays are described in `fields.FIELDS`."""
 
     status: np.ndarray
     ends: np.ndarray
@@ -34,19 +34,19 @@ class RunBatch:
 
     @staticmethod
     def of(runs: int, width: int, modes: int, samples: int, kept: int, series: int) -> RunBatch:
-        """Room for so many."""
+        """Allocate room for these numbers of runs, states, modes and samples."""
         status, steps, rejected, rates, events = (np.zeros(runs, dtype=np.int64) for _ in range(5))
         ends, modes_end, times = np.zeros((runs, width)), np.zeros((runs, modes)), np.zeros(runs)
         numbers, courses = np.full((runs, kept), np.nan), np.full((runs, samples, series), np.nan)
         return RunBatch(status, ends, modes_end, times, steps, rejected, rates, events, numbers, courses)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All by name, (runs, ...) each."""
+        """Return all arrays by name, (runs, ...) each."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Parameters, states and modes of many runs as contiguous rows of floats, none of each where there are no runs; E305 where
+    """Return parameters, states and modes of many runs as contiguous rows of floats, without rows if there are no runs; E305 if
     they do not fit."""
     lengths = (program.parameters, program.states, program.modes)
     blocks = [_rows(argument) for argument in (p, x0, m0)]
@@ -62,15 +62,15 @@ def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, n
 
 
 def _rows(argument: Any) -> np.ndarray | None:
-    """Numbers as contiguous rows of floats; None for what is none."""
+    """Return numbers as contiguous rows of floats; None for anything else."""
     array = argument if isinstance(argument, np.ndarray) and argument.dtype.kind == "f" else real(argument)
     return None if array is None else np.atleast_2d(np.ascontiguousarray(array, dtype=float))
 
 
 @dataclass(frozen=True)
 class EndedRun:
-    """A run up to where a value is lost, and where it ended, whatever its samples are: t, s since the start, x (n,), m (modes,)
-    and integrated powers q (powers,); `sound` if it is beyond doubt."""
+    """A run up to the sample at which a value is lost, and its end regardless of its samples: t, s since the start, x (n,), m
+    (modes,) and integrated powers q (powers,); `sound` if it is beyond doubt."""
 
     result: Result
     t: float
@@ -81,10 +81,10 @@ class EndedRun:
 
 
 class BatchCollector:
-    """Ends of many runs, while they come in.
+    """Collector of the ends of many runs.
 
-    `blocks` are x, p and m of all, in rows; `ended` makes the result of one from its own, and says where it ended; `wanted` are
-    the sample times, since the start and as dates.
+    `blocks` are x, p and m of all runs, in rows; `ended` runs one from its own numbers and returns its result and end; `wanted`
+    are the sample times, since the start and as dates.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class BatchCollector:
         self._refused: dict[int, ProblemError] = {}
 
     def take(self, batch: RunBatch) -> None:
-        """The runs of a batch that reached their end."""
+        """Add the runs of a batch that reached their end."""
         n, done = self._rows["x"].shape[1], batch.status == 0
         self._rows["x"][done], self._rows["integrals"][done] = batch.ends[done, :n], batch.ends[done, n:]
         self._rows["m"][done] = batch.modes_end[done]
@@ -131,7 +131,7 @@ class BatchCollector:
                 at += size
 
     def single(self, run: int) -> None:
-        """A run by itself."""
+        """Run one point singly and add its end."""
         row = [block[run if len(block) > 1 else 0] for block in self._blocks]
         try:
             result, end = self._ended(*row)
@@ -140,7 +140,7 @@ class BatchCollector:
             return
         if result.failure is None:
             self._t[run], at = self._date(end.t), {"x": end.x, "m": end.m, "integrals": end.q}
-        else:  # what came after the last sample that holds is none of it
+        else:  # values after the last valid sample do not count
             self._t[run], at = result.t[-1], {name: getattr(result, name)[-1] for name in self._rows}
         for name, values in self._rows.items():
             values[run] = at[name]
@@ -158,11 +158,11 @@ class BatchCollector:
                 self._found[item.name][run] = measured
 
     def _date(self, since: Any) -> Any:
-        """Times since the start on the user's clock; the end as it was asked for."""
+        """Convert times since the start to dates; the end is exactly the end that the user requested."""
         return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
 
     def ends(self) -> BatchResult:
-        """All of them."""
+        """Return the ends of all runs."""
         x, m, integrals = (self._rows[name] for name in ("x", "m", "integrals"))
         failures, doubts, refused = self._failures, self._doubts, self._refused
         steps, rejected, rates, events = self._counts.values()

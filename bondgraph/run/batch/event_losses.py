@@ -1,5 +1,5 @@
-"""Events of one of many runs: rows of the log in; what they took away before each sample, how many they are, and the modes at the
-samples, out."""
+"""Energy losses of a batch run at its events, from the rows of the log: the loss before each sample, the number of events, and
+the modes at the samples."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from bondgraph.run.events.state import FIELDS as INSTANTS
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return the procedures, callees first."""
     return [_forget(), _note(), _finish()]
 
 
 def _forget() -> Procedure:
-    """A run has begun: nothing is lost yet."""
+    """Reset the losses at the start of a run."""
     write = Procedure("forget_events", {"r": "ptr"}, internal=True)
     record, _, _ = tables_of(write)
     record.get("lost")[0] = 0.0
@@ -26,7 +26,7 @@ def _forget() -> Procedure:
 
 
 def _known_until(write: Procedure, record: Record, time: Temporary | None) -> None:
-    """Set the energy lost before the samples up to a time, or up to the end, to the total until now."""
+    """Set the energy lost before the samples up to a time, or up to the end, to the current total."""
     with write.repeat() as (_, done):
         k = record.get("lost_rows")
         with write.when(k >= record.get("samples")):
@@ -39,8 +39,8 @@ def _known_until(write: Procedure, record: Record, time: Temporary | None) -> No
 
 
 def _note() -> Procedure:
-    """Take over the rows of the log, which is empty then. A sample at the very time of an event shows what was before it, except
-    at the start (`ledger.account`)."""
+    """Process the rows of the log and empty it. A sample at the exact time of an event shows the values before it, except at the
+    start (`ledger.account`)."""
     write = Procedure("note_events", {"r": "ptr"}, internal=True)
     record, integrator, weights = tables_of(write)
     instants = Record(integrator.get("instants"), INSTANTS)
@@ -73,7 +73,7 @@ def _note() -> Procedure:
 
 
 def _finish() -> Procedure:
-    """The run has reached its end."""
+    """Set the losses of the remaining samples at the end of the run."""
     write = Procedure("finish_events", {"r": "ptr", "run": "i64"}, internal=True)
     record, integrator, _ = tables_of(write)
     pointer = integrator.get("instants")

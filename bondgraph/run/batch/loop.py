@@ -1,6 +1,6 @@
-"""Loop over a batch of runs in machine code: each begins, goes to its end, is judged and measured.
+"""Loop over a batch of runs in machine code: start, advance, check and measure each.
 
-What a run cannot end by itself here, or what is doubtful at its end, is marked, for the loop in Python to do again and to judge.
+Runs that machine code cannot finish, or whose end is doubtful, are marked for the Python loop to repeat and check.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from bondgraph.run.steppers.segment import HOPELESS_RATIO, MIN_STEPS_BEFORE_GIVI
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """The beginning and the end of a run, whose rows are looked at in so many lanes."""
+    """Return the procedures that start and end a run and check its rows in `lanes` SIMD lanes."""
     lost_loop_parts = lost_loops.procedures() if lanes == 1 else []
     parts = [*native_measures.procedures(), *event_losses.procedures(), *sample_check.procedures(lanes), *lost_loop_parts]
     return [*parts, *rank_screen.procedures(lanes), _examine(lanes), _begun(), _too_many_steps(), _ended()]
 
 
 def written() -> list[Procedure]:
-    """All of the loop over runs that go alone."""
+    """Return all procedures of the loop over single runs."""
     return [*procedures(1), _judge_run(), _many()]
 
 
 @build_once
 def machine_code() -> Library:
-    """The loop as machine code."""
+    """Return the loop as machine code."""
     return compile_written(written)
 
 
@@ -41,9 +41,9 @@ def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> Non
 
 
 def _examine(lanes: int) -> Procedure:
-    """1 where a value of a run from the modes m is not finite at a sample, the energy account of those that are asked for off by
-    more than the limit, a loop not solved, or where constraints may lose rank. Runs side by side have neither events nor loops,
-    so that many of their samples are looked at together."""
+    """Return 1 if a run from the modes m has a value that is not finite at a sample, an energy account off by more than the limit
+    at a requested sample, an unsolved loop, or constraints that may lose rank. Runs in lanes have neither events nor loops, so
+    many of their samples are checked at once."""
     write = Procedure("examine", {"r": "ptr", "m": "ptr"}, "i64", internal=True)
     record, integrator, weights = tables_of(write)
     n, width, p = (integrator.get(name) for name in ("n", "width", "p"))
@@ -54,7 +54,7 @@ def _examine(lanes: int) -> Procedure:
     with write.when(look.is_given()):
         write.call("present_run", operands[:2])
     if lanes > 1:
-        # Those whose constraints are looked at, too, are left to `may_lose_rank`.
+        # Runs whose constraints are checked are left to `may_lose_rank`.
         with write.loop(Record(look, LOOK).get("stride"), Record(look, LOOK).get("watched")) as first:
             write.call("see_samples", [*operands, first])
     start, worst, in_play = write.local(0.0), write.local(0.0), write.local(0.0)
@@ -109,7 +109,7 @@ def _examine(lanes: int) -> Procedure:
 
 
 def _judge_run() -> Procedure:
-    """`examine` of a single run that has reached its end from the modes m."""
+    """Call `examine` for a single run that has reached its end from the modes m."""
     write = Procedure("judge", {"r": "ptr", "m": "ptr"}, "i64")
     write.call("forget_events", [write["r"]])
     write.call("finish_events", [write["r"], write.value(0, "i64")])
@@ -118,7 +118,7 @@ def _judge_run() -> Procedure:
 
 
 def _begun() -> Procedure:
-    """The run of this number begins on the present tables: 1, or 0 where Python has to begin it."""
+    """Begin the run of this number on the present tables: return 1, or 0 if Python has to begin it."""
     write = Procedure("begun", {"r": "ptr", "run": "i64"}, "i64", internal=True)
     record, integrator, _ = tables_of(write)
     run, p = write["run"], record.get("p").at(write["run"] * record.get("p_stride"))
@@ -133,12 +133,12 @@ def _begun() -> Procedure:
 
 
 def _start_of(record: Record, run: Temporary) -> list[Temporary]:
-    """States and modes with which a run begins."""
+    """Return the states and modes with which a run begins."""
     return [record.get(name).at(run * record.get(f"{name}_stride")) for name in ("x", "m")]
 
 
 def _too_many_steps() -> Procedure:
-    """1 where a run takes too many steps."""
+    """Return 1 if a run takes too many steps."""
     write = Procedure("hopeless", {"r": "ptr"}, "i64", internal=True)
     record, integrator, _ = tables_of(write)
     steps, most = integrator.get("steps"), record.get("most")
@@ -148,7 +148,7 @@ def _too_many_steps() -> Procedure:
 
 
 def _ended() -> Procedure:
-    """A run has ended with this status: what is kept of it."""
+    """Store the results of a run that has ended with this status."""
     write = Procedure("ended", {"r": "ptr", "run": "i64", "status": "i64"}, internal=True)
     record, integrator, _ = tables_of(write)
     run, width, status = write["run"], integrator.get("width"), write.local(write["status"], "i64")
@@ -172,8 +172,8 @@ def _ended() -> Procedure:
 
 
 def _many() -> Procedure:
-    """All runs, one after the other, from the present one on: 0 when all are done, 1 after so many steps of one that others
-    should be heard; it goes on where it was."""
+    """Advance all runs, one after the other, from the present one: return 0 when all are done, 1 after so many steps of one run
+    that the caller must check for interrupts; the next call continues there."""
     write = Procedure("run_many", {"r": "ptr"}, "i64")
     record, integrator, _ = tables_of(write)
     with write.repeat() as (again, _):

@@ -1,7 +1,7 @@
 """Measures of a run in machine code, to the bits of `run.measures`.
 
 Samples and events are taken in order of time: `measure_event` takes the samples before an event, then both of its sides, and
-`keep` the samples that are left when the run has ended.
+`keep` the remaining samples when the run has ended.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from bondgraph.run.measures import MachineRule
 from bondgraph.run.results.result import MAX_PARABOLA_ERROR
 
 ROW, OUTPUT, MODE, EVENT = range(4)
-"""Sources of what is measured: the row of a sample, the outputs, the modes, or the events."""
+"""Sources of measures: the row of a sample, the outputs, the modes, or the events."""
 _SAMPLE, _BEFORE, _AFTER = range(3)
 WINDOW = 5
-"""Samples at most through which the parabola of a peak goes."""
+"""Most samples through which the parabola of a peak goes."""
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return the procedures, callees first."""
     return [_forget(), _value(), _measure_at(), _measure_until(), _measure_event(), _extreme(), _keep()]
 
 
 def _forget() -> Procedure:
-    """A run begins: nothing is measured yet."""
+    """Reset the measures at the start of a run."""
     write = Procedure("forget_measures", {"r": "ptr"}, internal=True)
     record, _, _ = tables_of(write)
     for name, value in (("measured", 0), ("nodes", 0), ("gap", 0), ("event_time", -1.0)):
@@ -45,7 +45,7 @@ def _forget() -> Procedure:
 
 
 def _value() -> Procedure:
-    """The number of this source and index, at a sample in this row, in the modes m."""
+    """Return the number of this source and index, at a sample in this row, in the modes m."""
     arguments = {"r": "ptr", "row": "ptr", "m": "ptr", "source": "i64", "index": "i64"}
     write = Procedure("value", arguments, "double", internal=True)
     record, source, index = Record(write["r"], FIELDS), write["source"], write["index"]
@@ -58,26 +58,26 @@ def _value() -> Procedure:
 
 
 def _evaluate(write: Procedure, record: Record, integrator: Record, at: tuple[Temporary, Temporary, Temporary]) -> None:
-    """Evaluate the outputs, if any are needed, at a date, in a row, in modes."""
+    """Evaluate the outputs, if needed, at a date, in a row, in modes."""
     date, row, m = at
     with write.when(record.get("output_count") > 0):
         write.call(record.get("outputs"), [date, row, integrator.get("p"), m, record.get("out")])
 
 
 def _value_of(write: Procedure, record: Record, row: Temporary, m: Temporary, j: Temporary, of: str = "") -> Temporary:
-    """The value of number j of the kept ones, or of the series."""
+    """Return the value of number j of the kept ones, or of the series."""
     source, index = (record.get(of + name).load(j, "i64") for name in ("sources", "places"))
     return write.call("value", [write["r"], row, m, source, index], "double")
 
 
 def _sample_at(record: Record, width: Temporary, k: Temporary) -> tuple[Temporary, tuple[Temporary, Temporary, Temporary]]:
-    """Time since the start of the k-th sample that is asked for; its date, row and modes."""
+    """Return the time since the start of the k-th requested sample; its date, row and modes."""
     i = record.get("wanted_rows").load(k, "i64")
     return record.get("times")[i], (record.get("dates").at(i), record.get("rows").at(i * width), modes_at(record, i))
 
 
 def _measure_at() -> Procedure:
-    """Take the values at a sample, or at one side of an event; they are a node of the trapezia if `node` is 1."""
+    """Measure the values at a sample, or at one side of an event; they are a node of the trapezoidal rule if `node` is 1."""
     arguments = {"r": "ptr", "since": "double", "date": "ptr", "row": "ptr", "m": "ptr", "side": "i64", "node": "i64"}
     write = Procedure("measure_at", arguments, internal=True)
     record, integrator, _ = tables_of(write)
@@ -94,7 +94,7 @@ def _measure_at() -> Procedure:
                 totals[j] = value
             with write.when(rule.equals(MachineRule.PEAK) | rule.equals(MachineRule.LOWEST)):
                 signed, top = _sign_of(write, rule) * value, best[j]
-                # The first that is no number stays, as by `argmax`.
+                # The first NaN stays, as with `argmax`.
                 with write.when((top <= top) & ~(signed <= top)):
                     best[j] = signed
                     with write.when(is_sample):
@@ -111,12 +111,14 @@ def _measure_at() -> Procedure:
 
 
 def _sign_of(write: Procedure, rule: Temporary) -> Temporary:
-    """-1 where the smallest value is looked for."""
+    """Return -1 for measures of the smallest value."""
     return write.select(rule.equals(MachineRule.LOWEST), -1.0, 1.0)
 
 
 def _measure_until() -> Procedure:
-    """Take the samples of a run before this time, since the start. One at the time of an event is no node: its sides are."""
+    """Measure the samples of a run before this time since the start. A sample at the time of an event is no node; the two sides
+    of the event are.
+    """
     write = Procedure("measure_until", {"r": "ptr", "run": "i64", "since": "double"}, internal=True)
     record, integrator, _ = tables_of(write)
     samples, count = record.get("wanted_count"), record.get("series_count")
@@ -138,7 +140,7 @@ def _measure_until() -> Procedure:
 
 
 def _measure_event() -> Procedure:
-    """Take an event of a run, a row of the log, and the samples before it."""
+    """Measure an event of a run, a row of the log, and the samples before it."""
     write = Procedure("measure_event", {"r": "ptr", "run": "i64", "row": "ptr"}, internal=True)
     record, integrator, _ = tables_of(write)
     instants = Record(integrator.get("instants"), INSTANTS)
@@ -177,7 +179,7 @@ def _measure_event() -> Procedure:
 
 
 def _extreme() -> Procedure:
-    """The largest value of number j, or the smallest, as `result.extreme` finds it."""
+    """Return the largest or smallest value of number j, as `result.extreme` finds it."""
     write = Procedure("extreme", {"r": "ptr", "j": "i64"}, "double", internal=True)
     record, integrator, _ = tables_of(write)
     j, count, samples, width = write["j"], record.get("kept_count"), record.get("wanted_count"), integrator.get("width")
@@ -238,7 +240,7 @@ def _keep() -> Procedure:
             kept[j] = totals[j] / length
         with write.when(rule.equals(MachineRule.PEAK) | rule.equals(MachineRule.LOWEST)):
             kept[j] = write.call("extreme", [write["r"], j], "double")
-    # Others that are under way side by side have their samples still to come.
+    # Other runs in the lanes still have samples to come.
     write.call("forget_measures", [write["r"]])
     write.give()
     return write

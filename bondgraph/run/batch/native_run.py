@@ -1,4 +1,4 @@
-"""Finished run in machine code: its end, its samples and events, and its `Result`."""
+"""Finished run in machine code: its end, samples and events, and its `Result`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bondgraph.run.steppers.segment import Effort, Selection
 
 
 class RunCost(NamedTuple):
-    """Further cost of a run: its method, tolerance per step, steps at the rounding of the rates, time in all, s."""
+    """Cost of a run beyond its counts: method, tolerance per step, steps at the rounding of the rates, total time, s."""
 
     choice: Selection
     local_rtol: float
@@ -31,10 +31,10 @@ class MachineRun:
 
     Parameters
     ----------
-    status : what the integrator has answered at last, or `Status.NOT_STARTED`.
-    t, x, q, m : where it ended; rows (samples, n + quadratures), modes (samples, modes) : at the sample times.
-    logged : rows of its events, in pieces (k, width); ticks : how many there were.
-    effort : what it cost.
+    status : last status of the integrator, or `Status.NOT_STARTED`.
+    t, x, q, m : end of the run; rows (samples, n + quadratures), modes (samples, modes) : at the sample times.
+    logged : rows of its events, in pieces (k, width); ticks : count of ticks.
+    effort : cost of the run.
     """
 
     status: Status
@@ -55,7 +55,7 @@ class MachineRun:
 
     @property
     def events(self) -> int:
-        """Count of events."""
+        """Return the number of events."""
         return sum(map(len, self.logged))
 
     def at(self, samples: np.ndarray) -> MachineRun:
@@ -63,7 +63,7 @@ class MachineRun:
         return replace(self, rows=self.rows[samples], modes=self.modes[samples])
 
     def result(self, program: Program, settings: Settings, start_energies: np.ndarray, spent: RunCost) -> Result:
-        """Of one that is done; `start_energies` (storages,), J, are those before anything happened."""
+        """Return the result of a finished run; `start_energies` (storages,), J, are the energies before anything happened."""
         effort, choice, n = self.effort, spent.choice, program.states
         statistics = Statistics(
             solver=MACHINE_CODE,

@@ -1,4 +1,4 @@
-"""Prepared program: settings are checked once, then single runs give a `Result` each, or a batch runs in one call."""
+"""Prepared program: check settings once, then run singly, with a `Result` each, or as a batch in one call."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def checked_settings(program: Program, t_end: float, settings: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
-    """Settings with numbers of a run that are all zero, and the sample times that are wanted, since the start and as dates.
+    """Return settings in which all numbers of a run are zero, and the requested sample times, since the start and as dates.
 
     Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choices, E306 other settings.
     """
@@ -72,7 +72,7 @@ def checked_settings(program: Program, t_end: float, settings: RunSettings) -> t
     return checked, (since, dates)
 
 
-# Part of the steps at the rounding of the rates from which a run says so.
+# Fraction of steps at the rounding of the rates above which a run warns.
 _NOISY = 0.01
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
 _ALL = KeepOptions()
@@ -81,10 +81,10 @@ _ALL = KeepOptions()
 @answer_old_names
 @dataclass(frozen=True)
 class PreparedProgram:
-    """A program with the settings of its runs. May be used by several threads at once.
+    """Program with the settings of its runs. Several threads may use it at once.
 
-    `wanted` are the sample times that are asked for, since the start and as dates, (k,) each; `settings` has none of the numbers
-    of a run, and more sample times where constraints are watched between these. `kept` is what single runs keep, if not all.
+    `wanted` are the requested sample times, since the start and as dates, (k,) each; `settings` has none of the numbers of a run,
+    and additional sample times for checks of the constraints. `kept` selects what single runs keep, if not all.
     """
 
     program: Program
@@ -99,7 +99,7 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """True if runs are integrated in machine code, and Python handles only unknown events; ticks that solve loops are not."""
+        """True if machine code integrates runs, except for events that only Python can handle; False if ticks solve loops."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
@@ -112,12 +112,14 @@ class PreparedProgram:
 
     @cached_property
     def _wanted_indices(self) -> np.ndarray | None:
-        """Indices of the wanted samples, (k,); None for all."""
+        """Return indices of the requested samples, (k,); None for all."""
         times, wanted = self.settings.times, self.wanted[0]
         return None if times is wanted else np.flatnonzero(np.isin(times, wanted))
 
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
-        """The settings with the numbers of a run; E305 counts that do not fit, E308, E309, E310 what is not finite."""
+        """Return the settings with the numbers of a run; E305 counts that do not fit, E308, E309, E310 values that are not
+        finite.
+        """
         program = self.program
         lengths = (program.states, program.parameters, program.modes)
         blocks = {
@@ -131,7 +133,7 @@ class PreparedProgram:
         return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
-        """One run, with warnings where it ended early or cannot be trusted; see `simulate`."""
+        """Run once, and warn if the run ended early or cannot be trusted; see `simulate`."""
         result = self.judged(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
         if result.ok and not result.statistics.rounding.steps:
             return result
@@ -151,7 +153,7 @@ class PreparedProgram:
         return result
 
     def judged(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> Result:
-        """One run with its failure or doubts, and without a word of them."""
+        """Run once, and record failure or doubts in the result without warnings."""
         return self.ended(x0, p, m0, progress)[0]
 
     def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
@@ -167,18 +169,18 @@ class PreparedProgram:
         return result, end
 
     def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
-        """One run that keeps some names alone, judged too."""
+        """Run once, keep only some names, and check the result too."""
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, self.progress) as bar:
             return kept.result(settings, bar, begin)
 
     def _made(self, settings: Settings, begin: float, bar: Progress) -> EndedRun:
-        """A run, wherever it is made."""
+        """Run once, in machine code if possible, else in Python."""
         end = self._in_machine_code(settings, begin, bar) if self.in_machine_code else None
         return end or self._in_python(settings, begin, bar)
 
     def _in_python(self, settings: Settings, begin: float, bar: Progress) -> EndedRun:
-        """A run that Python begins."""
+        """Run once from the start in Python."""
         bound = Bound(self.program, settings.p, settings.t_start, settings.span)
         run = Hybrid(
             bound, settings, ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar
@@ -188,8 +190,7 @@ class PreparedProgram:
         return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
     def _in_machine_code(self, settings: Settings, begin: float, bar: Progress) -> EndedRun | None:
-        """A run in machine code, with which Python goes on where that does not reach its end; None for one that only Python can
-        begin."""
+        """Run once in machine code, and continue in Python if that stops early; None if only Python can begin the run."""
         with self._workspace() as space:
             course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
             if course.status == Status.NOT_STARTED:
@@ -215,8 +216,8 @@ class PreparedProgram:
         return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
-        """One run from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not looked at, with
-        nothing said of its end. What cannot be done in machine code is done by `judged`, at its price."""
+        """Run once from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not checked, without
+        warnings. Runs that machine code cannot finish go through `judged`, which is slower."""
         if self.in_machine_code and self._compiled:
             with self._workspace() as space:
                 course = space.run(p, x0, m0, self.wanted[0])
@@ -226,13 +227,13 @@ class PreparedProgram:
         result, end = self.ended(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
         at = (end.t, end.x, end.m, end.q)
-        if result.failure is not None:  # what came after the last sample that holds is none of it
+        if result.failure is not None:  # values after the last valid sample do not count
             at = (float(result.since[-1]), result.x[-1], result.m[-1], result.integrals[-1])
         return RunOutcome(result.failure is None, *at, rows, result.m, spent.steps, spent.rates, spent.events)
 
     @cached_property
     def _compiled(self) -> bool:
-        """True, once all that events may need is compiled; `simulate` waits for what they do need."""
+        """True once all code that events may need is compiled; `simulate` waits only for the code that its events do need."""
         program = self.program
         for kernel in (*program.resets, *program.supplies, *program.pushes):
             assert kernel is None or kernel.address is not None
@@ -250,25 +251,25 @@ class PreparedProgram:
         check_rank: bool = True,
         lanes: int | None = None,
     ) -> BatchResult:
-        """Runs with parameters p (runs, parameters) from x0 (runs, n) in the modes m0 (runs, modes); one row, or a vector, is the
-        same for all.
+        """Run a batch with parameters p (runs, parameters) from x0 (runs, n) in the modes m0 (runs, modes); a single row, or a
+        vector, holds for all runs.
 
         Parameters
         ----------
-        keep : what is kept of each run besides its end, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the
+        keep : quantities to keep of each run besides its end, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the
             name of a quantity, whose values at all samples are kept.
-        threads : how many work at it; as many as there are processors by default. The numbers do not depend on it.
-        check_rank : whether to look along each run for positions in which its constraints lose rank, as single runs do; without,
-            such a run is not told from others, and what only that looks at is not computed.
-        lanes : how many runs go side by side in the processor's vectors, 1, 2, 4, 8 or 16; as many as it has room for by
-            default, where there are `MANY` runs of a model for which that is possible. The numbers do not depend on it.
+        threads : number of threads, by default one per processor. The results do not depend on it.
+        check_rank : True to check along each run for positions where its constraints lose rank, as single runs do; False skips
+            the check and its cost, and does not report such runs.
+        lanes : number of runs side by side in the processor's vectors, 1, 2, 4, 8 or 16; by default as many as fit, if the batch
+            has `MANY` runs and the model allows it. The results do not depend on it.
 
-        Every run has the numbers of a single one, to the last bit. Runs in machine code (`in_machine_code`) go a chunk in a call,
-        without the interpreter's lock; one that ends early or is in doubt is done again as a single one, which says why. Others,
-        and those of watched constraints that repeat each other, are single runs.
+        Every run equals a single run to the last bit. Runs in machine code (`in_machine_code`) advance a chunk per call without
+        the interpreter's lock; a run that ends early or is in doubt is repeated as a single run, which reports why. All others,
+        and runs with checked constraints that are redundant, are single runs.
 
-        Raises `RunError` E305 for blocks that do not fit each other or the program, E306 for other counts of lanes or threads,
-        E345 for what cannot be kept.
+        Raises `RunError` E305 for blocks that do not fit each other or the program, E306 for invalid counts of lanes or threads,
+        E345 for quantities that cannot be kept.
         """
         blocks = blocks_of(self.program, p, x0, m0)
         pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
@@ -278,7 +279,7 @@ class PreparedProgram:
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
-        """A workspace that nobody else has."""
+        """Yield a workspace that no other thread uses."""
         try:
             space = self._spaces.pop()
         except IndexError:
@@ -292,7 +293,7 @@ class PreparedProgram:
 
 
 def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
-    """Check the settings of a run, and choose its method. Raises `RunError` as `simulate`, but for the numbers of a run."""
+    """Check the settings and choose the method. Raises `RunError` as `simulate` does, except for the numbers of a run."""
     checks.check_names(settings, SETTINGS)
     all_settings: RunSettings = {**DEFAULTS, **settings}
     checked, wanted = checked_settings(program, t_end, all_settings)

@@ -1,4 +1,4 @@
-"""Results of a batch of runs: what is kept of each, and where each ended."""
+"""Results of a batch of runs: the kept quantities and the end of each."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 @dataclass(frozen=True)
 class KeptOfRun:
-    """A measure that is kept of every run: its name there, its shape, and indices of its numbers in the source; of a measure of
-    events, the transitions that are meant."""
+    """Measure that is kept of every run: its name, shape, and the indices of its numbers in the source; for a measure of events,
+    the transitions that count."""
 
     name: str
     measure: Measure
@@ -38,7 +38,7 @@ class KeptOfRun:
 
     @property
     def size(self) -> int:
-        """Count of its numbers, at each sample of a series."""
+        """Return the count of its numbers, at each sample of a series."""
         return 1 if self.measure.kind.of_event else len(self.indices)
 
     def measured(self, result: Result) -> np.ndarray:
@@ -48,9 +48,9 @@ class KeptOfRun:
 
 
 def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[KeptOfRun, ...], Kernel | None]:
-    """Return what `keep` asks for, {"top": peak("rotor.flow")}, and the kernel of the outputs among it.
+    """Return the measures that `keep` names, {"top": peak("rotor.flow")}, and the kernel of the outputs among them.
 
-    Raises `RunError` E345 with all that cannot be kept, or is not named.
+    Raises `RunError` E345 listing all that cannot be kept or has no name.
     """
     if not isinstance(keep, Mapping):
         cures = ('keep={"top": peak("rotor.flow")}',)
@@ -87,13 +87,14 @@ class BatchResult:
 
     Parameters
     ----------
-    t, x, m, integrals : where each ended: time (runs,), s; states (runs, n), modes (runs, modes), integrated powers (runs,
+    t, x, m, integrals : end of each run: time (runs,), s; states (runs, n), modes (runs, modes), integrated powers (runs,
         powers), J.
     steps, rejected, rates, events : counts (runs,).
-    kept : what was asked for by name, (runs, *shape), or (runs, samples, *shape) for series; NaN after the end of a run that
+    kept : requested quantities by name, (runs, *shape), or (runs, samples, *shape) for series; NaN after the end of a run that
         ended early.
-    failures, warnings : by the number of the run, why it ended early, and why it cannot be trusted though it reached its end.
-    refused : by the number of the run, what is wrong with the numbers that it was given.
+    failures, warnings : by run number, the reason for an early end, and the reason why a run that reached its end cannot be
+        trusted.
+    refused : by run number, the error in its input numbers.
     """
 
     t: np.ndarray
@@ -118,7 +119,7 @@ class BatchResult:
 
     @property
     def ok(self) -> np.ndarray:
-        """Runs that reached their end and can be trusted, (runs,)."""
+        """True for runs that reached their end and can be trusted, (runs,)."""
         bad = {*self.failures, *self.warnings, *self.errors}
         return np.array([k not in bad for k in range(len(self))], dtype=bool)
 
@@ -130,7 +131,7 @@ class RunOutcome:
 
     Parameters
     ----------
-    reached : whether that is the end that was asked for; `PreparedProgram.result` says why not.
+    reached : True if the run reached the requested end; `PreparedProgram.result` reports why not.
     t, x, m, q : time since the start, s, states (n,), modes (modes,) and integrated powers (powers,), J.
     rows : states and integrated powers at the samples, (samples, n + powers); modes : at the samples, (samples, modes).
     steps, rates, events : counts of steps, evaluations and events.

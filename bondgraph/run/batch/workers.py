@@ -57,13 +57,15 @@ class WorkQueue:
         self._threads, self._lock = 1, threading.Lock()
 
     def shared_by(self, threads: int) -> int:
-        """Let so many threads share what is left, or as many as that is worth; how many these are."""
+        """Let this many threads share the remaining runs, or as many as is worthwhile; return their number."""
         worth = (self._runs - self.begun) * self._pace.each / MIN_THREAD_SECONDS
         self._threads = max(1, min(threads, int(worth)) if self._pace.each else threads)
         return self._threads
 
     def first(self) -> Iterator[slice]:
-        """Ever more runs, from one on, until it is known how long they take; with the first, things are made that stay."""
+        """Yield growing slices of runs, from one run on, until the duration of a run is known; the first also builds objects that
+        are kept.
+        """
         count, enough = 1, MAX_CALL_SECONDS
         while not self._pace.each and (piece := self._taken(count)):
             begin = perf_counter()
@@ -74,14 +76,14 @@ class WorkQueue:
             count, enough = (2 * count if enough == MIN_CALL_SECONDS else 1), MIN_CALL_SECONDS
 
     def pieces(self) -> Iterator[slice]:
-        """Those that one thread takes."""
+        """Yield the slices that one thread takes."""
         while piece := self._taken():
             begin = perf_counter()
             yield piece
             self._pace.each = (perf_counter() - begin) / (piece.stop - piece.start)
 
     def _taken(self, count: int | None = None) -> slice | None:
-        """The runs that follow, so many or as many as are to be done in a call; None for none."""
+        """Take the next `count` runs, or as many as a call should hold; None if no run is left."""
         with self._lock:
             first = self.begun
             if first >= self._runs or self._called_off.is_set():
@@ -92,13 +94,13 @@ class WorkQueue:
 
 
 MIN_RUNS_PER_LANE = 4
-"""Runs for each lane in a call, at least: few lanes are idle while the last ones end."""
+"""Least number of runs per lane in a call, so that few lanes idle while the last ones end."""
 
 
 @dataclass(frozen=True)
 class WorkerPool:
-    """Thread pool for runs, with so many SIMD lanes in each thread (None for as many as the processor's vectors hold), and a
-    shared measured duration."""
+    """Thread pool for runs, with `lanes` SIMD lanes in each thread (None for the width of the processor's vectors), and a shared
+    measured duration."""
 
     threads: int
     lanes: int | None
@@ -121,7 +123,7 @@ class WorkerPool:
 
 @contextmanager
 def ending(called_off: Event) -> Iterator[None]:
-    """An exception or an interrupt in here calls off what others do."""
+    """Cancel the other threads on an exception or interrupt in the body."""
     try:
         yield
     except BaseException:
@@ -133,8 +135,8 @@ def ending(called_off: Event) -> Iterator[None]:
 class BatchRunner:
     """Execution of a batch of runs.
 
-    `wanted` are the sample times that are asked for, since the start and as dates; `ended` makes the result of a single run and
-    says where it ended, and `workspace` gives one that nobody else has.
+    `wanted` are the requested sample times, since the start and as dates; `ended` runs one point and returns its result and end;
+    `workspace` yields a workspace that no other thread uses.
     """
 
     program: Program
@@ -153,8 +155,8 @@ class BatchRunner:
         watch: bool,
         progress: bool,
     ) -> BatchResult:
-        """Ends of runs of p, x and m (runs or 1, numbers), in machine code if that is there (`machine`), else one by one; those
-        that cannot be ended there, too."""
+        """Return the ends of runs of p, x and m (runs or 1, numbers), in machine code if `machine`, else one by one; runs that
+        machine code cannot end also run singly."""
         p, x0, m0 = blocks
         runs, width = max(map(len, blocks)), self.program.states
         kept, outputs = kept_of(self.program, keep)
@@ -187,7 +189,7 @@ class BatchRunner:
                 else:
                     for _ in each(work, [queue.pieces() for _ in range(workers)], [lane_kernels] * workers):
                         continue
-                for block in blocks:  # what is not finite is refused, even where nothing comes of it
+                for block in blocks:  # values that are not finite are refused, even if nothing depends on them
                     batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = Status.NOT_STARTED
                 collected.take(batch)
                 remaining = np.flatnonzero(batch.status).tolist()
@@ -196,8 +198,8 @@ class BatchRunner:
         return collected.ends()
 
     def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
-        """The kernels by which runs go side by side; None where each goes alone, as those with events, clocks, breaks of time or
-        loops to be solved do."""
+        """Return the kernels for runs side by side; None if each must run alone, as with events, clocks, breaks of time or loops
+        to solve."""
         if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
             allowed = ", ".join(map(str, (1, *LANES)))
             raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {allowed}",)))

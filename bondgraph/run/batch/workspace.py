@@ -43,7 +43,7 @@ from bondgraph.run.table import FieldTable
 
 
 class Schedules:
-    """The clocks of the runs of one workspace; `share` lets its integrator have them."""
+    """Clocks of the runs of one workspace; `share` passes them to its integrator."""
 
     def __init__(self, bound: Bound, settings: Settings, share: Callable[[ClockSchedule], None]):
         self._bound, self._settings, self._share = bound, settings, share
@@ -51,7 +51,7 @@ class Schedules:
         slots = {slot for clock in clocks for slot in (clock.period, clock.offset) if isinstance(slot, int)}
         self._places, self._front = sorted(slots), 0 if breaks is None else breaks.sizes[0]
         self.fixed = not self._places and breaks is None
-        """True if the clocks are the same in all runs."""
+        """True if all runs have the same clocks."""
         self._key: bytes | None = None
         self.ticks: ClockSchedule
 
@@ -66,8 +66,8 @@ class Schedules:
         return [row.tobytes() for row in values]
 
     def follow(self, key: bytes) -> None:
-        """Have the clocks of this key, that of the parameters which are bound now. Raises `RunError` E330 for a clock that cannot
-        run."""
+        """Switch to the clocks of this key, that of the currently bound parameters. Raises `RunError` E330 for a clock that
+        cannot run."""
         if key == self._key:
             return
         start, span, self._key = self._settings.t_start, self._settings.span, None
@@ -77,15 +77,15 @@ class Schedules:
 
 
 STEPS, LARGE = 4_000, 100
-"""After so many attempts at a step it is looked whether a run takes too many, and a bar shows how far it is; after fewer where a
-model has more states than that."""
+"""Number of attempted steps between checks for too many steps and updates of the progress bar; fewer if a model has more than
+`LARGE` states."""
 
 
 class Workspace:
     """Tables and arrays of runs by a method in machine code; for one thread at a time.
 
-    `wanted` are the sample times that are asked for, since the start and as dates; `settings` may have more, between which
-    constraints are watched.
+    `wanted` are the requested sample times, since the start and as dates; `settings` may have more, for checks of the
+    constraints.
     """
 
     def __init__(self, program: Program, settings: Settings, choice: Selection, wanted: tuple[np.ndarray, np.ndarray]):
@@ -118,7 +118,7 @@ class Workspace:
         self._last_many, self._last_lanes = LatestBuild[FieldTable](), LatestBuild[FieldTable]()
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, times: np.ndarray, bar: Progress | None = None) -> MachineRun:
-        """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), sampled at these times since its start
+        """Run once with parameters p (parameters,) from x (n,) in the modes m (modes,), sampled at these times since its start
         (samples,), all contiguous arrays of floats. Raises `RunError` E330 for a clock that cannot run."""
         settings, table, settler, n = self.settings, self.table, self.settler, self.bound.program.states
         samples = len(times)
@@ -160,32 +160,34 @@ class Workspace:
         )
 
     def _advanced(self) -> Status:
-        """The status after a piece of a run."""
+        """Advance the run by one piece and return its status."""
         status = STATUSES[self._advance(self._place)]
         self.weights.check()
         return status
 
     def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
-        """Of the last run, which is done, with the numbers of these settings; `begin` as `time.perf_counter` says it, s."""
+        """Return the result of the last run, which is done, with the numbers of these settings; `begin` from `time.perf_counter`,
+        s.
+        """
         rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
         spent = RunCost(self._choice, self._local, rounding, time.perf_counter() - begin)
         return course.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
 
     def checkpoint(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> RunCheckpoint:
-        """The last run, which had parameters p and began in the modes m, for Python to go on with."""
+        """Return a checkpoint of the last run, with parameters p and start modes m, from which Python continues."""
         samples = SampleRows.over(course.rows, np.array(course.modes), self.bound.program.states)
         tables = self.integrator, self.weights, self.settler
         return RunCheckpoint(*tables, course.status, samples, course.logged, self.start_energies(p, m))
 
     def take_back(self) -> None:
-        """Python has gone on with a run, perhaps with another integrator: events are those of this one again."""
+        """Connect the events to this integrator again, after Python has continued a run, perhaps with another one."""
         if self.settler is not None:
             self.settler.use_arrays(self.table.arrays)
 
     def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
         """Return True if the last run, which has reached its end from the modes m, is certainly valid: its values are finite at
-        the samples, its loops solved, its energy account closes by far, and its constraints keep their rank, if machine code
-        can tell. Otherwise Python has to check."""
+        the samples, its loops solved, its energy account closes well within the limit, and its constraints keep their rank, if
+        machine code can tell. Otherwise Python has to check."""
         if len(course.logged) > 1:
             return False
         table = self._judging
@@ -197,7 +199,7 @@ class Workspace:
 
     @cached_property
     def _judging(self) -> FieldTable:
-        """A table of the loop over many runs, for a single one."""
+        """Return a table of the loop over many runs, for a single one."""
         samples = self.settings.times, self.settings.dates
         table = self._table_of_many(samples, (), None)
         table.point("event_counts", np.zeros(1, dtype=np.int64))
@@ -218,7 +220,9 @@ class Workspace:
         return table
 
     def start_energies(self, p: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Energy per storage when the last run began, with parameters p in the modes m, before anything happened, J."""
+        """Return the energy per storage at the start of the last run, with parameters p in the modes m, before anything happened,
+        J.
+        """
         if self._energies is None:
             return np.zeros(0)
         call, own_p, own_m, out = self._energies
@@ -228,7 +232,7 @@ class Workspace:
 
     @cached_property
     def _energies(self) -> tuple[Callable[[], object], np.ndarray, np.ndarray, np.ndarray] | None:
-        """Kernel call for the energies at the start of the last run, with its arrays of parameters, modes and outputs."""
+        """Return the kernel call for the start energies of the last run, with its arrays of parameters, modes and outputs."""
         program = self.bound.program
         if program.energies is None:
             return None
@@ -247,10 +251,10 @@ class Workspace:
         lanes: LaneKernels | None,
         called_off: Event,
     ) -> None:
-        """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in calls that let go of
-        the interpreter's lock: one for each stretch of them that have the same clocks, or more, so that an interrupt is heard.
-        What is kept is that at the samples that are wanted; constraints are looked at along a run if `watch`. With kernels in
-        `lanes` so many go side by side. Once all is `called_off`, what is under way is left."""
+        """Run these rows of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in calls that
+        release the interpreter's lock: one for each stretch of runs with the same clocks, or more, so that interrupts are
+        handled. Values are kept at the wanted samples; constraints are checked along a run if `watch`. With kernels in
+        `lanes`, several runs advance side by side. Once all is `called_off`, unfinished runs are abandoned."""
         samples = (self.settings.times, self.settings.dates) if watch else self.wanted
         kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
         table = self._last_many.made(kind, lambda: self._table_for(samples, *kind))
@@ -288,7 +292,7 @@ class Workspace:
         outputs: Kernel | None,
         lanes: LaneKernels | None,
     ) -> FieldTable:
-        """The table of many runs with rows at these samples, but for their numbers."""
+        """Return the table of many runs with rows at these samples, except for their numbers."""
         table, count = self._table_of_many(samples, kept, outputs), len(samples[0])
         if lanes is not None:
             table.point("begin", self._open)
@@ -322,7 +326,7 @@ class Workspace:
         return go_on
 
     def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
-        """The table of the look at finished runs."""
+        """Return the table for the check of finished runs."""
         if (watch, lanes) not in self._looks:
             program, matrix = self.bound.program, self.bound.program.closing_matrix if watch else None
             alone = 0 if matrix is None else matrix.address or 0

@@ -1,8 +1,8 @@
-"""Balancing of couplings between states: the Jacobian of the rates -> balanced scales, fastest rate of each state.
+"""Balancing of couplings between states: balanced scales and the fastest rate of each state from the Jacobian of the rates.
 
-An entry B_ij > 0 says that state j drives state i. Within a strong component scales s are sought for which what drives
-a state and what it drives are in balance; for reciprocal couplings these are the ratios that energy gives. Nothing here
-knows a unit: with states in other units, x -> d x, the scales become d s and the rates stay, to the last bit where d is a
+An entry B_ij > 0 says that state j drives state i. Within a strong component, find scales s that balance the couplings into each
+state with those out of it; for reciprocal couplings these are the ratios that energy gives. Nothing here depends on units: with
+states in other units, x -> d x, the scales become d s and the rates stay, to the last bit where d is a
 power of two. Balancing: E. E. Osborne, On pre-conditioning of matrices, J. ACM 7, 1960.
 
 Interpreted models use this arithmetic; it is the reference of the machine code in `balancing`.
@@ -17,13 +17,13 @@ from bondgraph.run.sparsity.reference import MAX_COUPLING, CouplingStructure, Ja
 MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
 """Largest number of sweeps of the balancing, and largest ratio of the sums over a row and a column."""
 MIN_GROWTH = 1.001
-"""Least growth that counts: a ring whose gains are one would creep on by rounding."""
+"""Least growth that counts: without it, a ring with unit gains would creep upwards by rounding."""
 
 
 def fastest(couplings: JacobianCouplings) -> np.ndarray:
     """Return the fastest rate at which each state is coupled, 1/s (n,).
 
-    A state without a rate of its own takes that of what drives it; what nothing drives has 0.
+    A state without a rate of its own takes that of the states that drive it, or 0 if nothing drives it.
     """
     structure, values = couplings.structure, couplings.values
     inner = structure.inner
@@ -39,7 +39,7 @@ def fastest(couplings: JacobianCouplings) -> np.ndarray:
 
 
 def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Return scales (n,) propagated along the couplings from state to state; `speed` (n,) as `fastest`, nowhere 0."""
+    """Return scales (n,) propagated along the couplings from state to state; `speed` (n,) as from `fastest`, without zeros."""
     structure = couplings.structure
     rows, columns, part = structure.rows, structure.columns, structure.part
     across = np.where(part[rows] == part[columns], speed[rows], np.maximum(speed[rows], speed[columns]))
@@ -66,13 +66,13 @@ def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
         live = (into > 0.0) & (out_of > 0.0)
         if np.all(into[live] < MAX_IMBALANCE * out_of[live]) and np.all(out_of[live] < MAX_IMBALANCE * into[live]):
             break
-        # All at once, hence only half of the step of one after the other.
+        # All scales change at once, so each takes half the step of a sequential update.
         scales[live] *= np.sqrt(np.sqrt(into[live] / out_of[live]))
     return scales
 
 
 def _along_ears(structure: CouplingStructure, values: np.ndarray, scales: np.ndarray) -> None:
-    """Set first scales of strong components: one ear after the other, all couplings of an ear equally fast."""
+    """Set initial scales of strong components: one ear after the other, with equally fast couplings along each ear."""
     for start, begin, end in zip(structure.ear_from, structure.ear_at, structure.ear_at[1:], strict=False):
         couplings, states = values[structure.ear_couplings[begin:end]], structure.ear_states[begin:end]
         total = scales[start] / scales[states[-1]]

@@ -1,10 +1,10 @@
-"""Error weights of states, in no unit of their own: running sizes, natural scales, rounding noise.
+"""Error weights of states, independent of units: running sizes, natural scales, rounding noise.
 
     w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
 
-`size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` a part of the natural scale
-(`natural_scales`), or what the user asks for with `atol`; `noise`, zero until there is a doubt, the measured rounding of the
-rates (`rounding_noise`) times the factor by which a step collects it. Where w_i is zero nothing drives x_i, and it does not
+`size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` is a fraction of the natural
+scale (`natural_scales`), or the user's `atol`; `noise`, zero until noise is suspected, is the measured rounding of the rates
+(`rounding_noise`) times the factor by which a step accumulates it. Where w_i is zero, nothing drives x_i, and its error does not
 count.
 """
 
@@ -22,20 +22,20 @@ from bondgraph.run.accuracy.reference.rounding_noise import rounding
 from bondgraph.run.bound import Bound
 
 SCALE_PART = 0.1
-"""Part of the natural scale that errors are compared with while a state is smaller."""
+"""Fraction of the natural scale against which errors are measured while a state is smaller."""
 RENEWALS = tuple(2**k for k in range(2, 12))
 """Numbers of steps after which the scales are refreshed."""
 NEVER = 2**62
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
-"""Rounding errors of a rate that a step collects, per root of the number of states; largest factor by which repeated doubts raise
-it."""
+"""Rounding errors of a rate that a step accumulates, per root of the number of states; largest factor by which repeated noise
+tests raise it."""
 RETRY_LIMITS = (2, 4, 4096)
 """Rejected steps before a noise test: the first time, after noise was found, and at most."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
-"""Part of the tolerance from which noise matters; part of the largest power below which its noise is rounding."""
+"""Fraction of the tolerance above which noise matters; fraction of the largest power below which its noise is rounding."""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
-"""Part of the energy in play that counts as none; part that is visible beside others, within so many factors of a hundred; usual
-step as a part of the longest."""
+"""Fraction of the energy in play that counts as zero; fraction that is visible next to others, within this many factors of a
+hundred; typical step as a fraction of the longest."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Rounding:
 
     Parameters
     ----------
-    steps : how many steps were controlled to the rounding of the rates instead of the tolerance.
-    rtol : the tolerance of these steps, the largest; 0 if there are none.
-    states : names of those whose rates are so noisy.
+    steps : number of steps that were controlled to the rounding of the rates instead of the tolerance.
+    rtol : largest tolerance of these steps; 0 without any.
+    states : names of the states with noisy rates.
     """
 
     steps: int = 0
@@ -62,8 +62,8 @@ class Weights:
 
     Parameters
     ----------
-    absolute : (n,) what the user asks for instead of natural scales, in the states' units; None for those.
-    rtol : the user's; longest : step, s.
+    absolute : (n,) the user's floors in the states' units, None to use natural scales.
+    rtol : the user's relative tolerance; longest : longest step, s.
     """
 
     def __init__(self, bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float):
@@ -71,10 +71,10 @@ class Weights:
         self._n, self._nq = bound.program.states, bound.quadratures
         width = self._n + self._nq
         self.size, self.floor, self.noise = np.zeros(width), np.zeros(width), np.zeros(width)
-        # Largest rounding of a step where it has decided, and rates of what implicit methods hold.
+        # Largest rounding of a step where it was decisive, and rates of the parts that implicit methods damp.
         self.exceeded, self.speed = np.zeros(width), np.zeros(width)
         self.scale = np.zeros(self._n)
-        # Energies per square in the modes for which they were found, -1 where not yet.
+        # Energies per square in the modes for which they were computed, -1 if not yet.
         self._squares, self._square_modes = np.full(self._n, -1.0), np.full(bound.program.modes, np.nan)
         self.energy, self._spread = 0.0, 0.0
         self.patience, self._boost, self._boosted = RETRY_LIMITS[0], 1.0, 1.0
@@ -82,44 +82,44 @@ class Weights:
 
     @property
     def known(self) -> np.ndarray:
-        """Size of each state so far, or by its couplings (n,)."""
+        """Return the size of each state so far, or from its couplings (n,)."""
         return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:
-        """Take the sizes of states x of the run into account."""
+        """Update the sizes with states x of the run."""
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """Begin a leg: its scales are new where its modes are, and where a state has none yet."""
+        """Begin a segment: its scales are new if its modes are, or if a state has none yet."""
         self.see(x)
         if not self._remember(m) or not self.known.all():
             self.refresh(t, x, m)
         held = self._bound.energies(t, x, m)
         near = self._bound.energies(t, x + self._rtol * np.fmax(self.size, self.floor)[: self._n], m)
         energy = _ordered_sum(np.abs(held)) + float(np.fmax.reduce(np.abs(q), initial=0.0))
-        # Energy that is lost in the blur of the states is no measure for errors.
+        # Energy below the rounding of the states is no measure of errors.
         if energy > _ordered_sum(np.abs(near - held)):
             self.energy = max(self.energy, energy)
         self._measure_powers()
 
     def check(self) -> None:
-        """Raise the exceptions of Python callbacks, if machine code calls them."""
+        """Raise exceptions from Python callbacks, if machine code calls them."""
 
     def scales_of(self, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """Return natural scales of changes of the states that are not the run's own: `columns` (k, n) with their rates (k, n)."""
+        """Return natural scales of changes of the states other than the run's own: `columns` (k, n) with their rates (k, n)."""
         return column_scales(self._bound, t, x, m, columns, rates, self._longest)
 
     def _remember(self, m: np.ndarray) -> bool:
-        """Return True if a leg in these modes has begun before."""
+        """Return True if the run has already begun a segment in these modes."""
         seen = m.tobytes() in self._seen
         if not seen:
             self._seen.append(m.tobytes())
         return seen
 
     def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
-        """Return the rounding limit of a run to x, of which `steps` of the tolerance `relative` were controlled to the rounding
-        of the rates."""
+        """Return the rounding limit of a run up to x, `steps` of whose steps, at tolerance `relative`, were controlled to the
+        rounding of the rates."""
         if not steps:
             return _NO_ROUNDING
         with np.errstate(all="ignore"):
@@ -128,13 +128,13 @@ class Weights:
         if not reached.size:
             return _NO_ROUNDING
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
-        # What raises the weights when doubts return is no rounding that a step has.
+        # The factor by which repeated noise tests raise the weights is no rounding of a step.
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self._boosted), names)
 
     def _at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Return True if all energy that a state has had is rounding of the energy in play, or none: motion that a symmetry
-        forbids. A state that can have no energy of its own, a free angle, is at rest where all that drives it and can have some
-        is."""
+        """Return True if all energy that a state has had is rounding of the energy in play, or zero: a motion that a symmetry
+        forbids. A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it
+        are."""
         if self._energy_per_square(state, t, x, m) > 0.0:
             return self._has_zero_energy(state, t, x, m)
         couplings = self._bound.jacobian_couplings(t, self.known, m)
@@ -150,8 +150,8 @@ class Weights:
         return self._energy_per_square(state, t, x, m) * (self.size[state] * self.size[state]) < ZERO_ENERGY * self.energy
 
     def _energy_per_square(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> float:
-        """Return the energy that a change of one state at x gives a storage, over its square; 0 where none is even in it. As a
-        small change is lost in the rounding of other energies, ever larger ones are tried."""
+        """Return the energy that a change of one state at x gives a storage, over its square; 0 if no energy is even in it. Try
+        increasing changes, as a small one is lost in the rounding of other energies."""
         if not np.array_equal(self._square_modes, m):
             self._square_modes[:], self._squares[:] = m, -1.0
         if self._squares[state] < 0.0:
@@ -186,8 +186,8 @@ class Weights:
         self.floor[self._n :] = max(self.energy, self._spread)
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Refresh the scales after rejected steps of length h with the tolerance `relative`, and test whether that is below the
-        rounding of the rates."""
+        """Refresh the scales after rejected steps of length h at tolerance `relative`, and test whether that tolerance is below
+        the rounding of the rates."""
         self.refresh(t, x, m)
         if self.noise.any():
             self._boost = min(2.0 * self._boost, MAX_NOISE_GAIN)
@@ -196,7 +196,7 @@ class Weights:
         self.patience = RETRY_LIMITS[1] if significant else min(2 * self.patience, RETRY_LIMITS[2])
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Lower the noise gain and measure the noise again after it has been in use for long."""
+        """Lower the noise gain, and measure the noise again after long use."""
         self._boost = max(0.5 * self._boost, 1.0)
         self._measure_noise(t, x, m, h, relative, implicit)
 
@@ -208,21 +208,21 @@ class Weights:
         return np.where(np.isfinite(change), change, 0.0)
 
     def _measure_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool) -> bool:
-        """Measure the noise; keep it only where it matters for a step of length h. Implicit methods hold fast states."""
+        """Measure the noise; keep it only if it matters for a step of length h. Implicit methods damp fast states."""
         n = self._n
         sigma = rounding(self._bound, t, x, m, self.known, self._longest)
         with np.errstate(all="ignore"):
             largest = np.fmax.reduce(np.abs(self._bound.powers(t, x, m)), initial=0.0)
         noise = ACCUMULATED_NOISE * math.sqrt(max(n, 1)) * self._boost * sigma
         couplings, tolerance = self._bound.jacobian_couplings(t, x, m), relative * np.fmax(self.size, self.floor)
-        # A position that a symmetry holds at zero moves, within a step, by the noise of its velocity.
+        # A position that a symmetry holds at zero moves within a step by the noise of its velocity.
         rows, columns = couplings.structure.rows, couplings.structure.columns
         driven = h * np.bincount(rows, couplings.values * noise[columns], n)
         for state in np.flatnonzero(h * driven > SIGNIFICANT * tolerance[:n]):
             noise[state] += driven[state] if self._at_rest(int(state), t, x, m) else 0.0
         noise[n:] += self._propagated_noise(t, x, m, max(h, USUAL_STEP * self._longest) * noise[:n])
-        # Beside a singular point, as at the logarithm of nothing, the scatter of a power is no rounding; where no energy is in
-        # play but rounding it is.
+        # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding; if all energy in play is
+        # rounding, it is.
         noise[n:] = np.where((noise[n:] < POWER_ROUNDING * largest) | (h * noise[n:] >= self.floor[n:]), noise[n:], 0.0)
         if implicit:
             with np.errstate(all="ignore"):
@@ -234,5 +234,5 @@ class Weights:
 
 
 def _ordered_sum(values: np.ndarray) -> float:
-    """Return the sum of values (k,), one after the other as machine code takes them; NumPy's own goes in pairs."""
+    """Return the sum of values (k,) in sequence, as machine code adds them; NumPy adds pairwise."""
     return float(np.add.accumulate(values)[-1]) if len(values) else 0.0

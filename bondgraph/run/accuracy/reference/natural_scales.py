@@ -1,9 +1,9 @@
-"""Natural scales of states, from rates and their Jacobian: how large each state is where its coupling to the others makes it
-count. Scales of work, from powers, where nothing is stored.
+"""Natural scales of states, from rates and their Jacobian: the size from which a state matters through its couplings to the
+others. Scales of work, from powers, where nothing is stored.
 
-A state at zero has no size yet that errors could be compared with. Its source gives it one: its rate, or the scale of a
-coupled state, over the fastest rate at which it is coupled; propagated from state to state this fades along weak couplings, as
-the states themselves do. With states in other units the scales change as the states do.
+A state at zero has no size yet to compare errors with. Its source gives it one: its rate, or the scale of a coupled state, over
+the fastest rate at which it is coupled. Propagated from state to state, this decays along weak couplings, as the states
+themselves do. With states in other units the scales change as the states do.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from bondgraph.run.accuracy.reference.balancing import JacobianCouplings
 from bondgraph.run.bound import Bound
 
 LOOK_AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
-"""Times ahead (in longest steps) at which states without a scale are looked at."""
+"""Times ahead (in longest steps) at which states without a scale are evaluated."""
 DISPLACEMENT = 0.1
-"""Displacement of a state, in parts of its scale, where its rate, or what it drives, is zero."""
+"""Displacement of a state, relative to its scale, where its rate, or the rate that it drives, is zero."""
 DECADE = 10.0
-"""Factor from one look at a source to the next."""
+"""Factor between successive evaluations of a source."""
 RUN_PARTS = (*(2.0**-k for k in range(20, 0, -1)), 0.75, 1.0)
-"""Parts of a run after which powers are looked at."""
+"""Fractions of a run after which powers are evaluated."""
 MIN_ERROR = 1e-150
-"""Error allowed of a state that nothing drives: none counts, and squares of errors over it are numbers."""
+"""Error allowance of a state that nothing drives: no error counts, and squared error ratios stay finite."""
 
 
 def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
@@ -31,7 +31,7 @@ def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: n
 
     Parameters
     ----------
-    t, x, m : where the run is; size : how large each state has been (n,); longest : step, s.
+    t, x, m : time, state and modes of the run; size : largest size of each state so far (n,); longest : longest step, s.
     """
     with np.errstate(all="ignore"):
         scales = _propagated_scales(bound, t, x, m, size, longest)
@@ -41,7 +41,7 @@ def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: n
                 break
             later = _propagated_scales(bound, t + ahead * longest, x + DISPLACEMENT * scales, m, scales, longest)
             if bound.program.autonomous and np.array_equal(later[missing], scales[missing]):
-                break  # whatever comes later is the same again
+                break  # all later rounds give the same
             scales = np.where(missing, later, scales)
     return scales
 
@@ -59,8 +59,8 @@ def column_scales(
 
 
 def work_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, limit: np.ndarray) -> np.ndarray:
-    """Return the work of the largest powers over the run, (quadratures,), J: the measure of work where nothing is stored and no
-    energy is one. States go on by their rates, up to the `limit` (n,)."""
+    """Return the work of the largest powers over the run, (quadratures,), J: the scale of work if nothing is stored and there is
+    no energy. Extrapolate states by their rates, up to the `limit` (n,)."""
     largest = np.zeros(bound.quadratures)
     if not largest.size:
         return largest
@@ -74,8 +74,8 @@ def work_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, limit: np.
 
 
 def _source_rates(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndarray) -> np.ndarray:
-    """Return the largest rate of each state now and soon: a part of its own time 1 / speed later, when its source may have begun
-    to act. For longer the other states must not be taken for fixed."""
+    """Return the largest rate of each state now and soon: a fraction of its own time 1 / speed later, when its source may have
+    begun to act. Over longer times the other states cannot be held fixed."""
     largest = np.abs(bound.rates(t, x, m))
     ahead = DISPLACEMENT / speed
     wait, longest = float(np.minimum.reduce(ahead, initial=np.inf)), float(np.maximum.reduce(ahead, initial=0.0))
@@ -88,7 +88,7 @@ def _source_rates(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: n
 
 
 def _propagated_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
-    """Return scales by the rates and couplings at one state."""
+    """Return scales from the rates and couplings at one state."""
     couplings = bound.jacobian_couplings(t, x, m)
     speed = _fastest_rates(couplings, longest)
     scales = np.fmax(size, _source_rates(bound, t, x, m, speed) / speed)
@@ -96,7 +96,7 @@ def _propagated_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, siz
 
 
 def _fastest_rates(couplings: JacobianCouplings, longest: float) -> np.ndarray:
-    """Return the fastest rate at which each state is coupled (n,), 1/s; a state that is coupled slowly, or by an entry that
-    happens to vanish here, counts as far as a longest step may carry it."""
+    """Return the fastest rate at which each state is coupled (n,), 1/s. Slow couplings, or entries that happen to vanish here,
+    count up to the reach of the longest step."""
     fastest = reference.fastest(couplings)
     return np.fmax(np.where(fastest < np.inf, fastest, 0.0), 1.0 / longest)

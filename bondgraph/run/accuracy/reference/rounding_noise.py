@@ -1,10 +1,10 @@
 """Rounding noise of rates and powers, measured by differences at states that differ by little more than rounding.
 
-Along a line of states some 2^-45 of their size apart the rates are smooth to far below their own rounding; third and fourth
-differences leave nothing of what is smooth, and of independent errors of size sigma their sums with binomial weights:
-sqrt(20) sigma and sqrt(70) sigma. The result holds the rounding inside the laws and that of the states they are given.
-Rounding of numbers much larger than the states comes in coarser grains, and shows at larger distances only; there smooth
-values are told from noise by fourth differences that are far smaller than the third.
+Along a line of states some 2^-45 of their size apart, the rates are smooth far below their own rounding. Third and fourth
+differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights).
+The result includes the rounding inside the formulas and that of the states they are evaluated at. Rounding of numbers much larger
+than the states is coarser and shows only at larger distances; there smooth values are distinguished from noise by fourth
+differences far smaller than the third.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from bondgraph.run.bound import Bound
 
 SPANS = (2.0**-45, 2.0**-39, 2.0**-33)
 POINTS, TIME_PART, NOISE_RATIO = 9, 0.7, 0.25
-"""Number of states, and their distance in time; part of the third differences that the fourth have in pure noise."""
+"""Number of states, and their spacing in time; ratio of fourth to third differences in pure noise."""
 THIRD, FOURTH = float(np.sqrt(20.0)), float(np.sqrt(70.0))
 _GOLDEN = 0.6180339887498949
 
 
 def directions(n: int) -> np.ndarray:
-    """Return the displacement of each of n states, in parts of its own: different for each, equal in every run."""
+    """Return the displacement of each of n states, relative to its own: different for each, equal in every run."""
     return np.asarray(0.5 + (_GOLDEN * (1.0 + np.arange(n))) % 1.0)
 
 
 def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Return the standard deviation of the rounding of each rate and each power, (n + quadratures,), per second in their units;
-    `size` (n,) how large the states are, `longest` how long a step can be, s."""
+    `size` (n,) are the sizes of the states, `longest` is the longest step, s."""
     scales = np.fmax(np.abs(x), size)
     sigma = np.zeros(len(x) + bound.quadratures)
     for span in SPANS:
@@ -40,7 +40,7 @@ def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndar
 def _noise_estimates(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, apart: np.ndarray, later: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate the noise by third and by fourth differences, at states `apart` (n,) and times `later` (s) from one another."""
+    """Estimate the noise by third and by fourth differences, from states `apart` (n,) and times `later` (s) apart."""
     apart = apart * directions(len(x))
     k, program = np.arange(float(POINTS)), bound.program
     times, states = bound.clock(t + later * TIME_PART * k), x + k[:, None] * apart

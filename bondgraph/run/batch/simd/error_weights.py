@@ -11,7 +11,7 @@ from bondgraph.run.status import Status
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """`weigh_all`, and what it needs."""
+    """Return `weigh_all` and the procedures it calls."""
     return [
         _update_weights(),
         *lane_jacobians.procedures(lanes),
@@ -27,7 +27,7 @@ def _is_due(status: Temporary) -> Temporary:
 
 
 def _update_weights() -> Procedure:
-    """The weights of a run are looked at anew, or for the first time; then its first step is made ready."""
+    """Refresh the weights of a run, or begin them, then prepare its next step."""
     write = Procedure("weigh_run", {"v": "ptr", "place": "i64"}, internal=True)
     record, slot = Record(write["v"], FIELDS), write["place"]
     integrator, statuses = table_of(record, slot), record.get("found")
@@ -51,7 +51,7 @@ def _update_weights() -> Procedure:
 
 
 def _ahead(lanes: int) -> Procedure:
-    """Couplings, rates and natural scales of so many runs that are due, at once."""
+    """Compute couplings, rates and natural scales of the due runs, one per lane, at once."""
     write = Procedure("look_ahead_together", {"v": "ptr", "count": "i64"}, internal=True)
     record, due, count = Record(write["v"], FIELDS), Record(write["v"], FIELDS).get("due"), write["count"]
     t, now, y, p, m, k = (record.get(f"due_{name}") for name in ("t", "now", "y", "p", "m", "k"))
@@ -80,8 +80,7 @@ def _ahead(lanes: int) -> Procedure:
 
 
 def _update_all_weights(lanes: int) -> Procedure:
-    """The weights of the runs whose steps call for it are looked at anew, as soon as these are as many as there are lanes, or a
-    lane would be idle."""
+    """Refresh the weights of the due runs once they fill the lanes, or a lane would idle."""
     write = Procedure("weigh_all", {"v": "ptr"}, internal=True)
     record, v = Record(write["v"], FIELDS), write["v"]
     due, runs = record.get("due"), record.get("runs")

@@ -1,7 +1,7 @@
-"""Steps of several runs side by side: states and step lengths in; stages, errors and dense output of each, out.
+"""Steps of several runs side by side: stages, errors and dense output of each lane from its state and step length.
 
-Arrays hold a number of every lane where those of `steps` hold one, so that the processor's vectors do all lanes at once. The
-operations on each are those of `steps`, in the same order: a lane has the bits of a run alone.
+Arrays hold one number per lane where those of `steps` hold one, so that vector instructions process all lanes at once. The
+operations on each are those of `steps`, in the same order: a lane has the bits of a single run.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from bondgraph.run.table import fields_of
 
 STAGES, EXTENDED, DENSE = TABLEAU.last, len(TABLEAU.a), TABLEAU.rows
 
-# rates, powers, rates_and_powers: kernels in lanes; t, h, t_new: of the step that each lane attempts; later, now: time of a
-# stage, and that of the formulas; error, above, below: of each lane, and what it follows from. y ... noise: as in `steps.FIELDS`;
-# hs, chosen: of each number the length of its lane's step, and 1 where that is taken, else 0; own, fifth, third: what is summed
-# over them. seats, taken, stiff: of each lane which of the runs under way is in it or -1, whether its step is good, whether
-# stability holds it down (whole numbers). following, paused: which run begins next, whether one has made so many steps that
-# others should be heard. tables: those of `steps`, of each run under way; row_blocks, runs, found: where its
-# samples go, its number or -1, and where it stands. couplings, scales: the tables of `error_control.lane_couplings`, or 0, and
-# `lane_scales`; due_t ... due_modes: of as many runs as there are lanes, whose weights are looked at: times, since the start and
-# of the formulas, numbers side by side, which they are, and where y and m of each lie one after the other.
+# rates, powers, rates_and_powers: SIMD kernels; t, h, t_new: of the step that each lane attempts; later, now: time of a stage,
+# since the start and on the clock of the formulas; error, above, below: of each lane, and the sums behind it. y ... noise: as in
+# `steps.FIELDS`; hs, chosen: for each number the length of its lane's step, and 1 if that step is accepted, else 0; own, fifth,
+# third: terms of the sums. seats, taken, stiff: for each lane the run in it or -1, whether its step is accepted, whether
+# stability limits it (integers). following, paused: the run to begin next, and whether one has made so many steps that the caller
+# must check for interrupts. tables: those of `steps`, of each run under way; row_blocks, runs, found: address of its samples, its
+# number or -1, and its status. couplings, scales: the tables of `error_control.lane_couplings`, or 0, and `lane_scales`; due_t
+# ... due_modes: of as many due runs as there are lanes: times, since the start and on the clock of the formulas, numbers side by
+# side, run indices, and the addresses of y and m of each.
 DRIVER = ("ready", "proposed", "judged", "lengthened", "held_down", "noisy_step", "weigh", "dense_samples", "flush")
-"""Procedures of the method, and of the loop around its steps, that are called by their address."""
+"""Procedures of the method, and of the loop around its steps, called by address."""
 _POINTERS = """rates powers rates_and_powers t h t_new later now error above below taken
     y y_new y_stage y_dense k f size floor noise hs chosen own fifth third p m seats stiff tables row_blocks runs
     found couplings scales due_t due_now due_y due_k due_p due_m due due_states due_modes"""
@@ -38,13 +38,13 @@ COMPONENTS = {
     **dict.fromkeys(("y", "y_new", "y_stage", "y_dense", "size", "floor", "noise", "hs", "chosen", "own", "fifth", "third"), 1),
     **{"k": EXTENDED, "f": DENSE, "due_y": 1, "due_k": 1},
 }
-"""Arrays of so many numbers for each state and integrated power, in each lane."""
+"""Arrays with this many numbers for each state and integrated power, in each lane."""
 SUMS = ("t", "h", "t_new", "later", "now", "error", "above", "below", "due_t", "due_now")
-"""Arrays of a number for each lane."""
+"""Arrays with one number per lane."""
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """All of them: `attempt_all`, `prepare_dense_all`, `stiffness_all`, `accept_all`, and what they need."""
+    """Return `attempt_all`, `prepare_dense_all`, `stiffness_all`, `accept_all`, and the procedures they call."""
     combined = [_combination(f"stage{s}", dop853.A[s]) for s in range(1, EXTENDED) if s != STAGES]
     combined.append(_combination("solution", dop853.B))
     combined += [_combination(f"dense{3 + row}", dop853.D[row], on_top=False) for row in range(4)]
@@ -54,11 +54,11 @@ def procedures(lanes: int) -> list[Procedure]:
     return [*combined, *parts, _rises(), _stiffness(lanes), *accepted]
 
 
-# What goes over all numbers of all lanes is one loop without another inside: those are what vectors are made of.
+# Work on all numbers of all lanes is one loop without inner loops, which compilers vectorize.
 
 
 def _combination(name: str, weights: Mapping[int, float], on_top: bool = True) -> Procedure:
-    """out = y + h sum_j weights[j] k[j] for so many numbers of the `all` in k[j], each with its h; without y if not `on_top`."""
+    """Compute out = y + h sum_j weights[j] k[j] for all `all` numbers of k[j] with the lane's h; omit y if not `on_top`."""
     arguments = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "count": "i64", "all": "i64", "h": "ptr"}
     write = Procedure(name, arguments, internal=True)
     starts = [(write["k"].at(write["all"] * j), weight) for j, weight in weights.items()]
@@ -73,8 +73,7 @@ def _combination(name: str, weights: Mapping[int, float], on_top: bool = True) -
 
 
 def _folded(name: str, lanes: int, largest: bool) -> Procedure:
-    """The sum of so many numbers of each lane, or the largest of them and zero. A number for each lane is at hand at once, which
-    are vectors, too."""
+    """Return the sum of `count` numbers per lane, or the largest of them and zero. The result per lane is again a vector."""
     write = Procedure(name, {"out": "ptr noalias", "given": "ptr", "count": "i64"}, internal=True)
     totals = [write.local(0.0) for _ in range(lanes)]
     with write.loop(write["count"]) as i:
@@ -91,7 +90,7 @@ def _folded(name: str, lanes: int, largest: bool) -> Procedure:
 
 
 def _derivative(lanes: int) -> Procedure:
-    """Rates, and powers where the stage counts for them (`full`), at the times t (lanes,) and y into k."""
+    """Evaluate rates, and powers if the stage counts for them (`full`), at the times t (lanes,) and y into k."""
     write = Procedure("derivative", {"v": "ptr", "t": "ptr", "y": "ptr", "k": "ptr", "full": "i64"}, internal=True)
     record = Record(write["v"], FIELDS)
     now, y, k, p, m = record.get("now"), write["y"], write["k"], record.get("p"), record.get("m")
@@ -116,7 +115,7 @@ def _stage_times(write: Procedure, record: Record, stage: int, lanes: int) -> Te
 
 
 def _attempt(lanes: int) -> Procedure:
-    """All stages of a step of each lane into k, y_stage and y_new, and error over tolerance into `error`."""
+    """Compute all stages of a step of each lane into k, y_stage and y_new, and error over tolerance into `error`."""
     write = Procedure("attempt_all", {"v": "ptr"}, internal=True)
     record = Record(write["v"], FIELDS)
     count, hs = record.get("width") * lanes, record.get("hs")
@@ -124,7 +123,7 @@ def _attempt(lanes: int) -> Procedure:
     with lane_loop(write, record.get("width"), lanes) as (_, lane, i):
         hs[i] = record.get("h")[lane]
     for s in range(1, STAGES):
-        # Rates depend on no integrated power.
+        # Rates do not depend on integrated powers.
         write.call(f"stage{s}", [y_stage, y, k, record.get("n") * lanes, count, hs])
         full = write.value(int(s in dop853.B), "i64")
         later = _stage_times(write, record, s, lanes)
@@ -137,7 +136,7 @@ def _attempt(lanes: int) -> Procedure:
 
 
 def _squares() -> Procedure:
-    """Of each number the squares of its two errors, over what is allowed."""
+    """Compute the squares of both errors of each number, relative to its tolerance."""
     arguments = {"v": "ptr", "fifth": "ptr noalias", "third": "ptr noalias", "count": "i64"}
     write = Procedure("squares", arguments, internal=True)
     record, count = Record(write["v"], FIELDS), write["count"]
@@ -155,7 +154,7 @@ def _squares() -> Procedure:
 
 
 def _errors(lanes: int) -> Procedure:
-    """Error over tolerance of each lane."""
+    """Compute error over tolerance of each lane."""
     write = Procedure("errors", {"v": "ptr"}, internal=True)
     record = Record(write["v"], FIELDS)
     n, width, y, y_new, magnitude = (record.get(name) for name in ("n", "width", "y", "y_new", "own"))
@@ -179,7 +178,7 @@ def _errors(lanes: int) -> Procedure:
 
 
 def _bends() -> Procedure:
-    """The first three rows of the dense output."""
+    """Compute the first three rows of the dense output."""
     arguments = {"f": "ptr noalias", "y": "ptr", "y_new": "ptr", "k": "ptr", "count": "i64", "h": "ptr"}
     write = Procedure("bends", arguments, internal=True)
     f, k, count, h = write["f"], write["k"], write["count"], write["h"]
@@ -194,7 +193,7 @@ def _bends() -> Procedure:
 
 
 def _prepare_dense(lanes: int) -> Procedure:
-    """Coefficients of the polynomials of degree 7 over the steps just attempted."""
+    """Compute the coefficients of the polynomials of degree 7 over the steps just attempted."""
     write = Procedure("prepare_dense_all", {"v": "ptr"}, internal=True)
     record = Record(write["v"], FIELDS)
     count, hs = record.get("width") * lanes, record.get("hs")
@@ -211,7 +210,7 @@ def _prepare_dense(lanes: int) -> Procedure:
 
 
 def _rises() -> Procedure:
-    """Of each state the squares of which `stiffness` (`steps`) takes the sums; `all` is as long as the state with the powers."""
+    """Compute for each state the squares that `stiffness` (`steps`) sums; `all` has the length of the state with the powers."""
     arguments = {"v": "ptr", "rises": "ptr noalias", "runs": "ptr noalias", "count": "i64", "all": "i64"}
     write = Procedure("rises", arguments, internal=True)
     record, k, every_one = Record(write["v"], FIELDS), Record(write["v"], FIELDS).get("k"), write["all"]
@@ -227,7 +226,7 @@ def _rises() -> Procedure:
 
 
 def _stiffness(lanes: int) -> Procedure:
-    """The sums of squares of `stiffness` (`steps`) into `above` and `below`."""
+    """Compute the sums of squares of `stiffness` (`steps`) into `above` and `below`."""
     write = Procedure("stiffness_all", {"v": "ptr"}, internal=True)
     record = Record(write["v"], FIELDS)
     n, rises, runs = record.get("n"), record.get("fifth"), record.get("third")
@@ -239,7 +238,7 @@ def _stiffness(lanes: int) -> Procedure:
 
 
 def _accept(lanes: int) -> Procedure:
-    """Let the states of lanes whose steps are `taken` be those at the ends of these."""
+    """Advance the lanes whose steps are `taken` to the ends of these steps."""
     write = Procedure("accept_all", {"v": "ptr"}, internal=True)
     record = Record(write["v"], FIELDS)
     y, y_new, k, size, chosen = (record.get(name) for name in ("y", "y_new", "k", "size", "chosen"))
@@ -254,7 +253,7 @@ def _accept(lanes: int) -> Procedure:
 
 
 def _accept_values(name: str, sizes: bool) -> Procedure:
-    """Other values in the place of those that are `chosen`; or the larger sizes."""
+    """Replace the values that are `chosen`, or take the larger sizes."""
     arguments = {"out": "ptr noalias", "others": "ptr", "chosen": "ptr", "count": "i64"}
     write = Procedure(name, arguments, internal=True)
     out, others = write["out"], write["others"]

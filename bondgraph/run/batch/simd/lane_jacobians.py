@@ -13,8 +13,8 @@ from bondgraph.emit.procedure import Procedure, Record
 from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.table import FieldTable, fields_of
 
-# Arrays of `interpreter.lanes`; input_places ... input_indices: of each input its place among the numbers, its block (t, y, p, m)
-# and its place there; blocks: where these are; weights: the tables of `fields`, of each run.
+# Arrays of `interpreter.lanes`; input_places ... input_indices: place of each input among the numbers, its block (t, y, p, m) and
+# its index there; blocks: addresses of these; weights: the tables of `fields`, of each run.
 _POINTERS = "interpret quick guarded columns numbers rows found input_places input_blocks input_indices blocks weights"
 FIELDS = fields_of(_POINTERS.split(), ("step_count", "first", "input_count", "entry_count"))
 
@@ -42,12 +42,12 @@ def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldT
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """`couple_ahead`, and what it needs."""
+    """Return `couple_ahead` and the procedures it calls."""
     return [_interpreted(), _handed_out(), _couple_ahead(lanes)]
 
 
 def _interpreted() -> Procedure:
-    """All steps, as listed in `steps`."""
+    """Interpret all steps listed in `steps`."""
     write = Procedure("interpreted", {"a": "ptr", "steps": "ptr"}, internal=True)
     record = Record(write["a"], FIELDS)
     at = [record.get(name) for name in ("numbers", "rows", "columns", "step_count", "first")]
@@ -75,8 +75,8 @@ def _handed_out() -> Procedure:
 
 
 def _couple_ahead(lanes: int) -> Procedure:
-    """The nonzeros of the Jacobian at (t, y, p, m), a number of every lane each, for the error control of the `count` runs that
-    are `due`, which are in the first lanes."""
+    """Evaluate the nonzeros of the Jacobian at (t, y, p, m), in all lanes, for the error control of the `count` runs that are
+    `due`, which are in the first lanes."""
     arguments = {**dict.fromkeys(("a", "t", "y", "p", "m", "due"), "ptr"), "count": "i64"}
     write = Procedure("couple_ahead", arguments, internal=True)
     record = Record(write["a"], FIELDS)

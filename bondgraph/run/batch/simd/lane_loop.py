@@ -1,8 +1,8 @@
 """Loop over a batch of runs in machine code with SIMD: as `loop`, with a run in each lane of the processor's vectors.
 
-Each run has the tables of a run alone: its own time, step length, error control and counts. What the vectors do is the attempt
-at a step, the dense output, and the acceptance (`explicit.lanes`), for all lanes at once; then each goes on by itself. More runs
-are under way than there are lanes: one whose weights are due leaves its lane to another, until they are looked at together.
+Each run has the tables of a single run: its own time, step length, error control and counts. Vector instructions do the step
+attempt, the dense output and the acceptance (`explicit.lanes`) for all lanes at once; the rest is done lane by lane. More runs
+are under way than there are lanes: a run whose weights are due leaves its lane to another until several are refreshed together.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bondgraph.run.steppers.explicit import is_far
 
 
 def machine_code(lanes: int | None = None) -> Library:
-    """The loop for so many lanes (as many as this processor's vectors hold) as machine code."""
+    """Return the loop for `lanes` lanes (by default the width of this processor's vectors) as machine code."""
     return _LIBRARIES[vector_width() if lanes is None else lanes]()
 
 
@@ -64,7 +64,7 @@ def _sample_before(write: Procedure, integrator: Record, due: Callable[[Temporar
 
 
 def _start_run() -> Procedure:
-    """A run begins at this place among those under way: 1, or 0 where Python has to begin it."""
+    """Begin a run in this slot of the runs under way: return 1, or 0 if Python has to begin it."""
     write = Procedure("enter", {"r": "ptr", "v": "ptr", "place": "i64", "run": "i64"}, "i64", internal=True)
     many, record, slot = Record(write["r"], MANY), Record(write["v"], FIELDS), write["place"]
     _select_run(many, record, slot)
@@ -78,7 +78,7 @@ def _start_run() -> Procedure:
 
 
 def _select_run(many: Record, record: Record, slot: Temporary) -> None:
-    """Let the loop over many runs have the tables of this one."""
+    """Set the tables of the loop over many runs to those of this run."""
     integrator = table_of(record, slot)
     many.set("table", integrator.pointer)
     many.set("rows", record.get("row_blocks").load(slot, "ptr"))
@@ -86,7 +86,7 @@ def _select_run(many: Record, record: Record, slot: Temporary) -> None:
 
 
 def _start_runs(lanes: int) -> Procedure:
-    """Runs begin where others have ended; 0 where none is under way, nor left."""
+    """Begin runs in the slots of ended ones; return 0 if no run is under way and none is left."""
     write = Procedure("fill", {"r": "ptr", "v": "ptr"}, "i64", internal=True)
     many, record = Record(write["r"], MANY), Record(write["v"], FIELDS)
     runs = record.get("runs")
@@ -106,7 +106,7 @@ def _start_runs(lanes: int) -> Procedure:
 
 
 def _load_lane(lanes: int) -> Procedure:
-    """A run that waits for a lane takes this one; 0 where there is none."""
+    """Load a waiting run into this lane; return 0 if there is none."""
     write = Procedure("sit", {"v": "ptr", "lane": "i64"}, "i64", internal=True)
     record, lane = Record(write["v"], FIELDS), write["lane"]
     runs, statuses = record.get("runs"), record.get("found")
@@ -125,7 +125,7 @@ def _load_lane(lanes: int) -> Procedure:
 
 
 def _store_lane() -> Procedure:
-    """The run in a lane leaves it for what its step calls for."""
+    """Move the run in a lane out of it, for the work that its step needs."""
     write = Procedure("rise", {"v": "ptr", "lane": "i64", "found": "i64"}, internal=True)
     record, lane = Record(write["v"], FIELDS), write["lane"]
     seats = record.get("seats")
@@ -137,7 +137,7 @@ def _store_lane() -> Procedure:
 
 
 def _retire_lane() -> Procedure:
-    """The run in a lane has ended with this status."""
+    """End the run in a lane with this status."""
     write = Procedure("leave", {"r": "ptr", "v": "ptr", "lane": "i64", "status": "i64"}, internal=True)
     many, record, lane = Record(write["r"], MANY), Record(write["v"], FIELDS), write["lane"]
     integrator, slot = of_lane(record, lane), record.get("seats").load(lane, "i64")
@@ -154,7 +154,7 @@ def _retire_lane() -> Procedure:
 
 
 def _step() -> Procedure:
-    """The next step in a lane; 0 where no run waits for it."""
+    """Prepare the next step in a lane; return 0 if no run waits for it."""
     write = Procedure("next_step", {"r": "ptr", "v": "ptr", "lane": "i64"}, "i64", internal=True)
     many, record, lane = Record(write["r"], MANY), Record(write["v"], FIELDS), write["lane"]
     with write.repeat() as (again, _):
@@ -206,7 +206,9 @@ def _finish_lane_step() -> Procedure:
 
 
 def _run_in_lanes(lanes: int) -> Procedure:
-    """All runs: 0 when they are done, 1 after so many steps of one that others should be heard; it goes on where it was."""
+    """Advance all runs: return 0 when they are done, 1 after so many steps of one run that the caller must check for interrupts;
+    the next call continues there.
+    """
     write = Procedure("run_side_by_side", {"r": "ptr", "v": "ptr"}, "i64")
     r, v, record = write["r"], write["v"], Record(write["v"], FIELDS)
     busy, dense, far = (write.local(0, "i64") for _ in range(3))
@@ -242,7 +244,7 @@ def _run_in_lanes(lanes: int) -> Procedure:
                 write.call("leave", [r, v, lane, status])
             with write.when(status.equals(Status.ACCEPT)):
                 taken.store(lane, 1, "i64")
-                # Else `held_down` does not ask for the sums.
+                # `held_down` needs the sums only then.
                 with write.when(record.get("watch").equals(1) & is_far(integrator, record.get("h")[lane])):
                     far.set(1)
                 with _sample_before(write, integrator, lambda time, integrator=integrator: time < integrator.get("target")):  # type: ignore[misc]

@@ -1,7 +1,7 @@
-"""Natural scales of several runs side by side: the couplings of each in; its fastest rates and scales, where its error control
-will ask for them next, out.
+"""Natural scales of several runs side by side: compute the fastest rates and scales of each from its couplings, before its error
+control needs them.
 
-Runs whose couplings have the same structure go through `balancing` by fours; the others have their scales one by one.
+Runs whose couplings share a structure go through `balancing` in groups of four; the others get their scales one by one.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from bondgraph.run.simd_values import SimdArray, SimdNumber
 from bondgraph.run.table import FieldTable, fields_of
 
 FOUR = 4
-"""Runs that go together: most of it are divisions, which wider vectors do not do faster."""
+"""Runs per group: divisions dominate, and wider vectors do not speed them up."""
 
-# weights: the tables of `fields`, of each run; see, couplings, local_scales: procedures of a run alone; values, rates, scales,
-# work: of the runs of a four; members: which they are; left: 1 for each of those that are due that is in none yet.
+# weights: the tables of `fields`, of each run; see, couplings, local_scales: procedures of a single run; values, rates, scales,
+# work: of the runs of a group; members: their indices; left: 1 for each due run that is in no group yet.
 FIELDS = fields_of(("weights", "see", "couplings", "local_scales", "values", "rates", "scales", "work", "members", "left"), ())
 
 
@@ -43,12 +43,12 @@ def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTab
 
 
 def procedures() -> list[Procedure]:
-    """`scale_ahead`, and what it needs."""
+    """Return `scale_ahead` and the procedures it calls."""
     return [*balancing.procedures(FOUR), _rapid(), _carried(), _by_fours(), _scale_ahead()]
 
 
 def _weights(record: Record, run: Temporary) -> Record:
-    """The table of the error control of a run."""
+    """Return the table of the error control of a run."""
     return Record(record.get("weights").load(run, "ptr"), ERROR_CONTROL)
 
 
@@ -73,10 +73,10 @@ def _store_lanes(write: Procedure, source: Temporary, runs: list[Record], name: 
 
 
 def _of_four(name: str, procedure: str, inputs: Mapping[str, str], result: str, level: int) -> Procedure:
-    """A procedure of `balancing` for the runs of a four, with their couplings.
+    """Write a procedure that calls one of `balancing` for the runs of a group, with their couplings.
 
-    `inputs` are the arrays that it is given, and what they hold of each run; the last one is what each run gets back as `result`,
-    so that so much (`level`) of its scales is there.
+    `inputs` maps its array arguments to the fields of each run; the last one is stored back to each run as `result`, and marks
+    its scales as ready up to `level`.
     """
     write = Procedure(name, {"a": "ptr"}, internal=True)
     record = Record(write["a"], FIELDS)
@@ -94,18 +94,18 @@ def _of_four(name: str, procedure: str, inputs: Mapping[str, str], result: str, 
 
 
 def _rapid() -> Procedure:
-    """Fastest rates of the runs of a four."""
+    """Compute the fastest rates of the runs of a group."""
     return _of_four("rapid_four", "fastest", {"rates": "diagonal"}, "fastest", FASTEST_RATES)
 
 
 def _carried() -> Procedure:
-    """Scales of the runs of a four, carried along their couplings."""
+    """Propagate the scales of the runs of a group along their couplings."""
     return _of_four("carried_four", "carry", {"rates": "fastest", "scales": "later"}, "later", PROPAGATED)
 
 
 def _by_fours() -> Procedure:
-    """Fastest rates, or then scales (`carried`), of the runs that are due, by fours of the same structure; those that are alone
-    with theirs are left out."""
+    """Compute fastest rates, or then scales (`carried`), of the due runs, in groups of four with the same structure; skip runs
+    with a structure of their own."""
     write = Procedure("by_fours", {"a": "ptr", "due": "ptr", "count": "i64", "carried": "i64"}, internal=True)
     record, due = Record(write["a"], FIELDS), write["due"]
     remaining, members, many = record.get("left"), record.get("members"), write.local(0, "i64")
@@ -136,8 +136,8 @@ def _by_fours() -> Procedure:
 
 
 def _scale_ahead() -> Procedure:
-    """Natural scales of the `count` runs that are `due`, and whose nonzeros are there; of each the time, and where its states and
-    its modes lie."""
+    """Compute natural scales of the `count` runs that are `due` and whose nonzeros are ready, with the time of each and the
+    addresses of its states and modes."""
     arguments = {**dict.fromkeys(("a", "t", "x", "m", "due"), "ptr"), "count": "i64"}
     write = Procedure("scale_ahead", arguments, internal=True)
     record, due, count = Record(write["a"], FIELDS), write["due"], write["count"]

@@ -1,5 +1,5 @@
-"""Room for runs side by side: the tables of runs alone, more than there are lanes, and kernels in lanes, in; the table of their
-loop, and what moves numbers between both, out."""
+"""Table of the loop over runs in SIMD lanes: the tables of single runs, more than there are lanes, the SIMD kernels, and
+procedures that move numbers between both."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from bondgraph.run.steppers.explicit import FIELDS as INTEGRATOR
 from bondgraph.run.table import FieldTable
 
 UNDER_WAY = 2
-"""Runs under way for each lane: while some wait for others, to look at their weights together, there is one for every lane."""
+"""Runs under way per lane: while some wait for a joint refresh of their weights, every lane still has one."""
 
 
 NOBODY = -1
-"""The number of the run where there is none."""
+"""Run number of an empty slot."""
 
 
 def lane_table(
@@ -60,7 +60,7 @@ def lane_table(
 
 
 def _tables_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -> tuple[FieldTable, ...]:
-    """The tables of the couplings and scales of runs side by side, where couplings are interpreted, and not too many."""
+    """Return the tables of the couplings and scales of runs in lanes, if couplings are interpreted and not too many."""
     kernel, structures = program.jacobian_couplings
     couplings = None if kernel is None or kernel.steps is None else lane_couplings(kernel.steps, lanes, weights)
     return () if couplings is None else (couplings, lane_scales(program.states, len(structures.rows), weights))
@@ -79,17 +79,17 @@ def exchange(lanes: int) -> list[Procedure]:
 
 
 def table_of(record: Record, slot: Temporary) -> Record:
-    """The integrator's table of a run under way."""
+    """Return the integrator's table of a run under way."""
     return Record(record.get("tables").load(slot, "ptr"), INTEGRATOR)
 
 
 def of_lane(record: Record, lane: Temporary) -> Record:
-    """That of the run in a lane."""
+    """Return the integrator's table of the run in a lane."""
     return table_of(record, record.get("seats").load(lane, "i64"))
 
 
 def move(write: Procedure, way: str, record: Record, integrator: Record, names: tuple[str, ...], lane: Temporary) -> None:
-    """Arrays as long as the state from the lanes to the tables of one ("gather"), or back ("spread")."""
+    """Move arrays of the length of the state from the lanes to the tables of one run ("gather"), or back ("spread")."""
     for name in names:
         pair = (integrator, record) if way == "gather" else (record, integrator)
         write.call(way, [pair[0].get(name), pair[1].get(name), record.get("width"), lane])

@@ -10,19 +10,19 @@ import numpy as np
 
 from bondgraph.run.validation.constraint_rank import EXTRAPOLATION
 
-# Of the bounds beyond which an interval is suspected: what rounding may move them by.
+# Relative rounding margin of the bounds beyond which an interval is suspected.
 _ROUNDING = 1e-3
-# Intervals so many times as long as their neighbours are told from these by rounding only.
+# Ratio of neighbouring intervals from which only rounding distinguishes them.
 _UNLIKE = 1e6
 
 
 def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each time of t (k,) and the one before: the least part of the eigenvalues before that must be left, and the least part
-    of those now that must have been there before, so that `singular` suspects no interval.
+    """Return, for each time of t (k,) and the one before, the least fraction of the earlier eigenvalues that must remain, and the
+    least fraction of the present ones that must have been there before, for `singular` to suspect no interval.
 
-    An interval of length L that begins at a root s is suspected if the straight line on which it came, from s' at the time d
-    before, is zero within (1 + BEYOND) L: s' > s (1 + d / ((1 + BEYOND) L)); on its other side likewise. Eigenvalues are squares
-    of roots.
+    An interval of length L that begins at a root s is suspected if the straight line through s and the root s' at the time d
+    before reaches zero within (1 + BEYOND) L: s' > s (1 + d / ((1 + BEYOND) L)); likewise on its other side. Eigenvalues are
+    squares of roots.
     """
     d = np.diff(t)
     reach = (1.0 + EXTRAPOLATION) * (1.0 + _ROUNDING)
@@ -30,5 +30,5 @@ def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     falls[1:-1] = (1.0 + d[:-1] / (reach * d[1:])) ** -2
     rises[2:] = (1.0 + d[1:] / (reach * d[:-1])) ** -2
     unlike = np.flatnonzero((d[1:] > _UNLIKE * d[:-1]) | (d[:-1] > _UNLIKE * d[1:]))
-    falls[unlike + 1] = rises[unlike + 2] = np.inf  # which nothing fulfils
+    falls[unlike + 1] = rises[unlike + 2] = np.inf  # which nothing satisfies
     return falls, rises

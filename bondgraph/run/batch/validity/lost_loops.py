@@ -9,12 +9,12 @@ from bondgraph.run.events.state import FIELDS as INSTANTS
 
 
 def procedures() -> list[Procedure]:
-    """All of them."""
+    """Return all procedures."""
     return [_see(), _has_lost_loop()]
 
 
 def _see() -> Procedure:
-    """At a sample: of each unknown its size after the steps that every evaluation takes, and the step that is left then."""
+    """Record, at a sample, the size of each unknown after the steps of every evaluation, and the remaining step."""
     arguments = {"r": "ptr", "k": "i64", "date": "ptr", "row": "ptr", "m": "ptr"}
     write = Procedure("see_loops", arguments, internal=True)
     record, integrator, _ = tables_of(write)
@@ -47,7 +47,7 @@ def _see() -> Procedure:
 
 
 def _has_lost_loop() -> Procedure:
-    """1 if a step that is left is too large beside its unknown."""
+    """Return 1 if a remaining step is too large relative to its unknown."""
     write = Procedure("astray", {"r": "ptr"}, "i64", internal=True)
     record, _, _ = tables_of(write)
     least, sizes, further = (record.get(name) for name in ("loop_near", "loop_sizes", "loop_further"))

@@ -1,10 +1,10 @@
 """Rank screening of the constraint matrix along a run, in machine code: a cheap test that excludes a loss of rank.
 
-If A' - theta A is positive definite for two matrices A, A' that follow each other, then every eigenvalue of A' is larger than
-theta times that of A, and so it is after any congruence (Loewner's order; the change of scale in `outcome.singular` is one). So
-two tries of a decomposition exclude what is too fast in either direction (`bounds`), and eigenvalues are needed only where they
-do not. Several samples are looked at in the lanes of vectors, and only what is in the envelope of the matrices: bodies side by
-side, and those of chains, cost as much as their own constraints.
+If A' - theta A is positive definite for two successive matrices A, A', then every eigenvalue of A' is larger than theta times
+that of A, and remains so after any congruence (Loewner's order; the change of scale in `outcome.singular` is one). Two attempted
+decompositions thus exclude too fast a change in either direction (`bounds`), and eigenvalues are needed only if one fails.
+Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored: independent bodies and chains cost as
+much as their own constraints.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from bondgraph.run.steppers.method import COMMON as INTEGRATOR
 from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.constraint_rank import RANK_TOLERANCE
 
-# What must be left of each difference, as a part of the diagonal, and how much smaller than in the rest of the run that may be.
+# Fraction of the diagonal that must remain of each difference, and how much smaller than in the rest of the run it may be.
 _LEFT, _SMALLER = 1e-9, 1e-3
 
 
 def screens(program: Program) -> bool:
-    """Return True if machine code can watch the constraints: where some repeat others, some eigenvalues are zero throughout;
-    modes change which of them hold."""
+    """Return True if machine code can check the constraints: with redundant ones, some eigenvalues are always zero; modes change
+    which of them hold."""
     closing, kernel = program.closing, program.closing_matrix
     plain = has_constraints(program) and closing is not None and not closing.repeating and not program.transitions
     return plain and kernel is not None and kernel.is_machine_code
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """The look, and what it needs."""
+    """Return `may_lose_rank` and the procedures it calls."""
     return [_definite(lanes), _exceeds(lanes), _measured(lanes), may_lose_rank(lanes)]
 
 
 def _definite(lanes: int) -> Procedure:
-    """1 where the matrices in `work` are positive definite, by elimination; what is no number makes it 0."""
+    """Return 1 if the matrices in `work` are positive definite, by elimination; NaN makes it 0."""
     scratch = dict.fromkeys(("work", "bad", "factor"), "ptr noalias")
     write = Procedure("definite", {"s": "ptr", **scratch}, "i64", internal=True)
     record, work, bad, factor = Record(write["s"], FIELDS), write["work"], write["bad"], write["factor"]
@@ -75,8 +75,8 @@ def _exceeds(lanes: int) -> Procedure:
 
 
 def _measured(lanes: int) -> Procedure:
-    """The matrices of the constraints at the samples in the lanes, from their `entries`, into `now`, symmetric, rows with the
-    signs of their first diagonals."""
+    """Evaluate the constraint matrices at the samples in the lanes, from their `entries`, into `now`, symmetric, with rows signed
+    by their first diagonals."""
     write = Procedure("measured", {"s": "ptr", "is_first": "i64"}, internal=True)
     record, is_first = Record(write["s"], FIELDS), write["is_first"].equals(1)
     n, now, signs = (record.get(name) for name in ("n", "now", "signs"))
@@ -107,7 +107,7 @@ def _measured(lanes: int) -> Procedure:
 
 
 def may_lose_rank(lanes: int) -> Procedure:
-    """1 where it cannot be excluded that `singular` finds something in a finished run that is present, with these rows."""
+    """Return 1 unless it is certain that `singular` finds nothing in the present finished run with these rows."""
     write = Procedure("may_lose_rank", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64", internal=True)
     record, integrator = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR)
     n, width, stride, count = record.get("n"), integrator.get("width"), record.get("stride"), record.get("count")
@@ -124,7 +124,7 @@ def may_lose_rank(lanes: int) -> Procedure:
                 record.get("theta")[lane] = record.get(bound)[least(write, first + lane, every_sample - 1)]
             with write.when(write.call("exceeds", [write["s"], a, b, work], "i64").equals(0)):
                 write.give(1)
-    # The rank by the measure of the whole run; a diagonal that has been much smaller makes `_LEFT` say little.
+    # Rank relative to the size over the whole run; if a diagonal has been much smaller, `_LEFT` says little.
     low, high = (SimdArray(record.get(name), lanes) for name in ("low", "high"))
     with write.loop(n) as i:
         smallest, largest = low[i].folded("minnum"), high[i].folded("maxnum")

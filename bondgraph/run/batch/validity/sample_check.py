@@ -1,7 +1,7 @@
 """Sample check of a finished run, in SIMD lanes: are all values that follow from the rows finite?
 
-All of it comes of one kernel in lanes, `AT_SAMPLE`. `lanes` = 1 is for runs that go alone, whose constraints alone are looked at
-here. The table of `FIELDS` serves that look, too (`screen`).
+One kernel with `lanes` lanes, `AT_SAMPLE`, evaluates them all. `lanes` = 1 is for single runs, for which only the constraints are
+checked here. The table of `FIELDS` also serves that check (`screen`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from bondgraph.run.steppers.method import COMMON as INTEGRATOR
 from bondgraph.run.table import FieldTable, fields_of
 from bondgraph.run.validation.checked_result import check_stride
 
-# kernel: of the constraints' matrix, or of all values at a sample and that matrix behind them; t, x, p, m, out: its blocks, of
-# several samples; spoilt: of each value, and of each state and integrated power before them, zero while all were finite, of each
-# lane; falls, rises: of each sample whose constraints are looked at; rows, columns: of the entries of their matrix; given ...
-# work: such matrices, `now` with the one before in front; theta, bad, factor: of each lane; signs, low, high: of each diagonal,
-# the latter two of each lane; leftmost, lowest: the envelope of such a matrix; beyond: whether the end of a run is looked at.
+# kernel: of the constraint matrix, or of all values at a sample followed by that matrix; t, x, p, m, out: its blocks, of several
+# samples; spoilt: for each state, integrated power and value, zero while all were finite, in each lane; falls, rises: of each
+# sample whose constraints are checked; rows, columns: of the entries of their matrix; given ... work: such matrices, `now` with
+# the previous one in front; theta, bad, factor: of each lane; signs, low, high: of each diagonal, the latter two in each lane;
+# leftmost, lowest: the envelope of such a matrix; beyond: 1 if the end of a run is checked.
 _POINTERS = """kernel dates t x p m out spoilt bad falls rises rows columns entries given now first work theta factor
     signs low high leftmost lowest"""
 _WHOLES = "parameters modes values samples watched n entry_count count stride beyond"
@@ -66,8 +66,8 @@ def row_table(
 
 
 def envelope(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of a symmetric matrix (n, n) with these entries (e,) on either side of its diagonal: the first column of each row that
-    elimination does not leave zero, (n,), and the end of the rows of each column, (n,).
+    """Return the envelope of a symmetric matrix (n, n) with these entries (e,) on either side of its diagonal: the first column
+    of each row that can become nonzero in elimination, (n,), and the end of the rows of each column, (n,).
 
     Elimination fills nothing before the first entry of a row (A. George and J. W. H. Liu, Computer Solution of Large Sparse
     Positive Definite Systems, 1981, chapter 4).
@@ -86,7 +86,7 @@ def procedures(lanes: int) -> list[Procedure]:
 
 @contextmanager
 def groups(write: Procedure, stop: Operand, step: Operand, start: Operand = 0) -> Iterator[Temporary]:
-    """Over samples up to `stop` and without it, by groups: the first of each, `step` after the one before."""
+    """Loop over samples up to but without `stop`, in groups: yield the first of each, `step` after the one before."""
     first = write.local(start, "i64")
     with write.repeat() as (_, done):
         with write.when(first.get() >= write.value(stop, "i64")):
@@ -96,7 +96,7 @@ def groups(write: Procedure, stop: Operand, step: Operand, start: Operand = 0) -
 
 
 def _take(lanes: int) -> Procedure:
-    """A row (width,) and its date into a lane."""
+    """Copy a row (width,) and its date into a lane."""
     write = Procedure("take_row", {"s": "ptr", "row": "ptr", "date": "double", "width": "i64", "lane": "i64"}, internal=True)
     record = Record(write["s"], FIELDS)
     record.get("t")[write["lane"]] = write["date"]
@@ -107,7 +107,7 @@ def _take(lanes: int) -> Procedure:
 
 
 def _take_all(lanes: int) -> Procedure:
-    """Rows, and their dates, from the one of number `first` on, into all lanes; every `stride` counts, and the last goes on."""
+    """Copy every `stride`-th row, from number `first` on, with its date into the lanes; repeat the last."""
     arguments = {"s": "ptr", "rows": "ptr", **dict.fromkeys(("first", "last", "stride", "width"), "i64")}
     write = Procedure("take_rows", arguments, internal=True)
     record, x = Record(write["s"], FIELDS), SimdArray(Record(write["s"], FIELDS).get("x"), lanes)
@@ -122,7 +122,7 @@ def _take_all(lanes: int) -> Procedure:
 
 
 def _present(lanes: int) -> Procedure:
-    """Parameters and modes of a run into all lanes."""
+    """Copy parameters and modes of a run into all lanes."""
     write = Procedure("present_run", {"s": "ptr", "c": "ptr"}, internal=True)
     record, integrator = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR)
     for name, count in (("p", "parameters"), ("m", "modes")):
@@ -136,7 +136,7 @@ def _present(lanes: int) -> Procedure:
 
 
 def _spoil() -> Procedure:
-    """Let so many numbers be no longer zero where a value is not finite. Each has its own, for none to wait for another."""
+    """Mark the numbers that are not finite. Each has its own flag, so that none waits for another."""
     write = Procedure("spoil", {"spoilt": "ptr noalias", "values": "ptr", "count": "i64"}, internal=True)
     with write.loop(write["count"]) as i:
         write["spoilt"][i] = write["spoilt"][i] + write["values"][i] * 0.0
@@ -158,7 +158,7 @@ def _evaluated(lanes: int) -> Procedure:
 
 
 def _see(lanes: int) -> Procedure:
-    """Every `stride`-th sample, from the one of number `first` on, of a run that is present: what is not finite spoils."""
+    """Check every `stride`-th sample of the present run from number `first` on, and mark values that are not finite."""
     write = Procedure("see_samples", {**dict.fromkeys(("s", "c", "samples"), "ptr"), "first": "i64"}, internal=True)
     record, width = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR).get("width")
     count, stride = record.get("samples"), record.get("stride")
@@ -170,7 +170,7 @@ def _see(lanes: int) -> Procedure:
 
 
 def _spoilt(lanes: int) -> Procedure:
-    """1 where a value was not finite at a sample that was looked at: states, integrated powers, rates, powers, energies."""
+    """Return 1 if a value at a checked sample was not finite: states, integrated powers, rates, powers, energies."""
     write = Procedure("any_spoilt", {"s": "ptr", "c": "ptr"}, "i64", internal=True)
     record, width = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR).get("width")
     with write.loop((width + record.get("values")) * lanes) as i, write.when(~record.get("spoilt")[i].equals(0.0)):
@@ -180,5 +180,5 @@ def _spoilt(lanes: int) -> Procedure:
 
 
 def least(write: Procedure, a: Temporary, b: Temporary) -> Temporary:
-    """The lesser of two whole numbers."""
+    """Return the smaller of two integers."""
     return write.select(a < b, a, b, "i64")
