@@ -115,7 +115,7 @@ class Bound:
         return out[:count], out[count:]
 
     def supplied(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the energy that sources supply in the impulse of transition `index`, J, one number per power; m as for `reset`."""
+        """Return the energy that sources supply in the impulse of transition `index`, J, one per power; m as for `reset`."""
         kernel = _at(self.program.supplies, index)
         return np.zeros(self.quadratures) if kernel is None else self._values(kernel, t, x, m)
 

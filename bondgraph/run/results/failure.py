@@ -1,4 +1,4 @@
-"""A run that could not go on, or that cannot be trusted: reason, time, state by name, the element to suspect, what to try."""
+"""Failure of a run, or doubt in its result: reason, time, state by name, suspected element, remedies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CURES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run ended before its time; results up to `time` are valid."""
+    """Why a run ended early; results up to `time` are valid."""
 
     reason: str
     kind: str
@@ -67,8 +67,8 @@ class ValidityConcern:
 
     Parameters
     ----------
-    reason : in words. time : where it arises, s. suspect : the element to look at.
-    residual, expected : of the energy account relative to the energy in play, and what rtol promises.
+    reason : in words. time : where it arises, s. suspect : suspected element.
+    residual, expected : residual of the energy account relative to the energy in play, and the one that rtol promises.
     """
 
     reason: str
@@ -87,7 +87,7 @@ class ValidityConcern:
 
 
 def describe(program: Program, kind: str, reason: str, t: float, x: np.ndarray, suspect: str = "") -> Failure:
-    """A failure with its state by name and the usual cures of its kind."""
+    """Return a failure with its state by name and the usual remedies of its kind."""
     slots = {name: slot for name, slot in program.layout.slots.items() if slot.block == "x"}
     state: dict[str, object] = {name: np.array(x[slot.start : slot.stop]).reshape(slot.shape) for name, slot in slots.items()}
     state = state or {f"x[{i}]": float(value) for i, value in enumerate(x)}
@@ -97,7 +97,7 @@ def describe(program: Program, kind: str, reason: str, t: float, x: np.ndarray, 
 def cause(
     bound: Bound, reason: str, t: float, x: np.ndarray, m: np.ndarray, span: float, size: np.ndarray
 ) -> tuple[str, str, str]:
-    """Kind of the failure of an integrator, what it says, and the state to suspect."""
+    """Return the kind of an integrator's failure, its message, and the suspected state."""
     kind, _, text = reason.partition(": ")
     if kind == "not finite":
         return kind, text, suspect_rate(bound, t, x, m, span) or _suspect_power(bound, t, x, m)
@@ -108,7 +108,7 @@ def cause(
 
 
 def suspect_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, span: float) -> str:
-    """Name of the first state whose rate stops being finite at or soon after (t, x); "" if none is found."""
+    """Return the name of the first state whose rate is no longer finite at or soon after (t, x); "" if there is none."""
     with np.errstate(all="ignore"):
         start = bound.rates(t, x, m)
         if np.all(np.isfinite(start)):
@@ -123,7 +123,7 @@ def suspect_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, span: flo
 
 
 def _suspect_power(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
-    """The element whose power, or energy, is nearest to the largest number there is: what overflows first."""
+    """Return the element whose power, or energy, is nearest to the largest floating-point number: it overflows first."""
     program = bound.program
     names = (*program.power_names, *program.energy_names)
     with np.errstate(all="ignore"):
@@ -135,7 +135,7 @@ def _suspect_power(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
 
 
 def fastest_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray) -> str:
-    """Name of the state that changes fastest relative to its size so far (n,)."""
+    """Return the name of the state that changes fastest relative to its size so far (n,)."""
     with np.errstate(all="ignore"):
         speed = np.abs(bound.rates(t, x, m)) / np.where(size > 0.0, size, np.inf)
     return bound.program.layout.label("x", int(np.nanargmax(speed))) if np.any(np.isfinite(speed)) else ""
