@@ -38,8 +38,8 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
 
 
 def _turned_over(result: Result) -> float:
-    """Return the largest energy that the states have one by one, in total, J: energy that changes its form within one storage, such as a
-    falling `IC`, is in play although its sum stays zero."""
+    """Return the largest energy that the states have one by one, in total, J: energy that changes its form within one storage,
+    such as a falling `IC`, is in play although its sum stays zero."""
     program, n, most = result.program, result.program.states, 0.0
     step = max(1, _AT_ONCE // max(n, 1))
     assert program.energies is not None
