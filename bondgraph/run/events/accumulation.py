@@ -39,7 +39,7 @@ def _ring_index(write: Procedure, number: Temporary) -> Temporary:
 
 
 def _steady() -> Procedure:
-    """Return 1 if the last of the intervals between the first `WINDOW` remembered events, of `count` times, are no shorter."""
+    """Return 1 if the last `WINDOW` intervals are no shorter than the first that are remembered, of `count` times."""
     write = Procedure("steady", {"ring": "ptr", "count": "i64"}, "i64", internal=True)
     ring, count = write["ring"], write["count"]
     sums = []

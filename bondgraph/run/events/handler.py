@@ -34,7 +34,7 @@ space. Once an instant has needed more, the number of free rows doubles."""
 @dataclass(frozen=True)
 class RunPoint:
     """Point of a run at an instant: t since its start, s; states (n,), integrated powers (quadratures,) and modes (modes,); the
-    largest states at the ends of steps, (at least n,)."""
+    largest states at the ends of steps, (n,) or longer."""
 
     t: float
     x: np.ndarray
