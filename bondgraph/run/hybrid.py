@@ -228,9 +228,9 @@ class Hybrid:
         kind, name = self._described(last)
         pattern = "Zeno" if self.accumulation.shrinking(last.transition) else "chattering"
         if settled.stuck:
-            text = f'after "{kind}" of "{name}" its guard grows on, so that it would fire again at once ({pattern})'
+            text = f'after "{kind}" of "{name}" its guard keeps growing, so that it would fire again at once ({pattern})'
         else:
-            text = f'the transitions of "{name}" follow one another without end ({pattern})'
+            text = f'the transitions of "{name}" repeat endlessly ({pattern})'
         self._fail(pattern, text, name)
 
     def _described(self, firing: FiredTransition) -> tuple[str, str]:

@@ -234,12 +234,12 @@ def why_not(measure: object, program: Program) -> tuple[str, ...]:
     former = str(measure[0]) if isinstance(measure, tuple) and len(measure) == 2 else ""
     if isinstance(measure, tuple) and (word := _FORMER.get(former, former)) in MEASURES:
         cure = f"measures.{word}({measure[1]!r}), after: from bondgraph import measures"
-        return (f"{measure!r} is written as a measure now", cure)
+        return (f"{measure!r} has been replaced by a measure", cure)
     if not isinstance(measure, Measure):
         cures = 'a quantity, "rotor.flow"', 'a measure of it, last("rotor.flow")', "a sweep, which takes functions of the result"
         return (f"{type(measure).__name__} is neither a name nor a measure", *cures)
     if measure.what not in MEASURES or not isinstance(measure.of, str):
-        return (f"{measure!r} is no measure of a quantity or event by its name", " or ".join(MEASURES))
+        return (f"{measure!r} is not a measure of a quantity or event by name", " or ".join(MEASURES))
     kind = MEASURES[measure.what]
     if kind.of_event:
         edges = [edge for edge in program.transitions if not edge.internal]
@@ -250,11 +250,11 @@ def why_not(measure: object, program: Program) -> tuple[str, ...]:
     except KeyError as error:
         return (str(error),)
     if slot.block == "p":
-        return (f'"{measure.of}" is a parameter: its value is the one that is given',)
+        return (f'"{measure.of}" is a parameter: it keeps its given value',)
     if kind.scalar and slot.shape:
         index = ", ".join("0" for _ in slot.shape)
         return (
-            f'"{measure.of}" is no scalar: its shape is {slot.shape}',
+            f'"{measure.of}" is not a scalar: its shape is {slot.shape}',
             f'a component: {measure.what}("{measure.of}[{index}]")',
         )
     return ()

@@ -92,7 +92,7 @@ def ode_functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: n
     Raises `RunError` E349 for a model with sampled blocks, whose states jump at ticks.
     """
     if program.clocks:
-        title = f'"{program.name}" has sampled blocks, whose ticks no function of a state and a time can carry out'
+        title = f'"{program.name}" has sampled blocks, and no function of a time and a state can carry out their ticks'
         raise RunError(Problem("E349", title, cures=("`simulate`, which runs the clocks", "a continuous controller")))
     return _functions(program, t, x, p, m, sparse)
 

@@ -18,7 +18,7 @@ from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
 from screws.renamed import SETTING_VALUES, new_words, now
 
-_REPLACEMENTS = dict.fromkeys(methods.GONE, "no such setting: `method=` alone, or `compiled.ode()` with a solver of yours")
+_REPLACEMENTS = dict.fromkeys(methods.GONE, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver")
 """Settings of earlier versions -> their replacements."""
 RTOL_RANGE = (1e-13, 1e-1)
 DEFAULT_SAMPLES = 1001
@@ -119,8 +119,8 @@ def span_of(t_start: float, t_end: float) -> tuple[float, float]:
     if end <= start:
         raise _refuse("E301", f"t_end = {end:g} s is not after the start at {start:g} s", cures=("a larger t_end",))
     if end - start < MIN_SPAN:
-        title = f"a run of {end - start:.3g} s is too short to be made in steps: their squares are no numbers but zero"
-        raise _refuse("E301", title, cures=(f"a t_end that is {MIN_SPAN:.0e} s or more after the start",))
+        title = f"a run of {end - start:.3g} s is too short: the squares of its steps underflow to zero"
+        raise _refuse("E301", title, cures=(f"a t_end at least {MIN_SPAN:.0e} s after the start",))
     return start, end
 
 
@@ -130,8 +130,8 @@ def longest_step(argument: object, span: float, max_steps: int) -> float:
         return span / _MIN_STEPS
     step = positive("max_step", argument)
     if span + step == span:
-        title = f"max_step = {step:g} s makes no step of a run of {span:g} s: the two together are {span:g} s in floating point"
-        raise _refuse("E306", title, cures=("max_step=None, which leaves the length of steps to the run",))
+        title = f"max_step = {step:g} s is lost in rounding in a run of {span:g} s: their sum is {span:g} s in floating point"
+        raise _refuse("E306", title, cures=("max_step=None, which leaves the step size to the run",))
     if span / step > max_steps:
         title = f"max_step = {step:g} s makes {span / step:.3g} steps of a run of {span:g} s, more than max_steps = {max_steps:g}"
         raise _refuse("E306", title, cures=(f"a max_step of {_no_less(span / max_steps)} s or more", "a larger max_steps"))
@@ -217,7 +217,7 @@ def method_of(argument: object) -> MethodEntry | None:
         return None
     if name in methods.METHODS:
         return methods.METHODS[name]
-    cures: tuple[str, ...] = ("`compiled.ode()`, which gives the model to a solver of yours",)
+    cures: tuple[str, ...] = ("`compiled.ode()`, which gives the model to your own solver",)
     if name in methods.RETIRED:
         cures = (f'method="{methods.RETIRED[name]}"', *cures)
     raise _refuse("E304", f"unknown method {argument!r}", f"there are: {', '.join(methods.names())}", cures=cures)

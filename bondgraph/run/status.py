@@ -24,7 +24,7 @@ class Status(IntEnum):
     STOP = 0, "the stop time is reached"
     EVENT = 1, "a guard crossed zero"
     PAUSE = 2, "the budget of steps is spent: call again"
-    STIFF = 3, "the model is stiff: a stiff method goes on"
+    STIFF = 3, "the model is stiff: continue with a stiff method"
     LOG_FULL = 16, "the log of events is full: make room and call again"
     STEP_TOO_SMALL = -1, "step too small: the error per step stays too large however small the step"
     NOT_FINITE = -2, "not finite: a rate is not finite"

@@ -35,7 +35,7 @@ class RowLayout:
 
     @cached_property
     def width(self) -> int:
-        """Count of numbers in a row."""
+        """Number of values in a row."""
         return self.supplied.stop
 
     @cached_property

@@ -128,7 +128,7 @@ def _reached() -> Procedure:
 
 
 def _tried() -> Procedure:
-    """Add the combinations that can be reached from `node`, where there are `count` from `row` on: return their new number;
+    """Add the combinations that can be reached from `node`, to the `count` from `row` on; return their new number;
     `PYTHON_FALLBACK` for Python."""
     arguments = {"s": "ptr", "t": "double", "row": "i64", "node": "i64", "count": "i64"}
     write = Procedure("try_from", arguments, "i64", internal=True)

@@ -91,9 +91,9 @@ class UnavailableKernel:
     def __call__(self, *blocks: object, **more: object) -> NoReturn:
         title, why = (
             "these values were not computed before the result was pickled",
-            "a result takes its samples along, not the code",
+            "a pickled result holds its samples, not the code",
         )
-        cures = ("what is asked for, computed where the run was made",)
+        cures = ("the values, computed before the result is pickled",)
         raise RunError(Problem("E158", title, (f"{why} that computed them",), cures=cures))
 
     bind = many = __call__

@@ -57,7 +57,7 @@ def _states(result: Plottable) -> Sequence[str]:
     names = {(slot.start, slot.stop): name for name, slot in reversed(list(layout.slots.items())) if slot.block == "x"}
     states = [names[key] for key in sorted(names) if names[key] in layout.names("x")]
     if not 0 < len(states) <= MAX_PANELS:
-        title = f"what is to be plotted? There are {len(states)} states"
+        title = f"name the quantities to plot: there are {len(states)} states"
         cure = 'names of some quantities: result.plot("mass.flow", "spring.effort"); result.names() lists them all'
         raise refusal("E560", title, cure, about=result.program.name)
     return states

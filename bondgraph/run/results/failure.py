@@ -12,10 +12,10 @@ from bondgraph.run.program import Program
 
 CURES: dict[str, tuple[str, ...]] = {
     "not finite": (
-        "look at the suspect's law near this state: a division by zero, a root or a logarithm of a negative number",
+        "a check of the suspect's law near this state: a division by zero, a root or a logarithm of a negative number",
         "a start away from singular positions",
     ),
-    "step too small": ("a looser rtol", 'method="rodas5p" if the model is stiff', "a look for discontinuities"),
+    "step too small": ("a looser rtol", 'method="rodas5p" if the model is stiff', "a search for discontinuities"),
     "chattering": ("hysteresis between the guards of this switch", "a mode that holds on the switching surface"),
     "Zeno": (
         "a resting state for this switch, named by `accumulates` of its transition",
@@ -23,7 +23,7 @@ CURES: dict[str, tuple[str, ...]] = {
     ),
     "too many events": ("a larger max_events", "hysteresis between the guards of this switch"),
     "too many steps": (
-        "a look at the suspect for a law that jumps: a switch with a state for each side suits it",
+        "a check of the suspect for a law that jumps: model it as a switch with a state for each side",
         "a looser rtol, or a larger max_steps",
     ),
     "algebraic loop": (
@@ -36,7 +36,7 @@ CURES: dict[str, tuple[str, ...]] = {
         "fewer coordinates for parts that move as one, such as one angle for all cranks of a parallelogram",
     ),
     "contradiction": (
-        "axes, lengths and frames of the loop, which let it close at the start and not where it moves to",
+        "a check of the loop's axes, lengths and frames: it closes at the start, but not where it moves to",
         "joints with more freedoms: a spherical or universal one for a revolute",
     ),
     "ended": ("a change of the model or of its start so that this does not happen, or a shorter t_end",),
@@ -82,7 +82,7 @@ class ValidityConcern:
             f"the result cannot be trusted: {self.reason}\n"
             f'  it arises at about t = {self.time:.6g} s; suspect: "{self.suspect}"\n'
             "  try: a smaller rtol, or an atol that fits the size of the states\n"
-            "  try: a look at the suspect's formulas: does its energy fit its effort and flow?"
+            "  try: a check of the suspect's formulas: does its energy fit its effort and flow?"
         )
 
 

@@ -30,9 +30,7 @@ def choose(program: Program, settings: Settings) -> Selection:
         return Selection(START, watch_stiffness=True)
     if settings.method.needs_jacobian and program.jacobian_pattern is None:
         title = f"{settings.method.name} needs a Jacobian, and the program has no derivatives"
-        raise RunError(
-            Problem("E304", title, cures=(f'method="{START.name}"', "`compiled.ode()` with an implicit solver of yours"))
-        )
+        raise RunError(Problem("E304", title, cures=(f'method="{START.name}"', "`compiled.ode()` with your own implicit solver")))
     return Selection(settings.method)
 
 

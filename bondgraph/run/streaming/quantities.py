@@ -56,7 +56,7 @@ def chosen_of(program: Program, asked: str | Sequence[str], samples: int) -> Cho
         else:
             slots[str(name)] = slot
     if wrong or not names:
-        title = "what is to be kept of a run must be names of quantities"
+        title = "keep= must name quantities"
         cures = ('keep=["rotor.flow", "body.pose[3]"]', "one of compiled.names()")
         raise RunError(Problem("E346", title, tuple(wrong) or ("there is none",), cures=cures))
     kernel, starts = kernel_of(program, tuple(slot for slot in slots.values() if slot.block == "out"), samples)
@@ -68,7 +68,7 @@ def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> di
     measures, wrong, cures = dict[str, Measure](), list[str](), list[str]()
     for name, value in asked.items():
         measure = measure_of(value)
-        why = why_not(measure, program) if isinstance(name, str) else (f"{name!r} is no name",)
+        why = why_not(measure, program) if isinstance(name, str) else (f"{name!r} is not a name",)
         wrong += [f'"{name}": {why[0]}'] if why else []
         cures += why[1:]
         if isinstance(measure, Measure) and not why:
@@ -78,7 +78,7 @@ def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> di
         if measures[name] != series(name):
             wrong.append(f'"{name}" is a quantity that is kept at all samples: its measure needs another name')
     if wrong or not asked:
-        title = "what is to be kept of a run must be measures or quantities by name"
+        title = "keep= must give measures or quantities by name"
         raise RunError(Problem("E346", title, tuple(wrong) or ("there is none",), cures=tuple(dict.fromkeys(cures)) or (_CURE,)))
     return measures
 
@@ -86,7 +86,7 @@ def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> di
 def _slot(program: Program, name: object) -> Slot | str:
     """Return the slot of a quantity, or why there is none."""
     if not isinstance(name, str):
-        return f"{name!r} is no name"
+        return f"{name!r} is not a name"
     try:
         return program.layout[name]
     except KeyError as error:

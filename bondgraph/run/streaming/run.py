@@ -119,7 +119,7 @@ class KeptRuns:
             since=own_since,
             x=NotKept("x, the states at all samples,", names, sunk),  # type: ignore[arg-type]
             m=NotKept("m, the modes at all samples,", names, sunk),  # type: ignore[arg-type]
-            integrals=NotKept("what powers integrate to at all samples", names, sunk),  # type: ignore[arg-type]
+            integrals=NotKept("integrals, the integrated powers at all samples,", names, sunk),  # type: ignore[arg-type]
             start_energies=run.start_energies,
             events=few.events,
             failure=few.failure,
@@ -154,11 +154,11 @@ def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOp
     if asked.keep is None and asked.sink is None:
         return None
     if asked.keep is None:
-        title, why = "what is to go to the sink?", "a sink takes what is kept, by name"
+        title, why = "no quantities for the sink", "a sink takes the quantities that keep= names"
         raise RunError(Problem("E348", title, (why,), cures=('keep=["rotor.flow"], sink="run.parquet"',)))
     measures = measures_of(program, asked.keep) if isinstance(asked.keep, Mapping) else {}
     if measures and asked.sink is not None:
-        why = "a sink takes samples while the run goes on, and a measure is known at its end"
+        why = "a sink takes samples during the run, and a measure is known only at its end"
         cures = ('keep=["rotor.flow"], sink="run.parquet"', "keep={...} without sink=, in a second run")
         raise RunError(Problem("E348", "measures do not go to a sink", (why,), cures=cures))
     names = asked.keep if not isinstance(asked.keep, Mapping) else list(dict.fromkeys(_quantities(measures)))

@@ -93,7 +93,7 @@ def _truncated(result: Result, origin: float, lost: RankLoss) -> Result:
         kind, reason = "contradiction", f"constraints that repeat each other contradict each other here: {named}"
     else:
         kind = "singular position"
-        reason = f"the constraints lose rank in a singular position: {named}; more than one motion goes on from there"
+        reason = f"the constraints lose rank in a singular position: {named}; more than one motion is possible from there"
     index = min(int(np.searchsorted(result.since, lost.time)), len(result.since) - 1)
     time, suspect = origin + lost.time, lost.elements[0] if lost.elements else ""
     failure = describe(result.program, kind, reason, time, result.x[index], suspect)

@@ -122,9 +122,8 @@ def _bouncing_contacts(
     near = history.zero(t, x, m) * max(1.0, options.within / PERTURBATION)
     scale = table.scale
     speeds = np.abs(table.flow) / scale
-    meets = (
-        speeds[first] if speeds[first] > 0.0 else speeds.max()
-    )  # if the first touches without speed, the largest speed of the others
+    # If the first touches without speed, the largest speed of the others counts.
+    meets = speeds[first] if speeds[first] > 0.0 else speeds.max()
     for c, bounces in enumerate(collisions.bounces):
         for index in bounces if c == first or not options.alone else ():
             speed = max(np.abs(table.flow[c]), scale[c] * meets)
