@@ -54,7 +54,7 @@ def iterate_events(
     """Iterate the events: take a transition that fired, then all whose guards are positive or about to be
     (`GuardHistory.firing_guards`), one by one; simultaneous collisions are one problem unless the `options` say otherwise.
 
-    If several fire, the first by name goes first, in whatever order they are listed. If modes cycle and no state jumps, search for modes in
+    Of several, the first by name fires first, in any listing order. If modes cycle and no state jumps, search for modes in
     which no guard fires (`mode_search`). A transition into its own state that does not work against its guard fires once; then
     the guard must fall below zero before it fires again.
     """
