@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 MAX_NEWTON_ITERATIONS = 200
-"""Most iterations of a damped Newton iteration for an algebraic loop."""
+"""Maximum number of damped Newton steps for an algebraic loop."""
 
 MIN_STEP_FRACTION = 1e-16
-"""Smallest damping factor of a Newton step: a saturation current makes the first step as long as 1e12."""
+"""Smallest damping factor of a Newton step: a saturation current can make the first step as long as 1e12."""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
-"""Relative size of a Newton step that is rounding; least size of the unknowns for that test; largest last step of a solved loop,
-relative to the unknowns, and their least size for that test."""
+"""Relative size of a Newton step that counts as rounding, and least size of the unknowns for that test; largest last step of a
+solved loop relative to the unknowns, and their least size for that test."""
 
 
 class Bound:
     """Kernels of a program at fixed parameters p (parameters,), for work between steps, not inside them.
 
-    It belongs to one run: arguments are copied into its arrays, to whose addresses the kernels are bound. Times count from
-    `origin` (s), the start of a run of `span` seconds on the clock of the formulas; they are clipped to `window`, the times (2,)
-    on that clock of the break before and the next one.
+    It belongs to one run: the kernels are bound to the addresses of its arrays, into which arguments are copied. Times count from
+    `origin` (s), the start of a run of `span` seconds on the clock of the formulas; they are clipped to `window` (2,), the times
+    of the previous and the next break on that clock.
     """
 
     def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0, span: float = 0.0):
@@ -41,7 +41,7 @@ class Bound:
         self._bound: dict[Kernel, tuple[Callable[[], object], np.ndarray]] = {}
 
     def _values(self, kernel: Kernel | None, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Evaluate a kernel; return an empty array where there is none."""
+        """Evaluate a kernel; return an empty array if there is none."""
         if kernel is None:
             return np.zeros(0)
         if kernel not in self._bound:
@@ -53,7 +53,7 @@ class Bound:
         return out.copy()
 
     def check(self) -> None:
-        """Raise an exception that interpreted formulas stored when machine code called them."""
+        """Raise the exception, if any, that interpreted formulas stored when machine code called them."""
         if not self.program.is_machine_code:
             for kernel in self.program.kernels:
                 kernel.check()
@@ -63,12 +63,12 @@ class Bound:
         return max(min(self.origin + t, self.window.item(1)), self.window.item(0))
 
     def clock(self, t: np.ndarray | float) -> np.ndarray:
-        """Convert many times as `time`."""
-        # After the last break the window's end may be NaN.
+        """Convert an array of times as `time` does."""
+        # The window's end may be NaN after the last break.
         return np.asarray(np.fmax(np.fmin(self.origin + np.asarray(t, dtype=float), self.window[1]), self.window[0]))
 
     def breaks(self) -> list[tuple[str, float, float]]:
-        """Return the times at which formulas jump or bend, on their clock: (element, time, period), s."""
+        """Return the times at which formulas jump or have a kink, on their clock: (element, time, period), s."""
         kernel = self.program.breaks
         if kernel is None:
             return []
@@ -81,23 +81,23 @@ class Bound:
         return self._values(self.program.rates, t, x, m)
 
     def outputs(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Everything that follows from states, in the order of the layout's block "out"."""
+        """Return all output variables, in the order of the layout's block "out"."""
         return self._values(self.program.outputs, t, x, m)
 
     def guards(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """One value per transition; -1 where its source mode is not active."""
+        """Return one value per transition; -1 if its source mode is not active."""
         return self._values(self.program.guards, t, x, m)
 
     def powers(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """One power per dissipator or source, W."""
+        """Return one power per dissipator or source, W."""
         return self._values(self.program.powers, t, x, m)
 
     def energies(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Energy per storage, J."""
+        """Return the energy of each storage, J."""
         return self._values(self.program.energies, t, x, m)
 
     def reset(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """x after transition `index`; m is the mode vector before it."""
+        """Return x after transition `index`; m is the mode vector before it."""
         kernel = _at(self.program.resets, index)
         return x.copy() if kernel is None else self._values(kernel, t, x, m)
 
@@ -107,7 +107,7 @@ class Bound:
 
     def pushed(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the change of all guards by the impulse of transition `index`, and x after it without the impulse; m as for
-        `reset`. None where no other transition could react."""
+        `reset`. Return None if no other transition could react."""
         kernel, count = _at(self.program.pushes, index), len(self.program.transitions)
         if kernel is None:
             return None
@@ -115,19 +115,20 @@ class Bound:
         return out[:count], out[count:]
 
     def supplied(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Energy that sources give in the impulse of transition `index`, J, one number for each power; m as for `reset`."""
+        """Return the energy that sources supply in the impulse of transition `index`, J, one per power; m as for `reset`."""
         kernel = _at(self.program.supplies, index)
         return np.zeros(self.quadratures) if kernel is None else self._values(kernel, t, x, m)
 
     def tick(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """x after a tick of clock `index`."""
+        """Return x after a tick of clock `index`."""
         kernel = self.program.clocks[index].kernel
         return x.copy() if kernel is None else self._values(kernel, t, x, m)
 
     def consistent(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, NewtonLoop | None]:
-        """Solve nonlinear algebraic loops by a damped Newton iteration; return x with their unknowns, and the loop that fails.
+        """Solve nonlinear algebraic loops by damped Newton iteration; return x with their unknowns, and the loop that failed or
+        None.
 
-        A step is halved until the residual falls; a residual below rounding, or a step that no longer moves, ends the iteration.
+        A step is halved until the residual falls; the iteration ends at a residual below rounding or a step that changes nothing.
         """
         x = x.copy()
         for loop in self.program.loops:
@@ -154,7 +155,7 @@ class Bound:
         return x, None
 
     def jacobian(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """d rates / d x as a full matrix, (n, n)."""
+        """Return d rates / d x as a full matrix, (n, n)."""
         pattern = self.program.jacobian_pattern
         if pattern is None:
             raise ValueError("the program has no Jacobian")
@@ -165,23 +166,23 @@ class Bound:
         return full
 
     def nonzeros(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Entries of d rates / d x in the order of the program's pattern."""
+        """Return the entries of d rates / d x in the order of the program's sparsity pattern."""
         return self._values(self.program.jacobian, t, x, m)
 
     def jacobian_couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> JacobianCouplings:
-        """Return the couplings of states from the Jacobian, with their rates; none where the program has no derivatives."""
+        """Return the couplings of states from the Jacobian, with their rates; no couplings if the program has no derivatives."""
         kernel, structures = self.program.jacobian_couplings
         return structures.couplings(self._values(kernel, t, x, m))
 
     @cached_property
     def true_states(self) -> np.ndarray:
-        """Indices of the states, without the guesses for unknowns of algebraic loops."""
+        """Indices of the states, without the unknowns of algebraic loops."""
         guesses = {state for loop in self.program.loops for state in loop.states}
         return np.array([k for k in range(self.program.states) if k not in guesses], dtype=int)
 
     @property
     def quadratures(self) -> int:
-        """Count of integrated powers."""
+        """Number of integrated powers."""
         return 0 if self.program.powers is None else int(self.program.powers.n_out)
 
 

@@ -12,15 +12,16 @@ from bondgraph.run.bound import Bound
 
 EPSILON = 2.220446049250313e-16
 SAME_TIME = 16.0 * EPSILON
-"""Ticks whose times differ by less, relative to these, are at one time."""
+"""Relative difference of times below which ticks are simultaneous."""
 BREAK_MARGIN = 64.0 * EPSILON
-"""So near to a break (relative to its time on the clock of the user's formulas) these formulas may be on either side of it."""
+"""Distance from a break (relative to its time on the clock of the user's formulas) within which rounding may put these formulas
+on either side of it."""
 MAX_TICKS = 1e9
 
 
 @dataclass(frozen=True)
 class _Row:
-    """Ticks at `first` + n `period` (s since the start of the run) with the number of its clock, None for breaks."""
+    """Ticks at `first` + n `period` (s since the start of the run) with the number of their clock, None for breaks."""
 
     name: str
     first: float
@@ -29,10 +30,10 @@ class _Row:
 
 
 class ClockSchedule:
-    """Clocks and breaks at the parameters of a run. The arrays (rows,) are shared with machine code, which counts on in them.
+    """Clocks and breaks at the parameters of a run. The arrays (rows,) are shared with machine code, which updates them.
 
-    A row for each clock, one for each break that comes again, and, last, one for all breaks that come once, whose times are
-    `breaks`. `following` are the times of the next ticks, s; `index` their numbers; `silent` rows change no state.
+    There is a row for each clock, one for each periodic break, and a last one for all single breaks, whose times are `breaks`.
+    `following` are the times of the next ticks, s; `index` their numbers; `silent` rows change no state.
     """
 
     def __init__(self, bound: Bound, t_start: float, t_end: float, most: float = MAX_TICKS):
@@ -67,7 +68,7 @@ class ClockSchedule:
 
     @property
     def count(self) -> int:
-        """Ticks so far, breaks not counted."""
+        """Number of ticks so far, without breaks."""
         return int(np.sum(self.index[~self.silent])) if len(self) else 0
 
     def next(self) -> float:
@@ -80,7 +81,7 @@ class ClockSchedule:
         return following - t <= SAME_TIME * max(abs(t), abs(following)) if following < np.inf else False
 
     def tick(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
-        """Time and x after all ticks that are due at t, in the order of the clocks."""
+        """Carry out all ticks due at t in the order of the clocks; return the time and x after them."""
         first = self.next()
         due = np.flatnonzero(self.following <= first + SAME_TIME * max(abs(t), abs(first)))
         time = max(t, float(self.following[due].max()))
@@ -97,7 +98,7 @@ class ClockSchedule:
         return time, x
 
     def look_ahead(self) -> None:
-        """Keep the user's formulas on this side of the next break, whatever the rounding of their time."""
+        """Keep the user's formulas on this side of the next break, however their time is rounded."""
         following = float(np.min(self.following[self.silent], initial=np.inf))
         self._bound.window[1] = self._beside(following, -1.0) if following < np.inf else np.inf
 
@@ -107,7 +108,7 @@ class ClockSchedule:
 
 
 def _distinct_breaks(times: list[float], t_start: float) -> list[float]:
-    """Return the breaks since the start, those at one time once."""
+    """Return the breaks after the start, simultaneous ones once."""
     since_start: list[float] = []
     last = -np.inf
     for time in times:
@@ -122,8 +123,8 @@ def _seconds(bound: Bound, seconds_or_index: float | int) -> float:
 
 
 def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) -> float:
-    """First tick since the start of the run, at offset + n period with n = `earliest`, ...; at the start itself where the only
-    one has gone by. Computed exactly, whatever the date."""
+    """Return the first tick since the start of the run among offset + n period, n = `earliest`, ...; the start itself if a single
+    tick has passed. The arithmetic is exact at any date."""
     since = Fraction(offset) - Fraction(t_start)
     if not np.isfinite(period):
         return max(float(since), 0.0)
@@ -136,7 +137,7 @@ def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) 
 
 
 def _check(name: str, period: float, offset: float, span: float, most: float) -> None:
-    """Raises `RunError` E330 for a clock that cannot run."""
+    """Raise `RunError` E330 for a clock that cannot run."""
     if not period > 0.0:
         why = f"its period is {period:g} s"
     elif not np.isfinite(offset):

@@ -1,4 +1,4 @@
-"""Write short pieces that all procedures of a run need: absolute value, maximum, finiteness, time of the formulas."""
+"""Code generation helpers for all procedures of a run: absolute value, maximum, finiteness, time of the formulas."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def magnitude(write: Procedure, value: Temporary) -> Temporary:
 
 
 def larger(write: Procedure, first: Temporary, second: Temporary) -> Temporary:
-    """Return the larger of two numbers; NaN does not count."""
+    """Return the larger of two numbers; ignore NaN."""
     return write.intrinsic("maxnum", first, second)
 
 
 def is_finite(value: Temporary) -> Temporary:
-    """Return a condition that a number is finite."""
+    """Return the condition that a number is finite."""
     return (value * 0.0).equals(0.0)

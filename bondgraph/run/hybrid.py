@@ -5,27 +5,27 @@ Loops, from a step to a sweep; each is inside the next
 stages     of a step      `steppers.explicit`, `steppers.rosenbrock`: rates at the stages, error estimate
 steps      of a segment   `steppers.driver`: propose a step size, attempt the step, judge its error; event detection in the step,
                           location of the first zero crossing and a step that lands on it; samples, acceptance, next step size
-segments   of a run       `events.loop` in machine code, `Hybrid` here in Python for what machine code hands back
+segments   of a run       `events.loop` in machine code, `Hybrid` here in Python for events that machine code cannot handle
 turns      at an event    `events.iteration` (event iteration), `events.reference.iteration` in Python
-pages      of samples     `streaming.run`: only where a run keeps some names alone
+pages      of samples     `streaming.run`: only if a run keeps only some quantities
 runs       of a batch     `batch.loop` one after the other, `batch.simd.lane_loop` side by side in SIMD lanes
-pieces     of a batch     `batch.workers`: threads take the next piece of runs
-chunks     of a sweep     `sweeps.driving`: an executor takes the next chunk and hands back rows
+pieces     of a batch     `batch.workers`: each thread takes the next piece of runs
+chunks     of a sweep     `sweeps.driving`: an executor takes the next chunk and returns rows
 
-Order at an instant, and its reason
------------------------------------
+Order of operations at an instant, with reasons
+-----------------------------------------------
 1. Clocks tick (`steppers.sample_clocks`). Sampled blocks read the state that integration reached; a tick that makes a guard
-   positive is an event.
+   positive causes an event.
 2. Samples up to the instant are written: a sample at the time of an event is the limit from the left.
 3. The transitions whose guards crossed zero fire, the first by name first; collisions at the same time are one problem of
    impulses (`events.impacts`), since an order would decide where momentum goes.
 4. Modes are searched where transitions lead back to modes in which they fired before (`events.mode_search`).
-5. Unknowns of algebraic loops are solved at the new state (`events.algebraic_loops`): guards are only known with them.
-6. Guards are evaluated again, from 3. on, until none rises (event iteration). A guard must fall below its rounding before it
+5. Unknowns of algebraic loops are solved at the new state (`events.algebraic_loops`): guards depend on them.
+6. Guards are evaluated again, from 3. on, until none fires (event iteration). A guard must fall below its rounding before it
    can fire again (`events.guards`), so that bodies that have just separated do not collide.
 7. Events that accumulate (Zeno) bring their switch to rest (`events.accumulation`), and the guards are evaluated again.
-8. The state, the modes and the energy that the event supplied hold in the run; the log has its rows; error weights begin anew,
-   since a jump makes states of another size.
+8. The run takes over the state, the modes and the supplied energy; the log has its rows; error weights start again, since a
+   jump changes the sizes of states.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RunCheckpoint:
-    """Checkpoint of a run that machine code has left unfinished.
+    """Checkpoint of a run that machine code left unfinished.
 
     Parameters
     ----------
-    integrator, weights, settler : on the tables of the run; no settler for a model without events and loops.
+    integrator, weights, settler : objects on the tables of the run; settler is None for a model without events and loops.
     status : last status of the integrator.
-    samples : with the first of them written.
+    samples : sample rows, the first ones written.
     logged : rows of events that have been copied already, in chunks (k, width).
     start_energies : energy per storage before anything happened, J.
     """
@@ -96,8 +96,8 @@ class RunCheckpoint:
 class Hybrid:
     """Run in progress: its state, samples and events. Times count from the start, s.
 
-    `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,). Machine code handles events on its
-    way (`events.loop`), except in a `reference`; `handed_back` counts those that are handled here.
+    `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,). Machine code handles events between
+    segments (`events.loop`), except in a `reference`; `handed_back` counts those that are handled here.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Hybrid:
         self._settler: EventHandler | None = None
 
     def go(self, choice: Selection) -> None:
-        """Run from the start to the end, or to a failure."""
+        """Run from the start to the end or to a failure."""
         if self.ticks.due(self.t):
             _, self.x = self.ticks.tick(self.t, self.x, self.m)
         levels = self._start(choice)
@@ -145,7 +145,7 @@ class Hybrid:
         self._go(choice, np.zeros(0) if segment.start is None else segment.start.levels, checkpoint.integrator, segment)
 
     def _go(self, choice: Selection, levels: np.ndarray, begun: Integrator | None = None, segment: Segment | None = None) -> None:
-        """Run to the end; an integrator that has `begun` continues after its last segment."""
+        """Run to the end; if an integrator has `begun`, continue after its last segment."""
         selection: Selection | None = choice
         while selection is not None and self.failure is None:
             self.methods.append(selection.entry)
@@ -167,7 +167,7 @@ class Hybrid:
         return self._settle_here(choice, (), self.t)
 
     def _settle_here(self, choice: Selection, fired: tuple[int, ...], segment_start: float, tried: bool = False) -> np.ndarray:
-        """Handle an event at the end of a segment that began at `segment_start`, in machine code unless `tried` there already;
+        """Handle an event at the end of a segment that began at `segment_start`, in machine code unless it has `tried` already;
         return the levels (k,) of the guards."""
         if self._settler is not None and not tried:
             point = RunPoint(self.t, self.x, self.q, self.m, self.weights.size)
@@ -183,8 +183,8 @@ class Hybrid:
         return settled.levels
 
     def handle_events(self, fired: tuple[int, ...], probe: float, rested: frozenset[int] = frozenset()) -> EventOutcome:
-        """Event iteration: take the due transitions, `fired` first, and continue from a consistent state; `rested` are those that
-        have come to rest at this instant."""
+        """Iterate events: take the due transitions, `fired` first, and continue from a consistent state; `rested` are the
+        transitions that have come to rest at this instant."""
         self.history.record_states(np.array([self.x, self.weights.size[: len(self.x)]]))
         settings = self.settings
         how = IterationOptions(probe, CollisionOptions(SIMULTANEITY * settings.rtol, alone=settings.impacts == "sequential"))
@@ -228,9 +228,9 @@ class Hybrid:
         kind, name = self._described(last)
         pattern = "Zeno" if self.accumulation.shrinking(last.transition) else "chattering"
         if settled.stuck:
-            text = f'after "{kind}" of "{name}" its guard grows on, so that it would fire again at once ({pattern})'
+            text = f'after "{kind}" of "{name}" its guard keeps growing, so that it would fire again at once ({pattern})'
         else:
-            text = f'the transitions of "{name}" follow one another without end ({pattern})'
+            text = f'the transitions of "{name}" repeat endlessly ({pattern})'
         self._fail(pattern, text, name)
 
     def _described(self, firing: FiredTransition) -> tuple[str, str]:
@@ -266,8 +266,8 @@ class Hybrid:
     def _integrate(
         self, integrator: Integrator, choice: Selection, levels: np.ndarray, first: Segment | None
     ) -> tuple[Selection | None, np.ndarray]:
-        """Integrate segments until the end, a failure, or a change of method; return that, and the `levels` (k,) at the start of
-        the last one. The `first` segment may exist already."""
+        """Integrate segments until the end, a failure, or a change of method; return the last segment and the `levels` (k,) at
+        its start. The `first` segment may exist already."""
         settings, samples = self.settings, self.samples
         restart, segment_start = first is None, self.t
         while self.failure is None:
@@ -334,7 +334,7 @@ class Hybrid:
 
 
 def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
-    """Return the result of a run that began with a selection, on the user's clock; `wall_time` in s."""
+    """Return the result of a run that started with this selection, on the user's clock; `wall_time` in s."""
     settings, samples = run.settings, run.samples
     return Result(
         program=run.bound.program,
@@ -352,7 +352,7 @@ def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
 
 
 def statistics_of(run: Hybrid, choice: Selection, wall_time: float) -> Statistics:
-    """Return the statistics of a run that began with a selection; `wall_time` in s."""
+    """Return the statistics of a run that started with this selection; `wall_time` in s."""
     effort, settings = run.effort, run.settings
     used = list(dict.fromkeys(run.methods)) or [choice.entry]
     local = tolerances(settings, used[-1]).relative

@@ -1,4 +1,4 @@
-"""Measures of a run, one record a word: `simulate`, `run_many` and `sweep` take the same number by the same rule.
+"""Measures of a run: `simulate`, `run_many` and `sweep` compute the same number by the same rule.
 
 >>> peak("rotor.flow")
 peak('rotor.flow')
@@ -23,11 +23,11 @@ __all__ = ["events", "first_time", "integral", "last", "lowest", "mean", "peak",
 
 
 class Measurable(Sampled, Protocol):
-    """A finished run of which measures are taken: a `Result`."""
+    """Finished run that measures are taken of: a `Result`."""
 
     @property
     def program(self) -> Program:
-        """Its names and transitions."""
+        """Names and transitions."""
 
     @property
     def since(self) -> np.ndarray:
@@ -36,7 +36,8 @@ class Measurable(Sampled, Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Measure:
-    """A number of a run: `what` is measured, `of` which quantity or event; made by `last`, `peak`, ..., `events`."""
+    """Scalar or array that is computed from a run: the measure `what` of the quantity or event `of`; made by `last`, `peak`, ...,
+    `events`."""
 
     what: str
     of: str = ""
@@ -46,12 +47,12 @@ class Measure:
 
     @property
     def kind(self) -> MeasureKind:
-        """Its row of the table."""
+        """Row of the table of measures."""
         return MEASURES[self.what]
 
     @property
     def stored(self) -> str:
-        """Its text in a store of runs."""
+        """Text in a store of runs."""
         return repr(Measure(self.kind.stored or self.what, self.of))
 
     def __call__(self, result: Measurable) -> np.ndarray:
@@ -59,7 +60,7 @@ class Measure:
         return np.asarray(self.kind.take(result, self.of), dtype=float)
 
     def of_program(self, name: str, program: Program) -> KeptQuantity:
-        """Return name, unit and shape of what it gives for runs of a program, the shape without the axis of samples."""
+        """Return the name, unit and shape of its value for runs of a program; the shape omits the axis of samples."""
         if self.kind.of_event:
             return KeptQuantity(name, self.kind.unit(""), ())
         slot = program.layout[self.of]
@@ -67,64 +68,64 @@ class Measure:
 
 
 def series(name: str) -> Measure:
-    """The values at all samples; the name alone is the same."""
+    """Measure the values at all samples; the name alone means the same."""
     return Measure("series", name)
 
 
 def last(name: str) -> Measure:
-    """The value at the last sample."""
+    """Measure the value at the last sample."""
     return Measure("last", name)
 
 
 def peak(name: str) -> Measure:
-    """The largest value of a scalar, as `Result.peak` finds it between samples and at events."""
+    """Measure the largest value of a scalar, as `Result.peak` finds it between samples and at events."""
     return Measure("peak", name)
 
 
 def lowest(name: str) -> Measure:
-    """The smallest value of a scalar, found as `peak` finds the largest."""
+    """Measure the smallest value of a scalar, found as `peak` finds the largest."""
     return Measure("lowest", name)
 
 
 def integral(name: str) -> Measure:
-    """The integral over time, by trapezia between samples, and up to and from both sides of every event."""
+    """Measure the integral over time by the trapezoidal rule between samples, and up to and from both sides of every event."""
     return Measure("integral", name)
 
 
 def mean(name: str) -> Measure:
-    """The mean over time: the integral over the time from the first sample to the last."""
+    """Measure the mean over time: the integral divided by the time from the first sample to the last."""
     return Measure("mean", name)
 
 
 def first_time(event: str) -> Measure:
-    """The time (s) of the first event of this kind ("bounces"), or of this switch; nan where there is none."""
+    """Measure the time (s) of the first event of this kind ("bounces") or of this switch; nan if there is none."""
     return Measure("first_time", event)
 
 
 def events(event: str = "") -> Measure:
-    """The count of events of this kind, or of this switch; of all where none is named."""
+    """Count the events of this kind or of this switch; of all events without a name."""
     return Measure("events", event)
 
 
 class MachineRule(IntEnum):
-    """Rules by which machine code takes a measure in a batch of runs."""
+    """Rules by which machine code computes a measure in a batch of runs."""
 
     SERIES, LAST, PEAK, LOWEST, INTEGRAL, MEAN, FIRST_TIME, EVENTS = range(8)
 
 
 @dataclass(frozen=True)
 class MeasureKind:
-    """A row of the table of measures.
+    """Row of the table of measures.
 
     Parameters
     ----------
-    meaning : for the pages.
+    meaning : text for the documentation.
     take : the rule: a finished run, and the name of a quantity or event -> the number.
-    machine : the rule by which machine code takes it to the same bits; None where it is left to the results of single runs.
+    machine : the rule by which machine code computes the same bits; None if only results of single runs have it.
     unit : from the unit of the quantity.
-    of_event : whether it is of events and not of a quantity. scalar : whether the quantity must be a scalar.
+    of_event : whether it measures events and not a quantity. scalar : whether the quantity must be a scalar.
     over_time : whether there is a value for every sample.
-    stored : its word in stores and plans that were written before it had its own.
+    stored : word in stores and plans that were written before measures had their present names.
     """
 
     meaning: str
@@ -138,20 +139,20 @@ class MeasureKind:
 
 
 def is_meant(event: str, edge: RunTransition) -> bool:
-    """Tell whether a transition is an event of this kind, or of this switch; any where none is named."""
+    """Return True if a transition is an event of this kind or of this switch; True for all without a name."""
     return not edge.internal and (not event or event in (edge.name, edge.kind))
 
 
 def _times_of(result: Measurable, event: str) -> list[float]:
-    """Times of the events that are meant."""
+    """Return the times of the matching events."""
     edges = result.program.transitions
     meant = {k for k, edge in enumerate(edges) if not event or event in (edge.name, edge.kind)}
     return [each.time for each in result.events if not each.internal and not meant.isdisjoint(each.transitions)]
 
 
 def _integral(result: Measurable, name: str) -> np.ndarray:
-    """By trapezia, summed in order of time. A sample at the time of an event is one of the sides of that event; events after the
-    last sample do not count."""
+    """Integrate by the trapezoidal rule, summed in order of time. A sample at the time of an event is one side of that event;
+    events after the last sample do not count."""
     since, values = result.since, np.asarray(result[name], dtype=float)
     at = result.events.since
     if len(at):
@@ -168,7 +169,7 @@ def _integral(result: Measurable, name: str) -> np.ndarray:
 
 
 def _mean(result: Measurable, name: str) -> np.ndarray:
-    """The integral over the time from the first sample to the last; nan where there is but one."""
+    """Return the integral divided by the time from the first sample to the last; nan for a single sample."""
     total, length = _integral(result, name), float(result.since[-1])
     return total / length if length > 0.0 else np.full_like(total, np.nan)
 
@@ -216,29 +217,29 @@ MEASURES: Mapping[str, MeasureKind] = {
         of_event=True,
     ),
 }
-"""Every measure by its word."""
+"""All measures by name."""
 
 STORED = {kind.stored: word for word, kind in MEASURES.items() if kind.stored}
-"""Words in stores and plans that were written before, and the measures that stand for them."""
+"""Words in older stores and plans -> the measures that replace them."""
 _FORMER = {"max": "peak", "min": "lowest", **STORED}
 
 
 def measure_of(asked: object) -> object:
-    """The measure that is asked for: a name alone is a series."""
+    """Return the measure for an argument of the user: a name alone means `series`."""
     return series(asked) if isinstance(asked, str) else asked
 
 
 def why_not(measure: object, program: Program) -> tuple[str, ...]:
-    """Why this cannot be kept of runs of a program, and cures; nothing where it can."""
+    """Return why this cannot be kept of runs of a program, and remedies; an empty tuple if it can."""
     former = str(measure[0]) if isinstance(measure, tuple) and len(measure) == 2 else ""
     if isinstance(measure, tuple) and (word := _FORMER.get(former, former)) in MEASURES:
         cure = f"measures.{word}({measure[1]!r}), after: from bondgraph import measures"
-        return (f"{measure!r} is written as a measure now", cure)
+        return (f"{measure!r} has been replaced by a measure", cure)
     if not isinstance(measure, Measure):
         cures = 'a quantity, "rotor.flow"', 'a measure of it, last("rotor.flow")', "a sweep, which takes functions of the result"
         return (f"{type(measure).__name__} is neither a name nor a measure", *cures)
     if measure.what not in MEASURES or not isinstance(measure.of, str):
-        return (f"{measure!r} is no measure of a quantity or event by its name", " or ".join(MEASURES))
+        return (f"{measure!r} is not a measure of a quantity or event by name", " or ".join(MEASURES))
     kind = MEASURES[measure.what]
     if kind.of_event:
         edges = [edge for edge in program.transitions if not edge.internal]
@@ -249,11 +250,11 @@ def why_not(measure: object, program: Program) -> tuple[str, ...]:
     except KeyError as error:
         return (str(error),)
     if slot.block == "p":
-        return (f'"{measure.of}" is a parameter: its value is the one that is given',)
+        return (f'"{measure.of}" is a parameter: it keeps its given value',)
     if kind.scalar and slot.shape:
         index = ", ".join("0" for _ in slot.shape)
         return (
-            f'"{measure.of}" is no scalar: its shape is {slot.shape}',
+            f'"{measure.of}" is not a scalar: its shape is {slot.shape}',
             f'a component: {measure.what}("{measure.of}[{index}]")',
         )
     return ()

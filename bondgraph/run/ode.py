@@ -17,9 +17,9 @@ from bondgraph.run.program import Program
 @short_repr
 @dataclass(frozen=True, eq=False)
 class OdeFunctions:
-    """x' = rates(t, x) of a model in fixed modes: what `scipy.integrate.solve_ivp`, scikit-sundae or diffrax integrate.
+    """x' = rates(t, x) of a model in fixed modes, for `scipy.integrate.solve_ivp`, scikit-sundae or diffrax.
 
-    Constraints and dependent storages are solved inside the rates, so that there is no mass matrix. One thread at a time may
+    Constraints and dependent storages are solved inside the rates, so that there is no mass matrix. Only one thread at a time may
     call the functions of a record; `compiled.ode()` makes another.
 
     Parameters
@@ -27,7 +27,7 @@ class OdeFunctions:
     states : names of the components of x, (n,), in their units.
     event_names : names of the guards, (k,): "element: kind".
     t_start : time of the start, s; start : x there, (n,), consistent with algebraic loops.
-    parameters, modes : numbers that the functions use, in the order of the kernels.
+    parameters, modes : values that the functions use, in the order of the kernels.
     sparse : whether `jacobian` returns a `scipy.sparse` array.
     """
 
@@ -41,11 +41,11 @@ class OdeFunctions:
     _bound: Bound = field(repr=False)
 
     def rates(self, t: float, x: np.ndarray) -> np.ndarray:
-        """dx/dt (n,) at the time t, s, and the state x (n,), in the units of the states per second."""
+        """Return dx/dt (n,) at the time t, s, and the state x (n,), in the units of the states per second."""
         return self._bound.rates(t, np.asarray(x, dtype=float), self.modes)
 
     def jacobian(self, t: float, x: np.ndarray) -> Any:
-        """d rates / dx, (n, n): an array, or a `scipy.sparse.csc_array` where the record is `sparse`."""
+        """Return d rates / dx, (n, n), as an array, or as a `scipy.sparse.csc_array` if the record is `sparse`."""
         bound, program = self._bound, self._bound.program
         x = np.asarray(x, dtype=float)
         if program.jacobian is None or program.jacobian_pattern is None:  # no rate depends on a state
@@ -61,17 +61,17 @@ class OdeFunctions:
         return csc_array((values, indices, indptr), shape=(len(x), len(x)))
 
     def events(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Guards (k,): an event is due where one rises through zero; -1 where it cannot fire in these modes."""
+        """Return the guards (k,): an event is due when one rises through zero; -1 if it cannot fire in these modes."""
         return self._bound.guards(t, np.asarray(x, dtype=float), self.modes)
 
     @property
     def event_functions(self) -> tuple[Callable[[float, np.ndarray], float], ...]:
-        """The guards one by one, with the attributes by which `solve_ivp` ends a run where one rises through zero."""
+        """Return the guards one by one, with the attributes that make `solve_ivp` stop where one rises through zero."""
         return tuple(_guard(self, k) for k in range(len(self.event_names)))
 
     def after(self, event: int, t: float, x: np.ndarray) -> OdeFunctions:
-        """The functions after an event, by its number, at the time t, s, and the state x (n,): in the modes that follow, with the
-        state after the reset as their `start`. What else is due at that instant is not carried out."""
+        """Return the functions after the event with this number at the time t, s, and the state x (n,): in the modes that follow,
+        with the state after the reset as their `start`. Other events due at that instant are not carried out."""
         bound, edge = self._bound, self._bound.program.transitions[event]
         x, modes = np.asarray(x, dtype=float), self.modes.copy()
         modes[edge.slot] = float(edge.target)
@@ -87,18 +87,18 @@ def _guard(ode: OdeFunctions, k: int) -> Callable[[float, np.ndarray], float]:
 
 
 def ode_functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, sparse: bool) -> OdeFunctions:
-    """The functions of a program from a start (n,) with parameters p and modes m.
+    """Return the functions of a program from a start (n,) with parameters p and modes m.
 
     Raises `RunError` E349 for a model with sampled blocks, whose states jump at ticks.
     """
     if program.clocks:
-        title = f'"{program.name}" has sampled blocks, whose ticks no function of a state and a time can carry out'
+        title = f'"{program.name}" has sampled blocks, and no function of a time and a state can carry out their ticks'
         raise RunError(Problem("E349", title, cures=("`simulate`, which runs the clocks", "a continuous controller")))
     return _functions(program, t, x, p, m, sparse)
 
 
 def _functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, sparse: bool) -> OdeFunctions:
-    """Return the functions without a check for clocks; `RunError` E349 where an algebraic loop has no solution at the start."""
+    """Return the functions without a check for clocks; `RunError` E349 if an algebraic loop has no solution at the start."""
     bound = Bound(program, np.array(p, dtype=float))
     start, unsolved = bound.consistent(t, x, m)
     if unsolved is not None:

@@ -1,8 +1,8 @@
 """Call Python from machine code, and keep its exceptions until the machine code has returned.
 
-Arguments lie in memory. An exception that a signal brings, such as an interrupt, comes before the first line of a function,
+Arguments are passed in memory. An exception from a signal, such as an interrupt, can occur before the first line of a function,
 where nothing in it catches it, and machine code would get no result. So machine code calls the next step of a generator, which
-goes on inside a block that catches it.
+continues inside a block that catches it.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack
 
 MAX_TRIES = 3
-"""Tries for a result that machine code cannot do without."""
+"""Attempts at a result that machine code needs."""
 
 
 class PythonCallback:
-    """A Python function that machine code calls at `address`; exceptions wait for `check`.
+    """A Python function that machine code calls at `address`; `check` raises its exceptions later.
 
     Parameters
     ----------
-    answer : -> a whole number, such as an address.
-    otherwise : the number where `answer` raises, with which machine code goes on until `check`.
-    persistent : try again after an exception, which a signal may have brought.
+    answer : -> an integer, such as an address.
+    otherwise : the integer that machine code gets until `check` if `answer` raises.
+    persistent : try again after an exception, which a signal may have caused.
     """
 
     def __init__(self, answer: Callable[[], int], otherwise: Callable[[], int] = int, persistent: bool = False):
@@ -42,21 +42,21 @@ class PythonCallback:
                         yield result
                     result = answer() if remaining > 1 else otherwise()
                     remaining = 0
-            except GeneratorExit:  # nobody asks any more
+            except GeneratorExit:  # nobody calls any more
                 return
             except BaseException as error:
                 self._error = self._error or error
                 remaining = max(remaining - 1, 1)
 
     def check(self) -> None:
-        """Raise the exception of a call, if there was one."""
+        """Raise the exception of a call, if any."""
         if self._error is not None:
             error, self._error = self._error, None
             raise error
 
 
 def check_each(checks: Iterable[Callable[[], None]]) -> None:
-    """Let each check raise its exception: the first of all is raised, and none waits for a later run."""
+    """Run all checks, then raise the first exception, so that none is left for a later run."""
     with ExitStack() as stack:
         for check in checks:
             stack.callback(check)

@@ -7,17 +7,17 @@ from collections.abc import Callable
 import numpy as np
 
 NextPage = Callable[[int, np.ndarray, int], np.ndarray]
-"""Takes as filled so many of the rows that were given out last, in modes (modes,) but for the first few, whose modes are known
-already; gives empty rows (k, n + quadratures)."""
+"""(count, modes (modes,), held) -> empty rows (k, n + quadratures). Marks `count` of the rows handed out last as filled, all in
+these modes but the first `held`, whose modes are already written."""
 
 Taken = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
-"""Is given states (k, n), integrated powers (k, quadratures) and modes (k, modes) of samples that follow one another."""
+"""Receives states (k, n), integrated powers (k, quadratures) and modes (k, modes) of consecutive samples."""
 
 
 class SampleRows:
-    """`rows` (room, states + quadratures) and `modes` (room, modes), of `written` samples those that are still here.
+    """`rows` (room, states + quadratures) and `modes` (room, modes) of those of the `written` samples that are still here.
 
-    There is room for all samples, unless somebody takes them on the way (`taken`).
+    There is room for all samples unless they are consumed during the run (`taken`).
     """
 
     def __init__(self, room: int, states: int, quadratures: int, modes: int, taken: Taken | None = None):
@@ -39,12 +39,12 @@ class SampleRows:
 
     @property
     def here(self) -> int:
-        """Count of rows that are filled and not taken."""
+        """Number of rows that are filled and not yet taken."""
         return self.written - self._gone
 
     @property
     def left(self) -> np.ndarray:
-        """Rows that are empty."""
+        """Empty rows."""
         return self.rows[self.here :]
 
     @property
@@ -53,12 +53,12 @@ class SampleRows:
         return self.modes[self.here :]
 
     def add(self, count: int, m: np.ndarray, held: int = 0) -> None:
-        """Count so many rows as filled, in these modes but for the first `held`, whose modes are written."""
+        """Mark this number of rows as filled, all in these modes but the first `held`, whose modes are already written."""
         self.modes[self.here + held : self.here + count] = m
         self.written += count
 
     def turn(self) -> None:
-        """Hand over the filled rows; all rows are empty then."""
+        """Hand over the filled rows, and empty all rows."""
         if self._taken is not None and self.here:
             self._taken(self.x, self.q, self.m)
             self._gone = self.written

@@ -18,21 +18,21 @@ from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
 from screws.renamed import SETTING_VALUES, new_words, now
 
-_REPLACEMENTS = dict.fromkeys(methods.GONE, "no such setting: `method=` alone, or `compiled.ode()` with a solver of yours")
-"""Settings of earlier versions, and their replacements."""
+_REPLACEMENTS = dict.fromkeys(methods.GONE, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver")
+"""Settings of earlier versions -> their replacements."""
 RTOL_RANGE = (1e-13, 1e-1)
 DEFAULT_SAMPLES = 1001
 _MIN_STEPS = 100
 MIN_SPAN = math.sqrt(sys.float_info.min) / sys.float_info.epsilon
-"""Shortest run, s: squares of its shortest steps do not underflow."""
+"""Shortest run, s: the squares of its shortest steps do not underflow."""
 _FLOAT = np.dtype(float)
 _MEANINGS = {"x": "start values", "p": "parameters", "m": "modes"}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked settings; `times` are the sample times since the start, itself included, (k,), `dates` the same on the user's
-    clock; `span` is the length of the run, s, `t_end` where it ends on that clock; `method` is None for "auto"."""
+    """Checked settings; `times` (k,) are the sample times since the start, which is the first, `dates` the same on the user's
+    clock; `span` is the length of the run, s, `t_end` its end on that clock; `method` is None for "auto"."""
 
     x: np.ndarray
     p: np.ndarray
@@ -63,7 +63,7 @@ def _refuse(code: str, title: str, *details: str, cures: Sequence[str] = ()) -> 
 
 
 def numbers(argument: object, code: str, what: str) -> np.ndarray:
-    """Convert an argument to an array of floats; raise `code` where that is impossible."""
+    """Convert an argument to an array of floats; raise `code` if that is impossible."""
     array = real(argument)
     if array is None:
         raise _refuse(code, f"{what} must be numbers, not {_shown(argument)}")
@@ -71,7 +71,7 @@ def numbers(argument: object, code: str, what: str) -> np.ndarray:
 
 
 def number(argument: object, code: str, what: str) -> float:
-    """Convert an argument to a float; raise `code` where that is impossible."""
+    """Convert an argument to a float; raise `code` if that is impossible."""
     array = real(argument)
     if array is None or array.shape != ():
         raise _refuse(code, f"{what} must be one number, not {_shown(argument)}")
@@ -95,7 +95,8 @@ def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mappin
 
 
 def block(program: Program, name: str, argument: object, length: int, code: str) -> np.ndarray:
-    """Convert a start vector, parameter vector or mode vector to float64 (length,); E305 and `code` where it does not fit."""
+    """Return a start vector, parameter vector or mode vector as float64 (length,); raise E305 for a wrong length, `code` for
+    invalid numbers."""
     meaning = _MEANINGS[name]
     if type(argument) is np.ndarray and argument.dtype is _FLOAT:
         values = argument.flatten()
@@ -104,33 +105,33 @@ def block(program: Program, name: str, argument: object, length: int, code: str)
     if values.size != length:
         raise _refuse("E305", f"{length} {meaning} are needed, {values.size} were given")
     finite = np.isfinite(values)
-    if 0 in finite.tobytes():  # a fifth of what `all` takes for a few numbers
+    if 0 in finite.tobytes():  # a fifth of the time of `all` for a few numbers
         values_text = [f"{program.layout.label(name, int(i))} = {values[i]}" for i in np.flatnonzero(~finite)[:5]]
         raise _refuse(code, f"{meaning} must be finite numbers", *values_text, cures=("a finite number for each",))
     return values
 
 
 def span_of(t_start: float, t_end: float) -> tuple[float, float]:
-    """Return start and end as floats; E301 where they are no interval."""
+    """Return start and end as floats; E301 unless they form an interval."""
     start, end = number(t_start, "E301", "t_start"), number(t_end, "E301", "t_end")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s")
     if end <= start:
         raise _refuse("E301", f"t_end = {end:g} s is not after the start at {start:g} s", cures=("a larger t_end",))
     if end - start < MIN_SPAN:
-        title = f"a run of {end - start:.3g} s is too short to be made in steps: their squares are no numbers but zero"
-        raise _refuse("E301", title, cures=(f"a t_end that is {MIN_SPAN:.0e} s or more after the start",))
+        title = f"a run of {end - start:.3g} s is too short: the squares of its steps underflow to zero"
+        raise _refuse("E301", title, cures=(f"a t_end at least {MIN_SPAN:.0e} s after the start",))
     return start, end
 
 
 def longest_step(argument: object, span: float, max_steps: int) -> float:
-    """Return the largest step size of a run of `span`, s; E306 where it is invalid, or needs more than `max_steps`."""
+    """Return the largest step size of a run of `span`, s; E306 if it is invalid or needs more than `max_steps`."""
     if argument is None:
         return span / _MIN_STEPS
     step = positive("max_step", argument)
     if span + step == span:
-        title = f"max_step = {step:g} s makes no step of a run of {span:g} s: the two together are {span:g} s in floating point"
-        raise _refuse("E306", title, cures=("max_step=None, which leaves the length of steps to the run",))
+        title = f"max_step = {step:g} s is lost in rounding in a run of {span:g} s: their sum is {span:g} s in floating point"
+        raise _refuse("E306", title, cures=("max_step=None, which leaves the step size to the run",))
     if span / step > max_steps:
         title = f"max_step = {step:g} s makes {span / step:.3g} steps of a run of {span:g} s, more than max_steps = {max_steps:g}"
         raise _refuse("E306", title, cures=(f"a max_step of {_no_less(span / max_steps)} s or more", "a larger max_steps"))
@@ -144,7 +145,7 @@ def _no_less(value: float) -> str:
 
 
 def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.ndarray | None]:
-    """Return the relative tolerance, and the absolute one per state or None; E302 where out of range."""
+    """Return the relative tolerance, and the absolute one per state or None; E302 if out of range."""
     low, high = RTOL_RANGE
     relative = number(rtol, "E302", "rtol")
     if not low <= relative <= high:
@@ -164,8 +165,8 @@ def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.n
 
 
 def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sample times since the start, which is the first, and on the user's clock; E303 where they do not ascend
-    within the run."""
+    """Return the sample times since the start, which is the first, and on the user's clock; E303 unless they ascend within the
+    run."""
     span = end - start
     if samples is None:
         since = np.linspace(0.0, span, DEFAULT_SAMPLES)
@@ -182,7 +183,7 @@ def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray,
             raise _refuse("E303", f"a sample step of {step:g} s makes {count} samples", cures=("a longer step",))
         steps = math.floor(span / step * (1.0 + 1e-12))
         times = step * np.arange(steps + 1)
-        if span - times[-1] < 1e-9 * step:  # the end, but for rounding
+        if span - times[-1] < 1e-9 * step:  # the end, up to rounding
             times[-1] = span
         else:
             times = np.append(times, span)
@@ -202,7 +203,7 @@ def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray,
 
 
 def _dates(since: np.ndarray, start: float, end: float) -> np.ndarray:
-    """Convert sample times to the user's clock; the end is exactly the user's, however start and length round."""
+    """Convert sample times to the user's clock; the last is exactly the user's end, however start and length round."""
     dates = start + since
     return np.where(since == end - start, end, dates)
 
@@ -216,14 +217,14 @@ def method_of(argument: object) -> MethodEntry | None:
         return None
     if name in methods.METHODS:
         return methods.METHODS[name]
-    cures: tuple[str, ...] = ("`compiled.ode()`, which gives the model to a solver of yours",)
+    cures: tuple[str, ...] = ("`compiled.ode()`, which gives the model to your own solver",)
     if name in methods.RETIRED:
         cures = (f'method="{methods.RETIRED[name]}"', *cures)
     raise _refuse("E304", f"unknown method {argument!r}", f"there are: {', '.join(methods.names())}", cures=cures)
 
 
 def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
-    """Check a setting that must be one of a few words; E304 otherwise."""
+    """Check a setting against a list of words; E304 otherwise."""
     if argument not in allowed:
         new = SETTING_VALUES.get(what, {}).get(str(argument))
         cures = () if new is None else (now(argument, new),)
@@ -240,5 +241,5 @@ def positive(what: str, argument: object) -> float:
 
 
 def count(what: str, argument: object) -> int:
-    """Return a positive count, the largest possible if infinite; E306 otherwise."""
+    """Return a positive count, the largest integer if infinite; E306 otherwise."""
     return int(min(positive(what, argument), 2.0**53))

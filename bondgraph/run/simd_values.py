@@ -1,7 +1,7 @@
 """SIMD values: write an operation once for the numbers of several runs side by side, one in each lane.
 
-An array holds the numbers of all runs at one index side by side. Instructions are written for each lane, one after the other, and
-LLVM makes vectors of them; with one lane they are those of `procedure`.
+An array holds the numbers of all runs at one index side by side. Instructions are written lane by lane, and LLVM vectorizes them;
+with one lane they are those of `procedure`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Union
 from bondgraph.emit.procedure import Local, Operand, Procedure, Temporary
 
 SimdOperand = Union["SimdNumber", Temporary, float]
-"""A number of each run, or one for all."""
+"""One number per run, or one for all."""
 
 
 def _operator(operation: Callable[..., Temporary]) -> Callable[[SimdNumber, SimdOperand], SimdNumber]:
@@ -33,7 +33,7 @@ class SimdNumber:
         self.numbers = tuple(numbers)
 
     def each(self, operation: Callable[..., Temporary], *others: SimdOperand) -> SimdNumber:
-        """Apply an operation to the number in each lane, with those of the others."""
+        """Apply an operation to the number in each lane and to those of the others."""
         lists = [other.numbers if isinstance(other, SimdNumber) else (other,) * len(self.numbers) for other in others]
         return SimdNumber([operation(*operands) for operands in zip(self.numbers, *lists, strict=True)])
 
@@ -46,11 +46,11 @@ class SimdNumber:
         return self.each(operator.invert)
 
     def any(self) -> Temporary:
-        """True if a condition holds in any lane."""
+        """Return True if a condition holds in any lane."""
         return functools.reduce(operator.or_, self.numbers)
 
     def folded(self, name: str) -> Temporary:
-        """Reduce the numbers of all lanes by a function of two."""
+        """Reduce the numbers of all lanes with a binary function."""
         return functools.reduce(lambda one, other: one.procedure.intrinsic(name, one, other), self.numbers)
 
     def select(self, yes: SimdOperand, no: SimdOperand) -> SimdNumber:
@@ -111,6 +111,6 @@ def broadcast(write: Procedure, value: float, lanes: int) -> SimdNumber:
 def lane_loop(
     write: Procedure, count: Operand, lanes: int, start: Operand = 0
 ) -> Iterator[tuple[Temporary, Temporary, Temporary]]:
-    """Loop over so many numbers and the lanes of each: yields the number, the lane, and the index of both."""
+    """Loop over this many numbers and the lanes of each: yield the number, the lane, and the index of both."""
     with write.loop(count, start) as i, write.loop(lanes) as lane:
         yield i, lane, i * lanes + lane

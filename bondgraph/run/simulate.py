@@ -1,4 +1,4 @@
-"""Simulation of a program: check the settings, run it, and check the validity of the result."""
+"""Simulate a program: check the settings, run it, and check the validity of the result."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def simulate(
 
     Parameters
     ----------
-    program : what the compiler made.
+    program : output of the compiler.
     x0, parameters, modes0 : start states (n,), parameters (parameters,), modes (modes,), in the program's units.
-    t_end : s.
-    keep : names of the only quantities that are kept, or {name: measure}; everything by default.
-    sink : where they go instead of into the result: a path, a `Sink`, a function of times and values.
+    t_end : end time, s.
+    keep : names of the only quantities to keep, or {name: measure}; everything by default.
+    sink : destination of the kept quantities instead of the result: a path, a `Sink`, a function of times and values.
 
-    Returns a `Result`; a run that could not reach its end has a `failure` and what was computed up to there, and gives a
-    `RunEndedWarning`; one that reached its end and cannot be trusted has `warnings`, and gives an `UnreliableRunWarning`. Where
-    the tolerance lies below the rounding of the rates, a `RoundingWarning` says what was reached.
+    Returns a `Result`. A run that cannot reach its end has a `failure` and the samples up to there, and issues a
+    `RunEndedWarning`; one that reaches its end but cannot be trusted has `warnings`, and issues an `UnreliableRunWarning`. If the
+    tolerance lies below the rounding of the rates, a `RoundingWarning` says which tolerance was reached.
 
     Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choice, E305 wrong count of start values, E306 other
-    settings, E330 clocks, E308 start values, E309 parameters, E310 modes not finite, E323 a run that
-    is not ok, where it is to be `strict`, E346 and E348 what is to be kept, and where.
+    settings, E330 clocks, E308 start values, E309 parameters, E310 modes not finite, E323 a run that is not ok if `strict`, E346
+    and E348 an invalid keep or sink.
     """
     return prepare(program, t_end, KeepOptions(keep, sink), **settings).result(x0, parameters, modes0)

@@ -1,4 +1,4 @@
-"""Status codes of a run: answers of machine code and of integrators, one number and one text for each."""
+"""Status codes of a run, of machine code and of integrators: a number and a text for each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """State of a step, a segment, a lane or a whole run; negative where it failed.
+    """State of a step, a segment, a lane or a whole run; negative if it failed.
 
     >>> Status.EVENT, int(Status.EVENT), Status(-2).text
     (<Status.EVENT: 1>, 1, 'not finite: a rate is not finite')
@@ -24,30 +24,30 @@ class Status(IntEnum):
     STOP = 0, "the stop time is reached"
     EVENT = 1, "a guard crossed zero"
     PAUSE = 2, "the budget of steps is spent: call again"
-    STIFF = 3, "the model is stiff: a stiff method goes on"
+    STIFF = 3, "the model is stiff: continue with a stiff method"
     LOG_FULL = 16, "the log of events is full: make room and call again"
     STEP_TOO_SMALL = -1, "step too small: the error per step stays too large however small the step"
     NOT_FINITE = -2, "not finite: a rate is not finite"
-    # What the step size control asks for.
+    # Requests of the step size control.
     DOUBT = 4, "a rejected step: the error weights must be measured again"
     RENEW = 5, "the error weights are due"
     ATTEMPT = 20, "a step is to be attempted"
     ACCEPT = 21, "the step is accepted"
     RETRY = 22, "look for the next step again"
-    # Where a run stands that goes in a SIMD lane.
+    # State of a run in a SIMD lane.
     LANE_RUNS = 30, "the run is in a lane"
     LANE_STARTS = 31, "the run has begun without error weights"
     LANE_WAITS = 32, "the run waits for a lane"
-    # How a run of a batch ended that machine code alone cannot settle.
+    # End of a batch run that machine code alone cannot decide.
     TOO_MANY_STEPS = 100, "the run takes too many steps"
     UNTRUSTED = 101, "values are not finite, or the energy account does not close"
     NOT_STARTED = 102, "only Python can begin the run"
 
     @property
     def failed(self) -> bool:
-        """True where integration cannot go on."""
+        """Return True if integration cannot continue."""
         return self < 0
 
 
 STATUSES = {int(member): member for member in Status}
-"""Number -> status: a lookup that costs no call of Python."""
+"""Number -> status: a fast lookup without a call of Python."""

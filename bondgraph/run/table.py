@@ -14,7 +14,7 @@ Fields = Mapping[str, tuple[int, str]]
 
 
 def fields_of(pointers: Iterable[str], wholes: Iterable[str], reals: Iterable[str] = ()) -> dict[str, tuple[int, str]]:
-    """Lay out names of addresses, integers and floats: index and kind ("ptr", "i64", "double") of each."""
+    """Lay out the names of addresses, integers and floats: index and kind ("ptr", "i64", "double") of each."""
     kinds = (("ptr", pointers), ("i64", wholes), ("double", reals))
     named = [(name, kind) for kind, names in kinds for name in names]
     return {name: (index, kind) for index, (name, kind) in enumerate(named)}
@@ -40,7 +40,7 @@ class FieldTable:
         return address_of(self._integers)
 
     def point(self, name: str, target: np.ndarray | FieldTable | int) -> None:
-        """Let a field point to an array's first element, to another table, or to an address."""
+        """Point a field to an array's first element, to another table, or to an address."""
         if isinstance(target, FieldTable):
             self.tables[name] = target
             target = target.address
@@ -50,7 +50,7 @@ class FieldTable:
         self._integers[self._fields[name][0]] = target if target < _HALF else target - 2 * _HALF
 
     def lay(self, lengths: Mapping[str, int], dtype: type = float) -> None:
-        """Let fields point to arrays of zeros of these lengths (numbers of 8 bytes), side by side."""
+        """Point fields to adjacent arrays of zeros of these lengths (numbers of 8 bytes)."""
         block: np.ndarray = np.zeros(sum(lengths.values()), dtype=dtype)
         start = 0
         address = address_of(block)
@@ -64,7 +64,7 @@ class FieldTable:
         return self._real.item(index) if kind == "double" else self._integers.item(index)
 
     def copied(self, name: str, length: int) -> np.ndarray:
-        """A copy of the numbers (length,) at the address that a field holds."""
+        """Return a copy of the numbers (length,) at the address that a field holds."""
         numbers = (ctypes.c_double * length).from_address(self._integers.item(self._fields[name][0])) if length else ()
         return np.array(numbers, dtype=float)
 

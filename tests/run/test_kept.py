@@ -321,9 +321,9 @@ def test_plots_and_pickles(bumper):
     [
         ({"keep": "mass.y"}, r'E346.*"mass\.y".*mass\.x'),
         ({"keep": []}, "E346.*there is none"),
-        ({"keep": 3}, "E346.*3 is no name"),
-        ({"keep": ["mass.x", 3]}, "E346.*3 is no name"),
-        ({"sink": "run.csv"}, "E348.*what is to go to the sink"),
+        ({"keep": 3}, "E346.*3 is not a name"),
+        ({"keep": ["mass.x", 3]}, "E346.*3 is not a name"),
+        ({"sink": "run.csv"}, "E348.*no quantities for the sink"),
         ({"keep": "mass.x", "sink": 3}, r"E348.*int is no sink.*run\.parquet"),
     ],
     ids=str,

@@ -80,13 +80,13 @@ def test_arrays_and_components_have_their_shapes_and_units():
 
 WRONG = [
     ("spring.qq", 'did you mean "spring.q"'),
-    (last("spring.stiffness"), "is a parameter: its value is the one"),
+    (last("spring.stiffness"), "is a parameter: it keeps its given value"),
     (first_time("bounces"), 'no event "bounces"'),
-    (last(3), r"last\(3\) is no measure"),
-    (last(["spring.q"]), "is no measure of a quantity or event"),
-    (Measure("median", "spring.q"), "is no measure of a quantity or event"),
+    (last(3), r"last\(3\) is not a measure"),
+    (last(["spring.q"]), "is not a measure of a quantity or event"),
+    (Measure("median", "spring.q"), "is not a measure of a quantity or event"),
     (5.0, "float is neither a name nor a measure"),
-    (Measure("peak", "springs.q"), r"no scalar: its shape is \(3,\)"),
+    (Measure("peak", "springs.q"), r"not a scalar: its shape is \(3,\)"),
 ]
 
 

@@ -1,7 +1,7 @@
 """Accumulation (Zeno behaviour) in machine code: `AccumulationDetector` and `iteration.rest_transition`.
 
-It watches the times of the events of each transition, tells whether they chatter or accumulate, and writes the rows of the log
-that lead to states of rest.
+It records the times of the events of each transition, detects chattering and accumulation, and writes the rows of the log that
+lead to states of rest.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from bondgraph.run.events.transitions import NO_TRANSITION, needs_row, row_of
 
 
 def procedures() -> list[Procedure]:
-    """Return all procedures, callees before callers."""
+    """Return all procedures, callees first."""
     return [_steady(), _geometric(), _watch(), _note(), _forget(), _watch_all(), _limit(), _rest_one(), _rest()]
 
 
 def _time_of(write: Procedure, ring: Temporary, number: Temporary) -> Temporary:
-    """Return the time with a number in the sequence of a ring buffer."""
+    """Return the time with this number in the sequence of a ring buffer."""
     return ring[_ring_index(write, number)]
 
 
@@ -39,7 +39,7 @@ def _ring_index(write: Procedure, number: Temporary) -> Temporary:
 
 
 def _steady() -> Procedure:
-    """Return 1 if the intervals have not shrunk from the first `WINDOW` remembered events to the last, of `count` times."""
+    """Return 1 if the last `WINDOW` intervals are no shorter than the first that are remembered, of `count` times."""
     write = Procedure("steady", {"ring": "ptr", "count": "i64"}, "i64", internal=True)
     ring, count = write["ring"], write["count"]
     sums = []
@@ -117,7 +117,7 @@ def _note() -> Procedure:
 
 
 def _forget() -> Procedure:
-    """Restore all that was saved, the last first."""
+    """Restore all saved values, the last first."""
     write = Procedure("forget", {"s": "ptr"}, internal=True)
     record, count = record_of(write), record_of(write).get("noted")
     with write.loop(count) as back:
@@ -130,8 +130,8 @@ def _forget() -> Procedure:
 
 
 def _watch_all() -> Procedure:
-    """Note `count` events at t of the transitions `watched`: how many come to rest, which are in `resting`, the `stuck` one
-    first; -1 where one should and cannot."""
+    """Note `count` events at t of the transitions `watched`; return the number of transitions that come to rest, and write them
+    to `resting`, the `stuck` one first; -1 if one should come to rest and cannot."""
     write = Procedure("add_events", {"s": "ptr", "t": "double", "count": "i64"}, "i64", internal=True)
     record, s, t, resting_count = record_of(write), write["s"], write["t"], write.local(0, "i64")
     marked, resting, may_rest = (record.get(name) for name in ("marked", "resting", "may_rest"))
@@ -188,7 +188,7 @@ def _limit() -> Procedure:
 
 
 def _rest_one() -> Procedure:
-    """Machine code of `iteration.rest_transition` of transition i with its limit, into a row: 1 if there is one, 0 if there is no
+    """Machine code of `iteration.rest_transition` of transition i with its limit, into a row: 1 if there is one, 0 without a
     state of rest, -1 for Python."""
     write = Procedure("rest_one", {"s": "ptr", "t": "double", "i": "i64", "limit": "double", "row": "ptr"}, "i64", internal=True)
     record, s, t, i, row = record_of(write), write["s"], write["t"], write["i"], write["row"]
@@ -215,7 +215,8 @@ def _rest_one() -> Procedure:
 
 
 def _rest() -> Procedure:
-    """Go to rest from the first `count` of `resting`, in rows from `row` on: the number of rows, negative for Python."""
+    """Bring the first `count` transitions of `resting` to rest, in rows from `row` on; return the number of rows, negative for
+    Python."""
     write = Procedure("rest", {"s": "ptr", "t": "double", "count": "i64", "row": "i64"}, "i64", internal=True)
     record, s, t = record_of(write), write["s"], write["t"]
     written, new = write.local(0, "i64"), write.local(0, "i64")

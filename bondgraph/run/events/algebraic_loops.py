@@ -9,12 +9,12 @@ from bondgraph.run.events.state import record_of, truth
 
 
 def procedures() -> list[Procedure]:
-    """Return all procedures, callees before callers."""
+    """Return all procedures, callees first."""
     return [_largest(), _finite(), _solved(), _consistent()]
 
 
 def _largest() -> Procedure:
-    """Return the largest magnitude of `count` numbers; NaN where one is NaN."""
+    """Return the largest magnitude of `count` numbers; NaN if one is NaN."""
     write = Procedure("largest", {"values": "ptr", "count": "i64"}, "double", internal=True)
     top = write.local(0.0)
     with write.loop(write["count"]) as i:
@@ -74,7 +74,7 @@ def _solved() -> Procedure:
             part.set(1.0)
             with write.repeat() as (_, done):
                 with write.when(~(part.get() > MIN_STEP_FRACTION)):
-                    try_step(None)  # no smaller residual to be had: converged to rounding, or stuck
+                    try_step(None)  # no step reduces the residual: converged to rounding, or stuck
                     going.set(0)
                     write.jump(done)
                 try_step(part)

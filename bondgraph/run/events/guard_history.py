@@ -16,15 +16,15 @@ PERTURBATION = 2.0**-50
 """Distance of the points, relative to each number."""
 
 PAIRS = 4
-"""Pairs of points, the two of each on opposite sides."""
+"""Pairs of points; the two points of a pair lie on opposite sides."""
 
 MARGIN = 4.0
-"""Factor from the measured rounding error to its bound."""
+"""Ratio of the bound to the measured rounding error."""
 
 
 @functools.lru_cache(maxsize=64)
 def perturbations(count: int) -> np.ndarray:
-    """Return relative changes (2 PAIRS, count) of `count` numbers, equal at every call, to read only; row k + PAIRS is opposite
+    """Return relative changes (2 PAIRS, count) of `count` numbers, read-only and equal at every call; row k + PAIRS is opposite
     to row k."""
     rng = np.random.default_rng(0)
     half = rng.choice([-1.0, 1.0], (PAIRS, count)) * rng.uniform(0.5, 1.0, (PAIRS, count))
@@ -34,32 +34,32 @@ def perturbations(count: int) -> np.ndarray:
 
 
 def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """Return a bound on the rounding error of `value` (...), which is `near` (2 PAIRS, ...) at the points of `perturbations`. Of
-    two opposite points the nearer value counts, for a law may jump here."""
+    """Return a bound on the rounding error of `value` (...), which is `near` (2 PAIRS, ...) at the points of `perturbations`. The
+    nearer value of two opposite points counts, since a law may jump here."""
     off = np.abs(near - value)
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
 
 
-# Looks ahead, in lengths of the run: the first, the longest, and the ratio of two.
+# Look-ahead times, as fractions of the run: the first, the longest, and the ratio of two.
 MIN_LOOK_AHEAD, MAX_LOOK_AHEAD, LOOK_AHEAD_RATIO = 1e-15, 1e-6, 8.0
 _LOOKS = 1 + int(np.log(MAX_LOOK_AHEAD / MIN_LOOK_AHEAD) / np.log(LOOK_AHEAD_RATIO))
-# States around one: how many, and how far away relative to their size.
+# Trial states around a state: how many, and how far away relative to its size.
 TRIALS, _AROUND = 12, 1e-3
-# Part of the rate of a guard that a bounce may leave as it was.
+# Fraction of the rate of a guard that a bounce may leave unchanged.
 REVERSAL_RATIO = 0.01
 
 
 @functools.lru_cache(maxsize=64)
 def trial_changes(count: int) -> np.ndarray:
-    """Return changes (TRIALS, count) of `count` states in parts of their sizes, equal at every call, to read only."""
+    """Return changes (TRIALS, count) of `count` states as fractions of their sizes, read-only and equal at every call."""
     changes = np.random.default_rng(1).uniform(-_AROUND, _AROUND, (TRIALS, count))
     changes.flags.writeable = False
     return changes
 
 
 class GuardHistory:
-    """Guards of one run, whose time spans `span` s; `sizes` (n,) holds how large each state has been in it, at samples, events
-    and the ends of all steps."""
+    """Guards of one run that spans `span` s; `sizes` (n,) holds the largest magnitude of each state in it, at samples, events and
+    the ends of all steps."""
 
     def __init__(self, bound: Bound, span: float):
         self._bound, self.span = bound, span
@@ -70,13 +70,12 @@ class GuardHistory:
         bounces = [_known_bounce(edge, bound.resets(i)) for i, edge in enumerate(bound.program.transitions)]
         self.known_bounces = np.array(bounces, dtype=np.int64)
         self.bounces = self.known_bounces.copy()
-        """Flags of transitions that are bounces: 1, 0, or -1 where that is not tested yet; at first those that are known before a
-        run."""
+        """Flags of transitions that are bounces: 1, 0, or -1 if not tested yet; initially those that are known before a run."""
         self._last = np.array([edge.last for edge in bound.program.transitions], dtype=bool)
-        """Transitions by which a mode that contradicts itself ends the run."""
+        """Transitions that end the run because their mode contradicts itself."""
 
     def record_states(self, rows: np.ndarray) -> None:
-        """Note states (k, n) that the run has been through."""
+        """Record states (k, n) that the run has reached."""
         if rows.size:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
@@ -84,16 +83,15 @@ class GuardHistory:
         """Find the guards (k,) that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion; in
         a mode that contradicts itself by then, also the guards that resolve this.
 
-        The positive guard of a bounce fires unless it is on its way below zero: a body that leaves is not thrown back, and one
-        that only
-        turns back does not leave.
+        The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and one that
+        only reverses does not leave.
         """
         active, shift, was = self._active(m), self._instant(t), self._bound.guards(t, x, m)
-        start, here = t + shift, x  # after what jumps at this time
+        start, here = t + shift, x  # after jumps at this time
         x = x + shift * self._bound.rates(start, x, m)
         now = self._bound.guards(start, x, m)
         zero = self.zero(start, x, m)
-        if np.any(active & (np.abs(now) > zero) & (np.abs(was) <= np.abs(now - was))):  # what only the shift tells from zero
+        if np.any(active & (np.abs(now) > zero) & (np.abs(was) <= np.abs(now - was))):  # nonzero only by the shift
             zero = zero + self._noise_ahead(t, here, m, np.array([shift]), (now - was)[None])[0]
         near, firm = active & (np.abs(now) <= zero), active & (now > zero)
         ending = active & self._last & (now <= zero)
@@ -112,8 +110,8 @@ class GuardHistory:
         return self._noise(t, x, m, np.fmax(self.sizes, np.abs(x)), self._bound.guards(t, x, m))
 
     def is_bounce(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Return True if a transition leads into its own state and reverses the rate of its guard, unlike a mere mark or a kick:
-        an impact does, and resets are tried once, at states around x."""
+        """Return True if a transition leads into its own state and reverses the rate of its guard, as an impact does, unlike a
+        mark or a kick; resets are tried once, at states around x."""
         if self.bounces[index] < 0:
             self.bounces[index] = self._turns_round(index, t, x, m)
         return bool(self.bounces[index])
@@ -151,7 +149,7 @@ class GuardHistory:
         self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, candidates: np.ndarray, bounce: np.ndarray
     ) -> np.ndarray:
         """Find the guards among the `candidates` that grow, by the shortest look ahead in which they change more than rounding;
-        those of bounces, in which they do so or pass below zero."""
+        of bounces, those that grow or pass below zero."""
         growing, open_ = np.zeros(len(now), dtype=bool), candidates.copy()
         if not open_.any():
             return growing
@@ -165,14 +163,14 @@ class GuardHistory:
         states = self._states(t, x, self._bound.p, m, steps)
         for step, y, change, least in zip(steps, states, changes, noise, strict=True):
             rises = open_ & (change > least)
-            if rises.any():  # and by more than the rounding of what has grown meanwhile
+            if rises.any():  # and by more than the accumulated rounding error
                 rises &= change > self._noise(t + step, y, m, np.abs(y), now + change)
             growing |= rises
             open_ &= ~growing & np.isfinite(change) & ((change >= -least) | (bounce & (now + change >= 0.0)))
         return growing
 
     def _noise_ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray, changes: np.ndarray) -> np.ndarray:
-        """Return the rounding error of the `changes` (s, k) of guards in `steps` (s,), by way of the rates."""
+        """Return the rounding error of the `changes` (s, k) of guards in `steps` (s,), caused by the rates."""
         guards, time = self._bound.program.guards, self._bound.clock(t)
         assert guards is not None
         y, points = x * (1.0 + self.by_x), len(self.by_x)
@@ -185,11 +183,11 @@ class GuardHistory:
         return np.array([m[edge.slot] == edge.source for edge in self._bound.program.transitions])
 
     def _instant(self, t: float) -> float:
-        """Return the shortest time that can be told from none, with a margin, s."""
+        """Return the shortest distinguishable time interval, with a margin, s."""
         return 4.0 * PERTURBATION * (abs(self._bound.origin) + abs(t)) + MIN_LOOK_AHEAD * self.span
 
     def _noise(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, now: np.ndarray) -> np.ndarray:
-        """Return the rounding error of each guard (k,), for states that are `sizes` (n,) large; at later times only."""
+        """Return the rounding error of each guard (k,) for states of `sizes` (n,), at later times only."""
         kernel = self._bound.program.guards
         assert kernel is not None
         times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self.later)
@@ -197,6 +195,6 @@ class GuardHistory:
 
 
 def _known_bounce(edge: RunTransition, resets: bool) -> int:
-    """Return 1 for a transition that is a bounce by definition, 0 for one that is none, such as one without `resets`, -1 where it
+    """Return 1 for a transition that is a bounce by definition, 0 for one that cannot be, such as one without `resets`, -1 if it
     has to be tried."""
     return int(edge.impact) or -int(resets) if edge.source == edge.target else 0

@@ -1,7 +1,7 @@
-"""Event detection in machine code: `guard_history.GuardHistory` tells which guards fire at an instant.
+"""Event detection in machine code: which guards fire at an instant, by `guard_history.GuardHistory`.
 
 The operations and their order are those of the Python reference, so that both give the same bits. Work that does not change the
-result is left out: a look ahead ends where no guard is open.
+result is left out: a look ahead ends when no guard is open.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNKNOWN = -1
 
 
 def reversal_procedures() -> list[Procedure]:
-    """Return the procedures that test for bounces, callees before callers."""
+    """Return the procedures that test for bounces, callees first."""
     return [_rise(), _turns_round(), _is_bounce()]
 
 
@@ -74,7 +74,7 @@ def _turns_round() -> Procedure:
 
 
 def _is_bounce() -> Procedure:
-    """Machine code of `GuardHistory.is_bounce`: 1 or 0, `UNKNOWN` where its kernels are not compiled yet."""
+    """Machine code of `GuardHistory.is_bounce`: 1 or 0, or `UNKNOWN` if its kernels are not compiled yet."""
     write = Procedure("is_bounce", {"s": "ptr", "t": "double", "x": "ptr", "i": "i64"}, "i64", internal=True)
     record, i = record_of(write), write["i"]
     bounces: Temporary = record.get("bounces")
@@ -90,7 +90,7 @@ _AT = {"s": "ptr", "t": "double", "x": "ptr"}
 
 
 def procedures() -> list[Procedure]:
-    """Return all procedures, callees before callers."""
+    """Return all procedures, callees first."""
     parts = [_kernel("rates_at", "rates"), _kernel("guards_at", "guards"), _instant(), _spread(), _noise(), _zero(), _ahead()]
     return [*parts, *guards.reversal_procedures(), _starts_near(), _noise_ahead(), _growing(), _firing_guards()]
 
@@ -134,7 +134,7 @@ def _spread() -> Procedure:
 
 
 def _noise() -> Procedure:
-    """Machine code of `GuardHistory._noise`, for states that are `sizes` large and guards that are `now`."""
+    """Machine code of `GuardHistory._noise`, for states of `sizes` and guards `now`."""
     write = Procedure("noise", {**_AT, "sizes": "ptr", "now": "ptr", "out": "ptr"}, internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
     n, y = record.get("n"), record.get("x_near")
@@ -150,7 +150,7 @@ def _noise() -> Procedure:
 
 
 def _zero() -> Procedure:
-    """Machine code of `GuardHistory.zero`, for guards that are `now`."""
+    """Machine code of `GuardHistory.zero`, for guards `now`."""
     write = Procedure("zero_of", {**_AT, "now": "ptr", "out": "ptr"}, internal=True)
     record, sizes = record_of(write), record_of(write).get("x_ahead")
     with write.loop(record.get("n")) as i:
@@ -161,7 +161,7 @@ def _zero() -> Procedure:
 
 
 def _ahead() -> Procedure:
-    """Machine code of `GuardHistory._states` h later, into y, where the rates are `speed`; guards there into `out`."""
+    """Machine code of `GuardHistory._states` h later, into y, with rates `speed`; write the guards there to `out`."""
     arguments = {**_AT, "p": "ptr", "h": "double", "speed": "ptr", "y": "ptr", "out": "ptr"}
     write = Procedure("ahead", arguments, internal=True)
     record, s, x, p, h, y = record_of(write), write["s"], write["x"], write["p"], write["h"], write["y"]
@@ -177,7 +177,7 @@ def _ahead() -> Procedure:
 
 
 def _starts_near() -> Procedure:
-    """Evaluate guards `near_now` and rates `speed_near` at the points around x, where `noise_ahead` starts from."""
+    """Evaluate guards `near_now` and rates `speed_near` at the points around x, from which `noise_ahead` starts."""
     write = Procedure("starts_near", _AT, internal=True)
     record, s, t = record_of(write), write["s"], write["t"]
     n, k_count = record.get("n"), record.get("transitions")
@@ -214,8 +214,8 @@ def _noise_ahead() -> Procedure:
 
 
 def _growing() -> Procedure:
-    """Machine code of `GuardHistory._growing`: of the candidates in `asked`, which are `now` at (t, x) with rates `speed`, mark
-    those that grow in `rising`."""
+    """Machine code of `GuardHistory._growing`: among the candidates in `asked`, which are `now` at (t, x) with rates `speed`,
+    mark those that grow in `rising`."""
     write = Procedure("growing", {**_AT, "speed": "ptr"}, internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
     count, now, change, least = (record.get(name) for name in ("transitions", "now", "change", "least"))
@@ -267,7 +267,7 @@ def _growing() -> Procedure:
 
 
 def _measure_noise(write: Procedure, measured: Local) -> None:
-    """Fill `still` with the rounding errors of the guards, once; while no guard changes they are not needed."""
+    """Fill `still` with the rounding errors of the guards, once; they are not needed while no guard changes."""
     record, sizes = record_of(write), record_of(write).get("x_ahead")
     with write.when(measured.get().equals(0)):
         with write.loop(record.get("n")) as i:
@@ -296,8 +296,8 @@ def _mark_rises(write: Procedure, h: Temporary) -> None:
 
 
 def _firing_guards() -> Procedure:
-    """Machine code of `GuardHistory.firing_guards` at (t, x) in the modes m_here, into `rising`; `UNKNOWN` where only Python can
-    tell a bounce, else 0."""
+    """Machine code of `GuardHistory.firing_guards` at (t, x) in the modes m_here, into `rising`; return `UNKNOWN` if only Python
+    can tell a bounce, else 0."""
     write = Procedure("firing_guards", {**_AT, "probe": "double"}, "i64", internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
     n, count, p, here = (record.get(name) for name in ("n", "transitions", "p", "x_shift"))
@@ -319,7 +319,7 @@ def _firing_guards() -> Procedure:
         beyond = magnitude(write, now[i]) > zero[i]
         with write.when(active(write, i) & beyond & (magnitude(write, was[i]) <= magnitude(write, change[i]))):
             unclear.set(1)
-    with write.when(unclear.get().equals(1)):  # what only the shift tells from zero
+    with write.when(unclear.get().equals(1)):  # nonzero only by the shift
         write.call("starts_near", [s, t, x])
         write.call("noise_ahead", [s, t, x, shift, change, record.get("least")])
         with write.loop(count) as i:

@@ -25,16 +25,16 @@ from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
 
 BUFFER_BYTES, _MIN_ROWS = 1 << 18, 64
-"""Size of the rows of the log that machine code fills before it hands them over, about; and their least number."""
+"""Approximate size of the buffer of log rows that machine code fills before it hands them over, and least number of rows."""
 FREE_BYTES = 1 << 26
-"""Bytes of rows that are free when an instant begins, about, unless it cannot need so many: memory without any written row is
-only an address. Where an instant has needed more, twice as many are free from then on."""
+"""Approximate bytes of free rows when an instant begins, unless it cannot need so many: unwritten memory costs only address
+space. Once an instant has needed more, the number of free rows doubles."""
 
 
 @dataclass(frozen=True)
 class RunPoint:
     """Point of a run at an instant: t since its start, s; states (n,), integrated powers (quadratures,) and modes (modes,); the
-    largest states at the ends of steps, (n,) at least."""
+    largest states at the ends of steps, (n,) or longer."""
 
     t: float
     x: np.ndarray
@@ -44,11 +44,11 @@ class RunPoint:
 
 
 _GOLDEN = 0x9E3779B97F4A7C15
-"""Odd, and 2^64 over the golden ratio: its multiples lie far apart."""
+"""Odd, and 2^64 divided by the golden ratio: its multiples lie far apart."""
 
 
 class EventHandler:
-    """Table from which machine code handles events; its integrator adds its own arrays (`use_arrays`), and a run in Python its
+    """Table with which machine code handles events. Its integrator adds its own arrays (`use_arrays`), and a run in Python its
     log and its samples (`bind_log`)."""
 
     def __init__(self, bound: Bound, settings: Settings, history: GuardHistory, accumulation: AccumulationDetector):
@@ -126,20 +126,20 @@ class EventHandler:
         self.ready()
 
     def ready(self) -> bool:
-        """Update the kernels that have been compiled, and make room for rows that were lacking; return True if some were."""
+        """Update the kernels that have been compiled, and make room for missing rows; return True if rows were missing."""
         lacked = self._grow()
         self.refresh_kernels()
         return lacked
 
     def _grow(self) -> bool:
-        """Double the free rows of an instant where one has lacked some; the log is empty. Return True if it has."""
+        """Double the free rows for an instant if one lacked some; the log is empty. Return True if one did."""
         lacked = bool(self.table["lacked"])
         if lacked:
             self._lay_rows(self._rows.shape[1], 2 * int(self.table["reserve"]))
         return lacked
 
     def _lay_rows(self, width: int, reserve: int) -> None:
-        """Allocate the rows of the log, of which `reserve` are free when an instant begins, or as many as it can need."""
+        """Allocate the rows of the log; `reserve` of them, or as many as an instant can need, are free when it begins."""
         reserve = min(reserve, self._most_noted)
         self._rows = np.empty((_rows_of(BUFFER_BYTES, width) + 2 * reserve, width))
         self.table.point("log", self._rows)
@@ -147,7 +147,7 @@ class EventHandler:
             self.table[name] = value
 
     def refresh_kernels(self) -> None:
-        """Note the kernels that are compiled by now: one that has never been needed is not compiled yet."""
+        """Update the kernels that have been compiled; a kernel that was never needed is not compiled yet."""
         arrays, program, waiting = self.table.arrays, self._bound.program, list[int]()
         for i in self._waiting:
             named = {name: _kernel_of(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
@@ -160,7 +160,7 @@ class EventHandler:
         self._waiting = waiting
 
     def bind_log(self, log: Log, samples: SampleRows) -> None:
-        """Fill this log, and the modes of these samples."""
+        """Write to this log, and to the modes of these samples."""
         self._log, self._samples = log, samples
 
     def use_arrays(self, arrays: dict[str, np.ndarray]) -> None:
@@ -172,8 +172,8 @@ class EventHandler:
     def handle_event(
         self, function: Callable[[int], int], at: RunPoint, fired: Sequence[int] = (), begun: float = 0.0
     ) -> RunPoint | None:
-        """Handle an event, `fired` at the end of a leg that has `begun` then, or the start, by machine code (`function`); None
-        where it cannot."""
+        """Handle an event, `fired` at the end of a segment that had `begun`, or at the start, in machine code (`function`);
+        return None if that cannot."""
         n, count = len(at.x), len(self._bound.program.transitions)
         arrays = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(count), "size": at.reached}
         marked = np.zeros(count, dtype=np.int64)
@@ -188,12 +188,12 @@ class EventHandler:
         return RunPoint(at.t, arrays["y"][:n], arrays["y"][n:], arrays["m"], at.reached)
 
     def begin(self, t: float, levels: np.ndarray) -> None:
-        """Begin a leg at t with these levels (k,)."""
+        """Begin a segment at t with these levels (k,)."""
         self.table["begun"] = t
         self.table.arrays["levels_begun"][:] = levels
 
     def before_call(self, rows: np.ndarray) -> None:
-        """Prepare a call of machine code that fills `rows`, those of the samples that remain."""
+        """Prepare a call of machine code that fills `rows`, the remaining rows of the samples."""
         self._grow()
         table = self.table
         table.point("rows", rows)
@@ -202,7 +202,7 @@ class EventHandler:
         table["events_left"] = self._most - len(self._log)
 
     def after_call(self) -> int:
-        """Add the rows of machine code to the log; return in how many rows of samples it has written the modes."""
+        """Add the rows of machine code to the log; return the number of rows of samples whose modes it has written."""
         self._log.take(self._rows[: int(self.table["logged"])])
         return int(self.table["held_rows"])
 
@@ -213,24 +213,24 @@ class EventHandler:
         return rows
 
     def end_run(self, m: np.ndarray, modes: np.ndarray) -> np.ndarray:
-        """End a run in the modes m, which it has had since its last event: fill its `modes` (samples, modes) to the end, and
-        return the remaining rows of its log, (k, width)."""
+        """End a run in the modes m since its last event: fill its `modes` (samples, modes) to the end, and return the remaining
+        rows of its log, (k, width)."""
         modes[int(self.table["held_rows"]) + 1 :] = m
         return self.take_rows()
 
     @property
     def begun(self) -> tuple[float, np.ndarray]:
-        """Begin of the present leg, and its levels then."""
+        """Start time of the present segment, and its levels then."""
         return float(self.table["begun"]), self.table.arrays["levels_begun"].copy()
 
 
 def _rows_of(size: int, width: int) -> int:
-    """Return the number of rows of this width in `size` bytes, and not too few."""
+    """Return the number of rows of this width in `size` bytes, or the least number."""
     return max(_MIN_ROWS, size // (8 * width))
 
 
 def _without_python(bound: Bound, settings: Settings) -> np.ndarray:
-    """Find the transitions (k,) that need no Python: they end no run, and nothing else collides in them."""
+    """Find the transitions (k,) that do not need Python: they end no run, and cause no simultaneous collisions."""
     program = bound.program
     possible = np.array([edge.error is None for edge in program.transitions], dtype=bool)
     collisions, alone = program.collisions, settings.impacts == "sequential"
@@ -249,8 +249,8 @@ def _mode_code_step(edge: RunTransition) -> int:
 
 
 def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
-    """Return for each edge the one that leads to the state in which a run goes on where it accumulates, `NO_TRANSITION` if there
-    is none."""
+    """Return for each edge the one that leads to the state of rest in which a run continues if the edge accumulates,
+    `NO_TRANSITION` if there is none."""
     indices = {(e.slot, e.source, e.target): i for i, e in reversed(list(enumerate(edges)))}
     return [
         NO_TRANSITION if e.accumulates is None else indices.get((e.slot, e.target, e.accumulates), NO_TRANSITION) for e in edges

@@ -1,7 +1,7 @@
-"""Event iteration in machine code: states, modes, levels and rows of the log after the guards that fired, or nothing where Python
-has to iterate.
+"""Event iteration in machine code: states, modes, levels and rows of the log after the guards that fired; unchanged if Python has
+to iterate.
 
-The values of the run change only at the end, or are restored, so that Python begins where the leg has ended.
+The values of the run change only at the end, or are restored, so that Python starts where the segment ended.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from bondgraph.run.events.state import flag, record_of
 from bondgraph.run.events.transitions import row_of
 
 MAX_REST_ROUNDS = 3
-"""Largest number of states of rest that follow one another at one instant."""
+"""Largest number of consecutive states of rest at one instant."""
 
 
 def procedures() -> list[Procedure]:
-    """Return all procedures, callees before callers."""
+    """Return all procedures, callees first."""
     return [_see_here(), _see(), _levels(), _iterated(), _commit(), _handle_event()]
 
 
@@ -36,8 +36,8 @@ def _see_here() -> Procedure:
 
 
 def _see() -> Procedure:
-    """Machine code of `GuardHistory.record_states` of the sample rows since the last event, of all ends of steps, and of the
-    state at this one."""
+    """Machine code of `GuardHistory.record_states` for the sample rows since the last event, the ends of all steps, and the state
+    at this event."""
     write = Procedure("see", {"s": "ptr"}, internal=True)
     record = record_of(write)
     sizes, rows, width = record.get("sizes"), record.get("rows"), record.get("width")
@@ -80,8 +80,8 @@ def _levels() -> Procedure:
 
 
 def _iterated() -> Procedure:
-    """Iterate the events at t to a fixed point, and go to rest where events accumulate: return the rows of the log there are now;
-    -1 for Python, and then some events may have been noted."""
+    """Iterate the events at t to a fixed point, and bring transitions to rest where events accumulate: return the number of rows
+    in the log; -1 for Python, and then some events may have been noted."""
     write = Procedure("iterate", {"s": "ptr", "t": "double", "probe": "double"}, "i64", internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], record_of(write).get("x_here")
     with_fired, last = write.local(1, "i64"), write.local(record.get("logged"), "i64")
@@ -138,7 +138,7 @@ def _commit() -> Procedure:
 
 
 def _handle_event() -> Procedure:
-    """Handle the event at t, or the start: 1 if that is done, 0 for Python, with all values restored."""
+    """Handle the event at t, or the start: 1 if that succeeds, 0 for Python, with all values restored."""
     write = Procedure("handle_event", {"s": "ptr"}, "i64")
     record, s, t = record_of(write), write["s"], record_of(write).get("t")
     with write.loop(record.get("n")) as i:
@@ -162,12 +162,12 @@ def _handle_event() -> Procedure:
 
 
 def start_procedures() -> list[Procedure]:
-    """Return the procedures of the start, callees before callers."""
+    """Return the procedures of the start, callees first."""
     return [_open(), _handle_start()]
 
 
 def _open() -> Procedure:
-    """Forget all events, take the parameters, and solve the algebraic loops at the start values: 1 if that is done."""
+    """Reset all events, copy the parameters, and solve the algebraic loops at the start values: 1 if that succeeds."""
     write = Procedure("open", {"s": "ptr"}, "i64", internal=True)
     record = record_of(write)
     for name in ("seen", "written", "held_rows", "logged"):
@@ -192,7 +192,7 @@ def _open() -> Procedure:
 
 
 def _handle_start() -> Procedure:
-    """Handle the events at the start, and note the modes of the first sample: 1 if that is done, 0 for Python."""
+    """Handle the events at the start, and write the modes of the first sample: 1 if that succeeds, 0 for Python."""
     write = Procedure("handle_start", {"s": "ptr"}, "i64", internal=True)
     record, s = record_of(write), write["s"]
     done, modes = write.local(1, "i64"), record.get("modes")

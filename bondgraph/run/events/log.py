@@ -13,16 +13,16 @@ from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTran
 from bondgraph.run.program import Program, RunTransition
 
 NO_LABEL = -1
-"""Value of a row whose event is labelled as its transition."""
+"""Value of a row whose event has the label of its transition."""
 SCALARS = ("since", "time", "clock", "transition", "limit", "label")
 """Scalars at the front of a row: the time since the start, on the user's clock and on that of the formulas, s; the transition;
-for one that stands for all that would follow, the time of their limit since the start, else nan; the index of its label, or
+the limit of the times since the start if the row replaces all following transitions, else nan; the index of its label, or
 `NO_LABEL`."""
 
 
 @dataclass(frozen=True)
 class RowLayout:
-    """Layout of the row of one fired transition: scalars, then states and modes on both sides, then the energies supplied."""
+    """Layout of the row of one fired transition: scalars, then states and modes before and after, then the energies supplied."""
 
     states: int
     modes: int
@@ -35,7 +35,7 @@ class RowLayout:
 
     @cached_property
     def width(self) -> int:
-        """Numbers in a row."""
+        """Number of values in a row."""
         return self.supplied.stop
 
     @cached_property
@@ -123,6 +123,6 @@ class Log:
             self.add(firing)
 
     def until(self, since: float) -> None:
-        """Remove what happened later."""
+        """Remove all later events."""
         kept = self.rows[self.rows[:, 0] <= since]
         self._rows[: len(kept)], self._count = kept, len(kept)

@@ -1,7 +1,7 @@
-"""Event loop in machine code around an integrator whose legs end at events.
+"""Event loop in machine code around an integrator whose segments end at events.
 
-An event that it cannot handle is handed back to Python at the end of a leg, as the integrator alone does at every event: there
-`hybrid.Hybrid` is its reference.
+An event that it cannot handle goes back to Python at the end of a segment, as every event does with the integrator alone; its
+reference there is `hybrid.Hybrid`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from bondgraph.run.table import Fields
 
 
 def procedures(fields: Fields, advance: str, event: int) -> list[Procedure]:
-    """Return the loop `run` around an integrator's procedure `advance` (c), which returns `event` at an event; `fields` are those
-    behind c."""
+    """Return the loop `run` around an integrator's procedure `advance` (c), which returns `event` at an event; `fields` are the
+    fields of c."""
     parts = [*guards.procedures(), *algebraic_loops.procedures(), *transitions.procedures(), *mode_search.procedures()]
     parts += [*accumulation.procedures(), *iteration.procedures(), *iteration.start_procedures()]
     return [*parts, _run(fields, advance, event)]

@@ -1,9 +1,8 @@
 """Mode search in machine code (`reference.mode_search`): where transitions cycle, find modes in which no guard fires, as rows of
 the log.
 
-Each combination of modes that is tried is a row of the log, in the order in which they are found: `parents` holds the index of
-the
-one it was reached from, `edges` the transition between them, `codes` a number of its modes, by which it is looked up.
+Each combination of modes that is tried is a row of the log, in the order of discovery: `parents` holds the index of its
+predecessor, `edges` the transition between them, `codes` a hash of its modes for look-ups.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from bondgraph.run.events.transitions import NO_TRANSITION, PYTHON_FALLBACK, fir
 
 
 def procedures() -> list[Procedure]:
-    """Return all procedures, callees before callers."""
+    """Return all procedures, callees first."""
     return [_still(), _modes_cycle(), _any_rises(), _seen(), _reached(), _tried(), _path(), _nearest(), _consistent()]
 
 
 def _still() -> Procedure:
-    """Return 1 if states x are those of the start, but for rounding."""
+    """Return 1 if states x are those of the start, up to rounding."""
     write = Procedure("stands_still", {"s": "ptr", "x": "ptr"}, "i64", internal=True)
     record, x = record_of(write), write["x"]
     start = record.get("x_start")
@@ -38,8 +37,8 @@ def _still() -> Procedure:
 
 
 def _modes_cycle() -> Procedure:
-    """Machine code of `mode_search.modes_cycle` for the transitions `watched` in `count` rows from `row` on, without those before
-    the position `since`."""
+    """Machine code of `mode_search.modes_cycle` for the transitions `watched` in `count` rows from `row` on, from the position
+    `since`."""
     arguments = {"s": "ptr", "row": "i64", "since": "i64", "count": "i64"}
     write = Procedure("modes_cycle", arguments, "i64", internal=True)
     record, s = record_of(write), write["s"]
@@ -82,7 +81,7 @@ def _modes_of(write: Procedure, row: Temporary) -> Temporary:
 
 def _seen() -> Procedure:
     """Return 1 if the modes m_here, after transition `index`, are those of the start or of one of `count` rows from `row` on;
-    only rows with the same `code` are compared."""
+    compare only rows with the same `code`."""
     arguments = {"s": "ptr", "index": "i64", "row": "i64", "count": "i64", "code": "i64"}
     write = Procedure("seen_before", arguments, "i64", internal=True)
     record, index, code = record_of(write), write["index"], write["code"]
@@ -107,7 +106,7 @@ def _seen() -> Procedure:
 
 
 def _reached() -> Procedure:
-    """Go to the combination `node` of those from `row` on, or to the start."""
+    """Go to the combination `node` counted from `row`, or to the start."""
     write = Procedure("go_to", {"s": "ptr", "row": "i64", "node": "i64"}, internal=True)
     record = record_of(write)
     n, modes, node = record.get("n"), record.get("modes"), write["node"]
@@ -129,7 +128,7 @@ def _reached() -> Procedure:
 
 
 def _tried() -> Procedure:
-    """Add the combinations that can be reached from `node`, where there are `count` from `row` on: how many there are now;
+    """Add the combinations that can be reached from `node`, to the `count` from `row` on; return their new number;
     `PYTHON_FALLBACK` for Python."""
     arguments = {"s": "ptr", "t": "double", "row": "i64", "node": "i64", "count": "i64"}
     write = Procedure("try_from", arguments, "i64", internal=True)
@@ -155,8 +154,8 @@ def _tried() -> Procedure:
 
 
 def _path() -> Procedure:
-    """Move the path to the combination `node` to the first rows, and its transitions to `watched`: how many; `PYTHON_FALLBACK`
-    where these are too many."""
+    """Move the path to the combination `node` to the first rows, and its transitions to `watched`: return their number;
+    `PYTHON_FALLBACK` if there are too many."""
     write = Procedure("way_to", {"s": "ptr", "row": "i64", "node": "i64"}, "i64", internal=True)
     record, s, row = record_of(write), write["s"], write["row"]
     watched, parents, width = record.get("watched"), record.get("parents"), record.get("row_width")
@@ -172,7 +171,7 @@ def _path() -> Procedure:
     with write.loop(length.get()) as k:
         watched.store(length.get() - 1 - k, at.get(), "i64")
         at.set(parents.load(at.get(), "i64"))
-    with write.loop(length.get()) as k:  # no row is taken over before it has been read: each lies at its place, or further on
+    with write.loop(length.get()) as k:  # no row is overwritten before it is read: each lies at its place, or further on
         node = watched.load(k, "i64")
         taken, target = row_of(write, row + node), row_of(write, row + k)
         with write.loop(width) as i:
@@ -184,7 +183,7 @@ def _path() -> Procedure:
 
 
 def _nearest() -> Procedure:
-    """Machine code of `mode_search._nearest` by the transitions that are `allowed`, in rows from `row` on: how many there are;
+    """Machine code of `mode_search._nearest` with the transitions that are `allowed`, in rows from `row` on: return their number;
     `NO_TRANSITION` if there are none, `PYTHON_FALLBACK` for Python."""
     arguments = {"s": "ptr", "t": "double", "probe": "double", "row": "i64"}
     write = Procedure("nearest", arguments, "i64", internal=True)
@@ -208,13 +207,13 @@ def _nearest() -> Procedure:
 
 
 def _consistent() -> Procedure:
-    """Machine code of `mode_search.consistent_modes` where `count` transitions in rows from `row` on cycle: how many replace
-    them, of the transitions `watched`, to x_here and m_here; `PYTHON_FALLBACK` for Python."""
+    """Machine code of `mode_search.consistent_modes` where `count` transitions in rows from `row` on cycle: return the number of
+    transitions `watched` that replace them, which lead to x_here and m_here; `PYTHON_FALLBACK` for Python."""
     arguments = {"s": "ptr", "t": "double", "probe": "double", "row": "i64", "count": "i64"}
     write = Procedure("consistent_modes", arguments, "i64", internal=True)
     record, s, t, row = record_of(write), *(write[name] for name in ("s", "t", "row"))
     slots, allowed = record.get("slots"), record.get("allowed")
-    for every in (0, 1):  # who has to answer may not have had its turn
+    for every in (0, 1):  # the automaton that has to respond may not have had its turn
         with write.loop(record.get("transitions")) as i:
             allowed.store(i, every, "i64")
             if not every:

@@ -30,13 +30,13 @@ class Event:
     name : the switch.
     internal : a change of description, not of the physics.
     transition : its index in the program.
-    x_before, x_after, m_before, m_after : states and modes on both sides.
+    x_before, x_after, m_before, m_after : states and modes before and after.
     energies_before, energies_after : energy per storage, J.
-    supplied : what sources give at this instant, J, one number for each power.
-    simultaneous : of collisions at the same time that are one problem, all transitions that happen in it; empty of one that
-        happens alone, or in a sequence with others.
-    since : the time since the start of the run, s: finer than `time` where that is a date.
-    accumulation : of an event that stands for all that would follow ever faster: the time of their limit, s.
+    supplied : energy that sources supply at this instant, J, one number per power.
+    simultaneous : all transitions of simultaneous collisions that are one problem; empty for a transition that happens alone, or
+        in a sequence with others.
+    since : the time since the start of the run, s: more precise than `time` if that is a date.
+    accumulation : for an event that replaces an infinite sequence of ever faster ones: the limit of their times, s.
     """
 
     time: float
@@ -68,14 +68,14 @@ class Event:
 
 @answer_old_names
 class Events(Sequence[Event]):
-    """Events in order of time, k of them. What is asked of all of them at once comes as arrays.
+    """Events in order of time, k of them. Values of all events at once are arrays.
 
     Parameters
     ----------
     program, p : of the run.
     start : of the run on the user's clock, s.
-    rows : (k, width), as `Rows` of the program says.
-    said : what is said of those that name a place in it.
+    rows : (k, width), as `log.RowLayout` says.
+    said : labels for the events whose row refers to one.
     """
 
     def __init__(self, program: Program, p: np.ndarray, start: float, rows: np.ndarray, labels: Sequence[EventLabel] = ()):
@@ -104,7 +104,7 @@ class Events(Sequence[Event]):
 
     @classmethod
     def alone(cls, program: Program, p: np.ndarray, event: Event) -> Events:
-        """Return a sequence of one event, of any run."""
+        """Return a sequence of a single event, of any run."""
         scalars = event.since, event.time, event.time, event.transition, np.nan, NO_LABEL
         sides = event.x_before, event.x_after, event.m_before, event.m_after
         return cls(program, p, event.time - event.since, np.concatenate([scalars, *sides, event.supplied])[None])
@@ -144,7 +144,7 @@ class Events(Sequence[Event]):
 
     @property
     def internal(self) -> np.ndarray:
-        """Flags of events that change the description alone (k,)."""
+        """Flags of events that change only the description (k,)."""
         return np.array([edge.internal for edge in self._program.transitions], dtype=bool)[self.transitions]
 
     @property
@@ -199,7 +199,7 @@ class Events(Sequence[Event]):
         return selection
 
     def index_of(self, event: Event) -> int | None:
-        """Return the position of an event of this sequence; None where it is none of them."""
+        """Return the position of an event in this sequence; None if it is not in it."""
         near = np.flatnonzero(self.since == event.since).tolist()
         return next((k for k in near if self._built.get(k) is event), None)
 

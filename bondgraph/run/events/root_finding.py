@@ -1,8 +1,8 @@
 """Zero crossings (zero-crossing) of guards within a step: which guard rises to zero first, and where (event location).
 
-Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest; its height is
-searched for, however narrow it is, until a bound on it (by chords, where the guard is concave) lies below zero. So bodies that
-graze for a moment in a long step are seen. Two crests between two neighbouring fractions are not told apart.
+Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest. The crest is
+searched, however narrow, until an upper bound on it (by chords, where the guard is concave) lies below zero. So bodies that graze
+for a moment in a long step are seen. Two crests between two neighbouring fractions are not told apart.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
 EPSILON = 2.220446049250313e-16
 EDGE = 2.0**-30
 FRACTIONS = (0.0, EDGE, 0.25, 0.5, 0.75, 1.0 - EDGE, 1.0)
-"""Fractions of a step at which guards are evaluated: those next to its ends tell whether they rise or fall there."""
+"""Fractions of a step at which guards are evaluated: those next to its ends tell whether the guards rise or fall there."""
 POINTS = len(FRACTIONS)
 _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
@@ -26,10 +26,10 @@ _STRAIGHT, _SURE = 8, 2
 class StepAccess:
     """Access to the dense output of an integrator's step, behind a pointer c to `fields`.
 
-    `exact` and, where there is a cheaper one for a first look, `cubic` are procedures (c, fraction, [h,] out): the state at a
-    fraction of the step of length h from time "t".
+    `exact` and, if there is a cheaper approximation, `cubic` are procedures (c, fraction, [h,] out): the state at a fraction of
+    the step of length h from time "t".
     Fields: guard_count; g, `POINTS` times the guards; g_dense, theta, fired, one each; y_dense, a state; first, slope. The
-    procedure guard_values (c, t, state, g) gives guards.
+    procedure guard_values (c, t, state, g) evaluates the guards.
     """
 
     fields: Mapping[str, tuple[int, str]]
@@ -47,8 +47,8 @@ class StepAccess:
 
 
 def update_levels(write: Procedure, record: Record, now: Temporary, levels: Temporary) -> None:
-    """Make the guards `now` (less their levels) those of the next step; a guard that has been below zero by as much as its level
-    is off it needs no level any more."""
+    """Make the guards `now` (minus their levels) those of the next step; drop the level of a guard that has been as far below
+    zero as its level is off it."""
     with write.loop(record.get("guard_count")) as i:
         below = now[i] + (levels[i] + write.intrinsic("fabs", levels[i])) < 0.0
         record.get("g")[i] = write.select(below, now[i] + levels[i], now[i])
@@ -57,7 +57,7 @@ def update_levels(write: Procedure, record: Record, now: Temporary, levels: Temp
 
 def crossing_check(access: StepAccess) -> Procedure:
     """Return 1 if a guard may cross zero within the step, by the cubic: at one of the fractions, or at a crest, with a margin of
-    a quarter of its height above its neighbours. Fills g at all fractions; those of the first are there already."""
+    a quarter of its height above its neighbours. Fill g at all fractions; those of the first are there already."""
     write = Procedure("crossing_check", {"c": "ptr", "h": "double", "t_new": "double"}, "i64", internal=True)
     record = access.record(write)
     count, g = record.get("guard_count"), record.get("g")
@@ -78,7 +78,7 @@ def crossing_check(access: StepAccess) -> Procedure:
 
 
 def _look(access: StepAccess, write: Procedure, exact: bool) -> None:
-    """Evaluate the guards at all fractions inside of the step."""
+    """Evaluate the guards at all interior fractions of the step."""
     record, h = access.record(write), write["h"]
     for j in range(1, POINTS - 1):
         fraction = write.value(FRACTIONS[j], "double")
@@ -116,11 +116,11 @@ def _guard_there(access: StepAccess, write: Procedure, h: Temporary, theta: Temp
 
 
 def crest(access: StepAccess) -> Procedure:
-    """Find a fraction of the step, between low and high, at which guard i is at least `goal`; 2 where there is none.
+    """Find a fraction of the step, between low and high, at which guard i is at least `goal`; 2 if there is none.
 
-    The guard is highest at `middle` of the three. Parabolas and golden sections in turn (Brent), by the dense output if `exact`,
-    else by the cubic. Chords bound the crest where the guard is concave: probes on both sides of the middle say so, or parabolas
-    that foretell it.
+    The guard is highest at `middle` of the three. The search alternates parabolas and golden sections (Brent), by the dense
+    output if `exact`, else by the cubic. Chords bound the crest where the guard is concave, as shown by probes on both sides of
+    the middle, or by parabolas that predict it.
     """
     arguments = {"c": "ptr", "h": "double", "i": "i64"}
     arguments |= dict.fromkeys(("low", "middle", "high", "at_low", "at_middle", "at_high", "goal"), "double")
@@ -173,7 +173,7 @@ def crest(access: StepAccess) -> Procedure:
         with write.when(higher):
             sure_left.set(0)
             sure_right.set(0)
-        # what lies beyond the lower one of the two inner points is left out
+        # drop the part beyond the lower one of the two inner points
         keep_left = write.select(later, 0, 1, "i64").equals(write.select(higher, 1, 0, "i64"))
         with write.when(keep_left):
             b.set(third)
@@ -200,8 +200,7 @@ def crest(access: StepAccess) -> Procedure:
 def root(access: StepAccess) -> Procedure:
     """Find the zero crossing of guard i between fractions low (guard negative) and high (not negative).
 
-    Illinois method, which ends in some ten steps; where it has not after twenty (a guard that leaves zero with no slope),
-    the rest is bisection.
+    Illinois method, which converges in about ten steps; after twenty (for a guard that leaves zero without a slope), bisection.
     """
     arguments = {"c": "ptr", "h": "double", "i": "i64"}
     arguments |= dict.fromkeys(("low", "high", "at_low", "at_high"), "double")
@@ -222,7 +221,7 @@ def root(access: StepAccess) -> Procedure:
         value = _guard_at(access, write, h, theta, write["i"])
         rising = value >= 0.0
         was = side.get()
-        # The end that stays twice is weighted half, so that both ends move.
+        # The end that stays twice gets half the weight, so that both ends move.
         with write.when(rising):
             high.set(theta)
             above.set(value)
@@ -282,7 +281,7 @@ def locate(access: StepAccess) -> Procedure:
 
 
 def _measure_slope(access: StepAccess, write: Procedure, h: Temporary, crossing: Temporary) -> None:
-    """Measure the slope of the guard that fires first, so near that it is straight."""
+    """Measure the slope of the guard that fires first, so near its zero that it is straight."""
     record, reach = access.record(write), write.local(1e-4)
     first = record.get("first")
     with write.loop(_STRAIGHT):

@@ -1,6 +1,6 @@
 """Table of event handling in machine code: the run and its state machines, its present state, and workspace.
 
-Every procedure finds it behind one pointer, s. n are states, k transitions, P parameters.
+Every procedure accesses it through one pointer, s. There are n states, k transitions, P parameters.
 """
 
 from __future__ import annotations
@@ -8,17 +8,16 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.table import fields_of
 
-# Of the run: p, window as in `bound.Bound`; sizes, by_x, p_near, later, bounces, trials as in `guard_history`, p_factors and
-# known_bounces: what p_near is of p, and bounces when a run begins; times, counts as in `AccumulationDetector`. Of the
-# transitions (k,): slots, sources, targets, order by name, last, own (1: leads into its own state), ready (1: machine code may
-# take it), endless (1: it ends no run), code_steps: what each adds to the code of modes, may_rest, with the edge to the state
-# of rest, its mode, and its label; resets, supplies, pushes: kernels, 0 where there is none. Of loops: kernels, counts of
-# unknowns and, one loop after the other, their indices; kept: indices of states that are no guesses. Where the run stands: y,
-# m, levels, fired of the integrator, and reached, how large states were at the ends of its steps; rows: samples, `written` of
-# them, `seen` for their sizes; held: modes at them, `held_rows` known (all_held: from the first sample on); levels_begun: those
-# at the time `begun` of the leg; log: rows as `log.RowLayout` says, `logged` of them written in a room for log_room, of which
-# `reserve` are free when a leg begins (lacked: an instant needed more); events_left of most_events to come. The rest is room to
-# work in.
+# Of the run: p, window as in `bound.Bound`; sizes, by_x, p_near, later, bounces, trials as in `guard_history`, p_factors: ratios
+# of p_near to p; known_bounces: bounces at the start of a run; times, counts as in `AccumulationDetector`. Of the transitions
+# (k,): slots, sources, targets, order by name, last, own (1: leads into its own state), ready (1: machine code may take it),
+# endless (1: it ends no run), code_steps: change of the code of modes, may_rest, with the edge to the state of rest, its mode,
+# and its label; resets, supplies, pushes: kernels, or 0. Of loops: kernels, numbers of unknowns and, one loop after the other,
+# their indices; kept: indices of states that are not guesses. Present state: y, m, levels, fired of the integrator, and reached,
+# the sizes of states at the ends of its steps; rows: samples, `written` of them, `seen` for their sizes; held: modes at them,
+# `held_rows` known (all_held: from the first sample on); levels_begun: levels at the time `begun` of the segment; log: rows as in
+# `log.RowLayout`, `logged` of them written in a room for log_room, of which `reserve` are free when a segment begins (lacked: an
+# instant needed more); events_left of most_events to come. The rest is workspace.
 _POINTERS = """
     rates guards p window sizes by_x p_near p_factors later bounces known_bounces times counts
     slots sources targets order last own ready may_rest rest_edges rest_modes rest_labels
@@ -41,12 +40,12 @@ FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), _REALS.split())
 
 
 def record_of(write: Procedure) -> Record:
-    """Return the table behind the argument s."""
+    """Return the table passed as argument s."""
     return Record(write["s"], FIELDS)
 
 
 def truth(write: Procedure, condition: Temporary) -> Temporary:
-    """Return 1 where the condition holds, else 0."""
+    """Return 1 if the condition holds, else 0."""
     return write.select(condition, 1, 0, "i64")
 
 

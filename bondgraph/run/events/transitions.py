@@ -11,13 +11,13 @@ from bondgraph.run.events.log import NO_LABEL, SCALARS
 from bondgraph.run.events.state import flag, record_of
 
 NO_TRANSITION = -1
-"""Index that stands for no transition."""
+"""Index that means no transition."""
 PYTHON_FALLBACK = -2
-"""Result where only Python can go on."""
+"""Result if only Python can continue."""
 
 
 def procedures() -> list[Procedure]:
-    """Return all procedures, callees before callers."""
+    """Return all procedures, callees first."""
     return [_begin_row(), _fire(), _end_row(), _go_on(), _fire_by_impulse(), _first_fired(), _first_firing(), _fire_transitions()]
 
 
@@ -28,7 +28,7 @@ def row_of(write: Procedure, number: Temporary) -> Temporary:
 
 
 def needs_row(write: Procedure, number: Temporary) -> None:
-    """Leave it to Python where the log has no room for this row, and note that."""
+    """Fall back to Python if the log has no room for this row, and note that."""
     record = record_of(write)
     with write.when(number >= record.get("log_room")):
         record.set("lacked", 1)
@@ -61,7 +61,7 @@ def _begin_row() -> Procedure:
 
 def _fire() -> Procedure:
     """Machine code of `fired_transitions.fire` of transition `index` at t from x_here, m_here, into x_after, m_after and a row of
-    the log; `fire_by_impulse` may undo it. 1 if all loops are solved."""
+    the log; `fire_by_impulse` may undo it. Return 1 if all loops are solved."""
     write = Procedure("fire", {"s": "ptr", "t": "double", "index": "i64", "row": "ptr"}, "i64", internal=True)
     record, s, t, index, row = (record_of(write), *(write[name] for name in ("s", "t", "index", "row")))
     write.call("begin_row", [s, t, index, row])
@@ -89,7 +89,7 @@ def fire_into_row(write: Procedure, index: Temporary, number: Temporary) -> Temp
 
 
 def _end_row() -> Procedure:
-    """Note x_after, m_after in a row."""
+    """Write x_after, m_after to a row."""
     write = Procedure("end_row", {"s": "ptr", "row": "ptr"}, internal=True)
     record, n, modes = record_of(write), record_of(write).get("n"), record_of(write).get("modes")
     x_row = write["row"].at(len(SCALARS)).at(n)
@@ -103,7 +103,7 @@ def _end_row() -> Procedure:
 
 
 def _go_on() -> Procedure:
-    """Go on from the states and modes after a transition, which its row notes."""
+    """Continue from the states and modes after a transition, which its row holds."""
     write = Procedure("go_on", {"s": "ptr", "row": "ptr"}, internal=True)
     record = record_of(write)
     write.call("end_row", [write["s"], write["row"]])
@@ -116,8 +116,8 @@ def _go_on() -> Procedure:
 
 
 def _fire_by_impulse() -> Procedure:
-    """Machine code of `fired_transitions.fire_by_impulse`: the transition that the impulse of `index` fires, `NO_TRANSITION` if
-    none does; `PYTHON_FALLBACK` for Python."""
+    """Machine code of `fired_transitions.fire_by_impulse`: return the transition that the impulse of `index` fires,
+    `NO_TRANSITION` if none; `PYTHON_FALLBACK` for Python."""
     write = Procedure("fire_by_impulse", {"s": "ptr", "t": "double", "index": "i64", "row": "ptr"}, "i64", internal=True)
     record, s, t = record_of(write), write["s"], write["t"]
     n, count, pushes = record.get("n"), record.get("transitions"), record.get("pushed")
@@ -155,8 +155,8 @@ def _fire_by_impulse() -> Procedure:
 
 
 def _first_fired() -> Procedure:
-    """Return the first due one of the transitions that fired, `NO_TRANSITION` if none is; `PYTHON_FALLBACK` for Python. `known`
-    is set where the guards have been evaluated."""
+    """Return the first due one of the transitions that fired, `NO_TRANSITION` if none; `PYTHON_FALLBACK` for Python. Set `known`
+    if the guards have been evaluated."""
     arguments = {"s": "ptr", "t": "double", "probe": "double", "known": "ptr"}
     write = Procedure("first_fired", arguments, "i64", internal=True)
     record = record_of(write)
@@ -183,7 +183,7 @@ def _first_fired() -> Procedure:
 
 
 def _first_firing() -> Procedure:
-    """Return the first due one of the transitions whose guards fire, `NO_TRANSITION` if none is."""
+    """Return the first due one of the transitions whose guards fire, `NO_TRANSITION` if none."""
     write = Procedure("first_firing", {"s": "ptr"}, "i64", internal=True)
     record = record_of(write)
     with write.loop(record.get("transitions")) as k:
@@ -195,11 +195,10 @@ def _first_firing() -> Procedure:
 
 
 def _fire_transitions() -> Procedure:
-    """Fire the transitions that fired, if that is `asked` for, then those whose guards fire, one by one, into rows of the log
-    from `row` on and x_here, m_here: how many there were; `PYTHON_FALLBACK` for Python.
+    """Fire the transitions that fired, if `asked`, then those whose guards fire, one by one, into rows of the log from `row` on
+    and x_here, m_here: return their number; `PYTHON_FALLBACK` for Python.
 
-    Where modes cycle, others are searched for in which no guard fires. A bounce that does not take its guard back is left in
-    `stuck`.
+    Where modes cycle, search for others in which no guard fires. Leave a bounce that does not take its guard back in `stuck`.
     """
     arguments = {"s": "ptr", "t": "double", "probe": "double", "asked": "i64", "row": "i64"}
     write = Procedure("fire_transitions", arguments, "i64", internal=True)

@@ -1,1 +1,1 @@
-"""Solve linear systems in machine code: a sparsity pattern in; the cheapest layout, LU factors and solutions out."""
+"""Linear systems in machine code: choose the cheapest layout of a sparsity pattern, factorise (LU) and solve."""

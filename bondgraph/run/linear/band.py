@@ -1,8 +1,8 @@
 """Factorise band matrices in place (LU with partial pivoting), and solve with the factors.
 
-Of n unknowns with `lower` diagonals below the main one and `upper` above it, column j begins at j (2 lower + upper + 1); entry
-(i, j) lies at lower + upper + i - j in it. The first `lower` numbers of a column are room for the fill of pivoting (as
-LAPACK's dgbtrf has it). Factors hold the reciprocal of each pivot.
+For n unknowns with `lower` diagonals below the main one and `upper` above it, column j starts at j (2 lower + upper + 1); entry
+(i, j) lies at offset lower + upper + i - j in it. The first `lower` numbers of a column are room for the fill-in of pivoting (as
+in LAPACK's dgbtrf). Factors hold the reciprocal of each pivot.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ _SIZES = {"n": "i64", "lower": "i64", "upper": "i64"}
 
 _TRIDIAGONAL = {"a": "ptr", "pivots": "ptr"}
 _COLUMN = 4
-"""Numbers of a column of three diagonals, with the room for pivoting: two above the diagonal, itself, one below."""
+"""Numbers per column of a tridiagonal matrix, with room for pivoting: two above the diagonal, the diagonal, one below."""
 _ROWS = 16
-"""Rows after which the number that goes on from row to row is checked for being tiny; at each row that would take longer."""
+"""Interval in rows at which the number carried from row to row is checked for being tiny; a check in each row would take
+longer."""
 
 
 def _minimum(write: Procedure, one: Temporary, other: Operand) -> Temporary:
@@ -79,7 +80,8 @@ def solve() -> Procedure:
 
 
 def factor_three() -> Procedure:
-    """As `factor`, of three diagonals, with its bits: the row below, which is all that pivoting looks at, stays in registers."""
+    """Factorise a tridiagonal matrix with the bits of `factor`: the row below, the only one that pivoting needs, stays in
+    registers."""
     write = Procedure("tridiagonal_factor", {**_TRIDIAGONAL, "worth": "ptr", "n": "i64"}, "i64")
     a, pivots, worth, n = (write[name] for name in ("a", "pivots", "worth", "n"))
     with write.loop(n) as k:
@@ -91,7 +93,7 @@ def factor_three() -> Procedure:
             lower, other_size = column[3], worth[k + 1]
             here_weight = write.intrinsic("fabs", here) * size
             lower_weight = write.intrinsic("fabs", lower) * other_size
-            # an entry that is no number is never larger than another, but larger than none
+            # NaN is never larger than a number, but larger than nothing
             swaps = (lower_weight > here_weight) | (~(here_weight > -1.0) & (lower_weight > -1.0))
             below.set(lower)
             with write.when(swaps):
@@ -123,7 +125,7 @@ def factor_three() -> Procedure:
 
 
 def solve_three() -> Procedure:
-    """Solve with factors of three diagonals, to the bits of `solve` but for tiny numbers: what the next row needs stays in
+    """Solve with tridiagonal factors, with the bits of `solve` except for tiny numbers: what the next row needs stays in
     registers."""
     write = Procedure("tridiagonal_solve", {**_TRIDIAGONAL, "b": "ptr noalias", "n": "i64"})
     a, pivots, b, n = (write[name] for name in ("a", "pivots", "b", "n"))
@@ -141,7 +143,7 @@ def solve_three() -> Procedure:
     b[last] = value
     with write.when(n < 2):
         write.give()
-    # what is left of the rows one and two above
+    # remainders of the rows one and two above
     near = write.local(b[last - 1] - value * a[last * _COLUMN + 1])
     far = write.local(0.0)
     with write.when(n > 2):
@@ -161,7 +163,7 @@ def solve_three() -> Procedure:
 
 @contextmanager
 def _rows(write: Procedure, count: Temporary, left: Local) -> Iterator[Temporary]:
-    """Loop over so many rows; set `left`, which goes on from row to row, to zero where it is tiny after some of them."""
+    """Loop over this many rows; at intervals set `left`, the number carried from row to row, to zero if it is tiny."""
     begun = write.local(0, "i64")
     with write.repeat() as (_, done):
         first = begun.get()

@@ -1,4 +1,4 @@
-"""Full matrices: columns one after the other in; factors in their place, and solutions, out.
+"""Full matrices, stored by columns: LU factors in place, and solutions.
 
 Gaussian elimination with partial pivoting; G. H. Golub, C. F. Van Loan, Matrix Computations, 2013, 3.4.
 """
@@ -11,17 +11,19 @@ from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in
 
 BLOCK, TILE = 4, 2
-"""Columns whose multiples are subtracted together, and columns from which they are: numbers that are read serve several times."""
+"""Number of columns whose multiples are subtracted together, and number of columns that they are subtracted from at once, to
+reuse loaded numbers."""
 
 _MATRIX = {"a": "ptr", "pivots": "ptr", "worth": "ptr", "n": "i64"}
 
 
 def factor() -> Procedure:
     """Overwrite a (n, n) with L and U, which hold the reciprocal of each pivot, and pivots (n,) with the rows that were swapped.
-    Gives 1 where it is singular, else 0. Rows of L are swapped in the block of their column only.
+    Return 1 if the matrix is singular, else 0. Rows of L are swapped in the block of their column only.
 
-    worth (n,): the factor of each row in the choice of pivots, one over the size of its unknown, so that the choice knows no
-    units. Blocks of columns change the order of no entry's differences, so that the bits are those of single columns.
+    worth (n,): weight of each row in the choice of pivots, the inverse of the size of its unknown, so that the choice does not
+    depend on units. Blocks of columns do not change the order of subtractions in any entry, so that the bits are those of single
+    columns.
     """
     write = Procedure("dense_factor", _MATRIX, "i64")
     n, arguments = write["n"], [write[name] for name in _MATRIX]
@@ -53,8 +55,8 @@ def factor() -> Procedure:
 
 
 def eliminate() -> Procedure:
-    """Choose the pivot of column k, exchange rows in the columns from `begun` to `last`, and subtract its multiples from those
-    behind it. Return 1 where there is no pivot."""
+    """Choose the pivot of column k, swap rows in the columns from `begun` to `last`, and subtract multiples of column k from the
+    columns after it. Return 1 if there is no pivot."""
     places = dict.fromkeys(("k", "begun", "last"), "i64")
     write = Procedure("dense_eliminate", {**_MATRIX, **places}, "i64", internal=True)
     a, pivots, worth, n, k, begun, last = (write[name] for name in (*_MATRIX, *places))
@@ -82,7 +84,7 @@ def eliminate() -> Procedure:
 
 
 def _apply(write: Procedure, first: Temporary, columns: Sequence[Temporary]) -> None:
-    """Exchange rows of columns as those of the block that begins at `first`, and subtract multiples of its columns."""
+    """Swap rows of columns as in the block that begins at `first`, and subtract multiples of the block's columns."""
     a, pivots, n = (write[name] for name in ("a", "pivots", "n"))
     block, others = a.at(first * n + first), [a.at(j * n + first) for j in columns]
     factors = [factor for other in others for factor in _eliminated(write, block, other, pivots, first)]
@@ -95,7 +97,7 @@ def _apply(write: Procedure, first: Temporary, columns: Sequence[Temporary]) -> 
 
 
 def _eliminated(write: Procedure, block: Temporary, column: Temporary, pivots: Temporary, first: Temporary) -> list[Temporary]:
-    """Exchange rows of a column as those of a block; the entries beside the block, from which its lower part is eliminated."""
+    """Swap rows of a column as in a block; return its entries at the rows of the block, to eliminate its lower part with."""
     n, values = write["n"], list[Temporary]()
     for row in range(BLOCK):
         swap(write, column, row, pivots.load(first + row, "i64") - first)
@@ -109,7 +111,7 @@ def _eliminated(write: Procedure, block: Temporary, column: Temporary, pivots: T
 
 
 def subtract_block(columns: int) -> Procedure:
-    """Subtract multiples of the columns of a block, which lie n apart, from so many columns, one after the other."""
+    """Subtract multiples of the columns of a block, which lie n apart, from this many adjacent columns."""
     outs = [f"out{column}" for column in range(columns)]
     factors = [[f"factor{column}_{row}" for row in range(BLOCK)] for column in range(columns)]
     arguments = {**dict.fromkeys(outs, "ptr noalias"), "block": "ptr", "n": "i64"}
@@ -128,7 +130,7 @@ def subtract_block(columns: int) -> Procedure:
 
 
 def solve() -> Procedure:
-    """b (n,) becomes the solution, by the factors of `factor`."""
+    """Overwrite b (n,) with the solution, from the factors of `factor`."""
     write = Procedure("dense_solve", {"a": "ptr", "pivots": "ptr", "b": "ptr", "n": "i64"})
     a, pivots, b, n = (write[name] for name in ("a", "pivots", "b", "n"))
     begun = write.local(0, "i64")
@@ -161,7 +163,7 @@ def solve() -> Procedure:
 
 
 def _forward(write: Procedure, first: Temporary) -> None:
-    """Exchange rows of the right side as those of the block that begins at `first`, and subtract multiples of its columns."""
+    """Swap rows of the right-hand side as in the block that begins at `first`, and subtract multiples of the block's columns."""
     a, pivots, b, n = (write[name] for name in ("a", "pivots", "b", "n"))
     block, right = a.at(first * n + first), b.at(first)
     values = _eliminated(write, block, right, pivots, first)
@@ -169,7 +171,8 @@ def _forward(write: Procedure, first: Temporary) -> None:
 
 
 def _backward(write: Procedure, last: Temporary) -> None:
-    """The unknowns of the block that ends before `last`, from the last one on; multiples of its columns leave the rows above."""
+    """Solve for the unknowns of the block that ends before `last`, from the last one on; subtract multiples of its columns from
+    the rows above."""
     a, b, n = (write[name] for name in ("a", "b", "n"))
     above = last - BLOCK
     block, right = a.at(above * n + above), b.at(above)

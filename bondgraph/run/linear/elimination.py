@@ -5,17 +5,17 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Local, Operand, Procedure, Temporary
 
 TINY = 1e-290
-"""Numbers below this become zero. Far from a source, solutions fall by a factor in every row and would end in the smallest
-numbers there are, with which a processor takes a hundred times as long."""
+"""Numbers below this become zero. Far from a source, solutions fall by a factor in every row and would end as subnormal numbers,
+which slow a processor down a hundredfold."""
 
 
 def without_tiny(write: Procedure, value: Temporary) -> Temporary:
-    """Return the number, or zero where it is tiny."""
+    """Return the number, or zero if it is tiny."""
     return write.select(write.intrinsic("fabs", value) < TINY, 0.0, value)
 
 
 def pivot_of(write: Procedure, column: Temporary, worth: Temporary, count: Operand) -> Local:
-    """Find the largest of the first entries of a column, each times the worth of its row; the first of equal ones."""
+    """Find the largest of the first entries of a column, weighted by the worth of the rows; the first of equal ones."""
     pivot_offset, largest = write.local(0, "i64"), write.local(-1.0)
     with write.loop(count) as i:
         size = write.intrinsic("fabs", column[i]) * worth[i]
@@ -32,7 +32,7 @@ def subtract(write: Procedure, out: Temporary, column: Temporary, factor: Tempor
 
 
 def swap_in(write: Procedure, b: Temporary, k: Temporary, pivot: Temporary) -> Temporary:
-    """Swap entry k of a right side with the pivot entry and return it."""
+    """Swap entry k of a right-hand side with the pivot entry and return it."""
     value = b[pivot]
     with write.when(~pivot.equals(k)):
         b[pivot] = b[k]

@@ -10,13 +10,14 @@ from bondgraph.run.linear.ordering import FillPattern, fill_pattern_of, narrow_o
 
 DENSE, BAND, SPARSE = range(3)
 KINDS = ("dense", "band", "sparse")
-"""Kinds of layouts, and the modules of their factors."""
+"""Kinds of layouts, and the modules of their factorisations."""
 SOLUTIONS = 8
-"""Systems that are solved with the factors of one matrix, about."""
+"""Typical number of solutions with the factors of one matrix."""
 _COLUMN_OVERHEAD, _INDEXED_COST = 4.0, 3.0
-"""Cost of a column besides its entries, and of an entry whose row is looked up, in entries."""
+"""Cost of a column besides its entries, and of an entry whose row is looked up, in units of a plain entry."""
 _MIN_BAND, _MIN_SPARSE = 8, 30
-"""Unknowns from which on a band, and sparse factors, are thought of: what finds their order takes a while to load."""
+"""Least numbers of unknowns for which a band, and sparse factors, are considered: the ordering algorithms take a while to
+load."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +27,9 @@ class MatrixLayout:
     Parameters
     ----------
     kind : DENSE, BAND or SPARSE; lower, upper : diagonals of a band.
-    order : the unknown at each place (n,).
-    entry_indices : index of each entry that was named (k,), and `diagonal` of those on it, by unknown (n,), in an array of
-        `room` numbers.
+    order : the unknown at each position (n,).
+    entry_indices : index of each named entry (k,), and `diagonal` of the diagonal ones, by unknown (n,), in an array of `room`
+        numbers.
     fill : the pattern of sparse factors.
     """
 
@@ -43,7 +44,7 @@ class MatrixLayout:
 
 
 def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto") -> MatrixLayout:
-    """The layout of a matrix with entries (k,) in these rows and columns, and its diagonal: of the kind that is asked for, or the
+    """Return the layout of a matrix with entries (k,) in these rows and columns, and its diagonal: of the requested kind, or the
     cheapest."""
     constructors = {"dense": _dense, "band": _band, "sparse": _sparse}
     if kind != "auto":
@@ -64,7 +65,7 @@ def bandwidths_of(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[int, i
 
 
 def band_is_cheaper(n: int, lower: int, upper: int) -> bool:
-    """Return True if a band of so many diagonals is cheaper than a full matrix."""
+    """Return True if a band with these diagonals is cheaper than a full matrix."""
     return _band_cost(n, lower, upper) < _dense_cost(n)
 
 
@@ -111,16 +112,17 @@ def _bandwidths(order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tup
 
 
 def _dense_cost(n: int) -> float:
-    """Operations for a full matrix: its factors, and solutions."""
+    """Return the operations for a full matrix: its factors, and solutions."""
     return n * (n + _COLUMN_OVERHEAD) * (n / 3.0 + SOLUTIONS)
 
 
 def _band_cost(n: int, lower: int, upper: int) -> float:
-    """Operations for a band with pivoting: its factors, and solutions."""
+    """Return the operations for a band with pivoting: its factors, and solutions."""
     above = lower + upper
     return n * ((lower + _COLUMN_OVERHEAD) * above + SOLUTIONS * (lower + above + _COLUMN_OVERHEAD))
 
 
 def _sparse_cost(n: int, entries: float, products: float) -> float:
-    """Operations for sparse factors with so many entries on each side of the diagonal, made by so many products."""
+    """Return the operations for sparse factors with this number of entries on each side of the diagonal, and of products to
+    compute them."""
     return _INDEXED_COST * (products + SOLUTIONS * 2.0 * entries) + n * _COLUMN_OVERHEAD * (1.0 + 2.0 * SOLUTIONS)

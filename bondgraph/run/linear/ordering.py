@@ -14,11 +14,11 @@ class FillPattern:
 
     Parameters
     ----------
-    order : the unknown at each place (n,).
-    starts, rows : entries of the matrix with its diagonal: those of column j are rows[starts[j] : starts[j + 1]], ascending.
-    below_at, below : of the lower factor, without its diagonal; above_at, above : of the upper one.
-    nested : how many columns of the lower factor, each one and those behind it, have the rows of the first in common (n,); a
-        supernode has as many at its first column as it has columns.
+    order : the unknown at each position (n,).
+    starts, rows : entries of the matrix with its diagonal: column j has rows[starts[j] : starts[j + 1]], ascending.
+    below_at, below : entries of the lower factor, without its diagonal; above_at, above : of the upper factor.
+    nested : number of consecutive columns of the lower factor, from each one on, that share the rows of the first (n,); at its
+        first column a supernode has as many as it has columns.
     """
 
     order: np.ndarray
@@ -43,7 +43,7 @@ def fill_pattern_of(n: int, rows: np.ndarray, columns: np.ndarray) -> FillPatter
     from scipy.sparse import eye_array
     from scipy.sparse.linalg import splu
 
-    # SuperLU orders what it factorises, so it gets a matrix of this pattern that has factors.
+    # SuperLU orders a matrix while it factorises it, so it gets a nonsingular matrix with this pattern.
     pattern = _symmetric_pattern(n, rows, columns)
     diagonally_dominant = (pattern + eye_array(n) * (2.0 * float(np.max(np.diff(pattern.indptr), initial=0)) + 1.0)).tocsc()
     position = np.asarray(
@@ -63,7 +63,7 @@ def fill_pattern_of(n: int, rows: np.ndarray, columns: np.ndarray) -> FillPatter
 
 
 def _nested(below_at: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Count the columns of a supernode from each column on: they have the rows of the first in common, but for those between."""
+    """Count the columns of a supernode from each column on: they share the rows of the first, except for those between."""
     n, lengths = len(below_at) - 1, np.diff(below_at)
     nested = np.ones(n, dtype=np.int64)
     for column in range(n - 2, -1, -1):
@@ -84,8 +84,8 @@ def _symmetric_pattern(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
 
 
 def _eliminated(n: int, keys: np.ndarray) -> list[np.ndarray]:
-    """Rows below the diagonal of each column of the factor of a symmetric matrix with entries column n + row: its own, and those
-    of the columns that are eliminated into it (the elimination tree)."""
+    """Return the rows below the diagonal of each column of the factor of a symmetric matrix with entries column n + row: its own
+    rows, and those of the columns that are eliminated into it (the elimination tree)."""
     columns, rows = np.divmod(keys, n)
     lower_rows: list[list[int]] = [[] for _ in range(n)]
     for column, row in zip(columns.tolist(), rows.tolist(), strict=True):

@@ -1,7 +1,7 @@
-"""Sparse matrices whose factors have a pattern that is known: columns in; factors, and solutions, out.
+"""Sparse matrices with a known pattern of the factors, stored by columns: LU factors and solutions.
 
-Left-looking elimination (J. R. Gilbert, T. Peierls, SIAM J. Sci. Stat. Comput. 9, 1988) with the pivots on the diagonal: what it
-is for, 1 - h gamma J, is near 1 for short steps, so that a step for which these pivots are too small is to be made shorter.
+Left-looking elimination (J. R. Gilbert, T. Peierls, SIAM J. Sci. Stat. Comput. 9, 1988) with the pivots on the diagonal: the
+matrix, 1 - h gamma J, is near 1 for short steps, so that a step with too small pivots must become shorter.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Temporary
 
 GROWTH = 1e6
-"""Largest factor, beside the sizes of its unknowns, that does not lose too many digits."""
+"""Largest factor, relative to the sizes of its unknowns, that does not lose too many digits."""
 
 BLOCK = 4
-"""Columns of a supernode whose multiples are subtracted together: their rows are looked up, and changed, once for all of them."""
+"""Number of columns of a supernode whose multiples are subtracted together: their rows are looked up and changed once for all."""
 
 _PATTERN = dict.fromkeys(("starts", "rows", "below_at", "below", "above_at", "above"), "ptr")
 _FACTORS = dict.fromkeys(("inverse", "lower", "upper"), "ptr")
 
 
 def factor() -> Procedure:
-    """L into lower, without its ones, U into upper, without its diagonal, and one over that into inverse (n,); 1 where a pivot is
-    too small, else 0.
+    """Write L, without its unit diagonal, to lower, U, without its diagonal, to upper, and the inverse of its diagonal to inverse
+    (n,). Return 1 if a pivot is too small, else 0.
 
-    a holds the columns of the matrix, whose entries are in rows[starts[j]] ...; the entries of L in below[below_at[j]] ..., those
-    of U in above[above_at[j]] ..., ascending. nested (n,) as in `ordering.Fill`: blocks of such columns change the order of no
-    entry's differences. worth (n,) as in `dense.factor`; work (n,) is zero before and after.
+    a holds the columns of the matrix, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ..., those
+    of U in above[above_at[j]] ..., ascending. nested (n,) as in `ordering.FillPattern`: blocks of such columns do not change the
+    order of subtractions in any entry. worth (n,) as in `dense.factor`; work (n,) is zero before and after.
     """
     arguments = {"a": "ptr", **_PATTERN, **_FACTORS, "nested": "ptr", "worth": "ptr", "work": "ptr", "n": "i64"}
     write = Procedure("sparse_factor", arguments, "i64")
@@ -72,8 +72,8 @@ def factor() -> Procedure:
 
 
 def subtract_nested() -> Procedure:
-    """Take the multiples of `BLOCK` columns of a supernode, from `first` on, out of a column: they become entries of U, and the
-    rows below the block lose them."""
+    """Subtract the multiples of `BLOCK` columns of a supernode, from `first` on, from a column: they become entries of U, and are
+    subtracted from the rows below the block."""
     arguments = {"work": "ptr noalias", "upper": "ptr", "lower": "ptr", "below_at": "ptr", "below": "ptr", "first": "i64"}
     write = Procedure("sparse_subtract", arguments, internal=True)
     work, upper, lower, below_at, below, first = (write[name] for name in arguments)
@@ -104,7 +104,7 @@ def subtract_nested() -> Procedure:
 
 
 def solve() -> Procedure:
-    """b (n,) becomes the solution, by the factors of `factor`."""
+    """Overwrite b (n,) with the solution, from the factors of `factor`."""
     arguments = {**dict.fromkeys(("below_at", "below", "above_at", "above"), "ptr"), **_FACTORS, "b": "ptr", "n": "i64"}
     write = Procedure("sparse_solve", arguments)
     below_at, below, above_at, above = (write[name] for name in ("below_at", "below", "above_at", "above"))

@@ -1,6 +1,6 @@
-"""A linear system whose matrix is 1 - h J: a layout in; a table, and procedures that fill, factorise and solve it, out.
+"""Linear system with the matrix 1 - h J: its table, and procedures that fill, factorise and solve it in a given layout.
 
-Right sides and solutions stand in the order of the layout.
+Right-hand sides and solutions are in the order of the layout.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from bondgraph.run.linear import band, dense, sparse
 from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout
 from bondgraph.run.table import FieldTable, fields_of
 
-# As in `layout.MatrixLayout` and `ordering.Fill`; matrix: its numbers; right: a right side, then the solution; worth: as in
-# `dense.factor`; count: of entries with a place; full: whether they are all there are, one after the other.
+# As in `layout.MatrixLayout` and `ordering.FillPattern`; matrix: its numbers; right: right-hand side, then the solution; worth:
+# as in `dense.factor`; count: number of entries with an index; full: whether these are all entries, in sequence.
 _PATTERN = "starts rows below_at below above_at above"
 _FACTORS = "inverse lower_factor upper_factor"
 _POINTERS = f"matrix order entry_indices diagonal right worth pivots {_PATTERN} {_FACTORS} nested work"
@@ -21,7 +21,7 @@ FIELDS = fields_of(_POINTERS.split(), ["kind", "n", "count", "room", "lower", "u
 
 
 def table_of(layout: MatrixLayout) -> FieldTable:
-    """The table of a system, with room for it."""
+    """Return the table of a system, with its arrays."""
     table, n, fill = FieldTable(FIELDS), len(layout.order), layout.fill
     for name in ("order", "entry_indices", "diagonal"):
         table.point(name, np.ascontiguousarray(getattr(layout, name), dtype=np.int64))
@@ -41,7 +41,7 @@ def table_of(layout: MatrixLayout) -> FieldTable:
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return all procedures, callees first."""
     kinds = [part for module in (dense, band, sparse) for part in (module.factor(), module.solve())]
     blocks = [dense.subtract_block(columns) for columns in range(1, dense.TILE + 1)]
     return [
@@ -58,7 +58,7 @@ def procedures() -> list[Procedure]:
 
 
 def _filled() -> Procedure:
-    """The matrix, from what its entries with a place are in J."""
+    """Fill the matrix from the entries of J that have an index."""
     write = Procedure("fill_system", {"s": "ptr", "j": "ptr", "h": "double"}, internal=True)
     record = Record(write["s"], FIELDS)
     matrix, room = record.get("matrix"), record.get("room")
@@ -85,7 +85,7 @@ def _is_tridiagonal(record: Record) -> Temporary:
 
 
 def _factor() -> Procedure:
-    """Factors of the matrix; 1 where it has none, or none that could be trusted."""
+    """Factorise the matrix; return 1 if it is singular, or too close to it."""
     write = Procedure("factor_system", {"s": "ptr"}, "i64", internal=True)
     record = Record(write["s"], FIELDS)
     arguments = [record.get(name) for name in ("matrix", "pivots", "worth", "n")]
@@ -101,7 +101,7 @@ def _factor() -> Procedure:
 
 
 def _solve() -> Procedure:
-    """The right side becomes the solution."""
+    """Overwrite the right-hand side with the solution."""
     write = Procedure("solve_system", {"s": "ptr"}, internal=True)
     record = Record(write["s"], FIELDS)
     arguments = [record.get(name) for name in ("matrix", "pivots", "right", "n")]

@@ -1,4 +1,4 @@
-"""Program: kernels and names of a compiled model in; frozen records that a run reads, and names its results by, out."""
+"""Program: frozen records of a compiled model's kernels and names, which a run reads and its results use."""
 
 from bondgraph.run.program.kernels import CollisionFriction, Collisions, NewtonLoop, RunClock, UnavailableKernel
 from bondgraph.run.program.names import Layout, Slot

@@ -1,4 +1,4 @@
-"""Bonds of a model in; the names that their efforts and flows have in a run, and the courses of these and of the power, out."""
+"""Bonds of a model: the names of their efforts and flows in a run, and these and the power over time."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class BondVariables:
 
     Parameters
     ----------
-    name : of the bond; there are no two of a name.
+    name : unique name of the bond.
     tail, head : paths of the elements at its ends; the half arrow points to the head.
-    domain, dimension : "rotation"; 1 of a scalar bond, whose effort and flow have shape (), else their length.
-    frame : in whose axes effort and flow are, where that was said.
-    effort, flow : names that a `Result` knows; bonds that share a variable share its name.
-    effort_unit, flow_unit : as "N m, N"; the power is in W.
+    domain, dimension : "rotation"; 1 for a scalar bond, whose effort and flow have shape (), else their length.
+    frame : frame whose axes effort and flow refer to, if one was named.
+    effort, flow : names in a `Result`; bonds that share a variable share its name.
+    effort_unit, flow_unit : such as "N m, N"; the power is in W.
     """
 
     name: str
@@ -40,7 +40,7 @@ class BondVariables:
 
 @dataclass(frozen=True, eq=False)
 class BondValues:
-    """Courses of a bond: effort and flow (k, *shape), and the power (k,) from tail to head, W."""
+    """Bond variables over time: effort and flow (k, *shape), and the power (k,) from tail to head, W."""
 
     effort: np.ndarray
     flow: np.ndarray
@@ -53,7 +53,7 @@ class BondValues:
 
 
 def bond_variables(bonds: Iterable[Bond], resolve: Callable[[str], str]) -> tuple[BondVariables, ...]:
-    """The table of a model's bonds, in their order; `resolve` tells under which name a value is computed."""
+    """Return the table of a model's bonds, in their order; `resolve` gives the name under which a value is computed."""
     return tuple(
         BondVariables(
             name=bond.name,

@@ -1,4 +1,4 @@
-"""Bind kernels to their purpose: clock ticks, nonlinear loops, collisions, and kernels whose code is absent."""
+"""Kernels with a purpose of their own: clock ticks, nonlinear loops, collisions, and kernels whose code is absent."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunClock:
-    """Ticks at offset + n period, n = 0, 1, ..., at which states that are held between them take new values.
+    """Ticks at offset + n period, n = 0, 1, ..., at which states that are held between ticks take new values.
 
     Parameters
     ----------
-    name : the element in the user's words.
-    period, offset : in s: a float, or the index (int) of a number in p; an infinite period is one tick only.
+    name : name of the element, for messages.
+    period, offset : in s: a float, or the index (int) of a number in p; an infinite period means a single tick.
     kernel : x after the tick, (n,).
     """
 
@@ -30,14 +30,14 @@ class RunClock:
 
 @dataclass(frozen=True)
 class NewtonLoop:
-    """A nonlinear algebraic loop: states that hold its unknowns, and what a Newton iteration needs.
+    """A nonlinear algebraic loop: states that hold its unknowns, and the kernel of a Newton iteration.
 
     Parameters
     ----------
     elements : the elements whose relations close the loop, for messages.
-    states : indices into x of the unknowns.
+    states : indices of the unknowns in x.
     kernel : residuals (k,), then the Newton step (k,), at the unknowns in x.
-    steps : how many of them every evaluation takes.
+    steps : number of Newton steps in every evaluation.
     near : size of the guess of each unknown where the loop was found regular; far below that is zero.
     """
 
@@ -50,8 +50,8 @@ class NewtonLoop:
 
 @dataclass(frozen=True)
 class CollisionFriction:
-    """Dry friction in a collision: its count of directions, the place of its mode (0: it sticks), and, where it has several
-    directions, the places in x at which it notes heading and pace."""
+    """Dry friction in a collision: its number of directions, the index of its mode (0: it sticks), and, for several directions,
+    the indices in x that store heading and speed."""
 
     name: str
     dimension: int
@@ -66,12 +66,12 @@ class Collisions:
 
     Parameters
     ----------
-    kernel : for c scalars of them and of f frictions, n states, k transitions and s powers: states per unit of impulse (n, c),
-        flows per impulse (c, c), what an impulse adds to guards (k, c), what sources give per impulse (s, c), limits of friction
-        per impulse (f, c), flows (c,), restitutions (c,).
-    constraints : the elements in the user's words.
-    bounces : of each constraint the transitions that turn its flow round, or bring it to hold.
-    frictions : dry friction, which takes part.
+    kernel : for c scalars of the constraints and of f frictions, n states, k transitions and s powers: states per unit of impulse
+        (n, c), flows per impulse (c, c), changes of guards per impulse (k, c), energy that sources supply per impulse (s, c),
+        friction limits per impulse (f, c), flows (c,), restitutions (c,).
+    constraints : names of the elements, for messages.
+    bounces : for each constraint, the transitions that reverse its flow, or make it hold.
+    frictions : dry friction that takes part.
     """
 
     kernel: Kernel
@@ -82,7 +82,8 @@ class Collisions:
 
 @dataclass(frozen=True)
 class UnavailableKernel:
-    """A kernel whose code was left behind where its results were computed: how many numbers it gave, and no way to ask again."""
+    """Placeholder for a kernel whose code stayed in the process that computed the results: its number of outputs; a call raises
+    an error."""
 
     n_out: int
     sizes: tuple[int, ...]
@@ -90,9 +91,9 @@ class UnavailableKernel:
     def __call__(self, *blocks: object, **more: object) -> NoReturn:
         title, why = (
             "these values were not computed before the result was pickled",
-            "a result takes its samples along, not the code",
+            "a pickled result holds its samples, not the code",
         )
-        cures = ("what is asked for, computed where the run was made",)
+        cures = ("the values, computed before the result is pickled",)
         raise RunError(Problem("E158", title, (f"{why} that computed them",), cures=cures))
 
     bind = many = __call__

@@ -1,4 +1,4 @@
-"""Names of all numbers of a program: a name or a component in; where it lies, its shape and its unit out."""
+"""Names of all numbers of a program: name or component -> index, shape and unit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Layout:
     slots: Mapping[str, Slot] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Slot:
-        """The slot of a name or of a component, "body.pose[3]"; an unknown name is a KeyError that lists similar ones."""
+        """Return the slot of a name or of a component, "body.pose[3]"; an unknown name is a KeyError that lists similar ones."""
         if name in self.slots:
             return self.slots[name]
         if (component := _COMPONENT.fullmatch(name)) and component[1] in self.slots:
@@ -70,12 +70,12 @@ class Layout:
         return len(self.slots)
 
     def names(self, block: str | None = None) -> tuple[str, ...]:
-        """All names, or those of one block, without the steps inside elements, which can be asked for all the same."""
+        """Return all names, or those of one block, without variables inside elements, which can be requested nevertheless."""
         named = ((name, slot) for name, slot in self.slots.items() if block in (None, slot.block))
         return tuple(name for name, _ in named if not is_internal(name))
 
     def label(self, block: str, index: int) -> str:
-        """Name of one number: "body.pose[3]"; a plain index where no name covers it."""
+        """Return the name of one number: "body.pose[3]"; a plain index if no name covers it."""
         for name, slot in self.slots.items():
             if slot.block == block and slot.start <= index < slot.stop:
                 if not slot.shape:

@@ -1,7 +1,7 @@
-"""Record of all that a compiled model offers to a solver: the program.
+"""Program: the record of all that a compiled model offers to a solver.
 
-A kernel takes the blocks t (1,), x (n,), p (parameters,), m (modes,) and fills one array. It holds no state
-of a run, so that threads can share one program.
+A kernel takes the blocks t (1,), x (n,), p (parameters,), m (modes,) and fills one array. It holds no state of a run, so that
+threads can share one program.
 """
 
 from __future__ import annotations
@@ -39,41 +39,41 @@ class Program:
     ----------
     name : the model's name.
     rates : kernel for dx/dt, (n,).
-    guards : one value per transition, already -1 where its source mode is not active; None without transitions.
+    guards : one value per transition, already -1 if its source mode is not active; None without transitions.
     powers : one power per dissipator or source, W; None if there are none.
     energies : energy per storage, J; None if there are none.
     outputs : all named outputs; None if there are none.
-    choose : makes a kernel of the outputs in some slots alone, and says where it gives each of these; None without it.
-    in_lanes : makes the kernels for so many runs side by side, where these have the bits of runs alone; None without it.
-    resets : one per transition: x after it, (n,); None where x does not change.
-    pushes : one per transition: what its impulse adds to all guards (k,), then x after it without the impulse (n,); None where
-        no other transition could answer.
-    supplies : one per transition: what sources give in its impulse, J (one number for each power); None where they give nothing.
+    choose : makes a kernel of the outputs in some slots alone, and gives the index of each in its output; None if unavailable.
+    in_lanes : makes the kernels for a number of SIMD lanes, if these have the bits of single runs; None if unavailable.
+    resets : one per transition: x after it, (n,); None if x does not change.
+    pushes : one per transition: the change of all guards by its impulse (k,), then x after it without the impulse (n,); None if
+        no other transition could react.
+    supplies : one per transition: energy that sources supply in its impulse, J (one number per power); None if they supply none.
     transitions : the edges of all state machines.
     layout : names.
-    nominal : (n,) usual size of each state, a hint of the user's; 0 where there is none.
-    differentiate : makes the Jacobian when it is first asked for: the kernel of the nonzeros of d rates / d x in compressed
-        column order (None if there are none), and (indptr (n + 1,), indices (nonzeros,)) of that order.
-    couple : makes the same for error control, which asks for it a few dozen times in a run: what is soon made may be slow.
-        None where that is `differentiate`.
+    nominal : (n,) typical size of each state, a hint of the user's; 0 without a hint.
+    differentiate : makes the Jacobian when it is first needed: the kernel of the nonzeros of d rates / d x in compressed column
+        order (None if there are none), and (indptr (n + 1,), indices (nonzeros,)) of that order.
+    couple : makes the same for error control, which evaluates it a few dozen times in a run: fast to make, possibly slow to run.
+        None means `differentiate`.
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
     energy_names : a name per storage.
-    loops : nonlinear algebraic loops, whose unknowns must be found before a run and after events.
-    collisions : what is needed where several constraints collide at once; None where that cannot be.
-    clocks : in the order in which those that tick together do so.
-    closing, closures : constraints on positions as the rows of a matrix, and its entries (with right sides and what is left of
-        them for rows that repeat others); None without any.
-    closing_flows, closing_matrix : their flows alone, and the entries, as machine code where that can be had.
+    loops : nonlinear algebraic loops, whose unknowns must be solved for before a run and after events.
+    collisions : data of constraints that can collide at once; None if there are none.
+    clocks : in the order in which simultaneous ticks are carried out.
+    closing, closures : position constraints as the rows of a matrix, and the kernel of its entries (with right-hand sides and
+        residuals of redundant rows); None without constraints.
+    closing_flows, closing_matrix : only their flows, and the entries, as machine code if available.
     indeterminate : modes (slot -> state) with the efforts and flows that their equations leave open, shared by least norm.
-    breaks : for each time at which rates or guards jump or bend: that time, then for each the period after which it comes again
-        (inf where it does not), s, from the parameters at the front of p; None where there are none.
-    break_names : an element for each.
-    contacts : where bodies may touch.
-    autonomous : whether it is known that no rate depends on the time.
-    mode_states : of each automaton, in the order of the modes, the names of its states.
+    breaks : for each break of the rates or guards (jump or kink) its time, then for each break its period (inf for a single one),
+        s, from the parameters at the front of p; None if there are none.
+    break_names : an element for each break.
+    contacts : places where bodies may touch.
+    autonomous : whether the rates are known not to depend on the time.
+    mode_states : for each automaton, in the order of the modes, the names of its states.
     bonds : the names of every bond's effort and flow.
-    model : what was compiled; None where only its results are.
-    rates_and_powers : optional fused kernel, (n + powers,): shares what both need and saves the explicit solver a call.
+    model : the source of the compilation; None if only its results exist.
+    rates_and_powers : optional fused kernel, (n + powers,): shares work between both and saves the explicit solver a call.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Program:
             raise ValueError(f'program "{self.name}" has unknown power roles {sorted(unknown)}')
 
     def described(self) -> Program:
-        """Names, roles and sizes without any code: what a result needs of its program elsewhere."""
+        """Return the names, roles and sizes without any code: all that a result needs of its program in another process."""
 
         def absent(kernel: Kernel | None) -> Any:
             return None if kernel is None else UnavailableKernel(int(kernel.n_out), tuple(kernel.sizes))
@@ -144,19 +144,19 @@ class Program:
 
     @property
     def jacobian_pattern(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """(indptr (n + 1,), indices (nonzeros,)) of the Jacobian's order."""
+        """Compressed column order (indptr (n + 1,), indices (nonzeros,)) of the Jacobian."""
         return self._derivatives[1]
 
     @property
     def jacobian_entries(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns (nonzeros,) of the Jacobian's order; none where no rate depends on a state."""
+        """Rows and columns (nonzeros,) of the Jacobian's entries; empty if no rate depends on a state."""
         if self.jacobian is None or self.jacobian_pattern is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         indptr, indices = (np.asarray(part, dtype=np.int64) for part in self.jacobian_pattern)
         return indices, np.repeat(np.arange(self.states), np.diff(indptr))
 
     def matrix_layout(self, kind: str) -> MatrixLayout:
-        """Return the memory layout of 1 - h J for a kind of algebra; it is computed once for each."""
+        """Return the memory layout of 1 - h J for a kind of linear algebra; it is computed once for each."""
         if kind not in self._layouts:
             self._layouts[kind] = layout_of(self.states, *self.jacobian_entries, kind)
         return self._layouts[kind]
@@ -171,22 +171,21 @@ class Program:
 
     @OnceProperty
     def jacobian_couplings(self) -> tuple[Kernel | None, StructureCache]:
-        """Derivatives of the rates for error control, and what follows from which of them are not zero, for those that have been
-        met."""
+        """Kernel of the derivatives of the rates for error control, and the cache of coupling structures."""
         kernel, pattern = self._derivatives if self.couple is None else self.couple()
         nothing = np.zeros(self.states + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return kernel, StructureCache(*(nothing if pattern is None else pattern))
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
-        """Kernels that run inside an integrator, but for derivatives."""
+        """Kernels that run inside an integrator, except derivatives."""
         kernels = [self.rates, self.guards, self.powers, self.energies, self.rates_and_powers]
         kernels += [clock.kernel for clock in self.clocks]
         return tuple(kernel for kernel in kernels if kernel is not None)
 
     @cached_property
     def is_machine_code(self) -> bool:
-        """True if all that runs inside an integrator is machine code."""
+        """True if everything that runs inside an integrator is machine code."""
         if not all(kernel.is_machine_code for kernel in self.kernels):
             return False
         couple = self.jacobian_couplings[0]
@@ -194,7 +193,7 @@ class Program:
 
     @property
     def typical(self) -> np.ndarray:
-        """Usual size of each state (n,), 1 where there is no hint: for steps and random states of the analyses."""
+        """Typical size of each state (n,), 1 without a hint: for steps and random states of the analyses."""
         hints = np.abs(self.nominal)
         return np.where(hints > 0.0, hints, 1.0)
 

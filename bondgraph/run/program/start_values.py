@@ -12,14 +12,14 @@ from bondgraph.run_arguments import StartValues
 
 
 def start_values(program: Program, x: np.ndarray, m: np.ndarray, parameters: Mapping[str, Any] | None = None) -> StartValues:
-    """States x (n,) and modes m (modes,) of a program by name."""
+    """Return states x (n,) and modes m (modes,) of a program by name."""
     values: dict[str, Any] = {}
     for name in program.mode_states:
         slot = program.layout[f"{name}.mode"]
         values[name] = program.mode_states[name][int(m[slot.start])]
     starts: set[int] = set()
     for name, slot in program.layout.slots.items():
-        # A state has aliases too: the first name is its own.
+        # States have aliases too: the first name is the proper one.
         if slot.block == "x" and slot.start not in starts:
             starts.add(slot.start)
             values[name] = np.array(x[slot.start : slot.stop]).reshape(slot.shape)[()]

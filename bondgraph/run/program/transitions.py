@@ -18,16 +18,16 @@ class RunTransition:
 
     Parameters
     ----------
-    name : the switch in the user's words ("contact").
+    name : name of the switch ("contact").
     slot : index into the mode vector m.
     source, target : value of m[slot] before and after.
-    kind : what happens ("contact on").
+    kind : description of the event ("contact on").
     internal : a change of description (of chart), not of the physics.
     error : terminal; the run ends here with this as its reason.
-    accumulates : value of m[slot] with which a run goes on where this edge fires ever faster, towards a limit.
-    last : taken only where no other edge is: the mode has no solution, and nothing leads out of it.
-    impact : whether constraints turn flows round.
-    first : taken before all others: what they answer has no meaning there.
+    accumulates : value of m[slot] in which a run continues if this edge fires ever faster, towards a limit.
+    last : taken only if no other edge is due: the mode has no solution, and no edge leads out of it.
+    impact : whether constraints reverse flows.
+    first : taken before all others, whose guards are invalid there.
     """
 
     name: str
@@ -46,9 +46,9 @@ class RunTransition:
 @short_repr
 @dataclass(frozen=True)
 class RunContact:
-    """A place where bodies may touch: what the model says of it, and (place in m, mode) in which there is no force.
+    """A place where bodies may touch: the model's description of it, and (slot in m, mode) in which there is no force.
 
-    `forces` : where steps give them, the signals of the normal force, N, and of the friction on body 2 along the slips, N.
+    `forces` : where steps compute them, the signals of the normal force, N, and of the friction on body 2 along the slips, N.
     """
 
     point: ContactPoint
@@ -56,5 +56,5 @@ class RunContact:
     forces: tuple[str, ...] = ()
 
     def touching(self, m: np.ndarray) -> np.ndarray:
-        """Return True where its law acts in modes (..., modes)."""
+        """Return True if its law acts in modes (..., modes)."""
         return np.all([m[..., slot] != mode for slot, mode in self.off], axis=0)

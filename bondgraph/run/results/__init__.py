@@ -1,1 +1,1 @@
-"""Results: the trajectory of a run in; values by name, the energy account and failures out."""
+"""Results of runs: trajectories by name, the energy account, and failures."""

@@ -35,13 +35,13 @@ class Plottable(Protocol):
 
 
 def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = None) -> np.ndarray:
-    """Plot each name, or each list of names, in a panel of its own, one below the other; returns the axes (panels,).
+    """Plot each name, or each list of names, in a panel of its own, one below the other; return the axes (panels,).
 
-    All states where there is no name. Units stand on the axes; a tick at the upper edge is an event; a shade says that an
+    Without names, plot all states. The axes show units; a tick at the upper edge marks an event; shading marks times at which an
     automaton is in another mode than at the start. No window is opened.
 
-    Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for axes that are too few, or more
-    than 12 states of which nobody chose; KeyError for an unknown name.
+    Raises E416, an ImportError too, if Matplotlib is not installed; `ModelError` E560 for too few axes, or for more than 12
+    states without names; KeyError for an unknown name.
     """
     chosen = [(name,) if isinstance(name, str) else tuple(name) for name in names or _states(result)]
     with panels(len(chosen), axes, "quantities", result.program.name) as drawn:
@@ -52,19 +52,19 @@ def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = 
 
 
 def _states(result: Plottable) -> Sequence[str]:
-    """The states, if they are few, by the first of their names."""
+    """Return the states, if they are few, by their first names."""
     layout = result.program.layout
     names = {(slot.start, slot.stop): name for name, slot in reversed(list(layout.slots.items())) if slot.block == "x"}
     states = [names[key] for key in sorted(names) if names[key] in layout.names("x")]
     if not 0 < len(states) <= MAX_PANELS:
-        title = f"what is to be plotted? There are {len(states)} states"
+        title = f"name the quantities to plot: there are {len(states)} states"
         cure = 'names of some quantities: result.plot("mass.flow", "spring.effort"); result.names() lists them all'
         raise refusal("E560", title, cure, about=result.program.name)
     return states
 
 
 def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool) -> None:
-    """Courses of some names, what happened meanwhile, and their label with its unit; modes in the legend if `with_modes`."""
+    """Plot quantities, their events and their label with its unit; list modes in the legend if `with_modes`."""
     units, count = [], 0
     for name in names:
         slot = result.program.layout[name]
@@ -72,7 +72,7 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool)
         units.append(slot.unit)
         for indices in np.ndindex(*slot.shape):
             label = f"{name}[{', '.join(map(str, indices))}]" if slot.shape else name
-            # What jumps is a step, not a slope between two samples.
+            # Quantities that jump are plotted as steps, not as slopes between two samples.
             axes.plot(
                 result.t, values[(slice(None), *indices)], label=label, drawstyle="steps-post" if slot.block == "m" else None
             )
@@ -98,7 +98,7 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool)
 
 
 def _modes(result: Plottable, axes: Any) -> bool:
-    """Shade the times at which automata are in other modes than at the start; whether there are any."""
+    """Shade the times at which automata are in other modes than at the start; return True if there are any."""
     internal = {transition.name for transition in result.program.transitions if transition.internal}
     shaded = False
     for name, states in result.program.mode_states.items():

@@ -1,4 +1,4 @@
-"""The energy account of a run: stored, supplied, dissipated, injected, lost at switching -> residual."""
+"""Energy account of a run: stored, supplied, dissipated, injected, and lost at switching -> residual."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bondgraph.run.events.records import Events
 from bondgraph.run.program import ROLES, Program
 
 _AT_ONCE = 2**17
-"""Numbers that are added up at once."""
+"""Numbers that are summed at once."""
 
 
 @short_repr
@@ -24,13 +24,13 @@ class Ledger:
 
     Parameters
     ----------
-    stored : sum over all storages (not from the start: its value), (k,).
+    stored : total energy of all storages (the value, not the change since the start), (k,).
     supplied, dissipated, injected : integrated powers, summed by role, (k,).
-    lost : what resets at events took away, (k,).
+    lost : energy that resets at events removed, (k,).
     residual : stored - stored at start - supplied - injected + dissipated + lost, (k,).
-    in_play : the largest sum over the run of |energy| of all storages and |integrated power| of all others, J.
-    elements : the course of every storage, dissipator and source by name, (k,) each; none of a run of which only some names are
-        kept.
+    in_play : maximum over the run of the sum of |energy| of all storages and |integrated power| of all others, J.
+    elements : energy of every storage, dissipator and source over time by name, (k,) each; empty if the run kept only some
+        quantities.
     """
 
     t: np.ndarray
@@ -50,7 +50,7 @@ class Ledger:
         return largest / self.in_play if self.in_play > 0.0 else largest
 
     def summary(self) -> dict[str, float]:
-        """The account at the end of the run, J."""
+        """Return the account at the end of the run, J."""
         names = ("stored", "supplied", "dissipated", "injected", "lost")
         last = {name: float(getattr(self, name)[-1]) for name in names}
         return {
@@ -68,7 +68,7 @@ class Ledger:
         return cell(line("energy account", "from the start to the end of the run"), self.tables())
 
     def tables(self) -> str:
-        """HTML: the account at the end, and behind a title what each element has of it."""
+        """Return HTML: the account at the end, and a collapsible table of its elements."""
         units = {"relative residual": "1"}
         rows = [(name, value, units.get(name, "J")) for name, value in self.summary().items()]
         ends = [(name, course[-1]) for name, course in self.elements.items()]
@@ -109,7 +109,7 @@ def account(
 
 @functools.lru_cache(maxsize=64)
 def role_columns(roles: tuple[str, ...]) -> Mapping[str, np.ndarray | slice]:
-    """Return the columns of powers that have each role; `roles` are those of all powers."""
+    """Return the columns of powers of each role; `roles` are the roles of all powers."""
     columns = dict[str, np.ndarray | slice]()
     for role in ROLES:
         members = [column for column, power_role in enumerate(roles) if power_role == role]
@@ -120,8 +120,8 @@ def role_columns(roles: tuple[str, ...]) -> Mapping[str, np.ndarray | slice]:
 def totals_of(
     columns: Mapping[str, np.ndarray | slice], energies: np.ndarray, integrals: np.ndarray, lost: np.ndarray, start: float
 ) -> dict[str, np.ndarray]:
-    """The totals of an account by their names, and what is "in play" at each sample, (k,) each; `columns` are those of each role,
-    `start` is what was stored then, J, all else as in `account`, with what events have taken so far."""
+    """Return the totals of an account by name, and what is "in play" at each sample, (k,) each. `columns` are the columns of each
+    role, `start` is the energy stored at the start, J; all else as in `account`, up to the losses at events."""
     by_role = {role: _in_order(integrals[:, role_column]) for role, role_column in columns.items()}
     stored = energies.sum(axis=1)
     residual = stored - start - by_role["supplied"] - by_role["injected"] + by_role["dissipated"] + lost
@@ -130,7 +130,7 @@ def totals_of(
 
 
 def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.ndarray:
-    """Count the events, at ascending times, before each sample: one at the very time of an event shows what was before it,
+    """Count the events, at ascending times, before each sample: a sample at the time of an event shows the state before it,
     except where the first sample `starts` the run."""
     counts = np.searchsorted(events, since, side="left")
     if starts:
@@ -139,8 +139,8 @@ def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.nda
 
 
 def _in_order(terms: np.ndarray) -> np.ndarray:
-    """The sum of every row of terms (rows, k), (rows,), one term after the other: the order of NumPy is a matter
-    of its version and of the processor."""
+    """Return the sum of every row of terms (rows, k), (rows,), term by term: NumPy's order depends on its version and on the
+    processor."""
     total, step = np.zeros(len(terms)), max(1, _AT_ONCE // max(terms.shape[1], 1))
     for first in range(0, len(terms) if terms.shape[1] else 0, step):
         part = slice(first, first + step)

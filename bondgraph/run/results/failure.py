@@ -1,4 +1,4 @@
-"""A run that could not go on, or that cannot be trusted: reason, time, state by name, the element to suspect, what to try."""
+"""Failure of a run, or doubt in its result: reason, time, state by name, suspected element, remedies."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from bondgraph.run.program import Program
 
 CURES: dict[str, tuple[str, ...]] = {
     "not finite": (
-        "look at the suspect's law near this state: a division by zero, a root or a logarithm of a negative number",
+        "a check of the suspect's law near this state: a division by zero, a root or a logarithm of a negative number",
         "a start away from singular positions",
     ),
-    "step too small": ("a looser rtol", 'method="rodas5p" if the model is stiff', "a look for discontinuities"),
+    "step too small": ("a looser rtol", 'method="rodas5p" if the model is stiff', "a search for discontinuities"),
     "chattering": ("hysteresis between the guards of this switch", "a mode that holds on the switching surface"),
     "Zeno": (
         "a resting state for this switch, named by `accumulates` of its transition",
@@ -23,7 +23,7 @@ CURES: dict[str, tuple[str, ...]] = {
     ),
     "too many events": ("a larger max_events", "hysteresis between the guards of this switch"),
     "too many steps": (
-        "a look at the suspect for a law that jumps: a switch with a state for each side suits it",
+        "a check of the suspect for a law that jumps: model it as a switch with a state for each side",
         "a looser rtol, or a larger max_steps",
     ),
     "algebraic loop": (
@@ -36,7 +36,7 @@ CURES: dict[str, tuple[str, ...]] = {
         "fewer coordinates for parts that move as one, such as one angle for all cranks of a parallelogram",
     ),
     "contradiction": (
-        "axes, lengths and frames of the loop, which let it close at the start and not where it moves to",
+        "a check of the loop's axes, lengths and frames: it closes at the start, but not where it moves to",
         "joints with more freedoms: a spherical or universal one for a revolute",
     ),
     "ended": ("a change of the model or of its start so that this does not happen, or a shorter t_end",),
@@ -45,7 +45,7 @@ CURES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run ended before its time; results up to `time` are valid."""
+    """Why a run ended early; results up to `time` are valid."""
 
     reason: str
     kind: str
@@ -67,8 +67,8 @@ class ValidityConcern:
 
     Parameters
     ----------
-    reason : in words. time : where it arises, s. suspect : the element to look at.
-    residual, expected : of the energy account relative to the energy in play, and what rtol promises.
+    reason : in words. time : where it arises, s. suspect : suspected element.
+    residual, expected : residual of the energy account relative to the energy in play, and the one that rtol promises.
     """
 
     reason: str
@@ -82,12 +82,12 @@ class ValidityConcern:
             f"the result cannot be trusted: {self.reason}\n"
             f'  it arises at about t = {self.time:.6g} s; suspect: "{self.suspect}"\n'
             "  try: a smaller rtol, or an atol that fits the size of the states\n"
-            "  try: a look at the suspect's formulas: does its energy fit its effort and flow?"
+            "  try: a check of the suspect's formulas: does its energy fit its effort and flow?"
         )
 
 
 def describe(program: Program, kind: str, reason: str, t: float, x: np.ndarray, suspect: str = "") -> Failure:
-    """A failure with its state by name and the usual cures of its kind."""
+    """Return a failure with its state by name and the usual remedies of its kind."""
     slots = {name: slot for name, slot in program.layout.slots.items() if slot.block == "x"}
     state: dict[str, object] = {name: np.array(x[slot.start : slot.stop]).reshape(slot.shape) for name, slot in slots.items()}
     state = state or {f"x[{i}]": float(value) for i, value in enumerate(x)}
@@ -97,7 +97,7 @@ def describe(program: Program, kind: str, reason: str, t: float, x: np.ndarray, 
 def cause(
     bound: Bound, reason: str, t: float, x: np.ndarray, m: np.ndarray, span: float, size: np.ndarray
 ) -> tuple[str, str, str]:
-    """Kind of the failure of an integrator, what it says, and the state to suspect."""
+    """Return the kind of an integrator's failure, its message, and the suspected state."""
     kind, _, text = reason.partition(": ")
     if kind == "not finite":
         return kind, text, suspect_rate(bound, t, x, m, span) or _suspect_power(bound, t, x, m)
@@ -108,7 +108,7 @@ def cause(
 
 
 def suspect_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, span: float) -> str:
-    """Name of the first state whose rate stops being finite at or soon after (t, x); "" if none is found."""
+    """Return the name of the first state whose rate is no longer finite at or soon after (t, x); "" if there is none."""
     with np.errstate(all="ignore"):
         start = bound.rates(t, x, m)
         if np.all(np.isfinite(start)):
@@ -123,7 +123,7 @@ def suspect_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, span: flo
 
 
 def _suspect_power(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
-    """The element whose power, or energy, is nearest to the largest number there is: what overflows first."""
+    """Return the element whose power, or energy, is nearest to the largest floating-point number: it overflows first."""
     program = bound.program
     names = (*program.power_names, *program.energy_names)
     with np.errstate(all="ignore"):
@@ -135,7 +135,7 @@ def _suspect_power(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
 
 
 def fastest_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray) -> str:
-    """Name of the state that changes fastest relative to its size so far (n,)."""
+    """Return the name of the state that changes fastest relative to its size so far (n,)."""
     with np.errstate(all="ignore"):
         speed = np.abs(bound.rates(t, x, m)) / np.where(size > 0.0, size, np.inf)
     return bound.program.layout.label("x", int(np.nanargmax(speed))) if np.any(np.isfinite(speed)) else ""

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
 MAX_EAGER_NUMBERS = 2**21
-"""Numbers that are computed at once, whatever is asked for: 16 MB."""
+"""Number of output values up to which all are computed at once: 16 MB."""
 
 MAX_REQUESTS = 32
 """Requests after which all outputs are computed: each request compiles a kernel of its own."""
 
 
 def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Kernel | None, Mapping[Slot, int]]:
-    """The kernel for outputs in these slots at so many samples, all or those alone, and where it gives each; None for none."""
+    """Return the kernel for outputs in these slots at this number of samples, of all outputs or of these alone, and the index of
+    each slot in its output; None if there is no kernel."""
     kernel, choose = program.outputs, program.choose
     if not slots or kernel is None:
         return None, {}
@@ -33,10 +34,9 @@ def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Ke
 
 
 class Outputs:
-    """The outputs of a program at samples t (k,), x (k, n), m (k, modes) and parameters p (parameters,).
+    """Outputs of a program at samples t (k,), x (k, n), m (k, modes) and parameters p (parameters,).
 
-    Where all of them are many numbers, those that are asked for get a kernel of their own: what they do not need is neither
-    computed nor kept.
+    If all of them are many numbers, the requested ones get a kernel of their own, and the others are neither computed nor kept.
     """
 
     def __init__(self, program: Program, p: np.ndarray, t: np.ndarray, x: np.ndarray, m: np.ndarray):
@@ -45,7 +45,7 @@ class Outputs:
         self._requests = 0
 
     def __getitem__(self, slot: Slot) -> np.ndarray:
-        """The numbers of a slot, (k, size)."""
+        """Return the values in a slot, (k, size)."""
         self.compute((slot,))
         values = self._computed.get((slot.start, slot.size))
         return self.all[:, slot.start : slot.stop] if values is None else values
@@ -72,5 +72,5 @@ class Outputs:
         return np.zeros((len(t), 0)) if kernel is None else kernel.many(t, x, self._p, m)
 
     def __getstate__(self) -> dict[str, Any]:
-        """All of them, evaluated, without the code."""
+        """Return the state for pickling: all outputs, evaluated, without the code."""
         return {**self.__dict__, "_program": self._program.described(), "_computed": {}, "all": self.all}

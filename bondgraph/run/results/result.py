@@ -1,4 +1,4 @@
-"""Results of a run by name, its events, its energy account, and what it cost."""
+"""Result of a run: its quantities by name, its events, its energy account, and its cost."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Statistics:
     Parameters
     ----------
     solver, method : "machine code", "dop853"; after a change of method "dop853, rodas5p".
-    steps, rejected, rates, jacobians, guards : counts (of steps, rejected steps, evaluations).
-    events : count of transitions; events_in_python : instants of events that Python settled, and not machine code.
-    ticks : count of clock ticks; quadratic_programs : solved, in steps with rigid contacts.
+    steps, rejected, rates, jacobians, guards : number of steps, of rejected steps, and of evaluations.
+    events : number of transitions; events_in_python : number of event instants that Python handled instead of machine code.
+    ticks : number of clock ticks; quadratic_programs : number solved, in steps with rigid contacts.
     wall_time : of the whole call, s; integration_time : spent inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
-    rounding : steps whose tolerance lay below the rounding of the rates, the rtol that these reached, and of which states.
+    rounding : steps whose tolerance lay below the rounding of the rates, the rtol that they reached, and the states concerned.
     """
 
     solver: str
@@ -67,7 +67,7 @@ class Statistics:
 
     @property
     def time_per_rate(self) -> float:
-        """Seconds inside the integrator per evaluation of the rates: all overhead included."""
+        """Seconds inside the integrator per evaluation of the rates, with all overhead."""
         return self.integration_time / max(self.rates, 1)
 
 
@@ -81,9 +81,9 @@ class Result:
     t, since : sample times (k,), and the same since the start of the run, s.
     x : states (k, n); m : modes (k, modes); integrals : integrated powers (k, powers), J.
     events : transitions in order, as a frozen sequence (`Events`).
-    failure : None, or why the run ended before its time.
-    warnings : why it cannot be trusted though it reached its end.
-    statistics : what it cost.
+    failure : None, or why the run ended early.
+    warnings : why the result cannot be trusted although the run reached its end.
+    statistics : cost of the run.
     """
 
     program: Program
@@ -110,11 +110,11 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """True if the run reached its end and can be trusted: there is no failure and no doubt."""
+        """True if the run reached its end and can be trusted, without failure or doubt."""
         return self.failure is None and not self.warnings
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Course of a named quantity, (k, *shape), or of a component, "body.pose[3]"; a parameter is constant, (*shape)."""
+        """Return a named quantity over time, (k, *shape), or a component, "body.pose[3]"; a parameter is constant, (*shape)."""
         slot = self.program.layout[name]
         if slot.block == "p":
             return self.p[slot.start : slot.stop].reshape(slot.shape)
@@ -124,8 +124,8 @@ class Result:
 
     @cached_property
     def indeterminate(self) -> dict[str, np.ndarray]:
-        """Efforts and flows that the equations leave open in some mode of the run, by name, with the samples (k,) at which they
-        are: shares by least norm of what is decided together, as two clutches side by side have while they stick."""
+        """Efforts and flows that the equations leave open in some mode of the run, by name, with a mask (k,) of the samples at
+        which they are: only a sum is determined, as of two closed clutches side by side, and is shared by least norm."""
         indeterminate: dict[str, np.ndarray] = {}
         for states, names in self.program.indeterminate:
             here = np.all([self.m[:, slot] == state for slot, state in states.items()], axis=0)
@@ -137,7 +137,7 @@ class Result:
         return name in self.program.layout
 
     def names(self) -> tuple[str, ...]:
-        """All quantities that can be asked for."""
+        """Return the names of all quantities."""
         return self.program.layout.names()
 
     @property
@@ -146,8 +146,8 @@ class Result:
         return tuple(self.program.bonds)
 
     def bond_values(self, bond: str) -> BondValues:
-        """Effort, flow and power of a bond over time, by its name: "motor -> shaft". An unknown name is a KeyError that lists
-        similar ones."""
+        """Return effort, flow and power of a bond over time, by its name: "motor -> shaft". An unknown name is a KeyError that
+        lists similar ones."""
         bonds = {each.name: each for each in self.bonds}
         if bond not in bonds:
             raise unknown_name("bond", bond, bonds)
@@ -162,7 +162,7 @@ class Result:
         self._outputs.compute(slot for slot in map(self.program.layout.__getitem__, names) if slot.block == "out")
 
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """A quantity just before and just after every event, (events, *shape) each."""
+        """Return a quantity just before and just after every event, (events, *shape) each."""
         slot = self.program.layout[name]
         if slot.block == "p":
             same = np.broadcast_to(self[name], (len(self.events), *slot.shape))
@@ -180,12 +180,12 @@ class Result:
         return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in sides)
 
     def __getstate__(self) -> dict[str, Any]:
-        """All samples, evaluated, and the names: what a copy in another process gets in place of the code."""
+        """Return the state for pickling: all samples, evaluated, and the names, without the code."""
         evaluated = {"_outputs": self._outputs, "_sides": self._sides, "ledger": self.ledger}
         return {**self.__dict__, **evaluated, "program": self.program.described()}
 
     def at_event(self, event: Event | int, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """A quantity just before and just after one event (or the event of this number), (*shape) each."""
+        """Return a quantity just before and just after one event (or the event of this number), (*shape) each."""
         if isinstance(event, int):
             number: int | None = event
         elif (number := self.events.index_of(event)) is None:
@@ -194,9 +194,9 @@ class Result:
         return before[number], after[number]
 
     def peak(self, name: str) -> tuple[float, float]:
-        """Time and value of the largest value of a scalar quantity: among its samples and its values just before and just
-        after events. A sample is refined by the parabola through its neighbours where the next ones lie on it too, so that
-        the peak of a signal that is clipped, or that jumps, is a value that it has."""
+        """Return time and value of the largest value of a scalar quantity, among its samples and its values just before and just
+        after events. A parabola through its neighbours refines a sample if the next samples lie on it too, so that the peak of a
+        signal that is clipped, or that jumps, is a value that it has."""
         return extreme(self, name)
 
     @cached_property
@@ -205,38 +205,39 @@ class Result:
         return self.account()
 
     def account(self) -> Ledger:
-        """The energy account, drawn up anew."""
+        """Compute the energy account."""
         kernel = self.program.energies
         energies = np.zeros((len(self.t), 0)) if kernel is None else kernel.many(self.t, self.x, self.p, self.m)
         return account(self.program, self.t, self.since, energies, self.integrals, self.events, self.start_energies)
 
     @property
     def final(self) -> StartValues:
-        """States and modes at the end, by name: a start for another run, `simulate(5.0, initial=result.final)`.
+        """Return states and modes at the end, by name: a start for another run, `simulate(5.0, initial=result.final)`.
 
-        Time begins at 0 s there as everywhere; what depends on time goes on with `t_start=result.t[-1]`.
+        Time starts at 0 s there as in any run; to continue formulas that depend on time, pass `t_start=result.t[-1]`.
         """
         return start_values(self.program, self.x[-1], self.m[-1])
 
     def plot(self, *names: str | Sequence[str], axes: Any = None) -> np.ndarray:
-        """Courses over time, a panel for each name (or for several, in a list), one below the other: Matplotlib's axes (panels,).
+        """Plot over time with Matplotlib, a panel for each name (or list of names), one below the other; return the axes
+        (panels,).
 
-        All states where there is no name. Units stand on the axes; a tick at the upper edge is an event; a shade says that an
-        automaton is in another mode than at the start. No window is opened; `axes[0].figure.savefig("run.png")` writes a file.
+        Without names, plot all states. The axes show units; a tick at the upper edge marks an event; shading marks times at which
+        an automaton is in another mode than at the start. No window is opened; `axes[0].figure.savefig("run.png")` writes a file.
 
         Parameters
         ----------
         names : quantities, "mass.p", or components, "body.pose[3]".
         axes : of a figure of your own, as many as there are names.
 
-        Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for axes that are too few, or more
-        than 12 states of which nobody chose; KeyError for an unknown name.
+        Raises E416, an ImportError too, if Matplotlib is not installed; `ModelError` E560 for too few axes, or for more than 12
+        states without names; KeyError for an unknown name.
         """
         return curves(self, names, axes)
 
     def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
-        """Quantities over "t" as arrays with their units (`attrs["units"]`); parameters as they are. E416, an ImportError too,
-        where xarray is not installed."""
+        """Return quantities over "t" as arrays with their units (`attrs["units"]`), and parameters. E416, an ImportError too, if
+        xarray is not installed."""
         require_package("a data set", "xarray")
         import xarray
 
@@ -252,8 +253,8 @@ class Result:
         return xarray.Dataset(variables, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
-        """Quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". E416, an ImportError too, where
-        pandas is not installed."""
+        """Return quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". E416, an ImportError too,
+        if pandas is not installed."""
         require_package("a data frame", "pandas")
         import pandas
 
@@ -269,7 +270,8 @@ class Result:
 
 
 MAX_PARABOLA_ERROR = 0.25
-"""Distance from the parabola, in its second differences, from which it is not trusted: a sine with ten samples a turn has 0.2."""
+"""Distance from the parabola, in its second differences, above which it is not trusted: a sine with ten samples per period has
+0.2."""
 
 
 class Sampled(Protocol):
@@ -304,8 +306,8 @@ def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float
 
 
 def _refined_peak(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
-    """Time and value of the largest sample, or of the top of the parabola through it and its neighbours. Machine code has the
-    same operations in the same order (`batch.native_measures`)."""
+    """Return time and value of the largest sample, or of the top of the parabola through it and its neighbours. Machine code has
+    the same operations in the same order (`batch.native_measures`)."""
     top = int(np.argmax(values))
     sample = float(t[top]), float(values[top])
     first, last = max(top - 2, 0), min(top + 2, len(t) - 1)

@@ -10,7 +10,7 @@ from bondgraph.run.results.curves import Plottable
 from bondgraph.run.results.energy_account import Ledger
 
 _NAMES = 12
-"""Quantities of one part that are named."""
+"""Number of quantities of one part that are named."""
 
 
 class Finished(Plottable, Protocol):
@@ -18,7 +18,7 @@ class Finished(Plottable, Protocol):
 
     @property
     def failure(self) -> Any:
-        """Why it ended before its time, if it did."""
+        """Why it ended early, or None."""
 
     @property
     def warnings(self) -> Sequence[Any]:
@@ -30,7 +30,7 @@ class Finished(Plottable, Protocol):
 
 
 def result_cell(result: Finished) -> str:
-    """HTML."""
+    """Return HTML."""
     if not len(result.t):
         return cell(line(result.program.name, "no samples"))
     end = "ok" if result.failure is None and not result.warnings else "in doubt" if result.failure is None else "ended early"
@@ -55,7 +55,7 @@ def _states(result: Finished) -> str:
 
 
 def _quantities(result: Finished) -> str:
-    """Names and units by the part that they belong to."""
+    """List names and units by the part that they belong to."""
     layout, parts = result.program.layout, dict[str, list[str]]()
     for name in layout.names():
         if layout[name].block != "p" and name in result:

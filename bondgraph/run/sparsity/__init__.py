@@ -1,1 +1,1 @@
-"""Jacobian sparsity: the pattern of a matrix in; its connected components, cycles and ear decomposition out."""
+"""Jacobian sparsity: connected components, cycles and ear decomposition of the pattern of a matrix."""

@@ -1,6 +1,6 @@
-"""Search strong components and ears of the coupling graph in machine code.
+"""Find strong components and ears of the coupling graph in machine code.
 
-It goes in the order of `reference.CouplingStructure.of`, so that both find the same components and ears.
+The order is that of `reference.CouplingStructure.of`, so that both find the same components and ears.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ from bondgraph.run.table import FieldTable, fields_of
 
 _BY_STATE = ("part", "order", "ear_from", "seen", "next", "path", "finished", "came", "step", "met", "queue")
 _IN_EAR = 3
-"""`seen` of the states of ears; 1 and 2 are for the two ways through the graph."""
+"""Value of `seen` for states of ears; 1 and 2 mark the two passes through the graph."""
 _COUNTS = ("states", "couplings", "ears", "ear_steps", "queued")
-# Of states: seen, next: of those that were met, and the next coupling of each; path: the way to the present one; finished:
-# each after all that it reaches; came, step: the state and the coupling before it on the shortest way; met: the number of the
-# ear whose search has met it; queue: those whose couplings are followed one after the other; queued: their count. driven:
-# where the couplings of each column begin.
+# By state: seen; next: next coupling of each visited state; path: path to the present one; finished: states in post-order; came,
+# step: previous state and coupling on the shortest path; met: number of the ear whose search has visited the state; queue: states
+# whose couplings are followed in turn; queued: their number. driven: start of the couplings of each column.
 _OTHERS = ("rows", "columns", "driven", "drivers_at", "drivers", "ear_at", "ear_couplings", "ear_states")
 _FIELDS = fields_of((*_BY_STATE, *_OTHERS), _COUNTS)
 
 
 def structure_of(n: int, rows: np.ndarray, columns: np.ndarray) -> CouplingStructure:
-    """Analyse n states with these couplings (k,), which come by columns."""
+    """Analyse n states with these couplings (k,), sorted by columns."""
     table = FieldTable(_FIELDS)
-    # Each ear but its last step leads to states that no other one has led to.
+    # Each ear but its last step leads to states that no earlier ear reaches.
     lengths = dict.fromkeys(_BY_STATE, n) | dict.fromkeys(("driven", "drivers_at", "ear_at"), n + 1)
     table.lay(lengths | {"drivers": len(rows), "ear_couplings": 2 * n, "ear_states": 2 * n}, np.int64)
     table.point("rows", np.ascontiguousarray(rows, dtype=np.int64))
@@ -62,12 +61,12 @@ def _search() -> Callable[[int], Any]:
 
 @build_once
 def machine_code() -> Library:
-    """The search as machine code."""
+    """Return the machine code of the search."""
     return compile_written(procedures)
 
 
 def procedures() -> list[Procedure]:
-    """`search`, and what it needs."""
+    """Return `search` and the procedures that it calls."""
     return cold([_sort_couplings(), _depth_first(), _strong_components(), _write_ear(), _ear(), _find_ears(), _search_all()])
 
 
@@ -107,8 +106,8 @@ def _sort_couplings() -> Procedure:
 
 
 def _depth_first() -> Procedure:
-    """`components._reached`: along edges that begin `at` these places, of states whose `seen` is not yet `mark`; they are
-    written behind the `count` of those in `out`, whose new count is given."""
+    """Machine code of `reference._depth_first`: follow edges that begin `at` these positions, through states whose `seen` is not
+    yet `mark`; append them after the `count` states in `out`, and return the new count."""
     arguments = {**dict.fromkeys(("s", "at", "edges", "out"), "ptr"), **dict.fromkeys(("root", "mark", "count"), "i64")}
     write = Procedure("reached", arguments, "i64", internal=True)
     record, at, mark = _record(write), write["at"], write["mark"]
@@ -140,7 +139,7 @@ def _depth_first() -> Procedure:
 
 
 def _strong_components() -> Procedure:
-    """`components.components`: `part` and `order`; members of a part ascend."""
+    """Machine code of `reference.strong_components`: `part` and `order`; members of a part ascend."""
     write = Procedure("components", {"s": "ptr"}, internal=True)
     record, n = _record(write), _record(write).get("states")
     finished, part, order, members, begins = (record.get(name) for name in ("finished", "part", "order", "queue", "step"))
@@ -170,7 +169,7 @@ def _strong_components() -> Procedure:
 
 
 def _ear() -> Procedure:
-    """`components._shortest`: the ear that begins at a state with its coupling `first`."""
+    """Machine code of `reference._shortest_ear`: the ear that begins at a state with its coupling `first`."""
     write = Procedure("ear", {"s": "ptr", "root": "i64", "first": "i64"}, internal=True)
     record, start, first = _record(write), write["root"], write["first"]
     rows, part, seen, driven = (record.get(name) for name in ("rows", "part", "seen", "driven"))
@@ -202,7 +201,7 @@ def _ear() -> Procedure:
 
 
 def _write_ear() -> Procedure:
-    """The steps of an ear, back from its coupling `last` and the state `at` before it; these states are known from here on."""
+    """Write the steps of an ear, back from its coupling `last` and the state `at` before it; mark these states as reached."""
     write = Procedure("lay", {"s": "ptr", "at": "i64", "last": "i64"}, internal=True)
     record, last = _record(write), write["last"]
     begin, queue, queued = record.get("ear_steps"), record.get("queue"), record.get("queued")
@@ -234,13 +233,13 @@ def _write_ear() -> Procedure:
 
 
 def _find_ears() -> Procedure:
-    """`components.ears_of` of all components, one after the other."""
+    """Machine code of `reference.ear_decomposition` for all components in turn."""
     write = Procedure("ears", {"s": "ptr"}, internal=True)
     record, head = _record(write), write.local(0, "i64")
     rows, part, seen, driven, queue = (record.get(name) for name in ("rows", "part", "seen", "driven", "queue"))
     with write.loop(record.get("states")) as index:
         first = _get(record.get("order"), index)
-        # Ears reach all of a component from its first state.
+        # Ears from its first state reach all of a component.
         with write.when(~_get(seen, first).equals(_IN_EAR)):
             _put(seen, first, _IN_EAR)
             _put(queue, record.get("queued"), first)

@@ -1,8 +1,8 @@
-"""Analyse the sparsity pattern of a Jacobian as a graph: strong components, ear decomposition, and who drives whom.
+"""Analyse the sparsity pattern of a Jacobian as a graph: strong components, ear decomposition, and drivers of each state.
 
-A `CouplingStructure` follows from which entries are not zero, not from their values; a program caches those that it has met.
-Contacts that open and close side by side meet in as many ways as there are sets of them, so that runs in machine code search with
-`coupling_graph`, of which this is the reference.
+A `CouplingStructure` depends on which entries are nonzero, not on their values; a program caches its structures. Independent
+contacts that open and close have as many combinations as there are subsets of them, so runs in machine code search with
+`coupling_graph`, whose reference this is.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from bondgraph.tape.garbage_collection import paused_collection
 
 
 def strong_components(drives: Sequence[Sequence[int]], driven_by: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the strong components of the graph with edges j -> drives[j], which are driven_by[i] -> i, those that drive others
-    before them (Kosaraju's algorithm)."""
+    """Return the strong components of the graph with edges j -> drives[j], which are driven_by[i] -> i, drivers first (Kosaraju's
+    algorithm)."""
     seen: set[int] = set()
     finished = [state for start in range(len(drives)) for state in _depth_first(start, drives, seen)]
     seen.clear()
@@ -30,7 +30,7 @@ def strong_components(drives: Sequence[Sequence[int]], driven_by: Sequence[Seque
 
 
 def _depth_first(start: int, edges: Sequence[Sequence[int]], seen: set[int]) -> list[int]:
-    """Return the nodes reached from a node that were not seen before, itself included, in post-order."""
+    """Return the nodes reached from a node that were not seen before, including itself, in post-order."""
     finished: list[int] = []
     path = [] if start in seen else [(start, iter(edges[start]))]
     seen.add(start)
@@ -50,8 +50,8 @@ def _depth_first(start: int, edges: Sequence[Sequence[int]], seen: set[int]) -> 
 def ear_decomposition(
     part: Sequence[int], drives: Sequence[Sequence[tuple[int, int]]]
 ) -> list[tuple[int, list[tuple[int, int]]]]:
-    """Return the ears of a strong component: each a shortest way from a state of those before back to one of them, as its start
-    and the steps (state, coupling that leads there). `drives` has the same of each state within its component."""
+    """Return the ears of a strong component: each is a shortest path from a state of the earlier ears back to one of them, as its
+    start and the steps (state, coupling that leads there). `drives` has the same of each state within its component."""
     ears = []
     reached = {part[0]}
     queue = deque(reached)
@@ -71,7 +71,7 @@ def ear_decomposition(
 def _shortest_ear(
     first: tuple[int, int], drives: Sequence[Sequence[tuple[int, int]]], reached: set[int]
 ) -> list[tuple[int, int]]:
-    """Return the shortest way from the step `first` to a state that is `reached`, that step included."""
+    """Return the shortest path from the step `first` to a state that is `reached`, including that step."""
     steps, predecessor, queue = {first[0]: first}, {first[0]: -1}, deque([first[0]])
     while queue:
         state = queue.popleft()
@@ -89,8 +89,8 @@ def _shortest_ear(
 
 
 MIN_COUPLING, MAX_COUPLING = 1e-100, 1e100
-"""Couplings (1/s) below and above count as zero, in any units of the states: the rounding of a zero is squared and cubed on its
-way into a Jacobian, and products of such numbers along a ring vanish."""
+"""Couplings (1/s) below and above count as zero, in any units of the states: the rounding error of a zero is squared and cubed on
+its way into a Jacobian, and products of such numbers around a cycle underflow."""
 _CACHE_SIZE = 64
 
 Item = TypeVar("Item")
@@ -104,15 +104,15 @@ def _grouped(items: list[Item], group: np.ndarray, count: int) -> list[list[Item
 
 @dataclass(frozen=True, eq=False)
 class CouplingStructure:
-    """Graph of the couplings among n states; all are indices, (k,) couplings come by columns.
+    """Graph of the couplings among n states; all are indices, (k,) couplings are sorted by columns.
 
     Parameters
     ----------
     rows, columns : driven and driving state of each coupling (k,).
-    part : strong component of each state (n,); order : the states, those that drive others first (n,).
+    part : strong component of each state (n,); order : the states, drivers first (n,).
     inner : couplings within a component (l,).
-    drivers_at, drivers : of state i, those that drive it are drivers[drivers_at[i] : drivers_at[i + 1]].
-    ear_from, ear_at : where each ear begins (e,), and where its couplings lie in the next two (e + 1,).
+    drivers_at, drivers : drivers of state i are drivers[drivers_at[i] : drivers_at[i + 1]].
+    ear_from, ear_at : start state of each ear (e,), and the range of its couplings in the next two (e + 1,).
     ear_couplings, ear_states : the couplings along all ears, and the state that each leads to (w,).
     """
 
@@ -171,7 +171,7 @@ class CouplingStructure:
 _ARRAYS = tuple(field.name for field in fields(CouplingStructure))
 _COUNTS = {"states": "part", "couplings": "rows", "inners": "inner", "ears": "ear_from"}
 FIELDS = fields_of(_ARRAYS, _COUNTS)
-"""A structure as machine code sees it: addresses of its arrays, then lengths."""
+"""Fields of a structure in machine code: addresses of its arrays, then lengths."""
 
 
 FindStructure = Callable[[int, np.ndarray, np.ndarray], CouplingStructure]
@@ -180,8 +180,8 @@ FindStructure = Callable[[int, np.ndarray, np.ndarray], CouplingStructure]
 
 @dataclass(frozen=True, eq=False)
 class JacobianCouplings:
-    """Absolute values of a Jacobian (n, n), 1/s in the units of its states: the diagonal (n,), and what is not zero beside it
-    as `values` (k,) of the structure's couplings."""
+    """Absolute values of a Jacobian (n, n), 1/s in the units of its states: the diagonal (n,), and the nonzero off-diagonal
+    entries as `values` (k,) of the structure's couplings."""
 
     structure: CouplingStructure
     diagonal: np.ndarray
@@ -189,7 +189,7 @@ class JacobianCouplings:
 
 
 class StructureCache:
-    """Cache of the coupling structures of a program: one for each set of entries of its Jacobian that were nonzero together.
+    """Cache of the coupling structures of a program: one for each set of entries of its Jacobian that are nonzero together.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class StructureCache:
         self._cached: dict[bytes, tuple[CouplingStructure, np.ndarray, np.ndarray]] = {}
 
     def couplings(self, nonzeros: np.ndarray) -> JacobianCouplings:
-        """Return the couplings of a Jacobian (nonzeros,); values out of all proportion, or not finite, count as zero."""
+        """Return the couplings of a Jacobian (nonzeros,); values that are extreme or not finite count as zero."""
         values = np.abs(nonzeros)
         is_coupling = (values > MIN_COUPLING) & (values < MAX_COUPLING)
         structure, on_diagonal, off_diagonal = self.structure(is_coupling)
@@ -216,7 +216,7 @@ class StructureCache:
     def structure(
         self, is_coupling: np.ndarray, find: FindStructure | None = None
     ) -> tuple[CouplingStructure, np.ndarray, np.ndarray]:
-        """Return the structure of these nonzero entries, and which of them lie on the diagonal and beside it.
+        """Return the structure of these nonzero entries, and which of them lie on and off the diagonal.
 
         `find` searches the structure; by default `CouplingStructure.of` does.
         """

@@ -22,7 +22,7 @@ from bondgraph.run.steppers.segment import Integrator, Selection, Tolerances
 
 
 def choose(program: Program, settings: Settings) -> Selection:
-    """Return the method for a run; E304 where it, or sparse algebra, needs a Jacobian that the program does not have."""
+    """Return the method for a run; E304 if it, or sparse algebra, needs a Jacobian that the program does not have."""
     if settings.linear in ("band", "sparse") and program.jacobian is None:
         title = f"{settings.linear} algebra needs a Jacobian, and the program has none"
         raise RunError(Problem("E304", title, cures=('linear="dense"',)))
@@ -30,27 +30,25 @@ def choose(program: Program, settings: Settings) -> Selection:
         return Selection(START, watch_stiffness=True)
     if settings.method.needs_jacobian and program.jacobian_pattern is None:
         title = f"{settings.method.name} needs a Jacobian, and the program has no derivatives"
-        raise RunError(
-            Problem("E304", title, cures=(f'method="{START.name}"', "`compiled.ode()` with an implicit solver of yours"))
-        )
+        raise RunError(Problem("E304", title, cures=(f'method="{START.name}"', "`compiled.ode()` with your own implicit solver")))
     return Selection(settings.method)
 
 
 def selection_after_stiffness(program: Program, choice: Selection) -> Selection:
-    """Return the method with which a run goes on after stiffness is detected; without a Jacobian the run stays with its own."""
+    """Return the method for the rest of a run after stiffness is detected; without a Jacobian, the run keeps its method."""
     return Selection(choice.entry if program.jacobian_pattern is None else STIFF)
 
 
 def tolerances(settings: Settings, entry: MethodEntry) -> Tolerances:
-    """Return the tolerances per step of a method, from the user's."""
+    """Return the tolerances per step of a method, from the user's tolerances."""
     return Tolerances(max(settings.rtol * entry.safety, entry.least), settings.max_step, settings.max_steps)
 
 
 def event_settler(
     bound: Bound, settings: Settings, ticks: ClockSchedule, watching: tuple[GuardHistory, AccumulationDetector]
 ) -> EventHandler | None:
-    """Return the event handler in machine code, for the loop of an integrator or the end of its segments; None where Python
-    handles the events."""
+    """Return the event handler in machine code, for the loop of an integrator or the end of its segments; None if Python handles
+    the events."""
     if not bound.program.is_machine_code or not bound.program.transitions or (len(ticks) and bound.program.loops):
         return None
     return EventHandler(bound, settings, *watching)
@@ -69,7 +67,7 @@ def build(
     weights: Weights,
     settler: EventHandler | None = None,
 ) -> Integrator:
-    """Return the integrator of a selection. Clocks tick in its machine code; in Python where a tick must solve algebraic
+    """Return the integrator of a selection. Machine code carries out clock ticks, or Python if a tick must solve algebraic
     loops."""
     inside = not bound.program.loops
     integrator = in_machine_code(bound, settings, choice, weights, ticks if inside else None, settler)

@@ -13,7 +13,7 @@ Weights = dict[int, float]
 
 
 def _rows(text: str) -> list[Weights]:
-    """Rows between semicolons, of entries stage: weight; there are none at the start of a step."""
+    """Parse rows between semicolons, of entries stage: weight; the row of the start of a step is empty."""
     entries = [[entry.split(":") for entry in row.split(",") if entry] for row in text.split(";")]
     return [{int(stage): float(weight) for stage, weight in row} for row in entries]
 
@@ -91,13 +91,13 @@ TABLEAU = Tableau(
 
 
 def written() -> list[Procedure]:
-    """All procedures of the method, with the loops around its steps."""
+    """Return all procedures of the method, with the loops around its steps."""
     return procedures(method_of(TABLEAU))
 
 
 @build_once
 def machine_code() -> Library:
-    """The method as machine code."""
+    """Return the machine code of the method."""
     return compile_written(written)
 
 

@@ -1,7 +1,7 @@
 """Dormand and Prince's method of order 5(4), for segments of a step or two: its tableau, and the machine code of its loop.
 
-J. R. Dormand, P. J. Prince, A family of embedded Runge-Kutta formulae, J. Comp. Appl. Math. 6, 1980; dense output of order 4:
-E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.6, and their code DOPRI5.
+J. R. Dormand, P. J. Prince, A family of embedded Runge-Kutta formulae, J. Comp. Appl. Math. 6, 1980; dense output of order 4: E.
+Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.6, and their code DOPRI5.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ TABLEAU = Tableau(
 
 
 def written() -> list[Procedure]:
-    """All procedures of the method, with the loops around its steps."""
+    """Return all procedures of the method, with the loops around its steps."""
     return procedures(method_of(TABLEAU))
 
 
 @build_once
 def machine_code() -> Library:
-    """The method as machine code."""
+    """Return the machine code of the method."""
     return compile_written(written)
 
 

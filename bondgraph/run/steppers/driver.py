@@ -15,7 +15,7 @@ from bondgraph.run.steppers.method import Method, derivative, error_weight
 from bondgraph.run.steppers.shared_fields import guard_values, note_rounding, rows_until
 from bondgraph.run.steppers.step_control import GROW
 
-# A zero crossing within this part of a step is checked twice.
+# A zero crossing within this fraction of a step is checked twice.
 _EARLY_FRACTION = 1e-2
 
 
@@ -52,7 +52,7 @@ def samples(method: Method) -> Procedure:
 
 
 def dense_samples(method: Method) -> Procedure:
-    """Write rows as `samples`, with a dense output that is prepared already."""
+    """Write rows as `samples` does, with a dense output that is prepared already."""
     write = Procedure("dense_samples", {"c": "ptr", "h": "double", "t_new": "double"})
     _rows(write, method.record(write), lambda: None)
     return write
@@ -104,8 +104,8 @@ def _accept(method: Method, write: Procedure, record: Record, h: Temporary, t_ne
 
 
 def advance(method: Method) -> Procedure:
-    """Integrate from t to the stop time, the next event, the end of the budget of steps or of all steps of a run, or a failure;
-    carry out ticks on the way, and update the error weights where due."""
+    """Integrate from t to the stop time, the next event, the end of the step budget, the maximum number of steps of a run, or a
+    failure; carry out ticks on the way, and update the error weights when due."""
     write = Procedure(f"{method.name}_advance", {"c": "ptr"}, "i64")
     with write.repeat():
         status = write.call("steps", [write["c"]], "i64")
@@ -191,10 +191,11 @@ def attempts(method: Method) -> Procedure:
 
 
 def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new: Temporary, again: str) -> None:
-    """After the step to the event: correct its length by Newton iteration until the guard is zero, then end the segment.
+    """After the step to the event, correct its length by Newton iteration until the guard is zero, then end the segment.
 
-    The dense output has the rounding error of the whole step, which can exceed a guard at its beginning, after a start from zero
-    for instance. If the guard is not near zero after all, and no other has risen, the integration continues with shorter steps.
+    The dense output has the rounding error of the whole step, which can exceed the value of a guard at its beginning, for
+    instance after a start from zero. If the guard is not near zero after all, and no other has risen, the integration continues
+    with shorter steps.
     """
     g = record.get("g").at(record.get("guard_count") * (POINTS - 1))
     write.call("guard_values", [write["c"], t_new, record.get("y_new"), g])

@@ -1,7 +1,7 @@
 """Step of an explicit Runge-Kutta method: stages, error estimate, dense output, and stiffness detection.
 
 E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.4 to II.6. The error is measured in the
-Euclidean norm of the weighted components, not in their mean, so that quiet components do not hide a lively one.
+Euclidean norm of the weighted components, not in their root mean square, so that quiet components do not hide an active one.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.method import Method, error_weight, with_method_fields
 from bondgraph.run.steppers.segment import Tolerances
 
-# f: coefficients of the dense output; k has the rates of all stages; squares: of each of the errors.
+# f: coefficients of the dense output; k has the rates of all stages; squares: squares of the errors.
 FIELDS = with_method_fields("f squares")
 
-# Hairer's test: h |lambda| beyond the stability boundary in so many steps in a row (less any `_RESET_STEPS` good ones).
-# A change of method must be worth it: so many steps would be still ahead.
+# Hairer's test: h |lambda| beyond the stability boundary in this many steps in a row (`_RESET_STEPS` good ones reset the count).
+# A change of method is worth it only if this many steps are still ahead.
 _STIFF_STEPS, _RESET_STEPS, _MIN_STEPS_AHEAD = 15, 6, 20_000.0
-# Another method would begin anew at every tick, at the price of so many steps of this one.
+# Another method would restart at every tick, at the cost of this many steps of this one.
 _MIN_STEPS_TO_TICK = 200.0
 
 Weights = Mapping[int, float]
@@ -40,13 +40,13 @@ class Tableau:
     Parameters
     ----------
     name : of the method.
-    a : weights of the rates for the argument of each stage, and behind those of a step, for stages of the dense output alone.
-    c : times of all stages, in parts of the step.
-    last : which stage is the end of the step.
-    errors : weights of its estimated error; of two, the second one keeps the first from being zero by chance.
+    a : weights of the rates for the argument of each stage, followed by those of stages for the dense output alone.
+    c : times of all stages, as fractions of the step.
+    last : index of the stage at the end of the step.
+    errors : weights of the error estimate; a second estimate keeps the first from being zero by chance.
     dense : rows of the dense output from the fourth on, which do not follow from both ends.
-    boundary : of stability, h |lambda|.
-    root : as in `one_step.method.Method`.
+    boundary : stability boundary, h |lambda|.
+    root : as in `method.Method`.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Tableau:
 
     @property
     def rows(self) -> int:
-        """Count of rows of the dense output."""
+        """Number of rows of the dense output."""
         return 3 + len(self.dense)
 
 
@@ -83,7 +83,7 @@ _COMBINE = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "width": "i64", "h": "
 
 
 def _record(write: Procedure) -> Record:
-    """Return the table behind the argument c."""
+    """Return the table passed as argument c."""
     return Record(write["c"], FIELDS)
 
 
@@ -117,7 +117,7 @@ def _attempt(tableau: Tableau) -> Procedure:
     y, y_new, y_stage, k = (record.get(name) for name in ("y", "y_new", "y_stage", "k"))
     for s in range(1, tableau.last):
         write.call(f"stage{s}", [y_stage, y, k, width, h])
-        # The powers' integrals need no stage whose weight is zero.
+        # Integrals of powers do not need stages whose weight is zero.
         full = write.value(int(s in tableau.a[tableau.last]), "i64")
         write.call("derivative", [write["c"], t + h * tableau.c[s], y_stage, k.at(width * s), full])
     write.call("solution", [y_new, y, k, width, h])
@@ -139,7 +139,7 @@ def _attempt(tableau: Tableau) -> Procedure:
 
 
 def _squares(tableau: Tableau) -> Procedure:
-    """Compute, for each component, the squares of its errors over the error weight; their sum, which needs an order, is not
+    """Compute, for each component, the squares of its errors over the error weight; their sum, which depends on the order, is not
     vectorised. `moved` is the largest integrated power."""
     outs = {f"square{index}": "ptr noalias" for index in range(len(tableau.errors))}
     write = Procedure("squares", {"c": "ptr", **outs, "h": "double", "moved": "double"}, internal=True)
@@ -147,7 +147,7 @@ def _squares(tableau: Tableau) -> Procedure:
     n, width, y, y_new, k, noise = (record.get(name) for name in ("n", "width", "y", "y_new", "k", "noise"))
     with write.loop(width) as i:
         size = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
-        # Integrated powers count against the largest of them: one that is rounding only has no size of its own.
+        # Errors of integrated powers are relative to the largest of them: one that is only rounding has no size of its own.
         scale = error_weight(write, record, i, write.select(i < n, size, write["moved"])) + size_of_step * noise[i]
         for out, weights in zip(outs, tableau.errors, strict=True):
             error = write.value(0.0, "double")
@@ -198,7 +198,7 @@ def _dense(tableau: Tableau) -> Procedure:
 
 
 def _hermite(tableau: Tableau) -> Procedure:
-    """Evaluate the cubic Hermite interpolant at the fraction theta of the step, without an evaluation of the rates."""
+    """Evaluate the cubic Hermite interpolant at the fraction theta of the step, without evaluating the rates."""
     write = Procedure("hermite", {"c": "ptr", "theta": "double", "h": "double", "out": "ptr noalias"}, internal=True)
     record = _record(write)
     width, y, y_new, k = (record.get(name) for name in ("width", "y", "y_new", "k"))
@@ -213,12 +213,12 @@ def _hermite(tableau: Tableau) -> Procedure:
 
 
 def _stiffness(tableau: Tableau) -> Procedure:
-    """Return 1 if stability has limited the step size for long (Hairer's test), and much of the run is still ahead."""
+    """Return 1 if stability has limited the step size for many steps (Hairer's test), and much of the run is still ahead."""
     write = Procedure("stiffness", {"c": "ptr", "h": "double"}, "i64", internal=True)
     record, h = _record(write), write["h"]
     k, width = record.get("k"), record.get("width")
     above, below = write.local(0.0), write.local(0.0)
-    # Else `held_down` does not ask for the sums.
+    # Otherwise `held_down` does not need the sums.
     with write.when(is_far(record, h)), write.loop(record.get("n")) as i:
         scale = error_weight(write, record, i, write.intrinsic("fabs", record.get("y")[i]))
         with write.when(scale > MIN_ERROR):
@@ -231,7 +231,7 @@ def _stiffness(tableau: Tableau) -> Procedure:
 
 
 def is_far(record: Record, h: Temporary) -> Temporary:
-    """Return 1 if so much of the run is still ahead, in steps of length h, that another method would be worth it."""
+    """Return 1 if enough of the run is still ahead, in steps of length h, to make another method worth it."""
     t = record.get("t")
     return (record.get("stop") - t > h * _MIN_STEPS_AHEAD) & (record.get("horizon") - t > h * _MIN_STEPS_TO_TICK)
 
@@ -274,7 +274,7 @@ class ExplicitRungeKutta(OneStep):
 
 @dataclass(frozen=True, eq=False)
 class ExplicitStepper:
-    """Code of the method of a tableau."""
+    """Code of a tableau's method."""
 
     tableau: Tableau
     machine_code: Callable[[], Library]
@@ -289,9 +289,9 @@ class ExplicitStepper:
 def explicit_method(
     tableau: Tableau, order: int, dense: int, meaning: str, use: str, safety: float = 1e-2, least: float = 1e-15
 ) -> MethodEntry:
-    """The entry of an explicit Runge-Kutta method of your own, for `simulate(method=...)`; arguments as of `MethodEntry`.
+    """Return the entry of an explicit Runge-Kutta method of your own, for `simulate(method=...)`; arguments as for `MethodEntry`.
 
-    Its code is compiled when a run first needs it, and kept in the cache by its text.
+    Its code is compiled when a run first needs it, and cached by its text.
     """
 
     @build_once

@@ -20,8 +20,8 @@ _GIVEN = {**dict.fromkeys(("c", "x", "m", "times", "rows"), "ptr"), "samples": "
 
 
 def begin(method: Method) -> Procedure:
-    """Start a run from (x, m) at the time 0, with so many samples, of which the first row is written; return 1, or 0 where Python
-    has to start it."""
+    """Start a run from (x, m) at the time 0, with this number of samples, and write the first row; return 1, or 0 if Python has
+    to start it."""
     write = Procedure(f"{method.name}_begin", _GIVEN, "i64")
     record = method.record(write)
     y = record.get("y")
@@ -59,7 +59,7 @@ def open_run(method: Method) -> Procedure:
     with write.loop(n) as i:
         record.get("y_begun")[i] = y[i]
     write.call("start_clocks", [write["c"]])
-    write.call(record.get("weights_reset"), [weights])  # before event handling, which asks how large states have been
+    write.call(record.get("weights_reset"), [weights])  # before event handling, which needs the sizes of states so far
     with write.when(instants.is_given()):
         with write.when(write.call("handle_start", [instants], "i64").equals(0)):
             write.give(0)
@@ -78,7 +78,7 @@ def open_run(method: Method) -> Procedure:
 def first_step(method: Method) -> Procedure:
     """Choose the initial step size from two evaluations, of which k[0] exists already (after Hairer, Norsett, Wanner, II.4).
 
-    Rates of size d1 (in weights per second) that change in the time tau give an error of about d1 tau (h / tau)^p, by `root`.
+    Rates of size d1 (in weights per second) that change in the time tau give an error of about d1 tau (h / tau)^p; see `root`.
     """
     write = Procedure("first_step", {"c": "ptr"}, "double", internal=True)
     record = method.record(write)

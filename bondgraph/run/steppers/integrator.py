@@ -1,4 +1,4 @@
-"""One-step methods in machine code bound to a run, the pages of samples that they fill, and their interface to a run."""
+"""One-step methods in machine code, bound to a run, and the pages of samples that they fill."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bondgraph.run.table import FieldTable
 
 
 class Page:
-    """Rows that Python fills: `left` are empty, `written` filled on this page, `total` on all; `following` gives the next
+    """Rows that Python fills: `left` are empty, `written` filled on this page, `total` on all pages; `following` returns the next
     page."""
 
     def __init__(self, rows: np.ndarray, m: np.ndarray, following: NextPage | None):
@@ -50,12 +50,12 @@ class Page:
         self.wrote(len(values))
 
     def wrote(self, count: int) -> None:
-        """Count rows as filled."""
+        """Mark rows as filled."""
         self.written += count
         self.total += count
 
     def next(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
-        """A `NextPage`, after rows that were filled here before."""
+        """Return the next page (a `NextPage`), after rows that were filled here before."""
         assert self._following is not None, "rows for all samples"
         self.total += count
         self._rows = self._following(self.written + count, m, self.written + held if held else 0)
@@ -64,18 +64,18 @@ class Page:
 
 
 class LentPage:
-    """Rows that machine code fills; it calls `drain` of its table where they are full."""
+    """Rows that machine code fills; it calls `drain` of its table when they are full."""
 
     def __init__(self, table: FieldTable, settler: EventHandler | None = None):
         self._table, self._settler = table, settler
 
     @cached_property
     def _drain(self) -> PythonCallback:
-        """Callback of machine code for full rows; after an exception there are no more samples."""
+        """Callback of machine code when rows are full; after an exception there are no more samples."""
         return PythonCallback(self._full, self._no_more)
 
     def provide(self, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> None:
-        """Rows for samples at times (k,), s."""
+        """Provide rows for samples at times (k,), s."""
         self._times, self._following = times, following
         table, fit = self._table, min(len(times), len(rows))
         table.point("times", times)
@@ -103,14 +103,14 @@ class LentPage:
             self._drain.check()
 
 
-# Steps of the first call; later ones take about `_CALL_SECONDS` seconds, so that a long run shows its progress. No result depends
-# on where calls end.
+# Steps of the first call; later ones take about `_CALL_SECONDS` seconds, so that a long run shows its progress. Results do not
+# depend on where calls end.
 _FIRST_CALL_STEPS, _CALL_SECONDS = 2_000, 0.1
 _COUNTS = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "noisy_steps")
 
 
 class OneStep(Integrator):
-    """One-step method in machine code (`library`); `lengths` are those of the arrays of its own fields."""
+    """One-step method in machine code (`library`); `lengths` are the lengths of its own arrays."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class OneStep(Integrator):
 
 @dataclass(frozen=True, eq=False)
 class StepperOptions:
-    """Options of an integrator: kind of linear algebra, whether to report stiffness, clocks and event handler, if any."""
+    """Options of an integrator: kind of linear algebra, whether to report stiffness, clocks, and event handler or None."""
 
     linear: str = "auto"
     watch_stiffness: bool = False
@@ -216,7 +216,7 @@ class StepperOptions:
 
 
 class MethodCode(Protocol):
-    """Code of a method: what `MethodEntry.load` gives."""
+    """Code of a method, as `MethodEntry.load` returns it."""
 
     @property
     def machine_code(self) -> Callable[[], Library]:

@@ -10,14 +10,14 @@ from bondgraph.run.accuracy.reference.natural_scales import MIN_ERROR
 from bondgraph.run.codegen_helpers import clock_time
 from bondgraph.run.steppers.shared_fields import Fields, with_shared
 
-# y, y_new, y_stage: state at the start and end of a step and argument of the last stage; y_begun: states (n,) with which the run
-# began, before anything happened; k: rates, those at the start first.
-# moved: whether the state has changed since the last attempt; most: steps of a run.
-# weights ...: the table of the error control, and its procedures (`error_control.weighing`).
+# y, y_new, y_stage: state at the start and end of a step and argument of the last stage; y_begun: states (n,) at the start of the
+# run, before anything happened; k: rates, those at the start first.
+# moved: whether the state has changed since the last attempt; most: maximum number of steps of a run.
+# weights ...: the table of the error control, and its procedures (`accuracy.error_weights`).
 # doubts: rejections since the last noise test; noisy: whether there is noise, and in how many steps it was used; cornered: noise
 # was tested already at the smallest step; grow ... landing: state of the loop between calls; trial, target, is_last: length and
 # end of the attempted step, and whether that is the horizon.
-# periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
+# periods ... breaks: of each row of `clock_schedule.ClockSchedule`; horizon: the next tick, or the end.
 COMMON = with_shared(
     "rates_and_powers y y_new y_stage y_begun k periods tick_offsets following tick_index tick_kernels breaks"
     " instants weights weights_reset weights_begin weights_refresh weights_test_noise weights_decay",
@@ -29,7 +29,7 @@ COMMON = with_shared(
 
 
 def with_method_fields(pointers: str, wholes: str = "") -> Fields:
-    """Return the common fields, followed by a method's own."""
+    """Return the common fields, followed by the method's own."""
     fields = [(name, kind) for kind, names in (("ptr", pointers), ("i64", wholes)) for name in names.split()]
     if double := COMMON.keys() & {name for name, _ in fields}:
         raise ValueError(f"fields of the method that all have: {sorted(double)}")
@@ -40,19 +40,19 @@ def with_method_fields(pointers: str, wholes: str = "") -> Fields:
 class Method:
     """One-step method.
 
-    Its procedures are attempt (c, h, t_new): a step from y to y_new, with what `k` holds at its end, and its error over the
-    tolerance; prepare_dense (c, h) and dense (c, theta, out): the state at a fraction of the step just attempted; `cubic`
-    (c, theta, h, out): the same for a first look; stiffness (c, h), where it is `explicit`: 1 where another method is called for.
+    Its procedures are attempt (c, h, t_new): take a step from y to y_new, compute the `k` at its end, and return its error over
+    the tolerance; prepare_dense (c, h) and dense (c, theta, out): state at a fraction of the step just attempted; `cubic` (c,
+    theta, h, out): a cheap approximation of it; stiffness (c, h), if `explicit`: 1 if the method should change.
 
     Parameters
     ----------
-    name : of its procedures to begin a run and to go on (`<name>_begin`, `<name>_advance`).
+    name : prefix of the procedures that begin and continue a run (`<name>_begin`, `<name>_advance`).
     fields : its table.
-    last : which of the rates in `k` are those at the end of a step.
-    explicit : whether it is not for stiff models, and tells where one is.
-    root : of an error over the tolerance, what the length of a step must be divided by.
-    rounding : what rounding makes of state i in a step of length h.
-    procedures : makes those, in an order in which none calls a later one.
+    last : index in `k` of the rates at the end of a step.
+    explicit : whether it is for nonstiff models, and detects stiffness.
+    root : root of an error over the tolerance by which to divide the step size.
+    rounding : effect of rounding on state i in a step of length h.
+    procedures : returns the procedures, callees first.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Method:
     procedures: Callable[[], list[Procedure]]
 
     def record(self, write: Procedure) -> Record:
-        """Return the table behind the argument c."""
+        """Return the table passed as argument c."""
         return Record(write["c"], self.fields)
 
 
@@ -89,6 +89,6 @@ def derivative(fields: Fields) -> Procedure:
 
 def error_weight(write: Procedure, record: Record, i: Temporary, magnitude: Temporary) -> Temporary:
     """Return the error weight of component i of size `magnitude`, without noise: rtol max(size_i, floor_i, magnitude), at least
-    `UNDRIVEN`, the weight of a state that nothing drives, or hardly anything."""
+    `UNDRIVEN`, the weight of a state that (almost) nothing drives."""
     size = write.intrinsic("maxnum", record.get("size")[i], record.get("floor")[i])
     return write.intrinsic("maxnum", record.get("rtol") * write.intrinsic("maxnum", size, magnitude), MIN_ERROR)

@@ -1,4 +1,4 @@
-"""Sample clocks inside the integration loop: the stop time for the next tick, and the tick itself."""
+"""Sample clocks inside the integration loop: stop time for the next tick, and the tick itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bondgraph.run.steppers.shared_fields import rows_until
 
 
 def _kernel(write: Procedure, record: Record, i: Temporary) -> tuple[Temporary, Temporary]:
-    """Return the code of clock i, and 1 if there is any."""
+    """Return the address of the code of clock i, and 1 if there is any."""
     address = record.get("tick_kernels").load(i, "ptr")
     return address, address.is_given()
 
@@ -52,7 +52,7 @@ def flush(method: Method) -> Procedure:
 
 
 def _due_together(write: Procedure, record: Record, first: Temporary) -> tuple[Temporary, Temporary]:
-    """Return the time of the ticks that are due together with the next one, at `first`, and the latest tick that is."""
+    """Return the time of the ticks that are simultaneous with the next one, at `first`, and the latest of them."""
     t, following = record.get("t"), record.get("following")
     size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", first))
     last, time = first + size * SAME_TIME, write.local(t)
@@ -62,7 +62,8 @@ def _due_together(write: Procedure, record: Record, first: Temporary) -> tuple[T
 
 
 def carry_out_ticks(method: Method) -> Procedure:
-    """Carry out all ticks up to `last` at `time`: states after them, the window of the formulas, the times of the next ones."""
+    """Carry out all ticks up to `last` at `time`; update the states, the window of the formulas, and the times of the next
+    ticks."""
     write = Procedure("carry_out_ticks", {"c": "ptr", "time": "double", "last": "double"}, internal=True)
     record, time, last = method.record(write), write["time"], write["last"]
     y, y_new, largest = (record.get(name) for name in ("y", "y_new", "size"))
@@ -91,7 +92,8 @@ def carry_out_ticks(method: Method) -> Procedure:
 
 
 def tick(method: Method) -> Procedure:
-    """Carry out all ticks at the time of the next one, `first`; 1 if a guard jumps through zero there (marked in `fired`)."""
+    """Carry out all ticks at the time of the next one, `first`; return 1 if a guard jumps through zero there (marked in
+    `fired`)."""
     write = Procedure("tick", {"c": "ptr", "first": "double"}, "i64", internal=True)
     record, c = method.record(write), write["c"]
     time, last = _due_together(write, record, write["first"])

@@ -1,4 +1,4 @@
-"""Sample clocks around an integrator without clocks: it is stopped at every tick, and restarted after it."""
+"""Sample clocks around an integrator without clocks: stop it at every tick, and restart it afterwards."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from bondgraph.run.steppers.integrator import Page
 from bondgraph.run.steppers.segment import Effort, Integrator, Segment
 
 _TICKS = 50
-"""Ticks after which a segment pauses, so that a bar moves; counted, since the end of a run may depend on where it pauses."""
+"""Number of ticks after which a segment pauses, to update a progress bar; a count, since the end of a run may depend on the
+pauses."""
 
 
 class SampleTimeWrapper(Integrator):
-    """Integrator that is stopped at every tick and restarted after it."""
+    """Integrator that stops at every tick and restarts afterwards."""
 
     def __init__(self, bound: Bound, integrator: Integrator, ticks: ClockSchedule):
         self._bound, self._integrator, self._ticks = bound, integrator, ticks
@@ -70,7 +71,7 @@ class SampleTimeWrapper(Integrator):
         return None
 
     def _guards(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return guards minus their levels, which end where a guard has been as far below zero (`Integrator.restart`)."""
+        """Return guards minus their levels; a level ends once its guard has been that far below zero (`Integrator.restart`)."""
         raw = self._bound.guards(t, x, self._m)
         self._levels = np.where(raw < -np.abs(self._levels), 0.0, self._levels)
         return raw - self._levels

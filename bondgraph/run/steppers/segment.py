@@ -15,7 +15,7 @@ from bondgraph.run.status import Status
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Tolerances of an integrator: error per step relative to the error weights of a run, largest step size, s; after more
+    """Tolerances of an integrator: error per step relative to the error weights of a run, and largest step size, s; after more
     `steps` it pauses, so that the run ends there."""
 
     relative: float
@@ -25,7 +25,7 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class SegmentStart:
-    """Start of a segment after events on the way: time, modes (modes,), levels of the guards (guards,)."""
+    """Start of a segment after events handled by the integrator: time, modes (modes,), levels of the guards (guards,)."""
 
     time: float
     m: np.ndarray
@@ -40,11 +40,11 @@ class Segment:
     ----------
     status : why it ended.
     t, x, q : at its end: time, states (n,), integrated powers (quadratures,).
-    written : count of filled rows of samples; of the last page, where there were several.
+    written : number of filled rows of samples, on the last page if there were several.
     fired : transitions whose guards crossed zero upward at t.
     reason : of a failure, "kind: text".
-    onset : of the leg that ends here, where an integrator settles events by itself; `held` : in how many rows of samples it has
-        written the modes.
+    onset : start of this segment if an integrator handles events by itself; `held` : number of rows of samples whose modes it has
+        written.
     """
 
     status: Status
@@ -77,12 +77,13 @@ class Effort:
 _NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
 MIN_STEPS_BEFORE_GIVING_UP, HOPELESS_RATIO = 100_000, 1e6
-"""After so many steps a run is given up if, at its rate of progress, it would need so many times its largest count of steps."""
+"""A run gives up after this many steps if, at its rate of progress, it would need this multiple of its maximum number of
+steps."""
 
 
 def too_many_steps(steps: int, max_steps: int, progress: float) -> bool:
-    """Return True if so many steps for that part of the run are too many, or certainly will be. The test depends on counts of
-    steps, never on wall time, so that a run ends at the same point on a slow machine."""
+    """Return True if this number of steps for this fraction of the run is too large, or certainly will be. The test depends on
+    counts of steps, never on wall time, so that a run ends at the same point on a slow machine."""
     return steps > max_steps or (steps >= MIN_STEPS_BEFORE_GIVING_UP and progress * max_steps * HOPELESS_RATIO <= steps)
 
 
@@ -90,12 +91,12 @@ class Integrator(Protocol):
     """A method of integration bound to one program and one run."""
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
-        """Begin a segment; each guard must exceed its level (guards,) until it has been as far below zero: g < -|level|."""
+        """Begin a segment; each guard must exceed its level (guards,) until it has been that far below zero: g < -|level|."""
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Segment:
-        """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event; states
-        and integrated powers at the times that are reached go into rows (k, n + quadratures), contiguous, or fewer, which
-        `following` exchanges for empty ones where they are full."""
+        """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event. States and
+        integrated powers at the times reached go into rows (k, n + quadratures), contiguous, or into fewer rows, which
+        `following` exchanges for empty ones when they are full."""
 
     def effort(self) -> Effort:
         """Counts since the start."""
@@ -107,12 +108,12 @@ class Integrator(Protocol):
 
 @dataclass(frozen=True)
 class Selection:
-    """Selected method, and whether it reports that the model is stiff."""
+    """Selected method, and whether it reports stiffness."""
 
     entry: MethodEntry
     watch_stiffness: bool = False
 
     @property
     def method(self) -> str:
-        """Its name."""
+        """Name of the method."""
         return self.entry.name

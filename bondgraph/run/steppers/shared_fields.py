@@ -1,7 +1,7 @@
 """Shared fields of integrators in machine code: the table with the arrays of a run, guards, samples and noise.
 
-Every procedure reads all its data behind one pointer, c, so that the code is the same for all models and threads and is compiled
-once per machine. Vectors hold states, then integrated powers.
+Every procedure accesses all its data through one pointer, c, so that the code is the same for all models and threads and is
+compiled once per machine. Vectors hold states, then integrated powers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bondgraph.run.table import FieldTable, fields_of
 
 # p, m, levels: parameters, modes, and as in `segment.Integrator`; y_dense ... fired, first, slope: as in
 # `root_finding.StepAccess`. size, floor, noise, exceeded: as in `error_weights`; patience: rejections before the noise test;
-# times, rows: sample times, and room for `samples` rows; drain: callback that makes room for more, if any.
+# times, rows: sample times, and room for `samples` rows; drain: callback that makes room for more, or 0.
 # origin, window: as in `bound.Bound`; t is the time since the start of the run.
 _POINTERS = "rates powers guards p m levels size floor noise exceeded window times rows drain g g_dense y_dense theta fired"
 _WHOLES = "n quadratures guard_count samples written guard_calls steps patience noisy_steps first fresh"
@@ -29,17 +29,17 @@ _REALS = "t origin stop rtol h slope"
 
 Fields = Mapping[str, tuple[int, str]]
 
-# A state that has never been this much larger than the rounding of a step is rounding.
+# A state that has never exceeded the rounding error of a step by this factor is only rounding.
 _ROUNDING_ONLY_RATIO = 1e3
 
 
 def with_shared(pointers: str, wholes: str, reals: str) -> Fields:
-    """Return the fields of an integrator, after those that all share."""
+    """Return the fields of an integrator, after the fields that all share."""
     return fields_of(f"{_POINTERS} {pointers}".split(), f"{_WHOLES} {wholes}".split(), f"{_REALS} {reals}".split())
 
 
 def table_of(fields: Fields, bound: Bound, tolerances: Tolerances, weights: Weights, **lengths: int) -> FieldTable:
-    """Return the table of a run, with arrays of these lengths for fields of the integrator's own."""
+    """Return the table of a run, with arrays of these lengths for the integrator's own fields."""
     table, program = FieldTable(fields), bound.program
     guards, width = 0 if program.guards is None else program.guards.n_out, program.states + bound.quadratures
     shared = {"m": program.modes, "levels": guards, "g": POINTS * guards, "g_dense": guards, "theta": guards, "y_dense": width}
@@ -80,9 +80,9 @@ def guard_values(fields: Fields) -> Procedure:
 def rows_until(
     write: Procedure, record: Record, until: Temporary, width: Temporary
 ) -> Iterator[tuple[Temporary, Temporary, str]]:
-    """Loop over the remaining sample times up to `until`: the time, its row to be filled, the label of the next.
+    """Loop over the remaining sample times up to `until`: yield the time, its row to fill, and the label of the next.
 
-    Where the rows are full, `drain` is called to empty them.
+    When the rows are full, `drain` is called to empty them.
     """
     with write.repeat() as (again, done):
         k = record.get("written")
@@ -100,9 +100,9 @@ def rows_until(
 
 
 def note_rounding(write: Procedure, record: Record, i: Temporary, rounding: Temporary, allowed: Temporary) -> Temporary:
-    """Return 1 if the rounding of a step exceeds the allowed error of state i, and record by how much.
+    """Return 1 if the rounding error of a step exceeds the allowed error of state i, and record by how much.
 
-    A state that is rounding only (the difference of two equal ones) does not count.
+    A state that is only rounding (such as the difference of two equal ones) does not count.
     """
     exceeded = record.get("exceeded")
     decides = (rounding / allowed > 1.0) & (record.get("size")[i] > rounding * _ROUNDING_ONLY_RATIO)

@@ -1,6 +1,6 @@
 """Step size control by the local error: propose a step size, accept or reject a step, and adapt the next step size.
 
-None of it touches a state, so that runs in SIMD lanes share it with single runs.
+No procedure touches a state, so that runs in SIMD lanes share them with single runs.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.segment import HOPELESS_RATIO, MIN_STEPS_BEFORE_GIVING_UP
 
 GROW = 6.0
-"""Factor by which a step grows at most."""
+"""Largest growth factor of the step size."""
 _SAFE, _SHRINK = 0.9, 0.2
-# At the smallest step size the error weights are updated once, and a step so many times as long is tried.
+# At the smallest step size the error weights are updated once, and a step larger by this factor is tried.
 _ANOTHER = 1e3
-# Noise is measured anew after so many steps in which it was counted.
+# Noise is measured again after this many steps that used it.
 _STALE = 100
 
 
 def _tick(write: Procedure, record: Record) -> None:
-    """If a tick is due at t and the end is not: carry it out and begin anew, or end the leg where a guard jumps."""
+    """If a tick is due at t before the end, carry it out and restart, or end the segment if a guard jumps."""
     following = write.call("due", [write["c"]], "double")
     t, stop = record.get("t"), record.get("stop")
     size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", following))
@@ -36,8 +36,8 @@ def _tick(write: Procedure, record: Record) -> None:
 
 
 def _pause_if_too_many_steps(write: Procedure, record: Record) -> None:
-    """Pause where there are, or will be, too many steps, as `segment.too_many_steps`; at every step, so that the result does not
-    depend on where else the loop pauses."""
+    """Pause if there are, or will be, too many steps (see `segment.too_many_steps`); test at every step, so that the result does
+    not depend on where else the loop pauses."""
     steps, most = record.get("steps"), record.get("most")
     with write.when(steps > most):
         write.give(Status.PAUSE)

@@ -14,18 +14,17 @@ from bondgraph.run.validation.checked_result import check_stride
 from bondgraph.run.validation.lost_solution import SolutionCheck, energies_at
 
 PROBES = 16
-"""Samples whose states stay, for what is to be said of a run that cannot be trusted."""
+"""Number of samples whose states are kept for checks of a run that cannot be trusted."""
 
 
 class SampleConsumer:
-    """Takes the samples of one run, which is told by `begin`.
+    """Consumes the samples of one run, which `begin` sets.
 
     Parameters
     ----------
-    chosen : what is asked for.
-    wanted : times since the start and dates of the samples that are asked for, (k,) s; there may be more, where constraints are
-        watched.
-    send : is given dates (k,) and values by name of samples that hold.
+    chosen : requested quantities.
+    wanted : times since the start and dates of the requested samples, (k,) s; there may be more samples, to check constraints.
+    send : receives dates (k,) and values by name of valid samples.
     """
 
     def __init__(
@@ -40,7 +39,7 @@ class SampleConsumer:
         self._stays = list[tuple[np.ndarray, ...]]()
 
     def begin(self, run: Hybrid) -> None:
-        """Before the first sample."""
+        """Prepare for the first sample."""
         self._run, program, settings, (since, _) = run, run.bound.program, run.settings, self._wanted
         self._own = np.isin(settings.times, since)
         self._all = bool(self._own.all())
@@ -49,13 +48,13 @@ class SampleConsumer:
         self.account = RunningAccount(program, settings.p, run.log, run.start_energies, len(since))
 
     def take(self, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """States (k, n), integrated powers (k, powers) and modes (k, modes) of the samples that follow."""
+        """Consume states (k, n), integrated powers (k, powers) and modes (k, modes) of the next samples."""
         program, settings, first = self._run.bound.program, self._run.settings, self.seen
         rows = slice(first, first + len(x))
         self.seen = rows.stop
         energies = energies_at(program, settings.dates[rows], settings.p, x, m)
         broken = self._search.see(settings.dates[rows], x, m, q, energies)
-        # The first sample is always there, whatever its values.
+        # The first sample is always kept, whatever its values.
         holding = rows.stop if broken is None else max(broken.sample, 1)
         if holding <= first:
             return
@@ -74,7 +73,7 @@ class SampleConsumer:
     def _keep(
         self, since: np.ndarray, dates: np.ndarray, x: np.ndarray, q: np.ndarray, m: np.ndarray, energies: np.ndarray
     ) -> None:
-        """Samples that are asked for, and hold."""
+        """Send the requested samples that are valid."""
         p = self._run.settings.p
         self.sent += len(x)
         self.account.take(dates, since, energies, q)
@@ -82,7 +81,7 @@ class SampleConsumer:
         self._send(dates.copy(), self._chosen.values(dates, x, p, m))
 
     def finish(self) -> int:
-        """After the last sample: end the run before what is lost, if anything is; so many of the samples hold."""
+        """After the last sample, end the run before a lost solution, if any; return the number of valid samples."""
         lost = self._search.result()
         if lost is None:
             return self.seen
@@ -90,28 +89,26 @@ class SampleConsumer:
         return max(lost.sample, 1)
 
     def staying(self, holding: int) -> tuple[np.ndarray, ...]:
-        """Numbers (k,), states (k, n), modes (k, modes) and integrated powers (k, powers) of those that stay of the first so many
-        samples."""
+        """Return the indices (k,), states (k, n), modes (k, modes) and integrated powers (k, powers) of the samples that stay
+        among the first `holding`."""
         numbers, x, m, q = (np.concatenate(parts) for parts in zip(*self._stays, strict=True))
         wanted = numbers < holding
         return numbers[wanted], np.ascontiguousarray(x[wanted]), m[wanted], np.ascontiguousarray(q[wanted])
 
     def times(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Times since the start and dates of the first so many samples that are asked for, (count,) s each, which are nobody
-        else's."""
+        """Return times since the start and dates of the first `count` requested samples, (count,) s each, as copies."""
         settings, (since, dates) = self._run.settings, self._wanted
         if self._all:
             return settings.times[:count], settings.dates[:count]
         return since[:count].copy(), dates[:count].copy()
 
     def asked(self, holding: int) -> int:
-        """Return the count of wanted samples among the first `holding`."""
+        """Return the number of requested samples among the first `holding`."""
         return int(self._own[:holding].sum())
 
 
 def _staying(program: Program, wanted: np.ndarray) -> np.ndarray:
-    """Return a mask of the samples (k,) that stay: a few of the `wanted` ones (k,), and those at which constraints are
-    checked."""
+    """Return a mask (k,) of the samples that stay: a few of the `wanted` ones (k,), and those that constraints are checked at."""
     stay, asked = np.zeros(len(wanted), dtype=bool), np.flatnonzero(wanted)
     stay[asked[np.linspace(0, len(asked) - 1, PROBES).astype(int)]] = True
     if program.closing is not None and program.closing.owners:

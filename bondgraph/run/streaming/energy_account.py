@@ -1,4 +1,4 @@
-"""Running energy account of a run, from energies, integrated powers and events, with a bounded count of samples."""
+"""Running energy account of a run, from energies, integrated powers and events, with a bounded number of samples."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from bondgraph.run.program import Program
 from bondgraph.run.results.energy_account import Ledger, events_before, role_columns, totals_of
 
 MAX_SAMPLES = 5000
-"""Samples of an account at most. Of more, each stretch of them has the one at which the account is furthest off."""
+"""Maximum number of samples of an account. Beyond it, each stretch of samples is represented by the one with the largest
+residual."""
 
 _COLUMNS = ("t", "stored", "supplied", "dissipated", "injected", "lost", "residual", "in play")
 
 
 class RunningAccount:
-    """The account of a run with parameters p that writes a `log` of its events, with so many `samples`; `start` are the energies
-    of the storages at its start (storages,), J."""
+    """Energy account of a run with parameters p that writes a `log` of its events, with this number of `samples`; `start` are the
+    energies of the storages at its start (storages,), J."""
 
     def __init__(self, program: Program, p: np.ndarray, log: Log, start: np.ndarray, samples: int):
         self._program, self._p, self._log, self._start = program, p, log, start
@@ -31,8 +32,8 @@ class RunningAccount:
         self._ahead = np.zeros(0), np.zeros(0)
 
     def take(self, t: np.ndarray, since: np.ndarray, energies: np.ndarray, integrals: np.ndarray) -> None:
-        """Samples at dates t (k,) and times since the start (k,), s, with energies (k, storages) and integrated powers
-        (k, powers), J."""
+        """Add samples at dates t (k,) and times since the start (k,), s, with energies (k, storages) and integrated powers (k,
+        powers), J."""
         if not len(t):
             return
         lost = self._lost_before(since)
@@ -71,7 +72,7 @@ class RunningAccount:
         return np.asarray(lost_before)
 
     def ledger(self, until: float) -> Ledger:
-        """The account up to a date, s."""
+        """Return the account up to a date, s."""
         indices = np.flatnonzero(self._numbers >= 0)
         _, first = np.unique(self._numbers[indices], return_index=True)
         rows = self._rows[indices[first]]

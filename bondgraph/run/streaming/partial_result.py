@@ -1,4 +1,4 @@
-"""Results of runs that keep some names alone: what was kept in; a `Result` that answers for these, and refuses others, out."""
+"""Partial results, of runs that keep only some quantities: a `Result` that has these, and refuses others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bondgraph.run_arguments import StartValues
 
 
 def not_kept(what: str, names: Sequence[str], sunk: bool) -> RunError:
-    """E347."""
+    """Return the error E347."""
     details = ", ".join(f'"{name}"' for name in names[:8]) + (", ..." if len(names) > 8 else "")
     where = "in its sink" if sunk else "kept"
     cures = ("its name in keep=[...], without sink=", "no keep=: a result then holds everything")
@@ -25,7 +25,7 @@ def not_kept(what: str, names: Sequence[str], sunk: bool) -> RunError:
 
 
 class NotKept:
-    """Samples that a run did not keep, in the place of an array: nothing can be done with them."""
+    """Placeholder for an array of samples that a run did not keep; every use raises E347."""
 
     def __init__(self, what: str, names: Sequence[str], sunk: bool):
         self._of = what, tuple(names), sunk
@@ -46,14 +46,14 @@ class NotKept:
 
 @dataclass(frozen=True, repr=False)
 class KeptResult(Result):
-    """A finished run of which some names were kept: a `Result` for these, its parameters and its events.
+    """A finished run that kept only some quantities: a `Result` for these, its parameters and its events.
 
     Parameters
     ----------
-    slots, values : of each name its slot, and its values (k, *shape); values only where they did not go to a sink.
-    measured : measures by the names that were given to them; a series is among the values, too.
-    totals : the energy account, of 5000 samples at most, without the courses of elements.
-    last : states (n,) and modes (modes,) at the last sample; None where the run was cut off at one whose states are gone.
+    slots, values : slot of each name, and its values (k, *shape); no values if they went to a sink.
+    measured : measures by their names; a series is among the values, too.
+    totals : the energy account, of 5000 samples at most, without the energies of single elements.
+    last : states (n,) and modes (modes,) at the last sample; None if the run was cut off at one whose states were not kept.
     """
 
     slots: Mapping[str, Slot] = field(kw_only=True)
@@ -63,7 +63,7 @@ class KeptResult(Result):
     measured: Mapping[str, np.ndarray] = field(kw_only=True, default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Course of a quantity that was kept, (k, *shape); a parameter is constant, (*shape); or a measure by its name. E347 for
+        """Return a kept quantity over time, (k, *shape); a parameter is constant, (*shape); or a measure by its name. E347 for
         any other quantity."""
         if name in self.measured:
             return self.measured[name]
@@ -85,21 +85,22 @@ class KeptResult(Result):
         return (*(self.values or ()), *self.program.layout.names("p"))
 
     def _find(self, names: Sequence[str]) -> None:
-        """All is there."""
+        """Do nothing: all values are there."""
 
     def account(self) -> Ledger:
-        """The energy account, in totals, as it was drawn up along the run."""
+        """Return the totals of the energy account, computed during the run."""
         return self.totals
 
     @property
     def final(self) -> StartValues:
-        """States and modes at the end, by name: a start for another run. E347 of a run that was cut off where they are gone."""
+        """Return states and modes at the end, by name: a start for another run. E347 if the run was cut off where they were not
+        kept."""
         if self.last is None:
             raise not_kept("the state at the last sample", tuple(self.slots), self.values is None)
         return start_values(self.program, *self.last)
 
     def plot(self, *names: str | Sequence[str], axes: Any = None) -> np.ndarray:
-        """As of any result; what was kept where there is no name."""
+        """Plot as any result; without names, plot the kept quantities."""
         return super().plot(*(names or tuple(self.values or ())), axes=axes)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Chosen quantities, and their values at samples from the smallest kernel that has them."""
+"""Chosen quantities, and their values at samples from the smallest kernel that computes them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CURE = 'keep={"work": integral("motor.power")}'
 
 @dataclass(frozen=True)
 class ChosenQuantities:
-    """Quantities by name, each in its slot, with the place of its first number in states, modes, or what the `kernel` gives."""
+    """Quantities by name, each with its slot, and the index of its first number in states, modes, or the `kernel` output."""
 
     slots: Mapping[str, Slot]
     starts: Mapping[str, int]
@@ -31,7 +31,7 @@ class ChosenQuantities:
         return tuple(KeptQuantity(name, slot.unit, slot.shape) for name, slot in self.slots.items())
 
     def values(self, t: np.ndarray, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> dict[str, np.ndarray]:
-        """Values (k, *shape) at dates t (k,), states x (k, n), parameters p and modes m (k, modes)."""
+        """Return values (k, *shape) at dates t (k,), states x (k, n), parameters p and modes m (k, modes)."""
         out = np.zeros((len(t), 0)) if self.kernel is None else self.kernel.many(t, x, p, m)
         blocks, values = {"x": x, "m": m, "out": out}, dict[str, np.ndarray]()
         for name, slot in self.slots.items():
@@ -41,9 +41,9 @@ class ChosenQuantities:
 
 
 def chosen_of(program: Program, asked: str | Sequence[str], samples: int) -> ChosenQuantities:
-    """The quantities that are asked for, by name or component, of runs of so many samples.
+    """Return the requested quantities, by name or component, for runs with this number of samples.
 
-    Raises `RunError` E346 with all that is wrong with them.
+    Raises `RunError` E346 that lists all errors in the request.
     """
     names: tuple[object, ...] = tuple(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else (asked,)
     slots, wrong = dict[str, Slot](), list[str]()
@@ -56,7 +56,7 @@ def chosen_of(program: Program, asked: str | Sequence[str], samples: int) -> Cho
         else:
             slots[str(name)] = slot
     if wrong or not names:
-        title = "what is to be kept of a run must be names of quantities"
+        title = "keep= must name quantities"
         cures = ('keep=["rotor.flow", "body.pose[3]"]', "one of compiled.names()")
         raise RunError(Problem("E346", title, tuple(wrong) or ("there is none",), cures=cures))
     kernel, starts = kernel_of(program, tuple(slot for slot in slots.values() if slot.block == "out"), samples)
@@ -64,11 +64,11 @@ def chosen_of(program: Program, asked: str | Sequence[str], samples: int) -> Cho
 
 
 def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> dict[str, Measure]:
-    """The measures that are asked for by name, a quantity alone as a series. Raises `RunError` E346 with all that is wrong."""
+    """Return the requested measures by name; a quantity alone is a series. Raises `RunError` E346 that lists all errors."""
     measures, wrong, cures = dict[str, Measure](), list[str](), list[str]()
     for name, value in asked.items():
         measure = measure_of(value)
-        why = why_not(measure, program) if isinstance(name, str) else (f"{name!r} is no name",)
+        why = why_not(measure, program) if isinstance(name, str) else (f"{name!r} is not a name",)
         wrong += [f'"{name}": {why[0]}'] if why else []
         cures += why[1:]
         if isinstance(measure, Measure) and not why:
@@ -78,7 +78,7 @@ def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> di
         if measures[name] != series(name):
             wrong.append(f'"{name}" is a quantity that is kept at all samples: its measure needs another name')
     if wrong or not asked:
-        title = "what is to be kept of a run must be measures or quantities by name"
+        title = "keep= must give measures or quantities by name"
         raise RunError(Problem("E346", title, tuple(wrong) or ("there is none",), cures=tuple(dict.fromkeys(cures)) or (_CURE,)))
     return measures
 
@@ -86,7 +86,7 @@ def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> di
 def _slot(program: Program, name: object) -> Slot | str:
     """Return the slot of a quantity, or why there is none."""
     if not isinstance(name, str):
-        return f"{name!r} is no name"
+        return f"{name!r} is not a name"
     try:
         return program.layout[name]
     except KeyError as error:

@@ -30,10 +30,10 @@ from bondgraph.run_arguments import KeepOptions, Sink, Sinkable
 from bondgraph.sinks.choose import sink_for
 
 PAGE = 2**18
-"""Numbers of samples that are in memory at once, or one sample where that has more: 2 MB, which a processor has near."""
+"""Count of numbers in a page of samples, or one sample if that has more: 2 MB, which fit a processor's cache."""
 
 Wanted = tuple[np.ndarray, np.ndarray]
-"""Sample times that are asked for, since the start and as dates, (k,) s."""
+"""Requested sample times, since the start and as dates, (k,) s."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class KeptRuns:
     measures: Mapping[str, Measure]
 
     def result(self, settings: Settings, bar: Progress, begun: float) -> KeptResult:
-        """A run with the numbers in its settings, judged; its wall time counts from `begun` (`time.perf_counter`)."""
+        """Run with the numbers in the settings, and check the result; wall time counts from `begun` (`time.perf_counter`)."""
         sink: Sink = Memory(len(self.wanted[0])) if self.sink is None else sink_for(self.sink)
         try:
             sink.begin(self.program.name, self.chosen.quantities)
@@ -65,7 +65,8 @@ class KeptRuns:
         return self._measured(complete) if self.measures else complete
 
     def _measured(self, result: KeptResult) -> KeptResult:
-        """The result with its measures; of what they are measured, series stay. Numbers of a run that ended early are nan."""
+        """Return the result with its measures; drop the quantities behind them, except series. Measures of a run that ended early
+        are nan."""
         measured, failed = dict[str, np.ndarray](), result.failure is not None
         for name, measure in self.measures.items():
             of = measure.of_program(name, self.program)
@@ -76,7 +77,7 @@ class KeptRuns:
         return replace(result, slots=slots, values=values, measured=measured)
 
     def _result(self, settings: Settings, sink: Sink, bar: Progress, begun: float) -> KeptResult:
-        """The result without values, which go to a sink."""
+        """Run, send the values to a sink, and return the result without them."""
         program, (since, dates) = self.program, self.wanted
         consumer = SampleConsumer(self.chosen, self.wanted, sink.take)
         run = _begun(program, settings, consumer, bar)
@@ -118,7 +119,7 @@ class KeptRuns:
             since=own_since,
             x=NotKept("x, the states at all samples,", names, sunk),  # type: ignore[arg-type]
             m=NotKept("m, the modes at all samples,", names, sunk),  # type: ignore[arg-type]
-            integrals=NotKept("what powers integrate to at all samples", names, sunk),  # type: ignore[arg-type]
+            integrals=NotKept("integrals, the integrated powers at all samples,", names, sunk),  # type: ignore[arg-type]
             start_energies=run.start_energies,
             events=few.events,
             failure=few.failure,
@@ -132,7 +133,7 @@ class KeptRuns:
 
 
 def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: Progress) -> Hybrid:
-    """A run whose samples are taken a page at a time."""
+    """Start a run whose samples are consumed page by page."""
     bound = Bound(program, settings.p, settings.t_start, settings.span)
     ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     widths = program.states, bound.quadratures, program.modes
@@ -143,20 +144,21 @@ def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: 
 
 
 def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOptions) -> KeptRuns | None:
-    """Return what runs keep, None for everything.
+    """Return the quantities or measures that runs keep; None for everything.
 
-    Raises `RunError` E346 for names, E348 for a sink that is none or that nothing is to go to; `FileError` E415 for an ending.
+    Raises `RunError` E346 for names, E348 for an invalid sink or one without quantities; `FileError` E415 for an unknown file
+    type.
     """
     if asked.sink is not None:
         sink_for(asked.sink)
     if asked.keep is None and asked.sink is None:
         return None
     if asked.keep is None:
-        title, why = "what is to go to the sink?", "a sink takes what is kept, by name"
+        title, why = "no quantities for the sink", "a sink takes the quantities that keep= names"
         raise RunError(Problem("E348", title, (why,), cures=('keep=["rotor.flow"], sink="run.parquet"',)))
     measures = measures_of(program, asked.keep) if isinstance(asked.keep, Mapping) else {}
     if measures and asked.sink is not None:
-        why = "a sink takes samples while the run goes on, and a measure is known at its end"
+        why = "a sink takes samples during the run, and a measure is known only at its end"
         cures = ('keep=["rotor.flow"], sink="run.parquet"', "keep={...} without sink=, in a second run")
         raise RunError(Problem("E348", "measures do not go to a sink", (why,), cures=cures))
     names = asked.keep if not isinstance(asked.keep, Mapping) else list(dict.fromkeys(_quantities(measures)))
@@ -165,5 +167,5 @@ def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOp
 
 
 def _quantities(measures: Mapping[str, Measure]) -> list[str]:
-    """The quantities of which measures are."""
+    """Return the quantities that are measured."""
     return [measure.of for measure in measures.values() if not measure.kind.of_event]

@@ -1,1 +1,1 @@
-"""Validation: a finished run in; whether its solution can be trusted, and where constraints lost rank, out."""
+"""Validation of a finished run: can its solution be trusted, and where did constraints lose rank?"""

@@ -13,13 +13,13 @@ from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from bondgraph.run.validation.constraint_rank import RankLoss, find_rank_loss
 
 MIN_CHECKED = 501
-"""Times at least at which constraints are looked at."""
+"""Minimum number of times at which constraints are checked."""
 
 MAX_CHECKED = 5000
-"""Times at most, of longer results every so many."""
+"""Maximum number of times; longer results are checked with a stride."""
 
 SAME_TIME = 1e-3
-"""Part of the distance of these times within which one is another that is asked for, but for rounding."""
+"""Fraction of the distance of these times below which a time equals a requested one, up to rounding."""
 
 
 def has_constraints(program: Program) -> bool:
@@ -28,7 +28,7 @@ def has_constraints(program: Program) -> bool:
 
 
 def checked_times(program: Program, since: np.ndarray, span: float) -> np.ndarray:
-    """Sample times of a run, since its start: those that are wanted, and more where constraints are watched between them."""
+    """Return the sample times of a run, since its start: the requested ones, and more if constraints are checked between them."""
     if not has_constraints(program) or len(since) >= MIN_CHECKED:
         return since
     grid = np.linspace(0.0, span, MIN_CHECKED)
@@ -38,16 +38,16 @@ def checked_times(program: Program, since: np.ndarray, span: float) -> np.ndarra
 
 
 def check_stride(times: int) -> int:
-    """Of so many times every how many are looked at."""
+    """Return the stride with which this number of times is checked."""
     return -(-times // MAX_CHECKED)
 
 
 def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray], end: tuple[float, np.ndarray]) -> Result:
-    """The result of a run that began at `origin`, up to where its constraints lose rank.
+    """Return the result of a run that began at `origin`, up to where its constraints lose rank.
 
     Parameters
     ----------
-    wanted : sample times since the start, and on the user's clock; the result may have more.
+    wanted : requested sample times since the start, and on the user's clock; the result may have more.
     end : time since the start and state where the run ended.
     """
     rank_loss = _rank_loss(result, origin, *end)
@@ -85,7 +85,7 @@ def _rank_loss(result: Result, origin: float, t: float, x: np.ndarray) -> RankLo
 
 
 def _truncated(result: Result, origin: float, lost: RankLoss) -> Result:
-    """The result up to what was lost, less the step across it."""
+    """Truncate the result before the loss of rank, and before the step across it."""
     named = " and ".join(f'"{path}"' for path in lost.elements)
     step = 2.0 * (result.since[-1] - result.since[0]) / max(result.statistics.steps, 1)
     count = max(int(np.searchsorted(result.since, lost.time - (0.0 if lost.contradiction else step))), 1)
@@ -93,7 +93,7 @@ def _truncated(result: Result, origin: float, lost: RankLoss) -> Result:
         kind, reason = "contradiction", f"constraints that repeat each other contradict each other here: {named}"
     else:
         kind = "singular position"
-        reason = f"the constraints lose rank in a singular position: {named}; more than one motion goes on from there"
+        reason = f"the constraints lose rank in a singular position: {named}; more than one motion is possible from there"
     index = min(int(np.searchsorted(result.since, lost.time)), len(result.since) - 1)
     time, suspect = origin + lost.time, lost.elements[0] if lost.elements else ""
     failure = describe(result.program, kind, reason, time, result.x[index], suspect)

@@ -1,7 +1,7 @@
 """Find why a finished run cannot be trusted: an energy balance that does not close.
 
-A run without doubt keeps its account to `FAR` times its rtol. Measured on the project's models, every method keeps it to 200
-times rtol, dop853 to once.
+The account of a valid run closes to `FAR` times its rtol. Measured on the project's models, it closes to 200 times rtol for every
+method, and to rtol for dop853.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from bondgraph.run.results.failure import ValidityConcern
 from bondgraph.run.results.result import Result
 
 FAR, MOST = 1e3, 0.1
-"""A doubt from a residual of so many times rtol, and in any case from this part of the energy in play."""
+"""A residual above this multiple of rtol raises doubt, and in any case one above this fraction of the energy in play."""
 
 _PROBES, _OFF, _APART = 16, 1e-5, 1e-6
 
 _AT_ONCE = 2**20
-"""Numbers of states that are changed at once: 8 MB."""
+"""Numbers of states that are perturbed at once: 8 MB."""
 
 
 def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[ValidityConcern, ...]:
-    """The energy account of a run, if its residual is far above what rtol promises."""
+    """Return a concern about the energy account of a run if its residual is far above what rtol promises."""
     residual, most = ledger.relative_residual, min(FAR * rtol, MOST)
     if result.program.energies is None or not residual > most:
         return ()
@@ -38,8 +38,8 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
 
 
 def _turned_over(result: Result) -> float:
-    """The most energy that states have had apart, J: what goes from one form to another within a storage, such as an `IC` that
-    falls, is in play though the whole stays nothing."""
+    """Return the largest energy that the states have one by one, in total, J: energy that changes its form within one storage,
+    such as a falling `IC`, is in play although its sum stays zero."""
     program, n, most = result.program, result.program.states, 0.0
     step = max(1, _AT_ONCE // max(n, 1))
     assert program.energies is not None
@@ -58,18 +58,18 @@ def _turned_over(result: Result) -> float:
 
 
 def _probed(result: Result) -> np.ndarray:
-    """Some samples of a run, all along it."""
+    """Return some samples all along a run."""
     return np.unique(np.linspace(0, len(result.t) - 1, _PROBES).astype(int))
 
 
 def _coarse(result: Result) -> tuple[Ledger, int]:
-    """The account at the samples of a result that has but a few, and where its residual grows most."""
+    """Return the account at a few samples of a result, and the index at which its residual grows most."""
     ledger = result.account()
     return ledger, int(np.argmax(np.abs(np.diff(ledger.residual, prepend=0.0))))
 
 
 def _busiest(ledger: Ledger, at: int) -> str:
-    """The element whose energy or work changes most where the residual grows most."""
+    """Return the element whose energy or work changes most where the residual grows most."""
     before = max(at - 1, 0)
     moved = {name: abs(float(course[at] - course[before])) for name, course in ledger.elements.items()}
     if not any(moved.values()):
@@ -78,7 +78,7 @@ def _busiest(ledger: Ledger, at: int) -> str:
 
 
 def _unbalanced(result: Result) -> str:
-    """The storage whose energy does not change as the power into it says, at states of the run; "" if all do."""
+    """Return the storage whose energy does not change by the power into it, at states of the run; "" if there is none."""
     program = result.program
     assert program.energies is not None
     chosen = _probed(result)

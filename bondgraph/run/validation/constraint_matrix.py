@@ -1,7 +1,7 @@
 """Evaluate the constraint (Delassus) matrix A = J M^-1 J^T of a program along a run, and its eigenvalues.
 
-Bodies that no constraint ties to others have a diagonal block of their own, so that mechanisms side by side cost as much as one
-after the other. A long run is evaluated in pieces, so that memory does not grow with its samples.
+Bodies that no constraint couples have diagonal blocks of their own, so that the cost is linear in the number of independent
+mechanisms. A long run is evaluated in pieces, so that memory does not grow with its samples.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from bondgraph.run.program import Program
 
 @dataclass(frozen=True, eq=False)
 class MatrixBlock:
-    """Rows and columns (n,) that have entries with each other and with no others: their places among all; which entries (e,) of
-    the matrix are theirs, and the rows and columns of these among the places; all ascending."""
+    """Diagonal block of rows and columns (n,) that are coupled to each other only: their indices in the matrix; the indices (e,)
+    of its entries among those of the matrix, and their rows and columns in the block; all ascending."""
 
     indices: np.ndarray
     entries: np.ndarray
@@ -26,7 +26,7 @@ class MatrixBlock:
     column_indices: np.ndarray
 
     def dense_of(self, entries: np.ndarray) -> np.ndarray:
-        """Matrices (k, n, n) of it, of all entries (k, all)."""
+        """Return matrices (k, n, n) of the block from all entries (k, all)."""
         n = len(self.indices)
         matrices = np.zeros((len(entries), n, n))
         matrices[:, self.row_indices, self.column_indices] = entries[:, self.entries]
@@ -34,7 +34,7 @@ class MatrixBlock:
 
 
 def diagonal_blocks(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixBlock, ...]:
-    """Those of a matrix (n, n) with these entries (e,)."""
+    """Return the diagonal blocks of a matrix (n, n) with these entries (e,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -51,34 +51,34 @@ def diagonal_blocks(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[Matr
 
 
 def _grouped(numbers: np.ndarray, count: int) -> list[np.ndarray]:
-    """Return the indices at which each of the numbers 0 ... count - 1 stands."""
+    """Return the indices at which each of the numbers 0 ... count - 1 occurs."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.searchsorted(numbers[order], np.arange(1, count))) if count else []
 
 
 SHARE = 0.3
-"""Part of the largest component of a null vector from which a constraint has a share in it."""
+"""Fraction of the largest component of a null vector from which a constraint counts as involved."""
 
 MAX_NUMBERS = 4_000_000
-"""Numbers in the matrices that are there at a time."""
+"""Maximum count of matrix entries in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowScaling:
-    """Scale of every row, 1 over its size (n,), and the sign that makes the diagonal positive (n,)."""
+    """Scale of every row, the inverse of its size (n,), and the sign that makes the diagonal positive (n,)."""
 
     scale: np.ndarray
     signs: np.ndarray
 
     def scaled(self, matrices: np.ndarray, indices: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Matrices (k, n, n) of these places, symmetric and without units."""
+        """Return the matrices (k, n, n) of these indices, symmetric and dimensionless."""
         scale, signs = self.scale[indices], self.signs[indices]
         scaled = (signs * scale)[:, None] * matrices * scale
         return (scaled + scaled.transpose(0, 2, 1)) / 2.0
 
 
 class ConstraintMatrix:
-    """The matrix of the constraints of a program at fixed parameters, along a run; times are those since its `origin`, s."""
+    """Matrix of the constraints of a program at fixed parameters, along a run; times count from its `origin`, s."""
 
     def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0):
         assert program.closing is not None and program.closures is not None
@@ -88,20 +88,20 @@ class ConstraintMatrix:
         self.full = MatrixBlock(np.arange(len(self.closing.owners)), np.arange(len(self.rows)), self.rows, self.columns)
 
     def at_samples(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Entries of A (k, entries), and of rows that repeat others the right sides, and what is left, at samples (k, ...)."""
+        """Return entries of A (k, entries), and of redundant rows the right sides and the residuals, at samples (k, ...)."""
         values = self.kernel.many(self.bound.origin + t[:, None], x, self.bound.p, m)[:, len(self.closing.flows) :]
         entries, count = len(self.rows), len(self.closing.repeating)
         return values[:, :entries], values[:, entries : entries + count], values[:, entries + count :]
 
     def diagonals(self, entries: np.ndarray) -> np.ndarray:
-        """Of the matrices with these entries (k, n)."""
+        """Return the diagonals of the matrices with these entries, (k, n)."""
         diagonals = np.zeros((len(entries), len(self.closing.owners)))
         on_diagonal = np.flatnonzero(self.rows == self.columns)
         diagonals[:, self.rows[on_diagonal]] = entries[:, on_diagonal]
         return diagonals
 
     def eigenvalues(self, entries: np.ndarray, scaling: RowScaling) -> np.ndarray:
-        """Of the matrices with these entries, measured by `scaling`, (k, n), ascending."""
+        """Return the eigenvalues of the matrices with these entries, scaled by `scaling`, (k, n), ascending."""
         eigenvalues = np.empty((len(entries), len(self.closing.owners)))
         for part in self.blocks:
             count = max(1, MAX_NUMBERS // len(part.indices) ** 2)
@@ -113,16 +113,17 @@ class ConstraintMatrix:
         return eigenvalues
 
     def contradictions(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the residual accelerations of constraints that repeat others, as a part of these, (k,), and where, (k, rows)."""
+        """Return the residual accelerations of redundant constraints, as a fraction of these accelerations, (k,), and by row, (k,
+        rows)."""
         entries, right_side, residual = self.at_samples(t, x, m)
         sizes = np.sqrt(np.abs(self.diagonals(entries)[:, list(self.closing.repeating)]))
         residual, right_side = np.abs(residual / sizes), np.abs(right_side / sizes)
-        # At rest there is no acceleration to compare with; what is stored gives the size, in times of a second.
+        # At rest there is no acceleration to compare with; the stored energy gives the size, with one second as the unit of time.
         stored = [np.abs(self.bound.energies(float(a), b, c)).sum() for a, b, c in zip(t, x, m, strict=True)]
         floor = 1e-6 * np.sqrt(np.array(stored)) + 1e-300
         return np.linalg.norm(residual, axis=1) / np.maximum(np.linalg.norm(right_side, axis=1), floor), residual
 
     def owners(self, rows: Sequence[int], shares: np.ndarray) -> tuple[str, ...]:
-        """Elements of the rows with a share."""
+        """Return the elements of the rows that are involved."""
         large = shares > SHARE * shares.max(initial=0.0)
         return tuple(dict.fromkeys(self.closing.owners[k] for k, is_large in zip(rows, large, strict=True) if is_large))

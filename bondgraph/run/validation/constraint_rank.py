@@ -1,11 +1,11 @@
 """Find singular positions of a run, where its constraints lose rank or contradict each other.
 
-Where a linkage is stretched or folded flat, constraints become dependent for an instant. Two motions go on from there, and
-equations that are solved on both sides do not tell which: a step across may leave on either. The smallest eigenvalue of the
-matrix of the constraints, A = J M^-1 J^T with each row measured by its largest diagonal entry in the run, then passes through
-zero like the square of the time to that instant; its root has two straight sides that meet there. It is looked for between
-samples, in states interpolated by their rates, and, since a run may leave on another branch than it came on, in those of either
-side continued. Nothing of it enters into the integration.
+Where a linkage is stretched or folded flat, its constraints become dependent for an instant. Two motions are possible from there,
+and the equations on both sides do not tell which: a step across may continue on either. The smallest eigenvalue of the matrix of
+the constraints, A = J M^-1 J^T with each row scaled by its largest diagonal entry in the run, then vanishes like the square of
+the time to that instant; its root has two straight sides that meet there. The search goes between samples, in states interpolated
+by their rates, and, since a run may leave on another branch than it came on, in extrapolations from both sides. It does not
+affect the integration.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ import numpy as np
 from bondgraph.run.validation.constraint_matrix import ConstraintMatrix, RowScaling
 
 RANK_TOLERANCE = 1e-9
-"""Eigenvalues below this part of the largest are zero: constraints that repeat others wherever they hold."""
+"""Eigenvalues below this fraction of the largest are zero: such constraints are redundant wherever they hold."""
 
 TOUCH_RATIO = 1e-3
-"""The root of an eigenvalue that falls to this part of what it is at the samples around it touches zero."""
+"""The root of an eigenvalue touches zero if it falls to this fraction of its value at the samples around."""
 
 MAX_CONTRADICTION = 1e-4
-"""Largest residual acceleration of redundant constraints, as a part of these, before they contradict each other."""
+"""Largest residual acceleration of redundant constraints, as a fraction of these accelerations, before they contradict each
+other."""
 
 EXTRAPOLATION = 0.5
-"""Part of an interval beyond its ends within which straight courses that meet zero are suspected."""
+"""Fraction of an interval beyond its ends in which straight lines that meet zero are suspected."""
 
 
 @dataclass(frozen=True)
 class RankLoss:
-    """Loss of rank, where constraints no longer decide the motion: the time (s), the elements, and whether they contradict each
-    other there."""
+    """Loss of rank, where constraints no longer determine the motion: the time (s), the elements, and whether they contradict
+    each other there."""
 
     time: float
     elements: tuple[str, ...]
@@ -44,7 +45,7 @@ class RankLoss:
 def find_rank_loss(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray
 ) -> RankLoss | None:
-    """The first place of a run, given at times t (k,), states x (k, n) and modes m (k, modes), where constraints contradict each
+    """Find the first place of a run, with times t (k,), states x (k, n) and modes m (k, modes), where constraints contradict each
     other, or else lose rank; `jumps` (s) are the times of events."""
     return _contradiction(constraints, t, x, m) or _singular_position(constraints, t, x, m, jumps)
 
@@ -63,13 +64,13 @@ def _contradiction(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, 
 def _singular_position(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray
 ) -> RankLoss | None:
-    """Find where the root touches zero: between two samples, or where the courses of both sides continued meet."""
+    """Find where the root touches zero: between two samples, or where the extrapolations from both sides meet."""
     measure = _ScaledRoots(constraints, constraints.at_samples(t, x, m)[0])
     roots = measure.at_samples
     for k in _suspects(t.tolist(), roots.tolist()):
         if np.any((t[k] <= jumps) & (jumps <= t[k + 1])):
             continue
-        # A run that ended on the way may have ended shortly before.
+        # A run that ended early may have ended shortly before.
         beyond = 0.5 * (t[k + 1] - t[k]) if k + 2 == len(t) else 0.0
         zero = TOUCH_RATIO * roots[max(k - 1, 0) : k + 3].max()
         closest_points: dict[int, _ClosestPoint] = {}
@@ -79,7 +80,7 @@ def _singular_position(
                 closest_points[i] = _closest(constraints, measure, curve, t[k], t[k + 1] + beyond * (i != k))
         touching = [i for i, point in closest_points.items() if point.root < zero]
         if k in touching or (len(closest_points) > 1 and touching == [i for i in closest_points if i != k]):
-            point = closest_points[touching[0]]  # as it comes, rather than as it leaves
+            point = closest_points[touching[0]]  # on the side of arrival, not of departure
             entries = constraints.at_samples(np.array([point.time]), point.state[None], m[k : k + 1])[0]
             A = measure.scaling.scaled(constraints.full.dense_of(entries))[0]
             shares = np.abs(np.linalg.eigh(A)[1][:, len(A) - measure.rank])
@@ -88,7 +89,7 @@ def _singular_position(
 
 
 class _ScaledRoots:
-    """Rows measured by their largest diagonal entries in a run, the rank that the constraints have there at most, and the roots
+    """Scaling of the rows by their largest diagonal entries in a run, the maximal rank of the constraints with it, and the roots
     along the run (k,)."""
 
     def __init__(self, constraints: ConstraintMatrix, entries: np.ndarray):
@@ -102,7 +103,7 @@ class _ScaledRoots:
         self.at_samples = self._roots(values)
 
     def roots(self, entries: np.ndarray) -> np.ndarray:
-        """Root of the smallest eigenvalue that is not zero throughout, (k,)."""
+        """Return the root of the smallest eigenvalue that is not zero throughout, (k,)."""
         return self._roots(self._constraints.eigenvalues(entries, self.scaling))
 
     def _roots(self, values: np.ndarray) -> np.ndarray:
@@ -110,7 +111,7 @@ class _ScaledRoots:
 
 
 def _suspects(t: Sequence[float], s: Sequence[float]) -> list[int]:
-    """Intervals between samples in which a root that falls and rises in straight lines meets zero from both sides."""
+    """Return the intervals between samples in which a root that falls and rises in straight lines meets zero from both sides."""
     intervals = []
     for k in range(len(t) - 1):
         falling_end = rising_end = None
@@ -126,7 +127,7 @@ def _suspects(t: Sequence[float], s: Sequence[float]) -> list[int]:
 
 
 class _StateCurve:
-    """States between two samples (2, n), and beyond them, by the cubic that has their rates."""
+    """States between two samples (2, n), and beyond them, by the cubic through both with their rates."""
 
     def __init__(self, constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray):
         self.t, self.x, self.m, self.length = t, x, m, t[1] - t[0]
@@ -140,7 +141,7 @@ class _StateCurve:
 
 
 class _ClosestPoint(NamedTuple):
-    """Time (s) and state (n,) of a course where the root is smallest, and the root there."""
+    """Time (s) and state (n,) on a curve where the root is smallest, and the root there."""
 
     time: float
     state: np.ndarray
@@ -148,7 +149,7 @@ class _ClosestPoint(NamedTuple):
 
 
 def _closest(constraints: ConstraintMatrix, measure: _ScaledRoots, curve: _StateCurve, low: float, high: float) -> _ClosestPoint:
-    """The place of a course between the times `low` and `high` that is nearest to a singular position."""
+    """Find the point of a curve between the times `low` and `high` that is nearest to a singular position."""
     for _ in range(8):
         times = np.linspace(low, high, 17)
         states = np.array([curve.state_at(float(t)) for t in times])

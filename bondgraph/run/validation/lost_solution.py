@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
 NEWTON_ROUNDING = 1e-6
-"""Part of an unknown to which rounding leaves Newton's method where a curve is flat."""
+"""Relative error of an unknown that rounding leaves in Newton's method where a curve is flat."""
 
 ZERO_RATIO = 1e-6
-"""Part of the guess for an unknown below which it is zero, and what is left of it is rounding of the formulas."""
+"""Fraction of the guess for an unknown below which it counts as zero, up to rounding of the formulas."""
 
 
 @dataclass(frozen=True)
 class LostSolution:
-    """The first sample at which a value is not finite, or solves its equations no more: kind of failure, in words, suspect, and
-    the states there (n,)."""
+    """First sample at which a value is not finite, or no longer solves its equations: kind of failure, reason in words, suspect,
+    and the states there (n,)."""
 
     sample: int
     kind: str
@@ -36,15 +36,15 @@ class LostSolution:
 def find_lost_solution(
     program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, rtol: float
 ) -> LostSolution | None:
-    """The first of the samples at t (k,) at which states x (k, n), integrated powers q (k, powers), energies, powers or rates
-    are not finite, or Newton's method has not reached the solution of an algebraic loop; None if there is none."""
+    """Find the first of the samples at t (k,) at which states x (k, n), integrated powers q (k, powers), energies, powers or
+    rates are not finite, or Newton's method has not reached the solution of an algebraic loop; None if there is none."""
     search = SolutionCheck(program, p, rtol)
     search.see(t, x, m, q, energies_at(program, t, p, x, m))
     return search.result()
 
 
 def energies_at(program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Energy per storage (k, storages), J, whatever it is."""
+    """Return the energy per storage (k, storages), J, finite or not."""
     with np.errstate(all="ignore"):
         return _computed(program.energies, t, p, x, m)
 
@@ -59,7 +59,7 @@ def _is_finite(values: np.ndarray) -> bool:
 
 
 class SolutionCheck:
-    """`find_lost_solution` of samples that come bit by bit."""
+    """`find_lost_solution` for samples that arrive piece by piece."""
 
     def __init__(self, program: Program, p: np.ndarray, rtol: float):
         self._program, self._p, self._seen = program, p, 0
@@ -67,9 +67,10 @@ class SolutionCheck:
         self._loops = [_LoopCheck(loop, max(FAR * rtol, NEWTON_ROUNDING)) for loop in program.loops]
 
     def see(self, t: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, energies: np.ndarray) -> LostSolution | None:
-        """The samples that follow: as for `find_lost_solution`, with their energies (k, storages), J.
+        """Check the next samples: as for `find_lost_solution`, with their energies (k, storages), J.
 
-        Returns the first of all at which a value is not finite, if it is known by now."""
+        Return the first of all at which a value is not finite, if there is one so far.
+        """
         if len(t):
             self._broken = self._broken or self._not_finite(t, x, m, q, energies)
             for loop in self._loops:
@@ -78,7 +79,7 @@ class SolutionCheck:
         return self._broken
 
     def result(self) -> LostSolution | None:
-        """The first that is lost; None if there is none."""
+        """Return the first lost solution; None if there is none."""
         lost = [self._broken, *(loop.result() for loop in self._loops)]
         return min((one for one in lost if one is not None), key=lambda one: one.sample, default=None)
 
@@ -104,8 +105,8 @@ class SolutionCheck:
 
 
 class _LoopCheck:
-    """Samples at which the steps that are taken at every evaluation of a loop leave a further one, of a part of the largest
-    unknown that the `tolerance` does not allow; one that is zero has no part."""
+    """Samples at which the Newton steps of an evaluation leave a further step of a loop that exceeds the `tolerance` relative to
+    the largest unknown; unknowns that are zero do not count."""
 
     def __init__(self, loop: NewtonLoop, tolerance: float):
         self._loop, self._tolerance = loop, tolerance
@@ -117,8 +118,8 @@ class _LoopCheck:
         return self._tolerance * np.fmax(self._sizes, ZERO_RATIO * np.array(self._loop.near))
 
     def see(self, first: int, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-        """Samples from the number `first` on. Unknowns may grow, and excuse what is suspect now; but a sample that is further off
-        in no unknown than those before it is excused with them."""
+        """Check the samples from the number `first` on. Unknowns may grow, which clears samples that are suspect now; but a
+        sample that is further off in no unknown than those before it is cleared with them."""
         loop, indices, before = self._loop, list(self._loop.states), x
         x = x.copy()
         for _ in range(loop.steps):
@@ -132,7 +133,7 @@ class _LoopCheck:
         self._suspects += [(first + int(k), further[k], before[k].copy()) for k in np.flatnonzero(suspect)]
 
     def result(self) -> LostSolution | None:
-        """The first of them, with what the unknowns have grown to; None if there is none."""
+        """Return the first suspect sample, by the final sizes of the unknowns; None if there is none."""
         allowed, named = self._allowed(), ", ".join(self._loop.elements)
         reason = f"Newton's method has lost the solution of the algebraic loop through {named}"
         lost = ((sample, x) for sample, further, x in self._suspects if np.any(further > allowed))

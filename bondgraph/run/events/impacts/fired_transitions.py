@@ -1,4 +1,4 @@
-"""Fired transitions: one transition of a state machine, or several at once, with states and modes on both sides."""
+"""Fired transitions: one transition of a state machine, or several at once, with the states and modes before and after."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
-# A jump that counts as none, relative to the size of a state.
+# Relative size of a jump of a state below which it does not count.
 MIN_JUMP = 1e-9
 
 
 @dataclass(frozen=True)
 class EventLabel:
-    """Label of a fired transition where it differs from that of its transition: kind and name; of simultaneous collisions that
+    """Label of a fired transition if it differs from that of its transition: kind and name, and, for simultaneous collisions that
     are one problem, all transitions that happen in it."""
 
     kind: str
@@ -25,7 +25,7 @@ class EventLabel:
 
 
 def rest_label(edge: RunTransition) -> EventLabel:
-    """Return the label where a transition accumulates and the run goes on at rest."""
+    """Return the label of a transition that accumulates so that the run continues at rest."""
     return EventLabel(f"{edge.kind}: accumulation", edge.name)
 
 
@@ -37,9 +37,9 @@ class FiredTransition:
     ----------
     time : since the start of the run, s; clock : the same on the clock of the formulas.
     transition : its index in the program.
-    x_before, x_after, m_before, m_after : states and modes on both sides.
-    supplied : what sources give at this instant, J, one number for each power.
-    limit : of one that stands for all that would follow ever faster: the time of their limit, s.
+    x_before, x_after, m_before, m_after : states and modes before and after.
+    supplied : energy that sources supply at this instant, J, one number per power.
+    limit : for a transition that replaces an infinite sequence of ever faster ones: the limit of their times, s.
     """
 
     time: float
@@ -60,8 +60,8 @@ class FiredTransition:
 
 
 def by_name(transitions: Sequence[RunTransition]) -> list[int]:
-    """Return indices of transitions in an order that does not depend on the one in which they were written: first those that fire
-    before all others, last those that fire only where no other does."""
+    """Return indices of transitions in an order that does not depend on how they are listed: `first` ones first, `last` ones
+    last."""
 
     def key(i: int) -> tuple[bool, bool, str, str, float]:
         edge = transitions[i]
@@ -86,17 +86,17 @@ def recorded(
     after: tuple[np.ndarray, np.ndarray],
     supplied: np.ndarray,
 ) -> FiredTransition:
-    """Return the record of a transition between two (x, m); solve the algebraic loops again for what holds after it."""
+    """Return the record of a transition between two (x, m); solve the algebraic loops for the state after it."""
     (x, m), (x_after, m_after) = before, after
     x_after = bound.consistent(t, x_after, m_after)[0]
     return FiredTransition(t, float(bound.clock(t)), index, x.copy(), x_after, m.copy(), m_after, supplied)
 
 
 def fire_by_impulse(bound: Bound, firing: FiredTransition, sizes: np.ndarray) -> tuple[FiredTransition, int | None]:
-    """Return the fired transition, and another one that its impulse fires: a diode closes rather than let a switch cut off a
+    """Return the fired transition, and another one that its impulse fires: a diode closes rather than let a switch interrupt a
     current.
 
-    What the two do together is then found at the second one; the first changes the mode alone. `sizes` (n,) are those of the
+    The joint effect is then computed at the second transition; the first changes only the mode. `sizes` (n,) are the sizes of the
     states, relative to which a jump counts.
     """
     transitions = bound.program.transitions

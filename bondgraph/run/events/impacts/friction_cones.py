@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Steps of each kind, rounds of both, tolerance of the residual, and bisections of the part of restitution.
+# Numbers of gradient and Newton steps and of rounds of both, tolerance of the residual, and bisections of the fraction of
+# restitution.
 _STEPS, _NEWTON_STEPS, _ROUNDS, _TOLERANCE, _HALVINGS = 100, 20, 12, 1e-13, 40
 
 
@@ -32,8 +33,8 @@ class Cones:
     bounds: np.ndarray
 
     def scaled(self) -> tuple[Cones, np.ndarray]:
-        """Return the problem scaled to a unit diagonal, that of the scalars of one friction on the average, and the scale of each
-        (n,)."""
+        """Return the problem scaled to a unit diagonal (on average over the scalars of one friction), and the scale of each
+        scalar (n,)."""
         diagonal = np.abs(np.diag(self.response)).copy()
         for friction in self.slices():
             diagonal[friction] = diagonal[friction].mean()
@@ -48,7 +49,7 @@ class Cones:
         return [slice(int(end) - size, int(end)) for end, size in zip(ends, self.groups, strict=True)]
 
     def solve(self, offset: np.ndarray) -> np.ndarray | None:
-        """Solve for impulses z (n,) for the flows `offset` (n,) before them; None if none are found."""
+        """Solve for impulses z (n,) from the flows `offset` (n,) before them; None if no solution is found."""
         unit, root = self.scaled()
         start = offset / root
         size = float(np.abs(start).max(initial=0.0))
@@ -61,7 +62,7 @@ class Cones:
         return size * impulses / root
 
     def _iterated(self, start: np.ndarray) -> np.ndarray | None:
-        """Alternate projected gradient steps, all scalars at once so that their order has no effect, and Newton's method."""
+        """Alternate projected gradient steps, all scalars at once so that their order has no effect, with Newton's method."""
         step = 1.0 / max(float(np.linalg.norm(self.response, 2)), 1.0)
         z = np.zeros(len(start))
         for _ in range(_ROUNDS):
@@ -94,7 +95,7 @@ class Cones:
         return None
 
     def _equations(self, z: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the residual (n,), z less its projection after a step against the flow, and its slopes (n, n)."""
+        """Return the residual (n,), z minus its projection after a step against the flow, and its derivative (n, n)."""
         flow, n = self.response @ z + start, len(z)
         residual, slope, unit = flow.copy(), self.response.copy(), np.eye(n)
         free = np.flatnonzero(z[: self.count] - flow[: self.count] <= 0.0)
@@ -118,11 +119,11 @@ class Cones:
 def with_restitution(
     solve: Callable[[float], np.ndarray | None], gained: Callable[[np.ndarray], float], least: float
 ) -> tuple[np.ndarray | None, float]:
-    """Find impulses with the largest part of the restitutions for which they exist and no energy is `gained` (more than `least`,
-    which is rounding), and this part; `solve` finds them for a part.
+    """Find impulses with the largest fraction of the restitutions for which they exist and no energy is `gained` (more than
+    `least`, which is rounding), and return this fraction, too; `solve` finds them for a fraction.
 
-    Newton's law of restitution with friction may gain energy (Kane and Levinson 1985), or have no solution where several contacts
-    hold more than there is to move. Without restitution there is one, which never gains any (Moreau 1988).
+    Newton's law of restitution with friction may gain energy (Kane and Levinson 1985), or have no solution for redundant
+    contacts. Without restitution there is a solution, which never gains energy (Moreau 1988).
     """
 
     def without_gain(part: float) -> np.ndarray | None:
@@ -141,5 +142,5 @@ def with_restitution(
 
 
 def split(flow: np.ndarray, count: int, groups: Sequence[int]) -> list[np.ndarray]:
-    """Split the scalars of all into those (size,) of each friction, after `count` of constraints."""
+    """Split the scalars into those (size,) of each friction, after `count` of constraints."""
     return np.split(flow[count:], np.cumsum(groups)[:-1]) if groups else []

@@ -1,6 +1,6 @@
 """Participants of a simultaneous impact: contacts that take part in a bounce, and the effects of unit impulses there.
 
-Contacts that touch and do not separate take part, and those that a constraint holds and could let go.
+Contacts that touch and do not separate take part, as do contacts that hold and could let go.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from bondgraph.run.events.guard_history import PERTURBATION, GuardHistory
 from bondgraph.run.program import Collisions, Program
 
 SIMULTANEITY = 1e-3
-"""Difference in time, or in states, up to which collisions are one event: parts of rtol."""
+"""Difference in time, or in states, up to which collisions are one event, as a multiple of rtol."""
 
-# Speeds that count as zero, relative to those that meet; look ahead of guards, in lengths of the run.
+# Speeds that count as zero, relative to the colliding ones; look-ahead time of guards, as a fraction of the run.
 NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
 
 
 @dataclass(frozen=True)
 class CollisionOptions:
-    """Options of collisions: they are simultaneous if they differ in time by the part `within` of the run, or in states by that
-    part of their sizes; each is `alone` where none is."""
+    """Options of collisions: they are simultaneous if they differ in time by at most the fraction `within` of the run, or in
+    states by that fraction of their sizes; each one is `alone` if none are simultaneous."""
 
     within: float
     alone: bool = False
@@ -32,7 +32,7 @@ class CollisionOptions:
 @dataclass(frozen=True)
 class UnitImpulses:
     """Effects of unit impulses of the c scalars of constraints and of f frictions: states (n, c), flows (c, c), guards (k, c),
-    supplies (s, c), limits of friction (f, c); their flows (c,) and restitutions (c,)."""
+    supplies (s, c), friction limits (f, c); their flows (c,) and restitutions (c,)."""
 
     states: np.ndarray
     flows: np.ndarray
@@ -44,15 +44,15 @@ class UnitImpulses:
 
     @property
     def scale(self) -> np.ndarray:
-        """Speed of each where a unit of energy is in it, but for a factor, (c,); infinite where nothing moves it."""
+        """Speed of each scalar with unit energy, up to a factor, (c,); infinite if nothing moves it."""
         mobility = np.abs(np.diag(self.flows))
         return np.where(mobility > 0.0, np.sqrt(mobility), np.inf)
 
 
 @dataclass(frozen=True)
 class Contact:
-    """Constraint that takes part: its index, the sense of an impulse that pushes (+-1), that of a flow that separates (+-1), and
-    the transition that happens: of a collision the bounce, of a held contact its release."""
+    """Constraint that takes part: its index, the sign of an impulse that pushes (+-1), that of a flow that separates (+-1), and
+    its transition: the bounce of a collision, the release of a held contact."""
 
     index: int
     push: float
@@ -72,14 +72,14 @@ class ImpactParticipants:
 def participants_of(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> ImpactParticipants | None:
-    """Find the contacts that take part where bounce `index` happens; None where it is alone."""
+    """Find the contacts that take part when bounce `index` happens; None if it is alone."""
     collisions = bound.program.collisions
     first = None if collisions is None else next((c for c, bounces in enumerate(collisions.bounces) if index in bounces), None)
     if collisions is None or first is None or (options.alone and not collisions.frictions):
         return None
     table = unit_impulses(bound, t, x, m)
     contacts = [*_bouncing_contacts(bound, history, t, x, m, table, first, options), *_held_contacts(bound, m, table)]
-    # The first contact is known to approach: by its flow, or by the speed that replaces a flow of rounding.
+    # The first contact approaches: by its flow, or by the speed that replaces a flow of rounding.
     contacts = [c for c in contacts if c.held or c.index == first or _approaches(c, table, first)]
     if len(contacts) < (1 if collisions.frictions else 2) or all(c.index != first for c in contacts):
         return None
@@ -94,7 +94,7 @@ def unit_impulses(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> UnitI
 
 
 def unit_impulses_from(program: Program, collisions: Collisions, numbers: np.ndarray) -> UnitImpulses:
-    """Build the table from the numbers, or scalars, of the kernel of collisions."""
+    """Build the table from the output of the kernel of collisions."""
     count = len(collisions.constraints) + sum(rubs.dimension for rubs in collisions.frictions)
     powers = 0 if program.powers is None else int(program.powers.n_out)
     heights = [program.states, count, len(program.transitions), powers, len(collisions.frictions)]
@@ -113,8 +113,8 @@ def _bouncing_contacts(
     first: int,
     options: CollisionOptions,
 ) -> list[Contact]:
-    """Find the contacts whose bounce is active and whose guard is at zero, to the accuracy `options.within` of states and times;
-    the `first` alone where it is `options.alone`."""
+    """Find the contacts whose bounce is active and whose guard is zero within `options.within` of states and times; only the
+    `first` if `options.alone`."""
     collisions, edges = bound.program.collisions, bound.program.transitions
     assert collisions is not None
     step, out = _AHEAD * history.span, []
@@ -122,7 +122,8 @@ def _bouncing_contacts(
     near = history.zero(t, x, m) * max(1.0, options.within / PERTURBATION)
     scale = table.scale
     speeds = np.abs(table.flow) / scale
-    meets = speeds[first] if speeds[first] > 0.0 else speeds.max()  # of what touches without a speed, that of what else moves
+    # If the first touches without speed, the largest speed of the others counts.
+    meets = speeds[first] if speeds[first] > 0.0 else speeds.max()
     for c, bounces in enumerate(collisions.bounces):
         for index in bounces if c == first or not options.alone else ():
             speed = max(np.abs(table.flow[c]), scale[c] * meets)
@@ -138,7 +139,7 @@ def _bouncing_contacts(
 
 
 def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Contact]:
-    """Find the contacts that hold now and would let go if they were drawn: an impulse acts on the guard by which their automaton
+    """Find the contacts that hold now and would let go under tension: an impulse acts on the guard by which their automaton
     leaves."""
     collisions, edges, out = bound.program.collisions, bound.program.transitions, []
     assert collisions is not None

@@ -6,8 +6,7 @@ With flows g of the contacts (negative: approaching), impulses L and the flows G
     g+ = g + G L,    L >= 0,    g+ + e g >= 0,    and one of both zero for each constraint
 
 where only contacts that touch and do not separate take part (g <= 0). Then the energy changes by sum (1 - e) g L / 2, which is
-not
-positive whatever restitutions e in [0, 1] meet. A contact that approaches only afterwards collides next, at the same time.
+not positive for any restitutions e in [0, 1]. A contact that approaches only afterwards collides next, at the same time.
 
 Source: Moreau 1988; Glocker, Set-Valued Force Laws, 2001.
 """
@@ -33,16 +32,16 @@ from bondgraph.run.events.impacts.participants import (
 from bondgraph.run.program import Collisions
 
 LAST_FRICTION_MODE = 2.0
-"""The last mode of friction itself; a model may add others, in which it is off."""
+"""Last mode of friction itself; a model may add others, in which friction is off."""
 
 
 def collide(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> tuple[FiredTransition, list[int]] | None:
-    """Fire bounce `index` with all others that touch; return also the transitions by which constraints that held let go in it.
+    """Fire bounce `index` with all others that touch; return also the transitions of constraints that let go in it.
 
-    None where it is alone, or storages have curves that take more than one linear problem. Friction takes part: it sticks after
-    it where the impulse has stopped it.
+    Return None if the bounce is alone, or if storages have curves that need more than one linear problem. Friction takes part: it
+    sticks afterwards if the impulse has stopped it.
     """
     collisions, participants = bound.program.collisions, participants_of(bound, history, t, x, m, index, options)
     if collisions is None or participants is None:
@@ -83,10 +82,10 @@ class Impact:
 
     Parameters
     ----------
-    indices, push, apart : of each its index in the table, the sense of an impulse that pushes and of a flow that separates (c,).
-    cones : the problem; flow, restitution : flows that separate, before it, and how much of them comes back (c,).
-    part : how much of the restitutions there is without a gain of energy.
-    solution : impulses (c,); impulses : those of all scalars of the table.
+    indices, push, apart : of each scalar: index in the table, sign of an impulse that pushes, sign of a flow that separates (c,).
+    cones : the problem; flow, restitution : flows that separate, before the impact, and restitutions (c,).
+    part : largest fraction of the restitutions without a gain of energy.
+    solution : impulses (c,); impulses : impulses of all scalars of the table.
     """
 
     indices: np.ndarray
@@ -120,7 +119,7 @@ def impact_of(collisions: Collisions, participants: ImpactParticipants) -> Impac
     else:
 
         def gained(z: np.ndarray) -> float:
-            """Return the energy that impulses give."""
+            """Return the energy that impulses supply."""
             return float(z @ (flow + 0.5 * gain @ z))
 
         most = float(np.max(flow * flow / np.maximum(np.abs(np.diag(gain)), 1e-300), initial=0.0))
@@ -139,8 +138,8 @@ def _rounding(bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: n
 
 
 def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-    """Set the modes of friction after a collision, in states x and modes m, by the flows (c,) that it leaves, of which the
-    `least` (c,) count as zero: it sticks, or slips along its flow; where its model has switched it off it stays so."""
+    """Set the modes of friction after a collision, in states x and modes m, by the flows (c,) after it, which count as zero below
+    `least` (c,): friction sticks, or slips along its flow; it stays off where its model has switched it off."""
     count = len(collisions.constraints)
     for rubs, slip in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
         size = float(np.linalg.norm(slip))
@@ -159,7 +158,7 @@ def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x
 
 def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
     """Solve an LCP: L >= 0 with gain L + offset >= 0 and one of both zero in each row, for a positive semidefinite `gain` (c, c)
-    and `offset` (c,); None if no such L is found. Where `gain` is singular, the shortest L of those that act.
+    and `offset` (c,); None if no such L is found. If `gain` is singular, return the shortest L of equal effect.
 
     Source: Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
     """
@@ -188,7 +187,7 @@ def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
 
 
 def _with_names(bound: Bound, firing: FiredTransition, bounced: list[int]) -> FiredTransition:
-    """Return one fired transition under the names of all transitions that happen in it."""
+    """Return one fired transition labelled with all transitions that happen in it."""
     edges = [bound.program.transitions[i] for i in bounced]
     names, kinds = dict.fromkeys(e.name for e in edges), dict.fromkeys(e.kind for e in edges)
     return replace(firing, label=EventLabel(", ".join(kinds), ", ".join(names), tuple(bounced)))

@@ -1,4 +1,4 @@
-"""Detection of accumulating (Zeno) events by their times, with the limit of these."""
+"""Detection of accumulating (Zeno) events by their times, and the limit of these times."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import numpy as np
 WINDOW, HISTORY, RATIOS = 50, 1000, 8
 """Number of the last events that are tested for chattering; number of events remembered; number of ratios of intervals."""
 CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
-"""Parts of their time, and of the run, within which `WINDOW` events chatter."""
+"""Fractions of their time, and of the run, within which `WINDOW` events chatter."""
 REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
-"""Part of the run within which `HISTORY` events stand for rest where there is such a state, if their intervals do not shrink
-below the second part."""
+"""Fraction of the run within which `HISTORY` events mean rest if there is a state of rest, and if their intervals do not shrink
+below the second fraction."""
 RATIO_SPREAD = 0.05
-"""Part by which the ratios of a geometric series may differ."""
+"""Relative difference that the ratios of a geometric series may have."""
 
 
 class AccumulationDetector:
     """Detector of accumulating events, which remembers the times of recent events per transition.
 
-    `times` (transitions, HISTORY) holds each time at its number in the sequence, modulo its length; `counts` (transitions,) how
-    many there were, less what keeps that below twice that length. Machine code shares both.
+    `times` (transitions, HISTORY) holds each time at its number in the sequence, modulo its length; `counts` (transitions,) are
+    the numbers of events, reduced to stay below twice that length. Machine code shares both.
     """
 
     def __init__(self, transitions: int, span: float, rtol: float):
@@ -27,15 +27,15 @@ class AccumulationDetector:
         self.times, self.counts = np.zeros((transitions, HISTORY)), np.zeros(transitions, dtype=np.int64)
 
     def _last(self, transition: int, most: int) -> np.ndarray:
-        """Return the last times of a transition, `most` at most."""
+        """Return the last times of a transition, at most `most`."""
         count = int(self.counts[transition])
         return self.times[transition, np.arange(max(count - min(most, HISTORY), 0), count) % HISTORY]
 
     def add(self, time: float, transition: int, may_rest: bool = False) -> str:
-        """Note an event of a transition; "chattering", "Zeno", or "" if all is well.
+        """Note an event of a transition; return "chattering", "Zeno", or "" if there is no pattern.
 
-        Where a state of rest follows such events (`may_rest`), as of a ball whose floor rises as slowly as a gap is drawn in, so
-        do events that have no limit but are so many that the run would not see its end.
+        If a state of rest follows such events (`may_rest`), "Zeno" also includes events without a limit that are too many for the
+        run to reach its end, as of a ball whose floor rises as slowly as its bounces decay.
         """
         ring, before = self.times[transition], int(self.counts[transition])
         ring[before % HISTORY] = time
@@ -60,8 +60,8 @@ class AccumulationDetector:
         return ""
 
     def limit(self, transition: int) -> float:
-        """Return the limit of the times of a transition's last events, as a geometric series; the last of them if there is none.
-        They are forgotten."""
+        """Return the limit of the times of a transition's last events, as a geometric series; the last time if there is none.
+        Forget these times."""
         times = self._last(transition, RATIOS + 2)
         self.counts[transition] = 0
         steps = np.diff(times)
@@ -78,5 +78,5 @@ class AccumulationDetector:
 
 
 def _ordered_sum(terms: np.ndarray) -> float:
-    """Return the sum of terms (k,), one after the other from the first, as a loop in machine code makes it; 0 of none."""
+    """Return the sum of terms (k,), one after the other from the first, as a loop in machine code computes it; 0 for none."""
     return float(np.add.accumulate(terms)[-1]) if len(terms) else 0.0

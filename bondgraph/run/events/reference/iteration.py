@@ -18,17 +18,17 @@ from bondgraph.run.events.root_finding import EPSILON
 from bondgraph.run.program import RunTransition
 
 PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
-"""Look ahead of guards after an event: at most, in lengths of the run and of the leg before; at least, in times that can be told
-apart."""
+"""Look-ahead of guards after an event: at most these fractions of the run and of the segment before; at least the shortest
+distinguishable time."""
 MIN_LEVEL = 1e-300
 """Least distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
-"""Largest number of transitions at one instant: the first, and the second for each transition there is."""
+"""Largest number of transitions at one instant: the first number, and the second for each transition of the program."""
 
 
 @dataclass(frozen=True)
 class IterationOptions:
-    """Options of the event iteration: guards are looked ahead `probe` s; which `collisions` are one problem."""
+    """Options of the event iteration: look-ahead `probe` of the guards, s; `collisions`, which ones are one problem."""
 
     probe: float
     collisions: CollisionOptions
@@ -36,7 +36,7 @@ class IterationOptions:
 
 @dataclass(frozen=True)
 class EventOutcome:
-    """Outcome of an event: states and modes after it, fired transitions; `cycling` if they have no end, `stuck` the bounces that
+    """Outcome of an event: states and modes after it, fired transitions; `cycling` if they do not end, `stuck` the bounces that
     do not take their guards back below zero, `ended` the transition that ends the run."""
 
     x: np.ndarray
@@ -51,12 +51,12 @@ class EventOutcome:
 def iterate_events(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[int, ...], options: IterationOptions
 ) -> EventOutcome:
-    """Iterate the events: a transition that fired, then all whose guards are positive or about to be
-    (`GuardHistory.firing_guards`), one by one; simultaneous collisions as one problem, unless the `options` say otherwise.
+    """Iterate the events: take a transition that fired, then all whose guards are positive or about to be
+    (`GuardHistory.firing_guards`), one by one; simultaneous collisions are one problem unless the `options` say otherwise.
 
-    Of several the first by name fires, whatever order they were written in; where modes cycle without any state that jumps, modes
-    are searched for in which no guard fires (`mode_search`). A transition into its own state that does not work against its guard
-    fires once; then the guard must have been below zero before it fires again.
+    Of several, the first by name fires first, in any listing order. If modes cycle and no state jumps, search for modes in
+    which no guard fires (`mode_search`). A transition into its own state that does not work against its guard fires once; then
+    the guard must fall below zero before it fires again.
     """
     transitions = bound.program.transitions
     firings: list[FiredTransition] = []
@@ -128,15 +128,15 @@ class _Here:
 def _must_rise(
     history: GuardHistory, transitions: tuple[RunTransition, ...], index: int, t: float, x: np.ndarray, m: np.ndarray
 ) -> bool:
-    """Return True if a guard that was seen at zero does not suffice: a body that leaves is not thrown back, and no run ends by
+    """Return True if a guard at zero does not suffice to fire: a body that leaves is not thrown back, and no run ends by
     rounding."""
     return transitions[index].error is not None or history.is_bounce(index, t, x, m)
 
 
 def _levels(guards: np.ndarray, zero: np.ndarray, once: set[int], bounced: set[int]) -> np.ndarray:
-    """Return the levels above which guards fire: twice the value of a guard that starts at a tiny positive value, and its
-    rounding error (`zero`), until it has been as far below zero; no more than its value where a bounce has just `bounced`; of
-    guards that fire `once`, the level that they must first fall below."""
+    """Return the levels above which guards fire: for a guard that starts at a tiny positive value, twice its value and its
+    rounding error (`zero`), until it has been that far below zero; at most its value if a bounce has just `bounced`; for guards
+    that fire `once`, the level that they must first fall below."""
     levels = np.where(guards >= 0.0, 2.0 * guards + MIN_LEVEL, 0.0)
     levels = np.where(np.abs(guards) <= zero, np.fmax(levels, 2.0 * zero), levels)
     for i in bounced:
@@ -147,8 +147,8 @@ def _levels(guards: np.ndarray, zero: np.ndarray, once: set[int], bounced: set[i
 
 
 def rest_transition(bound: Bound, last: int, t: float, x: np.ndarray, m: np.ndarray, limit: float) -> FiredTransition | None:
-    """Return the transition to the state that holds where transition `last` accumulates towards the time `limit`, with the resets
-    of the edge that leads there; None where there is no such state, or it is no longer the one to leave."""
+    """Return the transition to the state of rest where transition `last` accumulates towards the time `limit`, with the resets of
+    the edge that leads there; None if there is no such state, or the run has left the mode it starts from."""
     transitions = bound.program.transitions
     edge = transitions[last]
     if edge.accumulates is None or m[edge.slot] != edge.target:

@@ -16,7 +16,7 @@ MAX_COMBINATIONS = 2000
 
 def modes_cycle(bound: Bound, history: GuardHistory, firings: Sequence[FiredTransition], since: int) -> bool:
     """Return True if the last transition changes modes as one from the position `since` on has done: by the same transition from
-    the same modes, with the states where the instant began, but for rounding. This has no end unless rounding makes one."""
+    the same modes, with the states where the instant began, up to rounding. This does not end unless rounding ends it."""
     last, start = firings[-1], firings[0].x_before
     edge = bound.program.transitions[last.transition]
     if edge.source == edge.target or not _still(bound, history, start, last.x_before):
@@ -26,7 +26,7 @@ def modes_cycle(bound: Bound, history: GuardHistory, firings: Sequence[FiredTran
 
 
 def _still(bound: Bound, history: GuardHistory, start: np.ndarray, x: np.ndarray) -> bool:
-    """Return True if states x are those of the start, but for rounding."""
+    """Return True if states x are those of the start, up to rounding."""
     size = np.fmax(history.sizes, np.abs(start))
     return bool(np.all((np.abs(x - start) <= MIN_JUMP * size)[bound.true_states]))
 
@@ -34,8 +34,8 @@ def _still(bound: Bound, history: GuardHistory, start: np.ndarray, x: np.ndarray
 def consistent_modes(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, taken: Sequence[int], probe: float
 ) -> list[FiredTransition] | None:
-    """Return the fewest transitions from (x, m) after which no guard fires, where no state jumps; None if there are none. Those
-    of the automata that have `taken` some are tried before those of all: the one that has to answer may not have had its turn."""
+    """Return the fewest transitions from (x, m) after which no guard fires, where no state jumps; None if there are none. First
+    try the automata that have `taken` some, then all: the one that has to respond may not have had its turn."""
     path = _nearest(bound, history, t, x, m, taken, probe)
     return path if path is not None else _nearest(bound, history, t, x, m, range(len(bound.program.transitions)), probe)
 
@@ -43,7 +43,7 @@ def consistent_modes(
 def _nearest(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, tried: Sequence[int], probe: float
 ) -> list[FiredTransition] | None:
-    """Search the transitions of the automata of the transitions `tried`. A jump by no more than rounding counts as none."""
+    """Search the transitions of the automata of the transitions `tried`. A jump within rounding does not count."""
     transitions = bound.program.transitions
     slots = {transitions[i].slot for i in tried}
     edges = [i for i in by_name(transitions) if transitions[i].slot in slots and transitions[i].error is None]

@@ -1,7 +1,7 @@
 """Quadrature of the powers over a step of Rodas5P, from their values at five nodes.
 
-Integrated powers follow from the states and drive none, so that they stay out of the linear systems: Lobatto's rule of order 8
-along the dense output, whose order makes theirs 5. The fourth difference estimates their error.
+Integrated powers follow from the states and drive none, so they stay out of the linear systems: Lobatto's rule of order 8
+integrates along the dense output, which limits the order to 5. The fourth difference estimates the error.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from bondgraph.run.steppers.rosenbrock.steps import LAST
 NODES = (0.0, 0.5 - math.sqrt(3.0 / 28.0), 0.5, 0.5 + math.sqrt(3.0 / 28.0), 1.0)
 WEIGHTS = (1.0 / 20.0, 49.0 / 180.0, 16.0 / 45.0, 49.0 / 180.0, 1.0 / 20.0)
 ERROR = (2.0 / 15.0, -14.0 / 45.0, 16.0 / 45.0, -14.0 / 45.0, 2.0 / 15.0)
-"""Difference of these weights and those of order 4 without the midpoint."""
+"""Difference between these weights and those of order 4 without the midpoint."""
 
 
 def along(nodes: Sequence[float]) -> tuple[tuple[float, ...], ...]:
-    """Integrate the Lagrange polynomials of nodes from 0: of each integral the coefficients of x, x^2, ..."""
+    """Integrate the Lagrange polynomials of nodes from 0; return for each integral the coefficients of x, x^2, ..."""
     polynomials = []
     for node in nodes:
         terms, scale = [1.0], 1.0
@@ -58,7 +58,7 @@ def integrals() -> Procedure:
         error = write.value(0.0, "double")
         for node, weight in enumerate(ERROR):
             error = error + flows[many * node + i] * weight
-        # The error weight follows from the largest power: one that is rounding only has no size of its own.
+        # The error weight follows from the largest power: one that is only rounding has no size of its own.
         scale = error_weight(write, record, n + i, moved.get()) + h * record.get("noise")[n + i]
         part = error / scale
         total.set(total.get() + part * part)

@@ -36,20 +36,20 @@ RODAS5P = Method(
 
 
 def written() -> list[Procedure]:
-    """All procedures of the method, with the loops around its steps."""
+    """Return all procedures of the method, with the loops around its steps."""
     return procedures(RODAS5P)
 
 
 @build_once
 def machine_code() -> Library:
-    """The method as machine code."""
+    """Return the machine code of the method."""
     return compile_written(written)
 
 
 class Rodas5P(OneStep):
     """Rosenbrock method of order 5 with dense output of order 4 for stiff models, in machine code.
 
-    The linear algebra is of the kind that the options name, or the cheapest if "auto" (`linear.layout`).
+    The options name the kind of linear algebra; "auto" is the cheapest (`linear.layout`).
     """
 
     def __init__(self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions):

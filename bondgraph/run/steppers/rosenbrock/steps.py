@@ -1,6 +1,6 @@
 """Step of Rodas5P: stages, error estimate and dense output.
 
-The Jacobian is that of the tape; derivatives of the rates by time are finite differences within a small part of the step.
+The Jacobian comes from the tape; time derivatives of the rates are finite differences over a small fraction of the step.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ LAST = 1
 """Index, in k, of the rates at the end of a step."""
 DENSE = len(table.H)
 _ADDED = len(table.A)
-"""From this stage on the argument is that of the stage before, and its u."""
+"""From this stage on, the argument is that of the stage before plus its u."""
 _AHEAD = 2.0**-12
-"""Part of a step for the finite difference of the rates by time."""
+"""Fraction of a step for the finite difference of the rates in time."""
 
 
 def fifth_root(write: Procedure, value: Temporary) -> Temporary:
-    """value ** (1/5)."""
+    """Return value ** (1/5)."""
     return write.intrinsic("pow", value, 0.2)
 
 
 def rounding(record: Record, i: Temporary, h: Temporary) -> Temporary:
-    """Return the effect of rounding of a rate on state i in an implicit method: h / (1 + h |J_ii|) of it."""
+    """Return the effect of the rounding error of a rate on state i in an implicit method: times h / (1 + h |J_ii|)."""
     return h * record.get("noise")[i] / (h * record.get("speed")[i] + 1.0)
 
 
 def combination(stage: int) -> Procedure:
-    """Compute the argument of a stage, and the contribution of the stages before to its right-hand side."""
+    """Compute the argument of a stage, and the contribution of the earlier stages to its right-hand side."""
     write = Procedure(f"stage{stage}", {"out": "ptr", "rest": "ptr noalias", "y": "ptr", "u": "ptr", "n": "i64"}, internal=True)
     out, rest, y, n = (write[name] for name in ("out", "rest", "y", "n"))
     before = [write["u"].at(n * j) for j in range(stage)]
@@ -56,8 +56,8 @@ def _weighted(values: list[Temporary], weights: tuple[float, ...]) -> Temporary:
 
 
 def drift() -> Procedure:
-    """Compute the derivative of the rates by time at (t, y) into `drift`: by the parabola through three times, zero where the
-    first two have the same rates, or the same time on the clock of the formulas."""
+    """Compute the time derivative of the rates at (t, y) into `drift`, by the parabola through three times; zero if the first two
+    have the same rates, or the same time on the clock of the formulas."""
     write = Procedure("time_drift", {"c": "ptr", "h": "double"}, internal=True)
     record, c, t, y = record_of(write), write["c"], record_of(write).get("t"), record_of(write).get("y")
     n, k, slopes, ahead, beyond = (record.get(name) for name in ("n", "k", "drift", "ahead", "beyond"))
@@ -97,7 +97,8 @@ def factors() -> Procedure:
 
 
 def unknowns() -> Procedure:
-    """Solve for u of a stage, from its rates k, `rest` of the stages before, and the derivatives by time, `later` times."""
+    """Solve for u of a stage from its rates k, the contribution `rest` of the earlier stages, and the time derivatives times
+    `later`."""
     write = Procedure("unknowns", {"c": "ptr", "h": "double", "k": "ptr", "later": "double", "u": "ptr"}, internal=True)
     record, h = record_of(write), write["h"]
     system = Record(record.get("system"), SYSTEM)
@@ -115,8 +116,8 @@ def unknowns() -> Procedure:
 
 
 def jacobian() -> Procedure:
-    """Evaluate the Jacobian at (t, y); where an entry is infinite, as that of a root at zero, at the end of an Euler step
-    instead, and again for a shorter step."""
+    """Evaluate the Jacobian at (t, y). If an entry is infinite, such as the derivative of a root at zero, evaluate it at the end
+    of an Euler step instead, and again for a shorter step."""
     write = Procedure("differentiate", {"c": "ptr", "h": "double"}, internal=True)
     record, h, t = record_of(write), write["h"], record_of(write).get("t")
     y, ahead, k, nonzeros = (record.get(name) for name in ("y", "y_stage", "k", "nonzeros"))
@@ -218,8 +219,8 @@ def dense() -> Procedure:
 
 
 def look() -> Procedure:
-    """Evaluate the states for a first event detection: a Hermite cubic would use stiff rates, which say little of the
-    interior."""
+    """Evaluate the states for a first event detection: a cubic Hermite interpolant would use stiff rates, which say little about
+    the interior."""
     write = Procedure("look_inside", {"c": "ptr", "theta": "double", "h": "double", "out": "ptr noalias"}, internal=True)
     write.call("states_inside", [write["c"], write["theta"], write["out"]])
     write.give()
