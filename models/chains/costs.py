@@ -8,7 +8,7 @@ import numpy as np
 from screwbond.models.chains.sections import Section
 from screwbond.models.chains.trees import Tree
 
-KEPT = 1.25
+MATRIX_PREFERENCE = 1.25
 """Factor that the mass matrix may cost over the recursion: with M(q) the equations can be written down."""
 
 
@@ -16,7 +16,7 @@ KEPT = 1.25
 class Cost:
     """Operations that one more section takes."""
 
-    own: float
+    fixed: float
     """For its part of the mass matrix, velocity forces and weight."""
     carried: float
     """For each section that it carries, and itself: to see its momentum from the frame before."""
@@ -47,10 +47,10 @@ def articulated_is_shorter(tree: Tree) -> bool:
     The first grow with the number n of joints: 724 of each that is oblique. The second has n^3 / 2 for the solution alone,
     where all joints hang on one; ten oblique joints in a row take 6200 and 6800, fifty 35000 and 133000.
     """
-    if not all(drive.own for drive in tree.sections.drives):
+    if not all(drive.direct for drive in tree.sections.drives):
         return False  # driven joints tie distant bodies together: no such recursion
     by_matrix, by_recursion = operations(tree)
-    return by_recursion * KEPT < by_matrix
+    return by_recursion * MATRIX_PREFERENCE < by_matrix
 
 
 def operations(tree: Tree) -> tuple[float, float]:
@@ -63,7 +63,7 @@ def operations(tree: Tree) -> tuple[float, float]:
     by_matrix = by_recursion = 0.0
     for section, cost, count in zip(freedoms, costs, carried, strict=True):
         if section.before:
-            by_matrix += cost.own + cost.carried * count
+            by_matrix += cost.fixed + cost.carried * count
             by_recursion += cost.articulated
         else:  # all sections that hang on one at the base are coupled
             by_matrix += count * (count * count - 1) / 2 + 2 * count * count
@@ -71,12 +71,12 @@ def operations(tree: Tree) -> tuple[float, float]:
 
 
 def _costs(tree: Tree) -> list[Cost]:
-    freedoms, found = tree.sections.freedoms, list[Cost]()
+    freedoms, costs = tree.sections.freedoms, list[Cost]()
     for section in freedoms:
-        before, flat = (freedoms[section.before - 1], found[section.before - 1]) if section.before else (section, PARALLEL)
+        before, flat = (freedoms[section.before - 1], costs[section.before - 1]) if section.before else (section, PARALLEL)
         in_plane = flat is PARALLEL and section.axis == before.axis and section.turns
-        found.append(OBLIQUE if _is_oblique(section) else PARALLEL if in_plane else RIGHT_ANGLED)
-    return found
+        costs.append(OBLIQUE if _is_oblique(section) else PARALLEL if in_plane else RIGHT_ANGLED)
+    return costs
 
 
 def _is_oblique(section: Section) -> bool:

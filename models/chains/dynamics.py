@@ -78,19 +78,19 @@ def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
 
 def section_moments(tree: Tree, numbers: Sequence[Any]) -> list[Moments]:
     """Moments carried by every section, in its frame (links on the base do not count)."""
-    known = inertia_numbers(tree)
-    given = dict(zip(known, numbers or [value for value, _ in known.values()], strict=True))
+    entries = inertia_numbers(tree)
+    values = dict(zip(entries, numbers or [value for value, _ in entries.values()], strict=True))
     sections = tree.sections
     out = [Moments(0.0, np.zeros(3), np.zeros((3, 3))) for _ in sections.freedoms]
     for link, carrier, R, p in zip(tree.links, sections.carrier, sections.R, sections.p, strict=True):
         if link.inertia is None or carrier == 0:
             continue
-        mass = given[f"{link.name} mass"]
-        centre = np.array([given.get(f"{link.name} centre {axis}", 0.0) for axis in "xyz"], dtype=object)
-        own = np.zeros((3, 3), dtype=object)
+        mass = values[f"{link.name} mass"]
+        centre = np.array([values.get(f"{link.name} centre {axis}", 0.0) for axis in "xyz"], dtype=object)
+        inertia = np.zeros((3, 3), dtype=object)
         for i, j in ENTRIES:
-            own[i, j] = own[j, i] = given.get(f"{link.name} inertia {'xyz'[i]}{'xyz'[j]}", 0.0)
-        about_centre = Moments(mass, np.zeros(3), own)
+            inertia[i, j] = inertia[j, i] = values.get(f"{link.name} inertia {'xyz'[i]}{'xyz'[j]}", 0.0)
+        about_centre = Moments(mass, np.zeros(3), inertia)
         out[carrier - 1] = out[carrier - 1] + about_centre.seen_from(R, p + R @ centre)
     return out
 
@@ -156,9 +156,9 @@ def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
         rate = R.T @ (rate + cross(spin, p))
         spin = R.T @ spin
         along, shift = section.screw
-        own, sliding = along * speed, shift * speed
-        spin = spin + cross(omega, own)
-        rate = rate + cross(omega, sliding) + cross(linear, own)
+        turning, sliding = along * speed, shift * speed
+        spin = spin + cross(omega, turning)
+        rate = rate + cross(omega, sliding) + cross(linear, turning)
         rates.append((spin, rate))
         angular, momentum = body.momentum(omega, linear)
         moment, force = body.momentum(spin, rate)
@@ -189,7 +189,7 @@ def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
     """Potential of the weight, J, in uniform `gravity` (3,) m/s^2 in world coordinates; zero at the world's origin."""
     freedoms, positions = tree.sections.freedoms, tree.sections.positions(q)
     carried = [(body.mass, body.first) for body in section_moments(tree, numbers)]
-    whole: tuple[Any, Any] = (0.0, np.zeros(3))
+    total: tuple[Any, Any] = (0.0, np.zeros(3))
     for k in range(len(carried) - 1, -1, -1):
         R, p = step(freedoms[k], positions[k])
         mass, first = carried[k]
@@ -198,9 +198,9 @@ def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
         if before:
             carried[before - 1] = mass + carried[before - 1][0], first + carried[before - 1][1]
         else:
-            whole = mass + whole[0], first + whole[1]
+            total = mass + total[0], first + total[1]
     g = np.asarray(gravity)
-    return -((tree.base[:3, :3].T @ g) @ whole[1] + whole[0] * (g @ tree.base[:3, 3]))
+    return -((tree.base[:3, :3].T @ g) @ total[1] + total[0] * (g @ tree.base[:3, 3]))
 
 
 def gravity_forces(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> np.ndarray:

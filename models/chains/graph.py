@@ -127,7 +127,7 @@ def chain_graph(
         raise refusal("E450", title, "Tree(name, links), Chain(name, links)", about=str(name or "chain"))
     label = name or tree.name
     n = tree.freedoms
-    q0, v0 = (np.zeros(n) if given is None else as_floats(given) for given in (position, velocity))
+    q0, v0 = (np.zeros(n) if values is None else as_floats(values) for values in (position, velocity))
     pull = as_floats(gravity)
     options = ChainOptions(ports, joint_ports, form, q0, v0, pull, limits, stop_stiffness, stop_dissipation, nominal)
     raise_if_any(label, problems_of(tree, label, options))
@@ -139,7 +139,7 @@ def chain_graph(
     if options.stiffness(tree) is not None:
         graph.connect(joints, stops.dissipation(tree, stop_dissipation, quotient("1", joint_domain(tree).flow_unit)))
     if options.limited(tree):
-        stops.watch(graph, tree, ends=limits == "end")
+        stops.add_limit_events(graph, tree, ends=limits == "end")
     graph.expose("joints", joints)
     for coordinate in joint_ports:
         index = tree.coordinates.index(coordinate)

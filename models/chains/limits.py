@@ -12,7 +12,7 @@ from screws.scalars import array, maximum
 if TYPE_CHECKING:
     from screwbond.models.chains.trees import Tree
 
-WAYS = ("report", "end", "stop", "ignore")
+LIMIT_ACTIONS = ("report", "end", "stop", "ignore")
 """What may happen at a limit."""
 
 STATES = ("inside", "below", "above")
@@ -20,14 +20,14 @@ STATES = ("inside", "below", "above")
 
 def _excess(tree: Tree, q: Any) -> list[tuple[int, Any, float]]:
     """(coordinate, how far it is beyond a limit, sign of the way out) for every finite limit."""
-    found = []
+    excesses = []
     for k, (lower, upper) in enumerate(tree.limits):
         x = q[k] if np.ndim(q) else q
         if np.isfinite(lower):
-            found.append((k, maximum(lower - x, 0.0), -1.0))
+            excesses.append((k, maximum(lower - x, 0.0), -1.0))
         if np.isfinite(upper):
-            found.append((k, maximum(x - upper, 0.0), 1.0))
-    return found
+            excesses.append((k, maximum(x - upper, 0.0), 1.0))
+    return excesses
 
 
 def energy(tree: Tree, q: Any, stiffness: Any) -> Any:
@@ -69,7 +69,7 @@ def dissipation(tree: Tree, factor: float, unit: str) -> Element:
     )
 
 
-def watch(graph: Graph, tree: Tree, *, ends: bool) -> None:
+def add_limit_events(graph: Graph, tree: Tree, *, ends: bool) -> None:
     """An automaton `limits of <coordinate>` for every limited coordinate: "inside", "below", "above"."""
     watched = [k for k in range(tree.freedoms) if np.isfinite(tree.limits[k]).any()]
     names = [f"limits of {tree.coordinates[k]}" for k in watched]

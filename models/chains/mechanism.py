@@ -69,10 +69,10 @@ def joint_domain(tree: Tree) -> Domain:
 
 def _letters(tree: Tree) -> dict[str, str]:
     """Of the numbers of the inertias: m, centre of mass c and moments of inertia I, of each link."""
-    kinds, found = {"mass": "m", "centre": "c", "inertia": "I"}, {}
+    kinds, letters = {"mass": "m", "centre": "c", "inertia": "I"}, {}
     for link in tree.links:
         for name in inertia_numbers(tree):
             kind, *entry = name.removeprefix(f"{link.name} ").split(" ")
             if name.startswith(f"{link.name} ") and kind in kinds and len(entry) < 2:
-                found[name] = f"{kinds[kind]}_{{{','.join((*entry, upright(link.name)))}}}"
-    return found
+                letters[name] = f"{kinds[kind]}_{{{','.join((*entry, upright(link.name)))}}}"
+    return letters

@@ -16,7 +16,7 @@ from screws.numeric_arguments import floats, real
 SINGULAR = 1e-13
 """Smallest eigenvalue up to which a mass matrix whose diagonal is scaled to 1 counts as singular."""
 
-ELSEWHERE = 0.7
+TRIAL_OFFSET = 0.7
 """rad from the start: where else a mass matrix is tried, to tell a place from a mechanism."""
 
 
@@ -48,20 +48,20 @@ class ChainOptions:
 
 def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
     """E454 for each thing that does not fit, else for a singular mass matrix, or E538 for a freedom that moves no mass."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
     place = caller_place()
 
     def problem(title: str, detail: str, cure: str) -> None:
-        found.append(Problem("E454", f'{type(tree).__name__.lower()} "{name}": {title}', (detail,), (place,), (cure,)))
+        problems.append(Problem("E454", f'{type(tree).__name__.lower()} "{name}": {title}', (detail,), (place,), (cure,)))
 
-    for what, given, known in (
+    for what, requested, allowed in (
         ("link", options.ports, [link.name for link in tree.links]),
         ("joint coordinate", options.joint_ports, tree.coordinates),
     ):
-        unknown = [str(x) for x in given if x not in known]
-        if unknown or len(set(given)) < len(given):
+        unknown = [str(x) for x in requested if x not in allowed]
+        if unknown or len(set(requested)) < len(requested):
             title = f"no port can be given to {', '.join(unknown) or 'one ' + what + ' twice'}"
-            problem(title, f"{what}s: {', '.join(known)}", "names of this list, each once")
+            problem(title, f"{what}s: {', '.join(allowed)}", "names of this list, each once")
     coordinates = f"coordinates: {', '.join(tree.coordinates)}"
     for what, values in (("position", options.position), ("velocity", options.velocity)):
         if values.shape != (tree.freedoms,) or not np.all(np.isfinite(values)):
@@ -78,24 +78,24 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
             "what stops take per velocity, s/rad or s/m",
             "a number, not negative",
         )
-    if options.limits not in stops.WAYS:
-        problem(f"limits {options.limits!r}", f"ways: {', '.join(stops.WAYS)}", "one of these words")
-    return found or _of_masses(tree, name, options.position, place)
+    if options.limits not in stops.LIMIT_ACTIONS:
+        problem(f"limits {options.limits!r}", f"ways: {', '.join(stops.LIMIT_ACTIONS)}", "one of these words")
+    return problems or _mass_problems(tree, name, options.position, place)
 
 
-def _of_masses(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -> list[Problem]:
+def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -> list[Problem]:
     """E538 for freedoms that move no mass, E454 where M is singular for another reason."""
     about = f'{type(tree).__name__.lower()} "{name}"'
-    bare = massless(tree)
-    if bare:
-        title = about + ': no mass moves with "' + '", "'.join(bare) + '"'
+    coordinates = massless(tree)
+    if coordinates:
+        title = about + ': no mass moves with "' + '", "'.join(coordinates) + '"'
         cure = "inertia for this link or one that it carries, or fixed() as its joint"
         return [Problem("E538", title, ("every force would accelerate it without end",), (place,), (cure,))]
-    alike = _without_inertia(tree, q0)
-    if not alike:
+    dependent = _without_inertia(tree, q0)
+    if not dependent:
         return []
-    details = ("freedoms that do the same, or move no mass: " + ", ".join(alike),)
-    if _without_inertia(tree, q0 + ELSEWHERE * np.array(tree.is_angle)):
+    details = ("freedoms that do the same, or move no mass: " + ", ".join(dependent),)
+    if _without_inertia(tree, q0 + TRIAL_OFFSET * np.array(tree.is_angle)):
         cure = "mass on the outer links, and no two freedoms that do the same"
         return [Problem("E454", f"{about}: its mass matrix is singular", details, (place,), (cure,))]
     cures = (

@@ -59,10 +59,10 @@ class Articulated:
 
 
 def _symmetric(entry: Callable[[int, int], Any]) -> np.ndarray:
-    found = np.zeros((3, 3), dtype=object)
+    matrix = np.zeros((3, 3), dtype=object)
     for i, j in ENTRIES:
-        found[i, j] = found[j, i] = entry(i, j)
-    return found
+        matrix[i, j] = matrix[j, i] = entry(i, j)
+    return matrix
 
 
 def _congruent(R: np.ndarray, M: np.ndarray) -> np.ndarray:
@@ -100,8 +100,8 @@ class _Hinged:
         U = U[0] + h * body.B[:, a], U[1] + h * body.C[:, a]
         return cls(U, U[0][a] + h * U[1][a], effort - (body.bias[0][a] + h * body.bias[1][a]))
 
-    def follows(self, section: Section, body: Articulated, own: Screw) -> Articulated:
-        """The body as the frame before feels it, its joint free; `own` is the acceleration that the velocities cause."""
+    def reduced(self, section: Section, body: Articulated, velocity_term: Screw) -> Articulated:
+        """The body as the frame before feels it, its joint free; `velocity_term` is the acceleration that the velocities cause."""
         a, turning, sliding = section.axis, section.turns and not section.pitch, not section.turns
         over = self.U[0] / self.D, self.U[1] / self.D
         # What the joint leaves free takes no wrench: these entries are zero, and cost nothing.
@@ -112,8 +112,8 @@ class _Hinged:
             for j in range(3):
                 free = (turning and i == a) or (sliding and j == a)
                 B[i, j] = 0.0 if free else body.B[i, j] - self.U[0][i] * over[1][j]
-        left = Articulated(A, B, C, body.bias)
-        moment, force = left @ own
+        reduced = Articulated(A, B, C, body.bias)
+        moment, force = reduced @ velocity_term
         bias = body.bias[0] + moment + over[0] * self.u, body.bias[1] + force + over[1] * self.u
         return Articulated(A, B, C, bias)
 
@@ -126,39 +126,41 @@ def forward_dynamics(
     Joints that mimic others tie distant bodies together: with them the mass matrix is formed and solved.
     """
     sections = tree.sections
-    if not all(drive.own for drive in sections.drives):
+    if not all(drive.direct for drive in sections.drives):
         forces = bias(tree, q, v, *numbers) + gravity_forces(tree, gravity, q, *numbers)
         return array(list(solve_spd(mass_matrix(tree, q, *numbers), effort - forces)))
     moves = steps(tree, q)
     twists = section_twists(tree, moves, v)
     bodies = [_rigid(body, twist) for body, twist in zip(section_moments(tree, numbers), twists[1:], strict=True)]
-    own = [_own(section, twist, rate) for section, twist, rate in zip(sections.freedoms, twists[1:], v, strict=True)]
+    velocity_terms = [
+        _velocity_term(section, twist, rate) for section, twist, rate in zip(sections.freedoms, twists[1:], v, strict=True)
+    ]
     hinged: dict[int, _Hinged] = {}
     for k in range(len(moves) - 1, -1, -1):
         section = sections.freedoms[k]
         hinged[k] = _Hinged.of(section, bodies[k], section.sign * effort[k])
         if section.before:
-            felt = hinged[k].follows(section, bodies[k], own[k])
-            bodies[section.before - 1] = bodies[section.before - 1] + felt.seen_from(*moves[k])
+            reduced = hinged[k].reduced(section, bodies[k], velocity_terms[k])
+            bodies[section.before - 1] = bodies[section.before - 1] + reduced.seen_from(*moves[k])
     pull = tree.base[:3, :3].T @ np.asarray(gravity)
     accelerations: list[Screw] = [(np.zeros(3), -pull)]
-    found: list[Any] = []
+    joint_accelerations: list[Any] = []
     for k, (section, (R, p)) in enumerate(zip(sections.freedoms, moves, strict=True)):
         spin, rate = accelerations[section.before]
-        rate = R.T @ (rate + cross(spin, p)) + own[k][1]
-        spin = R.T @ spin + own[k][0]
+        rate = R.T @ (rate + cross(spin, p)) + velocity_terms[k][1]
+        spin = R.T @ spin + velocity_terms[k][0]
         U, a = hinged[k].U, section.axis
         along = (hinged[k].u - (U[0] @ spin + U[1] @ rate)) / hinged[k].D
-        found.append(section.sign * along)
+        joint_accelerations.append(section.sign * along)
         unit = np.eye(3)[a]
         if section.turns:
             accelerations.append((spin + unit * along, rate + unit * (section.pitch * along) if section.pitch else rate))
         else:
             accelerations.append((spin, rate + unit * along))
-    return array(found)
+    return array(joint_accelerations)
 
 
-def _own(section: Section, twist: Screw, rate: Any) -> Screw:
+def _velocity_term(section: Section, twist: Screw, rate: Any) -> Screw:
     """Acceleration (angular, linear) of a section by its velocity and its joint's rate."""
     along, shift = section.screw
     turning, sliding = along * rate, shift * rate

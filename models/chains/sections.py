@@ -48,7 +48,7 @@ class Drive:
     coordinate: int
     factor: float
     offset: float
-    own: bool
+    direct: bool
     """Whether the coordinate is that of its own joint, factor 1 and offset 0."""
 
 
@@ -67,27 +67,27 @@ class Sections:
 
     def path(self, number: int) -> list[int]:
         """Places, from 0, of the sections from the base to the one with this number."""
-        found: list[int] = []
+        indices: list[int] = []
         while number:
-            found.append(number - 1)
+            indices.append(number - 1)
             number = self.freedoms[number - 1].before
-        return found[::-1]
+        return indices[::-1]
 
     def positions(self, q: Any) -> list[Any]:
         """Positions of all sections from the coordinates (n,)."""
-        return [q[d.coordinate] if d.own else d.factor * q[d.coordinate] + d.offset for d in self.drives]
+        return [q[d.coordinate] if d.direct else d.factor * q[d.coordinate] + d.offset for d in self.drives]
 
     def rates(self, v: Any) -> list[Any]:
         """Rates of all sections from those of the coordinates (n,)."""
-        return [v[d.coordinate] if d.own else d.factor * v[d.coordinate] for d in self.drives]
+        return [v[d.coordinate] if d.direct else d.factor * v[d.coordinate] for d in self.drives]
 
     def gathered(self, values: Sequence[Any]) -> list[Any]:
         """Efforts, or columns of a Jacobian, of the sections as those of the coordinates: the transpose of `rates`."""
-        found: dict[int, Any] = {d.coordinate: value for d, value in zip(self.drives, values, strict=True) if d.own}
+        sums: dict[int, Any] = {d.coordinate: value for d, value in zip(self.drives, values, strict=True) if d.direct}
         for d, value in zip(self.drives, values, strict=True):
-            if not d.own:
-                found[d.coordinate] = found[d.coordinate] + d.factor * value
-        return [found[k] for k in range(len(found))]
+            if not d.direct:
+                sums[d.coordinate] = sums[d.coordinate] + d.factor * value
+        return [sums[k] for k in range(len(sums))]
 
 
 def sections_of(
@@ -118,11 +118,11 @@ def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size:
     omega, v = screw[:3], screw[3:]
     turns = bool(np.any(omega))
     direction = omega if turns else v
-    own = R.T @ direction
-    axis = int(np.argmax(np.abs(own)))
-    sign = float(np.sign(own[axis]))
+    local_axis = R.T @ direction
+    axis = int(np.argmax(np.abs(local_axis)))
+    sign = float(np.sign(local_axis[axis]))
     unit = sign * np.eye(3)[axis]
-    turn = _snapped(_shortest(unit, own), 1.0)
+    turn = _snapped(_shortest(unit, local_axis), 1.0)
     point = p
     if turns:
         nearest = np.cross(omega, v)
@@ -141,7 +141,7 @@ def _shortest(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _snapped(values: np.ndarray, size: float) -> np.ndarray:
     out = np.array(values, dtype=float)
     out[np.abs(out) < SNAP * size] = 0.0
-    for whole in (1.0, -1.0):
-        out[np.abs(out - whole) < SNAP] = whole
+    for unit in (1.0, -1.0):
+        out[np.abs(out - unit) < SNAP] = unit
     out.setflags(write=False)
     return out

@@ -1,4 +1,4 @@
-"""Parameters of the dexterous hand (Visser 2002, section 5): numbers in, a checked frozen record out."""
+"""Parameters of the dexterous hand (Visser 2002, section 5), with their checks and the shapes of its object."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from screws.errors import GeometryError
 from screws.surfaces import Surface
 
 
-def _sizes(before: Mapping[str, Any]) -> int | None:
-    shape = SHAPES.get(before["object_shape"])
+def _size_count(fields: Mapping[str, Any]) -> int | None:
+    shape = SHAPES.get(fields["object_shape"])
     return None if shape is None else len(shape.sizes)
 
 
@@ -51,7 +51,7 @@ class HandParameters:
     grasp_pitch: float = number("rad", "inclination of the last link from the vertical, inward, in the start posture", 1.2)
     object_shape: str = word(SHAPES, "of the object", "sphere")
     object_size: tuple[float, ...] = vector(
-        _sizes, "m", "; ".join(f"{name}: {', '.join(shape.sizes)}" for name, shape in SHAPES.items()), (0.03,), above=0.0
+        _size_count, "m", "; ".join(f"{name}: {', '.join(shape.sizes)}" for name, shape in SHAPES.items()), (0.03,), above=0.0
     )
     object_mass: float = number("kg", "of the object", 0.1, above=0.0)
     object_inertia: tuple[float, ...] | None = vector(
@@ -91,7 +91,7 @@ class HandParameters:
 
     @property
     def bases(self) -> np.ndarray:
-        """Places of the first joints (fingers, 3), m."""
+        """Positions of the first joints (fingers, 3), m."""
         return self.base_radius * self.radial
 
     @cached_property
@@ -107,7 +107,7 @@ class HandParameters:
         return self.object_mass * SHAPES[self.object_shape].moments(*self.object_size)
 
     def link_inertia(self, link: int) -> tuple[float, float]:
-        """Moments of a link's cylinder about its own axis and across it, through its centre, kg m^2."""
+        """Return the moments of a link's cylinder about its axis and across it, through its centre, kg m^2."""
         m, r, length = self.link_masses[link], self.link_radius, self.link_lengths[link]
         return 0.5 * m * r * r, m * (3.0 * r * r + length * length) / 12.0
 
@@ -117,36 +117,36 @@ class HandParameters:
         return 0.4 * self.tip_mass * self.tip_radius**2
 
     def changed(self, **changes: Any) -> HandParameters:
-        """A copy with some numbers changed."""
+        """Return a copy with some numbers changed."""
         return dataclasses.replace(self, **changes)
 
 
-def _contradictions(given: HandParameters) -> list[Problem]:
-    """What is wrong with numbers that are right each by itself: E480 a value, E481 the object's size against the fingers."""
+def _contradictions(parameters: HandParameters) -> list[Problem]:
+    """Return the contradictions between valid numbers: E480 a value, E481 the object's size against the fingers."""
     problems: list[Problem] = []
     place = caller_place()
 
     def report(name: str, need: str) -> None:
-        title = f"{name} of the hand is {getattr(given, name)!r}"
+        title = f"{name} of the hand is {getattr(parameters, name)!r}"
         problems.append(Problem("E480", title, (f"it needs {need}",), (place,)))
 
-    if any(low >= high for low, high in zip(given.joint_lower, given.joint_upper, strict=True)):
+    if any(low >= high for low, high in zip(parameters.joint_lower, parameters.joint_upper, strict=True)):
         report("joint_lower", "angles below joint_upper")
-    if abs(np.linalg.norm(given.object_quaternion) - 1.0) > 1e-3:
+    if abs(np.linalg.norm(parameters.object_quaternion) - 1.0) > 1e-3:
         report("object_quaternion", "a unit quaternion, real part first")
-    inertia = given.object_inertia
+    inertia = parameters.object_inertia
     if inertia is not None and (min(inertia) <= 0.0 or 2.0 * max(inertia) > sum(inertia) * (1.0 + 1e-12)):
         report("object_inertia", "positive moments, none above the sum of the others")
     try:
-        surface = given.surface
+        surface = parameters.surface
     except GeometryError as error:
         problems.append(Problem("E480", f"object_size: {error.message}", (error.code,), (place,), (error.cure,)))
         return problems
-    if given.grip >= surface.size:
+    if parameters.grip >= surface.size:
         report("grip", f"less than the object's size, {surface.size:g} m: the virtual points lie inside it")
-    room = given.base_radius + sum(given.link_lengths[1:]) - given.tip_radius
-    if surface.size > room:
+    reach = parameters.base_radius + sum(parameters.link_lengths[1:]) - parameters.tip_radius
+    if surface.size > reach:
         title = f"the object (size {surface.size:g} m) is larger than the reach of the fingers"
-        details = (f"bent outward, a tip stays within {room:g} m of the axis of the hand",)
+        details = (f"bent outward, a tip stays within {reach:g} m of the axis of the hand",)
         problems.append(Problem("E481", title, details, (place,), ("a smaller object, longer links, or bases farther out",)))
     return problems

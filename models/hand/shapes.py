@@ -12,8 +12,8 @@ from screws.surfaces import Surface, egg, ellipsoid, sphere
 
 @dataclass(frozen=True)
 class ObjectShape:
-    """A shape: names of its sizes, m; from them its surface, whose origin is the centre of mass, and the principal moments of
-    the full body over its mass (3,), m^2."""
+    """Shape of the object: names of its sizes (m), and functions of them: its surface about the centre of mass, and the
+    principal moments of the solid body over its mass (3,), m^2."""
 
     sizes: tuple[str, ...]
     surface: Callable[..., Surface]
@@ -26,17 +26,17 @@ def _ellipsoid_moments(a: float, b: float, c: float) -> np.ndarray:
 
 
 def _centred_egg(f: float, S: float) -> Surface:
-    """The egg, shifted so that its origin is the centre of mass of the full one."""
-    return egg(f, S, -_of_egg(f, S)[1])
+    """Return the egg with its origin at the centre of mass of the solid egg."""
+    return egg(f, S, -_egg_integrals(f, S)[1])
 
 
 def _egg_moments(f: float, S: float) -> np.ndarray:
-    _, centre, across, along = _of_egg(f, S)
+    _, centre, across, along = _egg_integrals(f, S)
     return np.array([across - centre**2, across - centre**2, along])
 
 
-def _of_egg(f: float, S: float) -> tuple[float, float, float, float]:
-    """Volume (m^3), height of the centre above focus B (m), mean of x^2 + z^2 and of x^2 + y^2 (m^2) of a full egg."""
+def _egg_integrals(f: float, S: float) -> tuple[float, float, float, float]:
+    """Return volume (m^3), height of the centre above focus B (m), mean of x^2 + z^2 and of x^2 + y^2 (m^2) of a solid egg."""
     w, weight = np.polynomial.legendre.leggauss(80)
     b = 2.0 * S + f * w
     rho = (b - np.sqrt(b * b - 3.0 * (S * S - f * f))) / 3.0
@@ -55,4 +55,4 @@ SHAPES = {
     "ellipsoid": ObjectShape(("a", "b", "c"), lambda *axes: ellipsoid(axes), _ellipsoid_moments),
     "egg": ObjectShape(("f", "S"), _centred_egg, _egg_moments),
 }
-"""Every shape that the object can have."""
+"""All shapes of the object."""

@@ -16,7 +16,7 @@ from screwbond.models.pictures.style import AMBER, BLUE, FORCE, MUTED
 from screwbond.models.urdf import visual_solids
 
 WALL = "#c9cfd9"
-BONES = (AMBER[0], BLUE[0])
+LINK_COLOURS = (AMBER[0], BLUE[0])
 """Colours of links in turn from the base outward."""
 
 
@@ -26,31 +26,31 @@ def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
     The arm is drawn by its skins, as rods where it has none. The title is by default the arm's name and what it does.
     """
     where, result = striker.striking_point, strike.result
-    bones = RodLinks(where.chain, {where.link: [np.asarray(where.point)]}, BONES)
+    rods = RodLinks(where.chain, {where.link: [np.asarray(where.point)]}, LINK_COLOURS)
     q = np.asarray(result["arm.mechanism.q"], dtype=float).reshape(len(result.t), -1)
     rest = np.tile(np.eye(4), (len(result.t), 1, 1))
-    courses = link_poses(where.chain, q)
-    tip = bones.touching(where.link, courses, np.asarray(where.point))
-    solids = [*visual_solids(where.chain, striker.visuals, q), tip] if striker.visuals else bones.solids(courses)
+    poses = link_poses(where.chain, q)
+    tip = rods.touching(where.link, poses, np.asarray(where.point))
+    solids = [*visual_solids(where.chain, striker.visuals, q), tip] if striker.visuals else rods.solids(poses)
     n = np.asarray(striker.normal, dtype=float) / np.linalg.norm(np.asarray(striker.normal, dtype=float))
     outward, contact = where.frame[:3, :3] @ n, where.frame[:3, 3]
-    half, thick = 4.5 * bones.radius, 0.6 * bones.radius
+    half, thick = 4.5 * rods.radius, 0.6 * rods.radius
     corners = half * np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [1.0, -1.0, 0.0]])
     slab = lofted(corners - [0.0, 0.0, thick], corners)
-    solids.append(Solid("wall", rest @ along(outward, contact - 0.6 * bones.radius * outward), slab, WALL, look=Look.OPAQUE))
+    solids.append(Solid("wall", rest @ along(outward, contact - 0.6 * rods.radius * outward), slab, WALL, look=Look.OPAQUE))
     force = np.asarray(result["touch.normal force"], dtype=float)
     arrow = Force(np.tile(contact, (len(force), 1)), -force[:, None] * outward, "on the wall")
     panel = Panel("normal force", "N", (Curve("normal force", force, FORCE),), key=True)
-    happenings = (EventMark(strike.touch, "touch", colour=MUTED), EventMark(strike.release, "release", colour=MUTED))
-    words = title or f"{where.chain.name[:1].upper()}{where.chain.name[1:]} strikes a wall, e = {strike.restitution:.3f}"
+    marks = (EventMark(strike.touch, "touch", colour=MUTED), EventMark(strike.release, "release", colour=MUTED))
+    scene_title = title or f"{where.chain.name[:1].upper()}{where.chain.name[1:]} strikes a wall, e = {strike.restitution:.3f}"
     return Scene(
-        words,
+        scene_title,
         np.asarray(result.t),
         tuple(solids),
         forces=(arrow,),
         panels=(panel,),
-        event_marks=happenings,
-        size=8.0 * bones.radius,
+        event_marks=marks,
+        size=8.0 * rods.radius,
         view=_view(outward),
         up=np.array([0.0, 0.0, 1.0]),
         result=result,

@@ -108,12 +108,12 @@ def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
     unit = law.invariant_speed
     with plot_file(path, (7.6, 5.2), dpi=dpi, layout="constrained", title="Phase portrait of the viscoelastic impact") as figure:
         panel = figure.subplots()
-        many = np.concatenate([unit * np.array([0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0]), [law.v0]])
-        for k, speed in enumerate(many):
+        speeds = np.concatenate([unit * np.array([0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0]), [law.v0]])
+        for k, speed in enumerate(speeds):
             course = replace(law, v0=float(speed)).history()
-            own = k == len(many) - 1
-            label = f"identified, {law.v0:g} m/s" if own else "other speeds" if k == 0 else None
-            colour, width = (CYCLE[0], 2.2) if own else (MUTED, 1.0)
+            identified = k == len(speeds) - 1
+            label = f"identified, {law.v0:g} m/s" if identified else "other speeds" if k == 0 else None
+            colour, width = (CYCLE[0], 2.2) if identified else (MUTED, 1.0)
             panel.plot(-1e3 * course.compression, -course.rate, color=colour, linewidth=width, label=label)
         panel.axhline(unit, color=CYCLE[1], linestyle=DASHES[1], label=r"invariant line $\dot x = k/c$")
         panel.axhline(0.0, color=MUTED, linewidth=0.8)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from screwbond.models.impact.viscoelastic import ForceHistory, ViscoelasticImpact, identify, need_positive
+from screwbond.models.impact.viscoelastic import ForceHistory, ViscoelasticImpact, check_positive, identify
 
 from bondgraph.errors import refusal
 from screws.numeric_arguments import real
@@ -74,7 +74,7 @@ class SpringImpact:
     v0: float
 
     def __post_init__(self) -> None:
-        need_positive("an impact", k=self.k, m=self.m, v0=self.v0)
+        check_positive("an impact", k=self.k, m=self.m, v0=self.v0)
         if not 0.0 <= real(self.e) <= 1.0:
             raise refusal("E540", f"e of an impact is {self.e!r}", "a number from 0 to 1", about="an impact")
 
@@ -145,7 +145,7 @@ class MaxwellImpact:
     v0: float
 
     def __post_init__(self) -> None:
-        need_positive("an impact", k=self.k, c=self.c, m=self.m, v0=self.v0)
+        check_positive("an impact", k=self.k, c=self.c, m=self.m, v0=self.v0)
         if self.damping_ratio >= 1.0:
             title = f"sqrt(k m) / (2 c) is {self.damping_ratio:g}: the mass never leaves such a Maxwell element"
             raise refusal("E540", title, "a larger c, or a smaller k or m: a ratio below 1", about="an impact")

@@ -70,10 +70,10 @@ class StrikingPoint:
     @cached_property
     def composite(self) -> BodyInertia:
         """All links that move, with their joints locked, as one body in the axes of the point's frame, from that point."""
-        here = inverse(self.frame)
+        to_point = inverse(self.frame)
         parts = []
         for k in moving_links(self.chain):
-            H = here @ link_pose(self.chain, k, self.q)
+            H = to_point @ link_pose(self.chain, k, self.q)
             inertia = self.chain.links[k].inertia
             assert inertia is not None
             centre = H[:3, :3] @ inertia.centre + H[:3, 3]
@@ -86,18 +86,18 @@ class StrikingPoint:
         momentum = np.zeros((6, self.chain.freedoms))
         inertia = np.zeros((6, 6))
         for k in moving_links(self.chain):
-            own = self.chain.links[k].inertia
-            assert own is not None
+            body = self.chain.links[k].inertia
+            assert body is not None
             to_link = Ad(inverse(np.asarray(link_pose(self.chain, k, self.q), dtype=float)) @ self.frame)
-            M = np.asarray(spatial_inertia(own.mass, own.rotational, own.centre), dtype=float)
+            M = np.asarray(spatial_inertia(body.mass, body.rotational, body.centre), dtype=float)
             momentum += np.asarray(to_link.T @ M @ np.asarray(body_jacobian(self.chain, k, self.q)), dtype=float)
             inertia += np.asarray(to_link.T @ M @ to_link, dtype=float)
         return np.asarray(np.linalg.solve(inertia, momentum), dtype=float)
 
     def approach(self, n: np.ndarray, speed: float) -> np.ndarray:
         """Joint velocities (n,) of least norm that move the point against the unit normal n while its link does not turn."""
-        wanted = np.concatenate([np.zeros(3), -speed * n])
-        return np.asarray(np.linalg.lstsq(self.jacobian, wanted, rcond=None)[0], dtype=float)
+        twist = np.concatenate([np.zeros(3), -speed * n])
+        return np.asarray(np.linalg.lstsq(self.jacobian, twist, rcond=None)[0], dtype=float)
 
 
 def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link: str | None = None) -> StrikingPoint:
@@ -109,7 +109,7 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
     if not isinstance(chain, Tree):
         title = f"{chain!r} ({type(chain).__name__}) is no chain"
         raise refusal("E541", title, "Chain(name, links), Tree(name, links)", about=str(about))
-    names = [one.name for one in chain.links]
+    names = [each.name for each in chain.links]
     if link is not None and link not in names:
         title = f'chain "{chain.name}" has no link {link!r} that could strike'
         raise refusal("E541", title, "a name of this list, or None for the last", about=about, why=f"links: {', '.join(names)}")
@@ -119,14 +119,14 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
         cure = f"{chain.freedoms} finite numbers" if angles is None else "three finite numbers in the frame of the link, m"
         why = f"coordinates: {', '.join(chain.coordinates)}" if angles is None else ()
         raise refusal("E541", f'impact of chain "{chain.name}": {what}', cure, about=about, why=why)
-    found = StrikingPoint(chain, angles, len(names) - 1 if link is None else names.index(link), where)
-    M = found.mass_matrix
+    strike = StrikingPoint(chain, angles, len(names) - 1 if link is None else names.index(link), where)
+    M = strike.mass_matrix
     diagonal = np.diag(M)
     if not np.all(diagonal > 0.0) or np.linalg.eigvalsh(M / np.sqrt(np.outer(diagonal, diagonal)))[0] <= SINGULAR:
         title = f'the mass matrix of chain "{chain.name}" is singular'
         cure = "mass on the outer links, and no two freedoms that do the same"
         raise refusal("E542", title, cure, about=about, why=f"its diagonal: {', '.join(f'{x:g}' for x in diagonal)}")
-    return found
+    return strike
 
 
 def moving_links(chain: Tree) -> list[int]:
@@ -233,18 +233,18 @@ def _projection(where: StrikingPoint) -> np.ndarray:
     unmoved = np.concatenate([part <= SINGULAR * np.max(part) for part in (size[:3], size[3:])])
     if np.any(unmoved):
         names = ", ".join(np.array(COMPONENTS)[unmoved])
-        raise _stuck(where.chain, f"no joint contributes to {names} of its twist, in the axes of the link")
+        raise _rank_error(where.chain, f"no joint contributes to {names} of its twist, in the axes of the link")
     values, vectors = np.linalg.eigh(A / np.outer(size, size))
     if values[0] <= SINGULAR:
         wrench = vectors[:, 0] / size
         moment, force = (_numbers(part) for part in np.split(wrench / np.max(np.abs(wrench)), 2))
-        raise _stuck(
+        raise _rank_error(
             where.chain, f"no joint gives way to the moment ({moment}) with the force ({force}), in the axes of the link"
         )
     return A[3:, 3:] - A[3:, :3] @ np.linalg.solve(A[:3, :3], A[:3, 3:])
 
 
-def _stuck(chain: Tree, why: str) -> ModelError:
+def _rank_error(chain: Tree, why: str) -> ModelError:
     title = f'the joints of chain "{chain.name}" cannot move the point in all six directions, as kind "projection" needs'
     cure = 'another configuration, q (in the command, --q); of an effective mass, kind="momentum"'
     return refusal("E542", title, cure, about=chain.name, why=why)

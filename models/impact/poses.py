@@ -86,9 +86,9 @@ def study_poses(
     masses: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for at in track(q, "effective masses", progress=progress):
         where = striking_point(chain, at, point, link)
-        for kind, found in masses.items():
-            found.append(mass_at(where, normal, kind))
-    return PoseStudy(q, {kind: np.array(found) for kind, found in masses.items()})
+        for kind, column in masses.items():
+            column.append(mass_at(where, normal, kind))
+    return PoseStudy(q, {kind: np.array(column) for kind, column in masses.items()})
 
 
 def _bounds(chain: Tree) -> tuple[np.ndarray, np.ndarray]:

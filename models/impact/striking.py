@@ -31,7 +31,7 @@ from screws.rotations import quaternion
 from screws.surfaces import plane, sphere
 
 TIP = "tip that strikes"
-ROUND = 30.0
+TIP_RADIUS = 30.0
 """Radius of the tip, in largest compressions."""
 
 
@@ -83,12 +83,12 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
 
     Raises `ModelError` E541 and E542 for a point that cannot move so, E544 for a law that no contact has.
     """
-    acts, where = contact_law(law), striker.striking_point
+    component_law, where = contact_law(law), striker.striking_point
     n = direction(where.chain, striker.normal)
     need_mobile(where, n, "projection")
     velocity = where.approach(n, law.v0)
     single = replace(law, m=mass_at(where, striker.normal, "momentum"))  # type: ignore[type-var]
-    ahead, radius = 0.02 * single.duration * single.v0, ROUND * single.largest_compression
+    ahead, radius = 0.02 * single.duration * single.v0, TIP_RADIUS * single.largest_compression
     home = np.array(where.chain.links[where.link].home)
     home[:3, 3] += home[:3, :3] @ (where.point + radius * n)
     carrier = where.chain.links[where.link].name
@@ -105,15 +105,15 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
     )
     graph, ball = Graph("strike"), arm.link(TIP)
     graph.add(arm, wall)
-    attach_contact(graph, contact("touch", wall, ball, law=acts), wall, ball)
+    attach_contact(graph, contact("touch", wall, ball, law=component_law), wall, ball)
     graph.add(signals.integrator("impulse", "touch.normal force"))
     t_end = ahead / single.v0 + 1.6 * single.duration
     times = np.linspace(0.0, t_end, samples + 1)
     result = simulate(graph, t_end, samples=times, rtol=1e-9, progress=False)
-    return _measured(single, result)
+    return _impact_run(single, result)
 
 
-def _measured(single: ForceLaw, result: Result) -> ImpactRun:
+def _impact_run(single: ForceLaw, result: Result) -> ImpactRun:
     """What the events of the contact's switch say: the first is the touch, the first without force after it the release."""
     events = [event for event in result.events if event.name == "touch.switch"]
     released = [event for event in events[1:] if result.at_event(event, "touch.normal force")[1] == 0.0]

@@ -11,7 +11,7 @@ from screwbond.models.impact.mobility import KINDS, locked_ratio, mass_at
 from screwbond.models.impact.poses import PoseStudy, study_poses
 from screwbond.models.impact.robot import Striker, default_striker
 from screwbond.models.impact.striking import ImpactRun, simulate_impacts
-from screwbond.models.impact.variants import MAKERS, ImpulseMeasurement, blow
+from screwbond.models.impact.variants import GRAPH_BUILDERS, ImpulseMeasurement, measure_impulse
 from screwbond.models.studies.fields import check_record, number, vector
 
 from bondgraph.errors import Problem, caller_place
@@ -35,15 +35,17 @@ class MeasuredImpact:
     seed: int = number("", "of the random configurations", 0, whole=True, least=0)
 
     def __post_init__(self) -> None:
-        check_record(self, "E540", "measured impact", lambda measured: measured._together())
+        check_record(self, "E540", "measured impact", lambda measured: measured._contradictions())
 
-    def _together(self) -> list[Problem]:
-        found, place = [], (caller_place(),)
+    def _contradictions(self) -> list[Problem]:
+        problems, place = [], (caller_place(),)
         if self.e >= 1.0:
-            found.append(Problem("E540", f"e of the measured impact is {self.e:g}", (), place, ("a number above 0 and below 1",)))
+            problems.append(
+                Problem("E540", f"e of the measured impact is {self.e:g}", (), place, ("a number above 0 and below 1",))
+            )
         if not self.speeds:
-            found.append(Problem("E540", "speeds of the measured impact are none", (), place, ("one speed, or several",)))
-        return found
+            problems.append(Problem("E540", "speeds of the measured impact are none", (), place, ("one speed, or several",)))
+        return problems
 
 
 @answer_old_names
@@ -79,7 +81,7 @@ class ImpactStudy:
         """Main figures, for summary.json."""
         return {
             "measured": asdict(self.measured),
-            "laws": {name: _told(law) for name, law in self.laws.items()},
+            "laws": {name: _law_figures(law) for name, law in self.laws.items()},
             "arm": self.striker.chain.name,
             "link": self.striker.chain.links[self.striker.striking_point.link].name,
             "q": np.asarray(self.striker.q, dtype=float).tolist(),
@@ -88,17 +90,17 @@ class ImpactStudy:
             "disagreement": self.disagreement,
             "locked_ratio": locked_ratio(self.striker.striking_point, self.striker.normal),
             "impulse_at_end_of_compression": {kind: mass * self.measured.v0 for kind, mass in self.masses.items()},
-            "impacts": {name: _struck(strike) for name, strike in self.impacts.items()},
+            "impacts": {name: _impact_figures(strike) for name, strike in self.impacts.items()},
             "order": {"poses": len(self.order.q), **self.order.shares()},
         }
 
 
-def _told(law: ForceLaw) -> dict[str, float]:
+def _law_figures(law: ForceLaw) -> dict[str, float]:
     names = ("restitution", "duration", "impulse", "peak_force", "largest_compression")
     return {**asdict(law), **{name: getattr(law, name) for name in names}}  # type: ignore[call-overload]
 
 
-def _struck(strike: ImpactRun) -> dict[str, float]:
+def _impact_figures(strike: ImpactRun) -> dict[str, float]:
     peak = float(np.max(strike.force[1]))
     single = strike.law
     return {
@@ -121,14 +123,14 @@ def study_impact(measured: MeasuredImpact | None = None, striker: Striker | None
 
     Raises `ModelError` E540 to E542 for what no impact has.
     """
-    asked, arm = measured or MeasuredImpact(), striker or default_striker()
+    impact, arm = measured or MeasuredImpact(), striker or default_striker()
     where = arm.striking_point
     return ImpactStudy(
-        asked,
+        impact,
         arm,
-        equivalent_laws(asked.v0, asked.impulse, asked.duration, asked.e),
+        equivalent_laws(impact.v0, impact.impulse, impact.duration, impact.e),
         {kind: mass_at(where, arm.normal, kind) for kind in KINDS},
-        {kind: blow(where, arm.normal, kind, speed=asked.v0) for kind in MAKERS},
-        study_poses(arm.chain, arm.point, arm.normal, count=asked.poses, seed=asked.seed, link=arm.link),
-        simulate_impacts(arm, asked.v0, asked.duration, asked.e),
+        {kind: measure_impulse(where, arm.normal, kind, speed=impact.v0) for kind in GRAPH_BUILDERS},
+        study_poses(arm.chain, arm.point, arm.normal, count=impact.poses, seed=impact.seed, link=arm.link),
+        simulate_impacts(arm, impact.v0, impact.duration, impact.e),
     )

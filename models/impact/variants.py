@@ -21,7 +21,7 @@ import numpy as np
 from screwbond.models.bodies import Body, rigid_body
 from screwbond.models.chains import ChainGraph, LinkBody, chain_graph
 from screwbond.models.impact.mobility import StrikingPoint, direction, kind_of, need_mobile, striking_point
-from screwbond.models.impact.viscoelastic import need_positive
+from screwbond.models.impact.viscoelastic import check_positive
 
 from bondgraph import J1, MTF, Automaton, Constraint, Graph, Op, Transition, simulate
 from bondgraph.errors import refusal
@@ -67,7 +67,7 @@ class Variant:
     graph: Graph
     momentum: str
     rows: np.ndarray
-    held: np.ndarray
+    directions: np.ndarray
 
 
 def graph_effective_mass(
@@ -91,10 +91,12 @@ def graph_effective_mass(
 
     Raises `ModelError` E540 for a speed that is not positive, E541 and E542 as `effective_mass`, E543 for a matrix without graph.
     """
-    return blow(striking_point(chain, q, point, link), normal, kind, speed=speed, restitution=restitution)
+    return measure_impulse(striking_point(chain, q, point, link), normal, kind, speed=speed, restitution=restitution)
 
 
-def blow(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0) -> ImpulseMeasurement:
+def measure_impulse(
+    where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0
+) -> ImpulseMeasurement:
     """`graph_effective_mass` of a point."""
     variant = impact_graph(where, normal, kind, speed=speed, restitution=restitution)
     # The impact is the first thing that happens: what comes after it does not matter.
@@ -102,7 +104,7 @@ def blow(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0,
     strikes = run.events[0]
     (p0, p1), (v0, v1) = (run.at_event(strikes, name) for name in (variant.momentum, "at the wall.flow"))
     along = np.linalg.lstsq(variant.rows.T, p1 - p0, rcond=None)[0]
-    impulse, jump = variant.held.T @ along, np.atleast_1d(v1 - v0)
+    impulse, jump = variant.directions.T @ along, np.atleast_1d(v1 - v0)
     n = direction(where.chain, normal)
     lost = float(np.sum(strikes.energies_before) - np.sum(strikes.energies_after))
     change = n @ jump[3:] if len(jump) == 6 else jump[0]
@@ -114,37 +116,41 @@ def impact_graph(where: StrikingPoint, normal: Vector, kind: str, *, speed: floa
 
     Raises as `graph_effective_mass`.
     """
-    need_positive("an impact", v0=speed)
-    n, assumed = direction(where.chain, normal), kind_of(kind, where.chain)
+    check_positive("an impact", v0=speed)
+    n, assumption = direction(where.chain, normal), kind_of(kind, where.chain)
     need_mobile(where, n, kind)
-    make = MAKERS.get(kind)
-    if make is None:
-        why = f"its W, {assumed.source}, is not symmetric: what storages and junctions make is"
-        cure = f"kind={' or '.join(repr(k) for k in MAKERS)}; effective_mass(..., kind={kind!r}) has the formula"
+    build = GRAPH_BUILDERS.get(kind)
+    if build is None:
+        why = f"its W, {assumption.source}, is not symmetric: what storages and junctions make is"
+        cure = f"kind={' or '.join(repr(k) for k in GRAPH_BUILDERS)}; effective_mass(..., kind={kind!r}) has the formula"
         raise refusal("E543", f"the inverse inertia matrix of kind {kind!r} has no graph", cure, about=where.chain.name, why=why)
-    held = np.eye(6) if assumed.holds_all else np.concatenate([np.zeros(3), n])[None]
-    wanted = held @ np.concatenate([np.zeros(3), -speed * n])
-    return make(where, n, held, wanted, restitution)
+    directions = np.eye(6) if assumption.holds_all else np.concatenate([np.zeros(3), n])[None]
+    velocity = directions @ np.concatenate([np.zeros(3), -speed * n])
+    return build(where, n, directions, velocity, restitution)
 
 
-def _free_joints(where: StrikingPoint, n: np.ndarray, held: np.ndarray, wanted: np.ndarray, restitution: float) -> Variant:
-    name, rows = where.chain.links[where.link].name, held @ where.jacobian
+def _free_joint_graph(
+    where: StrikingPoint, n: np.ndarray, directions: np.ndarray, velocity: np.ndarray, restitution: float
+) -> Variant:
+    name, rows = where.chain.links[where.link].name, directions @ where.jacobian
     arm = chain_graph(
         where.chain,
         "arm",
         ports=(name,),
         position=where.q,
-        velocity=np.linalg.lstsq(rows, wanted, rcond=None)[0],
+        velocity=np.linalg.lstsq(rows, velocity, rcond=None)[0],
         limits="ignore",
         form="hamiltonian",
     )
     offset = np.eye(4)
     offset[:3, 3] = where.point
-    graph = _before_a_wall(arm, arm.link(name), held, restitution, lambda H: H @ offset)
-    return Variant(graph, "arm.mechanism.p", rows, held)
+    graph = _wall_graph(arm, arm.link(name), directions, restitution, lambda H: H @ offset)
+    return Variant(graph, "arm.mechanism.p", rows, directions)
 
 
-def _one_body(where: StrikingPoint, n: np.ndarray, held: np.ndarray, wanted: np.ndarray, restitution: float) -> Variant:
+def _composite_graph(
+    where: StrikingPoint, n: np.ndarray, directions: np.ndarray, velocity: np.ndarray, restitution: float
+) -> Variant:
     composite, H = where.composite, where.frame
     body = rigid_body(
         "arm",
@@ -153,30 +159,30 @@ def _one_body(where: StrikingPoint, n: np.ndarray, held: np.ndarray, wanted: np.
         centre_of_mass=composite.centre.tolist(),
         position=H[:3, 3].tolist(),
         quaternion=np.asarray(quaternion(H[:3, :3]), dtype=float).tolist(),
-        velocity=(H[:3, :3] @ (wanted @ held)[3:]).tolist(),
+        velocity=(H[:3, :3] @ (velocity @ directions)[3:]).tolist(),
     )
-    graph = _before_a_wall(body, body, held, restitution, pose_from_state)
-    return Variant(graph, "arm.inertia.p", held, held)
+    graph = _wall_graph(body, body, directions, restitution, pose_from_state)
+    return Variant(graph, "arm.inertia.p", directions, directions)
 
 
-MAKERS: dict[str, Callable[[StrikingPoint, np.ndarray, np.ndarray, np.ndarray, float], Variant]] = {
-    "projection": _free_joints,
-    "composite": _one_body,
-    "momentum": _free_joints,
+GRAPH_BUILDERS: dict[str, Callable[[StrikingPoint, np.ndarray, np.ndarray, np.ndarray, float], Variant]] = {
+    "projection": _free_joint_graph,
+    "composite": _composite_graph,
+    "momentum": _free_joint_graph,
 }
 """Kind -> what makes its graph."""
 
 
-def _before_a_wall(
-    arm: ChainGraph | Body, striker: LinkBody | Body, held: np.ndarray, restitution: float, frame: Callable[[Any], Any]
+def _wall_graph(
+    arm: ChainGraph | Body, striker: LinkBody | Body, directions: np.ndarray, restitution: float, frame: Callable[[Any], Any]
 ) -> Graph:
     """What strikes, the components of its twist that the wall turns round, and the wall, which does so once, at the start."""
-    count = len(held)
+    count = len(directions)
     domain = SCREW if count == 6 else TRANSLATION
 
     def rows(pose: Any) -> Any:
-        found = held @ Ad_of_inverse(frame(pose))
-        return found if count > 1 else found[0]
+        components = directions @ Ad_of_inverse(frame(pose))
+        return components if count > 1 else components[0]
 
     seen = MTF(
         "components",
@@ -186,9 +192,9 @@ def _before_a_wall(
         domains=(SCREW, domain),
     )
     stop = Constraint("stop", holds="velocity", automaton=WALL, active=["held"], restitution=restitution, dimension=count)
-    graph, meeting = Graph("impact"), J1("at the wall")
+    graph, at_wall = Graph("impact"), J1("at the wall")
     graph.add(arm)
-    graph.connect(striker.world, seen).connect(seen, meeting).connect(meeting, stop)
+    graph.connect(striker.world, seen).connect(seen, at_wall).connect(at_wall, stop)
     at_once = Op("at once", lambda t: 1.0 + 0.0 * t, "1")
     strike = Transition("free", "struck", at_once, ("time",), kind="strikes", impact=("stop",))
     return graph.add_automaton(Automaton(WALL, ("free", "struck", "held"), "free", (strike,)))

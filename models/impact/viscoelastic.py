@@ -23,7 +23,7 @@ from screws.renamed import answer_old_names
 
 Floats = NDArray[np.float64]
 
-WITHIN = 1e-150, 1e150
+W0_RANGE = 1e-150, 1e150
 """Of c v0 / k."""
 
 SMALL = 0.1
@@ -68,14 +68,14 @@ def restitution(k: float, c: float, v0: Any) -> Any:
     >>> f"{restitution(1.0, 1.0, 1.0):.4f} {restitution(1.0, 1.0, 5.0):.4f}"
     '0.5936 0.1970'
     """
-    need_positive("an impact", k=k, c=c)
+    check_positive("an impact", k=k, c=c)
     speeds = floats(v0, np.shape(v0))
     if speeds is None or not np.all(speeds > 0.0):
         raise refusal("E540", f"v0 of an impact is {v0!r}", "a positive number m/s, or several", about="an impact")
     with np.errstate(over="ignore", under="ignore"):  # refused in the next lines
         w0 = real(c) * (speeds / real(k))
     for end in (np.min(w0), np.max(w0)) if np.size(w0) else ():
-        need_within(float(end))
+        check_w0(float(end))
     e = _restitution(w0)
     return e if np.ndim(v0) else float(e)
 
@@ -98,14 +98,14 @@ def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[floa
     """
     from scipy.optimize import brentq
 
-    need_positive("an impact", v0=v0, impulse=impulse, duration=duration, e=e)
+    check_positive("an impact", v0=v0, impulse=impulse, duration=duration, e=e)
     if e >= 1.0:
         title, cure = f"no viscoelastic impact has the coefficient of restitution {e:g}", "a number above 0 and below 1"
         raise_if_any("an impact", [Problem("E540", title, ("it loses energy",), (caller_place(),), (cure,))])
     # 1 - 2/3 w0 < e < 1 / w0.
     ends = (1.5 * (1.0 - e) * (1.0 - 1e-9), 1.0 / e)
     w0 = float(brentq(lambda w: float(_restitution(np.float64(w))) - e, *ends, xtol=1e-300, rtol=1e-15))
-    need_within(w0)
+    check_w0(w0)
     m = impulse / (v0 * (1.0 + e))
     k = m * (float(_times(w0, 1)[-1]) / duration) ** 2
     return k, w0 * k / v0, m
@@ -130,11 +130,11 @@ class ViscoelasticImpact:
     v0: float
 
     def __post_init__(self) -> None:
-        given = {name: getattr(self, name) for name in ("k", "c", "m", "v0")}
-        need_positive("an impact", **given)
-        for name, value in given.items():
+        values = {name: getattr(self, name) for name in ("k", "c", "m", "v0")}
+        check_positive("an impact", **values)
+        for name, value in values.items():
             object.__setattr__(self, name, float(value))
-        need_within(self.w0)
+        check_w0(self.w0)
 
     @property
     def w0(self) -> float:
@@ -208,15 +208,15 @@ def peak_rate(w0: float) -> float:
     return w
 
 
-def need_within(w0: float) -> None:
+def check_w0(w0: float) -> None:
     """Refuse (E540) impacts so weakly or strongly damped that squares of c v0 / k are no numbers."""
-    least, most = WITHIN
+    least, most = W0_RANGE
     if not least <= w0 <= most:
         title = f"c v0 / k of an impact is {w0:.3g}"
         raise refusal("E540", title, f"k, c and v0 (or e) for which it is between {least:g} and {most:g}", about="an impact")
 
 
-def need_positive(about: str, **numbers: Any) -> None:
+def check_positive(about: str, **numbers: Any) -> None:
     """Refuse (E540) numbers of an impact that are not positive and finite, by name."""
     units = {"k": "N/m", "c": "N s/m^2", "m": "kg", "v0": "m/s", "impulse": "N s", "duration": "s", "e": ""}
     place = caller_place()
@@ -245,7 +245,7 @@ def _level(w: Any) -> Any:
     return np.where(near, z * (w - 2.0 * square * series), far - np.log1p(far))
 
 
-def _going_in(level: Any) -> Any:
+def _approach_rate(level: Any) -> Any:
     """w >= 0 with F(w) = level, by Newton's method from above (Chatzigeorgiou 2013 bounds Lambert's W so)."""
     level = np.asarray(level, dtype=float)
     w = level + np.sqrt(2.0 * level)
@@ -255,7 +255,7 @@ def _going_in(level: Any) -> Any:
     return w
 
 
-def _going_out(level: Any) -> Any:
+def _departure_rate(level: Any) -> Any:
     """y in [0, 1) with F(-y) = level: 1 + W0(-exp(-1 - level)) with Lambert's W; small ones by Newton's method."""
     from scipy.special import lambertw
 
@@ -272,13 +272,13 @@ def _restitution(w0: Any) -> Any:
     """e of w0; the first two terms of its series where the next is below rounding."""
     tiny = w0 < 1e-9
     safe = np.where(tiny, 1.0, w0)
-    return np.where(tiny, 1.0 - 2.0 / 3.0 * w0, _going_out(_level(safe)) / safe)
+    return np.where(tiny, 1.0 - 2.0 / 3.0 * w0, _departure_rate(_level(safe)) / safe)
 
 
 def _rate_at(angles: Floats, level: float) -> Floats:
     """w on the level line at angles from pi/2 (touch) to -pi/2 (release)."""
-    here = level * np.sin(angles) ** 2
-    return np.where(angles >= 0.0, _going_in(here), -_going_out(here))
+    levels = level * np.sin(angles) ** 2
+    return np.where(angles >= 0.0, _approach_rate(levels), -_departure_rate(levels))
 
 
 def _angles(w0: float, samples: int) -> Floats:

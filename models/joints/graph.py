@@ -104,12 +104,12 @@ def joint_graph(
         _hold(graph, twist, joint, closing=closing, **decay)
         if largest_gap is not None and largest_tilt is not None:
             check = _start_check(name, joint.kind, (largest_gap, largest_tilt), place)
-            given = [f"relative pose.{key}" for key in ("frame a", "frame b", *numbers)]
-            graph.start(check, ["pose a", "pose b", *given], [])
+            signals = [f"relative pose.{key}" for key in ("frame a", "frame b", *numbers)]
+            graph.start(check, ["pose a", "pose b", *signals], [])
     if joint.freedoms:
         _leave_free(graph, twist, joint)
-    own: dict[str, Any] = {"units": {"wrench": SCREW.effort_unit}, "symbols": {"wrench": "W^A"}}
-    graph.add(Block("reaction", [("wrench", NEGATE, ["W"])], inputs={"W": "Ad.2.effort"}, **own))
+    annotations: dict[str, Any] = {"units": {"wrench": SCREW.effort_unit}, "symbols": {"wrench": "W^A"}}
+    graph.add(Block("reaction", [("wrench", NEGATE, ["W"])], inputs={"W": "Ad.2.effort"}, **annotations))
     graph.export("wrench", "reaction.wrench")
     return graph.mark_visible(Visible("joint", {"pose": "pose a", "frame": "relative pose.frame a"}, joint.kind))
 
@@ -151,12 +151,12 @@ def _leave_free(graph: Graph, twist: Element, joint: Joint) -> None:
 
 def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
     title = f'joint "{name}": {{}} must be zero or more, or None'
-    found = [
-        Problem("E151", title.format(which), (f"given: {given!r}",), (place,), (f"for {which}, a number that is zero or more",))
-        for which, given in limits.items()
-        if given is not None and not real(given) >= 0.0
+    problems = [
+        Problem("E151", title.format(which), (f"given: {value!r}",), (place,), (f"for {which}, a number that is zero or more",))
+        for which, value in limits.items()
+        if value is not None and not real(value) >= 0.0
     ]
-    raise_if_any(name, found)
+    raise_if_any(name, problems)
 
 
 def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place | None) -> Callable[..., tuple[()]]:
@@ -166,9 +166,9 @@ def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place
         H = _relative(pose_a, pose_b, frame_a, frame_b)[1]
         gap, turn = joint_error(kind, np.asarray(H, dtype=float), *map(float, numbers))
         if gap > limits[0] or turn > limits[1]:
-            title, found = f'{kind} joint "{name}" does not close at the start', f"{gap:.4g} m and {turn:.4g} rad"
+            title, misfit = f'{kind} joint "{name}" does not close at the start', f"{gap:.4g} m and {turn:.4g} rad"
             allowed = f"allowed are {limits[0]:g} m and {limits[1]:g} rad, which decay"
-            why = f"its axes on the two bodies miss it by {found}; {allowed}"
+            why = f"its axes on the two bodies miss it by {misfit}; {allowed}"
             poses = "start positions and quaternions of the bodies, frame_a and frame_b that meet it"
             raise refusal("E455", title, poses, "a larger largest_gap or largest_tilt", about=name, why=why, places=(place,))
         return ()
@@ -187,14 +187,14 @@ def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchabl
 
 def _refuse_others(graph: Graph, joint: Any, *bodies: Any) -> None:
     is_joint = isinstance(joint, Graph) and {"a", "b"} <= joint.ports.keys()
-    found = [] if is_joint else [(joint, "joint", "joint_graph(...)")]
+    invalid = [] if is_joint else [(joint, "joint", "joint_graph(...)")]
     cure = "rigid_body(...), ground(...), or a link of a chain: chain.link(name)"
-    found += [(b, "body", cure) for b in bodies if not (hasattr(b, "world") and hasattr(b, "pose_path"))]
+    invalid += [(b, "body", cure) for b in bodies if not (hasattr(b, "world") and hasattr(b, "pose_path"))]
     raise_if_any(
         graph.name,
         [
-            Problem("E458", f"{given!r} ({type(given).__name__}) is no {what}", places=(caller_place(),), cures=(cure,))
-            for given, what, cure in found
+            Problem("E458", f"{value!r} ({type(value).__name__}) is no {what}", places=(caller_place(),), cures=(cure,))
+            for value, what, cure in invalid
         ],
     )
 
@@ -218,13 +218,13 @@ def _op(role: str, kind: str) -> Op:
 
 def _numbers(joint: Joint) -> dict[str, Parameter]:
     """The kind's own number: pitch or angle between the axes."""
-    own = KINDS[joint.kind].number
-    return {} if own is None else {own.name: Parameter(own.of(joint), own.unit)}
+    number = KINDS[joint.kind].number
+    return {} if number is None else {number.name: Parameter(number.of(joint), number.unit)}
 
 
 def _letters(joint: Joint) -> dict[str, str]:
-    own = KINDS[joint.kind].number
-    return {} if own is None else {own.name: own.symbol}
+    number = KINDS[joint.kind].number
+    return {} if number is None else {number.name: number.symbol}
 
 
 def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.ndarray:

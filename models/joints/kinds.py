@@ -25,7 +25,7 @@ Row = np.ndarray
 
 
 @dataclass(frozen=True)
-class Own:
+class KindNumber:
     """A number that a kind of joint has of its own."""
 
     name: str
@@ -50,13 +50,13 @@ class Kind:
     """How many of the closures are angles."""
     tilt: Callable[..., float]
     """Angle (rad) by which a pose misses the joint."""
-    number: Own | None = None
+    number: KindNumber | None = None
 
     def violation(self, H: np.ndarray, *numbers: Any) -> np.ndarray:
         """h (6 - n,): angles in rad (to first order), then lengths in m, by which H_A_B misses the joint."""
         return array([row[0] for row in self.closures(H, *numbers)])
 
-    def held(self, H: np.ndarray, *numbers: Any) -> np.ndarray:
+    def constraint_matrix(self, H: np.ndarray, *numbers: Any) -> np.ndarray:
         """W^T (6 - n, 6) with dh/dt = W^T @ T_A_A_B: each column of W is a wrench that the joint transmits, in A."""
         return array([list(row[1:]) for row in self.closures(H, *numbers)])
 
@@ -144,7 +144,7 @@ def _pitch(joint: Joint) -> float:
     return float(omega @ v)  # the moment of a screw about its own line is the pitch along it
 
 
-def _between(joint: Joint) -> float:
+def _angle_between(joint: Joint) -> float:
     return float(np.arccos(float(joint.screws[:3, 0] @ joint.screws[:3, 1])))
 
 
@@ -153,7 +153,7 @@ def _off_axis(R: np.ndarray, *_: float) -> float:
     return float(np.arctan2(np.hypot(R[0, 2], R[1, 2]), R[2, 2]))
 
 
-def _whole(R: np.ndarray) -> float:
+def _rotation_angle(R: np.ndarray) -> float:
     """Angle of the whole rotation."""
     return float(np.linalg.norm(np.asarray(rotations.log(R), dtype=float)))
 
@@ -164,11 +164,11 @@ def _off_psi(R: np.ndarray, psi: float) -> float:
     return abs(float(np.arccos(np.clip(second[0], -1.0, 1.0))) - psi)
 
 
-def _none(R: np.ndarray) -> float:
+def _no_tilt(R: np.ndarray) -> float:
     return 0.0
 
 
-def _across(H: np.ndarray) -> list[Row]:
+def _coaxial(H: np.ndarray) -> list[Row]:
     """z of B along z of A, through the same point."""
     return [*parallel(H), shift(H, 0), shift(H, 1)]
 
@@ -179,25 +179,27 @@ def _at_point(H: np.ndarray) -> list[Row]:
 
 KINDS: dict[str, Kind] = {
     "revolute": Kind(lambda H: [*parallel(H), *_at_point(H)], lambda H: UNIT[2], _turn, 2, _off_axis),
-    "prismatic": Kind(lambda H: [*aligned(H), shift(H, 0), shift(H, 1)], lambda H: UNIT[5], lambda H: H[2, 3], 3, _whole),
+    "prismatic": Kind(
+        lambda H: [*aligned(H), shift(H, 0), shift(H, 1)], lambda H: UNIT[5], lambda H: H[2, 3], 3, _rotation_angle
+    ),
     "helical": Kind(
-        lambda H, pitch: [*_across(H), nut(H, pitch)],
+        lambda H, pitch: [*_coaxial(H), nut(H, pitch)],
         lambda H, pitch: UNIT[2],
         lambda H, pitch: H[2, 3] / pitch,  # all turns
         2,
         _off_axis,
-        Own("pitch", "m/rad", "p", _pitch),
+        KindNumber("pitch", "m/rad", "p", _pitch),
     ),
-    "cylindrical": Kind(_across, lambda H: UNIT[[2, 5]], lambda H: array([_turn(H), H[2, 3]]), 2, _off_axis),
+    "cylindrical": Kind(_coaxial, lambda H: UNIT[[2, 5]], lambda H: array([_turn(H), H[2, 3]]), 2, _off_axis),
     "universal": Kind(
         lambda H, psi: [crossing(H, psi), *_at_point(H)],
         _universal_rates,
         _universal_angles,
         1,
         _off_psi,
-        Own("psi", "rad", r"\psi", _between),
+        KindNumber("psi", "rad", r"\psi", _angle_between),
     ),
-    "spherical": Kind(_at_point, lambda H: UNIT[:3], _skew, 0, _none),
+    "spherical": Kind(_at_point, lambda H: UNIT[:3], _skew, 0, _no_tilt),
     "planar": Kind(
         lambda H: [*parallel(H), shift(H, 2)],
         lambda H: array([list(shift(H, 0)[1:]), list(shift(H, 1)[1:]), list(UNIT[2])]),
@@ -205,8 +207,8 @@ KINDS: dict[str, Kind] = {
         2,
         _off_axis,
     ),
-    "free": Kind(lambda H: [], lambda H: UNIT, lambda H: array([*_skew(H), *H[:3, 3]]), 0, _none),
-    "fixed": Kind(lambda H: [*aligned(H), *_at_point(H)], lambda H: UNIT[:0], lambda H: array([]), 3, _whole),
+    "free": Kind(lambda H: [], lambda H: UNIT, lambda H: array([*_skew(H), *H[:3, 3]]), 0, _no_tilt),
+    "fixed": Kind(lambda H: [*aligned(H), *_at_point(H)], lambda H: UNIT[:0], lambda H: array([]), 3, _rotation_angle),
 }
 """All kinds that may turn and slide far; another one is a record more."""
 

@@ -29,7 +29,7 @@ BALL, MAZE, HOLD, TURN = "aside.y", "q.maze", "lead 1.y", "lead 2.y"
 
 GAINS = ("u1.k", "u2.k")
 
-NOTHING = 1e-9
+NEGLIGIBLE = 1e-9
 """Factors of a gain below this are zero but for rounding, and above its inverse infinite."""
 
 
@@ -111,15 +111,15 @@ def closed_loop_poles(maze: MazeParameters, i: int, k1: float | None = None, k2:
 
 def rightmost(maze: MazeParameters, k1: np.ndarray, k2: np.ndarray) -> np.ndarray:
     """Largest real part of the poles with both loops closed, for pairs of gains (n,), (m,), on each ring: (n, m, rings), 1/s."""
-    one, two = (np.asarray(gain, dtype=float) for gain in (k1, k2))
-    found = np.empty((len(one), len(two), len(maze.rings)))
+    gains1, gains2 = (np.asarray(gain, dtype=float) for gain in (k1, k2))
+    real_parts = np.empty((len(gains1), len(gains2), len(maze.rings)))
     for i in maze.rings:
         open_, first, second = (linearise_maze(maze, i, *gains).A for gains in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))
         # The torque is proportional to each gain, and so is what it adds to A.
-        for k, gain in enumerate(one):
-            A = open_ + gain * (first - open_) + two[:, None, None] * (second - open_)
-            found[k, :, i - 1] = np.linalg.eigvals(A).real.max(axis=1)
-    return found
+        for k, gain in enumerate(gains1):
+            A = open_ + gain * (first - open_) + gains2[:, None, None] * (second - open_)
+            real_parts[k, :, i - 1] = np.linalg.eigvals(A).real.max(axis=1)
+    return real_parts
 
 
 def root_locus(maze: MazeParameters, i: int, factors: np.ndarray, loop: int) -> np.ndarray:
@@ -139,10 +139,10 @@ def _branches(poles: np.ndarray) -> np.ndarray:
     """Poles (k, n) so ordered that each column goes on from its nearest row to row."""
     from scipy.optimize import linear_sum_assignment
 
-    found = poles.copy()
-    for row, before in zip(found[1:], found[:-1], strict=True):
+    branches = poles.copy()
+    for row, before in zip(branches[1:], branches[:-1], strict=True):
         row[:] = row[linear_sum_assignment(np.abs(before[:, None] - row))[1]]
-    return found
+    return branches
 
 
 def analyse(maze: MazeParameters, i: int) -> RingAnalysis:
@@ -157,14 +157,14 @@ def analyse(maze: MazeParameters, i: int) -> RingAnalysis:
         free.transfer_function(PUSH, BALL),
         free.transfer_function(PUSH, MAZE),
         held.transfer_function(PUSH, MAZE),
-        margins(_times(maze.k1, turning.transfer_function(PUSH, HOLD))),
-        margins(_times(maze.k2, held.transfer_function(PUSH, TURN))),
+        margins(_scaled(maze.k1, turning.transfer_function(PUSH, HOLD))),
+        margins(_scaled(maze.k2, held.transfer_function(PUSH, TURN))),
         margins(torque.transfer_function()),
         closed_loop_poles(maze, i),
     )
 
 
-def _times(factor: float, function: TransferFunction) -> TransferFunction:
+def _scaled(factor: float, function: TransferFunction) -> TransferFunction:
     return replace(function, gain=factor * function.gain)
 
 
@@ -176,15 +176,17 @@ def margins(loop: TransferFunction) -> Margins | None:
     num, den = np.poly1d(loop.num), np.poly1d(loop.den)
     if not np.all((den - num).roots.real < 0.0):
         return None
-    above, below = _along_the_axis(num), _along_the_axis(den)
-    turned = below * np.poly1d(np.conj(above.coeffs))
-    factors = [(below(w) / above(w)).real for w in (*_positive(np.poly1d(turned.coeffs.imag)), 0.0) if above(w) != 0.0]
-    size = [np.poly1d((part * np.poly1d(np.conj(part.coeffs))).coeffs.real) for part in (above, below)]
+    numerator, denominator = _along_the_axis(num), _along_the_axis(den)
+    rotated = denominator * np.poly1d(np.conj(numerator.coeffs))
+    factors = [
+        (denominator(w) / numerator(w)).real for w in (*_positive(np.poly1d(rotated.coeffs.imag)), 0.0) if numerator(w) != 0.0
+    ]
+    size = [np.poly1d((part * np.poly1d(np.conj(part.coeffs))).coeffs.real) for part in (numerator, denominator)]
     crossings = _positive(size[0] - size[1])
-    phases = [abs(np.angle(above(w) / below(w))) for w in crossings]
+    phases = [abs(np.angle(numerator(w) / denominator(w))) for w in crossings]
     return Margins(
-        max((float(f) for f in factors if NOTHING < f < 1.0), default=0.0),
-        min((float(f) for f in factors if 1.0 < f < 1.0 / NOTHING), default=np.inf),
+        max((float(f) for f in factors if NEGLIGIBLE < f < 1.0), default=0.0),
+        min((float(f) for f in factors if 1.0 < f < 1.0 / NEGLIGIBLE), default=np.inf),
         float(min(phases, default=np.inf)),
         crossings,
     )

@@ -67,15 +67,15 @@ def _pairs(values: np.ndarray) -> list[list[float]]:
     return [[float(value.real), float(value.imag)] for value in values]
 
 
-def _margins(found: Margins | None) -> dict[str, Any] | None:
-    return None if found is None else asdict(found)
+def _margins(margins: Margins | None) -> dict[str, Any] | None:
+    return None if margins is None else asdict(margins)
 
 
 def _maze(options: Namespace) -> MazeParameters:
     """The maze of a file, or that of the paper, with the gains of the arguments."""
-    given = MazeParameters() if options.maze is None else read_maze(options.maze)
+    maze = MazeParameters() if options.maze is None else read_maze(options.maze)
     gains = {name: value for name in ("k1", "k2") if (value := getattr(options, name)) is not None}
-    return made(lambda: replace(given, **gains))
+    return made(lambda: replace(maze, **gains))
 
 
 def _shared(parser: Any) -> None:
@@ -111,18 +111,18 @@ FLAGS = {"--points": "points", "--spread": "spread", "--until": "until"}
 
 def _map(maze: MazeParameters, options: Namespace) -> Outcome:
     grid = record_of(GainGrid, options, FLAGS)
-    found = robustness(maze, grid.around(maze.k1), grid.around(maze.k2), t_end=grid.until)
-    stable = found.worst < 0.0
-    k1, k2 = (axis.ravel() for axis in np.meshgrid(found.k1, found.k2, indexing="ij"))
-    rows = np.column_stack([k1, k2, found.rightmost.reshape(len(k1), -1), found.passed.ravel(), found.end.ravel()])
+    result = robustness(maze, grid.around(maze.k1), grid.around(maze.k2), t_end=grid.until)
+    stable = result.worst < 0.0
+    k1, k2 = (axis.ravel() for axis in np.meshgrid(result.k1, result.k2, indexing="ij"))
+    rows = np.column_stack([k1, k2, result.rightmost.reshape(len(k1), -1), result.passed.ravel(), result.end.ravel()])
     heads = ("k1", "k2", *(f"rightmost_ring_{i}" for i in maze.rings), "events", "in_the_centre_at")
     summary = {
-        "points": found.worst.size,
+        "points": result.worst.size,
         "until": grid.until,
         "stable": int(stable.sum()),
-        "finished": int(found.reached_centre.sum()),
-        "stable_but_not_finished": int((stable & ~found.reached_centre).sum()),
-        "finished_but_not_stable": int((~stable & found.reached_centre).sum()),
+        "finished": int(result.reached_centre.sum()),
+        "stable_but_not_finished": int((stable & ~result.reached_centre).sum()),
+        "finished_but_not_stable": int((~stable & result.reached_centre).sum()),
     }
     lines = [
         f"ball maze with {summary['points']} pairs of gains: {summary['stable']} are stable on all rings, with"
@@ -130,7 +130,7 @@ def _map(maze: MazeParameters, options: Namespace) -> Outcome:
         f"  {summary['stable_but_not_finished']} are stable and it does not,"
         f" with {summary['finished_but_not_stable']} it does though they are not",
     ]
-    pictures = {"robustness.png": plot(lambda path: robustness_figure(found, path))}
+    pictures = {"robustness.png": plot(lambda path: robustness_figure(result, path))}
     return Outcome(summary, {"robustness.csv": Table(heads, rows)}, lines, pictures)
 
 

@@ -74,10 +74,10 @@ def robustness(
 
 def _gains(name: str, values: Sequence[float] | np.ndarray) -> np.ndarray:
     try:
-        found = np.array(values, dtype=float)
+        gains = np.array(values, dtype=float)
     except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.ndim != 1 or not len(found) or not np.all(np.isfinite(found)):
+        gains = np.empty(0)
+    if gains.ndim != 1 or not len(gains) or not np.all(np.isfinite(gains)):
         title = f"{name} = {values!r} is no list of gains"
         raise refusal("E533", title, "finite numbers, one or more", about="ball maze", places=())
-    return found
+    return gains

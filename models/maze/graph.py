@@ -115,17 +115,17 @@ def _constraints(p: MazeParameters) -> tuple[Any, Any]:
     }
     symbols = {"radius": "r_{m}", "ball_radius": "r_{b}"}
     normal = Constraint("normal", position=DISTANCE, coordinates={"q.ball": 2}, symbols=symbols, **shared)
-    places = {"q.maze": 1, "q.ball": 2, "q.spin": 1}
-    read = ["landing.maze", "landing.ball", "landing.spin"]
-    rolling = Constraint("rolling", position=ROLLING, coordinates=places, signals=read, symbols=symbols, **shared)
+    coordinates = {"q.maze": 1, "q.ball": 2, "q.spin": 1}
+    signals = ["landing.maze", "landing.ball", "landing.spin"]
+    rolling = Constraint("rolling", position=ROLLING, coordinates=coordinates, signals=signals, symbols=symbols, **shared)
     return normal, rolling
 
 
 def _motor(p: MazeParameters) -> Any:
     """The torque on the maze: both loops until the ball is in the centre, and a push from outside."""
     on = by_mode(COURSE, {state: float(state != CENTRE) for state in p.states})
-    given = {"on": on, "push": Parameter(0.0, "N m")}
-    return Se("motor", TORQUE, parameters=given, signals=["u1.y", "u2.y"])
+    parameters = {"on": on, "push": Parameter(0.0, "N m")}
+    return Se("motor", TORQUE, parameters=parameters, signals=["u1.y", "u2.y"])
 
 
 def _control(p: MazeParameters) -> list[Any]:

@@ -83,7 +83,7 @@ class MazeParameters:
     @classmethod
     def from_json(cls, text: str, file: str = "maze") -> MazeParameters:
         """Parameters from a JSON object; what is left out has its default. Raises `ModelError` E402 to E407, E530, E531."""
-        return read_text(text, file, lambda given: given.read(cls), cls)
+        return read_text(text, file, lambda section: section.read(cls), cls)
 
     def to_json(self) -> str:
         """The JSON text that `from_json` reads."""
@@ -106,7 +106,7 @@ def gate(i: int) -> str:
 
 def read_maze(path: str | os.PathLike[str]) -> MazeParameters:
     """Parameters from a JSON file. Raises `ModelError` E401 if it cannot be read; else as `MazeParameters.from_json`."""
-    return read_file(path, lambda given: given.read(MazeParameters), MazeParameters)
+    return read_file(path, lambda section: section.read(MazeParameters), MazeParameters)
 
 
 def _contradictions(p: MazeParameters) -> Iterator[Problem]:

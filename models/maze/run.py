@@ -112,13 +112,13 @@ class MazeRun:
 
     def event_table(self) -> list[dict[str, Any]]:
         """Every event: time, what, the states before and after, where maze and ball are, and how the force on the ball jumps."""
-        names, found = list(self.maze.states), []
+        names, table = list(self.maze.states), []
         for event in self.events:
             mode, ball, maze, speed, factor = (
                 self.result.at_event(event, name)
                 for name in ("course.mode", "q.ball", "q.maze", "ball.flow", "normal.multiplier")
             )
-            found.append(
+            table.append(
                 {
                     "time": event.time,
                     "kind": event.kind,
@@ -132,7 +132,7 @@ class MazeRun:
                     "force_after": float(2.0 * np.linalg.norm(ball[1]) * factor[1]),
                 }
             )
-        return found
+        return table
 
     def summary(self) -> dict[str, Any]:
         """What summary.json holds: how far the ball came, forces, depths, closed-loop poles, energy and cost."""
@@ -155,13 +155,13 @@ class MazeRun:
         """Rings on which the loops do not hold the ball."""
         poles = ((i, closed_loop_poles(self.maze, i)[-1]) for i in self.maze.rings)
         return [
-            f"with k1 = {self.maze.k1:g} and k2 = {self.maze.k2:g} the ball does not stay on ring {i}: a pole at {told(pole)} 1/s"
+            f"with k1 = {self.maze.k1:g} and k2 = {self.maze.k2:g} the ball does not stay on ring {i}: a pole at {pole_text(pole)} 1/s"
             for i, pole in poles
             if pole.real >= 0.0
         ]
 
 
-def told(pole: complex) -> str:
+def pole_text(pole: complex) -> str:
     """A pole for reading, without a sign for the imaginary part of a pair."""
     return f"{pole.real:.4g}" + (f" +- {abs(pole.imag):.4g}j" if abs(pole.imag) > 1e-9 * abs(pole) else "")
 
@@ -196,15 +196,15 @@ def run_maze(
     maze = maze or MazeParameters()
     compiled = compiled_maze(maze)
     if gains is not None:
-        maze = _with(maze, gains)
+        maze = _with_gains(maze, gains)
     changed = {**dict(zip(GAINS, (maze.k1, maze.k2), strict=True)), **(parameters or {})}
     result = compiled.simulate(t_end, samples=samples, rtol=rtol, parameters=changed, **{"progress": False, **settings})
     return MazeRun(maze, result, compiled)
 
 
-def _with(maze: MazeParameters, gains: Any) -> MazeParameters:
-    two = reals(gains, 2)
-    if two is None:
+def _with_gains(maze: MazeParameters, gains: Any) -> MazeParameters:
+    pair = reals(gains, 2)
+    if pair is None:
         title = f"gains = {shown(gains)} are not k1 and k2"
         raise refusal("E533", title, "two finite numbers, in N and N m/rad: gains=(0.32, 0.04)", about="ball maze", places=())
-    return replace(maze, k1=float(two[0]), k2=float(two[1]))
+    return replace(maze, k1=float(pair[0]), k2=float(pair[1]))

@@ -25,10 +25,10 @@ FORMS = ("trace", "rotation vector")
 
 def relative_pose(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> Any:
     """State (7,) of H_A_B from the poses of both bodies and of the frames fixed to them."""
-    one, two = _chain(pose_a, frame_a), _chain(pose_b, frame_b)
-    back = array([one[0], -one[1], -one[2], -one[3]])
-    apart = rotation(one[:4]).T @ (array(list(two[4:])) - array(list(one[4:])))
-    return array([*quaternion_product(back, two[:4]), *apart])
+    A, B = _chain(pose_a, frame_a), _chain(pose_b, frame_b)
+    inverse = array([A[0], -A[1], -A[2], -A[3]])
+    offset = rotation(A[:4]).T @ (array(list(B[4:])) - array(list(A[4:])))
+    return array([*quaternion_product(inverse, B[:4]), *offset])
 
 
 def _chain(outer: Any, inner: Any) -> Any:

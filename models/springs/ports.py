@@ -63,7 +63,9 @@ def spring_of_signal(
     The poses of the bodies are states already. A relative pose as a second record of the same would drift from them within
     the tolerance, and would count as a degree of freedom in linearisation and in the search for an equilibrium.
     """
-    law = Storage("effort", "own", StateSpec(np.zeros(0), 1.0, "1"), _skip(effort), _skip(energy), _NO_RATE)
+    law = Storage(
+        "effort", "own", StateSpec(np.zeros(0), 1.0, "1"), _with_state_argument(effort), _with_state_argument(energy), _NO_RATE
+    )
     values = {key: Parameter(value, NUMBERS[key][0]) for key, value in parameters.items()}
     letters = {key: NUMBERS[key][1] for key in parameters}
     return Element("C", "spring", law, (Port("1", dimension, domain, frame),), values, (signal,), letters, domain, frame)
@@ -73,7 +75,7 @@ _NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")
 
 
 @cache
-def _skip(op: Op) -> Op:
+def _with_state_argument(op: Op) -> Op:
     """The same operation with the empty state as a first argument that it does not read."""
     latex = op.latex
     for index in range(9, 0, -1):

@@ -27,7 +27,7 @@ from screwbond.models.springs.formulas import (
     wrench_latex,
 )
 from screwbond.models.springs.ports import into_frame, spring_of_signal
-from screwbond.models.springs.stiffness import blocks, damping_matrix, frame, wrong
+from screwbond.models.springs.stiffness import damping_matrix, frame, spring_error, stiffness_blocks
 
 from bondgraph import Automaton, Block, Graph, Op, Parameter, R, Transition
 from bondgraph.model.domains import SCREW
@@ -70,8 +70,8 @@ def spatial_spring(
     The energy is a function of the poses, so that the spring has no state of its own.
     """
     if form not in FORMS:
-        raise wrong("E496", name, f"unknown form {form!r}", 'form="trace"', f"forms: {', '.join(FORMS)}")
-    values = blocks(name, stiffness, rotational, translational, coupling)
+        raise spring_error("E496", name, f"unknown form {form!r}", 'form="trace"', f"forms: {', '.join(FORMS)}")
+    values = stiffness_blocks(name, stiffness, rotational, translational, coupling)
     A, B = frame(name, "frame_a", frame_a), frame(name, "frame_b", frame_b)
     graph, relative = between(name)
     to_B = into_frame(graph, relative, B)
@@ -100,8 +100,8 @@ def _laws(form: str, coupled: bool) -> tuple[Op, Op]:
 
     def written(formula: str, *remarks: str) -> str:
         """The formula with places for its arguments, and what its letters stand for."""
-        for place, letter in enumerate(letters, start=1):
-            formula = formula.replace(letter, f"#{place}")
+        for number, letter in enumerate(letters, start=1):
+            formula = formula.replace(letter, f"#{number}")
         return "\n".join((formula, ",\\; ".join((f"(R, p) = {H}", *remarks))))
 
     source = "Fasse and Broenink 1997; Stramigioli 2001"

@@ -10,20 +10,20 @@ from screwbond.models.pictures.style import AMBER, BLUE, round_number
 
 from bondgraph.output.plot_style import INK, MUTED, SMALL
 
-RING, BALL, WAY = BLUE[1], AMBER[0], AMBER[1]
+RING, BALL, PATH_COLOUR = BLUE[1], AMBER[0], AMBER[1]
 
-WIDE = 1.6
+GATE_WIDTH = 1.6
 """Width of a gate over the ball's diameter, in pictures: to the model it is a point."""
 
 
-def opening(maze: MazeParameters, i: int) -> float:
+def gate_half_angle(maze: MazeParameters, i: int) -> float:
     """Half the angle of the gate of ring i, rad."""
-    return float(np.arcsin(min(WIDE * maze.ball_radius / maze.radii[i - 1], 0.9)))
+    return float(np.arcsin(min(GATE_WIDTH * maze.ball_radius / maze.radii[i - 1], 0.9)))
 
 
 def arc(maze: MazeParameters, i: int) -> np.ndarray:
     """Angles (k,) of ring i in the maze's own axes, from one side of its gate round to the other, rad."""
-    half = opening(maze, i)
+    half = gate_half_angle(maze, i)
     return QUARTER - maze.gates[i - 1] + np.linspace(half, 2.0 * np.pi - half, 181)
 
 
@@ -50,7 +50,7 @@ def draw_maze(
     for turn, colour in ((0.0, INK), (QUARTER, MUTED)):
         axes.plot([0.0, mark * np.cos(angle + turn)], [0.0, mark * np.sin(angle + turn)], color=colour, linewidth=1.4)
     if path is not None:
-        axes.plot(*path.T, color=WAY, linewidth=0.9)
+        axes.plot(*path.T, color=PATH_COLOUR, linewidth=0.9)
     if ball is not None:
         axes.add_patch(Circle(tuple(ball), maze.ball_radius, facecolor=BALL, edgecolor=INK, linewidth=0.8, zorder=5))
         tip = ball + maze.ball_radius * np.array([np.cos(spin), np.sin(spin)])

@@ -13,7 +13,7 @@ import numpy as np
 from screwbond.models.maze.analysis import analyse, rightmost, root_locus
 from screwbond.models.maze.gain_map import RobustnessMap
 from screwbond.models.maze.parameters import MazeParameters
-from screwbond.models.maze.pictures.drawing import WAY, draw_maze
+from screwbond.models.maze.pictures.drawing import PATH_COLOUR, draw_maze
 from screwbond.models.maze.run import MazeRun
 from screwbond.models.pictures.figures import legend_above, plain_numbers, plot_file
 from screwbond.models.pictures.style import AMBER, BLUE, blend
@@ -114,15 +114,15 @@ def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
     """The machine of the course, on two lines."""
     states = [*maze.states]
     half = len(states) // 2
-    places = {s: (k, 0.0) if k <= half else (2 * half + 1 - k, -1.0) for k, s in enumerate(states)}
+    positions = {s: (k, 0.0) if k <= half else (2 * half + 1 - k, -1.0) for k, s in enumerate(states)}
     with plot_file(path, (1.9 * (half + 1), 2.7), dpi=dpi) as figure:
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         box = {"boxstyle": "round,pad=0.45", "edgecolor": MUTED}
-        for k, (state, (x, y)) in enumerate(places.items()):
+        for k, (state, (x, y)) in enumerate(positions.items()):
             colour = RING_STATE if state.startswith("ring") else FALL_STATE
             axes.text(x, y, f"{k}  {state}", ha="center", va="center", bbox={**box, "facecolor": colour})
         for k, (a, b) in enumerate(pairwise(states)):
-            (x, y), (u, v) = places[a], places[b]
+            (x, y), (u, v) = positions[a], positions[b]
             words, along = ("$h_1 \\leq 0$" if k % 2 == 0 else r"$\psi = 0$"), np.sign(u - x)
             start, end = ((x + 0.3 * along, y), (u - 0.3 * along, v)) if y == v else ((x, y - 0.2), (u, v + 0.2))
             axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.0})
@@ -133,12 +133,12 @@ def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
 
 def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
     """State of the course, angle of the maze with its reference, place of the ball, torque and contact force over time."""
-    given, events = run.maze, run.events
+    maze, events = run.maze, run.events
     with plot_file(path, (8.8, 9.2), dpi=dpi, layout="constrained", title="The course of the ball") as figure:
         mode, angle, aside, torque, force = figure.subplots(5, 1, sharex=True, height_ratios=(1.5, 1, 1, 1, 1))
         mode.plot(run.t, run["course.mode"], color=INK, drawstyle="steps-post")
         mode.set(ylabel="state")
-        mode.set_yticks(range(len(given.states)), [*given.states], fontsize=SMALL)
+        mode.set_yticks(range(len(maze.states)), [*maze.states], fontsize=SMALL)
         angle.plot(run.t, run["q.maze"], color=CYCLE[0], label="$q_1$")
         angle.plot(run.t, run["reference.y"], color=MUTED, linestyle=DASHES[1], label="reference")
         angle.set(ylabel="maze (rad)")
@@ -147,7 +147,7 @@ def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
         aside.set(ylabel="ball, $q_2$ (m)")
         torque.plot(run.t, run["motor.effort"], color=INK)
         torque.set(ylabel="torque (N m)")
-        weight = given.ball_mass * given.gravity
+        weight = maze.ball_mass * maze.gravity
         t, pressed = _with_jumps(run)
         force.plot(t, pressed, color=CYCLE[0])
         force.axhline(weight, color=MUTED, linewidth=0.8, linestyle=DASHES[1])
@@ -162,7 +162,7 @@ def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
 def _with_jumps(run: MazeRun) -> tuple[np.ndarray, np.ndarray]:
     """Times, and the normal force, with both sides of every event."""
     sides = [(e["time"], e[f"force_{side}"]) for e in run.event_table() for side in ("before", "after")]
-    t, values = (np.concatenate([own, [s[k] for s in sides]]) for k, own in enumerate((run.t, run.force)))
+    t, values = (np.concatenate([samples, [s[k] for s in sides]]) for k, samples in enumerate((run.t, run.force)))
     order = np.argsort(t, kind="stable")
     return t[order], values[order]
 
@@ -193,19 +193,19 @@ def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
             axes.plot(*happened["ball_in_maze"], "o", color=CYCLE[2 * (k % 2)], markersize=4.0, zorder=6)
         axes.plot([], [], "o", color=CYCLE[0], label="lands")
         axes.plot([], [], "o", color=CYCLE[2], label="falls through a gate")
-        axes.plot([], [], color=WAY, label="centre of the ball")
+        axes.plot([], [], color=PATH_COLOUR, label="centre of the ball")
         axes.legend(loc="upper right", bbox_to_anchor=(1.0, 1.03))
 
 
-def robustness_figure(found: RobustnessMap, path: Path, dpi: int = 160) -> None:
+def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None:
     """Largest real part of all poles on all rings over both gains, with the border of stability; dots where the ball came to the
     centre."""
     title = "Gains with which the loops are stable, and the ball comes to the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
         axes = figure.subplots()
-        even = bool(found.k1.min() > 0.0 < found.k2.min())
-        fine = [_between(gains, even) for gains in (found.k1, found.k2)]
-        worst = rightmost(found.maze, *fine).max(axis=2)
+        even = bool(result.k1.min() > 0.0 < result.k2.min())
+        fine = [_fine_gains(gains, even) for gains in (result.k1, result.k2)]
+        worst = rightmost(result.maze, *fine).max(axis=2)
         most = float(np.max(np.abs(worst[worst < 0.0]), initial=1e-3))
         look: dict[str, Any] = {"cmap": "RdBu_r", "shading": "gouraud", "rasterized": True}
         shade = axes.pcolormesh(*fine, np.clip(worst, -most, most).T, vmin=-most, vmax=most, **look)
@@ -213,11 +213,11 @@ def robustness_figure(found: RobustnessMap, path: Path, dpi: int = 160) -> None:
         if worst.min() < 0.0 < worst.max() and min(worst.shape) > 1:
             axes.contour(*fine, worst.T, levels=[0.0], colors=INK, linewidths=1.2)
             axes.plot([], [], color=INK, linewidth=1.2, label="border of stability")
-        k1, k2 = np.meshgrid(found.k1, found.k2, indexing="ij")
+        k1, k2 = np.meshgrid(result.k1, result.k2, indexing="ij")
         dots = {"markersize": 5.0, "color": PAPER, "markeredgecolor": INK, "markeredgewidth": 0.8}
-        axes.plot(k1[found.reached_centre], k2[found.reached_centre], "o", label="the ball comes to the centre", **dots)
+        axes.plot(k1[result.reached_centre], k2[result.reached_centre], "o", label="the ball comes to the centre", **dots)
         axes.plot(
-            found.maze.k1, found.maze.k2, "s", color=CYCLE[1], markersize=8.0, markeredgecolor=INK, label="the maze's gains"
+            result.maze.k1, result.maze.k2, "s", color=CYCLE[1], markersize=8.0, markeredgecolor=INK, label="the maze's gains"
         )
         scale = "log" if even else "linear"
         axes.set(xlabel="$k_1$ (N)", ylabel="$k_2$ (N m/rad)", xscale=scale, yscale=scale)
@@ -228,7 +228,7 @@ def robustness_figure(found: RobustnessMap, path: Path, dpi: int = 160) -> None:
         legend_above(axes, 3, bbox_to_anchor=(1.0, 1.01))
 
 
-def _between(gains: np.ndarray, even: bool) -> np.ndarray:
+def _fine_gains(gains: np.ndarray, even: bool) -> np.ndarray:
     """Many gains over the range of some and half a step farther, for a smooth border; `even` on a logarithmic scale."""
     if len(gains) == 1:
         return gains
