@@ -1,4 +1,4 @@
-"""Checks of trees: links in; what is wrong with them, code by code, out."""
+"""Checks of the links of a tree: names, parents, mimics, poses, screws, inertias, damping and limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from screws.poses import is_pose
 
 
 class Finding(NamedTuple):
-    """A problem without its place."""
+    """A problem of a tree without its source line."""
 
     code: str
     title: str
@@ -25,7 +25,7 @@ class Finding(NamedTuple):
 
 
 def findings(links: Sequence[Any], base: Any) -> list[Finding]:
-    """E450 to E453, E535 and E537; what is no link, and names, before what refers to them."""
+    """Return the problems E450 to E453, E535 and E537 of links; names and types come before what refers to them."""
     references = _coordinates(links), _parents(links), _mimics(links)
     for checks in ((_kinds(links),), (_names(links), _numbers(links, base)), references):
         results = [finding for check in checks for finding in check]
@@ -35,7 +35,7 @@ def findings(links: Sequence[Any], base: Any) -> list[Finding]:
 
 
 def branches(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]:
-    """E536 where a link is not carried by the one before; `parents` by place."""
+    """Yield E536 for links that the link before does not carry; `parents` are indices."""
     names = [link.name for k, link in enumerate(links) if parents[k] != k - 1]
     if names:
         detail = f"not carried by the link before: {', '.join(names)}"
@@ -43,7 +43,7 @@ def branches(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]
 
 
 def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iterator[Finding]:
-    """E537 where the limits (n, 2) of a coordinate, with those of the joints that it drives, leave no room to move."""
+    """Yield E537 where the limits (n, 2) of a coordinate and of the joints that it drives leave no room to move."""
     for name, (lower, upper) in zip(coordinates, limits, strict=True):
         if not lower < upper:
             detail = f"with those of the joints that it drives they are {lower:g} and {upper:g}"
@@ -51,7 +51,7 @@ def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iter
 
 
 def as_floats(value: Any) -> np.ndarray:
-    """What is given as floats; not a number where it is none, which the checks then refuse."""
+    """Return a value as floats, or nan where that fails: the checks refuse it."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -61,8 +61,8 @@ def as_floats(value: Any) -> np.ndarray:
 def _kinds(links: Sequence[Any]) -> Iterator[Finding]:
     for link in links:
         if not isinstance(link, Link) or not isinstance(link.joint, Joint):
-            what = f'the joint of "{link.name}" is {link.joint!r}' if isinstance(link, Link) else f"{link!r} is no link"
-            yield Finding("E450", what, "nothing that a mechanism can be made of", "Link(name, revolute((0, 1, 0)), inertia)")
+            title = f'the joint of "{link.name}" is {link.joint!r}' if isinstance(link, Link) else f"{link!r} is no link"
+            yield Finding("E450", title, "nothing that a mechanism can be made of", "Link(name, revolute((0, 1, 0)), inertia)")
 
 
 def _names(links: Sequence[Any]) -> Iterator[Finding]:
@@ -81,7 +81,7 @@ def _names(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
-    """Joints of several freedoms add numbers to their names, which may be those of others."""
+    """Check that no two coordinates have one name: joints of several freedoms add numbers to theirs."""
     names = [name for link in links for name in coordinates_of(link)]
     for name in sorted({name for name in names if names.count(name) > 1}):
         detail = "a joint of several freedoms has coordinates with the link's name and a number"
@@ -89,13 +89,13 @@ def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def coordinates_of(link: Link) -> list[str]:
-    """Names of the coordinates of its joint: its own, with a number where there are several; none where it mimics another."""
+    """Return the names of a joint's coordinates: the link's name, numbered if there are several; none if it mimics another."""
     n = 0 if link.mimic is not None else link.joint.freedoms
     return [link.name] if n == 1 else [f"{link.name} {k}" for k in range(1, n + 1)]
 
 
 def _parents(links: Sequence[Any]) -> Iterator[Finding]:
-    """Every link is carried by one that stands before it, or by the base."""
+    """Check that a link before it, or the base, carries every link."""
     names = [link.name for link in links]
     link_list = f"links: {', '.join(map(str, names))}"
     carriers: dict[str, str | None] = {}
@@ -117,7 +117,7 @@ def _parents(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def _mimics(links: Sequence[Any]) -> Iterator[Finding]:
-    """Driven joints and those that drive them have one freedom each, and not in a circle."""
+    """Check that driven joints and their drivers have one freedom each, and form no cycle."""
     named = {link.name: link for link in links}
     driven: dict[str, str] = {}
     for link in links:
@@ -145,7 +145,7 @@ def _mimics(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def _cycles(successors: Mapping[str, str | None]) -> list[list[str]]:
-    """Circles among things with one successor each."""
+    """Return the cycles among nodes with one successor each."""
     cycles, seen = [], set()
     for start in successors:
         path: list[str] = []

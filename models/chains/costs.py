@@ -1,4 +1,4 @@
-"""Operations of a tree's dynamics, in closed form: sections in; which way to its accelerations is the shortest, out."""
+"""Operation counts of a tree's dynamics in closed form, which select the mass matrix, Newton-Euler or articulated bodies."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ MATRIX_PREFERENCE = 1.25
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations that one more section takes."""
+    """Operations that one more section costs."""
 
     fixed: float
-    """For its part of the mass matrix, velocity forces and weight."""
+    """For mass matrix, velocity forces and weight."""
     carried: float
-    """For each section that it carries, and itself: to see its momentum from the frame before."""
+    """To transform its momentum and that of each section that it carries to the frame before."""
     articulated: float
     """For its articulated body and acceleration."""
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
-"""Of a section in a plane mechanism, of one whose axes are along those of the frame before, and of any other: each more of a row
-of joints takes just so many. Joints through one point and the ends of branches take less."""
+"""Cost of a section in a planar mechanism, of one with axes along those of the frame before, and of any other: exact for each
+further joint in a row. Joints through one point and the ends of branches take less."""
 
 
 def recursion_is_shorter(tree: Tree) -> bool:
-    """Whether M(q) and h(q, v) together take fewer operations with h by recursion than with h by differentiation.
+    """Return True if M(q) and h(q, v) together take fewer operations with h by recursion than with h by differentiation.
 
-    The recursion grows with the number of joints one after the other, the derivatives of M(q) with its square and more. They
+    The recursion grows with the number of joints in a row, the derivatives of M(q) with its square and more. They
     meet at four joints with parallel and right-angled axes (the finger of a hand: 305 operations for v' by derivatives, 393 by
     recursion), at three with oblique ones (694 and 722 for M and h; of seven joints 7425 and 3157).
     """
@@ -42,10 +42,10 @@ def recursion_is_shorter(tree: Tree) -> bool:
 
 
 def articulated_is_shorter(tree: Tree) -> bool:
-    """Whether v' takes clearly fewer operations by articulated bodies than by M(q) and its solution.
+    """Return True if v' takes clearly fewer operations by articulated bodies than by M(q) and its solution.
 
-    The first grow with the number n of joints: 724 of each that is oblique. The second has n^3 / 2 for the solution alone,
-    where all joints hang on one; ten oblique joints in a row take 6200 and 6800, fifty 35000 and 133000.
+    The first takes 724 operations for each oblique joint. The second takes n^3 / 2 for the solution of n joints that hang on
+    one; ten oblique joints in a row take 6200 and 6800, fifty 35000 and 133000.
     """
     if not all(drive.direct for drive in tree.sections.drives):
         return False  # driven joints tie distant bodies together: no such recursion
@@ -54,7 +54,7 @@ def articulated_is_shorter(tree: Tree) -> bool:
 
 
 def operations(tree: Tree) -> tuple[float, float]:
-    """Operations of v', at most: by the mass matrix and by articulated bodies."""
+    """Return upper bounds of the operations for v' by the mass matrix and by articulated bodies."""
     freedoms = tree.sections.freedoms
     carried, costs = [1] * len(freedoms), _costs(tree)
     for k in range(len(freedoms) - 1, -1, -1):

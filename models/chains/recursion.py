@@ -1,7 +1,7 @@
-"""Accelerations of a tree from its efforts by articulated bodies: one pass outward, one inward, one outward; n steps each.
+"""Forward dynamics of a tree by articulated bodies: one pass outward, one inward, one outward; n steps each.
 
-The mass matrix is never formed: the operations grow with the number of joints, not with its cube. An articulated body is what a
-section feels of all that it carries: the wrench that accelerates it while the joints beyond follow freely.
+The mass matrix is never formed: the operations grow with the number of joints, not with its cube. An articulated body maps the
+acceleration of a section to the wrench on it and all that it carries, while the joints beyond move freely.
 
 Source: Featherstone 2008, table 7.1.
 """
@@ -30,7 +30,7 @@ Screw = tuple[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Articulated:
-    """wrench = [[A, B], [B^T, C]] @ acceleration + bias, in the frame of a section and about its origin."""
+    """Articulated body, wrench = [[A, B], [B^T, C]] @ acceleration + bias, in the frame of a section and about its origin."""
 
     A: np.ndarray
     B: np.ndarray
@@ -42,12 +42,12 @@ class Articulated:
         return Articulated(self.A + other.A, self.B + other.B, self.C + other.C, bias)
 
     def __matmul__(self, acceleration: Screw) -> Screw:
-        """What the inertia adds to the wrench."""
+        """Return the wrench for an acceleration, without the bias."""
         spin, rate = acceleration
         return self.A @ spin + self.B @ rate, self.B.T @ spin + self.C @ rate
 
     def seen_from(self, R: np.ndarray, p: np.ndarray) -> Articulated:
-        """The same body in a frame in which the present one has the rotation R and the origin p."""
+        """Return the body in a frame in which the present one has the rotation R and the origin p."""
         A, C, B = _congruent(R, self.A), _congruent(R, self.C), R @ self.B @ R.T
         arm = tilde(p)
         B_there = B + arm @ C
@@ -66,13 +66,13 @@ def _symmetric(entry: Callable[[int, int], Any]) -> np.ndarray:
 
 
 def _congruent(R: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """R M R^T of a symmetric M."""
+    """Return R M R^T of a symmetric M."""
     half = R @ M
     return _symmetric(lambda i, j: half[i] @ R[j])
 
 
 def _rigid(body: Moments, twist: Screw) -> Articulated:
-    """A rigid body that moves with a twist, in its frame."""
+    """Return a rigid body that moves with a twist as an articulated body, in its frame."""
     omega, v = twist
     angular, momentum = body.momentum(omega, v)
     bias = cross(omega, angular) + cross(v, momentum), cross(omega, momentum)
@@ -86,11 +86,11 @@ class _Hinged:
     U: Screw
     D: Any
     u: Any
-    """What the effort leaves against the bias, effort - s . bias."""
+    """Net effort, effort - s . bias."""
 
     @classmethod
     def of(cls, section: Section, body: Articulated, effort: Any) -> _Hinged:
-        """`effort` about or along the positive axis."""
+        """Project a body on its joint; `effort` is about or along the positive axis."""
         a, h = section.axis, section.pitch
         if not section.turns:
             return cls((body.B[:, a], body.C[:, a]), body.C[a, a], effort - body.bias[1][a])
@@ -101,10 +101,10 @@ class _Hinged:
         return cls(U, U[0][a] + h * U[1][a], effort - (body.bias[0][a] + h * body.bias[1][a]))
 
     def reduced(self, section: Section, body: Articulated, velocity_term: Screw) -> Articulated:
-        """The body as the frame before feels it, its joint free; `velocity_term` is the acceleration that the velocities cause."""
+        """Return the body as the frame before feels it, its joint free; `velocity_term` is the acceleration due to velocities."""
         a, turning, sliding = section.axis, section.turns and not section.pitch, not section.turns
         over = self.U[0] / self.D, self.U[1] / self.D
-        # What the joint leaves free takes no wrench: these entries are zero, and cost nothing.
+        # The free direction takes no wrench: these entries are zero, and cost nothing.
         A = _symmetric(lambda i, j: 0.0 if turning and a in (i, j) else body.A[i, j] - self.U[0][i] * over[0][j])
         C = _symmetric(lambda i, j: 0.0 if sliding and a in (i, j) else body.C[i, j] - self.U[1][i] * over[1][j])
         B = np.zeros((3, 3), dtype=object)
@@ -121,9 +121,9 @@ class _Hinged:
 def forward_dynamics(
     tree: Tree, q: Any, v: Any, effort: Any, gravity: Vector | Sequence[Any] = (0.0, 0.0, 0.0), *numbers: Any
 ) -> np.ndarray:
-    """Accelerations v' (n,) of M v' + h + dV/dq = effort, in uniform `gravity` (3,) m/s^2 in world coordinates.
+    """Return the accelerations v' (n,) of M v' + h + dV/dq = effort, in uniform `gravity` (3,) m/s^2 in world coordinates.
 
-    Joints that mimic others tie distant bodies together: with them the mass matrix is formed and solved.
+    Joints that mimic others couple distant bodies: with them the mass matrix is formed and solved.
     """
     sections = tree.sections
     if not all(drive.direct for drive in sections.drives):
@@ -161,7 +161,7 @@ def forward_dynamics(
 
 
 def _velocity_term(section: Section, twist: Screw, rate: Any) -> Screw:
-    """Acceleration (angular, linear) of a section by its velocity and its joint's rate."""
+    """Return the acceleration (angular, linear) of a section due to its velocity and its joint's rate."""
     along, shift = section.screw
     turning, sliding = along * rate, shift * rate
     return cross(twist[0], turning), cross(twist[0], sliding) + cross(twist[1], turning)

@@ -1,7 +1,7 @@
-"""Sections of a tree: home screws and poses -> one freedom each, along a coordinate axis of a frame on the joint's own axis.
+"""Sections of a tree: one freedom each, along a coordinate axis of a frame on the joint's own axis.
 
-The frames are chosen so that the constants of the tree are mostly 0 and 1, which cost nothing once a trace folds them: the
-origin lies on the joint's axis, and the axes keep their direction from section to section as long as the joint allows it.
+The frames make most constants of the tree 0 or 1, which cost nothing once a trace folds them: the origin lies on the joint's
+axis, and the axes keep their direction from section to section as long as the joint allows it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SNAP = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """One freedom: its frame turns about (or slides along) its coordinate axis `axis`, against the frame before it."""
+    """One freedom: its frame turns about (or slides along) its axis number `axis`, against the frame before it."""
 
     before: int
     """Number of the section that carries it, from 1; 0 is the base."""
@@ -43,18 +43,18 @@ class Section:
 
 @dataclass(frozen=True)
 class Drive:
-    """What moves a freedom: factor * q[coordinate] + offset."""
+    """Coordinate of a freedom: factor * q[coordinate] + offset."""
 
     coordinate: int
     factor: float
     offset: float
     direct: bool
-    """Whether the coordinate is that of its own joint, factor 1 and offset 0."""
+    """True if the coordinate is that of its own joint, factor 1 and offset 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """All freedoms of a tree, each after the one that carries it, and where its links are."""
+    """Freedoms of a tree, each after the one that carries it, and frames of its links."""
 
     freedoms: tuple[Section, ...]
     drives: tuple[Drive, ...]
@@ -66,7 +66,7 @@ class Sections:
     """Of each link: constant rotation and origin of its frame in the frame of its carrier."""
 
     def path(self, number: int) -> list[int]:
-        """Places, from 0, of the sections from the base to the one with this number."""
+        """Return the indices of the sections from the base to the one with this number."""
         indices: list[int] = []
         while number:
             indices.append(number - 1)
@@ -74,15 +74,15 @@ class Sections:
         return indices[::-1]
 
     def positions(self, q: Any) -> list[Any]:
-        """Positions of all sections from the coordinates (n,)."""
+        """Return the positions of all sections from the coordinates (n,)."""
         return [q[d.coordinate] if d.direct else d.factor * q[d.coordinate] + d.offset for d in self.drives]
 
     def rates(self, v: Any) -> list[Any]:
-        """Rates of all sections from those of the coordinates (n,)."""
+        """Return the rates of all sections from those of the coordinates (n,)."""
         return [v[d.coordinate] if d.direct else d.factor * v[d.coordinate] for d in self.drives]
 
     def gathered(self, values: Sequence[Any]) -> list[Any]:
-        """Efforts, or columns of a Jacobian, of the sections as those of the coordinates: the transpose of `rates`."""
+        """Sum efforts, or columns of a Jacobian, of the sections to those of the coordinates: the transpose of `rates`."""
         sums: dict[int, Any] = {d.coordinate: value for d, value in zip(self.drives, values, strict=True) if d.direct}
         for d, value in zip(self.drives, values, strict=True):
             if not d.direct:
@@ -93,8 +93,8 @@ class Sections:
 def sections_of(
     screws: Sequence[np.ndarray], homes: Sequence[np.ndarray], parents: Sequence[int], drives: Sequence[Drive]
 ) -> Sections:
-    """Sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, all in the base; the
-    places of the links that carry them (-1: the base), and what drives each freedom."""
+    """Return the sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, all in the
+    base, the indices of the parents (-1: the base), and the drive of each freedom."""
     size = max([1e-3, *(float(np.linalg.norm(np.asarray(H)[:3, 3])) for H in homes)])
     base = (0, np.eye(3), np.zeros(3))
     freedoms: list[Section] = []
@@ -114,7 +114,7 @@ def sections_of(
 
 
 def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
-    """The section of a screw after the frame (R, p), and its own frame, both in the base at home."""
+    """Return the section of a screw after the frame (R, p), and its own frame, both in the base at home."""
     omega, v = screw[:3], screw[3:]
     turns = bool(np.any(omega))
     direction = omega if turns else v
@@ -133,7 +133,7 @@ def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size:
 
 
 def _shortest(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Rotation (3, 3) that takes the unit vector a to b without turning about either; b is not -a."""
+    """Return the rotation (3, 3) that takes the unit vector a to b without turning about either; b is not -a."""
     skew = np.asarray(tilde(np.cross(a, b)), dtype=float)
     return np.asarray(np.eye(3) + skew + skew @ skew / (1.0 + a @ b), dtype=float)
 

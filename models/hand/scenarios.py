@@ -48,7 +48,7 @@ class ReferenceStep:
 class HandScenario:
     """A hand and the motion of its reference, run from 0 to `t_end` and sampled every `sample_dt`.
 
-    Raises `ModelError` E480 for a number that cannot be; E483 for a reference that jumps.
+    Raises `ModelError` E480 for an invalid number; E483 for a reference that jumps.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The scene of a strike: a striker and its simulated impact in; arm, wall and the force on it, for any picture, out."""
+"""3-D scene of an arm that strikes a wall, with the force on the wall."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ LINK_COLOURS = (AMBER[0], BLUE[0])
 
 
 def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
-    """A strike from shortly before the touch until after the release: the arm, the wall, and the force on it.
+    """Return the scene of a strike from shortly before the touch until after the release: arm, wall, and the force on it.
 
-    The arm is drawn by its skins, as rods where it has none. The title is by default the arm's name and what it does.
+    Without meshes the arm is drawn as rods. The default title has the arm's name and the restitution.
     """
     where, result = striker.striking_point, strike.result
     rods = RodLinks(where.chain, {where.link: [np.asarray(where.point)]}, LINK_COLOURS)
@@ -58,14 +58,14 @@ def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
 
 
 def plot_arm(study: ImpactStudy, path: str | os.PathLike[str]) -> None:
-    """Write the arm as it strikes with the viscoelastic law, at the largest force, as PNG."""
+    """Write a PNG of the arm at the largest force of its impact with the viscoelastic law."""
     strike = study.impacts["viscoelastic"]
     t, force = strike.force
     still(strike_scene(study.striker, strike), path, strike.touch + float(t[np.argmax(force)]), size=(1600, 1000))
 
 
 def _view(outward: Array) -> Array:
-    """From the side of a wall, a little from above, so that the force is seen behind it."""
+    """Return the view direction from the side of a wall, a little from above, with the force in sight behind it."""
     up = np.array([0.0, 0.0, 1.0])
     aside = np.cross(outward, up)
     aside = np.array([0.0, 1.0, 0.0]) if np.linalg.norm(aside) < 0.1 else aside

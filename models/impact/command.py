@@ -1,4 +1,4 @@
-"""The command `screwbond impact`: figures of a measured impact and an arm in; laws, masses, order, simulated impacts as files."""
+"""Command `screwbond impact`: study the impact of an arm and write laws, masses, poses and simulated impacts as files."""
 
 from __future__ import annotations
 
@@ -60,10 +60,8 @@ def _files(study: ImpactStudy) -> dict[str, Any]:
 
 
 def _overview(study: ImpactStudy) -> list[str]:
-    measured, lines = study.measured, []
-    lines.append(
-        f"impact at {measured.v0:g} m/s with {measured.impulse:g} N s in {1e3 * measured.duration:g} ms, e = {measured.e:g}"
-    )
+    measured = study.measured
+    lines = [f"impact at {measured.v0:g} m/s with {measured.impulse:g} N s in {1e3 * measured.duration:g} ms, e = {measured.e:g}"]
     constants = {"viscoelastic": ("k", "c", "m"), "virtual spring": ("k", "m"), "Maxwell": ("k", "c", "m")}
     for name, law in study.laws.items():
         numbers = ", ".join(f"{letter} {getattr(law, letter):.4g}" for letter in constants[name])
@@ -81,7 +79,7 @@ def _overview(study: ImpactStudy) -> list[str]:
 
 
 def _pictures(study: ImpactStudy) -> dict[str, Picture]:
-    """All figures, and the arm."""
+    """Return all figures, and the arm."""
     figures = {name: plot(functools.partial(draw, study)) for name, draw in FIGURES.items()}
     return {**figures, ARM: Picture(lambda path: plot_arm(study, path), rendering_problem, 5.0)}
 
@@ -101,7 +99,7 @@ def _read(options: Namespace) -> tuple[MeasuredImpact, Striker]:
 
 
 def _striker(options: Namespace) -> Striker:
-    """The arm of the arguments, whose place and normal are tried."""
+    """Return the arm of the arguments, after a check of its point and normal."""
     if options.urdf is None and options.tip is not None:
         raise refusal("E541", f"--tip {options.tip} of no robot", "--urdf FILE besides", about="impact")
     meshes = False if options.no_render or options.meshes == "none" else options.meshes

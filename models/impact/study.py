@@ -1,7 +1,8 @@
-"""A study of an impact: what was measured, an arm and how many poses in; laws, masses, order and simulated impacts out."""
+"""Study of an impact: force laws, effective masses by formula and graph, their order, and simulated impacts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,9 +22,9 @@ from screws.renamed import answer_old_names
 
 @dataclass(frozen=True)
 class MeasuredImpact:
-    """What is known of an impact, and how widely to look around it; by default that of WA22, Fig. 1.
+    """Measurement of an impact, by default WA22, Fig. 1, and the ranges of a study around it.
 
-    Raises `ModelError` E540 for numbers that no impact has.
+    Raises `ModelError` E540 for invalid numbers.
     """
 
     v0: float = number("m/s", "speed of the point towards the wall", 0.1754, above=0.0)
@@ -35,31 +36,29 @@ class MeasuredImpact:
     seed: int = number("", "of the random configurations", 0, whole=True, least=0)
 
     def __post_init__(self) -> None:
-        check_record(self, "E540", "measured impact", lambda measured: measured._contradictions())
+        check_record(self, "E540", "measured impact", _contradictions)
 
-    def _contradictions(self) -> list[Problem]:
-        problems, place = [], (caller_place(),)
-        if self.e >= 1.0:
-            problems.append(
-                Problem("E540", f"e of the measured impact is {self.e:g}", (), place, ("a number above 0 and below 1",))
-            )
-        if not self.speeds:
-            problems.append(Problem("E540", "speeds of the measured impact are none", (), place, ("one speed, or several",)))
-        return problems
+
+def _contradictions(measured: MeasuredImpact) -> Iterator[Problem]:
+    place = (caller_place(),)
+    if measured.e >= 1.0:
+        yield Problem("E540", f"e of the measured impact is {measured.e:g}", (), place, ("a number above 0 and below 1",))
+    if not measured.speeds:
+        yield Problem("E540", "speeds of the measured impact are none", (), place, ("one speed, or several",))
 
 
 @answer_old_names
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ImpactStudy:
-    """All that is known of an arm that strikes.
+    """Result of a study of an arm that strikes.
 
     Parameters
     ----------
-    measured, striker : what was asked.
+    measured, striker : arguments of the study.
     laws : name -> the force law with the measured speed, impulse, duration and restitution.
     masses : kind -> kg, by formula.
-    graphs : kind -> what its graph measured; of the kinds that have one.
+    graphs : kind -> measurement of its graph, for the kinds that have one.
     order : the masses over random configurations.
     impacts : name -> the arm in simulation against a wall with that law.
     """
@@ -74,11 +73,11 @@ class ImpactStudy:
 
     @property
     def disagreement(self) -> float:
-        """The largest relative difference of a mass by formula from that of its graph."""
+        """Largest relative difference of a mass by formula from that of its graph."""
         return max(abs(measured.mass / self.masses[kind] - 1.0) for kind, measured in self.graphs.items())
 
     def summary(self) -> dict[str, Any]:
-        """Main figures, for summary.json."""
+        """Return the main figures, for summary.json."""
         return {
             "measured": asdict(self.measured),
             "laws": {name: _law_figures(law) for name, law in self.laws.items()},
@@ -114,14 +113,14 @@ def _impact_figures(strike: ImpactRun) -> dict[str, float]:
 
 
 def study_impact(measured: MeasuredImpact | None = None, striker: Striker | None = None) -> ImpactStudy:
-    """Laws of the measured impact, masses of the arm (formula and graph), and their order over poses.
+    """Study a measured impact and an arm: force laws, masses (formula and graph), their order over poses, simulated impacts.
 
     Parameters
     ----------
     measured : by default that of WA22, Fig. 1.
-    striker : by default the arm of round numbers.
+    striker : by default `default_striker()`.
 
-    Raises `ModelError` E540 to E542 for what no impact has.
+    Raises `ModelError` E540 to E542 for invalid arguments.
     """
     impact, arm = measured or MeasuredImpact(), striker or default_striker()
     where = arm.striking_point

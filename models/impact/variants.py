@@ -1,14 +1,14 @@
-"""Effective masses as graphs: a chain, a point and an assumption in; the graph of its blow against a wall, and its figures, out.
+"""Effective masses as graphs: a chain strikes a constraint at a point, and the run measures impulse and jump of velocity.
 
 ```
- momentum      arm (joints free)  --> MTF n . v  --> constraint      one component of the point's twist is turned round
+ momentum      arm (joints free)  --> MTF n . v  --> constraint      one component of the point's twist is reversed
  projection    arm (joints free)  --> MTF twist  --> constraint      all six are
  composite     one free body      --> MTF n . v  --> constraint      joints locked: all links but the base, welded
 ```
 
-Each constraint lets go for ever after the impulse. What is measured is the impulse, by the momenta of the run, and the jump of
-the velocity: no formula of an inverse inertia matrix takes part. The matrix with joint flexibility, WA22 (12), is not symmetric;
-no graph of storages and junctions has it.
+Each constraint releases for ever after the impulse. The run gives the impulse, by its momenta, and the jump of the velocity,
+without a formula of an inverse inertia matrix. The matrix with joint flexibility, WA22 (12), is not symmetric; no graph of
+storages and junctions has it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ WALL = "wall"
 
 @dataclass(frozen=True, eq=False)
 class ImpulseMeasurement:
-    """What the run of a graph variant measured.
+    """Impulse, jump of velocity and mass that the run of a graph variant measured.
 
     Parameters
     ----------
     impulse : of the wall on the point, (6,) [moment; force] about the point in the axes of the link, N m s and N s.
-    jump : of the twist of the point in the same frame, (6,) where all is turned round, else the velocity along the normal alone
-        in (1,), rad/s and m/s.
+    jump : of the twist of the point in the same frame, (6,) where all of it is reversed, else of the velocity along the normal
+        (1,), rad/s and m/s.
     mass : impulse along the normal over the jump of the velocity along it, kg.
     lost : kinetic energy before it minus that after it, J.
     """
@@ -54,14 +54,14 @@ class ImpulseMeasurement:
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """A graph variant: what moves.
+    """Graph variant of an assumption.
 
     Parameters
     ----------
     graph : with the parts "arm" and the constraint "stop".
     momentum : path of the momentum that the impulse changes.
-    rows : from joint velocities, or from the body's twist, to what the constraint turns round.
-    held : what that is: rows (k, 6) of the point's twist.
+    rows : (k, n) from joint velocities, or (k, 6) from the body's twist, to the components that the constraint reverses.
+    directions : (k, 6) from the point's twist to these components.
     """
 
     graph: Graph
@@ -89,7 +89,7 @@ def graph_effective_mass(
     speed : of the point towards the wall, m/s.
     restitution : e of the impact, 0 to 1.
 
-    Raises `ModelError` E540 for a speed that is not positive, E541 and E542 as `effective_mass`, E543 for a matrix without graph.
+    Raises `ModelError` E540 for a speed that is not positive, E541 and E542 as `effective_mass`, E543 for a kind without graph.
     """
     return measure_impulse(striking_point(chain, q, point, link), normal, kind, speed=speed, restitution=restitution)
 
@@ -97,9 +97,9 @@ def graph_effective_mass(
 def measure_impulse(
     where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0
 ) -> ImpulseMeasurement:
-    """`graph_effective_mass` of a point."""
+    """Return the `graph_effective_mass` of a point."""
     variant = impact_graph(where, normal, kind, speed=speed, restitution=restitution)
-    # The impact is the first thing that happens: what comes after it does not matter.
+    # The impact is the first event; the rest of the run does not matter.
     run = simulate(variant.graph, 1e-6, samples=2)
     strikes = run.events[0]
     (p0, p1), (v0, v1) = (run.at_event(strikes, name) for name in (variant.momentum, "at the wall.flow"))
@@ -112,7 +112,7 @@ def measure_impulse(
 
 
 def impact_graph(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0) -> Variant:
-    """The graph of an assumption, with its point about to strike a wall across the normal.
+    """Return the graph of an assumption, with its point about to strike a wall across the normal.
 
     Raises as `graph_effective_mass`.
     """
@@ -170,13 +170,13 @@ GRAPH_BUILDERS: dict[str, Callable[[StrikingPoint, np.ndarray, np.ndarray, np.nd
     "composite": _composite_graph,
     "momentum": _free_joint_graph,
 }
-"""Kind -> what makes its graph."""
+"""Kind -> builder of its graph."""
 
 
 def _wall_graph(
     arm: ChainGraph | Body, striker: LinkBody | Body, directions: np.ndarray, restitution: float, frame: Callable[[Any], Any]
 ) -> Graph:
-    """What strikes, the components of its twist that the wall turns round, and the wall, which does so once, at the start."""
+    """Return the striker, the components of its twist that the wall reverses, and the wall, which acts once, at the start."""
     count = len(directions)
     domain = SCREW if count == 6 else TRANSLATION
 

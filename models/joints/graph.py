@@ -46,7 +46,7 @@ def joint_graph(
     largest_gap: float | None = 0.01,
     largest_tilt: float | None = 0.1,
 ) -> Graph:
-    """Joint from body a to body b, with ports `a`, `b` for their world twists and the inputs `pose a`, `pose b`.
+    """Return a joint from body a to body b, with ports `a`, `b` for their world twists and the inputs `pose a`, `pose b`.
 
     Port `motion` has the rates of the joint's free motions as flow, in the order of its screws, and the torques and forces on
     them as effort: `connect(motor, joint.port("motion"))` drives b against a; it may be left open. Its domain is that of these
@@ -57,17 +57,17 @@ def joint_graph(
     joint : from `screws.joints`, of any kind but "general".
     frame_a, frame_b : poses (4, 4) of the joint frame in body a and in body b, which coincide at the joint's reference pose;
         identity by default.
-    alpha1, alpha0, alpha2 : how what is off the joint decays, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0.
-    closing : "smooth" lets start velocities that do not fit decay too (with energy given or taken); else they are refused.
-    largest_gap, largest_tilt : m and rad by which the start poses may miss the joint; None: not checked, as needed where the
+    alpha1, alpha0, alpha2 : decay of the violation h of the joint, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0.
+    closing : "smooth" lets inconsistent start velocities decay too (which adds or takes energy); else they are refused.
+    largest_gap, largest_tilt : m and rad by which the start poses may miss the joint; None: no check, as needed where the
         pose of a body is neither a state nor fixed.
 
     Signals: `q` and `rate` of the motions (angles wrap to (-pi, pi]: integrate `rate` to count turns), `violation` (6 - n,),
-    `multiplier` (6 - n,), and `wrench`: what a exerts on b through the joint, motors included, along the joint's axes on a and
+    `multiplier` (6 - n,), and `wrench`: that of a on b through the joint, motors included, along the joint's axes on a and
     about their origin.
 
     Raises `ModelError` E455 at the start of a run whose poses miss the joint by more than allowed, or whose velocities do not
-    fit; E456 for a joint of kind "general" or none, E457 for a frame that is no pose, E151 for a limit that is none.
+    fit; E456 for a joint of kind "general" or no joint, E457 for an invalid frame, E151 for an invalid limit.
 
     Source: Baumgarte 1972; free and constrained directions of a joint after Visser 2002, figure 3.
     """
@@ -115,12 +115,12 @@ def joint_graph(
 
 
 def _pose_and_number(joint: Joint) -> dict[str, str]:
-    """What the formulas of a joint take: the pose of b against a, and the kind's own number."""
+    """Return the signals that a joint's formulas take: the pose of b against a, and the kind's own number."""
     return {key: f"relative pose.{key}" for key in ("H", *_numbers(joint))}
 
 
 def _hold(graph: Graph, twist: Element, joint: Joint, **options: Any) -> None:
-    """The directions that a joint holds, as one constraint with these options."""
+    """Add the directions that a joint constrains, as one constraint with these options."""
     signals = list(_pose_and_number(joint).values())
     count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
     angles = KINDS[joint.kind].angles
@@ -134,7 +134,7 @@ def _hold(graph: Graph, twist: Element, joint: Joint, **options: Any) -> None:
 
 
 def _leave_free(graph: Graph, twist: Element, joint: Joint) -> None:
-    """The motions that a joint leaves free, as a port, and their coordinates."""
+    """Add a port for the free motions of a joint, and their coordinates."""
     inputs = _pose_and_number(joint)
     count, matrix = joint.freedoms, _op("free", joint.kind)
     domain = motions([bool(np.any(screw[:3])) for screw in joint.screws.T])
@@ -160,7 +160,7 @@ def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
 
 
 def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place | None) -> Callable[..., tuple[()]]:
-    """Refuses (E455) start poses that miss the joint by more than `limits` (m, rad); what is less decays."""
+    """Return a check that refuses (E455) start poses that miss the joint by more than `limits` (m, rad)."""
 
     def check(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any, *numbers: float) -> tuple[()]:
         H = _relative(pose_a, pose_b, frame_a, frame_b)[1]
@@ -179,7 +179,7 @@ def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place
 def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchable) -> Graph:
     """Connect a joint to its bodies: half arrows body b -> joint -> body a, and the poses as signals.
 
-    Raises `ModelError` E458 for what is no joint or no body.
+    Raises `ModelError` E458 for an object that is no joint or no body.
     """
     _refuse_others(graph, joint, body_a, body_b)
     return connect_bodies(graph, joint, {"a": body_a, "b": body_b})
@@ -207,17 +207,17 @@ def _relative(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> tuple[Any
 RELATIVE = Op("relative pose", _relative, r"(#1\,#3)^{-1}\,#2\,#4")
 
 LETTERS = {"held": "W^T", "violation": "h", "free": "F", "coordinates": "q"}
-"""Formula of a kind of joint -> its letter in equations."""
+"""Role of a formula -> its letter in equations."""
 
 
 @cache
 def _op(role: str, kind: str) -> Op:
-    """One operation for each role and kind of joint, shared by all joints of that kind."""
+    """Return the operation of a role and kind of joint, shared by all joints of that kind."""
     return Op(f"{role} {kind}", getattr(KINDS[kind], role), rf"{LETTERS[role]}_{{\mathrm{{{kind}}}}}(#1)")
 
 
 def _numbers(joint: Joint) -> dict[str, Parameter]:
-    """The kind's own number: pitch or angle between the axes."""
+    """Return the kind's own number: pitch or angle between the axes."""
     number = KINDS[joint.kind].number
     return {} if number is None else {number.name: Parameter(number.of(joint), number.unit)}
 
@@ -228,7 +228,7 @@ def _letters(joint: Joint) -> dict[str, str]:
 
 
 def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.ndarray:
-    """Pose state (7,) of the joint's axes on a body."""
+    """Return the pose state (7,) of the joint's axes on a body."""
     H = np.eye(4) if frame is None else frame
     if not is_pose(H):
         title = f'{which} of joint "{name}" is no pose'

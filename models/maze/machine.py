@@ -1,4 +1,4 @@
-"""The course of a ball maze as a state machine: a maze in; falling, ring 1, gate 1 ... centre, with guards and resets, out.
+"""State machine of a ball maze: falling, ring 1, gate 1 ... centre, with guards and resets of its events.
 
 Source: Bortoff 2020, section 3, fig. 9; four rings make its nine states.
 """
@@ -33,7 +33,7 @@ INSIDE = Op(
 
 
 def _gate_angle(maze: Any, ball: Any, gate: Any) -> Any:
-    """Angle from the gate to the ball, clockwise, rad."""
+    """Return the angle from the gate to the ball, clockwise, rad."""
     return maze + atan2(ball[0], ball[1]) - gate
 
 
@@ -42,7 +42,7 @@ TURNS = Op(
     lambda maze, ball, gate: -2.0 * math.pi * floor(-_gate_angle(maze, ball, gate) / (2.0 * math.pi)),
     rf"2\pi \left\lceil \tfrac{{1}}{{2\pi}} \left({ANGLE}\right) \right\rceil",
 )
-"""What brings the angle between ball and gate to (-2 pi, 0]: at a landing the gate is somewhere round the ring."""
+"""Turns that wrap the angle between ball and gate to (-2 pi, 0]: at a landing the gate is anywhere around the ring."""
 
 AT_GATE = Op(
     "at the gate",
@@ -50,14 +50,14 @@ AT_GATE = Op(
     rf"\left|{ANGLE} - #4 + \pi\right| - \pi",
     "BO20 (10), corrected",
 )
-"""Zero where the ball comes to the gate, from either side, after less than a turn beside it."""
+"""Guard that is zero where the ball reaches the gate, from either side, after less than a turn."""
 
 
 def maze_automaton(maze: MazeParameters) -> Automaton:
-    """The machine. It reads the coordinates `q`, both constraints, and in `reference.k` the angle of the gate.
+    """Return the state machine. It reads the coordinates `q`, both constraints, and the angle of the gate in `reference.k`.
 
-    Besides the way to the centre it has what ends a run: the ball leaves a ring because that would have to pull, or meets the
-    inner side of the innermost ring, of which the model knows nothing.
+    Two events end a run: the ball leaves a ring that would have to pull it, or meets the inner side of the innermost ring, which
+    is outside the model.
     """
     states = tuple(maze.states)
     return Automaton(COURSE, states, states[0], tuple(_transitions(maze, states)))

@@ -26,7 +26,7 @@ from screws.vectors import dot
 
 
 def _world_position(pose: Any, point: Any) -> Any:
-    """World position (3,) of a point fixed to a body; pose (7,) or (4, 4)."""
+    """Return the world position (3,) of a point fixed to a body; pose (7,) or (4, 4)."""
     H = pose_from_state(pose)
     return H[:3, :3] @ point + H[:3, 3]
 
@@ -48,14 +48,14 @@ WITH_LENGTH = (
 def point_spring(
     name: str, stiffness: float, point_a: Any = (0.0, 0.0, 0.0), point_b: Any = (0.0, 0.0, 0.0), rest_length: float = 0.0
 ) -> Graph:
-    """Spring between `point_a` of body a and `point_b` of body b, in object coordinates, m.
+    """Return a spring between `point_a` of body a and `point_b` of body b, in object coordinates, m.
 
     Ports `a`, `b` for world twists, inputs `pose a`, `pose b` ((7,) or (4, 4)): `attach_between` connects them.
 
     Parameters
     ----------
     stiffness : N/m.
-    rest_length : m; at zero the force is k r, else k (|r| - L) along the line, which no direction belongs to at r = 0.
+    rest_length : m; at zero the force is k r, else k (|r| - L) along the line, which has no direction at r = 0.
 
     Signals: `r` (3,) from a to b in world coordinates, m; `force` (3,), N, on a (that on b is its negative); `energy`.
 

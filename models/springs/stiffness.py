@@ -1,4 +1,4 @@
-"""Stiffness matrices: the arguments of a spring, checked; and where a spring has its centre."""
+"""Stiffness and damping matrices: checks of the arguments of springs and dampers, and the centre of stiffness."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from screws.rotations import tilde, untilde
 
 
 def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Centre r (3,) of a spring, m, and its stiffness matrix (6, 6) there: the one place where its coupling is symmetric.
+    """Return the centre r (3,) of a spring, m, and its stiffness matrix (6, 6) there: only there its coupling is symmetric.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
 
     With T = [theta; p] at the origin and [theta; p + theta x r] at r: (tr(K_t) I - K_t) r is the axial vector of K_c - K_c^T.
 
-    Raises `ModelError` E493 for what is no symmetric (6, 6) matrix, and where tr(K_t) I - K_t is singular: then no centre is
+    Raises `ModelError` E493 without a symmetric (6, 6) matrix, and where tr(K_t) I - K_t is singular: then no centre is
     defined.
 
     Source: Loncaric 1987, normal forms of stiffness matrices.
@@ -40,9 +40,9 @@ def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stiffness_blocks(name: str, stiffness: Any, rotational: Any, translational: Any, coupling: Any) -> dict[str, Any]:
-    """Parameters `rotational`, `translational` and, where it is not zero, `coupling`, out of either way to give a stiffness.
+    """Return the parameters `rotational`, `translational` and, if not zero, `coupling`, from a matrix or from its blocks.
 
-    Raises `ModelError` E493 for what is no symmetric matrix or not positive semidefinite, E494 for a coupling that is not
+    Raises `ModelError` E493 for a matrix that is not symmetric positive semidefinite, E494 for a coupling that is not
     symmetric: the frames are not at the centre of stiffness.
     """
     if stiffness is not None:
@@ -65,9 +65,9 @@ def stiffness_blocks(name: str, stiffness: Any, rotational: Any, translational: 
 
 
 def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any) -> np.ndarray:
-    """D (6, 6) of a damper, from either way to give it.
+    """Return D (6, 6) of a damper, from a matrix or from its blocks.
 
-    Raises `ModelError` E493 for what is no symmetric positive semidefinite matrix.
+    Raises `ModelError` E493 for a matrix that is not symmetric positive semidefinite.
     """
     if damping is None:
         D = np.zeros((6, 6))
@@ -82,21 +82,21 @@ def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any)
 
 
 def as_matrix(K: Any) -> np.ndarray:
-    """A scalar, a diagonal (3,) or a matrix as (3, 3)."""
+    """Return a scalar, a diagonal (3,) or a matrix as (3, 3)."""
     numbers = np.asarray(K, dtype=float)
     return numbers if numbers.ndim == 2 else np.diag(np.broadcast_to(numbers, 3))
 
 
 def is_semidefinite(K: np.ndarray) -> bool:
-    """Whether a symmetric matrix has no negative eigenvalue beyond rounding; the units of its blocks do not matter."""
+    """Return True if a symmetric matrix has no negative eigenvalue beyond rounding; the units of its blocks do not matter."""
     scale = np.sqrt(np.where(np.diag(K) > 0.0, np.diag(K), 1.0))
     return bool(np.all(np.diag(K) >= 0.0) and np.linalg.eigvalsh(K / np.outer(scale, scale)).min() > -1e-9)
 
 
 def frame(name: str, what: str, value: Any) -> np.ndarray:
-    """Pose state (7,) of a frame: a place (3,), a pose (7,) or (4, 4), or None for the body's own frame.
+    """Return the pose state (7,) of a frame: a place (3,), a pose (7,) or (4, 4), or None for the body's own frame.
 
-    Raises `ModelError` E495 for what is none of these.
+    Raises `ModelError` E495 for another value.
     """
     identity = np.array([1.0, 0, 0, 0, 0, 0, 0])
     if value is None:
@@ -132,5 +132,5 @@ def _is_symmetric(K: np.ndarray) -> bool:
 
 
 def spring_error(code: str, name: str, title: str, cure: str, *details: str) -> ModelError:
-    """The error of one problem of a spring or damper."""
+    """Return the error of one problem of a spring or damper."""
     return refusal(code, f'"{name}": {title}', cure, about=name, why=details)

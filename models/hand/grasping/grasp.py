@@ -154,13 +154,14 @@ def hand_jacobian(parameters: HandParameters, joints: np.ndarray, points: np.nda
 
 
 def manipulability(J: np.ndarray) -> Manipulability:
-    """Return the singular values of a Jacobian; source: Yoshikawa 1985 (their product is the volume of the ellipsoid of velocities)."""
+    """Return the singular values of a Jacobian; their product is the volume of the velocity ellipsoid (Yoshikawa 1985)."""
     values = np.linalg.svd(J, compute_uv=False)
     return Manipulability(values, float(np.prod(values)), float(values[-1] / values[0]) if values[0] > 0.0 else 0.0)
 
 
 def object_manipulability(parameters: HandParameters, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return the singular values (6,) of joint rates -> object twist where the tips roll: pinv(G^T) J, about the contacts' mean."""
+    """Return the singular values (6,) of pinv(G^T) J, joint rates -> object twist where the tips roll, about the contacts'
+    mean."""
     points = np.asarray(points, dtype=float)
     G = grasp_matrix(points, None, points.mean(axis=0))
     return np.linalg.svd(np.linalg.pinv(G.T) @ hand_jacobian(parameters, joints, points), compute_uv=False)

@@ -157,8 +157,8 @@ def _check_limits(parameters: HandParameters, joints: np.ndarray) -> None:
 
 
 def in_last_link(parameters: HandParameters, finger: int, joints: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Return coordinates (3,) of a world point in the frame of a finger's last link: origin at the tip's centre, z along the link,
-    y = e_t (all frames are parallel to e_r, e_t, z while the angles are zero), m."""
+    """Return coordinates (3,) of a world point, m, in the frame of a finger's last link: origin at the tip's centre, z along the
+    link, y = e_t (all frames are parallel to e_r, e_t, z while the angles are zero)."""
     R, centre = fingertip_pose(parameters, finger, joints)
     return R.T @ (np.asarray(point, dtype=float) - centre)
 

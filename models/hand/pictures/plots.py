@@ -1,4 +1,4 @@
-"""Plots of a hand's run over time: figure 7 of Visser 2002, and what the grasp does. Needs matplotlib."""
+"""Plots of a hand's run over time: figure 7 of Visser 2002, and the grasp. Needs matplotlib."""
 
 from __future__ import annotations
 

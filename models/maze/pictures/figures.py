@@ -1,4 +1,4 @@
-"""Figures of a ball maze, the counterparts of figures 5 to 11 of Bortoff 2020: a maze, its analysis and a run in; plots out.
+"""Figures of a ball maze, the counterparts of figures 5 to 11 of Bortoff 2020.
 
 Figure 8, the loops, is the bond graph with its signals, as `bondgraph.render.diagram` draws it.
 """
@@ -23,14 +23,14 @@ from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, PAPER
 Path = str | os.PathLike[str]
 
 RING_STATE, FALL_STATE = (blend(colour, PAPER, 0.75) for colour in (BLUE[0], AMBER[0]))
-"""Behind the names of states."""
+"""Colours behind the names of states."""
 
 FINE = 121
-"""Gains along each axis at which the border of stability is looked for."""
+"""Gains along each axis of the contour of the stability border."""
 
 
 def figure5(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
-    """The maze at the start, and its coordinates while the ball is on the first ring: figures 5 and 6."""
+    """Plot the maze at the start, and its coordinates while the ball is on the first ring: figures 5 and 6."""
     with plot_file(path, (9.2, 5.1), dpi=dpi, title="The ball maze") as figure:
         left, right = figure.subplots(1, 2)
         draw_maze(left, maze, 0.0, np.array(maze.place))
@@ -44,16 +44,16 @@ def figure5(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
 
 
 def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: float, off: float) -> None:
-    """q1 to q3 and the radius of the ring, as lines with letters."""
-    look: dict[str, Any] = {"color": MUTED, "linewidth": 0.8, "linestyle": DASHES[1]}
+    """Draw q1 to q3 and the radius of the ring, as lines with letters."""
+    style: dict[str, Any] = {"color": MUTED, "linewidth": 0.8, "linestyle": DASHES[1]}
     far = 0.8 * maze.radii[-1]
-    axes.plot([0.0, far], [0.0, 0.0], **look)
-    axes.plot([0.0, far * np.cos(turned)], [0.0, far * np.sin(turned)], **look)
+    axes.plot([0.0, far], [0.0, 0.0], **style)
+    axes.plot([0.0, far * np.cos(turned)], [0.0, far * np.sin(turned)], **style)
     at = np.linspace(0.0, turned, 30)
     axes.plot(0.7 * far * np.cos(at), 0.7 * far * np.sin(at), color=CYCLE[0])
-    axes.plot([0.0, ball[0]], [ball[1], ball[1]], **look)
-    axes.plot([0.0, 0.0], [0.0, ball[1]], **look)
-    axes.plot([0.0, ball[0]], [0.0, ball[1]], **look)
+    axes.plot([0.0, ball[0]], [ball[1], ball[1]], **style)
+    axes.plot([0.0, 0.0], [0.0, ball[1]], **style)
+    axes.plot([0.0, ball[0]], [0.0, ball[1]], **style)
     at = np.linspace(0.0, off, 30)
     axes.plot(0.5 * ball[1] * np.sin(at), 0.5 * ball[1] * np.cos(at), color=CYCLE[2])
     size = 0.05 * maze.radii[0]
@@ -70,7 +70,7 @@ def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: floa
 
 
 def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> None:
-    """Root loci on ring i: of the loop that holds the ball, then of the loop that turns the maze, the first closed."""
+    """Plot root loci on ring i: of the loop that holds the ball, then of the loop that turns the maze, the first closed."""
     result = analyse(maze, i)
     factors = np.concatenate([[0.0], np.geomspace(1e-3, 20.0, 6000)])
     loops = (
@@ -100,7 +100,7 @@ def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> Non
 
 
 def _locus(axes: Any, poles: np.ndarray, zeros: np.ndarray, now: np.ndarray) -> None:
-    """Courses of poles (k, n), their ends for no gain and for a large one, and the poles (n,) that the maze has."""
+    """Draw branches of poles (k, n), their start at zero gain, the zeros, and the poles (n,) at the maze's gain."""
     axes.axvspan(0.0, 1e3, color=DANGER, linewidth=0, zorder=0)
     for line in (axes.axhline, axes.axvline):
         line(0.0, color=MUTED, linewidth=0.8, zorder=1)
@@ -111,7 +111,7 @@ def _locus(axes: Any, poles: np.ndarray, zeros: np.ndarray, now: np.ndarray) -> 
 
 
 def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
-    """The machine of the course, on two lines."""
+    """Plot the state machine on two lines."""
     states = [*maze.states]
     half = len(states) // 2
     positions = {s: (k, 0.0) if k <= half else (2 * half + 1 - k, -1.0) for k, s in enumerate(states)}
@@ -132,7 +132,7 @@ def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
 
 
 def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
-    """State of the course, angle of the maze with its reference, place of the ball, torque and contact force over time."""
+    """Plot state, maze angle with its reference, ball position, torque and contact force over time."""
     maze, events = run.maze, run.events
     with plot_file(path, (8.8, 9.2), dpi=dpi, layout="constrained", title="The course of the ball") as figure:
         mode, angle, aside, torque, force = figure.subplots(5, 1, sharex=True, height_ratios=(1.5, 1, 1, 1, 1))
@@ -160,7 +160,7 @@ def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def _with_jumps(run: MazeRun) -> tuple[np.ndarray, np.ndarray]:
-    """Times, and the normal force, with both sides of every event."""
+    """Return times and normal force with both sides of every event."""
     sides = [(e["time"], e[f"force_{side}"]) for e in run.event_table() for side in ("before", "after")]
     t, values = (np.concatenate([samples, [s[k] for s in sides]]) for k, samples in enumerate((run.t, run.force)))
     order = np.argsort(t, kind="stable")
@@ -168,7 +168,7 @@ def _with_jumps(run: MazeRun) -> tuple[np.ndarray, np.ndarray]:
 
 
 def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
-    """The maze as the ball lands on each ring, and before it falls through each gate."""
+    """Plot the maze as the ball lands on each ring, and before it falls through each gate."""
     shown = run.events or ()
     columns, room = max((len(shown) + 1) // 2, 1), 1.06 * (run.maze.radii[0] + 2.0 * run.maze.ball_radius)
     with plot_file(path, (2.5 * columns, 6.2), dpi=dpi, title="The ball lands and falls, seen from the room") as figure:
@@ -185,12 +185,12 @@ def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
-    """The ball's path in the axes of the maze, from the start to the centre, with its events."""
+    """Plot the ball's path in the axes of the maze, from the start to the centre, with its events."""
     with plot_file(path, (6.4, 6.8), dpi=dpi, title="Path of the ball, seen from the maze") as figure:
         axes = figure.add_axes((0.02, 0.02, 0.96, 0.9))
         draw_maze(axes, run.maze, 0.0, path=run.path)
-        for k, happened in enumerate(run.event_table()):
-            axes.plot(*happened["ball_in_maze"], "o", color=CYCLE[2 * (k % 2)], markersize=4.0, zorder=6)
+        for k, event in enumerate(run.event_table()):
+            axes.plot(*event["ball_in_maze"], "o", color=CYCLE[2 * (k % 2)], markersize=4.0, zorder=6)
         axes.plot([], [], "o", color=CYCLE[0], label="lands")
         axes.plot([], [], "o", color=CYCLE[2], label="falls through a gate")
         axes.plot([], [], color=PATH_COLOUR, label="centre of the ball")
@@ -198,8 +198,8 @@ def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None:
-    """Largest real part of all poles on all rings over both gains, with the border of stability; dots where the ball came to the
-    centre."""
+    """Plot the largest real part of all poles on all rings over both gains, the border of stability, and dots where the ball
+    reached the centre."""
     title = "Gains with which the loops are stable, and the ball comes to the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
         axes = figure.subplots()
@@ -207,8 +207,8 @@ def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None
         fine = [_fine_gains(gains, even) for gains in (result.k1, result.k2)]
         worst = rightmost(result.maze, *fine).max(axis=2)
         most = float(np.max(np.abs(worst[worst < 0.0]), initial=1e-3))
-        look: dict[str, Any] = {"cmap": "RdBu_r", "shading": "gouraud", "rasterized": True}
-        shade = axes.pcolormesh(*fine, np.clip(worst, -most, most).T, vmin=-most, vmax=most, **look)
+        style: dict[str, Any] = {"cmap": "RdBu_r", "shading": "gouraud", "rasterized": True}
+        shade = axes.pcolormesh(*fine, np.clip(worst, -most, most).T, vmin=-most, vmax=most, **style)
         figure.colorbar(shade, ax=axes, label="largest real part of all poles on all rings (1/s)", extend="max")
         if worst.min() < 0.0 < worst.max() and min(worst.shape) > 1:
             axes.contour(*fine, worst.T, levels=[0.0], colors=INK, linewidths=1.2)
@@ -229,7 +229,7 @@ def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None
 
 
 def _fine_gains(gains: np.ndarray, even: bool) -> np.ndarray:
-    """Many gains over the range of some and half a step farther, for a smooth border; `even` on a logarithmic scale."""
+    """Return many gains over the range of some and half a step farther, for a smooth border; `even` on a logarithmic scale."""
     if len(gains) == 1:
         return gains
     at = np.log(gains) if even else gains

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from screwbond.models.cli import main
 from screwbond.models.maze import MazeParameters, run_maze
-from screwbond.models.maze.command import MAP, RUN
+from screwbond.models.maze.command import MAP, MOVIES, PICTURES, RUN
 from screwbond.models.maze.pictures.drawing import arc, gate_half_angle
 from screwbond.models.maze.pictures.figures import figure5, figure7, figure9, figure10, figure11, path_figure
-from screwbond.models.maze.pictures.files import MOVIES, PICTURES
 from screwbond.models.maze.pictures.scene import maze_mesh, maze_scene
 from screwbond.models.pictures import still
 from screwbond.models.pictures.probe import rendering
