@@ -206,14 +206,20 @@ def _relative(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> tuple[Any
 
 RELATIVE = Op("relative pose", _relative, r"(#1\,#3)^{-1}\,#2\,#4")
 
-LETTERS = {"held": "W^T", "violation": "h", "free": "F", "coordinates": "q"}
-"""Role of a formula -> its letter in equations."""
+ROLES = {
+    "held": ("constraint_matrix", "W^T"),
+    "violation": ("violation", "h"),
+    "free": ("free", "F"),
+    "coordinates": ("coordinates", "q"),
+}
+"""Role of a formula -> its name in `Kind`, and its letter in equations."""
 
 
 @cache
 def _op(role: str, kind: str) -> Op:
     """Return the operation of a role and kind of joint, shared by all joints of that kind."""
-    return Op(f"{role} {kind}", getattr(KINDS[kind], role), rf"{LETTERS[role]}_{{\mathrm{{{kind}}}}}(#1)")
+    formula, letter = ROLES[role]
+    return Op(f"{role} {kind}", getattr(KINDS[kind], formula), rf"{letter}_{{\mathrm{{{kind}}}}}(#1)")
 
 
 def _numbers(joint: Joint) -> dict[str, Parameter]:
