@@ -10,8 +10,7 @@ import pytest
 from screwbond.models import cli
 from screwbond.models.hand import HandRun, fingertip_pose, study
 from screwbond.models.hand.grasping.grasp import skeleton
-from screwbond.models.hand.pictures.files import figure6
-from screwbond.models.hand.pictures.plots import figure7, grasp_plot
+from screwbond.models.hand.pictures.files import figure6, figure7, grasp_plot
 from screwbond.models.hand.pictures.scene import display_end, hand_scene
 from screwbond.models.pictures import Look, Scene, movie, page, rendering, still
 from screwbond.models.pictures.shapes.meshes import along
