@@ -153,7 +153,7 @@ def _hand_figure6(path: Path) -> None:
 
 
 def _hand_figure7(path: Path) -> None:
-    from screwbond.models.hand.pictures.plots import figure7
+    from screwbond.models.hand.pictures.files import figure7
 
     figure7(_moved(), path)
 

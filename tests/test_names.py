@@ -33,8 +33,8 @@ place."""
 UNNAMED = tuple(
     f"models/{name}"
     for name in (
-        *("bodies", "chains", "connections", "control", "gravity", "hand", "impact", "joints", "maze", "motion"),
-        *("planar", "springs", "studies", "sweeping", "two_bodies", "urdf", "visuals"),
+        *("bodies", "connections", "control", "gravity", "motion"),
+        *("planar", "studies", "sweeping", "two_bodies", "urdf", "visuals"),
     )
 )
 """Rooms of `models` whose inner names are still the old ones; a room that is done leaves this list."""

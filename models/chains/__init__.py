@@ -1,4 +1,4 @@
-"""Trees and chains: screws and inertias of links in; kinematics by products of exponentials, and all as one IC field, out."""
+"""Kinematic trees and serial chains: links, products of exponentials, dynamics by recursion, and their graph as one IC field."""
 
 from screwbond.models.chains.dynamics import bias, gravity_forces, kinetic_energy, mass_matrix, potential
 from screwbond.models.chains.graph import ChainGraph, LinkBody, chain_graph

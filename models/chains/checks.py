@@ -1,4 +1,4 @@
-"""Checks of trees: links in; what is wrong with them, code by code, out."""
+"""Checks of the links of a tree: names, parents, mimics, poses, screws, inertias, damping and limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from screws.poses import is_pose
 
 
 class Finding(NamedTuple):
-    """A problem without its place."""
+    """A problem of a tree without its source line."""
 
     code: str
     title: str
@@ -25,35 +25,35 @@ class Finding(NamedTuple):
 
 
 def findings(links: Sequence[Any], base: Any) -> list[Finding]:
-    """E450 to E453, E535 and E537; what is no link, and names, before what refers to them."""
-    refer = _coordinates(links), _parents(links), _mimics(links)
-    for checks in ((_kinds(links),), (_names(links), _numbers(links, base)), refer):
-        found = [finding for check in checks for finding in check]
-        if found:
-            return found
+    """Return the problems E450 to E453, E535 and E537 of links; names and types come before what refers to them."""
+    references = _coordinates(links), _parents(links), _mimics(links)
+    for checks in ((_kinds(links),), (_names(links), _numbers(links, base)), references):
+        results = [finding for check in checks for finding in check]
+        if results:
+            return results
     return []
 
 
-def forks(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]:
-    """E536 where a link is not carried by the one before; `parents` by place."""
+def branches(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]:
+    """Yield E536 for links that the link before does not carry; `parents` are indices."""
     names = [link.name for k, link in enumerate(links) if parents[k] != k - 1]
     if names:
         detail = f"not carried by the link before: {', '.join(names)}"
         yield Finding("E536", "it branches, and a chain does not", detail, "Tree(name, links)")
 
 
-def closed_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iterator[Finding]:
-    """E537 where the limits (n, 2) of a coordinate, with those of the joints that it drives, leave no room to move."""
+def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iterator[Finding]:
+    """Yield E537 where the limits (n, 2) of a coordinate and of the joints that it drives leave no room to move."""
     for name, (lower, upper) in zip(coordinates, limits, strict=True):
         if not lower < upper:
             detail = f"with those of the joints that it drives they are {lower:g} and {upper:g}"
             yield Finding("E537", f'the limits of "{name}" leave no room', detail, "wider limits, or other factors and offsets")
 
 
-def as_floats(given: Any) -> np.ndarray:
-    """What is given as floats; not a number where it is none, which the checks then refuse."""
+def as_floats(value: Any) -> np.ndarray:
+    """Return a value as floats, or nan where that fails: the checks refuse it."""
     try:
-        return np.asarray(given, dtype=float)
+        return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         return np.array(np.nan)
 
@@ -61,8 +61,8 @@ def as_floats(given: Any) -> np.ndarray:
 def _kinds(links: Sequence[Any]) -> Iterator[Finding]:
     for link in links:
         if not isinstance(link, Link) or not isinstance(link.joint, Joint):
-            what = f'the joint of "{link.name}" is {link.joint!r}' if isinstance(link, Link) else f"{link!r} is no link"
-            yield Finding("E450", what, "nothing that a mechanism can be made of", "Link(name, revolute((0, 1, 0)), inertia)")
+            title = f'the joint of "{link.name}" is {link.joint!r}' if isinstance(link, Link) else f"{link!r} is no link"
+            yield Finding("E450", title, "nothing that a mechanism can be made of", "Link(name, revolute((0, 1, 0)), inertia)")
 
 
 def _names(links: Sequence[Any]) -> Iterator[Finding]:
@@ -81,7 +81,7 @@ def _names(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
-    """Joints of several freedoms add numbers to their names, which may be those of others."""
+    """Check that no two coordinates have one name: joints of several freedoms add numbers to theirs."""
     names = [name for link in links for name in coordinates_of(link)]
     for name in sorted({name for name in names if names.count(name) > 1}):
         detail = "a joint of several freedoms has coordinates with the link's name and a number"
@@ -89,35 +89,35 @@ def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def coordinates_of(link: Link) -> list[str]:
-    """Names of the coordinates of its joint: its own, with a number where there are several; none where it mimics another."""
+    """Return the names of a joint's coordinates: the link's name, numbered if there are several; none if it mimics another."""
     n = 0 if link.mimic is not None else link.joint.freedoms
     return [link.name] if n == 1 else [f"{link.name} {k}" for k in range(1, n + 1)]
 
 
 def _parents(links: Sequence[Any]) -> Iterator[Finding]:
-    """Every link is carried by one that stands before it, or by the base."""
+    """Check that a link before it, or the base, carries every link."""
     names = [link.name for link in links]
-    every = f"links: {', '.join(map(str, names))}"
+    link_list = f"links: {', '.join(map(str, names))}"
     carriers: dict[str, str | None] = {}
     for link, before in zip(links, [None, *names], strict=False):
         carriers[link.name] = before if link.parent == BEFORE else link.parent
         if link.parent not in (None, BEFORE, *names):
             title = f'"{link.name}" is carried by {link.parent!r}, which is no link'
-            yield Finding("E535", title, every, "one of these names, or None: the base")
-    rings = _rings(carriers)
-    for ring in rings:
-        detail = f"each is carried by the next: {', '.join([*ring, ring[0]])}"
+            yield Finding("E535", title, link_list, "one of these names, or None: the base")
+    cycles = _cycles(carriers)
+    for cycle in cycles:
+        detail = f"each is carried by the next: {', '.join([*cycle, cycle[0]])}"
         cure = "a tree of links, and a joint_graph(...) that closes the loop"
         yield Finding("E535", "its links carry each other in a circle", detail, cure)
     for k, link in enumerate(links):
-        if not rings and carriers[link.name] in names[k:]:
+        if not cycles and carriers[link.name] in names[k:]:
             yield Finding(
-                "E535", f'"{link.name}" stands before "{link.parent}", which carries it', every, "links from the base outward"
+                "E535", f'"{link.name}" stands before "{link.parent}", which carries it', link_list, "links from the base outward"
             )
 
 
 def _mimics(links: Sequence[Any]) -> Iterator[Finding]:
-    """Driven joints and those that drive them have one freedom each, and not in a circle."""
+    """Check that driven joints and their drivers have one freedom each, and form no cycle."""
     named = {link.name: link for link in links}
     driven: dict[str, str] = {}
     for link in links:
@@ -139,24 +139,24 @@ def _mimics(links: Sequence[Any]) -> Iterator[Finding]:
             detail = f"factor {mimic.factor!r}, offset {mimic.offset!r}"
             yield Finding("E537", title, detail, "finite numbers, and a factor that is not zero")
         driven[link.name] = mimic.link
-    for ring in _rings(driven):
-        detail = f"each mimics the next: {', '.join([*ring, ring[0]])}"
-        yield Finding("E537", f"nothing drives {', '.join(ring)}", detail, "one of these joints without `mimic`")
+    for cycle in _cycles(driven):
+        detail = f"each mimics the next: {', '.join([*cycle, cycle[0]])}"
+        yield Finding("E537", f"nothing drives {', '.join(cycle)}", detail, "one of these joints without `mimic`")
 
 
-def _rings(successors: Mapping[str, str | None]) -> list[list[str]]:
-    """Circles among things with one successor each."""
-    found, seen = [], set()
+def _cycles(successors: Mapping[str, str | None]) -> list[list[str]]:
+    """Return the cycles among nodes with one successor each."""
+    cycles, seen = [], set()
     for start in successors:
         path: list[str] = []
-        at: Any = start
-        while at in successors and at not in seen:
-            seen.add(at)
-            path.append(at)
-            at = successors[at]
-        if at in path:
-            found.append(path[path.index(at) :])
-    return found
+        node: Any = start
+        while node in successors and node not in seen:
+            seen.add(node)
+            path.append(node)
+            node = successors[node]
+        if node in path:
+            cycles.append(path[path.index(node) :])
+    return cycles
 
 
 def _numbers(links: Sequence[Any], base: Any) -> Iterator[Finding]:
@@ -180,7 +180,7 @@ def _numbers(links: Sequence[Any], base: Any) -> Iterator[Finding]:
             cure = "one number, or one for each freedom, none negative"
             yield Finding("E453", f'the damping of "{link.name}" is {link.damping!r}', f"its joint has {n} freedoms", cure)
         if link.limits is not None:
-            given = as_floats(link.limits)
-            if given.shape not in ((2,), (n, 2)) or not np.all(given[..., 0] < given[..., 1]):
+            limits = as_floats(link.limits)
+            if limits.shape not in ((2,), (n, 2)) or not np.all(limits[..., 0] < limits[..., 1]):
                 cure = "(lower, upper) with lower < upper, or such a pair for each freedom"
                 yield Finding("E453", f'the limits of "{link.name}" are {link.limits!r}', f"its joint has {n} freedoms", cure)

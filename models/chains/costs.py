@@ -1,4 +1,4 @@
-"""Operations of a tree's dynamics, in closed form: sections in; which way to its accelerations is the shortest, out."""
+"""Operation counts of a tree's dynamics in closed form, which select the mass matrix, Newton-Euler or articulated bodies."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ import numpy as np
 from screwbond.models.chains.sections import Section
 from screwbond.models.chains.trees import Tree
 
-KEPT = 1.25
+MATRIX_PREFERENCE = 1.25
 """Factor that the mass matrix may cost over the recursion: with M(q) the equations can be written down."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations that one more section takes."""
+    """Operations that one more section costs."""
 
-    own: float
-    """For its part of the mass matrix, velocity forces and weight."""
+    fixed: float
+    """For mass matrix, velocity forces and weight."""
     carried: float
-    """For each section that it carries, and itself: to see its momentum from the frame before."""
+    """To transform its momentum and that of each section that it carries to the frame before."""
     articulated: float
     """For its articulated body and acceleration."""
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
-"""Of a section in a plane mechanism, of one whose axes are along those of the frame before, and of any other: each more of a row
-of joints takes just so many. Joints through one point and the ends of branches take less."""
+"""Cost of a section in a planar mechanism, of one with axes along those of the frame before, and of any other: exact for each
+further joint in a row. Joints through one point and the ends of branches take less."""
 
 
 def recursion_is_shorter(tree: Tree) -> bool:
-    """Whether M(q) and h(q, v) together take fewer operations with h by recursion than with h by differentiation.
+    """Return True if M(q) and h(q, v) together take fewer operations with h by recursion than with h by differentiation.
 
-    The recursion grows with the number of joints one after the other, the derivatives of M(q) with its square and more. They
+    The recursion grows with the number of joints in a row, the derivatives of M(q) with its square and more. They
     meet at four joints with parallel and right-angled axes (the finger of a hand: 305 operations for v' by derivatives, 393 by
     recursion), at three with oblique ones (694 and 722 for M and h; of seven joints 7425 and 3157).
     """
@@ -42,19 +42,19 @@ def recursion_is_shorter(tree: Tree) -> bool:
 
 
 def articulated_is_shorter(tree: Tree) -> bool:
-    """Whether v' takes clearly fewer operations by articulated bodies than by M(q) and its solution.
+    """Return True if v' takes clearly fewer operations by articulated bodies than by M(q) and its solution.
 
-    The first grow with the number n of joints: 724 of each that is oblique. The second has n^3 / 2 for the solution alone,
-    where all joints hang on one; ten oblique joints in a row take 6200 and 6800, fifty 35000 and 133000.
+    The first takes 724 operations for each oblique joint. The second takes n^3 / 2 for the solution of n joints that hang on
+    one; ten oblique joints in a row take 6200 and 6800, fifty 35000 and 133000.
     """
-    if not all(drive.own for drive in tree.sections.drives):
+    if not all(drive.direct for drive in tree.sections.drives):
         return False  # driven joints tie distant bodies together: no such recursion
     by_matrix, by_recursion = operations(tree)
-    return by_recursion * KEPT < by_matrix
+    return by_recursion * MATRIX_PREFERENCE < by_matrix
 
 
 def operations(tree: Tree) -> tuple[float, float]:
-    """Operations of v', at most: by the mass matrix and by articulated bodies."""
+    """Return upper bounds of the operations for v' by the mass matrix and by articulated bodies."""
     freedoms = tree.sections.freedoms
     carried, costs = [1] * len(freedoms), _costs(tree)
     for k in range(len(freedoms) - 1, -1, -1):
@@ -63,7 +63,7 @@ def operations(tree: Tree) -> tuple[float, float]:
     by_matrix = by_recursion = 0.0
     for section, cost, count in zip(freedoms, costs, carried, strict=True):
         if section.before:
-            by_matrix += cost.own + cost.carried * count
+            by_matrix += cost.fixed + cost.carried * count
             by_recursion += cost.articulated
         else:  # all sections that hang on one at the base are coupled
             by_matrix += count * (count * count - 1) / 2 + 2 * count * count
@@ -71,12 +71,12 @@ def operations(tree: Tree) -> tuple[float, float]:
 
 
 def _costs(tree: Tree) -> list[Cost]:
-    freedoms, found = tree.sections.freedoms, list[Cost]()
+    freedoms, costs = tree.sections.freedoms, list[Cost]()
     for section in freedoms:
-        before, flat = (freedoms[section.before - 1], found[section.before - 1]) if section.before else (section, PARALLEL)
+        before, flat = (freedoms[section.before - 1], costs[section.before - 1]) if section.before else (section, PARALLEL)
         in_plane = flat is PARALLEL and section.axis == before.axis and section.turns
-        found.append(OBLIQUE if _is_oblique(section) else PARALLEL if in_plane else RIGHT_ANGLED)
-    return found
+        costs.append(OBLIQUE if _is_oblique(section) else PARALLEL if in_plane else RIGHT_ANGLED)
+    return costs
 
 
 def _is_oblique(section: Section) -> bool:

@@ -1,7 +1,7 @@
 """Dynamics of a tree: mass matrix, velocity forces, potential and weight, as plain formulas over any scalar.
 
-Every formula takes, after q (and v), the numbers of `inertia_numbers` in their order; without them the tree's own. Numbers that
-are zero in the tree belong to the equations (and cost nothing), all others may be parameters of a graph.
+Every formula takes, after q (and v), the numbers of `inertia_numbers` in their order; by default the tree's own. Numbers that
+are zero in the tree are constants of the equations (and cost nothing); all others may be parameters of a graph.
 
 Source: Featherstone 2008, tables 5.1 (recursive Newton-Euler) and 6.2 (composite bodies); Walker and Orin 1982.
 """
@@ -38,11 +38,11 @@ class Moments:
         return Moments(self.mass + other.mass, self.first + other.first, self.second + other.second)
 
     def momentum(self, omega: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Angular and linear momentum of the twist (omega, v)."""
+        """Return the angular and linear momentum of the twist (omega, v)."""
         return self.second @ omega + cross(self.first, v), self.mass * v + cross(omega, self.first)
 
     def seen_from(self, R: np.ndarray, p: np.ndarray) -> Moments:
-        """The same masses in a frame in which the present one has the rotation R and the origin p."""
+        """Return the moments in a frame in which the present one has the rotation R and the origin p."""
         first = R @ self.first
         half = R @ self.second
         ahead = self.mass * p + first
@@ -56,7 +56,7 @@ class Moments:
 
 
 def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
-    """Name -> (value, unit) of every number of the links' inertias that is not zero (to 1e-14 of its neighbours).
+    """Return name -> (value, unit) of every number of the links' inertias that is not zero (to 1e-14 of its neighbours).
 
     `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame) ...
     """
@@ -77,26 +77,26 @@ def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
 
 
 def section_moments(tree: Tree, numbers: Sequence[Any]) -> list[Moments]:
-    """Moments carried by every section, in its frame (links on the base do not count)."""
-    known = inertia_numbers(tree)
-    given = dict(zip(known, numbers or [value for value, _ in known.values()], strict=True))
+    """Return the moments that every section carries, in its frame (links on the base do not count)."""
+    entries = inertia_numbers(tree)
+    values = dict(zip(entries, numbers or [value for value, _ in entries.values()], strict=True))
     sections = tree.sections
     out = [Moments(0.0, np.zeros(3), np.zeros((3, 3))) for _ in sections.freedoms]
     for link, carrier, R, p in zip(tree.links, sections.carrier, sections.R, sections.p, strict=True):
         if link.inertia is None or carrier == 0:
             continue
-        mass = given[f"{link.name} mass"]
-        centre = np.array([given.get(f"{link.name} centre {axis}", 0.0) for axis in "xyz"], dtype=object)
-        own = np.zeros((3, 3), dtype=object)
+        mass = values[f"{link.name} mass"]
+        centre = np.array([values.get(f"{link.name} centre {axis}", 0.0) for axis in "xyz"], dtype=object)
+        inertia = np.zeros((3, 3), dtype=object)
         for i, j in ENTRIES:
-            own[i, j] = own[j, i] = given.get(f"{link.name} inertia {'xyz'[i]}{'xyz'[j]}", 0.0)
-        about_centre = Moments(mass, np.zeros(3), own)
+            inertia[i, j] = inertia[j, i] = values.get(f"{link.name} inertia {'xyz'[i]}{'xyz'[j]}", 0.0)
+        about_centre = Moments(mass, np.zeros(3), inertia)
         out[carrier - 1] = out[carrier - 1] + about_centre.seen_from(R, p + R @ centre)
     return out
 
 
 def _composites(tree: Tree, moves: Sequence[Frame], carried: Sequence[Moments]) -> list[Moments]:
-    """Moments of all that moves with a section, in its frame."""
+    """Return the moments of all that moves with a section, in its frame."""
     composites = list(carried)
     for k in range(len(moves) - 1, -1, -1):
         before = tree.sections.freedoms[k].before
@@ -106,7 +106,7 @@ def _composites(tree: Tree, moves: Sequence[Frame], carried: Sequence[Moments]) 
 
 
 def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
-    """Mass matrix M(q) (n, n) of the joint coordinates, kg m^2, kg m or kg, by composite bodies."""
+    """Return the mass matrix M(q) (n, n) of the joint coordinates, kg m^2, kg m or kg, by composite bodies."""
     moves, freedoms = steps(tree, q), tree.sections.freedoms
     composites = _composites(tree, moves, section_moments(tree, numbers))
     screws = [section.screw for section in freedoms]
@@ -126,7 +126,7 @@ def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
 
 
 def massless(tree: Tree) -> list[str]:
-    """Coordinates that move no mass at all, wherever the joints are."""
+    """Return the names of coordinates that move no mass, wherever the joints are."""
     freedoms = tree.sections.freedoms
     masses = [body.mass for body in section_moments(tree, ())]
     for k in range(len(freedoms) - 1, -1, -1):
@@ -137,13 +137,13 @@ def massless(tree: Tree) -> list[str]:
 
 
 def _along(screw: tuple[np.ndarray, np.ndarray], moment: Any, force: Any) -> Any:
-    """Power of a wrench on a unit screw; its zeros are left out."""
+    """Return the power of a wrench on a unit screw, without the terms of its zeros."""
     terms = [a * b for a, b in zip([*screw[0], *screw[1]], [*moment, *force], strict=True) if a]
     return sum(terms[1:], terms[0])
 
 
 def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
-    """Coriolis and centrifugal forces h(q, v) (n,) in M v' + h = e, without weight, by recursive Newton-Euler."""
+    """Return the Coriolis and centrifugal forces h(q, v) (n,) in M v' + h = e, without weight, by recursive Newton-Euler."""
     moves, freedoms = steps(tree, q), tree.sections.freedoms
     carried = section_moments(tree, numbers)
     twists = section_twists(tree, moves, v)
@@ -156,9 +156,9 @@ def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
         rate = R.T @ (rate + cross(spin, p))
         spin = R.T @ spin
         along, shift = section.screw
-        own, sliding = along * speed, shift * speed
-        spin = spin + cross(omega, own)
-        rate = rate + cross(omega, sliding) + cross(linear, own)
+        turning, sliding = along * speed, shift * speed
+        spin = spin + cross(omega, turning)
+        rate = rate + cross(omega, sliding) + cross(linear, turning)
         rates.append((spin, rate))
         angular, momentum = body.momentum(omega, linear)
         moment, force = body.momentum(spin, rate)
@@ -176,7 +176,7 @@ def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
 
 
 def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
-    """Kinetic energy, J: the sum over the bodies, from their own twists."""
+    """Return the kinetic energy, J: the sum over the bodies, from their own twists."""
     carried = section_moments(tree, numbers)
     total: Any = 0.0
     for body, (omega, linear) in zip(carried, section_twists(tree, steps(tree, q), v)[1:], strict=True):
@@ -186,10 +186,10 @@ def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
 
 
 def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
-    """Potential of the weight, J, in uniform `gravity` (3,) m/s^2 in world coordinates; zero at the world's origin."""
+    """Return the potential of the weight, J, in uniform `gravity` (3,) m/s^2, world axes; zero at the world's origin."""
     freedoms, positions = tree.sections.freedoms, tree.sections.positions(q)
     carried = [(body.mass, body.first) for body in section_moments(tree, numbers)]
-    whole: tuple[Any, Any] = (0.0, np.zeros(3))
+    total: tuple[Any, Any] = (0.0, np.zeros(3))
     for k in range(len(carried) - 1, -1, -1):
         R, p = step(freedoms[k], positions[k])
         mass, first = carried[k]
@@ -198,13 +198,13 @@ def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
         if before:
             carried[before - 1] = mass + carried[before - 1][0], first + carried[before - 1][1]
         else:
-            whole = mass + whole[0], first + whole[1]
+            total = mass + total[0], first + total[1]
     g = np.asarray(gravity)
-    return -((tree.base[:3, :3].T @ g) @ whole[1] + whole[0] * (g @ tree.base[:3, 3]))
+    return -((tree.base[:3, :3].T @ g) @ total[1] + total[0] * (g @ tree.base[:3, 3]))
 
 
 def gravity_forces(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> np.ndarray:
-    """dV/dq (n,): the efforts that hold the tree at rest against its weight, N m or N."""
+    """Return dV/dq (n,): the efforts that hold the tree at rest against its weight, N m or N."""
     moves = steps(tree, q)
     composites = _composites(tree, moves, section_moments(tree, numbers))
     pulls = [tree.base[:3, :3].T @ np.asarray(gravity)]

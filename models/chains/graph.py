@@ -1,4 +1,4 @@
-"""A tree or chain as a multiport field: an IC of its joint coordinates, joint ports, and the screw ports of its links.
+"""Graph of a tree or chain: a multiport IC of its joint coordinates, joint ports, and screw ports of its links.
 
 ```
  joint ports 1 --> TF --> 1 --> IC mechanism (M(q), h(q, v), V(q))
@@ -41,7 +41,7 @@ KINEMATICS = "Brockett 1984; Murray, Li and Sastry 1994"
 
 @dataclass(frozen=True, eq=False)
 class LinkBody:
-    """A link of a chain graph as a contact sees a body: its skin, its port and where its pose is."""
+    """A link of a chain graph as a body for contacts: surface, port and path of its pose."""
 
     name: str
     surface: Surface | None
@@ -51,19 +51,19 @@ class LinkBody:
     pose_path: str
     """Path of its pose signal (7,) in the graph around the chain."""
     frame_path: str
-    """Path of its pose (4, 4): the other costs half angles and their products besides."""
+    """Path of its pose (4, 4), which costs less than `pose_path`: no half angles."""
 
 
 @dataclass(frozen=True, eq=False)
 class Linkage:
-    """What a picture of a chain needs besides its coordinates: its links, and gravity (3,) in the world, m/s^2."""
+    """Tree and gravity (3,) in world axes, m/s^2, for pictures of a chain."""
 
     tree: Tree
     gravity: np.ndarray
 
 
 class ChainGraph(Graph):
-    """The graph of a chain. Signals `q`, `v` (n,); of every link with a port `<link>.pose`, `<link>.twist`, `<link>.H`."""
+    """Graph of a chain. Signals `q`, `v` (n,); of every link with a port `<link>.pose`, `<link>.twist`, `<link>.H`."""
 
     def __init__(self, name: str, tree: Tree, ports: Sequence[str]):
         super().__init__(name)
@@ -71,9 +71,9 @@ class ChainGraph(Graph):
         self.link_ports = tuple(ports)
 
     def link(self, name: str, surface: Surface | None = None) -> LinkBody:
-        """A link that has a port, for contacts; `surface` (in the link's frame) replaces that of the link.
+        """Return a link that has a port, for contacts; `surface` (in the link's frame) replaces that of the link.
 
-        Raises `ModelError` E454 where no port was asked for.
+        Raises `ModelError` E454 for a link without a port.
         """
         if name not in self.link_ports:
             cure = f'chain_graph(tree, ports=("{name}", ...))'
@@ -100,14 +100,14 @@ def chain_graph(
     stop_dissipation: float = 1.0,
     nominal: Any = None,
 ) -> ChainGraph:
-    """Tree or chain as a graph with the port `joints` (n efforts and velocities of the joints) and those that are asked for.
+    """Return a tree or chain as a graph with the port `joints` (n efforts and velocities) and the requested ports.
 
     Parameters
     ----------
     ports : links that get a screw port of their own name (twist T_0_0_k); others cost nothing.
     joint_ports : joint coordinates (`tree.coordinates`) that get a scalar port `joint <coordinate>`.
     form : "lagrangian" (states `mechanism.q`, `mechanism.v`) or "hamiltonian" (`mechanism.q`, `mechanism.p`).
-    position, velocity : of the joints at the start (n,), rad or m; zero if not given.
+    position, velocity : of the joints at the start (n,), rad or m; zero by default.
     gravity : uniform acceleration in world coordinates, m/s^2.
     limits : what happens at a joint limit: "report" (an event), "end" (the run ends there), "stop" (a spring
         stop_stiffness * excess, and an event), "ignore".
@@ -118,7 +118,7 @@ def chain_graph(
     Parameters of the graph: `mechanism.<link> mass` and every other number of `inertia_numbers`, `mechanism.gravity` (its size;
     the direction is fixed), `damping.resistance` (n,). Lengths and axes belong to the equations.
 
-    Raises `ModelError` E450 for what is no tree; E454 for ports, start values or options that do not fit it, or a singular mass
+    Raises `ModelError` E450 without a tree; E454 for ports, start values or options that do not fit it, or a singular mass
     matrix; E538 for a freedom that moves no mass.
     """
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
@@ -127,7 +127,7 @@ def chain_graph(
         raise refusal("E450", title, "Tree(name, links), Chain(name, links)", about=str(name or "chain"))
     label = name or tree.name
     n = tree.freedoms
-    q0, v0 = (np.zeros(n) if given is None else as_floats(given) for given in (position, velocity))
+    q0, v0 = (np.zeros(n) if values is None else as_floats(values) for values in (position, velocity))
     pull = as_floats(gravity)
     options = ChainOptions(ports, joint_ports, form, q0, v0, pull, limits, stop_stiffness, stop_dissipation, nominal)
     raise_if_any(label, problems_of(tree, label, options))
@@ -139,7 +139,7 @@ def chain_graph(
     if options.stiffness(tree) is not None:
         graph.connect(joints, stops.dissipation(tree, stop_dissipation, quotient("1", joint_domain(tree).flow_unit)))
     if options.limited(tree):
-        stops.watch(graph, tree, ends=limits == "end")
+        stops.add_limit_events(graph, tree, ends=limits == "end")
     graph.expose("joints", joints)
     for coordinate in joint_ports:
         index = tree.coordinates.index(coordinate)
@@ -160,7 +160,7 @@ def chain_graph(
 
 
 def _link_graph(tree: Tree, link: int) -> Body:
-    """MTF J_k(q) to the link's world twist, and its pose and twist as signals."""
+    """Return the graph of a link: MTF J_k(q) to its world twist, and its pose and twist as signals."""
     name = tree.links[link].name
     body = Body(name, tree.links[link].surface).declare_input("q")
     assert isinstance(body, Body)
@@ -192,5 +192,5 @@ def _link_graph(tree: Tree, link: int) -> Body:
 
 
 def _vector(q: Any) -> Any:
-    """Joint coordinates (n,), also of a bond of dimension 1."""
+    """Return joint coordinates as (n,), also of a bond of dimension 1."""
     return q if np.ndim(q) else array([q])

@@ -1,4 +1,4 @@
-"""Inertias of rigid bodies: mass, centre and moments of a body, and of solids and bodies welded together, out."""
+"""Inertias of rigid bodies: mass, centre of mass and moments of inertia; cylinders, balls and combined bodies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BodyInertia:
     rotational : about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
     centre : centre of mass in the frame, m.
 
-    Raises `GeometryError` G111 to G114 for what no rigid body can have.
+    Raises `GeometryError` G111 to G114 for an inertia that no rigid body can have.
     """
 
     mass: float
@@ -44,7 +44,8 @@ class BodyInertia:
 
 
 def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> BodyInertia:
-    """Solid cylinder of `mass` (kg) and `radius` (m) between the centres `start` and `end` (m) of its faces."""
+    """Return the inertia of a solid cylinder of `mass` (kg) and `radius` (m) between the centres `start` and `end` (m) of its
+    faces."""
     a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     length = float(np.linalg.norm(b - a))
     axis = (b - a) / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
@@ -53,12 +54,12 @@ def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> 
 
 
 def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -> BodyInertia:
-    """Solid ball of `mass` (kg) and `radius` (m) about `centre` (m)."""
+    """Return the inertia of a solid ball of `mass` (kg) and `radius` (m) about `centre` (m)."""
     return BodyInertia(mass, np.full(3, 0.4 * mass * radius**2), np.asarray(centre, dtype=float))
 
 
 def combined_inertia(*parts: BodyInertia) -> BodyInertia:
-    """Inertia of rigidly joined bodies that are all given in one frame."""
+    """Return the inertia of rigidly joined bodies in one frame."""
     mass = sum(part.mass for part in parts)
     centre = sum((part.mass * part.centre for part in parts), np.zeros(3)) / mass
     moment = np.zeros((3, 3))

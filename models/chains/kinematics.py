@@ -1,8 +1,8 @@
 """Kinematics of a tree: products of exponentials, Jacobians and twists, as plain formulas over any scalar.
 
 H_0_k(q) = H_0_base exp(S_1 q_1) ... exp(S_k q_k) H_base_k(0) along the joints from the base to link k, with the exponentials of
-unit screws in closed form. They are evaluated in frames on the joints' own axes (`screwbond.models.chains.sections`), which gives
-the same poses with fewer products.
+unit screws in closed form, evaluated in frames on the joints' own axes (`screwbond.models.chains.sections`): same poses, fewer
+products.
 
 Source: Brockett 1984 (product of exponentials); Murray, Li, Sastry 1994, section 3.2 and 3.4.
 """
@@ -29,7 +29,7 @@ Frame = tuple[np.ndarray, np.ndarray]
 
 
 def step(section: Section, x: Any) -> Frame:
-    """Frame of a section in the frame before it, at the coordinate x (rad or m)."""
+    """Return the frame of a section in the frame before it, at the coordinate x (rad or m)."""
     unit = np.eye(3)[section.axis]
     if not section.turns:
         return section.R, section.p + section.R @ (unit * (section.sign * x))
@@ -44,25 +44,25 @@ def step(section: Section, x: Any) -> Frame:
 
 
 def steps(tree: Tree, q: Any) -> list[Frame]:
-    """Frame of every section in the one before it."""
+    """Return the frame of every section in the one before it."""
     sections = tree.sections
     return [step(section, x) for section, x in zip(sections.freedoms, sections.positions(q), strict=True)]
 
 
 def after(first: Frame, second: Frame) -> Frame:
-    """The second frame, given in the first, in the frame of the first."""
+    """Compose two frames: return the second, given in the first, in the frame of the first."""
     return first[0] @ second[0], first[0] @ second[1] + first[1]
 
 
 def _frames(tree: Tree, q: Any, path: Sequence[int]) -> list[Frame]:
-    """Base and the sections at these places, each of which carries the next, in the world."""
+    """Return the frames, in the world, of the base and of the sections along a path (indices), each of which carries the next."""
     positions = tree.sections.positions(q)
     moves = (step(tree.sections.freedoms[k], positions[k]) for k in path)
     return list(accumulate(moves, after, initial=(tree.base[:3, :3], tree.base[:3, 3])))
 
 
 def _column(section: Section, frame: Frame) -> list[Any]:
-    """A section's screw (6,) seen from a frame in which it has the pose `frame`."""
+    """Return a section's screw (6,) seen from a frame in which it has the pose `frame`."""
     along = section.sign * frame[0][:, section.axis]
     if not section.turns:
         return [0.0, 0.0, 0.0, *along]
@@ -71,7 +71,7 @@ def _column(section: Section, frame: Frame) -> list[Any]:
 
 
 def link_pose(tree: Tree, link: int, q: Any) -> np.ndarray:
-    """Pose H_0_k (4, 4) of a link's frame in the world."""
+    """Return the pose H_0_k (4, 4) of a link's frame in the world."""
     sections = tree.sections
     last = _frames(tree, q, sections.path(sections.carrier[link]))[-1]
     R, p = after(last, (sections.R[link], sections.p[link]))
@@ -79,7 +79,7 @@ def link_pose(tree: Tree, link: int, q: Any) -> np.ndarray:
 
 
 def link_pose_state(tree: Tree, link: int, q: Any) -> np.ndarray:
-    """Pose of a link as [qw, qx, qy, qz, px, py, pz] (7,); its quaternion is a product of half angles, smooth in q."""
+    """Return a link's pose [qw, qx, qy, qz, px, py, pz] (7,); its quaternion is a product of half angles, smooth in q."""
     sections, positions = tree.sections, tree.sections.positions(q)
     turn: Any = quaternion(tree.base[:3, :3])
     for k in sections.path(sections.carrier[link]):
@@ -94,14 +94,14 @@ def link_pose_state(tree: Tree, link: int, q: Any) -> np.ndarray:
 
 
 def space_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
-    """(6, n) with T_0_0_k = J q': the link's twist in world coordinates; zero columns for the joints that do not carry it."""
+    """Return J (6, n) with T_0_0_k = J q', a link's twist in world coordinates; zero columns for joints that do not carry it."""
     path = tree.sections.path(tree.sections.carrier[link])
     frames = _frames(tree, q, path)[1:]
     return _jacobian(tree, {k: _column(tree.sections.freedoms[k], frame) for k, frame in zip(path, frames, strict=True)})
 
 
 def body_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
-    """(6, n) with T_k_0_k = J q': the link's twist in its own frame."""
+    """Return J (6, n) with T_k_0_k = J q', a link's twist in its own frame."""
     sections, positions = tree.sections, tree.sections.positions(q)
     R = sections.R[link].T
     seen: Frame = (R, -(R @ sections.p[link]))
@@ -114,13 +114,13 @@ def body_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
 
 
 def _jacobian(tree: Tree, columns: dict[int, list[Any]]) -> np.ndarray:
-    """(6, n) from the screws of the sections that move a link, by their places."""
+    """Assemble a Jacobian (6, n) from the screws of the sections that move a link, by index."""
     every = [np.array(columns.get(k, [0.0] * 6), dtype=object) for k in range(len(tree.sections.freedoms))]
     return array([list(column) for column in tree.sections.gathered(every)]).T
 
 
 def section_twists(tree: Tree, moves: Sequence[Frame], v: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Angular and linear velocity of every section's frame against the base, in its own axes; first those of the base."""
+    """Return angular and linear velocity of the base and of every section's frame against it, each in its own axes."""
     twists: list[tuple[np.ndarray, np.ndarray]] = [(np.zeros(3), np.zeros(3))]
     for section, (R, p), rate in zip(tree.sections.freedoms, moves, tree.sections.rates(v), strict=True):
         omega, linear = twists[section.before]
@@ -132,7 +132,7 @@ def section_twists(tree: Tree, moves: Sequence[Frame], v: Any) -> list[tuple[np.
 
 
 def body_twists(tree: Tree, q: Any, v: Any) -> list[np.ndarray]:
-    """Twist T_k_0_k (6,) of every link in its own frame, by one pass from the base outward."""
+    """Return the twist T_k_0_k (6,) of every link in its own frame, by one pass from the base outward."""
     sections, twists = tree.sections, section_twists(tree, steps(tree, q), v)
     out = []
     for R, p, carrier in zip(sections.R, sections.p, sections.carrier, strict=True):

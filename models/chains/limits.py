@@ -1,4 +1,4 @@
-"""Joint limits: events where a coordinate reaches one, and stops that push back."""
+"""Joint limits: events where a coordinate reaches a limit, and elastic stops that push back."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from screws.scalars import array, maximum
 if TYPE_CHECKING:
     from screwbond.models.chains.trees import Tree
 
-WAYS = ("report", "end", "stop", "ignore")
-"""What may happen at a limit."""
+LIMIT_ACTIONS = ("report", "end", "stop", "ignore")
+"""Actions at a joint limit."""
 
 STATES = ("inside", "below", "above")
 
 
 def _excess(tree: Tree, q: Any) -> list[tuple[int, Any, float]]:
-    """(coordinate, how far it is beyond a limit, sign of the way out) for every finite limit."""
-    found = []
+    """Return (coordinate, distance beyond the limit, sign of the outward direction) for every finite limit."""
+    excesses = []
     for k, (lower, upper) in enumerate(tree.limits):
         x = q[k] if np.ndim(q) else q
         if np.isfinite(lower):
-            found.append((k, maximum(lower - x, 0.0), -1.0))
+            excesses.append((k, maximum(lower - x, 0.0), -1.0))
         if np.isfinite(upper):
-            found.append((k, maximum(x - upper, 0.0), 1.0))
-    return found
+            excesses.append((k, maximum(x - upper, 0.0), 1.0))
+    return excesses
 
 
 def energy(tree: Tree, q: Any, stiffness: Any) -> Any:
-    """Energy of the stops, J: a spring for each limit that is exceeded."""
+    """Return the energy of the stops, J: a spring for each limit that is exceeded."""
     springs = [_entry(stiffness, k) * (x * x) * 0.5 for k, x, _ in _excess(tree, q)]
     return sum(springs[1:], springs[0])
 
 
 def force(tree: Tree, q: Any, stiffness: Any) -> np.ndarray:
-    """Slope of that energy (n,): what the stops take of the efforts."""
+    """Return the gradient of that energy (n,): the efforts that the stops take."""
     total: list[Any] = [0.0] * tree.freedoms
     for k, x, out in _excess(tree, q):
         total[k] = total[k] + out * (_entry(stiffness, k) * x)
@@ -49,7 +49,7 @@ def _entry(values: Any, k: int) -> Any:
 
 
 def dissipation(tree: Tree, factor: float, unit: str) -> Element:
-    """R of the stops: the spring's force times `factor` times the velocity, and never more than the spring pushes."""
+    """Return the R of the stops: the spring's force times `factor` times the velocity, at most the force of the spring."""
 
     def effort(v: Any, factor: Any, q: Any, stiffness: Any) -> Any:
         total: list[Any] = [0.0] * tree.freedoms
@@ -69,8 +69,8 @@ def dissipation(tree: Tree, factor: float, unit: str) -> Element:
     )
 
 
-def watch(graph: Graph, tree: Tree, *, ends: bool) -> None:
-    """An automaton `limits of <coordinate>` for every limited coordinate: "inside", "below", "above"."""
+def add_limit_events(graph: Graph, tree: Tree, *, ends: bool) -> None:
+    """Add an automaton `limits of <coordinate>` for every limited coordinate: "inside", "below", "above"."""
     watched = [k for k in range(tree.freedoms) if np.isfinite(tree.limits[k]).any()]
     names = [f"limits of {tree.coordinates[k]}" for k in watched]
     for name, k in zip(names, watched, strict=True):
@@ -100,7 +100,7 @@ def _automaton(tree: Tree, name: str, k: int, ends: bool) -> Automaton:
 
 
 def _distance(k: int, limit: float, sign: float) -> Op:
-    """Positive beyond the limit (sign 1: above an upper one; -1: below a lower one)."""
+    """Return the guard that is positive beyond the limit (sign 1: above an upper one; -1: below a lower one)."""
     joint, bound = f"#1_{{{k + 1}}}", f"{abs(limit):g}"
     beyond = f"{joint} {'-' if limit > 0 else '+'} {bound}" if sign > 0 else f"{'' if limit > 0 else '-'}{bound} - {joint}"
     return Op("limit", lambda q: sign * (_entry(q, k) - limit), beyond)

@@ -1,4 +1,4 @@
-"""Links of a tree: joint screws, the link that carries it, inertia, home pose, damping and limits."""
+"""Links of a tree: joint screws, parent, inertia, home pose, damping, limits, surface and visuals."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from screws.joints import Joint
 from screws.surfaces import Surface
 
 BEFORE = ""
-"""As `parent`: the link before it in the list."""
+"""As `parent`: the preceding link of the list."""
 
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint that is driven by that of another link: its coordinate is factor * (that of `link`) + offset.
+    """A joint driven by that of another link: its coordinate is factor * (that of `link`) + offset.
 
     Parameters
     ----------
-    link : whose joint drives; it may be driven itself.
+    link : name of the link whose joint drives; it may be driven itself.
     factor : not zero; 1, rad/m or m/rad.
     offset : rad or m.
     """
@@ -47,11 +47,11 @@ class Link:
     inertia : in the frame of the link; None for a link without mass.
     home : (4, 4) pose of the link's frame in the base with all joints at zero.
     damping : viscous, N m s/rad or N s/m: a number, or one for each freedom.
-    limits : (lower, upper) of the joint, or (n, 2); None or infinite: none.
+    limits : (lower, upper) of the joint, or (n, 2); None or infinite: no limit.
     surface : its skin in the link's frame, for contacts.
-    parent : name of the link that carries it, which stands before it; `BEFORE` is the one right before, None the base.
+    parent : name of an earlier link that carries it; `BEFORE` is the preceding one, None the base.
     mimic : of a joint with one freedom: the joint that drives it; it then has no coordinate of its own.
-    visual : what pictures show, in the link's frame; one or several. A rod from joint to joint where None.
+    visual : shapes for pictures, in the link's frame, one or several; None: a rod from joint to joint.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A tree of links -> the IC of its joint coordinates, by the form and the recursion that make it short."""
+"""IC field of a tree's joint coordinates, with the form and the recursion that take the fewest operations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DYNAMICS = "Featherstone 2008"
 
 
 def mechanism(tree: Tree, options: ChainOptions) -> Element:
-    """The IC; its formulas take the numbers of the inertias first, then gravity and the stops' stiffness, if there are any."""
+    """Return the IC. Its formulas take the numbers of the inertias, then gravity and the stops' stiffness, if any."""
     numbers, form, gravity, stiffness = inertia_numbers(tree), options.form, options.gravity, options.stiffness(tree)
     count, domain = len(numbers), joint_domain(tree)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}
@@ -63,16 +63,16 @@ def mechanism(tree: Tree, options: ChainOptions) -> Element:
 
 
 def joint_domain(tree: Tree) -> Domain:
-    """Domain of the joints' bond."""
+    """Return the domain of the joints' bond."""
     return motions(list(tree.is_angle))
 
 
 def _letters(tree: Tree) -> dict[str, str]:
-    """Of the numbers of the inertias: m, centre of mass c and moments of inertia I, of each link."""
-    kinds, found = {"mass": "m", "centre": "c", "inertia": "I"}, {}
+    """Return the letters of the inertias: m, centre of mass c and moments of inertia I, of each link."""
+    kinds, letters = {"mass": "m", "centre": "c", "inertia": "I"}, {}
     for link in tree.links:
         for name in inertia_numbers(tree):
             kind, *entry = name.removeprefix(f"{link.name} ").split(" ")
             if name.startswith(f"{link.name} ") and kind in kinds and len(entry) < 2:
-                found[name] = f"{kinds[kind]}_{{{','.join((*entry, upright(link.name)))}}}"
-    return found
+                letters[name] = f"{kinds[kind]}_{{{','.join((*entry, upright(link.name)))}}}"
+    return letters

@@ -1,7 +1,7 @@
-"""Sections of a tree: home screws and poses -> one freedom each, along a coordinate axis of a frame on the joint's own axis.
+"""Sections of a tree: one freedom each, along a coordinate axis of a frame on the joint's own axis.
 
-The frames are chosen so that the constants of the tree are mostly 0 and 1, which cost nothing once a trace folds them: the
-origin lies on the joint's axis, and the axes keep their direction from section to section as long as the joint allows it.
+The frames make most constants of the tree 0 or 1, which cost nothing once a trace folds them: the origin lies on the joint's
+axis, and the axes keep their direction from section to section as long as the joint allows it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SNAP = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """One freedom: its frame turns about (or slides along) its coordinate axis `axis`, against the frame before it."""
+    """One freedom: its frame turns about (or slides along) its axis number `axis`, against the frame before it."""
 
     before: int
     """Number of the section that carries it, from 1; 0 is the base."""
@@ -43,18 +43,18 @@ class Section:
 
 @dataclass(frozen=True)
 class Drive:
-    """What moves a freedom: factor * q[coordinate] + offset."""
+    """Coordinate of a freedom: factor * q[coordinate] + offset."""
 
     coordinate: int
     factor: float
     offset: float
-    own: bool
-    """Whether the coordinate is that of its own joint, factor 1 and offset 0."""
+    direct: bool
+    """True if the coordinate is that of its own joint, factor 1 and offset 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """All freedoms of a tree, each after the one that carries it, and where its links are."""
+    """Freedoms of a tree, each after the one that carries it, and frames of its links."""
 
     freedoms: tuple[Section, ...]
     drives: tuple[Drive, ...]
@@ -66,35 +66,35 @@ class Sections:
     """Of each link: constant rotation and origin of its frame in the frame of its carrier."""
 
     def path(self, number: int) -> list[int]:
-        """Places, from 0, of the sections from the base to the one with this number."""
-        found: list[int] = []
+        """Return the indices of the sections from the base to the one with this number."""
+        indices: list[int] = []
         while number:
-            found.append(number - 1)
+            indices.append(number - 1)
             number = self.freedoms[number - 1].before
-        return found[::-1]
+        return indices[::-1]
 
     def positions(self, q: Any) -> list[Any]:
-        """Positions of all sections from the coordinates (n,)."""
-        return [q[d.coordinate] if d.own else d.factor * q[d.coordinate] + d.offset for d in self.drives]
+        """Return the positions of all sections from the coordinates (n,)."""
+        return [q[d.coordinate] if d.direct else d.factor * q[d.coordinate] + d.offset for d in self.drives]
 
     def rates(self, v: Any) -> list[Any]:
-        """Rates of all sections from those of the coordinates (n,)."""
-        return [v[d.coordinate] if d.own else d.factor * v[d.coordinate] for d in self.drives]
+        """Return the rates of all sections from those of the coordinates (n,)."""
+        return [v[d.coordinate] if d.direct else d.factor * v[d.coordinate] for d in self.drives]
 
     def gathered(self, values: Sequence[Any]) -> list[Any]:
-        """Efforts, or columns of a Jacobian, of the sections as those of the coordinates: the transpose of `rates`."""
-        found: dict[int, Any] = {d.coordinate: value for d, value in zip(self.drives, values, strict=True) if d.own}
+        """Sum efforts, or columns of a Jacobian, of the sections to those of the coordinates: the transpose of `rates`."""
+        sums: dict[int, Any] = {d.coordinate: value for d, value in zip(self.drives, values, strict=True) if d.direct}
         for d, value in zip(self.drives, values, strict=True):
-            if not d.own:
-                found[d.coordinate] = found[d.coordinate] + d.factor * value
-        return [found[k] for k in range(len(found))]
+            if not d.direct:
+                sums[d.coordinate] = sums[d.coordinate] + d.factor * value
+        return [sums[k] for k in range(len(sums))]
 
 
 def sections_of(
     screws: Sequence[np.ndarray], homes: Sequence[np.ndarray], parents: Sequence[int], drives: Sequence[Drive]
 ) -> Sections:
-    """Sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, all in the base; the
-    places of the links that carry them (-1: the base), and what drives each freedom."""
+    """Return the sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, all in the
+    base, the indices of the parents (-1: the base), and the drive of each freedom."""
     size = max([1e-3, *(float(np.linalg.norm(np.asarray(H)[:3, 3])) for H in homes)])
     base = (0, np.eye(3), np.zeros(3))
     freedoms: list[Section] = []
@@ -114,15 +114,15 @@ def sections_of(
 
 
 def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
-    """The section of a screw after the frame (R, p), and its own frame, both in the base at home."""
+    """Return the section of a screw after the frame (R, p), and its own frame, both in the base at home."""
     omega, v = screw[:3], screw[3:]
     turns = bool(np.any(omega))
     direction = omega if turns else v
-    own = R.T @ direction
-    axis = int(np.argmax(np.abs(own)))
-    sign = float(np.sign(own[axis]))
+    local_axis = R.T @ direction
+    axis = int(np.argmax(np.abs(local_axis)))
+    sign = float(np.sign(local_axis[axis]))
     unit = sign * np.eye(3)[axis]
-    turn = _snapped(_shortest(unit, own), 1.0)
+    turn = _snapped(_shortest(unit, local_axis), 1.0)
     point = p
     if turns:
         nearest = np.cross(omega, v)
@@ -133,7 +133,7 @@ def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size:
 
 
 def _shortest(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Rotation (3, 3) that takes the unit vector a to b without turning about either; b is not -a."""
+    """Return the rotation (3, 3) that takes the unit vector a to b without turning about either; b is not -a."""
     skew = np.asarray(tilde(np.cross(a, b)), dtype=float)
     return np.asarray(np.eye(3) + skew + skew @ skew / (1.0 + a @ b), dtype=float)
 
@@ -141,7 +141,7 @@ def _shortest(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _snapped(values: np.ndarray, size: float) -> np.ndarray:
     out = np.array(values, dtype=float)
     out[np.abs(out) < SNAP * size] = 0.0
-    for whole in (1.0, -1.0):
-        out[np.abs(out - whole) < SNAP] = whole
+    for unit in (1.0, -1.0):
+        out[np.abs(out - unit) < SNAP] = unit
     out.setflags(write=False)
     return out

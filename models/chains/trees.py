@@ -1,4 +1,4 @@
-"""Links in, a mechanism out: a `Tree` is a checked tuple of links that carry each other, a `Chain` one without branches."""
+"""Kinematic trees and serial chains: a `Tree` is a checked tuple of links, a `Chain` one without branches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from screwbond.models.chains.checks import Finding, closed_limits, coordinates_of, findings, forks
+from screwbond.models.chains.checks import Finding, branches, contradictory_limits, coordinates_of, findings
 from screwbond.models.chains.links import BEFORE, Link
 from screwbond.models.chains.sections import Drive, Sections, sections_of
 
@@ -23,7 +23,7 @@ from screws.renamed import answer_old_names
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Mechanism without loops: links that carry each other, on a base that does not move.
+    """Mechanism without loops: links on a base that does not move.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ class Tree:
     links : from the base outward: every link after the one that carries it. Without `parent` each is carried by the one before.
     base : (4, 4) pose of the base in the world.
 
-    A joint that mimics another has no coordinate: n counts the coordinates that are left, in the order of the links. The
-    first link of a mechanism that floats has a free joint, `joints.free()`.
+    A joint that mimics another has no coordinate of its own; the n others are in the order of the links. The first link of a
+    floating mechanism has a free joint, `joints.free()`.
 
-    Raises `ModelError` E450 without links or freedoms, with what is no link or no joint, or with two links of one name; E451 for
-    a pose that is none; E452 for a screw that is no unit screw; E453 for damping or limits that do not fit the joint, or an
-    inertia that is none; E535 for a parent that is unknown, or part of a circle; E537 for a mimic that is.
+    Raises `ModelError` E450 without links or freedoms, for objects that are no links or joints, for two links of one name; E451
+    for an invalid pose; E452 for a screw that is no unit screw; E453 for damping or limits that do not fit the joint, or an
+    invalid inertia; E535 for a parent, E537 for a mimic that is unknown or cyclic.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Tree:
     place: Place | None = field(default_factory=caller_place)
 
     def __post_init__(self) -> None:
-        given: Any = self.links
-        links = (given,) if isinstance(given, Link) or not isinstance(given, Iterable) else tuple(given)
+        argument: Any = self.links
+        links = (argument,) if isinstance(argument, Link) or not isinstance(argument, Iterable) else tuple(argument)
         object.__setattr__(self, "links", links)
         self._refuse(findings(links, self.base))
-        self._refuse(closed_limits(self.coordinates, self.limits))
+        self._refuse(contradictory_limits(self.coordinates, self.limits))
         object.__setattr__(self, "base", fixed_floats(self.base))
 
     @property
@@ -64,71 +64,77 @@ class Tree:
 
     @cached_property
     def is_angle(self) -> tuple[bool, ...]:
-        """Of each coordinate, whether it is an angle."""
+        """True for each coordinate that is an angle."""
         sections = self.sections
-        return tuple(s.turns for s, drive in zip(sections.freedoms, sections.drives, strict=True) if drive.own)
+        return tuple(s.turns for s, drive in zip(sections.freedoms, sections.drives, strict=True) if drive.direct)
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
-        """Of each link, the place of the link that carries it; -1 for the base."""
-        places = {link.name: k for k, link in enumerate(self.links)}
+        """Index of the link that carries each link; -1 for the base."""
+        indices = {link.name: k for k, link in enumerate(self.links)}
         return tuple(
-            k - 1 if link.parent == BEFORE else -1 if link.parent is None else places[link.parent]
+            k - 1 if link.parent == BEFORE else -1 if link.parent is None else indices[link.parent]
             for k, link in enumerate(self.links)
         )
 
     @cached_property
     def sections(self) -> Sections:
-        """The tree as freedoms along coordinate axes of frames of their own: what the recursions run over."""
+        """Freedoms along coordinate axes of frames of their own, for the recursions."""
         screws, homes = [link.joint.screws for link in self.links], [link.home for link in self.links]
         return sections_of(screws, homes, self.parents, self._drives())
 
     @cached_property
     def damping(self) -> np.ndarray:
-        """Viscous damping (n,) of the joint coordinates, that of the joints that they drive with it."""
-        own = np.concatenate([np.broadcast_to(np.asarray(x.damping, float), x.joint.freedoms) for x in self.links])
+        """Viscous damping (n,) of the joint coordinates, with that of the joints that they drive."""
+        values = np.concatenate([np.broadcast_to(np.asarray(x.damping, float), x.joint.freedoms) for x in self.links])
         out = np.zeros(self.freedoms)
-        for value, drive in zip(own, self.sections.drives, strict=True):
+        for value, drive in zip(values, self.sections.drives, strict=True):
             out[drive.coordinate] += drive.factor**2 * value
         return fixed_floats(out)
 
     @cached_property
     def limits(self) -> np.ndarray:
-        """Lower and upper limit (n, 2) of each joint coordinate, infinite where there is none; driven joints count."""
-        own = np.concatenate([_limits(link) for link in self.links])
+        """Lower and upper limit (n, 2) of each joint coordinate, infinite without one; limits of driven joints count."""
+        pairs = np.concatenate([_limits(link) for link in self.links])
         out = np.tile([-np.inf, np.inf], (self.freedoms, 1))
-        for pair, drive in zip(own, self.sections.drives, strict=True):
+        for pair, drive in zip(pairs, self.sections.drives, strict=True):
             lower, upper = sorted((pair - drive.offset) / drive.factor)
             k = drive.coordinate
             out[k] = max(out[k, 0], lower), min(out[k, 1], upper)
         return fixed_floats(out)
 
     def index(self, name: str) -> int:
-        """Place of a link by its name; E454 where there is none."""
+        """Return the index of a link by its name; raise E454 for an unknown one."""
         names = [link.name for link in self.links]
         if name not in names:
             cure = f"one of: {', '.join(get_close_matches(str(name), names, n=3) or names[:12])}"
             raise refusal("E454", f'{type(self).__name__.lower()} "{self.name}" has no link {name!r}', cure, about=self.name)
         return names.index(name)
 
-    def _refuse(self, found: Iterable[Finding]) -> None:
+    def _refuse(self, results: Iterable[Finding]) -> None:
         about = f'{type(self).__name__.lower()} "{self.name}"'
-        problems = [Problem(x.code, f"{about}: {x.title}", (x.detail,), (self.place,), (x.cure,)) for x in found]
+        problems = [Problem(x.code, f"{about}: {x.title}", (x.detail,), (self.place,), (x.cure,)) for x in results]
         raise_if_any(self.name, problems)
 
     def _drives(self) -> list[Drive]:
-        """What moves each freedom, in the order of the links."""
+        """Return the drive of each freedom, in the order of the links."""
         named = {link.name: link for link in self.links}
-        own = [link for link in self.links if link.mimic is None]
-        first = dict(zip((link.name for link in own), np.cumsum([0, *(link.joint.freedoms for link in own)]), strict=False))
-        found: list[Drive] = []
+        driving = [link for link in self.links if link.mimic is None]
+        first = dict(
+            zip((link.name for link in driving), np.cumsum([0, *(link.joint.freedoms for link in driving)]), strict=False)
+        )
+        drives: list[Drive] = []
         for link in self.links:
-            factor, offset, at = 1.0, 0.0, link
-            while at.mimic is not None:
-                offset, factor, at = offset + factor * at.mimic.offset, factor * at.mimic.factor, named[at.mimic.link]
-            start = int(first[at.name])
-            found += [Drive(start + k, factor, offset, link.mimic is None) for k in range(link.joint.freedoms)]
-        return found
+            factor, offset, source = 1.0, 0.0, link
+            while source.mimic is not None:
+                offset, factor, source = (
+                    offset + factor * source.mimic.offset,
+                    factor * source.mimic.factor,
+                    named[source.mimic.link],
+                )
+            start = int(first[source.name])
+            drives += [Drive(start + k, factor, offset, link.mimic is None) for k in range(link.joint.freedoms)]
+        return drives
 
 
 @short_repr
@@ -141,9 +147,9 @@ class Chain(Tree):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._refuse(forks(self.links, self.parents))
+        self._refuse(branches(self.links, self.parents))
 
 
 def _limits(link: Link) -> np.ndarray:
-    given = (-np.inf, np.inf) if link.limits is None else link.limits
-    return np.broadcast_to(np.asarray(given, dtype=float), (link.joint.freedoms, 2))
+    limits = (-np.inf, np.inf) if link.limits is None else link.limits
+    return np.broadcast_to(np.asarray(limits, dtype=float), (link.joint.freedoms, 2))

@@ -1,4 +1,4 @@
-"""The dexterous hand: parameters and motions in; start posture, the hand as one bond graph, runs and grasp analysis out."""
+"""A dexterous hand with an intrinsically passive controller: bond graph, start posture, runs and grasp analysis."""
 
 from screwbond.models.hand.command import save_hand
 from screwbond.models.hand.graphs.controller import VirtualObject, passive_controller, reference_motion

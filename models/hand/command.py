@@ -1,4 +1,4 @@
-"""The command `screwbond hand`: a scenario in; a run of the hand, its files and figures out."""
+"""Command `screwbond hand`: run a scenario and write its files and figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from screwbond.models.studies.tasks import Outcome, Task
 
 
 def save_hand(run: HandRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
-    """Write all files of a run to the folder `out`, or `only` some, all or none; returns the main figures, for reading."""
+    """Write the files of a run, or `only` some, to the folder `out`; return the main figures as text."""
     outcome = _outcome(run)
     TASK.save(outcome, out, render=render, only=only, progress=progress)
     return outcome.told(out)
@@ -40,13 +40,13 @@ def _outcome(run: HandRun) -> Outcome:
 
 def _figures(summary: dict[str, Any], table: str) -> list[str]:
     wall, final = summary["wall_time"], summary["final"]
-    places = {name: "({:.6f}, {:.6f}, {:.6f}) m".format(*pose[4:]) for name, pose in final.items()}
+    positions = {name: "({:.6f}, {:.6f}, {:.6f}) m".format(*pose[4:]) for name, pose in final.items()}
     low, high = summary["normal_force"]
     lines = [
         f"{summary['name']}: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.0f} ms"
         f" (graph {1e3 * wall['graph']:.0f} ms, build {1e3 * wall['build']:.0f} ms,"
         f" compile {1e3 * wall['compile']:.0f} ms)",
-        f"  object at {places['object']}, virtual object at {places['virtual']}, reference at {places['reference']}",
+        f"  object at {positions['object']}, virtual object at {positions['virtual']}, reference at {positions['reference']}",
         f"  normal forces {low:.4g} to {high:.4g} N, tangential over normal at most"
         f" {summary['largest_tangential_over_normal']:.3f}",
     ]

@@ -1,25 +1,72 @@
-"""Parameters of the dexterous hand (Visser 2002, section 5): numbers in, a checked frozen record out."""
+"""Parameters of the dexterous hand (Visser 2002, section 5), with their checks and the shapes of its object."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from screwbond.models.hand.shapes import SHAPES
 from screwbond.models.studies.fields import check_record, number, vector, word
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.output.short_repr import short_repr
 from screws.errors import GeometryError
-from screws.surfaces import Surface
+from screws.surfaces import Surface, egg, ellipsoid, sphere
 
 
-def _sizes(before: Mapping[str, Any]) -> int | None:
-    shape = SHAPES.get(before["object_shape"])
+@dataclass(frozen=True)
+class ObjectShape:
+    """Shape of the object: names of its sizes (m), and functions of them: its surface about the centre of mass, and the
+    principal moments of the solid body over its mass (3,), m^2."""
+
+    sizes: tuple[str, ...]
+    surface: Callable[..., Surface]
+    moments: Callable[..., np.ndarray]
+
+
+def _ellipsoid_moments(a: float, b: float, c: float) -> np.ndarray:
+    squares = np.array([a, b, c]) ** 2
+    return (np.sum(squares) - squares) / 5.0
+
+
+def _centred_egg(f: float, S: float) -> Surface:
+    """Return the egg with its origin at the centre of mass of the solid egg."""
+    return egg(f, S, -_egg_integrals(f, S)[1])
+
+
+def _egg_moments(f: float, S: float) -> np.ndarray:
+    _, centre, across, along = _egg_integrals(f, S)
+    return np.array([across - centre**2, across - centre**2, along])
+
+
+def _egg_integrals(f: float, S: float) -> tuple[float, float, float, float]:
+    """Return volume (m^3), height of the centre above focus B (m), mean of x^2 + z^2 and of x^2 + y^2 (m^2) of a solid egg."""
+    w, weight = np.polynomial.legendre.leggauss(80)
+    b = 2.0 * S + f * w
+    rho = (b - np.sqrt(b * b - 3.0 * (S * S - f * f))) / 3.0
+
+    def over_volume(power: int, function: Callable[[np.ndarray], np.ndarray]) -> float:
+        return float(2.0 * np.pi * np.sum(weight * rho ** (3 + power) * function(w)) / (3 + power))
+
+    volume = over_volume(0, np.ones_like)
+    z, zz = over_volume(1, lambda w: w) / volume, over_volume(2, lambda w: w * w) / volume
+    yy = over_volume(2, lambda w: 0.5 * (1.0 - w * w)) / volume
+    return volume, z, yy + zz, 2.0 * yy
+
+
+SHAPES = {
+    "sphere": ObjectShape(("radius",), sphere, lambda radius: _ellipsoid_moments(radius, radius, radius)),
+    "ellipsoid": ObjectShape(("a", "b", "c"), lambda *axes: ellipsoid(axes), _ellipsoid_moments),
+    "egg": ObjectShape(("f", "S"), _centred_egg, _egg_moments),
+}
+"""All shapes of the object."""
+
+
+def _size_count(fields: Mapping[str, Any]) -> int | None:
+    shape = SHAPES.get(fields["object_shape"])
     return None if shape is None else len(shape.sizes)
 
 
@@ -31,7 +78,7 @@ class HandParameters:
     Finger i stands at the azimuth 2 pi i / fingers. A contact's normal spring and damper are on v_z, the tangential ones on v_x
     and v_y, the rotational ones on omega_z.
 
-    Raises `ModelError` E480 for a number that cannot be; E481 for an object that is larger than the reach of the fingers.
+    Raises `ModelError` E480 for an invalid number; E481 for an object that is larger than the reach of the fingers.
     """
 
     fingers: int = number("", "how many", 3, whole=True, least=2, most=12)
@@ -51,7 +98,7 @@ class HandParameters:
     grasp_pitch: float = number("rad", "inclination of the last link from the vertical, inward, in the start posture", 1.2)
     object_shape: str = word(SHAPES, "of the object", "sphere")
     object_size: tuple[float, ...] = vector(
-        _sizes, "m", "; ".join(f"{name}: {', '.join(shape.sizes)}" for name, shape in SHAPES.items()), (0.03,), above=0.0
+        _size_count, "m", "; ".join(f"{name}: {', '.join(shape.sizes)}" for name, shape in SHAPES.items()), (0.03,), above=0.0
     )
     object_mass: float = number("kg", "of the object", 0.1, above=0.0)
     object_inertia: tuple[float, ...] | None = vector(
@@ -91,7 +138,7 @@ class HandParameters:
 
     @property
     def bases(self) -> np.ndarray:
-        """Places of the first joints (fingers, 3), m."""
+        """Positions of the first joints (fingers, 3), m."""
         return self.base_radius * self.radial
 
     @cached_property
@@ -107,7 +154,7 @@ class HandParameters:
         return self.object_mass * SHAPES[self.object_shape].moments(*self.object_size)
 
     def link_inertia(self, link: int) -> tuple[float, float]:
-        """Moments of a link's cylinder about its own axis and across it, through its centre, kg m^2."""
+        """Return the moments of a link's cylinder about its axis and across it, through its centre, kg m^2."""
         m, r, length = self.link_masses[link], self.link_radius, self.link_lengths[link]
         return 0.5 * m * r * r, m * (3.0 * r * r + length * length) / 12.0
 
@@ -117,36 +164,36 @@ class HandParameters:
         return 0.4 * self.tip_mass * self.tip_radius**2
 
     def changed(self, **changes: Any) -> HandParameters:
-        """A copy with some numbers changed."""
+        """Return a copy with some numbers changed."""
         return dataclasses.replace(self, **changes)
 
 
-def _contradictions(given: HandParameters) -> list[Problem]:
-    """What is wrong with numbers that are right each by itself: E480 a value, E481 the object's size against the fingers."""
+def _contradictions(parameters: HandParameters) -> list[Problem]:
+    """Return the contradictions between valid numbers: E480 a value, E481 the object's size against the fingers."""
     problems: list[Problem] = []
     place = caller_place()
 
     def report(name: str, need: str) -> None:
-        title = f"{name} of the hand is {getattr(given, name)!r}"
+        title = f"{name} of the hand is {getattr(parameters, name)!r}"
         problems.append(Problem("E480", title, (f"it needs {need}",), (place,)))
 
-    if any(low >= high for low, high in zip(given.joint_lower, given.joint_upper, strict=True)):
+    if any(low >= high for low, high in zip(parameters.joint_lower, parameters.joint_upper, strict=True)):
         report("joint_lower", "angles below joint_upper")
-    if abs(np.linalg.norm(given.object_quaternion) - 1.0) > 1e-3:
+    if abs(np.linalg.norm(parameters.object_quaternion) - 1.0) > 1e-3:
         report("object_quaternion", "a unit quaternion, real part first")
-    inertia = given.object_inertia
+    inertia = parameters.object_inertia
     if inertia is not None and (min(inertia) <= 0.0 or 2.0 * max(inertia) > sum(inertia) * (1.0 + 1e-12)):
         report("object_inertia", "positive moments, none above the sum of the others")
     try:
-        surface = given.surface
+        surface = parameters.surface
     except GeometryError as error:
         problems.append(Problem("E480", f"object_size: {error.message}", (error.code,), (place,), (error.cure,)))
         return problems
-    if given.grip >= surface.size:
+    if parameters.grip >= surface.size:
         report("grip", f"less than the object's size, {surface.size:g} m: the virtual points lie inside it")
-    room = given.base_radius + sum(given.link_lengths[1:]) - given.tip_radius
-    if surface.size > room:
+    reach = parameters.base_radius + sum(parameters.link_lengths[1:]) - parameters.tip_radius
+    if surface.size > reach:
         title = f"the object (size {surface.size:g} m) is larger than the reach of the fingers"
-        details = (f"bent outward, a tip stays within {room:g} m of the axis of the hand",)
+        details = (f"bent outward, a tip stays within {reach:g} m of the axis of the hand",)
         problems.append(Problem("E481", title, details, (place,), ("a smaller object, longer links, or bases farther out",)))
     return problems

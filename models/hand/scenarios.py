@@ -1,6 +1,6 @@
-"""Scenarios of the hand: steps of the reference, or a file of them, in; a checked hand and its motion out.
+"""Scenarios of the hand: its parameters and the motion of its reference, as records and JSON files.
 
-A scenario file is JSON; everything but `motion` and `t_end` may be left out (the numbers are then those of the example):
+Only `motion` and `t_end` are required in a file; the default numbers are those of the example:
 
 ```
 {"name": "main", "t_end": 9.0, "sample_dt": 0.01, "parameters": {"fingers": 3, "grip": 0.01},
@@ -26,7 +26,7 @@ from bondgraph.errors import Problem, caller_place
 from bondgraph.output.files import json_text
 
 COMMENTS = ("description", "note", "notes", "units")
-"""Keys of a file that are only read by people."""
+"""Keys of a file that the program ignores."""
 
 ZERO = (0.0, 0.0, 0.0)
 
@@ -35,7 +35,7 @@ ZERO = (0.0, 0.0, 0.0)
 class ReferenceStep:
     """A smooth step of the reference between two times: a shift, a turn, or both, in world axes.
 
-    Turns follow one another in the order in which they are given and leave the position alone.
+    Turns follow one another in their order and leave the position alone.
     """
 
     begin: float = number("s", "begin of a step", least=0.0, key="from")
@@ -48,7 +48,7 @@ class ReferenceStep:
 class HandScenario:
     """A hand and the motion of its reference, run from 0 to `t_end` and sampled every `sample_dt`.
 
-    Raises `ModelError` E480 for a number that cannot be; E483 for a reference that jumps.
+    Raises `ModelError` E480 for an invalid number; E483 for a reference that jumps.
     """
 
     name: str
@@ -62,19 +62,19 @@ class HandScenario:
         check_record(self, "E480", "scenario", _contradictions, name=self.name)
 
     def changed(self, **changes: Any) -> HandScenario:
-        """A copy with other entries."""
+        """Return a copy with other entries."""
         return dataclasses.replace(self, **changes)
 
 
-def _contradictions(given: HandScenario) -> Iterator[Problem]:
+def _contradictions(scenario: HandScenario) -> Iterator[Problem]:
     place = caller_place()
-    if given.sample_dt > given.t_end:
-        title = f"sample_dt of the scenario, {given.sample_dt:g} s, is longer than its t_end, {given.t_end:g} s"
+    if scenario.sample_dt > scenario.t_end:
+        title = f"sample_dt of the scenario, {scenario.sample_dt:g} s, is longer than its t_end, {scenario.t_end:g} s"
         yield Problem("E480", title, (), (place,), ("a shorter one",))
-    elif given.t_end / given.sample_dt > MOST_SAMPLES:
-        title = f"sample_dt of the scenario makes {given.t_end / given.sample_dt:.1e} samples of the result"
+    elif scenario.t_end / scenario.sample_dt > MOST_SAMPLES:
+        title = f"sample_dt of the scenario makes {scenario.t_end / scenario.sample_dt:.1e} samples of the result"
         yield Problem("E480", title, (), (place,), ("a longer one",))
-    for i, step in enumerate(given.steps):
+    for i, step in enumerate(scenario.steps):
         if step.end <= step.begin or step.begin < 0.0:
             title = f"the reference jumps: step {i} goes from {step.begin:g} s to {step.end:g} s"
             details = ("a step must begin at 0 or later, and end later than it begins",)
@@ -83,62 +83,70 @@ def _contradictions(given: HandScenario) -> Iterator[Problem]:
             yield from field_problems(step, "E480", f"step {i} of the reference")
 
 
-_ASIDE = ReferenceStep(0.5, 2.5, (0.012, 0.0, 0.0))
-_COURSES = {
-    "main": (9.0, (_ASIDE, ReferenceStep(2.5, 7.5, (0.0, 0.0, 0.06))), "to the side, then up until the fingers reach no farther"),
-    "far": (12.0, (_ASIDE, ReferenceStep(2.5, 9.5, (0.0, 0.0, 0.09))), "as main, but the reference goes far beyond the reach"),
+_SIDEWAYS_STEP = ReferenceStep(0.5, 2.5, (0.012, 0.0, 0.0))
+_MOTIONS = {
+    "main": (
+        9.0,
+        (_SIDEWAYS_STEP, ReferenceStep(2.5, 7.5, (0.0, 0.0, 0.06))),
+        "to the side, then up until the fingers reach no farther",
+    ),
+    "far": (
+        12.0,
+        (_SIDEWAYS_STEP, ReferenceStep(2.5, 9.5, (0.0, 0.0, 0.09))),
+        "as main, but the reference goes far beyond the reach",
+    ),
     "rotate": (
         6.0,
         (ReferenceStep(0.5, 2.5, turn=(0.0, 0.0, 0.4)), ReferenceStep(2.5, 4.5, turn=(0.3, 0.0, 0.0))),
         "turns about z, then about x",
     ),
 }
-SCENARIOS = {name: HandScenario(name, t_end, steps, description=words) for name, (t_end, steps, words) in _COURSES.items()}
+SCENARIOS = {name: HandScenario(name, t_end, steps, description=words) for name, (t_end, steps, words) in _MOTIONS.items()}
 """The motions of the example by name."""
 
 
 def read_scenario(source: str | os.PathLike[str]) -> HandScenario:
-    """HandScenario with a known name, or of a JSON file.
+    """Return the scenario of the example with this name, or read one from a JSON file.
 
-    Raises `ModelError` E401-E408 for what is wrong with the file, E480-E483 for what its numbers contradict.
+    Raises `ModelError` E401-E408 for a wrong file, E480-E483 for numbers that contradict each other.
     """
     if str(source) in SCENARIOS:
         return SCENARIOS[str(source)]
     cure = "one of " + ", ".join(SCENARIOS) + ", or the path of a JSON file"
-    return read_file(source, _values, _made, COMMENTS, cure)
+    return read_file(source, _values, _scenario, COMMENTS, cure)
 
 
-def _values(whole: JsonSection) -> dict[str, Any]:
-    values = whole.read(HandScenario)
-    values |= {"name": whole.label("name", Path(whole.document.file).stem), "description": whole.label("description", "")}
-    values["steps"] = [_read_all(given, ReferenceStep) for given in whole.sections("motion", "steps")]
-    parameters = whole.section("parameters", required=False)
+def _values(root: JsonSection) -> dict[str, Any]:
+    values = root.read(HandScenario)
+    values |= {"name": root.label("name", Path(root.document.file).stem), "description": root.label("description", "")}
+    values["steps"] = [_read_all(section, ReferenceStep) for section in root.sections("motion", "steps")]
+    parameters = root.section("parameters", required=False)
     values["parameters"] = {} if parameters is None else _read_all(parameters, HandParameters)
     return values
 
 
-def _read_all(given: JsonSection, record: type) -> dict[str, Any]:
-    values = given.read(record)
-    given.finish()
+def _read_all(section: JsonSection, record: type) -> dict[str, Any]:
+    values = section.read(record)
+    section.finish()
     return values
 
 
-def _made(steps: list[dict[str, Any]], parameters: dict[str, Any], **rest: Any) -> HandScenario:
-    return HandScenario(steps=tuple(ReferenceStep(**step) for step in steps), parameters=HandParameters(**parameters), **rest)
+def _scenario(steps: list[dict[str, Any]], parameters: dict[str, Any], **settings: Any) -> HandScenario:
+    return HandScenario(steps=tuple(ReferenceStep(**step) for step in steps), parameters=HandParameters(**parameters), **settings)
 
 
-def as_json(given: HandScenario) -> dict[str, Any]:
-    """The content of a scenario file that `read_scenario` reads back."""
+def as_json(scenario: HandScenario) -> dict[str, Any]:
+    """Return the content of a scenario file that `read_scenario` reads back."""
     return {
-        "name": given.name,
-        "description": given.description,
-        "t_end": given.t_end,
-        "sample_dt": given.sample_dt,
-        "parameters": changed_values(given.parameters),
-        "motion": [changed_values(step) for step in given.steps],
+        "name": scenario.name,
+        "description": scenario.description,
+        "t_end": scenario.t_end,
+        "sample_dt": scenario.sample_dt,
+        "parameters": changed_values(scenario.parameters),
+        "motion": [changed_values(step) for step in scenario.steps],
     }
 
 
-def to_json(given: HandScenario) -> str:
-    """The text of that file."""
-    return json_text(as_json(given))
+def to_json(scenario: HandScenario) -> str:
+    """Return the text of a scenario file."""
+    return json_text(as_json(scenario))

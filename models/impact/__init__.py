@@ -1,4 +1,5 @@
-"""Impacts of a robot arm (Wang, Dehio and Kheddar 2022): force laws, arms and assumptions in; exact figures and graphs out."""
+"""Impacts of a robot arm (Wang, Dehio and Kheddar 2022, WA22): force laws, effective masses, simulated impacts, all as graphs
+too."""
 
 from screwbond.models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, equivalent_laws
 from screwbond.models.impact.mobility import KINDS, effective_mass, inverse_inertia, locked_ratio, striking_point

@@ -1,4 +1,4 @@
-"""The scene of a strike: a striker and its simulated impact in; arm, wall and the force on it, for any picture, out."""
+"""3-D scene of an arm that strikes a wall, with the force on the wall."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from screwbond.models.pictures.style import AMBER, BLUE, FORCE, MUTED
 from screwbond.models.urdf import visual_solids
 
 WALL = "#c9cfd9"
-BONES = (AMBER[0], BLUE[0])
+LINK_COLOURS = (AMBER[0], BLUE[0])
 """Colours of links in turn from the base outward."""
 
 
 def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
-    """A strike from shortly before the touch until after the release: the arm, the wall, and the force on it.
+    """Return the scene of a strike from shortly before the touch until after the release: arm, wall, and the force on it.
 
-    The arm is drawn by its skins, as rods where it has none. The title is by default the arm's name and what it does.
+    Without meshes the arm is drawn as rods. The default title has the arm's name and the restitution.
     """
     where, result = striker.striking_point, strike.result
-    bones = RodLinks(where.chain, {where.link: [np.asarray(where.point)]}, BONES)
+    rods = RodLinks(where.chain, {where.link: [np.asarray(where.point)]}, LINK_COLOURS)
     q = np.asarray(result["arm.mechanism.q"], dtype=float).reshape(len(result.t), -1)
     rest = np.tile(np.eye(4), (len(result.t), 1, 1))
-    courses = link_poses(where.chain, q)
-    tip = bones.touching(where.link, courses, np.asarray(where.point))
-    solids = [*visual_solids(where.chain, striker.visuals, q), tip] if striker.visuals else bones.solids(courses)
+    poses = link_poses(where.chain, q)
+    tip = rods.touching(where.link, poses, np.asarray(where.point))
+    solids = [*visual_solids(where.chain, striker.visuals, q), tip] if striker.visuals else rods.solids(poses)
     n = np.asarray(striker.normal, dtype=float) / np.linalg.norm(np.asarray(striker.normal, dtype=float))
     outward, contact = where.frame[:3, :3] @ n, where.frame[:3, 3]
-    half, thick = 4.5 * bones.radius, 0.6 * bones.radius
+    half, thick = 4.5 * rods.radius, 0.6 * rods.radius
     corners = half * np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [1.0, -1.0, 0.0]])
     slab = lofted(corners - [0.0, 0.0, thick], corners)
-    solids.append(Solid("wall", rest @ along(outward, contact - 0.6 * bones.radius * outward), slab, WALL, look=Look.OPAQUE))
+    solids.append(Solid("wall", rest @ along(outward, contact - 0.6 * rods.radius * outward), slab, WALL, look=Look.OPAQUE))
     force = np.asarray(result["touch.normal force"], dtype=float)
     arrow = Force(np.tile(contact, (len(force), 1)), -force[:, None] * outward, "on the wall")
     panel = Panel("normal force", "N", (Curve("normal force", force, FORCE),), key=True)
-    happenings = (EventMark(strike.touch, "touch", colour=MUTED), EventMark(strike.release, "release", colour=MUTED))
-    words = title or f"{where.chain.name[:1].upper()}{where.chain.name[1:]} strikes a wall, e = {strike.restitution:.3f}"
+    marks = (EventMark(strike.touch, "touch", colour=MUTED), EventMark(strike.release, "release", colour=MUTED))
+    scene_title = title or f"{where.chain.name[:1].upper()}{where.chain.name[1:]} strikes a wall, e = {strike.restitution:.3f}"
     return Scene(
-        words,
+        scene_title,
         np.asarray(result.t),
         tuple(solids),
         forces=(arrow,),
         panels=(panel,),
-        event_marks=happenings,
-        size=8.0 * bones.radius,
+        event_marks=marks,
+        size=8.0 * rods.radius,
         view=_view(outward),
         up=np.array([0.0, 0.0, 1.0]),
         result=result,
@@ -58,14 +58,14 @@ def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
 
 
 def plot_arm(study: ImpactStudy, path: str | os.PathLike[str]) -> None:
-    """Write the arm as it strikes with the viscoelastic law, at the largest force, as PNG."""
+    """Write a PNG of the arm at the largest force of its impact with the viscoelastic law."""
     strike = study.impacts["viscoelastic"]
     t, force = strike.force
     still(strike_scene(study.striker, strike), path, strike.touch + float(t[np.argmax(force)]), size=(1600, 1000))
 
 
 def _view(outward: Array) -> Array:
-    """From the side of a wall, a little from above, so that the force is seen behind it."""
+    """Return the view direction from the side of a wall, a little from above, with the force in sight behind it."""
     up = np.array([0.0, 0.0, 1.0])
     aside = np.cross(outward, up)
     aside = np.array([0.0, 1.0, 0.0]) if np.linalg.norm(aside) < 0.1 else aside

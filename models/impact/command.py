@@ -1,4 +1,4 @@
-"""The command `screwbond impact`: figures of a measured impact and an arm in; laws, masses, order, simulated impacts as files."""
+"""Command `screwbond impact`: study the impact of an arm and write laws, masses, poses and simulated impacts as files."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from bondgraph.errors import refusal
 FLAGS = {"--v0": "v0", "--impulse": "impulse", "--duration": "duration", "--e": "e", "--poses": "poses", "--seed": "seed"}
 ARM = "arm.png"
 MESHES = ("collision", "visual", "none")
-COURSE = ("t", "compression", "rate", "force", "kinetic", "stored", "dissipated")
+HISTORY_ARRAYS = ("t", "compression", "rate", "force", "kinetic", "stored", "dissipated")
 
 
-def _run(given: tuple[MeasuredImpact, Striker], options: Namespace) -> Outcome:
-    study = study_impact(*given)
+def _run(inputs: tuple[MeasuredImpact, Striker], options: Namespace) -> Outcome:
+    study = study_impact(*inputs)
     return Outcome(study.summary(), _files(study), _overview(study), _pictures(study))
 
 
@@ -37,7 +37,7 @@ def _files(study: ImpactStudy) -> dict[str, Any]:
     laws = {
         f"{name} {part}": getattr(course, part)
         for name, course in ((name, law.history()) for name, law in study.laws.items())
-        for part in COURSE
+        for part in HISTORY_ARRAYS
     }
     impacts = {
         f"{name} {part}": values
@@ -60,13 +60,11 @@ def _files(study: ImpactStudy) -> dict[str, Any]:
 
 
 def _overview(study: ImpactStudy) -> list[str]:
-    measured, lines = study.measured, []
-    lines.append(
-        f"impact at {measured.v0:g} m/s with {measured.impulse:g} N s in {1e3 * measured.duration:g} ms, e = {measured.e:g}"
-    )
-    told = {"viscoelastic": ("k", "c", "m"), "virtual spring": ("k", "m"), "Maxwell": ("k", "c", "m")}
+    measured = study.measured
+    lines = [f"impact at {measured.v0:g} m/s with {measured.impulse:g} N s in {1e3 * measured.duration:g} ms, e = {measured.e:g}"]
+    constants = {"viscoelastic": ("k", "c", "m"), "virtual spring": ("k", "m"), "Maxwell": ("k", "c", "m")}
     for name, law in study.laws.items():
-        numbers = ", ".join(f"{letter} {getattr(law, letter):.4g}" for letter in told[name])
+        numbers = ", ".join(f"{letter} {getattr(law, letter):.4g}" for letter in constants[name])
         lines.append(f"  {name}: {numbers}; at most {law.peak_force:.4g} N, {1e3 * law.largest_compression:.4g} mm")
     lines.append(f"{study.striker.chain.name}: mass that meets the wall")
     for kind, mass in study.masses.items():
@@ -81,7 +79,7 @@ def _overview(study: ImpactStudy) -> list[str]:
 
 
 def _pictures(study: ImpactStudy) -> dict[str, Picture]:
-    """All figures, and the arm."""
+    """Return all figures, and the arm."""
     figures = {name: plot(functools.partial(draw, study)) for name, draw in FIGURES.items()}
     return {**figures, ARM: Picture(lambda path: plot_arm(study, path), rendering_problem, 5.0)}
 
@@ -101,13 +99,13 @@ def _read(options: Namespace) -> tuple[MeasuredImpact, Striker]:
 
 
 def _striker(options: Namespace) -> Striker:
-    """The arm of the arguments, whose place and normal are tried."""
+    """Return the arm of the arguments, after a check of its point and normal."""
     if options.urdf is None and options.tip is not None:
         raise refusal("E541", f"--tip {options.tip} of no robot", "--urdf FILE besides", about="impact")
     meshes = False if options.no_render or options.meshes == "none" else options.meshes
     striker = default_striker() if options.urdf is None else striker_from_urdf(options.urdf, options.tip, meshes=meshes)
-    given = {name: getattr(options, name) for name in ("q", "point", "normal")}
-    striker = replace(striker, **{name: value for name, value in given.items() if value is not None})
+    overrides = {name: getattr(options, name) for name in ("q", "point", "normal")}
+    striker = replace(striker, **{name: value for name, value in overrides.items() if value is not None})
     direction(striker.striking_point.chain, striker.normal)
     return striker
 

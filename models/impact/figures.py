@@ -1,4 +1,4 @@
-"""Figures of an impact study: the study and a path in; the counterparts of the figures of WA22 out. Need Matplotlib."""
+"""Figures of an impact study, the counterparts of those of WA22. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _shade(k: int, count: int) -> str:
 
 
 def plot_laws(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Force over time and over compression of the three laws with one speed, impulse and duration (WA22, Figs. 4(b) and 5)."""
+    """Plot force over time and over compression of three laws with one speed, impulse, duration (WA22, Figs. 4(b) and 5)."""
     with plot_file(
         path, (9.6, 4.4), dpi=dpi, layout="constrained", title="One speed, impulse and duration, three laws"
     ) as figure:
@@ -57,7 +57,7 @@ def plot_laws(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_speeds(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Force of the viscoelastic law at several speeds, with the ends of compression and restitution (WA22, Figs. 2 and 5)."""
+    """Plot the viscoelastic force at several speeds, with the ends of compression and restitution (WA22, Figs. 2 and 5)."""
     law, speeds = _viscoelastic(study), study.measured.speeds
     with plot_file(path, (7.6, 4.4), dpi=dpi, layout="constrained", title="Viscoelastic force at several speeds") as figure:
         panel = figure.subplots()
@@ -79,7 +79,7 @@ def plot_speeds(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Restitution over the speed: exact, as (17) has it, and of the laws that know no speed (WA22, Figs. 3(d) and 4(d))."""
+    """Plot restitution over speed: exact, by (17), and of the laws that do not depend on speed (WA22, Figs. 3(d) and 4(d))."""
     law = _viscoelastic(study)
     unit = law.invariant_speed
     speeds = np.geomspace(0.02, 50.0, 400) * unit
@@ -103,17 +103,17 @@ def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Phase portrait of (15) with its invariant line, x < 0 as in the paper: impacts of many speeds, all return to x = 0."""
+    """Plot the phase portrait of (15) with its invariant line, x < 0 as in the paper: all impacts return to x = 0."""
     law = _viscoelastic(study)
     unit = law.invariant_speed
     with plot_file(path, (7.6, 5.2), dpi=dpi, layout="constrained", title="Phase portrait of the viscoelastic impact") as figure:
         panel = figure.subplots()
-        many = np.concatenate([unit * np.array([0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0]), [law.v0]])
-        for k, speed in enumerate(many):
+        speeds = np.concatenate([unit * np.array([0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0]), [law.v0]])
+        for k, speed in enumerate(speeds):
             course = replace(law, v0=float(speed)).history()
-            own = k == len(many) - 1
-            label = f"identified, {law.v0:g} m/s" if own else "other speeds" if k == 0 else None
-            colour, width = (CYCLE[0], 2.2) if own else (MUTED, 1.0)
+            identified = k == len(speeds) - 1
+            label = f"identified, {law.v0:g} m/s" if identified else "other speeds" if k == 0 else None
+            colour, width = (CYCLE[0], 2.2) if identified else (MUTED, 1.0)
             panel.plot(-1e3 * course.compression, -course.rate, color=colour, linewidth=width, label=label)
         panel.axhline(unit, color=CYCLE[1], linestyle=DASHES[1], label=r"invariant line $\dot x = k/c$")
         panel.axhline(0.0, color=MUTED, linewidth=0.8)
@@ -126,7 +126,7 @@ def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Kinetic, stored and dissipated energy over time, stacked: their sum is that before the impact (WA22, Fig. 6)."""
+    """Plot kinetic, stored and dissipated energy over time, stacked: their sum is that before the impact (WA22, Fig. 6)."""
     names = ("kinetic", "stored", "dissipated")
     with plot_file(path, (9.6, 4.0), dpi=dpi, layout="constrained", title="Energy during the impact") as figure:
         for panel, (name, law) in zip(figure.subplots(1, 3, sharey=True), study.laws.items(), strict=True):
@@ -146,7 +146,7 @@ def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Impulse at the end of the compression over the speed, by each matrix, and as the graphs measure it (WA22, Fig. 7)."""
+    """Plot the impulse at the end of compression over speed, by each matrix, and as the graphs measure it (WA22, Fig. 7)."""
     speeds = np.array([0.0, 1.1 * max(study.measured.speeds)])
     with plot_file(path, (7.6, 4.6), dpi=dpi, layout="constrained", title="Impulse at the end of the compression") as figure:
         panel = figure.subplots()
@@ -166,7 +166,7 @@ def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Masses over random configurations: against each other, and sorted; where the order of the paper fails."""
+    """Plot masses over random configurations: against each other, and sorted; where the order of the paper fails."""
     order, masses = study.order, study.order.masses
     kept, shares = order.ordered, order.shares()
     title = f"Order of the masses in {len(order.q)} random configurations"
@@ -206,7 +206,7 @@ def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_impacts(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Normal force as the arm strikes a wall in simulation with each law, over that of a single mass in its place."""
+    """Plot the normal force as the arm strikes a wall with each law, over that of a single mass in its place."""
     mass = study.masses["momentum"]
     name = study.striker.chain.name
     title = f"{name[:1].upper()}{name[1:]} against a wall, joints free, and a mass of {mass:.3f} kg in its place"
@@ -234,4 +234,4 @@ FIGURES = {
     "order.png": plot_order,
     "impacts.png": plot_impacts,
 }
-"""File name -> what draws it."""
+"""File name -> function that plots it."""

@@ -1,7 +1,7 @@
-"""The force laws that WA22 turns down, in closed form: stiffness, restitution or damping, mass and speed in; courses out.
+"""Force laws that WA22 rejects, in closed form: a virtual spring with restitution, and a Maxwell element.
 
-A virtual spring whose stored energy drops to a part e^2 as the compression ends, and a Maxwell element, spring and damper in
-series. `equivalent_laws` gives both, and the viscoelastic law, the same speed, impulse and duration.
+The stored energy of the virtual spring drops to a part e^2 as the compression ends; a Maxwell element is a spring and a damper
+in series. `equivalent_laws` gives both, and the viscoelastic law, the same speed, impulse and duration.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from screwbond.models.impact.viscoelastic import ForceHistory, ViscoelasticImpact, identify, need_positive
+from screwbond.models.impact.viscoelastic import ForceHistory, ViscoelasticImpact, check_positive, identify
 
 from bondgraph.errors import refusal
 from screws.numeric_arguments import real
@@ -18,7 +18,7 @@ from screws.renamed import answer_old_names
 
 
 class ForceLaw(Protocol):
-    """A mass that strikes: what all laws tell."""
+    """Force law of the impact of a mass."""
 
     @property
     def m(self) -> float:
@@ -26,7 +26,7 @@ class ForceLaw(Protocol):
 
     @property
     def v0(self) -> float:
-        """Speed at which it arrives, m/s."""
+        """Impact speed, m/s."""
 
     @property
     def restitution(self) -> float:
@@ -49,7 +49,7 @@ class ForceLaw(Protocol):
         """N s."""
 
     def history(self, samples: int = 400) -> ForceHistory:
-        """The impact at about so many times."""
+        """Return the impact at about this many times."""
 
 
 @answer_old_names
@@ -57,15 +57,15 @@ class ForceLaw(Protocol):
 class SpringImpact:
     """A mass against a virtual spring with a coefficient of restitution (WA22, section V.B; Jia, Mason and Erdmann 2013).
 
-    As the compression ends the stored energy drops to e^2 of what it was: the spring becomes stiffer, k / e^2, and shorter, so
-    that the force stays. It is longest there: force and compression have their peaks at one time.
+    As the compression ends the stored energy drops by the factor e^2: the spring becomes stiffer, k / e^2, and shorter, so that
+    the force stays. Force and compression have their peaks at that time.
 
     Parameters
     ----------
-    k, m, v0 : N/m, kg, and the speed at which it arrives, m/s.
-    e : 0 to 1.
+    k, m, v0 : N/m, kg, and the impact speed, m/s.
+    e : coefficient of restitution, 0 to 1.
 
-    Raises `ModelError` E540 for numbers that no impact has.
+    Raises `ModelError` E540 for invalid numbers.
     """
 
     k: float
@@ -74,7 +74,7 @@ class SpringImpact:
     v0: float
 
     def __post_init__(self) -> None:
-        need_positive("an impact", k=self.k, m=self.m, v0=self.v0)
+        check_positive("an impact", k=self.k, m=self.m, v0=self.v0)
         if not 0.0 <= real(self.e) <= 1.0:
             raise refusal("E540", f"e of an impact is {self.e!r}", "a number from 0 to 1", about="an impact")
 
@@ -104,7 +104,7 @@ class SpringImpact:
         return self.m * self.v0 * (1.0 + self.e)
 
     def history(self, samples: int = 400) -> ForceHistory:
-        """The impact, with the end of the compression twice: before and after the drop of the energy."""
+        """Return the impact, with the end of the compression twice: before and after the drop of the energy."""
         half, unit = np.linspace(0.0, 0.5 * np.pi, max(samples // 2, 2)), np.sqrt(self.m / self.k)
         sine, cosine = np.sin(half), np.cos(half)
         cosine[-1] = 0.0
@@ -129,14 +129,14 @@ class SpringImpact:
 class MaxwellImpact:
     """A mass against a spring and a damper in series: f' / k + f / c = s' (WA22, section V.C; Stronge 2000, section 5.1.1).
 
-    Its restitution exp(-pi z / sqrt(1 - z^2)), z = sqrt(k m) / (2 c), does not depend on the speed. The damper stays where it is
-    as the mass leaves.
+    Its restitution exp(-pi z / sqrt(1 - z^2)), z = sqrt(k m) / (2 c), does not depend on the speed. The damper stays
+    compressed as the mass leaves.
 
     Parameters
     ----------
-    k, c, m, v0 : N/m, N s/m, kg, and the speed at which it arrives, m/s.
+    k, c, m, v0 : N/m, N s/m, kg, and the impact speed, m/s.
 
-    Raises `ModelError` E540 for what is not positive and finite, or z >= 1: then the mass never leaves.
+    Raises `ModelError` E540 for a number that is not positive and finite, or z >= 1: then the mass never leaves.
     """
 
     k: float
@@ -145,7 +145,7 @@ class MaxwellImpact:
     v0: float
 
     def __post_init__(self) -> None:
-        need_positive("an impact", k=self.k, c=self.c, m=self.m, v0=self.v0)
+        check_positive("an impact", k=self.k, c=self.c, m=self.m, v0=self.v0)
         if self.damping_ratio >= 1.0:
             title = f"sqrt(k m) / (2 c) is {self.damping_ratio:g}: the mass never leaves such a Maxwell element"
             raise refusal("E540", title, "a larger c, or a smaller k or m: a ratio below 1", about="an impact")
@@ -188,19 +188,19 @@ class MaxwellImpact:
         return float(self._state(np.array([at]))[0][0])
 
     def _force(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """f and f' at times t."""
+        """Return f and f' at times t."""
         w, decay = self._frequency, 0.5 * self.k / self.c
         peak = self.k * self.v0 * np.exp(-decay * t)
         return peak * np.sin(w * t) / w, peak * (np.cos(w * t) - decay / w * np.sin(w * t))
 
     def _state(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """s, s' and f at times t."""
+        """Return s, s' and f at times t."""
         f, rate = self._force(t)
         u = rate / self.k + f / self.c
         return f / self.k + self.m * (self.v0 - u) / self.c, u, f
 
     def history(self, samples: int = 400) -> ForceHistory:
-        """The impact; what is dissipated is what the damper takes."""
+        """Return the impact; the damper takes the dissipated energy."""
         t = np.linspace(0.0, self.duration, max(samples, 2))
         s, u, f = self._state(t)
         f[-1] = 0.0
@@ -209,14 +209,14 @@ class MaxwellImpact:
 
 
 def equivalent_laws(v0: float, impulse: float, duration: float, e: float) -> dict[str, ForceLaw]:
-    """The three laws of WA22 with one speed, impulse, duration and coefficient of restitution, by the names of its sections.
+    """Return the three laws of WA22 with one speed, impulse, duration and coefficient of restitution, by their names.
 
     Parameters
     ----------
     v0, impulse, duration : m/s, N s, s.
     e : between 0 and 1.
 
-    Raises `ModelError` E540 for numbers that no impact has.
+    Raises `ModelError` E540 for invalid numbers.
     """
     k, c, m = identify(v0, impulse, duration, e)
     decrement = -float(np.log(e))

@@ -1,7 +1,8 @@
-"""Inverse inertia at a point of a chain: configuration, point and assumption in; W (3, 3), and the mass that meets a wall, out.
+"""Inverse inertia and effective mass at a point of a chain by the four assumptions of Wang, Dehio and Kheddar 2022 (WA22),
+section III.
 
-Wang, Dehio and Kheddar 2022 (WA22), section III. W is in the axes of the link that carries the point; an impulse there changes
-the point's velocity by W times it. J is the body Jacobian of the point, angular rows first (the paper has linear rows first).
+W (3, 3) is in the axes of the link that carries the point; an impulse f there changes the point's velocity by W f. J is the
+body Jacobian of the point, angular rows first (the paper has linear rows first).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Vector = Sequence[float] | np.ndarray
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
 
 SINGULAR = 1e-12
-"""Least eigenvalue, of a matrix scaled to a diagonal of ones, that counts as one."""
+"""Largest eigenvalue, of a matrix scaled to a diagonal of ones, that counts as zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,34 +47,34 @@ class StrikingPoint:
 
     @cached_property
     def frame(self) -> np.ndarray:
-        """Pose (4, 4) in the world of the point, in the axes of its link."""
+        """Pose (4, 4) of the point in the world, in the axes of its link."""
         H = np.asarray(link_pose(self.chain, self.link, self.q), dtype=float)
         return H @ np.block([[np.eye(3), self.point[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
 
     @cached_property
     def jacobian(self) -> np.ndarray:
-        """(6, n) from joint velocities to the link's twist seen from the point, [omega; v]."""
+        """Jacobian (6, n) from joint velocities to the link's twist seen from the point, [omega; v]."""
         J = np.asarray(body_jacobian(self.chain, self.link, self.q), dtype=float)
         return np.vstack([J[:3], J[3:] - _tilde(self.point) @ J[:3]])
 
     @cached_property
     def mass_matrix(self) -> np.ndarray:
-        """(n, n), kg m^2, kg m or kg."""
+        """Mass matrix (n, n), kg m^2, kg m or kg."""
         return np.asarray(mass_matrix(self.chain, self.q), dtype=float)
 
     @cached_property
     def mobility(self) -> np.ndarray:
-        """J M^-1 J^T (6, 6) of the free joints."""
+        """Mobility J M^-1 J^T (6, 6) of the free joints."""
         J = self.jacobian
         return np.asarray(J @ np.linalg.solve(self.mass_matrix, J.T), dtype=float)
 
     @cached_property
     def composite(self) -> BodyInertia:
-        """All links that move, with their joints locked, as one body in the axes of the point's frame, from that point."""
-        here = inverse(self.frame)
+        """All links that move, with their joints locked, as one body in the frame of the point."""
+        to_point = inverse(self.frame)
         parts = []
         for k in moving_links(self.chain):
-            H = here @ link_pose(self.chain, k, self.q)
+            H = to_point @ link_pose(self.chain, k, self.q)
             inertia = self.chain.links[k].inertia
             assert inertia is not None
             centre = H[:3, :3] @ inertia.centre + H[:3, 3]
@@ -82,34 +83,36 @@ class StrikingPoint:
 
     @cached_property
     def composite_jacobian(self) -> np.ndarray:
-        """(6, n) from joint velocities to the twist, seen from the point, of the composite body with the links' momentum (9)."""
+        """Jacobian (6, n) from joint velocities to the twist, seen from the point, of the composite body with the links' momentum
+        (9)."""
         momentum = np.zeros((6, self.chain.freedoms))
         inertia = np.zeros((6, 6))
         for k in moving_links(self.chain):
-            own = self.chain.links[k].inertia
-            assert own is not None
+            body = self.chain.links[k].inertia
+            assert body is not None
             to_link = Ad(inverse(np.asarray(link_pose(self.chain, k, self.q), dtype=float)) @ self.frame)
-            M = np.asarray(spatial_inertia(own.mass, own.rotational, own.centre), dtype=float)
+            M = np.asarray(spatial_inertia(body.mass, body.rotational, body.centre), dtype=float)
             momentum += np.asarray(to_link.T @ M @ np.asarray(body_jacobian(self.chain, k, self.q)), dtype=float)
             inertia += np.asarray(to_link.T @ M @ to_link, dtype=float)
         return np.asarray(np.linalg.solve(inertia, momentum), dtype=float)
 
     def approach(self, n: np.ndarray, speed: float) -> np.ndarray:
-        """Joint velocities (n,) of least norm that move the point against the unit normal n while its link does not turn."""
-        wanted = np.concatenate([np.zeros(3), -speed * n])
-        return np.asarray(np.linalg.lstsq(self.jacobian, wanted, rcond=None)[0], dtype=float)
+        """Return the joint velocities (n,) of least norm that move the point against the unit normal n without a turn of its
+        link."""
+        twist = np.concatenate([np.zeros(3), -speed * n])
+        return np.asarray(np.linalg.lstsq(self.jacobian, twist, rcond=None)[0], dtype=float)
 
 
 def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link: str | None = None) -> StrikingPoint:
-    """The `point` (3,) in the frame of a `link` (by name; None: the last) of a chain at the joint coordinates q (n,).
+    """Return the `point` (3,) in the frame of a `link` (by name; None: the last) of a chain at the joint coordinates q (n,).
 
-    Raises `ModelError` E541 for what does not fit the chain, E542 for a chain whose mass matrix is singular there.
+    Raises `ModelError` E541 for arguments that do not fit the chain, E542 for a mass matrix that is singular there.
     """
     about = getattr(chain, "name", "an impact")
     if not isinstance(chain, Tree):
         title = f"{chain!r} ({type(chain).__name__}) is no chain"
         raise refusal("E541", title, "Chain(name, links), Tree(name, links)", about=str(about))
-    names = [one.name for one in chain.links]
+    names = [each.name for each in chain.links]
     if link is not None and link not in names:
         title = f'chain "{chain.name}" has no link {link!r} that could strike'
         raise refusal("E541", title, "a name of this list, or None for the last", about=about, why=f"links: {', '.join(names)}")
@@ -119,18 +122,18 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
         cure = f"{chain.freedoms} finite numbers" if angles is None else "three finite numbers in the frame of the link, m"
         why = f"coordinates: {', '.join(chain.coordinates)}" if angles is None else ()
         raise refusal("E541", f'impact of chain "{chain.name}": {what}', cure, about=about, why=why)
-    found = StrikingPoint(chain, angles, len(names) - 1 if link is None else names.index(link), where)
-    M = found.mass_matrix
+    strike = StrikingPoint(chain, angles, len(names) - 1 if link is None else names.index(link), where)
+    M = strike.mass_matrix
     diagonal = np.diag(M)
     if not np.all(diagonal > 0.0) or np.linalg.eigvalsh(M / np.sqrt(np.outer(diagonal, diagonal)))[0] <= SINGULAR:
         title = f'the mass matrix of chain "{chain.name}" is singular'
         cure = "mass on the outer links, and no two freedoms that do the same"
         raise refusal("E542", title, cure, about=about, why=f"its diagonal: {', '.join(f'{x:g}' for x in diagonal)}")
-    return found
+    return strike
 
 
 def moving_links(chain: Tree) -> list[int]:
-    """Indices of the links with mass that some joint moves."""
+    """Return the indices of the links with mass that some joint moves."""
     return [
         k
         for k, (link, carrier) in enumerate(zip(chain.links, chain.sections.carrier, strict=True))
@@ -141,21 +144,21 @@ def moving_links(chain: Tree) -> list[int]:
 def inverse_inertia(
     chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), *, kind: str = "composite", link: str | None = None
 ) -> np.ndarray:
-    """Inverse inertia matrix W (3, 3), 1/kg, in the axes of the link.
+    """Return the inverse inertia matrix W (3, 3), 1/kg, in the axes of the link.
 
     Parameters
     ----------
     q : joint coordinates (n,), rad or m.
     point : of contact, (3,) in the frame of the link, m.
-    kind : what is assumed, a word of `KINDS`:
+    kind : assumption about the joints, a key of `KINDS`:
         "momentum": joints free, the force has no moment, W = [J M^-1 J^T]_vv (2);
         "projection": joints free, the link does not turn, W^-1 = [(J M^-1 J^T)^-1]_vv (3);
         "composite": joints locked, W = 1/m - p~ Ic^-1 p~ (11), of all links but the base;
-        "flexibility": composite and what the point moves against the composite body, joints free (12). Not symmetric, so that
-        no system without sources has it: of the four, this one has no graph.
+        "flexibility": composite, plus the motion of the point against the composite body, joints free (12). Not symmetric: no
+        system without sources has it, and it alone has no graph.
     link : by name; None: the last.
 
-    Raises `ModelError` E541 for what does not fit the chain or an unknown kind, E542 where J has not the rank that is needed.
+    Raises `ModelError` E541 for arguments that do not fit the chain or an unknown kind, E542 where the rank of J is too low.
     """
     return kind_of(kind, chain).matrix(striking_point(chain, q, point, link))
 
@@ -169,29 +172,29 @@ def effective_mass(
     kind: str = "composite",
     link: str | None = None,
 ) -> float:
-    """Mass (kg) with which a point of a chain meets a rigid wall, by one of the four assumptions of `inverse_inertia`.
+    """Return the mass (kg) with which a point of a chain meets a rigid wall, by an assumption of `inverse_inertia`.
 
-    1 / (n . W n), WA22 (22); of the projection n . W^-1 n, as (4) has it: the velocity stays along the normal.
+    1 / (n . W n), WA22 (22); of the projection n . W^-1 n, as in (4): the velocity stays along the normal.
 
     Parameters
     ----------
     normal : direction of the impact (3,) in the axes of the link, of any length but zero.
 
-    Raises `ModelError` E541 for what does not fit the chain, an unknown kind or a normal without direction, E542 where the chain
-    cannot move so.
+    Raises `ModelError` E541 for arguments that do not fit the chain, an unknown kind or a normal without direction, E542 where
+    the chain cannot move that way.
     """
     return mass_at(striking_point(chain, q, point, link), normal, kind)
 
 
 def mass_at(where: StrikingPoint, normal: Vector, kind: str) -> float:
-    """`effective_mass` of a point."""
+    """Return the `effective_mass` of a point."""
     n = direction(where.chain, normal)
     W = need_mobile(where, n, kind)
     return float(n @ np.linalg.solve(W, n)) if kind_of(kind, where.chain).holds_all else 1.0 / float(n @ W @ n)
 
 
 def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
-    """W of a kind; E542 where the point cannot move along the unit normal n."""
+    """Return W of a kind; raise E542 where the point cannot move along the unit normal n."""
     W = kind_of(kind, where.chain).matrix(where)
     if n @ W @ n <= SINGULAR * np.trace(W):
         title = f'no joint of chain "{where.chain.name}" moves the point along the normal ({_numbers(n)})'
@@ -200,12 +203,12 @@ def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
 
 
 def locked_ratio(where: StrikingPoint, normal: Vector) -> float:
-    """How far the joints are as if locked: speed of the composite body at the point over that of the point (WA22, table I).
+    """Return the speed of the composite body at the point over that of the point (WA22, table I): 1 as if the joints were locked.
 
-    The point moves against the normal while its link does not turn, with joint velocities of least norm. 1: nothing in the arm
-    moves against it, as (9) assumes.
+    The point moves against the normal while its link does not turn, with joint velocities of least norm. At 1 no part of the
+    arm moves relative to it, as (9) assumes.
 
-    Raises `ModelError` E541 for a normal without direction, E542 where the point cannot move so.
+    Raises `ModelError` E541 for a normal without direction, E542 where the point cannot move that way.
     """
     n = direction(where.chain, normal)
     need_mobile(where, n, "projection")
@@ -213,7 +216,7 @@ def locked_ratio(where: StrikingPoint, normal: Vector) -> float:
 
 
 def direction(chain: Tree, normal: Vector) -> np.ndarray:
-    """A normal as a unit vector; E541 for what has no direction."""
+    """Return a normal as a unit vector; raise E541 if it has no direction."""
     n = reals(normal, 3)
     size = 0.0 if n is None else float(np.max(np.abs(n)))
     if n is None or size == 0.0:
@@ -227,24 +230,24 @@ def _momentum(where: StrikingPoint) -> np.ndarray:
 
 
 def _projection(where: StrikingPoint) -> np.ndarray:
-    """(3) by the Schur complement: what is left of W where a moment keeps the link from turning."""
+    """Return (3) by the Schur complement: W where a moment keeps the link from turning."""
     A = where.mobility
     size = np.sqrt(np.abs(np.diag(A)))
     unmoved = np.concatenate([part <= SINGULAR * np.max(part) for part in (size[:3], size[3:])])
     if np.any(unmoved):
         names = ", ".join(np.array(COMPONENTS)[unmoved])
-        raise _stuck(where.chain, f"no joint contributes to {names} of its twist, in the axes of the link")
+        raise _rank_error(where.chain, f"no joint contributes to {names} of its twist, in the axes of the link")
     values, vectors = np.linalg.eigh(A / np.outer(size, size))
     if values[0] <= SINGULAR:
         wrench = vectors[:, 0] / size
         moment, force = (_numbers(part) for part in np.split(wrench / np.max(np.abs(wrench)), 2))
-        raise _stuck(
+        raise _rank_error(
             where.chain, f"no joint gives way to the moment ({moment}) with the force ({force}), in the axes of the link"
         )
     return A[3:, 3:] - A[3:, :3] @ np.linalg.solve(A[:3, :3], A[:3, 3:])
 
 
-def _stuck(chain: Tree, why: str) -> ModelError:
+def _rank_error(chain: Tree, why: str) -> ModelError:
     title = f'the joints of chain "{chain.name}" cannot move the point in all six directions, as kind "projection" needs'
     cure = 'another configuration, q (in the command, --q); of an effective mass, kind="momentum"'
     return refusal("E542", title, cure, about=chain.name, why=why)
@@ -257,20 +260,20 @@ def _composite(where: StrikingPoint) -> np.ndarray:
 
 
 def _flexibility(where: StrikingPoint) -> np.ndarray:
-    """(12) to (14): the point's velocity against that of the composite body with the same momentum."""
+    """Return (12) to (14), from the point's velocity against that of the composite body with the same momentum."""
     J = where.jacobian
     return _composite(where) + (J - where.composite_jacobian)[3:] @ np.linalg.solve(where.mass_matrix, J[3:].T)
 
 
 @dataclass(frozen=True, eq=False)
 class Assumption:
-    """An assumption about the joints.
+    """Assumption about the joints in an impact.
 
     Parameters
     ----------
-    name, matrix : a word for people, and the point -> W.
-    source : where it stands.
-    holds_all : whether all six components of the twist are brought to rest, not the normal one alone.
+    name, matrix : readable name, and function point -> W.
+    source : its equation.
+    holds_all : True if all six components of the twist come to rest, not the normal one alone.
     """
 
     name: str
@@ -285,11 +288,11 @@ KINDS: dict[str, Assumption] = {
     "momentum": Assumption("generalised momentum", _momentum, "WA22 (2)"),
     "flexibility": Assumption("composite with joint flexibility", _flexibility, "WA22 (12)"),
 }
-"""The four of the paper."""
+"""The four assumptions of the paper."""
 
 
 def kind_of(kind: Any, chain: Tree) -> Assumption:
-    """The record of a kind by its word; E541 for another."""
+    """Return the assumption of a kind; raise E541 for an unknown one."""
     if not isinstance(kind, str) or kind not in KINDS:
         title = f"no inverse inertia matrix is of the kind {kind!r}"
         raise refusal("E541", title, f"one of {', '.join(KINDS)}", about=getattr(chain, "name", "an impact"))

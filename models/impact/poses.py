@@ -1,7 +1,7 @@
-"""Effective masses over random configurations: an arm in; how the kinds of WA22 are ordered, and where not, out.
+"""Effective masses over random configurations of an arm: the order of the kinds of WA22, and its exceptions.
 
-The paper says projection > composite > generalised momentum. That the first is at least the last is a theorem: what turns
-round all six components of the twist meets no less inertia than what turns one. Where the composite body lies, nothing says.
+The paper says projection > composite > generalised momentum. The first is at least the last, by a theorem: reversing all six
+components of the twist meets no less inertia than reversing one. The place of the composite body in this order varies.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ class PoseStudy:
 
     @property
     def ordered(self) -> np.ndarray:
-        """Where projection > composite > momentum, (k,)."""
+        """True for projection > composite > momentum (k,)."""
         return self.composite_below_projection & (self.masses["composite"] > self.masses["momentum"])
 
     @property
     def composite_below_projection(self) -> np.ndarray:
-        """Where projection > composite, (k,)."""
+        """True for projection > composite (k,)."""
         return np.asarray(self.masses["projection"] > self.masses["composite"])
 
     @property
     def theorem(self) -> bool:
-        """Whether projection >= momentum everywhere, to rounding."""
+        """True if projection >= momentum everywhere, to rounding."""
         return bool(np.all(self.masses["projection"] >= self.masses["momentum"] * (1.0 - 1e-9)))
 
     def shares(self) -> dict[str, float]:
-        """Share of the configurations with each relation."""
+        """Return the share of the configurations with each relation."""
         m = self.masses
         return {
             "projection >= momentum": float(np.mean(m["projection"] >= m["momentum"] * (1.0 - 1e-9))),
@@ -72,10 +72,10 @@ def study_poses(
     link: str | None = None,
     progress: bool = True,
 ) -> PoseStudy:
-    """Effective masses in `count` configurations, uniform between the joints' limits (a full turn, or a metre, without limits).
+    """Return effective masses in `count` configurations, uniform between the joint limits (default: a full turn, or a metre).
 
-    Raises `ModelError` as `effective_mass`; E540 for a count or a seed that is no whole number; E542 of an arm of fewer than six
-    freedoms, for which the projection does not exist.
+    Raises `ModelError` as `effective_mass`; E540 for a count or a seed that is no whole number; E542 for an arm of fewer than six
+    freedoms, which has no projection.
     """
     if not (isinstance(count, (int, np.integer)) and count > 0):
         raise refusal("E540", f"the count of configurations is {count!r}", "a whole number above 0", about=chain.name)
@@ -86,13 +86,13 @@ def study_poses(
     masses: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for at in track(q, "effective masses", progress=progress):
         where = striking_point(chain, at, point, link)
-        for kind, found in masses.items():
-            found.append(mass_at(where, normal, kind))
-    return PoseStudy(q, {kind: np.array(found) for kind, found in masses.items()})
+        for kind, column in masses.items():
+            column.append(mass_at(where, normal, kind))
+    return PoseStudy(q, {kind: np.array(column) for kind, column in masses.items()})
 
 
 def _bounds(chain: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Finite limits (n,) of the joints."""
+    """Return finite limits (n,) of the joints."""
     reach = np.array([np.pi if turns else 0.5 for turns in chain.is_angle])
     lower, upper = chain.limits.T
     return np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)

@@ -1,4 +1,4 @@
-"""An arm that strikes: a chain, where and how it touches; one of round numbers with seven joints."""
+"""Arms that strike: a chain, its configuration, point and direction of impact; an example with seven joints."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from screws.renamed import answer_old_names
 Vector = Sequence[float] | np.ndarray
 
 HEIGHTS = (0.15, 0.35, 0.55, 0.75, 0.95, 1.15, 1.25)
-"""Of the seven joints above the base while the arm is stretched, m."""
+"""Heights of the seven joints above the base while the arm is stretched, m."""
 TIP = 1.4
 """Height of the tip, m."""
 MASSES = (4.0, 4.0, 3.0, 3.0, 2.0, 1.5, 0.5)
 RADIUS = 0.05
 LIMITS = (170.0, 120.0, 170.0, 150.0, 170.0, 120.0, 170.0)
-"""Either way, degrees."""
+"""Joint limits in both directions, degrees."""
 
 
 @answer_old_names
@@ -37,10 +37,10 @@ class Striker:
     Parameters
     ----------
     chain, q : the arm and its joint coordinates (n,), rad or m.
-    point : that touches, (3,) in the frame of its link, m.
-    normal : of what it touches, (3,) in the axes of that link; the point moves against it.
+    point : contact point (3,) in the frame of its link, m.
+    normal : normal of the wall (3,) in the axes of that link; the point moves against it.
     link : by name; None: the last.
-    skins : meshes of the links for pictures; without, an arm is drawn as rods.
+    visuals : meshes of the links for pictures; without them an arm is drawn as rods.
     """
 
     chain: Tree
@@ -52,17 +52,17 @@ class Striker:
 
     @property
     def striking_point(self) -> StrikingPoint:
-        """The point in its place; raises `ModelError` E541, E542 for what does not fit."""
+        """The point on its link; raises `ModelError` E541, E542 if it does not fit."""
         return striking_point(self.chain, self.q, self.point, self.link)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What `effective_mass` and `graph_effective_mass` take first, `link` besides."""
+        """First arguments of `effective_mass` and `graph_effective_mass`; they take `link` besides."""
         return self.chain, self.q, self.point, self.normal
 
 
 def seven_joint_arm() -> Chain:
-    """An arm of seven cylinders that turn about the axes z, y, z, y, z, y, z of the world while it stands straight up.
+    """Return an arm of seven cylinders with the axes z, y, z, y, z, y, z of the world while it stands straight up.
 
     The frame of each link lies in its joint, z along the arm.
     """
@@ -79,7 +79,7 @@ def seven_joint_arm() -> Chain:
 
 
 def default_striker() -> Striker:
-    """The arm of round numbers with its tip pointing along x, against a wall that stands across x."""
+    """Return the seven-joint arm with its tip pointing along x, against a wall across x."""
     q = np.deg2rad([0.0, 20.0, 0.0, 90.0, 0.0, -20.0, 0.0])
     return Striker(seven_joint_arm(), q, point=(0.0, 0.0, TIP - HEIGHTS[-1]), normal=(0.0, 0.0, -1.0))
 
@@ -93,11 +93,11 @@ def striker_from_urdf(
     normal: Vector = (0.0, 0.0, -1.0),
     meshes: str | bool = "collision",
 ) -> Striker:
-    """A robot from a URDF file that strikes with its link `tip` (None: the last); joints at zero unless q is given.
+    """Return a robot from a URDF file that strikes with its link `tip` (None: the last); joints at zero by default.
 
     `meshes` for pictures are those of `read_urdf`: "collision", "visual", or False to draw rods.
 
-    Needs the extra `urdf`. Raises what `read_urdf` raises.
+    Needs the extra `urdf`. Raises the errors of `read_urdf`.
     """
     robot = read_urdf(path, tip=tip, meshes=meshes)
     tree = robot.tree

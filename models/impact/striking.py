@@ -1,11 +1,11 @@
-"""An arm that strikes a wall in simulation: arm, law of the contact and speed in; the run, and what of it can be compared, out.
+"""Simulation of an arm that strikes a wall with a given contact law and speed.
 
 ```
  arm (joints free, IC) --> link --> contact with a law <-- wall
 ```
 
-The tip is a small ball about the point. Neither weight nor motors act: the forces of an impact are large beside theirs. The mass
-that such an arm has for the contact is that of the generalised momentum, as far as the arm stands still during the impact.
+The tip is a small ball about the point. Weight and motors are left out: the forces of an impact are much larger. The mass of
+such an arm for the contact is that of the generalised momentum, as far as the arm stands still during the impact.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from screws.rotations import quaternion
 from screws.surfaces import plane, sphere
 
 TIP = "tip that strikes"
-ROUND = 30.0
+TIP_RADIUS = 30.0
 """Radius of the tip, in largest compressions."""
 
 
 @dataclass(frozen=True, eq=False)
 class ImpactRun:
-    """A simulated impact of an arm.
+    """Simulated impact of an arm.
 
     Parameters
     ----------
-    law : the closed form of the same law, for a single mass: that of the generalised momentum.
+    law : closed form of the contact law for a single mass, that of the generalised momentum.
     result : the run, from shortly before the touch until after the release.
-    touch, release : s.
+    touch, release : times, s.
     speed_before, speed_after : of the point along the normal, positive towards the wall, m/s.
     impulse : of the normal force, N s.
     """
@@ -58,7 +58,7 @@ class ImpactRun:
 
     @property
     def restitution(self) -> float:
-        """Speed after it over that before it."""
+        """Speed after the impact over that before it."""
         return -self.speed_after / self.speed_before
 
     @property
@@ -81,14 +81,14 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
     ----------
     law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`; its k, c, e and v0 are the contact's, its mass is not used.
 
-    Raises `ModelError` E541 and E542 for a point that cannot move so, E544 for a law that no contact has.
+    Raises `ModelError` E541 and E542 for a point that cannot move that way, E544 for an unknown law.
     """
-    acts, where = contact_law(law), striker.striking_point
+    component_law, where = contact_law(law), striker.striking_point
     n = direction(where.chain, striker.normal)
     need_mobile(where, n, "projection")
     velocity = where.approach(n, law.v0)
     single = replace(law, m=mass_at(where, striker.normal, "momentum"))  # type: ignore[type-var]
-    ahead, radius = 0.02 * single.duration * single.v0, ROUND * single.largest_compression
+    ahead, radius = 0.02 * single.duration * single.v0, TIP_RADIUS * single.largest_compression
     home = np.array(where.chain.links[where.link].home)
     home[:3, 3] += home[:3, :3] @ (where.point + radius * n)
     carrier = where.chain.links[where.link].name
@@ -105,16 +105,16 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
     )
     graph, ball = Graph("strike"), arm.link(TIP)
     graph.add(arm, wall)
-    attach_contact(graph, contact("touch", wall, ball, law=acts), wall, ball)
+    attach_contact(graph, contact("touch", wall, ball, law=component_law), wall, ball)
     graph.add(signals.integrator("impulse", "touch.normal force"))
     t_end = ahead / single.v0 + 1.6 * single.duration
     times = np.linspace(0.0, t_end, samples + 1)
     result = simulate(graph, t_end, samples=times, rtol=1e-9, progress=False)
-    return _measured(single, result)
+    return _impact_run(single, result)
 
 
-def _measured(single: ForceLaw, result: Result) -> ImpactRun:
-    """What the events of the contact's switch say: the first is the touch, the first without force after it the release."""
+def _impact_run(single: ForceLaw, result: Result) -> ImpactRun:
+    """Return the impact from the events of the contact: the first is the touch, the first without force after it the release."""
     events = [event for event in result.events if event.name == "touch.switch"]
     released = [event for event in events[1:] if result.at_event(event, "touch.normal force")[1] == 0.0]
     if not released:
@@ -126,7 +126,7 @@ def _measured(single: ForceLaw, result: Result) -> ImpactRun:
 
 
 def contact_law(law: ForceLaw) -> Any:
-    """The law of a contact that a closed form has; E544 for one that none has."""
+    """Return the contact law of a closed form; raise E544 for an unknown one."""
     if isinstance(law, ViscoelasticImpact):
         return Viscoelastic(law.k, law.c)
     if isinstance(law, SpringImpact) and law.e > 0.0:
@@ -138,9 +138,9 @@ def contact_law(law: ForceLaw) -> Any:
 
 
 def simulate_impacts(striker: Striker, v0: float, duration: float, e: float) -> dict[str, ImpactRun]:
-    """One arm, three laws (`alike`) with the restitution and duration that a single mass in the arm's place would have.
+    """Let an arm strike with three `equivalent_laws`: restitution and duration are those of a single mass in its place.
 
-    Raises as `simulate_impact`; E540 for numbers that no impact has.
+    Raises as `simulate_impact`; E540 for invalid numbers.
     """
     mass = mass_at(striker.striking_point, striker.normal, "momentum")
     laws = equivalent_laws(v0, mass * v0 * (1.0 + e), duration, e)

@@ -1,7 +1,8 @@
-"""A study of an impact: what was measured, an arm and how many poses in; laws, masses, order and simulated impacts out."""
+"""Study of an impact: force laws, effective masses by formula and graph, their order, and simulated impacts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from screwbond.models.impact.mobility import KINDS, locked_ratio, mass_at
 from screwbond.models.impact.poses import PoseStudy, study_poses
 from screwbond.models.impact.robot import Striker, default_striker
 from screwbond.models.impact.striking import ImpactRun, simulate_impacts
-from screwbond.models.impact.variants import MAKERS, ImpulseMeasurement, blow
+from screwbond.models.impact.variants import GRAPH_BUILDERS, ImpulseMeasurement, measure_impulse
 from screwbond.models.studies.fields import check_record, number, vector
 
 from bondgraph.errors import Problem, caller_place
@@ -21,9 +22,9 @@ from screws.renamed import answer_old_names
 
 @dataclass(frozen=True)
 class MeasuredImpact:
-    """What is known of an impact, and how widely to look around it; by default that of WA22, Fig. 1.
+    """Measurement of an impact, by default WA22, Fig. 1, and the ranges of a study around it.
 
-    Raises `ModelError` E540 for numbers that no impact has.
+    Raises `ModelError` E540 for invalid numbers.
     """
 
     v0: float = number("m/s", "speed of the point towards the wall", 0.1754, above=0.0)
@@ -35,29 +36,29 @@ class MeasuredImpact:
     seed: int = number("", "of the random configurations", 0, whole=True, least=0)
 
     def __post_init__(self) -> None:
-        check_record(self, "E540", "measured impact", lambda measured: measured._together())
+        check_record(self, "E540", "measured impact", _contradictions)
 
-    def _together(self) -> list[Problem]:
-        found, place = [], (caller_place(),)
-        if self.e >= 1.0:
-            found.append(Problem("E540", f"e of the measured impact is {self.e:g}", (), place, ("a number above 0 and below 1",)))
-        if not self.speeds:
-            found.append(Problem("E540", "speeds of the measured impact are none", (), place, ("one speed, or several",)))
-        return found
+
+def _contradictions(measured: MeasuredImpact) -> Iterator[Problem]:
+    place = (caller_place(),)
+    if measured.e >= 1.0:
+        yield Problem("E540", f"e of the measured impact is {measured.e:g}", (), place, ("a number above 0 and below 1",))
+    if not measured.speeds:
+        yield Problem("E540", "speeds of the measured impact are none", (), place, ("one speed, or several",))
 
 
 @answer_old_names
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ImpactStudy:
-    """All that is known of an arm that strikes.
+    """Result of a study of an arm that strikes.
 
     Parameters
     ----------
-    measured, striker : what was asked.
+    measured, striker : arguments of the study.
     laws : name -> the force law with the measured speed, impulse, duration and restitution.
     masses : kind -> kg, by formula.
-    graphs : kind -> what its graph measured; of the kinds that have one.
+    graphs : kind -> measurement of its graph, for the kinds that have one.
     order : the masses over random configurations.
     impacts : name -> the arm in simulation against a wall with that law.
     """
@@ -72,14 +73,14 @@ class ImpactStudy:
 
     @property
     def disagreement(self) -> float:
-        """The largest relative difference of a mass by formula from that of its graph."""
+        """Largest relative difference of a mass by formula from that of its graph."""
         return max(abs(measured.mass / self.masses[kind] - 1.0) for kind, measured in self.graphs.items())
 
     def summary(self) -> dict[str, Any]:
-        """Main figures, for summary.json."""
+        """Return the main figures, for summary.json."""
         return {
             "measured": asdict(self.measured),
-            "laws": {name: _told(law) for name, law in self.laws.items()},
+            "laws": {name: _law_figures(law) for name, law in self.laws.items()},
             "arm": self.striker.chain.name,
             "link": self.striker.chain.links[self.striker.striking_point.link].name,
             "q": np.asarray(self.striker.q, dtype=float).tolist(),
@@ -88,17 +89,17 @@ class ImpactStudy:
             "disagreement": self.disagreement,
             "locked_ratio": locked_ratio(self.striker.striking_point, self.striker.normal),
             "impulse_at_end_of_compression": {kind: mass * self.measured.v0 for kind, mass in self.masses.items()},
-            "impacts": {name: _struck(strike) for name, strike in self.impacts.items()},
+            "impacts": {name: _impact_figures(strike) for name, strike in self.impacts.items()},
             "order": {"poses": len(self.order.q), **self.order.shares()},
         }
 
 
-def _told(law: ForceLaw) -> dict[str, float]:
+def _law_figures(law: ForceLaw) -> dict[str, float]:
     names = ("restitution", "duration", "impulse", "peak_force", "largest_compression")
     return {**asdict(law), **{name: getattr(law, name) for name in names}}  # type: ignore[call-overload]
 
 
-def _struck(strike: ImpactRun) -> dict[str, float]:
+def _impact_figures(strike: ImpactRun) -> dict[str, float]:
     peak = float(np.max(strike.force[1]))
     single = strike.law
     return {
@@ -112,23 +113,23 @@ def _struck(strike: ImpactRun) -> dict[str, float]:
 
 
 def study_impact(measured: MeasuredImpact | None = None, striker: Striker | None = None) -> ImpactStudy:
-    """Laws of the measured impact, masses of the arm (formula and graph), and their order over poses.
+    """Study a measured impact and an arm: force laws, masses (formula and graph), their order over poses, simulated impacts.
 
     Parameters
     ----------
     measured : by default that of WA22, Fig. 1.
-    striker : by default the arm of round numbers.
+    striker : by default `default_striker()`.
 
-    Raises `ModelError` E540 to E542 for what no impact has.
+    Raises `ModelError` E540 to E542 for invalid arguments.
     """
-    asked, arm = measured or MeasuredImpact(), striker or default_striker()
+    impact, arm = measured or MeasuredImpact(), striker or default_striker()
     where = arm.striking_point
     return ImpactStudy(
-        asked,
+        impact,
         arm,
-        equivalent_laws(asked.v0, asked.impulse, asked.duration, asked.e),
+        equivalent_laws(impact.v0, impact.impulse, impact.duration, impact.e),
         {kind: mass_at(where, arm.normal, kind) for kind in KINDS},
-        {kind: blow(where, arm.normal, kind, speed=asked.v0) for kind in MAKERS},
-        study_poses(arm.chain, arm.point, arm.normal, count=asked.poses, seed=asked.seed, link=arm.link),
-        simulate_impacts(arm, asked.v0, asked.duration, asked.e),
+        {kind: measure_impulse(where, arm.normal, kind, speed=impact.v0) for kind in GRAPH_BUILDERS},
+        study_poses(arm.chain, arm.point, arm.normal, count=impact.poses, seed=impact.seed, link=arm.link),
+        simulate_impacts(arm, impact.v0, impact.duration, impact.e),
     )

@@ -1,12 +1,13 @@
-"""The viscoelastic impact of a mass: stiffness, damping, mass and speed in; restitution, forces, times and energies, exact, out.
+"""Viscoelastic impact of a mass, exact: restitution, force, duration and energies from stiffness, damping, mass and speed.
 
-Law of the force while s = -x > 0 is the compression, with the rate s' = u (Wang, Dehio and Kheddar 2022, (15)):
+Equations for the compression s = -x > 0 with the rate s' = u (Wang, Dehio and Kheddar 2022, (15)):
 
     m u' = -k s - c s u            w = c u / k            w' = -(c s / m) (1 + w)
 
-In w and s the motion is a level line of F(w) + c^2 s^2 / (2 m k) with F(w) = w - ln(1 + w): it comes in at w0 = c v0 / k and goes
-out where F is the same again, which Lambert's W gives. u = -k/c, w = -1, is an invariant line that no impact reaches, so that s
-returns to zero. With the angle of that level line, sqrt(2 F) = sqrt(2 F0) sin(angle), time is an integral of a smooth function.
+In w and s the motion is a level line of F(w) + c^2 s^2 / (2 m k) with F(w) = w - ln(1 + w). It begins at w0 = c v0 / k and ends
+where F has the same value again, which Lambert's W gives. u = -k/c, w = -1, is an invariant line that no impact reaches, so
+that s returns to zero. With the angle of that level line, sqrt(2 F) = sqrt(2 F0) sin(angle), time is an integral of a smooth
+function.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from screws.renamed import answer_old_names
 
 Floats = NDArray[np.float64]
 
-WITHIN = 1e-150, 1e150
-"""Of c v0 / k."""
+W0_RANGE = 1e-150, 1e150
+"""Range of c v0 / k."""
 
 SMALL = 0.1
 """Below this F an expansion starts Newton's method: Lambert's function loses half its digits at its branch point."""
@@ -32,13 +33,13 @@ SMALL = 0.1
 
 @dataclass(frozen=True, eq=False)
 class ForceHistory:
-    """An impact over time, from touch to release: arrays (n,).
+    """An impact over time, from touch to release, as arrays (n,).
 
     Parameters
     ----------
     t : s.
     compression, rate : s >= 0 in m, and s' in m/s.
-    force : on the mass, away from what it strikes, N.
+    force : on the mass, away from the wall, N.
     kinetic, stored, dissipated : energies, J; their sum is the kinetic energy before the impact.
     """
 
@@ -52,7 +53,7 @@ class ForceHistory:
 
 
 def restitution(k: float, c: float, v0: Any) -> Any:
-    """Coefficient of restitution e of the law f = k s + c s s' for a mass, whichever, that arrives at the speed v0.
+    """Return the coefficient of restitution e of the law f = k s + c s s' at the impact speed v0, for any mass.
 
     e = (1 + W0(-exp(ln(1 + w0) - w0 - 1))) / w0 with w0 = c v0 / k; 1 - 2/3 w0 for small, 1 / w0 for large w0.
 
@@ -61,36 +62,36 @@ def restitution(k: float, c: float, v0: Any) -> Any:
     k, c : N/m and N s/m^2.
     v0 : m/s, a number or an array.
 
-    Raises `ModelError` E540 for what is not positive and finite.
+    Raises `ModelError` E540 for a number that is not positive and finite.
 
     Source: WA22 (15); (17) is the limit for large w0, by 1.5 % off at w0 = 5.
 
     >>> f"{restitution(1.0, 1.0, 1.0):.4f} {restitution(1.0, 1.0, 5.0):.4f}"
     '0.5936 0.1970'
     """
-    need_positive("an impact", k=k, c=c)
+    check_positive("an impact", k=k, c=c)
     speeds = floats(v0, np.shape(v0))
     if speeds is None or not np.all(speeds > 0.0):
         raise refusal("E540", f"v0 of an impact is {v0!r}", "a positive number m/s, or several", about="an impact")
     with np.errstate(over="ignore", under="ignore"):  # refused in the next lines
         w0 = real(c) * (speeds / real(k))
     for end in (np.min(w0), np.max(w0)) if np.size(w0) else ():
-        need_within(float(end))
+        check_w0(float(end))
     e = _restitution(w0)
     return e if np.ndim(v0) else float(e)
 
 
 def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[float, float, float]:
-    """(k, c, m) of the viscoelastic impact that has a speed before it, an impulse, a duration and a coefficient of restitution.
+    """Return (k, c, m) of the viscoelastic impact with this speed before it, impulse, duration and coefficient of restitution.
 
     Speed, impulse and duration alone leave a family with one parameter, m = impulse / (v0 (1 + e)).
 
     Parameters
     ----------
     v0, impulse, duration : m/s, N s, s.
-    e : between 0 and 1, neither of which a viscoelastic impact reaches.
+    e : between 0 and 1, exclusive.
 
-    Returns k (N/m), c (N s/m^2) and m (kg). Raises `ModelError` E540 for numbers that no impact has.
+    Returns k (N/m), c (N s/m^2) and m (kg). Raises `ModelError` E540 for invalid numbers.
 
     >>> k, c, m = identify(0.1754, 0.6662, 10.4e-3, 0.1)
     >>> f"{k:.3g} {c:.3g} {m:.4g}"
@@ -98,14 +99,14 @@ def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[floa
     """
     from scipy.optimize import brentq
 
-    need_positive("an impact", v0=v0, impulse=impulse, duration=duration, e=e)
+    check_positive("an impact", v0=v0, impulse=impulse, duration=duration, e=e)
     if e >= 1.0:
         title, cure = f"no viscoelastic impact has the coefficient of restitution {e:g}", "a number above 0 and below 1"
         raise_if_any("an impact", [Problem("E540", title, ("it loses energy",), (caller_place(),), (cure,))])
     # 1 - 2/3 w0 < e < 1 / w0.
     ends = (1.5 * (1.0 - e) * (1.0 - 1e-9), 1.0 / e)
     w0 = float(brentq(lambda w: float(_restitution(np.float64(w))) - e, *ends, xtol=1e-300, rtol=1e-15))
-    need_within(w0)
+    check_w0(w0)
     m = impulse / (v0 * (1.0 + e))
     k = m * (float(_times(w0, 1)[-1]) / duration) ** 2
     return k, w0 * k / v0, m
@@ -114,14 +115,14 @@ def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[floa
 @answer_old_names
 @dataclass(frozen=True)
 class ViscoelasticImpact:
-    """A mass against a spring k with a damper c s beside it.
+    """A mass against a spring k with a parallel damper c s.
 
     Parameters
     ----------
     k, c : N/m and N s/m^2.
-    m, v0 : kg, and the speed at which it arrives, m/s.
+    m, v0 : kg, and the impact speed, m/s.
 
-    Raises `ModelError` E540 for what is not positive and finite.
+    Raises `ModelError` E540 for a number that is not positive and finite.
     """
 
     k: float
@@ -130,20 +131,20 @@ class ViscoelasticImpact:
     v0: float
 
     def __post_init__(self) -> None:
-        given = {name: getattr(self, name) for name in ("k", "c", "m", "v0")}
-        need_positive("an impact", **given)
-        for name, value in given.items():
+        values = {name: getattr(self, name) for name in ("k", "c", "m", "v0")}
+        check_positive("an impact", **values)
+        for name, value in values.items():
             object.__setattr__(self, name, float(value))
-        need_within(self.w0)
+        check_w0(self.w0)
 
     @property
     def w0(self) -> float:
-        """c v0 / k, on which alone the restitution depends."""
+        """c v0 / k, which alone determines the restitution."""
         return self.c * self.v0 / self.k
 
     @property
     def invariant_speed(self) -> float:
-        """k / c, m/s: at that speed of release the force would be zero at any compression. No impact leaves as fast."""
+        """k / c, m/s: a release at this speed would have no force at any compression. Every impact leaves more slowly."""
         return self.k / self.c
 
     @property
@@ -176,7 +177,7 @@ class ViscoelasticImpact:
         return float(np.sqrt(2.0 * self.m * self.k * max(float(_level(self.w0) - _level(w)), 0.0)) / self.c)
 
     def history(self, samples: int = 400) -> ForceHistory:
-        """The impact at about so many times, with the account (20) of its energy."""
+        """Return the impact at about this many times, with the energy balance (20)."""
         angles = _angles(self.w0, samples)
         level = float(_level(self.w0))
         w = _rate_at(angles, level)
@@ -197,7 +198,7 @@ class ViscoelasticImpact:
 
 
 def peak_rate(w0: float) -> float:
-    """w = c s' / k where the force k s (1 + w) is largest: F(w) + w/2 = F(w0), by Newton's method from above."""
+    """Return w = c s' / k at the largest force k s (1 + w): F(w) + w/2 = F(w0), by Newton's method from above."""
     level = float(_level(w0))
     w = 2.0 * level
     for _ in range(60):
@@ -208,15 +209,15 @@ def peak_rate(w0: float) -> float:
     return w
 
 
-def need_within(w0: float) -> None:
-    """Refuse (E540) impacts so weakly or strongly damped that squares of c v0 / k are no numbers."""
-    least, most = WITHIN
+def check_w0(w0: float) -> None:
+    """Refuse (E540) impacts so weakly or strongly damped that squares of c v0 / k overflow."""
+    least, most = W0_RANGE
     if not least <= w0 <= most:
         title = f"c v0 / k of an impact is {w0:.3g}"
         raise refusal("E540", title, f"k, c and v0 (or e) for which it is between {least:g} and {most:g}", about="an impact")
 
 
-def need_positive(about: str, **numbers: Any) -> None:
+def check_positive(about: str, **numbers: Any) -> None:
     """Refuse (E540) numbers of an impact that are not positive and finite, by name."""
     units = {"k": "N/m", "c": "N s/m^2", "m": "kg", "v0": "m/s", "impulse": "N s", "duration": "s", "e": ""}
     place = caller_place()
@@ -233,7 +234,7 @@ def need_positive(about: str, **numbers: Any) -> None:
 
 
 def _level(w: Any) -> Any:
-    """F(w) = w - ln(1 + w) >= 0 to rounding: near zero by the series of the inverse hyperbolic tangent."""
+    """Return F(w) = w - ln(1 + w) >= 0 to rounding: near zero by the series of the inverse hyperbolic tangent."""
     w = np.asarray(w, dtype=float)
     z = w / (2.0 + w)
     near = np.abs(w) < 0.5
@@ -245,8 +246,8 @@ def _level(w: Any) -> Any:
     return np.where(near, z * (w - 2.0 * square * series), far - np.log1p(far))
 
 
-def _going_in(level: Any) -> Any:
-    """w >= 0 with F(w) = level, by Newton's method from above (Chatzigeorgiou 2013 bounds Lambert's W so)."""
+def _approach_rate(level: Any) -> Any:
+    """Return w >= 0 with F(w) = level, by Newton's method from above (Chatzigeorgiou 2013 bounds Lambert's W this way)."""
     level = np.asarray(level, dtype=float)
     w = level + np.sqrt(2.0 * level)
     for _ in range(8):
@@ -255,8 +256,8 @@ def _going_in(level: Any) -> Any:
     return w
 
 
-def _going_out(level: Any) -> Any:
-    """y in [0, 1) with F(-y) = level: 1 + W0(-exp(-1 - level)) with Lambert's W; small ones by Newton's method."""
+def _departure_rate(level: Any) -> Any:
+    """Return y in [0, 1) with F(-y) = level: 1 + W0(-exp(-1 - level)) by Lambert's W; small ones by Newton's method."""
     from scipy.special import lambertw
 
     level = np.asarray(level, dtype=float)
@@ -269,20 +270,20 @@ def _going_out(level: Any) -> Any:
 
 
 def _restitution(w0: Any) -> Any:
-    """e of w0; the first two terms of its series where the next is below rounding."""
+    """Return e of w0; the first two terms of its series where the next is below rounding."""
     tiny = w0 < 1e-9
     safe = np.where(tiny, 1.0, w0)
-    return np.where(tiny, 1.0 - 2.0 / 3.0 * w0, _going_out(_level(safe)) / safe)
+    return np.where(tiny, 1.0 - 2.0 / 3.0 * w0, _departure_rate(_level(safe)) / safe)
 
 
 def _rate_at(angles: Floats, level: float) -> Floats:
-    """w on the level line at angles from pi/2 (touch) to -pi/2 (release)."""
-    here = level * np.sin(angles) ** 2
-    return np.where(angles >= 0.0, _going_in(here), -_going_out(here))
+    """Return w on the level line at angles from pi/2 (touch) to -pi/2 (release)."""
+    levels = level * np.sin(angles) ** 2
+    return np.where(angles >= 0.0, _approach_rate(levels), -_departure_rate(levels))
 
 
 def _angles(w0: float, samples: int) -> Floats:
-    """Angles from touch to release, dense where s' passes zero: that takes a part 1 / sqrt(2 F0) of them."""
+    """Return angles from touch to release, dense around s' = 0, which takes a part 1 / sqrt(2 F0) of them."""
     grading = float(np.arcsinh(np.sqrt(2.0 * _level(w0))))
     count = max(samples, 48)
     u = np.linspace(1.0, -1.0, count + 1)
@@ -290,7 +291,8 @@ def _angles(w0: float, samples: int) -> Floats:
 
 
 def _times(w0: float, samples: int) -> Floats:
-    """Times at `_angles`, in units of sqrt(m / k): the integral of sqrt(2 F) / |w| over the angle, by Gauss and Legendre."""
+    """Return times at `_angles`, in units of sqrt(m / k): integral of sqrt(2 F) / |w| over the angle, by Gauss-Legendre
+    quadrature."""
     level = float(_level(w0))
     ends = _angles(w0, samples)
     nodes, weights = np.polynomial.legendre.leggauss(12)

@@ -1,4 +1,4 @@
-"""Joints between bodies: unit screws, with free and constrained directions, in; the joint as a graph out."""
+"""Joints between bodies as graphs: a port for the free directions, an ideal constraint for the others."""
 
 from screwbond.models.joints.graph import attach_joint, joint_graph
 from screwbond.models.joints.kinds import joint_error

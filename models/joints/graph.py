@@ -46,7 +46,7 @@ def joint_graph(
     largest_gap: float | None = 0.01,
     largest_tilt: float | None = 0.1,
 ) -> Graph:
-    """Joint from body a to body b, with ports `a`, `b` for their world twists and the inputs `pose a`, `pose b`.
+    """Return a joint from body a to body b, with ports `a`, `b` for their world twists and the inputs `pose a`, `pose b`.
 
     Port `motion` has the rates of the joint's free motions as flow, in the order of its screws, and the torques and forces on
     them as effort: `connect(motor, joint.port("motion"))` drives b against a; it may be left open. Its domain is that of these
@@ -57,17 +57,17 @@ def joint_graph(
     joint : from `screws.joints`, of any kind but "general".
     frame_a, frame_b : poses (4, 4) of the joint frame in body a and in body b, which coincide at the joint's reference pose;
         identity by default.
-    alpha1, alpha0, alpha2 : how what is off the joint decays, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0.
-    closing : "smooth" lets start velocities that do not fit decay too (with energy given or taken); else they are refused.
-    largest_gap, largest_tilt : m and rad by which the start poses may miss the joint; None: not checked, as needed where the
+    alpha1, alpha0, alpha2 : decay of the violation h of the joint, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0.
+    closing : "smooth" lets inconsistent start velocities decay too (which adds or takes energy); else they are refused.
+    largest_gap, largest_tilt : m and rad by which the start poses may miss the joint; None: no check, as needed where the
         pose of a body is neither a state nor fixed.
 
     Signals: `q` and `rate` of the motions (angles wrap to (-pi, pi]: integrate `rate` to count turns), `violation` (6 - n,),
-    `multiplier` (6 - n,), and `wrench`: what a exerts on b through the joint, motors included, along the joint's axes on a and
+    `multiplier` (6 - n,), and `wrench`: that of a on b through the joint, motors included, along the joint's axes on a and
     about their origin.
 
     Raises `ModelError` E455 at the start of a run whose poses miss the joint by more than allowed, or whose velocities do not
-    fit; E456 for a joint of kind "general" or none, E457 for a frame that is no pose, E151 for a limit that is none.
+    fit; E456 for a joint of kind "general" or no joint, E457 for an invalid frame, E151 for an invalid limit.
 
     Source: Baumgarte 1972; free and constrained directions of a joint after Visser 2002, figure 3.
     """
@@ -104,23 +104,23 @@ def joint_graph(
         _hold(graph, twist, joint, closing=closing, **decay)
         if largest_gap is not None and largest_tilt is not None:
             check = _start_check(name, joint.kind, (largest_gap, largest_tilt), place)
-            given = [f"relative pose.{key}" for key in ("frame a", "frame b", *numbers)]
-            graph.start(check, ["pose a", "pose b", *given], [])
+            signals = [f"relative pose.{key}" for key in ("frame a", "frame b", *numbers)]
+            graph.start(check, ["pose a", "pose b", *signals], [])
     if joint.freedoms:
         _leave_free(graph, twist, joint)
-    own: dict[str, Any] = {"units": {"wrench": SCREW.effort_unit}, "symbols": {"wrench": "W^A"}}
-    graph.add(Block("reaction", [("wrench", NEGATE, ["W"])], inputs={"W": "Ad.2.effort"}, **own))
+    annotations: dict[str, Any] = {"units": {"wrench": SCREW.effort_unit}, "symbols": {"wrench": "W^A"}}
+    graph.add(Block("reaction", [("wrench", NEGATE, ["W"])], inputs={"W": "Ad.2.effort"}, **annotations))
     graph.export("wrench", "reaction.wrench")
     return graph.mark_visible(Visible("joint", {"pose": "pose a", "frame": "relative pose.frame a"}, joint.kind))
 
 
 def _pose_and_number(joint: Joint) -> dict[str, str]:
-    """What the formulas of a joint take: the pose of b against a, and the kind's own number."""
+    """Return the signals that a joint's formulas take: the pose of b against a, and the kind's own number."""
     return {key: f"relative pose.{key}" for key in ("H", *_numbers(joint))}
 
 
 def _hold(graph: Graph, twist: Element, joint: Joint, **options: Any) -> None:
-    """The directions that a joint holds, as one constraint with these options."""
+    """Add the directions that a joint constrains, as one constraint with these options."""
     signals = list(_pose_and_number(joint).values())
     count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
     angles = KINDS[joint.kind].angles
@@ -134,7 +134,7 @@ def _hold(graph: Graph, twist: Element, joint: Joint, **options: Any) -> None:
 
 
 def _leave_free(graph: Graph, twist: Element, joint: Joint) -> None:
-    """The motions that a joint leaves free, as a port, and their coordinates."""
+    """Add a port for the free motions of a joint, and their coordinates."""
     inputs = _pose_and_number(joint)
     count, matrix = joint.freedoms, _op("free", joint.kind)
     domain = motions([bool(np.any(screw[:3])) for screw in joint.screws.T])
@@ -151,24 +151,24 @@ def _leave_free(graph: Graph, twist: Element, joint: Joint) -> None:
 
 def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
     title = f'joint "{name}": {{}} must be zero or more, or None'
-    found = [
-        Problem("E151", title.format(which), (f"given: {given!r}",), (place,), (f"for {which}, a number that is zero or more",))
-        for which, given in limits.items()
-        if given is not None and not real(given) >= 0.0
+    problems = [
+        Problem("E151", title.format(which), (f"given: {value!r}",), (place,), (f"for {which}, a number that is zero or more",))
+        for which, value in limits.items()
+        if value is not None and not real(value) >= 0.0
     ]
-    raise_if_any(name, found)
+    raise_if_any(name, problems)
 
 
 def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place | None) -> Callable[..., tuple[()]]:
-    """Refuses (E455) start poses that miss the joint by more than `limits` (m, rad); what is less decays."""
+    """Return a check that refuses (E455) start poses that miss the joint by more than `limits` (m, rad)."""
 
     def check(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any, *numbers: float) -> tuple[()]:
         H = _relative(pose_a, pose_b, frame_a, frame_b)[1]
         gap, turn = joint_error(kind, np.asarray(H, dtype=float), *map(float, numbers))
         if gap > limits[0] or turn > limits[1]:
-            title, found = f'{kind} joint "{name}" does not close at the start', f"{gap:.4g} m and {turn:.4g} rad"
+            title, misfit = f'{kind} joint "{name}" does not close at the start', f"{gap:.4g} m and {turn:.4g} rad"
             allowed = f"allowed are {limits[0]:g} m and {limits[1]:g} rad, which decay"
-            why = f"its axes on the two bodies miss it by {found}; {allowed}"
+            why = f"its axes on the two bodies miss it by {misfit}; {allowed}"
             poses = "start positions and quaternions of the bodies, frame_a and frame_b that meet it"
             raise refusal("E455", title, poses, "a larger largest_gap or largest_tilt", about=name, why=why, places=(place,))
         return ()
@@ -179,7 +179,7 @@ def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place
 def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchable) -> Graph:
     """Connect a joint to its bodies: half arrows body b -> joint -> body a, and the poses as signals.
 
-    Raises `ModelError` E458 for what is no joint or no body.
+    Raises `ModelError` E458 for an object that is no joint or no body.
     """
     _refuse_others(graph, joint, body_a, body_b)
     return connect_bodies(graph, joint, {"a": body_a, "b": body_b})
@@ -187,14 +187,14 @@ def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchabl
 
 def _refuse_others(graph: Graph, joint: Any, *bodies: Any) -> None:
     is_joint = isinstance(joint, Graph) and {"a", "b"} <= joint.ports.keys()
-    found = [] if is_joint else [(joint, "joint", "joint_graph(...)")]
+    invalid = [] if is_joint else [(joint, "joint", "joint_graph(...)")]
     cure = "rigid_body(...), ground(...), or a link of a chain: chain.link(name)"
-    found += [(b, "body", cure) for b in bodies if not (hasattr(b, "world") and hasattr(b, "pose_path"))]
+    invalid += [(b, "body", cure) for b in bodies if not (hasattr(b, "world") and hasattr(b, "pose_path"))]
     raise_if_any(
         graph.name,
         [
-            Problem("E458", f"{given!r} ({type(given).__name__}) is no {what}", places=(caller_place(),), cures=(cure,))
-            for given, what, cure in found
+            Problem("E458", f"{value!r} ({type(value).__name__}) is no {what}", places=(caller_place(),), cures=(cure,))
+            for value, what, cure in invalid
         ],
     )
 
@@ -206,29 +206,35 @@ def _relative(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> tuple[Any
 
 RELATIVE = Op("relative pose", _relative, r"(#1\,#3)^{-1}\,#2\,#4")
 
-LETTERS = {"held": "W^T", "violation": "h", "free": "F", "coordinates": "q"}
-"""Formula of a kind of joint -> its letter in equations."""
+ROLES = {
+    "held": ("constraint_matrix", "W^T"),
+    "violation": ("violation", "h"),
+    "free": ("free", "F"),
+    "coordinates": ("coordinates", "q"),
+}
+"""Role of a formula -> its name in `Kind`, and its letter in equations."""
 
 
 @cache
 def _op(role: str, kind: str) -> Op:
-    """One operation for each role and kind of joint, shared by all joints of that kind."""
-    return Op(f"{role} {kind}", getattr(KINDS[kind], role), rf"{LETTERS[role]}_{{\mathrm{{{kind}}}}}(#1)")
+    """Return the operation of a role and kind of joint, shared by all joints of that kind."""
+    formula, letter = ROLES[role]
+    return Op(f"{role} {kind}", getattr(KINDS[kind], formula), rf"{letter}_{{\mathrm{{{kind}}}}}(#1)")
 
 
 def _numbers(joint: Joint) -> dict[str, Parameter]:
-    """The kind's own number: pitch or angle between the axes."""
-    own = KINDS[joint.kind].number
-    return {} if own is None else {own.name: Parameter(own.of(joint), own.unit)}
+    """Return the kind's own number: pitch or angle between the axes."""
+    number = KINDS[joint.kind].number
+    return {} if number is None else {number.name: Parameter(number.of(joint), number.unit)}
 
 
 def _letters(joint: Joint) -> dict[str, str]:
-    own = KINDS[joint.kind].number
-    return {} if own is None else {own.name: own.symbol}
+    number = KINDS[joint.kind].number
+    return {} if number is None else {number.name: number.symbol}
 
 
 def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.ndarray:
-    """Pose state (7,) of the joint's axes on a body."""
+    """Return the pose state (7,) of the joint's axes on a body."""
     H = np.eye(4) if frame is None else frame
     if not is_pose(H):
         title = f'{which} of joint "{name}" is no pose'

@@ -1,10 +1,10 @@
-"""Kinds of joints, each one record: what it holds, what it leaves free, what it measures, and by how much a pose misses it.
+"""Kinds of joints, one record each: constrained and free directions, coordinates, and the violation of the joint by a pose.
 
 H = H_A_B is the pose of the joint's axes on body b (frame B) as seen from its axes on body a (frame A): z along the axis or
 normal; universal: x of A along the first axis, the second axis fixed to B, at the angle `psi` to x in its plane of x and y.
 
 A joint is closed by rows [h, w_tau, w_f] of seven scalars: h vanishes where it is closed, and dh/dt = w_tau . omega + w_f . v
-exactly, closed or not, for the twist [omega; v] = T_A_A_B. What is off therefore decays as the stabilised constraint says.
+exactly, closed or not, for the twist [omega; v] = T_A_A_B. A violation therefore decays as the stabilised constraint says.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Row = np.ndarray
 
 
 @dataclass(frozen=True)
-class Own:
-    """A number that a kind of joint has of its own."""
+class KindNumber:
+    """Number of its own of a kind of joint."""
 
     name: str
     unit: str
@@ -37,7 +37,7 @@ class Own:
 
 @dataclass(frozen=True)
 class Kind:
-    """What a kind of joint is; all formulas take (H, numbers) and any scalar."""
+    """Formulas of a kind of joint; all take (H, numbers) and any scalar."""
 
     closures: Callable[..., list[Row]]
     """Rows [h, w_tau, w_f]: h vanishes where the joint is closed. Those of angles first, then those of lengths."""
@@ -47,63 +47,63 @@ class Kind:
     coordinates: Formula
     """Joint coordinates (n,), or a scalar: angles in (-pi, pi], lengths in m."""
     angles: int
-    """How many of the closures are angles."""
+    """Number of closures that are angles."""
     tilt: Callable[..., float]
     """Angle (rad) by which a pose misses the joint."""
-    number: Own | None = None
+    number: KindNumber | None = None
 
     def violation(self, H: np.ndarray, *numbers: Any) -> np.ndarray:
-        """h (6 - n,): angles in rad (to first order), then lengths in m, by which H_A_B misses the joint."""
+        """Return h (6 - n,): angles in rad (to first order), then lengths in m, by which H_A_B misses the joint."""
         return array([row[0] for row in self.closures(H, *numbers)])
 
-    def held(self, H: np.ndarray, *numbers: Any) -> np.ndarray:
-        """W^T (6 - n, 6) with dh/dt = W^T @ T_A_A_B: each column of W is a wrench that the joint transmits, in A."""
+    def constraint_matrix(self, H: np.ndarray, *numbers: Any) -> np.ndarray:
+        """Return W^T (6 - n, 6) with dh/dt = W^T @ T_A_A_B: each column of W is a wrench that the joint transmits, in A."""
         return array([list(row[1:]) for row in self.closures(H, *numbers)])
 
     def missed(self, H: np.ndarray, *numbers: float) -> tuple[float, float]:
-        """Length (m) and angle (rad) by which a pose H_A_B misses the joint."""
+        """Return the length (m) and angle (rad) by which a pose H_A_B misses the joint."""
         lengths = np.asarray(self.violation(H, *numbers), dtype=float)[self.angles :]
         return float(np.linalg.norm(lengths)), float(self.tilt(np.asarray(H, dtype=float)[:3, :3], *numbers))
 
 
 def shift(H: np.ndarray, k: int) -> np.ndarray:
-    """Closure p . e_k = 0 of the origin of B."""
+    """Return the closure p . e_k = 0 of the origin of B."""
     p = H[:3, 3]
     return array([p[k], *tilde(p)[:, k], *np.eye(3)[k]])
 
 
 def turn(H: np.ndarray, i: int, j: int) -> np.ndarray:
-    """Closure e_i . b_j = 0 of axis i of A and axis j of B; its moment is b_j x e_i."""
+    """Return the closure e_i . b_j = 0 of axis i of A and axis j of B; its moment is b_j x e_i."""
     b = H[:3, j]
     return array([b[i], *tilde(b)[:, i], 0.0, 0.0, 0.0])
 
 
 def parallel(H: np.ndarray) -> list[np.ndarray]:
-    """z of B along z of A, two closures: moments about x and y."""
+    """Return two closures, z of B along z of A: moments about x and y."""
     return [-turn(H, 1, 2), turn(H, 0, 2)]
 
 
 def aligned(H: np.ndarray) -> list[np.ndarray]:
-    """All axes of B along those of A, three closures: the skew part of R."""
+    """Return three closures, all axes of B along those of A: the skew part of R."""
     return [0.5 * (turn(H, (k + 2) % 3, (k + 1) % 3) - turn(H, (k + 1) % 3, (k + 2) % 3)) for k in range(3)]
 
 
 def crossing(H: np.ndarray, psi: Scalar) -> np.ndarray:
-    """First axis of A and second axis of B at the angle psi: moment about their common normal."""
+    """Return the closure of the first axis of A and the second of B at the angle psi: moment about their common normal."""
     c, s = cos(psi), sin(psi)
     row = (-1.0 / s) * (c * turn(H, 0, 0) + s * turn(H, 0, 1))
     return array([row[0] + c / s, *row[1:]])
 
 
 def nut(H: np.ndarray, pitch: Scalar) -> np.ndarray:
-    """p_z = pitch * angle, on whichever turn is nearest: h = pitch * (p_z / pitch - angle), brought into -pi to pi."""
+    """Return the closure p_z = pitch * angle on the nearest turn: h = pitch * (p_z / pitch - angle), wrapped to -pi to pi."""
     about, along = angle(H), shift(H, 2)
     phase = along[0] / pitch - about[0]
     return array([pitch * atan2(sin(phase), cos(phase)), *(along[1:] - pitch * about[1:])])
 
 
 def angle(H: np.ndarray) -> np.ndarray:
-    """Angle of B about z of A, and the row of its rate."""
+    """Return the angle of B about z of A, and the row of its rate."""
     s, c = turn(H, 1, 0) - turn(H, 0, 1), turn(H, 0, 0) + turn(H, 1, 1)
     rate = (c[0] * s[1:] - s[0] * c[1:]) / (c[0] * c[0] + s[0] * s[0])
     return array([atan2(s[0], c[0]), *rate])
@@ -113,7 +113,7 @@ UNIT = np.eye(6)
 
 
 def _skew(H: np.ndarray) -> np.ndarray:
-    """Of the skew part of R: sin(angle) times the axis."""
+    """Return the axial vector of the skew part of R: sin(angle) times the axis."""
     return rotations.untilde(H[:3, :3])
 
 
@@ -130,7 +130,7 @@ def _universal_rates(H: np.ndarray, psi: Any) -> np.ndarray:
 
 
 def _universal_angles(H: np.ndarray, psi: Any) -> np.ndarray:
-    """Turn of the second axis about the first, and of B about the second: H = exp(x q1) exp(axis2 q2)."""
+    """Return the angle of the second axis about the first, and of B about the second: H = exp(x q1) exp(axis2 q2)."""
     c, s = cos(psi), sin(psi)
     second = H[:3, 0] * c + H[:3, 1] * s
     # The first axis in B, against its part across the second axis (c, s, 0) and their normal (0, 0, -s).
@@ -144,32 +144,32 @@ def _pitch(joint: Joint) -> float:
     return float(omega @ v)  # the moment of a screw about its own line is the pitch along it
 
 
-def _between(joint: Joint) -> float:
+def _angle_between(joint: Joint) -> float:
     return float(np.arccos(float(joint.screws[:3, 0] @ joint.screws[:3, 1])))
 
 
 def _off_axis(R: np.ndarray, *_: float) -> float:
-    """Angle between z of A and z of B."""
+    """Return the angle between z of A and z of B."""
     return float(np.arctan2(np.hypot(R[0, 2], R[1, 2]), R[2, 2]))
 
 
-def _whole(R: np.ndarray) -> float:
-    """Angle of the whole rotation."""
+def _rotation_angle(R: np.ndarray) -> float:
+    """Return the angle of the rotation."""
     return float(np.linalg.norm(np.asarray(rotations.log(R), dtype=float)))
 
 
 def _off_psi(R: np.ndarray, psi: float) -> float:
-    """How far the angle between the axes is from psi."""
+    """Return the difference of the angle between the axes from psi."""
     second = R @ np.array([np.cos(psi), np.sin(psi), 0.0])
     return abs(float(np.arccos(np.clip(second[0], -1.0, 1.0))) - psi)
 
 
-def _none(R: np.ndarray) -> float:
+def _no_tilt(R: np.ndarray) -> float:
     return 0.0
 
 
-def _across(H: np.ndarray) -> list[Row]:
-    """z of B along z of A, through the same point."""
+def _coaxial(H: np.ndarray) -> list[Row]:
+    """Return four closures: z of B along z of A, through the same point."""
     return [*parallel(H), shift(H, 0), shift(H, 1)]
 
 
@@ -179,25 +179,27 @@ def _at_point(H: np.ndarray) -> list[Row]:
 
 KINDS: dict[str, Kind] = {
     "revolute": Kind(lambda H: [*parallel(H), *_at_point(H)], lambda H: UNIT[2], _turn, 2, _off_axis),
-    "prismatic": Kind(lambda H: [*aligned(H), shift(H, 0), shift(H, 1)], lambda H: UNIT[5], lambda H: H[2, 3], 3, _whole),
+    "prismatic": Kind(
+        lambda H: [*aligned(H), shift(H, 0), shift(H, 1)], lambda H: UNIT[5], lambda H: H[2, 3], 3, _rotation_angle
+    ),
     "helical": Kind(
-        lambda H, pitch: [*_across(H), nut(H, pitch)],
+        lambda H, pitch: [*_coaxial(H), nut(H, pitch)],
         lambda H, pitch: UNIT[2],
         lambda H, pitch: H[2, 3] / pitch,  # all turns
         2,
         _off_axis,
-        Own("pitch", "m/rad", "p", _pitch),
+        KindNumber("pitch", "m/rad", "p", _pitch),
     ),
-    "cylindrical": Kind(_across, lambda H: UNIT[[2, 5]], lambda H: array([_turn(H), H[2, 3]]), 2, _off_axis),
+    "cylindrical": Kind(_coaxial, lambda H: UNIT[[2, 5]], lambda H: array([_turn(H), H[2, 3]]), 2, _off_axis),
     "universal": Kind(
         lambda H, psi: [crossing(H, psi), *_at_point(H)],
         _universal_rates,
         _universal_angles,
         1,
         _off_psi,
-        Own("psi", "rad", r"\psi", _between),
+        KindNumber("psi", "rad", r"\psi", _angle_between),
     ),
-    "spherical": Kind(_at_point, lambda H: UNIT[:3], _skew, 0, _none),
+    "spherical": Kind(_at_point, lambda H: UNIT[:3], _skew, 0, _no_tilt),
     "planar": Kind(
         lambda H: [*parallel(H), shift(H, 2)],
         lambda H: array([list(shift(H, 0)[1:]), list(shift(H, 1)[1:]), list(UNIT[2])]),
@@ -205,12 +207,12 @@ KINDS: dict[str, Kind] = {
         2,
         _off_axis,
     ),
-    "free": Kind(lambda H: [], lambda H: UNIT, lambda H: array([*_skew(H), *H[:3, 3]]), 0, _none),
-    "fixed": Kind(lambda H: [*aligned(H), *_at_point(H)], lambda H: UNIT[:0], lambda H: array([]), 3, _whole),
+    "free": Kind(lambda H: [], lambda H: UNIT, lambda H: array([*_skew(H), *H[:3, 3]]), 0, _no_tilt),
+    "fixed": Kind(lambda H: [*aligned(H), *_at_point(H)], lambda H: UNIT[:0], lambda H: array([]), 3, _rotation_angle),
 }
-"""All kinds that may turn and slide far; another one is a record more."""
+"""All kinds with finite motions."""
 
 
 def joint_error(kind: str, H: np.ndarray, *numbers: float) -> tuple[float, float]:
-    """Length (m) and angle (rad) by which a pose H_A_B misses a joint of one of the `KINDS`."""
+    """Return the length (m) and angle (rad) by which a pose H_A_B misses a joint of one of the `KINDS`."""
     return KINDS[kind].missed(H, *numbers)

@@ -1,4 +1,4 @@
-"""The ball maze: its parameters in; the graph with its course and loops, runs, linear analysis of each ring, map of gains out."""
+"""Ball maze: graph with its state machine and control loops, runs, linear analysis of each ring, and a map of gains."""
 
 from screwbond.models.maze.analysis import Margins, RingAnalysis, analyse, closed_loop_poles, linearise_maze, margins, root_locus
 from screwbond.models.maze.command import save_maze

@@ -1,9 +1,9 @@
-"""Linear analysis of a ball maze: a ring in; its poles and zeros, the loops' margins and root loci, the closed loop's poles out.
+"""Linear analysis of a ball maze on each ring: poles, zeros, stability margins, root loci and closed-loop poles.
 
 Without the loops the maze has, at rest with the ball on top of a ring, the poles +-p and two at the origin, and the roots of
-s^2 + alpha1 s + alpha0 for each of its two constraints. From the motor to the ball's place all but +-p cancel; to the maze's
-angle those at the origin remain, with the zeros +-z. Nothing is damped, so that poles come in pairs: one at -1.1 beside one at
-1.4 1/s, as printed in the paper, cannot be.
+s^2 + alpha1 s + alpha0 for each of its two constraints. From the motor to the ball's position all but +-p cancel; to the maze's
+angle those at the origin remain, with the zeros +-z. The maze has no damping, so that poles come in pairs: the paper's poles at
+-1.1 and 1.4 1/s are a misprint.
 
 Source: Bortoff 2020, section 3, fig. 7.
 """
@@ -25,23 +25,23 @@ from bondgraph.errors import refusal
 
 PUSH = "motor.push"
 BALL, MAZE, HOLD, TURN = "aside.y", "q.maze", "lead 1.y", "lead 2.y"
-"""The ball's place, the maze's angle, and both behind their compensators."""
+"""The ball's position, the maze's angle, and the outputs of their compensators."""
 
 GAINS = ("u1.k", "u2.k")
 
-NOTHING = 1e-9
-"""Factors of a gain below this are zero but for rounding, and above its inverse infinite."""
+NEGLIGIBLE = 1e-9
+"""Factors of a gain below this count as zero, above its inverse as infinite."""
 
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """How far a loop is from instability.
+    """Stability margins of a loop.
 
     Parameters
     ----------
-    lower, upper : factors of its gain between which the closed loop is stable; 0 and infinity where there is no such bound.
-    phase : the least turn of its phase (rad) that makes the closed loop unstable.
-    crossings : circular frequencies at which the loop's gain is 1, rad/s.
+    lower, upper : factors of its gain between which the closed loop is stable; 0 and infinity without a bound.
+    phase : least phase shift (rad) that makes the closed loop unstable.
+    crossings : angular frequencies at which the loop's gain is 1, rad/s.
     """
 
     lower: float
@@ -52,14 +52,14 @@ class Margins:
 
 @dataclass(frozen=True, eq=False)
 class RingAnalysis:
-    """The maze about rest with the ball on top of ring i.
+    """Linear analysis about rest with the ball on top of ring i.
 
     Parameters
     ----------
     poles : of the maze without its loops, (8,), 1/s.
-    ball, maze : from the motor's torque to the ball's place and to the maze's angle, what cancels taken out.
-    turned : from the motor's torque to the maze's angle while the first loop holds the ball.
-    hold, turn : margins of the two loops, each with the other one closed; None while the whole is unstable.
+    ball, maze : transfer functions, motor torque to ball position and to maze angle, without common factors.
+    turned : that from the motor's torque to the maze's angle while the first loop holds the ball.
+    hold, turn : margins of the two loops, each with the other one closed; None while the closed loop is unstable.
     both : margins at the motor, where both loops meet; None as well.
     closed : poles with both loops closed, (10,), 1/s.
     """
@@ -76,13 +76,13 @@ class RingAnalysis:
 
     @property
     def stable(self) -> bool:
-        """Whether the loops hold the ball on this ring."""
+        """True if the loops hold the ball on this ring."""
         return bool(self.closed.real.max() < 0.0)
 
 
 @functools.lru_cache(maxsize=8)
 def compiled_maze(maze: MazeParameters) -> Compiled:
-    """The graph, compiled once for each maze."""
+    """Return the compiled graph, built once for each maze."""
     return compile_model(maze_graph(maze))
 
 
@@ -92,8 +92,8 @@ def _derivatives(maze: MazeParameters) -> Derivatives:
 
 
 def linearise_maze(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> Linear:
-    """The linear system about rest on top of ring i: from `motor.push`, N m, to the ball's place, m, the maze's angle, rad, and
-    both behind their compensators. The gains are the maze's own where None. E532 for a ring that the maze does not have."""
+    """Linearise a maze about rest on top of ring i: from `motor.push`, N m, to the ball's position, m, the maze's angle, rad, and
+    the outputs of their compensators. Gains are the maze's own where None. Raise E532 for a ring that the maze does not have."""
     if i not in maze.rings:
         cure = f"a number from 1, the outermost, to {maze.rings[-1]}"
         raise refusal("E532", f"the maze has no ring {i!r}", cure, about="ball maze", places=())
@@ -105,26 +105,26 @@ def linearise_maze(maze: MazeParameters, i: int, k1: float | None = None, k2: fl
 
 
 def closed_loop_poles(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> np.ndarray:
-    """Poles with both loops closed (10,), 1/s, by real part, the largest last. Raises E532 as `linearise_maze`."""
+    """Return the poles with both loops closed (10,), 1/s, by real part, the largest last. Raises E532 as `linearise_maze`."""
     return linearise_maze(maze, i, k1, k2).poles()
 
 
 def rightmost(maze: MazeParameters, k1: np.ndarray, k2: np.ndarray) -> np.ndarray:
-    """Largest real part of the poles with both loops closed, for pairs of gains (n,), (m,), on each ring: (n, m, rings), 1/s."""
-    one, two = (np.asarray(gain, dtype=float) for gain in (k1, k2))
-    found = np.empty((len(one), len(two), len(maze.rings)))
+    """Return the largest real part of the closed-loop poles, 1/s, for gains (n,) and (m,) on each ring: (n, m, rings)."""
+    gains1, gains2 = (np.asarray(gain, dtype=float) for gain in (k1, k2))
+    real_parts = np.empty((len(gains1), len(gains2), len(maze.rings)))
     for i in maze.rings:
         open_, first, second = (linearise_maze(maze, i, *gains).A for gains in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))
         # The torque is proportional to each gain, and so is what it adds to A.
-        for k, gain in enumerate(one):
-            A = open_ + gain * (first - open_) + two[:, None, None] * (second - open_)
-            found[k, :, i - 1] = np.linalg.eigvals(A).real.max(axis=1)
-    return found
+        for k, gain in enumerate(gains1):
+            A = open_ + gain * (first - open_) + gains2[:, None, None] * (second - open_)
+            real_parts[k, :, i - 1] = np.linalg.eigvals(A).real.max(axis=1)
+    return real_parts
 
 
 def root_locus(maze: MazeParameters, i: int, factors: np.ndarray, loop: int) -> np.ndarray:
-    """Poles (k, 10) on ring i while the gain of loop 1 is multiplied by `factors` (k,) and loop 2 is open, or the gain of loop 2
-    while loop 1 is closed; each column is a branch. Raises E532 as `linearise_maze`.
+    """Return the poles (k, 10) on ring i while the gain of loop 1 is multiplied by `factors` (k,) and loop 2 is open, or the gain
+    of loop 2 while loop 1 is closed; each column is a branch. Raises E532 as `linearise_maze`.
 
     Source: Bortoff 2020, fig. 7.
     """
@@ -136,17 +136,17 @@ def root_locus(maze: MazeParameters, i: int, factors: np.ndarray, loop: int) -> 
 
 
 def _branches(poles: np.ndarray) -> np.ndarray:
-    """Poles (k, n) so ordered that each column goes on from its nearest row to row."""
+    """Sort poles (k, n) so that each column continues with its nearest pole from row to row."""
     from scipy.optimize import linear_sum_assignment
 
-    found = poles.copy()
-    for row, before in zip(found[1:], found[:-1], strict=True):
+    branches = poles.copy()
+    for row, before in zip(branches[1:], branches[:-1], strict=True):
         row[:] = row[linear_sum_assignment(np.abs(before[:, None] - row))[1]]
-    return found
+    return branches
 
 
 def analyse(maze: MazeParameters, i: int) -> RingAnalysis:
-    """Everything about ring i. Raises E532 as `linearise_maze`."""
+    """Return the linear analysis of ring i. Raises E532 as `linearise_maze`."""
     free, held, turning = linearise_maze(maze, i, 0.0, 0.0), linearise_maze(maze, i, None, 0.0), linearise_maze(maze, i, 0.0)
     bodies = [k for k, name in enumerate(free.states) if not name.startswith("lead")]
     sums = np.array([[0.0, 0.0, maze.k1, maze.k2]])
@@ -157,47 +157,49 @@ def analyse(maze: MazeParameters, i: int) -> RingAnalysis:
         free.transfer_function(PUSH, BALL),
         free.transfer_function(PUSH, MAZE),
         held.transfer_function(PUSH, MAZE),
-        margins(_times(maze.k1, turning.transfer_function(PUSH, HOLD))),
-        margins(_times(maze.k2, held.transfer_function(PUSH, TURN))),
+        margins(_scaled(maze.k1, turning.transfer_function(PUSH, HOLD))),
+        margins(_scaled(maze.k2, held.transfer_function(PUSH, TURN))),
         margins(torque.transfer_function()),
         closed_loop_poles(maze, i),
     )
 
 
-def _times(factor: float, function: TransferFunction) -> TransferFunction:
+def _scaled(factor: float, function: TransferFunction) -> TransferFunction:
     return replace(function, gain=factor * function.gain)
 
 
 def margins(loop: TransferFunction) -> Margins | None:
-    """Of a strictly proper loop L(s) that is closed with POSITIVE feedback, 1 - L = 0; None where it is unstable so.
+    """Return the margins of a strictly proper loop L(s) with POSITIVE feedback, 1 - L = 0; None if the closed loop is unstable.
 
-    Where L(jw) is real, its gain may change by the factor 1 / L; where its size is 1, its phase by its angle.
+    Where L(jw) is real, 1 / L is the gain margin; where |L(jw)| = 1, its angle is the phase margin.
     """
     num, den = np.poly1d(loop.num), np.poly1d(loop.den)
     if not np.all((den - num).roots.real < 0.0):
         return None
-    above, below = _along_the_axis(num), _along_the_axis(den)
-    turned = below * np.poly1d(np.conj(above.coeffs))
-    factors = [(below(w) / above(w)).real for w in (*_positive(np.poly1d(turned.coeffs.imag)), 0.0) if above(w) != 0.0]
-    size = [np.poly1d((part * np.poly1d(np.conj(part.coeffs))).coeffs.real) for part in (above, below)]
+    numerator, denominator = _along_the_axis(num), _along_the_axis(den)
+    rotated = denominator * np.poly1d(np.conj(numerator.coeffs))
+    factors = [
+        (denominator(w) / numerator(w)).real for w in (*_positive(np.poly1d(rotated.coeffs.imag)), 0.0) if numerator(w) != 0.0
+    ]
+    size = [np.poly1d((part * np.poly1d(np.conj(part.coeffs))).coeffs.real) for part in (numerator, denominator)]
     crossings = _positive(size[0] - size[1])
-    phases = [abs(np.angle(above(w) / below(w))) for w in crossings]
+    phases = [abs(np.angle(numerator(w) / denominator(w))) for w in crossings]
     return Margins(
-        max((float(f) for f in factors if NOTHING < f < 1.0), default=0.0),
-        min((float(f) for f in factors if 1.0 < f < 1.0 / NOTHING), default=np.inf),
+        max((float(f) for f in factors if NEGLIGIBLE < f < 1.0), default=0.0),
+        min((float(f) for f in factors if 1.0 < f < 1.0 / NEGLIGIBLE), default=np.inf),
         float(min(phases, default=np.inf)),
         crossings,
     )
 
 
 def _along_the_axis(polynomial: np.poly1d) -> np.poly1d:
-    """p(j w) as a polynomial in w."""
+    """Return p(j w) as a polynomial in w."""
     powers = np.arange(polynomial.order, -1, -1)
     return np.poly1d(polynomial.coeffs * 1j**powers)
 
 
 def _positive(polynomial: np.poly1d) -> tuple[float, ...]:
-    """Real roots above zero, in order."""
+    """Return the real roots above zero, in order."""
     roots = polynomial.roots
     real = roots.real[(np.abs(roots.imag) < 1e-7 * np.abs(roots)) & (roots.real > 0.0)]
     return tuple(float(root) for root in np.sort(real))

@@ -1,10 +1,11 @@
-"""The command `screwbond maze`: a maze in; its course, or a map of its gains, with files and pictures out."""
+"""Command `screwbond maze`: run the ball maze, or map its gains, and write files and pictures."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,46 @@ import numpy as np
 from screwbond.models.maze.analysis import Margins, analyse
 from screwbond.models.maze.gain_map import robustness
 from screwbond.models.maze.parameters import MazeParameters, read_maze
-from screwbond.models.maze.pictures.figures import robustness_figure
-from screwbond.models.maze.pictures.files import MOVIES, PICTURES, pictures_of
+from screwbond.models.maze.pictures.figures import figure5, figure7, figure9, figure10, figure11, path_figure, robustness_figure
+from screwbond.models.maze.pictures.scene import maze_scene
 from screwbond.models.maze.run import T_END, MazeRun, run_maze
-from screwbond.models.studies.artefacts import plot
+from screwbond.models.pictures import Scene, movie, still
+from screwbond.models.pictures.probe import rendering_problem
+from screwbond.models.studies.artefacts import Picture, plot
 from screwbond.models.studies.commands import add_fields, add_solver, record_of, study_command
 from screwbond.models.studies.fields import check_record, number
 from screwbond.models.studies.files import Table, graph_files
 from screwbond.models.studies.reading import made
 from screwbond.models.studies.tasks import Outcome, Task
 
+PICTURES = ("figure5.png", "figure7.png", "figure9.png", "figure10.png", "figure11.png", "path.png", "maze.png")
+MOVIES = ("movie.mp4", "movie.gif")
+
+
+def pictures_of(run: MazeRun) -> dict[str, Picture]:
+    """Return `PICTURES` and a movie."""
+
+    @cache
+    def scene() -> Scene:
+        return maze_scene(run)
+
+    def film(path: Path, progress: bool) -> None:
+        movie(scene(), path, seconds=12.0, fps=24, progress=progress)
+
+    return {
+        "figure5.png": plot(lambda path: figure5(run.maze, path)),
+        "figure7.png": plot(lambda path: figure7(run.maze, path)),
+        "figure9.png": plot(lambda path: figure9(run.maze, path)),
+        "figure10.png": plot(lambda path: figure10(run, path)),
+        "figure11.png": plot(lambda path: figure11(run, path)),
+        "path.png": plot(lambda path: path_figure(run, path)),
+        "maze.png": Picture(lambda path: still(scene(), path, float(run.t[-1]), size=(1280, 960)), rendering_problem, 3.0),
+        "movie.mp4": Picture(film, rendering_problem, 50.0, bar=True),
+    }
+
 
 def save_maze(run: MazeRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
-    """Write all files of a run to the folder `out`, or `only` some, all or none; returns the main figures, for reading."""
+    """Write all files of a run to the folder `out`, or `only` some, all or none; return the main figures as text."""
     outcome = _outcome(run)
     RUN.save(outcome, out, render=render, only=only, progress=progress)
     return outcome.told(out)
@@ -67,15 +95,15 @@ def _pairs(values: np.ndarray) -> list[list[float]]:
     return [[float(value.real), float(value.imag)] for value in values]
 
 
-def _margins(found: Margins | None) -> dict[str, Any] | None:
-    return None if found is None else asdict(found)
+def _margins(margins: Margins | None) -> dict[str, Any] | None:
+    return None if margins is None else asdict(margins)
 
 
 def _maze(options: Namespace) -> MazeParameters:
-    """The maze of a file, or that of the paper, with the gains of the arguments."""
-    given = MazeParameters() if options.maze is None else read_maze(options.maze)
+    """Return the maze of a file, or that of the paper, with the gains of the arguments."""
+    maze = MazeParameters() if options.maze is None else read_maze(options.maze)
     gains = {name: value for name in ("k1", "k2") if (value := getattr(options, name)) is not None}
-    return made(lambda: replace(given, **gains))
+    return made(lambda: replace(maze, **gains))
 
 
 def _shared(parser: Any) -> None:
@@ -91,7 +119,7 @@ def _run_arguments(group: Any) -> None:
 
 @dataclass(frozen=True)
 class GainGrid:
-    """What is asked of a map of gains; each from the maze's own divided by `spread` to its own times that."""
+    """Grid of a map of gains: each from the maze's own divided by `spread` to its own times `spread`."""
 
     points: int = number("", "of each gain", 13, whole=True, least=2, most=200)
     spread: float = number("", "factor of both gains either way", 3.0, above=1.0)
@@ -101,7 +129,7 @@ class GainGrid:
         check_record(self, "E533", "map of gains", name="ball maze")
 
     def around(self, gain: float) -> np.ndarray:
-        """Gains (points,), the maze's own in the middle of them, on a logarithmic scale."""
+        """Return gains (points,), the maze's own in the middle, on a logarithmic scale."""
         return gain * self.spread ** np.linspace(-1.0, 1.0, self.points)
 
 
@@ -111,18 +139,18 @@ FLAGS = {"--points": "points", "--spread": "spread", "--until": "until"}
 
 def _map(maze: MazeParameters, options: Namespace) -> Outcome:
     grid = record_of(GainGrid, options, FLAGS)
-    found = robustness(maze, grid.around(maze.k1), grid.around(maze.k2), t_end=grid.until)
-    stable = found.worst < 0.0
-    k1, k2 = (axis.ravel() for axis in np.meshgrid(found.k1, found.k2, indexing="ij"))
-    rows = np.column_stack([k1, k2, found.rightmost.reshape(len(k1), -1), found.passed.ravel(), found.end.ravel()])
+    result = robustness(maze, grid.around(maze.k1), grid.around(maze.k2), t_end=grid.until)
+    stable = result.worst < 0.0
+    k1, k2 = (axis.ravel() for axis in np.meshgrid(result.k1, result.k2, indexing="ij"))
+    rows = np.column_stack([k1, k2, result.rightmost.reshape(len(k1), -1), result.passed.ravel(), result.end.ravel()])
     heads = ("k1", "k2", *(f"rightmost_ring_{i}" for i in maze.rings), "events", "in_the_centre_at")
     summary = {
-        "points": found.worst.size,
+        "points": result.worst.size,
         "until": grid.until,
         "stable": int(stable.sum()),
-        "finished": int(found.reached_centre.sum()),
-        "stable_but_not_finished": int((stable & ~found.reached_centre).sum()),
-        "finished_but_not_stable": int((~stable & found.reached_centre).sum()),
+        "finished": int(result.reached_centre.sum()),
+        "stable_but_not_finished": int((stable & ~result.reached_centre).sum()),
+        "finished_but_not_stable": int((~stable & result.reached_centre).sum()),
     }
     lines = [
         f"ball maze with {summary['points']} pairs of gains: {summary['stable']} are stable on all rings, with"
@@ -130,7 +158,7 @@ def _map(maze: MazeParameters, options: Namespace) -> Outcome:
         f"  {summary['stable_but_not_finished']} are stable and it does not,"
         f" with {summary['finished_but_not_stable']} it does though they are not",
     ]
-    pictures = {"robustness.png": plot(lambda path: robustness_figure(found, path))}
+    pictures = {"robustness.png": plot(lambda path: robustness_figure(result, path))}
     return Outcome(summary, {"robustness.csv": Table(heads, rows)}, lines, pictures)
 
 

@@ -1,4 +1,4 @@
-"""Robustness of a ball maze: ranges of both gains in; where the loops hold the ball, and where it finishes its course, out."""
+"""Robustness of a ball maze over both gains: closed-loop poles, and runs that reach the centre."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from screws.renamed import answer_old_names
 @answer_old_names
 @dataclass(frozen=True, eq=False)
 class RobustnessMap:
-    """Gains k1 (n,) and k2 (m,), and what becomes of the ball with them.
+    """Closed-loop poles and runs over gains k1 (n,) and k2 (m,).
 
     Parameters
     ----------
     rightmost : largest real part of the closed loop's poles on each ring (n, m, rings), 1/s.
-    passed : how many events of the course a run comes to (n, m); two for each ring are all.
-    end : when the ball falls through the last gate (n, m), s; nan where it does not.
+    passed : number of events in a run (n, m); a complete run has two for each ring.
+    end : time at which the ball falls through the last gate (n, m), s; nan without.
     """
 
     maze: MazeParameters
@@ -42,7 +42,7 @@ class RobustnessMap:
 
     @property
     def reached_centre(self) -> np.ndarray:
-        """(n, m) whether the ball comes to the centre."""
+        """True where the ball reaches the centre (n, m)."""
         return np.isfinite(self.end)
 
 
@@ -54,10 +54,10 @@ def robustness(
     t_end: float = T_END,
     progress: bool = True,
 ) -> RobustnessMap:
-    """Poles on every ring, and a run of `t_end` s, for each pair of gains: N and N m/rad. E533 for what are no gains.
+    """Map the poles on every ring, and a run of `t_end` s, over pairs of gains, N and N m/rad. Raise E533 for invalid gains.
 
-    That the loops are stable on all rings is no proof that the ball finishes, since the jump of the reference may throw it off,
-    nor the other way round: where an unstable pole is slow, the ball may be through the gate in time.
+    Stable loops on all rings do not prove that the ball finishes, since the jump of the reference may throw it off; unstable ones
+    do not prove the opposite: with a slow pole the ball may reach the gate in time.
     """
     gains = [_gains(name, values) for name, values in (("k1", k1), ("k2", k2))]
     shape = (len(gains[0]), len(gains[1]))
@@ -74,10 +74,10 @@ def robustness(
 
 def _gains(name: str, values: Sequence[float] | np.ndarray) -> np.ndarray:
     try:
-        found = np.array(values, dtype=float)
+        gains = np.array(values, dtype=float)
     except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.ndim != 1 or not len(found) or not np.all(np.isfinite(found)):
+        gains = np.empty(0)
+    if gains.ndim != 1 or not len(gains) or not np.all(np.isfinite(gains)):
         title = f"{name} = {values!r} is no list of gains"
         raise refusal("E533", title, "finite numbers, one or more", about="ball maze", places=())
-    return found
+    return gains

@@ -1,4 +1,4 @@
-"""The ball maze as one graph: a maze in; maze, ball, their two constraints, the course, the two loops and the reference out.
+"""Graph of the ball maze: maze, ball, their two constraints, the state machine, the control loops and the reference.
 
 ```
  Se motor --> 1 maze --> I            Se weight --> 1 ball (2) --> I           1 spin --> I
@@ -6,7 +6,7 @@
                    \\------------- Constraint rolling         Constraint normal
                                      (9b): three ports          (9a)
 ```
-M q'' + G = H^T lambda + B u with q = (maze, ball to the right, ball up, spin); H is what the constraints differentiate.
+M q'' + G = H^T lambda + B u with q = (maze, ball to the right, ball up, spin); H is the Jacobian of the constraints.
 
 Source: Bortoff 2020, section 3.
 """
@@ -45,7 +45,7 @@ TORQUE = Op("torque", lambda on, push, u1, u2: on * (u1 + u2) + push, "#1 (#3 + 
 
 
 def maze_graph(maze: MazeParameters | None = None, name: str = "ball maze") -> Graph:
-    """The whole: by default the maze of the paper.
+    """Return the graph of a maze, by default that of the paper.
 
     Signals: `q.maze` and `q.spin`, rad, `q.ball` (2,), m; `normal.h`, `rolling.h` and `.multiplier` of both; `course.mode`;
     `reference.y`, `u1.y`, `u2.y`, `motor.effort`. The gains `u1.k`, `u2.k` and a torque `motor.push` on the maze are parameters.
@@ -69,12 +69,12 @@ def maze_graph(maze: MazeParameters | None = None, name: str = "ball maze") -> G
 
 
 def _by_ring(p: MazeParameters, values: Any) -> Any:
-    """A number for each state of the course, of the ring that counts in it."""
+    """Return a value for each state of the course: that of its ring."""
     return by_mode(COURSE, {state: values[i - 1] for state, i in p.states.items()})
 
 
 def _coordinates(p: MazeParameters) -> Any:
-    """q: the integrals of the flows."""
+    """Return the coordinates q: the integrals of the flows."""
     return Block(
         "q",
         [],
@@ -89,7 +89,7 @@ def _coordinates(p: MazeParameters) -> Any:
 
 
 def _landing(p: MazeParameters) -> Any:
-    """q0: where everything was at the last landing, and by how many turns the gate was away; only resets change it."""
+    """Return q0: positions at the last landing, and the turns of the gate away from the ball; only resets change it."""
     return Block(
         "landing",
         [],
@@ -103,7 +103,7 @@ def _landing(p: MazeParameters) -> Any:
 
 
 def _constraints(p: MazeParameters) -> tuple[Any, Any]:
-    """(9a) and (9b), which hold while the ball is on a ring."""
+    """Return the constraints (9a) and (9b), active while the ball is on a ring."""
     radius = Parameter(_by_ring(p, p.radii), "m")
     shared: dict[str, Any] = {
         "automaton": COURSE,
@@ -115,21 +115,21 @@ def _constraints(p: MazeParameters) -> tuple[Any, Any]:
     }
     symbols = {"radius": "r_{m}", "ball_radius": "r_{b}"}
     normal = Constraint("normal", position=DISTANCE, coordinates={"q.ball": 2}, symbols=symbols, **shared)
-    places = {"q.maze": 1, "q.ball": 2, "q.spin": 1}
-    read = ["landing.maze", "landing.ball", "landing.spin"]
-    rolling = Constraint("rolling", position=ROLLING, coordinates=places, signals=read, symbols=symbols, **shared)
+    coordinates = {"q.maze": 1, "q.ball": 2, "q.spin": 1}
+    signals = ["landing.maze", "landing.ball", "landing.spin"]
+    rolling = Constraint("rolling", position=ROLLING, coordinates=coordinates, signals=signals, symbols=symbols, **shared)
     return normal, rolling
 
 
 def _motor(p: MazeParameters) -> Any:
-    """The torque on the maze: both loops until the ball is in the centre, and a push from outside."""
+    """Return the torque on the maze: both loops until the ball is in the centre, and a push from outside."""
     on = by_mode(COURSE, {state: float(state != CENTRE) for state in p.states})
-    given = {"on": on, "push": Parameter(0.0, "N m")}
-    return Se("motor", TORQUE, parameters=given, signals=["u1.y", "u2.y"])
+    parameters = {"on": on, "push": Parameter(0.0, "N m")}
+    return Se("motor", TORQUE, parameters=parameters, signals=["u1.y", "u2.y"])
 
 
 def _control(p: MazeParameters) -> list[Any]:
-    """Reference and loops: what is measured is the ball's place to the right and the angle of the maze."""
+    """Return reference and loops, which measure the ball's position to the right and the angle of the maze."""
     (z1, p1), (z2, p2) = p.lead1, p.lead2
     angles = (0.0, *p.gates)
     goal = by_mode(COURSE, {state: angles[(k + 1) // 2] for k, state in enumerate(p.states)})

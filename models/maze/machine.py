@@ -1,4 +1,4 @@
-"""The course of a ball maze as a state machine: a maze in; falling, ring 1, gate 1 ... centre, with guards and resets, out.
+"""State machine of a ball maze: falling, ring 1, gate 1 ... centre, with guards and resets of its events.
 
 Source: Bortoff 2020, section 3, fig. 9; four rings make its nine states.
 """
@@ -24,7 +24,7 @@ ANGLE = r"#1 + \operatorname{atan2}((#2)_1, (#2)_2) - #3"
 
 CLOSED = Op("-h", lambda h: -h, "-#1", "BO20 fig. 9")
 PULLS = Op("-lambda", lambda force: -force, "-#1")
-KEPT = Op("as it is", lambda q: q, "#1")
+IDENTITY = Op("as it is", lambda q: q, "#1")
 INSIDE = Op(
     "meets the ring from inside, below",
     lambda q, r, b: minimum(q[0] * q[0] + q[1] * q[1] - (r - b) * (r - b), -q[1]),
@@ -32,43 +32,43 @@ INSIDE = Op(
 )
 
 
-def _beside(maze: Any, ball: Any, gate: Any) -> Any:
-    """Angle from the gate to the ball, clockwise, rad."""
+def _gate_angle(maze: Any, ball: Any, gate: Any) -> Any:
+    """Return the angle from the gate to the ball, clockwise, rad."""
     return maze + atan2(ball[0], ball[1]) - gate
 
 
 TURNS = Op(
     "whole turns",
-    lambda maze, ball, gate: -2.0 * math.pi * floor(-_beside(maze, ball, gate) / (2.0 * math.pi)),
+    lambda maze, ball, gate: -2.0 * math.pi * floor(-_gate_angle(maze, ball, gate) / (2.0 * math.pi)),
     rf"2\pi \left\lceil \tfrac{{1}}{{2\pi}} \left({ANGLE}\right) \right\rceil",
 )
-"""What brings the angle between ball and gate to (-2 pi, 0]: at a landing the gate is somewhere round the ring."""
+"""Turns that wrap the angle between ball and gate to (-2 pi, 0]: at a landing the gate is anywhere around the ring."""
 
 AT_GATE = Op(
     "at the gate",
-    lambda maze, ball, gate, turns: absolute(_beside(maze, ball, gate) - turns + math.pi) - math.pi,
+    lambda maze, ball, gate, turns: absolute(_gate_angle(maze, ball, gate) - turns + math.pi) - math.pi,
     rf"\left|{ANGLE} - #4 + \pi\right| - \pi",
     "BO20 (10), corrected",
 )
-"""Zero where the ball comes to the gate, from either side, after less than a turn beside it."""
+"""Guard that is zero where the ball reaches the gate, from either side, after less than a turn."""
 
 
 def maze_automaton(maze: MazeParameters) -> Automaton:
-    """The machine. It reads the coordinates `q`, both constraints, and in `reference.k` the angle of the gate.
+    """Return the state machine. It reads the coordinates `q`, both constraints, and the angle of the gate in `reference.k`.
 
-    Besides the way to the centre it has what ends a run: the ball leaves a ring because that would have to pull, or meets the
-    inner side of the innermost ring, of which the model knows nothing.
+    Two events end a run: the ball leaves a ring that would have to pull it, or meets the inner side of the innermost ring, which
+    is outside the model.
     """
     states = tuple(maze.states)
     return Automaton(COURSE, states, states[0], tuple(_transitions(maze, states)))
 
 
 def _transitions(maze: MazeParameters, states: tuple[str, ...]) -> Iterator[Transition]:
-    here = tuple((f"landing.{name}", KEPT, (f"q.{name}",)) for name in ("maze", "ball", "spin"))
+    copies = tuple((f"landing.{name}", IDENTITY, (f"q.{name}",)) for name in ("maze", "ball", "spin"))
     for i in maze.rings:
         before, on, after = states[2 * i - 2 : 2 * i + 1]
         turns = ("landing.turns", TURNS, ("q.maze", "q.ball", f"reference.k in {on}"))
-        yield Transition(before, on, CLOSED, ("normal.h",), (*here, turns), kind=LANDS.format(i))
+        yield Transition(before, on, CLOSED, ("normal.h",), (*copies, turns), kind=LANDS.format(i))
         seen = ("q.maze", "q.ball", "reference.k", "landing.turns")
         yield Transition(on, after, AT_GATE, seen, kind=FALLS.format(i))
         lost = f"the ball leaves ring {i}: it has rolled so far down that the ring would have to pull it"

@@ -1,4 +1,4 @@
-"""Parameters of a ball maze: numbers in; a checked record with its states, and the ring that counts in each of them, out."""
+"""Parameters of a ball maze, with checks, the states of its course, and their rings."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ FALLING, CENTRE = "falling", "centre"
 class MazeParameters:
     """A maze of rings that stands on edge and turns about its centre, a ball that rolls on them, and the two lead compensators.
 
-    The ball rolls on the OUTSIDE of a ring, on top of it. A ring has one gate, through which the ball falls to the next ring.
+    The ball rolls on the OUTSIDE of a ring, on top of it. Each ring has one gate, through which the ball falls to the next ring.
     The torque of the motor is u = k1 (s + z1)/(s + p1) q2 + k2 (s + z2)/(s + p2) (q1 - reference): q1 the angle of the maze,
-    counterclockwise, q2 the place of the ball to the right. The reference is 0 until `begin`, then the angle that brings the gate
-    of the ring to the top.
+    counterclockwise, q2 the position of the ball to the right. The reference is 0 until `begin`, then the angle that brings the
+    gate of the ring to the top.
 
-    Raises `ModelError` E530 for a number that cannot be, E531 for numbers that contradict each other.
+    Raises `ModelError` E530 for an invalid number, E531 for numbers that contradict each other.
 
-    Source: Bortoff 2020, section 3. Radii and inertias, which it does not give, are such that the poles on ring 1 are +-1.400 1/s
-    and the zeros +-.700 1/s; rings of centimetres do not do, since a landing at the speed v presses the ball .0736 s v deep.
+    Source: Bortoff 2020, section 3. It gives no radii and inertias; the defaults have poles +-1.400 1/s and zeros +-.700 1/s
+    on ring 1. Rings of centimetres are too small, since a landing at the speed v presses the ball .0736 s v deep.
     """
 
     gravity: float = number("m/s^2", "acceleration of the fall", 9.81, above=0.0)
@@ -62,31 +62,31 @@ class MazeParameters:
 
     @property
     def states(self) -> dict[str, int]:
-        """States of the course in their order, each with the ring that the ball is on, or falls to; in the centre the last."""
+        """States of the course in order, each with the ring that the ball is on, or falls to; in the centre the last."""
         last = self.rings[-1]
         between = {name: i + of for i in self.rings for name, of in ((ring(i), 0), (gate(i), 1)) if i + of <= last}
         return {FALLING: 1, **between, CENTRE: last}
 
     def distance(self, i: int) -> float:
-        """From the centre of the maze to that of a ball on ring i, m."""
+        """Return the distance from the centre of the maze to that of a ball on ring i, m."""
         return self.radii[i - 1] + self.ball_radius
 
     @property
     def place(self) -> tuple[float, float]:
-        """Of the ball at the start, m: to the right and up, `height` above the point of the outermost ring below it."""
+        """Position of the ball at the start, m: to the right and up, `height` above the point of the outermost ring below it."""
         return self.aside, math.sqrt(self.distance(1) ** 2 - self.aside**2) + self.height
 
     def turn(self, i: int) -> float:
-        """Angle by which the maze turns while the ball is on ring i, rad, counterclockwise."""
+        """Return the angle by which the maze turns while the ball is on ring i, rad, counterclockwise."""
         return self.gates[i - 1] - (self.gates[i - 2] if i > 1 else 0.0)
 
     @classmethod
     def from_json(cls, text: str, file: str = "maze") -> MazeParameters:
-        """Parameters from a JSON object; what is left out has its default. Raises `ModelError` E402 to E407, E530, E531."""
-        return read_text(text, file, lambda given: given.read(cls), cls)
+        """Return the parameters of a JSON object, by default those of the paper. Raises `ModelError` E402 to E407, E530, E531."""
+        return read_text(text, file, lambda section: section.read(cls), cls)
 
     def to_json(self) -> str:
-        """The JSON text that `from_json` reads."""
+        """Return the JSON text that `from_json` reads."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
 
@@ -95,22 +95,22 @@ UNITS = {name: declared.unit for name, declared in declarations(MazeParameters).
 
 
 def ring(i: int) -> str:
-    """The state in which the ball is on ring i."""
+    """Return the name of the state in which the ball is on ring i."""
     return f"ring {i}"
 
 
 def gate(i: int) -> str:
-    """The state in which the ball falls through the gate of ring i."""
+    """Return the name of the state in which the ball falls through the gate of ring i."""
     return f"gate {i}"
 
 
 def read_maze(path: str | os.PathLike[str]) -> MazeParameters:
-    """Parameters from a JSON file. Raises `ModelError` E401 if it cannot be read; else as `MazeParameters.from_json`."""
-    return read_file(path, lambda given: given.read(MazeParameters), MazeParameters)
+    """Return the parameters of a JSON file. Raises `ModelError` E401 if it cannot be read; else as `MazeParameters.from_json`."""
+    return read_file(path, lambda section: section.read(MazeParameters), MazeParameters)
 
 
 def _contradictions(p: MazeParameters) -> Iterator[Problem]:
-    """What is wrong with numbers that are right each by itself."""
+    """Yield the contradictions between valid numbers."""
     if not p.radii or len(p.gates) != len(p.radii):
         title = f"{len(p.radii)} rings of a ball maze have {len(p.gates)} gates"
         yield Problem("E531", title, cures=("one radius and one gate for each ring, from the outermost inward",))

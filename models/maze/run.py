@@ -1,4 +1,4 @@
-"""A ball maze, run: a maze in; its course with events, forces, the ball's path in the rotating maze, and a summary out."""
+"""Run of a ball maze: events, forces, the ball's path in the rotating maze, and a summary."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from screws.numeric_arguments import reals, shown
 from screws.renamed import answer_old_names
 
 T_END = 45.0
-"""By then the ball has fallen through the last gate, and not yet met the inner side of the last ring, s."""
+"""Time after the ball's fall through the last gate and before it meets the inner side of the last ring, s."""
 
 
 @answer_old_names
 @dataclass(frozen=True, eq=False)
 class MazeRun:
-    """What a run gave; `run["q.ball"]` is any quantity by its name.
+    """Run of a maze; `run["q.ball"]` is any quantity by its name.
 
     Parameters
     ----------
-    maze, result, compiled : what was run, and everything by the names of the graph.
+    maze, result, compiled : maze, result by the names of the graph, and compiled graph.
     """
 
     maze: MazeParameters
@@ -47,12 +47,12 @@ class MazeRun:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Landings and passages through gates; what ended the run is no part of the course."""
+        """Landings and passages through gates, without an event that ended the run."""
         return tuple(event for event in self.result.events if not np.array_equal(event.m_before, event.m_after))
 
     @property
     def reached_centre(self) -> bool:
-        """Whether the ball has fallen through the last gate."""
+        """True if the ball has fallen through the last gate."""
         return bool(len(self.events) == len(self.maze.states) - 1)
 
     @cached_property
@@ -63,7 +63,7 @@ class MazeRun:
 
     @cached_property
     def distance(self) -> np.ndarray:
-        """From the centre of the maze to that of a ball on the ring that counts, at each sample (k,), m."""
+        """Distance from the centre of the maze to that of a ball on the current ring, at each sample (k,), m."""
         return self["normal.radius"] + self.maze.ball_radius
 
     @cached_property
@@ -73,24 +73,24 @@ class MazeRun:
 
     @cached_property
     def gap(self) -> np.ndarray:
-        """Distance of the ball from the ring that counts (k,), m, negative inside of it."""
+        """Distance of the ball from the current ring (k,), m, negative inside it."""
         return np.linalg.norm(self["q.ball"], axis=1) - self.distance
 
     @cached_property
     def on_ring(self) -> np.ndarray:
-        """(k,) whether the ball is on a ring."""
+        """True while the ball is on a ring (k,)."""
         return np.array([state.startswith("ring") for state in self.states])
 
     @cached_property
     def path(self) -> np.ndarray:
-        """Places of the ball in the axes of the maze (k, 2), m."""
+        """Positions of the ball in the axes of the maze (k, 2), m."""
         return in_the_maze(self["q.ball"], self["q.maze"])
 
     @cached_property
     def trajectory(self) -> dict[str, np.ndarray]:
         """Arrays over the sample times t (k,), SI units.
 
-        q, v (k, 4): angle of the maze, place of the ball to the right and up, its spin, and their rates; h, lambda (k, 2): of
+        q, v (k, 4): angle of the maze, position of the ball to the right and up, its spin, and their rates; h, lambda (k, 2): of
         both constraints; force, gap (k,): normal force, and distance of the ball from its ring; mode (k,): index of the state of
         the course; reference, torque (k,) of the motor, torques (k, 2) of each loop; path (k, 2): the ball in the maze's axes.
         """
@@ -111,14 +111,14 @@ class MazeRun:
         }
 
     def event_table(self) -> list[dict[str, Any]]:
-        """Every event: time, what, the states before and after, where maze and ball are, and how the force on the ball jumps."""
-        names, found = list(self.maze.states), []
+        """Return time, kind, states before and after, maze and ball positions, and the force before and after, of every event."""
+        names, table = list(self.maze.states), []
         for event in self.events:
             mode, ball, maze, speed, factor = (
                 self.result.at_event(event, name)
                 for name in ("course.mode", "q.ball", "q.maze", "ball.flow", "normal.multiplier")
             )
-            found.append(
+            table.append(
                 {
                     "time": event.time,
                     "kind": event.kind,
@@ -132,10 +132,10 @@ class MazeRun:
                     "force_after": float(2.0 * np.linalg.norm(ball[1]) * factor[1]),
                 }
             )
-        return found
+        return table
 
     def summary(self) -> dict[str, Any]:
-        """What summary.json holds: how far the ball came, forces, depths, closed-loop poles, energy and cost."""
+        """Return the content of summary.json: progress of the ball, forces, depths, closed-loop poles, energy and cost."""
         poles = {str(i): float(closed_loop_poles(self.maze, i).real.max()) for i in self.maze.rings}
         return {
             **ending(self.result),
@@ -154,20 +154,21 @@ class MazeRun:
     def notes(self) -> list[str]:
         """Rings on which the loops do not hold the ball."""
         poles = ((i, closed_loop_poles(self.maze, i)[-1]) for i in self.maze.rings)
+        gains = f"k1 = {self.maze.k1:g} and k2 = {self.maze.k2:g}"
         return [
-            f"with k1 = {self.maze.k1:g} and k2 = {self.maze.k2:g} the ball does not stay on ring {i}: a pole at {told(pole)} 1/s"
+            f"with {gains} the ball does not stay on ring {i}: a pole at {pole_text(pole)} 1/s"
             for i, pole in poles
             if pole.real >= 0.0
         ]
 
 
-def told(pole: complex) -> str:
-    """A pole for reading, without a sign for the imaginary part of a pair."""
+def pole_text(pole: complex) -> str:
+    """Return a pole as text, without a sign for the imaginary part of a pair."""
     return f"{pole.real:.4g}" + (f" +- {abs(pole.imag):.4g}j" if abs(pole.imag) > 1e-9 * abs(pole) else "")
 
 
 def in_the_maze(ball: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Places (..., 2) in the axes of a maze that has turned by angles (...) counterclockwise."""
+    """Return positions (..., 2) in the axes of a maze that has turned by angles (...) counterclockwise."""
     (x, y), c, s = np.moveaxis(ball, -1, 0), np.cos(angle), np.sin(angle)
     return np.stack([c * x + s * y, c * y - s * x], axis=-1)
 
@@ -182,7 +183,7 @@ def run_maze(
     parameters: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> MazeRun:
-    """Run a maze. What is compiled is kept; gains and further `parameters` of the graph compile nothing.
+    """Run a maze. Its compiled graph is kept: other gains and `parameters` of the graph compile nothing.
 
     Parameters
     ----------
@@ -190,21 +191,21 @@ def run_maze(
     t_end, samples, rtol, settings : of the run, s; a sample at each multiple of `samples` and at the end.
     gains : k1 and k2 in place of the maze's, N and N m/rad.
 
-    A ball that leaves its ring ends the run, which is no exception but `result.failure`. Raises `ModelError` E533 for gains that
-    are no two finite numbers.
+    A ball that leaves its ring ends the run with a `result.failure`, not an exception. Raises `ModelError` E533 for gains that
+    are not two finite numbers.
     """
     maze = maze or MazeParameters()
     compiled = compiled_maze(maze)
     if gains is not None:
-        maze = _with(maze, gains)
+        maze = _with_gains(maze, gains)
     changed = {**dict(zip(GAINS, (maze.k1, maze.k2), strict=True)), **(parameters or {})}
     result = compiled.simulate(t_end, samples=samples, rtol=rtol, parameters=changed, **{"progress": False, **settings})
     return MazeRun(maze, result, compiled)
 
 
-def _with(maze: MazeParameters, gains: Any) -> MazeParameters:
-    two = reals(gains, 2)
-    if two is None:
+def _with_gains(maze: MazeParameters, gains: Any) -> MazeParameters:
+    pair = reals(gains, 2)
+    if pair is None:
         title = f"gains = {shown(gains)} are not k1 and k2"
         raise refusal("E533", title, "two finite numbers, in N and N m/rad: gains=(0.32, 0.04)", about="ball maze", places=())
-    return replace(maze, k1=float(two[0]), k2=float(two[1]))
+    return replace(maze, k1=float(pair[0]), k2=float(pair[1]))

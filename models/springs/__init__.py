@@ -1,4 +1,4 @@
-"""Springs and dampers in space: stiffnesses and their frames in; 6-D ones with a centre of stiffness, and point springs, out."""
+"""Springs and dampers in space: 6-D springs with a centre of stiffness, 6-D dampers and point springs."""
 
 from screwbond.models.springs.point import point_spring
 from screwbond.models.springs.ports import attach_between

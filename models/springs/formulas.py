@@ -20,15 +20,15 @@ from screws.scalars import array, atan2, less, sqrt, where
 from screws.vectors import cross, dot, length
 
 FORMS = ("trace", "rotation vector")
-"""How a spring's energy depends on a large rotation."""
+"""Forms of a spring's energy for large rotations."""
 
 
 def relative_pose(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> Any:
-    """State (7,) of H_A_B from the poses of both bodies and of the frames fixed to them."""
-    one, two = _chain(pose_a, frame_a), _chain(pose_b, frame_b)
-    back = array([one[0], -one[1], -one[2], -one[3]])
-    apart = rotation(one[:4]).T @ (array(list(two[4:])) - array(list(one[4:])))
-    return array([*quaternion_product(back, two[:4]), *apart])
+    """Return the state (7,) of H_A_B from the poses of both bodies and of the frames fixed to them."""
+    A, B = _chain(pose_a, frame_a), _chain(pose_b, frame_b)
+    inverse = array([A[0], -A[1], -A[2], -A[3]])
+    offset = rotation(A[:4]).T @ (array(list(B[4:])) - array(list(A[4:])))
+    return array([*quaternion_product(inverse, B[:4]), *offset])
 
 
 def _chain(outer: Any, inner: Any) -> Any:
@@ -37,25 +37,25 @@ def _chain(outer: Any, inner: Any) -> Any:
 
 
 def frame_pose(pose: Any, frame: Any) -> Any:
-    """H_0_B, (4, 4), of a frame fixed to a body."""
+    """Return the pose H_0_B (4, 4) of a frame fixed to a body."""
     return pose_from_state(_chain(pose, frame))
 
 
 def times(K: Any, x: Any) -> Any:
-    """K x for a stiffness in any of its three shapes."""
+    """Return K x for a stiffness in any of its three shapes."""
     if np.ndim(K) == 2:
         return K @ x
     return array([(K[i] if np.ndim(K) else K) * x[i] for i in range(3)])
 
 
 def co_stiffness(K: Any) -> Any:
-    """G = 1/2 tr(K) I - K, (3, 3)."""
+    """Return the co-stiffness G = 1/2 tr(K) I - K, (3, 3)."""
     full = K if np.ndim(K) == 2 else array(np.diag([K[i] if np.ndim(K) else K for i in range(3)]).tolist())
     return 0.5 * (full[0, 0] + full[1, 1] + full[2, 2]) * np.eye(3) - full
 
 
 def rotation_vector(q: Any) -> tuple[Any, Any]:
-    """(theta (3,), |q_w| / |q|) of a quaternion of any length and sign; |theta| <= pi, where |q_w| = 0 it jumps."""
+    """Return (theta (3,), |q_w| / |q|) of a quaternion of any length and sign; |theta| <= pi jumps where |q_w| = 0."""
     flip = where(less(q[0], 0.0), -1.0, 1.0)
     w = flip * q[0]
     s = q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
@@ -68,7 +68,7 @@ def rotation_vector(q: Any) -> tuple[Any, Any]:
 
 
 def energy_latex(form: str, coupled: bool) -> tuple[str, ...]:
-    """`spring_energy` in the letters R, p, K_r, K_t and K_c, and what other letters of it mean."""
+    """Return `spring_energy` in LaTeX, with R, p, K_r, K_t and K_c, and definitions of its other letters."""
     turned = {"trace": r"\operatorname{tr}\left(G(K_r)\,(I - R)\right)", "rotation vector": r"\tfrac12 \theta^T K_r\,\theta"}[
         form
     ]
@@ -77,7 +77,7 @@ def energy_latex(form: str, coupled: bool) -> tuple[str, ...]:
 
 
 def wrench_latex(form: str, coupled: bool) -> tuple[str, ...]:
-    """`spring_wrench` in these letters, and what others of it mean."""
+    """Return `spring_wrench` in LaTeX, with the same letters, and definitions of its others."""
     turned = {"trace": r"2 \operatorname{as}(G(K_r)\,R)", "rotation vector": r"J^{-T} K_r\,\theta"}[form]
     torque, force = turned + r" + \tfrac12 (K_t\,y) \times y", r"\tfrac12 (R^T K_t\,p + K_t\,y)"
     if coupled:
@@ -97,10 +97,10 @@ def _letters(form: str, coupled: bool) -> tuple[str, ...]:
 
 
 def spring_energy(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "trace") -> Any:
-    """V(H_A_B), J, zero at rest.
+    """Return the energy V(H_A_B), J, zero at rest.
 
     V = V_r + 1/4 p^T K_t p + 1/4 y^T K_t y + tr(G(K_c) R^T tilde(p)), where V_r is tr(G(K_r) (I - R)) ("trace") or
-    1/2 theta^T K_r theta ("rotation vector"). It does not change where a and b are exchanged.
+    1/2 theta^T K_r theta ("rotation vector"). It is symmetric in a and b.
 
     Source: Fasse and Broenink 1997; Stramigioli 2001 (geometric springs).
     """
@@ -119,7 +119,7 @@ def spring_energy(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "t
 
 
 def spring_wrench(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "trace") -> Any:
-    """Wrench (6,) in B with dV/dt = wrench . T_B_A_B: what it takes to hold the spring; it pulls b with its negative."""
+    """Return the wrench (6,) in B with dV/dt = wrench . T_B_A_B, which holds the spring; its negative pulls b."""
     R, p, y = _parts(x)
     pull = times(K_t, y)
     force = 0.5 * (R.T @ times(K_t, p) + pull)
@@ -141,7 +141,7 @@ def _parts(x: Any) -> tuple[Any, Any, Any]:
 
 
 def _from_trace(K_r: Any, R: Any, q: Any) -> Any:
-    """2 as(G R): of an isotropic spring k sin(angle) along the axis."""
+    """Return the torque 2 as(G R): of an isotropic spring k sin(angle) along the axis."""
     if np.ndim(K_r):
         return 2.0 * untilde(co_stiffness(K_r) @ R)
     share = 2.0 * K_r * q[0] / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
@@ -149,7 +149,7 @@ def _from_trace(K_r: Any, R: Any, q: Any) -> Any:
 
 
 def _from_rotation_vector(K_r: Any, turned: tuple[Any, Any]) -> Any:
-    """J^-T K theta, with theta' = J^-1 omega: of an isotropic spring k theta."""
+    """Return the torque J^-T K theta, with theta' = J^-1 omega: of an isotropic spring k theta."""
     theta, cosine = turned
     torque = times(K_r, theta)
     if not np.ndim(K_r):
@@ -164,11 +164,11 @@ def _from_rotation_vector(K_r: Any, turned: tuple[Any, Any]) -> Any:
 
 
 def point_energy(r: Any, stiffness: Any, rest: Any) -> Any:
-    """1/2 k (|r| - L)^2, J."""
+    """Return the energy 1/2 k (|r| - L)^2, J."""
     stretch = length(r) - rest
     return 0.5 * stiffness * stretch * stretch
 
 
 def point_force(r: Any, stiffness: Any, rest: Any) -> Any:
-    """k (|r| - L) r / |r|, N: gradient of `point_energy`."""
+    """Return the force k (|r| - L) r / |r|, N: gradient of `point_energy`."""
     return stiffness * (1.0 - rest / length(r)) * r

@@ -15,7 +15,7 @@ import numpy as np
 from screwbond.models.connections import point_transformer, velocity_at
 from screwbond.models.springs.formulas import point_energy, point_force
 from screwbond.models.springs.ports import spring_of_signal
-from screwbond.models.springs.stiffness import wrong
+from screwbond.models.springs.stiffness import spring_error
 
 from bondgraph import J0, Block, Element, Graph, Op, Parameter
 from bondgraph.model.domains import TRANSLATION
@@ -25,13 +25,13 @@ from screws.poses import pose_from_state
 from screws.vectors import dot
 
 
-def _place(pose: Any, point: Any) -> Any:
-    """World position (3,) of a point fixed to a body; pose (7,) or (4, 4)."""
+def _world_position(pose: Any, point: Any) -> Any:
+    """Return the world position (3,) of a point fixed to a body; pose (7,) or (4, 4)."""
     H = pose_from_state(pose)
     return H[:3, :3] @ point + H[:3, 3]
 
 
-PLACE = Op("place", _place, "#1\\,#2")
+POSITION = Op("place", _world_position, "#1\\,#2")
 VELOCITY = Op("point velocity", velocity_at, r"\begin{bmatrix} -\tilde{#1} & \mathbf{1} \end{bmatrix}")
 
 DIFFERENCE = Op("difference", lambda b, a: b - a, "#1 - #2")
@@ -48,14 +48,14 @@ WITH_LENGTH = (
 def point_spring(
     name: str, stiffness: float, point_a: Any = (0.0, 0.0, 0.0), point_b: Any = (0.0, 0.0, 0.0), rest_length: float = 0.0
 ) -> Graph:
-    """Spring between `point_a` of body a and `point_b` of body b, in object coordinates, m.
+    """Return a spring between `point_a` of body a and `point_b` of body b, in object coordinates, m.
 
     Ports `a`, `b` for world twists, inputs `pose a`, `pose b` ((7,) or (4, 4)): `attach_between` connects them.
 
     Parameters
     ----------
     stiffness : N/m.
-    rest_length : m; at zero the force is k r, else k (|r| - L) along the line, which no direction belongs to at r = 0.
+    rest_length : m; at zero the force is k r, else k (|r| - L) along the line, which has no direction at r = 0.
 
     Signals: `r` (3,) from a to b in world coordinates, m; `force` (3,), N, on a (that on b is its negative); `energy`.
 
@@ -63,17 +63,17 @@ def point_spring(
     """
     points = {"a": _point(name, "point_a", point_a), "b": _point(name, "point_b", point_b)}
     if not 0.0 <= real(stiffness) < np.inf:
-        raise wrong("E493", name, f"stiffness = {stiffness!r}", "a number of zero or more, N/m")
+        raise spring_error("E493", name, f"stiffness = {stiffness!r}", "a number of zero or more, N/m")
     if not 0.0 <= real(rest_length) < np.inf:
-        raise wrong("E497", name, f"rest_length = {rest_length!r}", "a number of zero or more, m")
+        raise spring_error("E497", name, f"rest_length = {rest_length!r}", "a number of zero or more, m")
     graph = Graph(name).declare_input("pose a", "pose b")
-    apart = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
+    relative = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
     a, b = (point_transformer(f"point of {label}", VELOCITY, f"points.{label}") for label in points)
-    graph.connect(b, apart).connect(apart, a.port("2")).connect(apart, _spring(float(stiffness), float(rest_length)))
+    graph.connect(b, relative).connect(relative, a.port("2")).connect(relative, _spring(float(stiffness), float(rest_length)))
     graph.add(
         Block(
             "points",
-            [("a", PLACE, ["pose a", "point a"]), ("b", PLACE, ["pose b", "point b"]), ("r", DIFFERENCE, ["b", "a"])],
+            [("a", POSITION, ["pose a", "point a"]), ("b", POSITION, ["pose b", "point b"]), ("r", DIFFERENCE, ["b", "a"])],
             inputs={"pose a": "pose a", "pose b": "pose b"},
             parameters={f"point {label}": Parameter(value, "m") for label, value in points.items()},
             units=dict.fromkeys("abr", "m"),
@@ -96,8 +96,8 @@ def _spring(stiffness: float, rest_length: float) -> Element:
     return spring_of_signal(*laws, values, "points.r", 3, TRANSLATION, "0")
 
 
-def _point(name: str, what: str, given: Any) -> np.ndarray:
-    numbers = floats(given, (3,))
+def _point(name: str, what: str, value: Any) -> np.ndarray:
+    numbers = floats(value, (3,))
     if numbers is None:
-        raise wrong("E495", name, f"{what} = {given!r} is no point", "three finite numbers, m")
+        raise spring_error("E495", name, f"{what} = {value!r} is no point", "three finite numbers, m")
     return numbers

@@ -1,4 +1,4 @@
-"""What springs and dampers share: the frame B of body b in which their laws hold, and a C whose state others hold."""
+"""Ports of springs and dampers: the frame B of body b in which their laws hold, and a C whose state the bodies hold."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TO_FRAME = Action(
 
 
 def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
-    """MTF that expresses T_0_a_b in the frame B fixed to body b: T_B_A_B."""
+    """Add the MTF that expresses T_0_a_b in the frame B fixed to body b, T_B_A_B; return it."""
     fixed, symbols = {"frame b": Parameter(frame_b, "1, m")}, {"matrix": r"\mathrm{Ad}_{H_0^B}", "frame b": "H_B^b"}
     to_B = screw_transformer(AD_FRAME, TO_FRAME, "pose b", ("0", "B"), parameters=fixed, symbols=symbols)
     graph.connect(relative, to_B)
@@ -58,12 +58,14 @@ def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> Non
 def spring_of_signal(
     effort: Op, energy: Op, parameters: dict[str, Any], signal: str, dimension: int, domain: Domain, frame: str
 ) -> Element:
-    """C "spring" without a state of its own: its energy is a function of a signal whose rate its flow determines.
+    """Return a C "spring" without a state of its own: its energy is a function of a signal whose rate its flow determines.
 
-    The poses of the bodies are states already. A relative pose as a second record of the same would drift from them within
-    the tolerance, and would count as a degree of freedom in linearisation and in the search for an equilibrium.
+    The poses of the bodies are states already. A relative pose as a further state would drift from them within the
+    tolerance, and would count as a degree of freedom in linearisation and in the search for an equilibrium.
     """
-    law = Storage("effort", "own", StateSpec(np.zeros(0), 1.0, "1"), _skip(effort), _skip(energy), _NO_RATE)
+    law = Storage(
+        "effort", "own", StateSpec(np.zeros(0), 1.0, "1"), _with_state_argument(effort), _with_state_argument(energy), _NO_RATE
+    )
     values = {key: Parameter(value, NUMBERS[key][0]) for key, value in parameters.items()}
     letters = {key: NUMBERS[key][1] for key in parameters}
     return Element("C", "spring", law, (Port("1", dimension, domain, frame),), values, (signal,), letters, domain, frame)
@@ -73,8 +75,8 @@ _NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")
 
 
 @cache
-def _skip(op: Op) -> Op:
-    """The same operation with the empty state as a first argument that it does not read."""
+def _with_state_argument(op: Op) -> Op:
+    """Return the operation with an empty state as a first argument that it does not read."""
     latex = op.latex
     for index in range(9, 0, -1):
         latex = latex.replace(f"#{index}", f"#{index + 1}")

@@ -27,7 +27,7 @@ from screwbond.models.springs.formulas import (
     wrench_latex,
 )
 from screwbond.models.springs.ports import into_frame, spring_of_signal
-from screwbond.models.springs.stiffness import blocks, damping_matrix, frame, wrong
+from screwbond.models.springs.stiffness import damping_matrix, frame, spring_error, stiffness_blocks
 
 from bondgraph import Automaton, Block, Graph, Op, Parameter, R, Transition
 from bondgraph.model.domains import SCREW
@@ -48,7 +48,7 @@ def spatial_spring(
     frame_b: Any = None,
     form: str = "trace",
 ) -> Graph:
-    """Spring that draws the frame B of body b to the frame A of body a; their common origin at rest is its centre.
+    """Return a spring that draws the frame B of body b to the frame A of body a; their common origin at rest is its centre.
 
     Ports `a`, `b` for world twists, inputs `pose a`, `pose b`: `attach_between` connects them.
 
@@ -56,7 +56,7 @@ def spatial_spring(
     ----------
     stiffness : (6, 6) in twist order, [[K_r, K_c], [K_c^T, K_t]], at the centre; or its blocks:
     rotational, translational : N m/rad and N/m; a number, three (along the axes) or symmetric (3, 3). Zero by default.
-    coupling : K_c, symmetric (3, 3), N. `centre_of_stiffness` finds the frames in which it is.
+    coupling : K_c, symmetric (3, 3), N. `centre_of_stiffness` finds the frames in which it is symmetric.
     frame_a, frame_b : A and B in object coordinates of their bodies: a place (3,) in m, a pose (7,) or (4, 4).
     form : how V depends on large rotations, see `formulas.spring_energy`. "trace" is smooth and, where isotropic, has the
         moment k sin(angle), and so a second, unstable equilibrium at pi; "rotation vector" has k angle, is singular at pi,
@@ -64,14 +64,14 @@ def spatial_spring(
 
     Signals: `relative pose` H_A_B (7,), `wrench` (6,) in B, that on b is its negative; `world wrench`; `energy`.
 
-    Raises `ModelError` E493 for a stiffness that no spring has, E494 for a coupling that is not symmetric, E495 for a frame, E496
+    Raises `ModelError` E493 for an invalid stiffness, E494 for a coupling that is not symmetric, E495 for an invalid frame, E496
     for an unknown form.
 
-    The energy is a function of the poses, so that the spring has no state of its own.
+    The energy is a function of the poses: the spring has no state of its own.
     """
     if form not in FORMS:
-        raise wrong("E496", name, f"unknown form {form!r}", 'form="trace"', f"forms: {', '.join(FORMS)}")
-    values = blocks(name, stiffness, rotational, translational, coupling)
+        raise spring_error("E496", name, f"unknown form {form!r}", 'form="trace"', f"forms: {', '.join(FORMS)}")
+    values = stiffness_blocks(name, stiffness, rotational, translational, coupling)
     A, B = frame(name, "frame_a", frame_a), frame(name, "frame_b", frame_b)
     graph, relative = between(name)
     to_B = into_frame(graph, relative, B)
@@ -90,7 +90,7 @@ def spatial_spring(
 
 @cache
 def _laws(form: str, coupled: bool) -> tuple[Op, Op]:
-    """Wrench and energy of (parameters ..., H); one pair for all springs of a form, so that their code is shared."""
+    """Return wrench and energy of (parameters ..., H); all springs of a form share one pair, and so their code."""
 
     def of_signals(formula: Any) -> Any:
         return lambda *arguments: formula(arguments[-1], *arguments[:-1], form=form)
@@ -99,9 +99,9 @@ def _laws(form: str, coupled: bool) -> tuple[Op, Op]:
     H = f"#{len(letters) + 1}"
 
     def written(formula: str, *remarks: str) -> str:
-        """The formula with places for its arguments, and what its letters stand for."""
-        for place, letter in enumerate(letters, start=1):
-            formula = formula.replace(letter, f"#{place}")
+        """Return the formula with its arguments numbered, and the definitions of its letters."""
+        for number, letter in enumerate(letters, start=1):
+            formula = formula.replace(letter, f"#{number}")
         return "\n".join((formula, ",\\; ".join((f"(R, p) = {H}", *remarks))))
 
     source = "Fasse and Broenink 1997; Stramigioli 2001"
@@ -140,7 +140,7 @@ def _limit() -> Automaton:
 def spatial_damper(
     name: str, damping: Any = None, *, rotational: Any = None, translational: Any = None, centre: Any = None
 ) -> Graph:
-    """Damper whose wrench is D T_B_A_B, with B fixed to body b: 0-junction, MTF Ad and R.
+    """Return a damper whose wrench is D T_B_A_B, with B fixed to body b: 0-junction, MTF Ad and R.
 
     Ports `a`, `b` for world twists, inputs `pose a`, `pose b`: `attach_between` connects them. Between a body and
     `ground` it damps the absolute motion.
@@ -154,7 +154,7 @@ def spatial_damper(
 
     Signals: `wrench` (6,) in B, that on b is its negative; `world wrench`; `twist` T_B_A_B.
 
-    Raises `ModelError` E493 for a damping that could give power, E495 for a frame.
+    Raises `ModelError` E493 for a damping that could supply power, E495 for an invalid frame.
     """
     D = damping_matrix(name, damping, rotational, translational)
     graph, relative = between(name)

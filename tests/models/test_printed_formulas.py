@@ -9,7 +9,7 @@ import pytest
 from screwbond.models import attach_between, ground, rigid_body, spatial_spring
 from screwbond.models.bodies import GRAVITY, POTENTIAL
 from screwbond.models.contacts.kinematics import UNIQUENESS
-from screwbond.models.joints.graph import LETTERS
+from screwbond.models.joints.graph import ROLES
 from screwbond.models.joints.kinds import KINDS
 from screwbond.models.springs.spatial import _laws
 
@@ -120,8 +120,8 @@ def test_wrenches_of_a_joint_are_columns(kind: str) -> None:
     }
     made |= {"spherical": joints.spherical(), "planar": joints.planar((0, 0, 1)), "fixed": joints.fixed()}
     joint = made[kind]
-    assert LETTERS["held"] == "W^T"
-    transposed = np.asarray(KINDS[kind].held(np.eye(4)), dtype=float)
+    assert ROLES["held"] == ("constraint_matrix", "W^T")
+    transposed = np.asarray(KINDS[kind].constraint_matrix(np.eye(4)), dtype=float)
     assert transposed.shape == (6 - joint.freedoms, 6)
     assert np.abs(transposed @ joint.screws).max(initial=0.0) < 1e-14
     assert np.linalg.matrix_rank(np.hstack([transposed.T, joint.constrained])) == 6 - joint.freedoms
@@ -131,7 +131,7 @@ def test_wrenches_of_a_joint_are_columns(kind: str) -> None:
         return np.asarray(KINDS[kind].violation(exp(t * T).astype(float) @ H), dtype=float)
 
     rate = (h(1e-5) - h(-1e-5)) / 2e-5
-    assert np.allclose(np.asarray(KINDS[kind].held(H), dtype=float) @ T, rate, atol=1e-8)
+    assert np.allclose(np.asarray(KINDS[kind].constraint_matrix(H), dtype=float) @ T, rate, atol=1e-8)
     assert np.allclose(T, Ad(H) @ (Ad(inverse(H)) @ T))
 
 

@@ -7,7 +7,7 @@
                                     damping (R)
 ```
 
-It has ports and no sensors but the poses of the tips: whatever it is connected to, its energy only comes from the reference.
+Its only sensors are the poses of the tips: whatever it is connected to, its energy comes from the reference alone.
 Source: Stramigioli 2001 (intrinsically passive control); Visser 2002, section 5.
 """
 
@@ -51,13 +51,13 @@ def passive_controller(
     position: Sequence[float],
     quaternion: Sequence[float],
 ) -> Graph:
-    """Controller with a port `tip i` and an input `pose i` for each tip: `attach_tip` connects them.
+    """Return the controller as a graph with a port `tip i` and an input `pose i` for each tip: `attach_tip` connects them.
 
     Parameters
     ----------
     reference : body with a prescribed motion that the virtual object follows.
-    poles : (n, 3) places of the springs in the tips' frames, m.
-    points : (n, 3) places of their other ends in the virtual object, m.
+    poles : (n, 3) points of the springs in the tips' frames, m.
+    points : (n, 3) their other ends in the virtual object, m.
     position, quaternion : start pose of the virtual object.
 
     Parts: `virtual object`, `reference`, `reference spring`, `damping`, `grip spring i`.
@@ -66,15 +66,15 @@ def passive_controller(
     virtual = rigid_body(
         "virtual object", mass=gains.mass, inertia=(gains.inertia,) * 3, position=tuple(position), quaternion=tuple(quaternion)
     )
-    # At the 1-junction of the body's own twist: the absolute motion, and equal in all directions.
-    own = virtual.parts["body twist"]
-    assert isinstance(own, Element)
-    virtual.expose("body", own)
+    # The damper acts at the 1-junction of the body twist: it damps the absolute motion, equally in all directions.
+    body_twist = virtual.parts["body twist"]
+    assert isinstance(body_twist, Element)
+    virtual.expose("body", body_twist)
     damping = np.array([gains.rotational_damping] * 3 + [gains.damping] * 3)
-    pull = spatial_spring(
+    reference_spring = spatial_spring(
         "reference spring", rotational=gains.rotational_stiffness, translational=gains.stiffness, form="rotation vector"
     )
-    attach_between(graph, pull, reference, virtual)
+    attach_between(graph, reference_spring, reference, virtual)
     graph.connect(virtual.port("body"), R("damping", damping, domain=SCREW, frame=virtual.name))
     for i, (pole, point) in enumerate(zip(poles, points, strict=True)):
         graph.declare_input(f"pose {i}")
@@ -95,17 +95,17 @@ def attach_tip(graph: Graph, controller: Graph, index: int, finger: ChainGraph, 
 def reference_motion(
     steps: Sequence[ReferenceStep], position: Sequence[float], quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
 ) -> PoseMotion:
-    """Motion of the reference from a start pose: the sum of all shifts, and all turns one after the other."""
+    """Return the motion of the reference from a start pose: the sum of all shifts, and all turns one after the other."""
     start = np.asarray(position, dtype=float)
     shifts = [quintic(np.zeros(3), step.shift, step.begin, step.end) for step in steps if any(step.shift)]
     turns = [step for step in steps if any(step.turn)]
     centre: Motion | np.ndarray = start
     if shifts:
-        side_by_side = axes(*shifts)
-        table = side_by_side.coefficients
+        stacked = axes(*shifts)
+        table = stacked.coefficients
         summed = table.reshape(*table.shape[:2], len(shifts), 3).sum(axis=2)
         summed[:, 0] += start
-        centre = Motion(side_by_side.breaks, summed)
+        centre = Motion(stacked.breaks, summed)
     turn = axis_rotations(hold(0.0, 1.0), (0.0, 0.0, 1.0))
     if turns:
         angles = [quintic(0.0, float(np.linalg.norm(step.turn)), step.begin, step.end) for step in turns]

@@ -44,7 +44,7 @@ OBJECT = "object"
 CONTROLLER = "controller"
 VIRTUAL = f"{CONTROLLER}.virtual object"
 REFERENCE = f"{CONTROLLER}.reference"
-"""Paths of parts in the graph; `finger_name(i)`, `contact_name(i)` and `grip_name(i)` are the others."""
+"""Paths of parts in the graph; `finger_name(i)`, `contact_name(i)` and `grip_name(i)` return the others."""
 
 TIP = "tip"
 """Name of the last link of a finger."""
@@ -54,22 +54,22 @@ GRASP = "grasp"
 
 
 def finger_name(i: int) -> str:
-    """Of the chain in the graph."""
+    """Return the name of the chain of finger i."""
     return f"finger {i}"
 
 
 def contact_name(i: int) -> str:
-    """Of the contact of finger i with the object."""
+    """Return the name of the contact of finger i with the object."""
     return f"contact {i}"
 
 
 def grip_name(i: int) -> str:
-    """Path of the spring from the pole of tip i to the virtual object."""
+    """Return the path of the spring from the pole of tip i to the virtual object."""
     return f"{CONTROLLER}.grip spring {i}"
 
 
 def parts_of(fingers: int) -> list[str]:
-    """Paths of the nested graphs that a drawing of the whole hand shows as one box each."""
+    """Return the paths of the nested graphs that a drawing shows as one box each."""
     inside = [VIRTUAL, REFERENCE, f"{CONTROLLER}.reference spring", OBJECT]
     return inside + [name(i) for i in range(fingers) for name in (finger_name, contact_name, grip_name)]
 
@@ -82,11 +82,11 @@ class Hand:
     Parameters
     ----------
     parameters : numbers of hand, object and controller.
-    steps : motion of the reference; none: it rests.
+    steps : motion of the reference; without, it rests.
     motion : instead of steps, any motion of the reference that starts at the object's pose.
 
-    Raises `ModelError` on the first use of `posture` or `graph`: E431 for a motion that starts elsewhere, E481 out of reach, E482
-    no equilibrium, E484 joint limits.
+    Raises `ModelError` on the first use of `posture` or `graph`: E431 for a motion that starts elsewhere, E481 for an object out
+    of reach, E482 without an equilibrium, E484 beyond joint limits.
     """
 
     parameters: HandParameters = field(default_factory=HandParameters)
@@ -95,7 +95,7 @@ class Hand:
 
     @classmethod
     def of(cls, scenario: HandScenario) -> Hand:
-        """The hand of a scenario."""
+        """Return the hand of a scenario."""
         return cls(scenario.parameters, scenario.steps)
 
     @cached_property
@@ -106,111 +106,111 @@ class Hand:
     @cached_property
     def reference(self) -> PoseMotion:
         """Motion of the reference."""
-        given = self.parameters
+        parameters = self.parameters
         if self.motion is not None:
-            start = np.array([*given.object_quaternion, *given.object_position])
+            start = np.array([*parameters.object_quaternion, *parameters.object_position])
             _check_start(self.motion, start)
             return self.motion
-        return reference_motion(self.steps, given.object_position, given.object_quaternion)
+        return reference_motion(self.steps, parameters.object_position, parameters.object_quaternion)
 
     def chain(self, finger: int) -> Chain:
-        """One finger: four links on its base, the last one with the tip's ball; the link's frame is at its outer end."""
-        given = self.parameters
-        heights = np.cumsum([0.0, *given.link_lengths])
+        """Return a finger: four links on its base, the last with the tip's ball; each link's frame is at its outer end."""
+        parameters = self.parameters
+        heights = np.cumsum([0.0, *parameters.link_lengths])
         links = []
         for j in range(4):
             low, high = (0.0, 0.0, heights[j]), (0.0, 0.0, heights[j + 1])
             # Joint 1 turns about z, the others about -e_t: positive angles flex inward.
             axis = (0.0, 0.0, 1.0) if j == 0 else (0.0, -1.0, 0.0)
             home = pose(np.eye(3), np.array(high))
-            length = given.link_lengths[j]
-            inertia = cylinder_inertia(given.link_masses[j], given.link_radius, (0.0, 0.0, -length), (0.0, 0.0, 0.0))
+            length = parameters.link_lengths[j]
+            inertia = cylinder_inertia(parameters.link_masses[j], parameters.link_radius, (0.0, 0.0, -length), (0.0, 0.0, 0.0))
             if j == 3:
-                inertia = combined_inertia(inertia, ball_inertia(given.tip_mass, given.tip_radius))
+                inertia = combined_inertia(inertia, ball_inertia(parameters.tip_mass, parameters.tip_radius))
             links.append(
                 Link(
                     TIP if j == 3 else f"link {j + 1}",
                     revolute(axis, low),
                     inertia,
                     home,
-                    given.joint_damping,
-                    (given.joint_lower[j], given.joint_upper[j]),
-                    sphere(given.tip_radius) if j == 3 else None,
+                    parameters.joint_damping,
+                    (parameters.joint_lower[j], parameters.joint_upper[j]),
+                    sphere(parameters.tip_radius) if j == 3 else None,
                 )
             )
-        c, s = np.cos(given.azimuths[finger]), np.sin(given.azimuths[finger])
+        c, s = np.cos(parameters.azimuths[finger]), np.sin(parameters.azimuths[finger])
         R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-        return Chain(finger_name(finger), tuple(links), pose(R, given.bases[finger]))
+        return Chain(finger_name(finger), tuple(links), pose(R, parameters.bases[finger]))
 
     def finger(self, i: int) -> ChainGraph:
-        """A finger as a graph with the port `tip`, in its start posture."""
+        """Return a finger as a graph with the port `tip`, in its start posture."""
         return chain_graph(self.chain(i), ports=[TIP], position=self.posture.joints[i])
 
     def held_object(self) -> Body:
-        """The object as a rigid body."""
-        given = self.parameters
+        """Return the object as a rigid body."""
+        parameters = self.parameters
         return rigid_body(
             OBJECT,
-            mass=given.object_mass,
-            inertia=given.inertia,
-            surface=given.surface,
-            position=given.object_position,
-            quaternion=given.object_quaternion,
+            mass=parameters.object_mass,
+            inertia=parameters.inertia,
+            surface=parameters.surface,
+            position=parameters.object_position,
+            quaternion=parameters.object_quaternion,
         )
 
     def controller(self) -> Graph:
-        """The controller with its reference."""
-        given, at = self.parameters, self.posture
+        """Return the controller with its reference."""
+        parameters, posture = self.parameters, self.posture
         gains = VirtualObject(
-            given.virtual_mass,
-            given.virtual_inertia,
-            given.virtual_damping,
-            given.virtual_rotational_damping,
-            given.reference_stiffness,
-            given.reference_rotational_stiffness,
-            given.finger_stiffness,
+            parameters.virtual_mass,
+            parameters.virtual_inertia,
+            parameters.virtual_damping,
+            parameters.virtual_rotational_damping,
+            parameters.reference_stiffness,
+            parameters.reference_rotational_stiffness,
+            parameters.finger_stiffness,
         )
-        poles = np.array([in_last_link(given, i, at.joints[i], at.poles[i]) for i in range(given.fingers)])
+        poles = np.array([in_last_link(parameters, i, posture.joints[i], posture.poles[i]) for i in range(parameters.fingers)])
         return passive_controller(
             CONTROLLER,
             gains,
             following_body("reference", self.reference),
             poles,
-            virtual_points_in_object(given, at),
-            position=given.object_position,
-            quaternion=given.object_quaternion,
+            virtual_points_in_object(parameters, posture),
+            position=parameters.object_position,
+            quaternion=parameters.object_quaternion,
         )
 
     def graph(self, name: str = "hand") -> Graph:
-        """The whole hand: `finger i`, `contact i`, `object`, `controller`.
+        """Return the graph of the hand, with the parts `finger i`, `contact i`, `object` and `controller`.
 
         It starts in equilibrium: in the start posture, with the contact springs at the deflections that hold the object.
         """
-        given = self.parameters
+        parameters = self.parameters
         graph = Graph(name)
-        held, controller = self.held_object(), self.controller()
-        deflections = spring_deflections(given, self.posture)
-        for i in range(given.fingers):
+        body, controller = self.held_object(), self.controller()
+        deflections = spring_deflections(parameters, self.posture)
+        for i in range(parameters.fingers):
             finger = self.finger(i)
             tip = finger.link(TIP)
-            touching = contact(
+            rolling_contact = contact(
                 contact_name(i),
                 tip,
-                held,
+                body,
                 constrained="rolling",
-                normal_stiffness=given.normal_stiffness,
-                normal_damping=given.normal_damping,
-                tangential_stiffness=given.tangential_stiffness,
-                tangential_damping=given.tangential_damping,
-                rotational_stiffness=given.rotational_stiffness,
-                rotational_damping=given.rotational_damping,
-                friction=given.friction,
+                normal_stiffness=parameters.normal_stiffness,
+                normal_damping=parameters.normal_damping,
+                tangential_stiffness=parameters.tangential_stiffness,
+                tangential_damping=parameters.tangential_damping,
+                rotational_stiffness=parameters.rotational_stiffness,
+                rotational_damping=parameters.rotational_damping,
+                friction=parameters.friction,
                 transport="gauss",
             )
-            touching.start(_preload(deflections[i]), ["spring.q"], ["spring.q"])
-            attach_contact(graph, touching, tip, held)
+            rolling_contact.start(_preload(deflections[i]), ["spring.q"], ["spring.q"])
+            attach_contact(graph, rolling_contact, tip, body)
             attach_tip(graph, controller, i, finger, TIP)
-        gaps = tuple(f"{contact_name(i)}.gap" for i in range(given.fingers))
+        gaps = tuple(f"{contact_name(i)}.gap" for i in range(parameters.fingers))
         graph.add_automaton(
             Automaton(
                 GRASP,
@@ -226,27 +226,27 @@ class Hand:
 
 
 def equilibrium(compiled: Compiled, parameters: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
-    """Start values at which a compiled hand rests with other parameters, from the statics of its graph.
+    """Return start values at which a compiled hand rests with other parameters, from the statics of its graph.
 
-    The springs of the controller have no states, so that the search moves the bodies until forces balance; what rolling and
-    the contact springs' history leave open stays as near as possible to the start.
+    The springs of the controller have no states, so that the search moves the bodies until forces balance. Directions that
+    rolling and the history of the contact springs leave free stay as near as possible to the start.
 
-    Raises `ModelError` E430 where there is no equilibrium near, or contacts would open there.
+    Raises `ModelError` E430 without an equilibrium nearby, or where contacts would open there.
     """
     try:
-        found = steady_state(compiled, parameters=parameters)
+        steady = steady_state(compiled, parameters=parameters)
     except ModelError as error:
         reasons = tuple(problem.title for problem in error.problems)
         raise _no_equilibrium(compiled, reasons) from error
-    if "contact off" in found.due or "object lost" in found.due:
+    if "contact off" in steady.due or "object lost" in steady.due:
         raise _no_equilibrium(compiled, "a contact would open")
-    values, at = {}, 0
+    values, offset = {}, 0
     for state in compiled.system.states:
         shape = np.shape(state.initial)
         size = int(np.prod(shape))
         if size:
-            values[state.name] = found.point.x[at : at + size].reshape(shape)
-        at += size
+            values[state.name] = steady.point.x[offset : offset + size].reshape(shape)
+        offset += size
     return values
 
 
@@ -256,13 +256,13 @@ def _no_equilibrium(compiled: Compiled, why: str | Sequence[str]) -> ModelError:
 
 
 def _check_start(motion: PoseMotion, pose_state: np.ndarray) -> None:
-    at = motion.pose(0.0)
-    apart = float(np.linalg.norm(at[4:] - pose_state[4:]))
-    turned = 2.0 * float(np.arccos(min(1.0, abs(at[:4] @ pose_state[:4]))))
-    if apart > 1e-6 or turned > 1e-6:
-        where = f"at the time 0 it is {apart:.4g} m and {turned:.4g} rad away"
+    start = motion.pose(0.0)
+    distance = float(np.linalg.norm(start[4:] - pose_state[4:]))
+    angle = 2.0 * float(np.arccos(min(1.0, abs(start[:4] @ pose_state[:4]))))
+    if distance > 1e-6 or angle > 1e-6:
+        deviation = f"at the time 0 it is {distance:.4g} m and {angle:.4g} rad away"
         cure = "a motion whose pose at the time 0 is object_position, object_quaternion"
-        raise refusal("E431", "the reference does not start at the object", cure, about="hand", why=where)
+        raise refusal("E431", "the reference does not start at the object", cure, about="hand", why=deviation)
 
 
 ALL_OPEN = Op("all contacts open", lambda *gaps: functools.reduce(minimum, gaps), r"\min d_i")
@@ -270,6 +270,6 @@ ONE_CLOSED = Op("a contact closed", lambda *gaps: -functools.reduce(minimum, gap
 
 
 def _preload(deflection: np.ndarray) -> Callable[[Any], tuple[np.ndarray]]:
-    """Tangential deflections on top of what a contact starts with, its penetration."""
+    """Return a start function that adds tangential deflections to the penetration that a contact starts with."""
     tangential = np.array([*deflection[:3], 0.0])
     return lambda spring: (np.asarray(spring, dtype=float) + tangential,)

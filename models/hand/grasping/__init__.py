@@ -1,1 +1,1 @@
-"""Grasps: contact points, normals and links in; forces, postures and margins out."""
+"""Grasp analysis and start posture of the hand."""

@@ -1,4 +1,4 @@
-"""Grasp analysis: contact points and normals in; grasp matrix, internal forces, manipulability, margins of friction out.
+"""Grasp analysis: grasp matrix, internal forces, force closure, manipulability and margins of friction.
 
 Wrenches are [moment; force] about the object's centre. Contact models, with the components that a finger can exert:
 "frictionless" (normal force), "point" (force), "soft" (force and moment about the normal).
@@ -17,7 +17,7 @@ from screws.rotations import tilde
 
 @dataclass(frozen=True)
 class Manipulability:
-    """Singular values (falling) of a Jacobian, their product, and the ratio of the least to the largest."""
+    """Singular values of a Jacobian in descending order, their product, and the ratio of the least to the largest."""
 
     singular_values: np.ndarray
     volume: float
@@ -27,12 +27,12 @@ class Manipulability:
 def grasp_matrix(
     points: np.ndarray, normals: np.ndarray | None, centre: np.ndarray | tuple[float, ...] = (0.0, 0.0, 0.0), model: str = "point"
 ) -> np.ndarray:
-    """Grasp matrix G (6, columns): the object's wrench is G @ (contact forces, finger after finger).
+    """Return the grasp matrix G (6, columns): the object's wrench is G @ (contact forces, finger after finger).
 
     Parameters
     ----------
     points : contact points (n, 3), m.
-    normals : unit normals into the object (n, 3); "point" does without them (None).
+    normals : unit normals into the object (n, 3); None for "point", which needs none.
     centre : point about which moments are taken, m.
     model : "frictionless" (1 column a contact), "point" (3, world axes), "soft" (4: world axes, moment about the normal).
     """
@@ -57,23 +57,23 @@ def grasp_matrix(
 
 
 def internal_forces(G: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
-    """Orthonormal basis (columns, k) of the null space of a grasp matrix: forces that squeeze and move nothing.
+    """Return an orthonormal basis (columns, k) of the null space of a grasp matrix: forces that squeeze and move nothing.
 
     Moments are weighed against forces by the largest arm in G.
     """
-    largest = _scale(G)
-    _, sizes, V = np.linalg.svd(np.vstack([G[:3] / largest, G[3:]]))
-    return V[int(np.sum(sizes > tolerance * sizes[0])) :].T
+    arm = _largest_arm(G)
+    _, singular_values, V = np.linalg.svd(np.vstack([G[:3] / arm, G[3:]]))
+    return V[int(np.sum(singular_values > tolerance * singular_values[0])) :].T
 
 
 def friction_margins(forces: np.ndarray, normals: np.ndarray, friction: float) -> np.ndarray:
-    """mu N - |F_t| (..., n) of contact forces (..., n, 3) on the object, normals into it (..., n, 3), N; negative outside."""
+    """Return mu N - |F_t| (..., n), N, of contact forces and normals (..., n, 3) into the object; negative outside the cone."""
     normal = np.sum(forces * normals, axis=-1)
     return friction * normal - np.linalg.norm(forces - normal[..., None] * normals, axis=-1)
 
 
 def required_friction(forces: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Least coefficient of friction (..., n) that carries the forces, |F_t| / N; inf where a force pulls."""
+    """Return the least coefficient of friction (..., n) that carries the forces, |F_t| / N; inf where a force pulls."""
     normal = np.sum(forces * normals, axis=-1)
     tangential = np.linalg.norm(forces - normal[..., None] * normals, axis=-1)
     return np.where(normal > 0.0, tangential / np.where(normal > 0.0, normal, 1.0), np.inf)
@@ -82,10 +82,10 @@ def required_friction(forces: np.ndarray, normals: np.ndarray) -> np.ndarray:
 def squeeze_forces(
     points: np.ndarray, normals: np.ndarray, friction: float, model: str = "point", edges: int = 16
 ) -> np.ndarray | None:
-    """Internal forces (n, 3) inside all cones of friction with the sum of normal forces n, or None where there are none.
+    """Return internal forces (n, 3) inside all cones of friction with the sum of normal forces n, or None.
 
-    The cones are replaced by inscribed pyramids; the answer keeps the greatest distance from their sides. With it and a G
-    of rank six the grasp has force closure (Murray, Li and Sastry 1994, prop. 5.3).
+    A linear program maximises the distance from the sides of inscribed pyramids. If it has a solution and G has rank six,
+    the grasp has force closure (Murray, Li and Sastry 1994, prop. 5.3).
     """
     from scipy.optimize import linprog
 
@@ -95,105 +95,106 @@ def squeeze_forces(
     columns = G.shape[1]
     angles = 2.0 * np.pi * np.arange(edges) / edges
     inner = friction * np.cos(np.pi / edges)
-    sides, total = [], np.zeros(columns + 1)
+    inequalities, normal_sum = [], np.zeros(columns + 1)
     for i, n in enumerate(normals):
         t1, t2 = _tangents(n)
         force = slice(width * i, width * i + 3)
-        total[force] = n
+        normal_sum[force] = n
         for angle in angles:
             row = np.zeros(columns + 1)
             row[force] = np.cos(angle) * t1 + np.sin(angle) * t2 - inner * n
             row[-1] = 1.0
-            sides.append(row)
-    scale = _scale(G)
+            inequalities.append(row)
+    scale = _largest_arm(G)
     balance = np.vstack([np.vstack([G[:3] / scale, G[3:]]), np.zeros(columns)])
-    equal = np.hstack([balance, np.zeros((7, 1))])
-    equal[-1] = total
-    found = linprog(
+    equalities = np.hstack([balance, np.zeros((7, 1))])
+    equalities[-1] = normal_sum
+    solution = linprog(
         np.array([0.0] * columns + [-1.0]),
-        np.array(sides),
-        np.zeros(len(sides)),
-        equal,
+        np.array(inequalities),
+        np.zeros(len(inequalities)),
+        equalities,
         np.array([0.0] * 6 + [count]),
         bounds=[(None, None)] * columns + [(None, 1.0)],
     )
-    if not found.success or found.x[-1] <= 1e-9:
+    if not solution.success or solution.x[-1] <= 1e-9:
         return None
-    return found.x[:-1].reshape(count, width)[:, :3]
+    return solution.x[:-1].reshape(count, width)[:, :3]
 
 
-def fingertip_pose(given: HandParameters, finger: int, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation (3, 3) of a finger's last link to the world, and the tip's centre (3,), m."""
+def fingertip_pose(parameters: HandParameters, finger: int, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rotation (3, 3) of a finger's last link to the world, and the tip's centre (3,), m."""
     s = np.cumsum(joints[1:])
-    radial, across, up = _axes(given, finger, joints[0])
-    lengths = np.array(given.link_lengths[1:])
-    centre = given.bases[finger] - (np.sin(s) @ lengths) * radial + (given.link_lengths[0] + np.cos(s) @ lengths) * up
+    radial, across, up = _finger_axes(parameters, finger, joints[0])
+    lengths = np.array(parameters.link_lengths[1:])
+    centre = parameters.bases[finger] - (np.sin(s) @ lengths) * radial + (parameters.link_lengths[0] + np.cos(s) @ lengths) * up
     c, sn = np.cos(s[-1]), np.sin(s[-1])
     return np.stack([c * radial + sn * up, across, c * up - sn * radial], axis=1), centre
 
 
-def finger_jacobian(given: HandParameters, finger: int, joints: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Jacobian (6, 4) of the last link: angular velocity, and velocity of the link's point that is at `place` (3,)."""
+def finger_jacobian(parameters: HandParameters, finger: int, joints: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Return the Jacobian (6, 4) of the last link: angular velocity, and velocity of the link's point that is at `place` (3,)."""
     s = np.cumsum(joints[1:])
-    radial, across, up = _axes(given, finger, joints[0])
-    joint = given.bases[finger] + given.link_lengths[0] * up
-    columns = [np.concatenate([up, np.cross(up, place - given.bases[finger])])]
-    for j, length in enumerate(given.link_lengths[1:]):
+    radial, across, up = _finger_axes(parameters, finger, joints[0])
+    joint = parameters.bases[finger] + parameters.link_lengths[0] * up
+    columns = [np.concatenate([up, np.cross(up, place - parameters.bases[finger])])]
+    for j, length in enumerate(parameters.link_lengths[1:]):
         columns.append(np.concatenate([-across, np.cross(-across, place - joint)]))
         joint = joint + length * (np.cos(s[j]) * up - np.sin(s[j]) * radial)
     return np.stack(columns, axis=1)
 
 
-def hand_jacobian(given: HandParameters, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Block diagonal (3 n, 4 n): joint rates -> velocities of the tips' points at `points` (n, 3)."""
-    n = given.fingers
+def hand_jacobian(parameters: HandParameters, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return the block-diagonal Jacobian (3 n, 4 n): joint rates -> velocities of the tips' points at `points` (n, 3)."""
+    n = parameters.fingers
     J = np.zeros((3 * n, 4 * n))
     for i in range(n):
-        J[3 * i : 3 * i + 3, 4 * i : 4 * i + 4] = finger_jacobian(given, i, joints[i], points[i])[3:]
+        J[3 * i : 3 * i + 3, 4 * i : 4 * i + 4] = finger_jacobian(parameters, i, joints[i], points[i])[3:]
     return J
 
 
 def manipulability(J: np.ndarray) -> Manipulability:
-    """Singular values of a Jacobian; source: Yoshikawa 1985 (their product is the volume of the ellipsoid of velocities)."""
+    """Return the singular values of a Jacobian; their product is the volume of the velocity ellipsoid (Yoshikawa 1985)."""
     values = np.linalg.svd(J, compute_uv=False)
     return Manipulability(values, float(np.prod(values)), float(values[-1] / values[0]) if values[0] > 0.0 else 0.0)
 
 
-def object_manipulability(given: HandParameters, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Singular values (6,) of joint rates -> object twist where the tips roll: pinv(G^T) J, about the contacts' mean."""
+def object_manipulability(parameters: HandParameters, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return the singular values (6,) of pinv(G^T) J, joint rates -> object twist where the tips roll, about the contacts'
+    mean."""
     points = np.asarray(points, dtype=float)
     G = grasp_matrix(points, None, points.mean(axis=0))
-    return np.linalg.svd(np.linalg.pinv(G.T) @ hand_jacobian(given, joints, points), compute_uv=False)
+    return np.linalg.svd(np.linalg.pinv(G.T) @ hand_jacobian(parameters, joints, points), compute_uv=False)
 
 
-def finger_extension(given: HandParameters, joints: np.ndarray) -> np.ndarray:
-    """How far each finger is stretched (..., n) at the angles (..., n, 4): joint 2 to the tip's centre over the length of
-    the links between; 1 at the end of its reach."""
+def finger_extension(parameters: HandParameters, joints: np.ndarray) -> np.ndarray:
+    """Return the stretch (..., n) of each finger at the angles (..., n, 4): distance from joint 2 to the tip's centre over the
+    length of the links between; 1 at the end of its reach."""
     s = np.cumsum(np.asarray(joints, dtype=float)[..., 1:], axis=-1)
-    lengths = np.array(given.link_lengths[1:])
+    lengths = np.array(parameters.link_lengths[1:])
     return np.hypot(np.sin(s) @ lengths, np.cos(s) @ lengths) / lengths.sum()
 
 
-def skeleton(given: HandParameters, joints: np.ndarray) -> np.ndarray:
-    """Places (..., n, 5, 3) of bases, joints 2 to 4 and tip centres for joint angles (..., n, 4), m."""
-    turn = given.azimuths + joints[..., 0]
+def skeleton(parameters: HandParameters, joints: np.ndarray) -> np.ndarray:
+    """Return the positions (..., n, 5, 3) of bases, joints 2 to 4 and tip centres for joint angles (..., n, 4), m."""
+    turn = parameters.azimuths + joints[..., 0]
     inward, up = -np.stack([np.cos(turn), np.sin(turn), np.zeros_like(turn)], axis=-1), np.array([0.0, 0.0, 1.0])
     s = np.cumsum(joints[..., 1:], axis=-1)
-    places = [np.broadcast_to(given.bases, inward.shape)]
-    places.append(places[0] + given.link_lengths[0] * up)
-    for j, length in enumerate(given.link_lengths[1:]):
-        places.append(places[-1] + length * (np.sin(s[..., j, None]) * inward + np.cos(s[..., j, None]) * up))
-    return np.stack(places, axis=-2)
+    points = [np.broadcast_to(parameters.bases, inward.shape)]
+    points.append(points[0] + parameters.link_lengths[0] * up)
+    for j, length in enumerate(parameters.link_lengths[1:]):
+        points.append(points[-1] + length * (np.sin(s[..., j, None]) * inward + np.cos(s[..., j, None]) * up))
+    return np.stack(points, axis=-2)
 
 
-def _axes(given: HandParameters, finger: int, turn: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    angle = given.azimuths[finger] + turn
+def _finger_axes(parameters: HandParameters, finger: int, turn: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    angle = parameters.azimuths[finger] + turn
     c, s = np.cos(angle), np.sin(angle)
     return np.array([c, s, 0.0]), np.array([-s, c, 0.0]), np.array([0.0, 0.0, 1.0])
 
 
-def _scale(G: np.ndarray) -> float:
-    """Largest arm in a grasp matrix; 1 where all forces meet in the centre, m."""
+def _largest_arm(G: np.ndarray) -> float:
+    """Return the largest arm in a grasp matrix, m; 1 where all forces meet in the centre."""
     largest = float(np.max(np.abs(G[:3])))
     return largest if largest > 1e-12 * float(np.max(np.abs(G))) else 1.0
 

@@ -1,1 +1,1 @@
-"""Pictures of the hand: a run in; figures, movie and page out."""
+"""Pictures of a hand's run: plots, 3-D scene, movie and page."""

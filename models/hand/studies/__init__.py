@@ -1,1 +1,1 @@
-"""Studies of the hand: a scenario in; its run and what the run says of the grasp, over time, out."""
+"""Runs of the hand and their grasp analysis over time."""

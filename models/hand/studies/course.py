@@ -1,4 +1,4 @@
-"""What a run of a hand says about its grasp, over time: internal forces, friction, manipulability, reach, contact paths."""
+"""Grasp analysis over the time of a run: internal forces, friction, manipulability, reach, contact paths."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Study:
     required : least coefficient of friction that carries each contact force, |F_t| / N (k, n); nan without contact.
     margin : mu N - |F_t| (k, n), N, with friction; nan without.
     internal : size of the part of all contact forces that only squeezes, in the null space of the grasp matrix (k,), N.
-    net : size of the part that moves the object (k,), N; both, as the singular values, nan while a finger is off.
-    manipulability : singular values (k, 6) of joint rates -> object twist while the tips roll, falling.
+    net : size of the part that moves the object (k,), N. Both, and the singular values, are nan while a finger is off.
+    manipulability : singular values (k, 6), descending, of joint rates -> object twist while the tips roll.
     extension : of each finger, 1 at the end of its reach (k, n).
     path1, path2 : length of the contact's path on tip and object so far (k, n), m.
     force_closure : whether the grasp at the start can squeeze with all forces inside the cones of friction.
@@ -57,28 +57,28 @@ class Study:
         return self.manipulability[:, -1] / self.manipulability[:, 0]
 
     def table(self) -> str:
-        """The figures at the start, at the end and at their worst, for reading; - where the object is not held."""
+        """Return the figures at the start, at the end and at their worst as text; - where the object is not held."""
         rows = [
-            ("friction needed, |F_t| / N", _worst(self.required, "max"), "max"),
-            ("margin of friction, N", _worst(self.margin, "min"), "min"),
+            ("friction needed, |F_t| / N", _extreme(self.required, "max"), "max"),
+            ("margin of friction, N", _extreme(self.margin, "min"), "min"),
             ("internal force, N", self.internal, "min"),
-            ("stretch of the fingers", _worst(self.extension, "max"), "max"),
+            ("stretch of the fingers", _extreme(self.extension, "max"), "max"),
             ("least singular value", self.manipulability[:, -1], "min"),
             ("isotropy", self.isotropy, "min"),
-            ("path on the object, mm", 1e3 * _worst(self.path2, "max"), "max"),
-            ("path on a tip, mm", 1e3 * _worst(self.path1, "max"), "max"),
+            ("path on the object, mm", 1e3 * _extreme(self.path2, "max"), "max"),
+            ("path on a tip, mm", 1e3 * _extreme(self.path1, "max"), "max"),
         ]
         lines = [f"{'':28}{'start':>10}{'end':>10}{'worst':>10}{'at, s':>9}"]
         for name, values, worst in rows:
             if not np.isfinite(values).any():
                 continue
             at = int(np.nanargmax(values) if worst == "max" else np.nanargmin(values))
-            shown = "".join(_cell(v) for v in (values[0], values[-1], values[at]))
-            lines.append(f"{name:28}{shown}{self.t[at]:9.2f}")
+            cells = "".join(_cell(v) for v in (values[0], values[-1], values[at]))
+            lines.append(f"{name:28}{cells}{self.t[at]:9.2f}")
         return "\n".join(lines)
 
     def columns(self) -> Table:
-        """All figures over time."""
+        """Return all figures over time."""
         names = ("required", "margin", "extension", "path1", "path2")
         head = ["t", *(f"{name} {i}" for name in names for i in range(self.required.shape[1]))]
         head += ["internal", "net", *(f"singular value {i + 1}" for i in range(6))]
@@ -86,40 +86,40 @@ class Study:
         return Table(head, np.column_stack(columns), "%.9g")
 
     def write_csv(self, path: Path) -> None:
-        """The columns as a .csv; E415 for another ending, E414 where it cannot be written."""
+        """Write the columns as a .csv; raise E415 for another ending, E414 where it cannot be written."""
         known_ending(path, ".csv")
         with atomic_file(path) as part:
             write_table(part, self.columns())
 
 
 def study(run: HandRun, samples: int = 301) -> Study:
-    """The grasp of a run at about as many of its samples."""
-    arrays, given = run.trajectory, run.hand.parameters
-    pick = np.unique(np.linspace(0, len(arrays["t"]) - 1, samples).round().astype(int))
-    frames, touching = arrays["frames2"][pick], arrays["normal"] > 0.0
-    points, normals, forces = frames[:, :, :3, 3], -frames[:, :, :3, 2], arrays["forces"][pick]
-    held = touching[pick]
-    internal, net, values = (np.full((len(pick), *shape), np.nan) for shape in ((), (), (6,)))
-    for k in np.flatnonzero(held.all(axis=1)):
-        G = grasp_matrix(points[k], None, arrays["object"][pick[k], 4:])
+    """Analyse the grasp of a run at about this number of its samples."""
+    arrays, parameters = run.trajectory, run.hand.parameters
+    samples_index = np.unique(np.linspace(0, len(arrays["t"]) - 1, samples).round().astype(int))
+    frames, touching = arrays["frames2"][samples_index], arrays["normal"] > 0.0
+    points, normals, forces = frames[:, :, :3, 3], -frames[:, :, :3, 2], arrays["forces"][samples_index]
+    in_contact = touching[samples_index]
+    internal, net, values = (np.full((len(samples_index), *shape), np.nan) for shape in ((), (), (6,)))
+    for k in np.flatnonzero(in_contact.all(axis=1)):
+        G = grasp_matrix(points[k], None, arrays["object"][samples_index[k], 4:])
         basis, f = internal_forces(G), forces[k].ravel()
         squeeze = basis @ (basis.T @ f)
         internal[k], net[k] = np.linalg.norm(squeeze), np.linalg.norm(f - squeeze)
-        values[k] = object_manipulability(given, arrays["joints"][pick[k]], points[k])
-    margin = np.full(held.shape, np.nan)
-    if given.friction is not None:
-        margin = np.where(held, friction_margins(forces, normals, given.friction), np.nan)
+        values[k] = object_manipulability(parameters, arrays["joints"][samples_index[k]], points[k])
+    margin = np.full(in_contact.shape, np.nan)
+    if parameters.friction is not None:
+        margin = np.where(in_contact, friction_margins(forces, normals, parameters.friction), np.nan)
     return Study(
-        arrays["t"][pick],
-        np.where(held, required_friction(forces, normals), np.nan),
+        arrays["t"][samples_index],
+        np.where(in_contact, required_friction(forces, normals), np.nan),
         margin,
         internal,
         net,
         values,
-        finger_extension(given, arrays["joints"][pick]),
-        _lengths(arrays["points1"], touching)[pick],
-        _lengths(arrays["points2"], touching)[pick],
-        squeeze_forces(points[0], normals[0], 1.0 if given.friction is None else given.friction) is not None,
+        finger_extension(parameters, arrays["joints"][samples_index]),
+        _path_lengths(arrays["points1"], touching)[samples_index],
+        _path_lengths(arrays["points2"], touching)[samples_index],
+        squeeze_forces(points[0], normals[0], 1.0 if parameters.friction is None else parameters.friction) is not None,
     )
 
 
@@ -127,12 +127,12 @@ def _cell(value: float) -> str:
     return f"{'-':>10}" if np.isnan(value) else f" {0.0 if abs(value) < 1e-12 else value:9.4g}"
 
 
-def _worst(values: np.ndarray, which: str) -> np.ndarray:
-    """Largest or least of the fingers (k,); nan where all are."""
+def _extreme(values: np.ndarray, which: str) -> np.ndarray:
+    """Return the largest or least value of the fingers (k,); nan where all are."""
     return np.fmax.reduce(values, axis=1) if which == "max" else np.fmin.reduce(values, axis=1)
 
 
-def _lengths(points: np.ndarray, touching: np.ndarray) -> np.ndarray:
-    """Length (k, n) of paths (k, n, 3) so far, counted while in contact."""
+def _path_lengths(points: np.ndarray, touching: np.ndarray) -> np.ndarray:
+    """Return the length (k, n) so far of paths (k, n, 3), counted while in contact."""
     steps = np.linalg.norm(np.diff(points, axis=0), axis=2) * (touching[1:] & touching[:-1])
     return np.concatenate([np.zeros((1, points.shape[1])), np.cumsum(steps, axis=0)])

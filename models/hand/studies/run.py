@@ -1,4 +1,4 @@
-"""A hand, run: scenario in; result, trajectory, events and summary out."""
+"""Run of a hand: compile and simulate a scenario; result, trajectory, events and summary."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ Arrays = dict[str, np.ndarray]
 BODIES = {"reference": REFERENCE, "virtual": VIRTUAL, "object": OBJECT}
 """Name in the trajectory -> path in the graph."""
 
-ACCOUNT = ("stored", "dissipated", "supplied", "lost", "residual")
+LEDGER_ARRAYS = ("stored", "dissipated", "supplied", "lost", "residual")
 """Arrays of the energy ledger."""
 
 
 @answer_old_names
 @dataclass(frozen=True)
 class HandRun:
-    """A run of a hand: what was simulated, its result and what it cost."""
+    """Run of a hand: scenario, graph, result and cost."""
 
     scenario: HandScenario
     hand: Hand
     compiled: Compiled
     result: Result
     graph_time: float
-    """What the graph with its start posture took, s."""
+    """Time to build the graph with its start posture, s."""
     rtol: float
     method: str
 
@@ -59,21 +59,21 @@ class HandRun:
         with friction also slipping (k, n);
         stored, dissipated, supplied, lost, residual (k,): the energy ledger, J.
         """
-        fingers = [self._of_finger(i) for i in range(self.hand.parameters.fingers)]
+        fingers = [self._finger_arrays(i) for i in range(self.hand.parameters.fingers)]
         return {
             "t": self.result.t,
-            **{name: _unit(self.result[f"{path}.pose"]) for name, path in BODIES.items()},
-            **{name: np.stack([of_one[name] for of_one in fingers], axis=1) for name in fingers[0]},
-            **{name: np.asarray(getattr(self.result.ledger, name)) for name in ACCOUNT},
+            **{name: _normalized(self.result[f"{path}.pose"]) for name, path in BODIES.items()},
+            **{name: np.stack([arrays[name] for arrays in fingers], axis=1) for name in fingers[0]},
+            **{name: np.asarray(getattr(self.result.ledger, name)) for name in LEDGER_ARRAYS},
         }
 
-    def _of_finger(self, i: int) -> Arrays:
-        """What the trajectory holds of a finger, over time."""
+    def _finger_arrays(self, i: int) -> Arrays:
+        """Return the arrays of a finger in the trajectory."""
         result, finger, touch = self.result, finger_name(i), contact_name(i)
         tip, wrench = result[f"{finger}.{TIP}.H"], result[f"{touch}.wrench"]
         local1, local2 = (result[frame] for frame in find_contact(result, touch).point.frames)
         frame2 = result[f"{touch}.frame"]
-        found = {
+        arrays = {
             "joints": result[f"{finger}.q"],
             "joint_rates": result[f"{finger}.v"],
             "tips": tip,
@@ -89,11 +89,11 @@ class HandRun:
             "torques": -wrench[:, 2],
         }
         if self.hand.parameters.friction is not None:
-            found["slipping"] = result[f"{touch}.friction.mode"] == 2.0
-        return found
+            arrays["slipping"] = result[f"{touch}.friction.mode"] == 2.0
+        return arrays
 
     def events(self) -> list[dict[str, Any]]:
-        """Time (s), kind, the part it happened in, and whether it is internal, of every event."""
+        """Return time (s), kind, part, and whether it is internal, of every event."""
         return [
             {"time": e.time, "kind": e.kind, "where": e.name.rpartition(".")[0] or e.name, "internal": e.internal}
             for e in self.result.events
@@ -101,17 +101,17 @@ class HandRun:
 
     @property
     def title(self) -> str:
-        """What its pictures are headed: the scenario, and the coefficient of friction where there is one."""
+        """Title of its pictures: the scenario, and the coefficient of friction if there is one."""
         text, friction = self.scenario.description or self.scenario.name, self.hand.parameters.friction
         return text[:1].upper() + text[1:] + ("" if friction is None else f" (friction {friction:g})")
 
     def time_of_loss(self) -> float | None:
-        """Time at which the object was lost for good, s; None if it is held at the end."""
+        """Return the time at which the object was finally lost, s; None if it is held at the end."""
         times = [e.time for e in self.result.events if e.name == "grasp"]
         return times[-1] if times and self.result["grasp.mode"][-1] == 1.0 else None
 
     def summary(self) -> dict[str, Any]:
-        """What `summary.json` holds: final places, contact forces, friction, events, energy and cost."""
+        """Return the content of `summary.json`: final poses, contact forces, friction, events, energy and cost."""
         arrays, result = self.trajectory, self.result
         touching = arrays["normal"] > 0.0
         ratio = np.where(touching, arrays["tangential"] / np.where(touching, arrays["normal"], 1.0), 0.0)
@@ -143,39 +143,39 @@ def run_hand(
     Parameters
     ----------
     scenario : a scenario, the name of one ("main", "far", "rotate"), or the path of a JSON file.
-    parameters : of the graph, by name, to be changed; the run then starts in their equilibrium (`equilibrium`).
+    parameters : changed parameters of the graph by name; the run then starts in their equilibrium (`equilibrium`).
 
-    Raises what reading, posture, checking and compilation raise; a run that ends early is no exception but
-    `result.failure`, and slip and loss of the object are events of a run that goes on.
+    Raises the errors of reading, posture, checking and compilation. A run that ends early raises nothing but has a
+    `result.failure`; slip and loss of the object are events, and the run goes on.
     """
-    given = scenario if isinstance(scenario, HandScenario) else read_scenario(scenario)
+    hand_scenario = scenario if isinstance(scenario, HandScenario) else read_scenario(scenario)
     begin = time.perf_counter()
-    hand = Hand.of(given)
-    graph = hand.graph(given.name)
+    hand = Hand.of(hand_scenario)
+    graph = hand.graph(hand_scenario.name)
     graph_time = time.perf_counter() - begin
     compiled = compile_model(graph)
     initial = equilibrium(compiled, parameters) if parameters else None
     result = compiled.simulate(
-        given.t_end,
-        samples=sample_times(given.t_end, given.sample_dt),
+        hand_scenario.t_end,
+        samples=sample_times(hand_scenario.t_end, hand_scenario.sample_dt),
         rtol=rtol,
         method=method,
         progress=progress,
         parameters=parameters,
         initial=initial,
     )
-    return HandRun(given, hand, compiled, result, graph_time, rtol, method)
+    return HandRun(hand_scenario, hand, compiled, result, graph_time, rtol, method)
 
 
-def turned_by(pose_states: np.ndarray) -> np.ndarray:
-    """Rotation vectors (k, 3) of poses (k, 7) against the first one, world axes, rad."""
+def rotation_vectors(pose_states: np.ndarray) -> np.ndarray:
+    """Return the rotation vectors (k, 3) of poses (k, 7) against the first one, world axes, rad."""
     from scipy.spatial.transform import Rotation
 
     turns = Rotation.from_quat(np.roll(pose_states[:, :4], -1, axis=1))
     return (turns * turns[0].inv()).as_rotvec()
 
 
-def _unit(poses: np.ndarray) -> np.ndarray:
-    """Poses (k, 7) with quaternions of length 1."""
+def _normalized(poses: np.ndarray) -> np.ndarray:
+    """Return poses (k, 7) with quaternions of length 1."""
     length = np.linalg.norm(poses[:, :4], axis=1, keepdims=True)
     return np.concatenate([poses[:, :4] / length, poses[:, 4:]], axis=1)

@@ -1,1 +1,1 @@
-"""Pictures of a ball maze: its parameters, a run and its linear analysis in; figures, stills and a movie out."""
+"""Pictures of a ball maze: figures, stills and a movie."""

@@ -1,4 +1,4 @@
-"""Drawing of a maze in the plane: a maze, its angle and the place of the ball in; rings with gates and the ball, in axes, out."""
+"""Drawing of a maze in the plane: rings with gates, the ball, its path and a scale bar."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from screwbond.models.pictures.style import AMBER, BLUE, round_number
 
 from bondgraph.output.plot_style import INK, MUTED, SMALL
 
-RING, BALL, WAY = BLUE[1], AMBER[0], AMBER[1]
+RING, BALL, PATH_COLOUR = BLUE[1], AMBER[0], AMBER[1]
 
-WIDE = 1.6
-"""Width of a gate over the ball's diameter, in pictures: to the model it is a point."""
+GATE_WIDTH = 1.6
+"""Width of a gate over the ball's diameter, in pictures; in the model it is a point."""
 
 
-def opening(maze: MazeParameters, i: int) -> float:
-    """Half the angle of the gate of ring i, rad."""
-    return float(np.arcsin(min(WIDE * maze.ball_radius / maze.radii[i - 1], 0.9)))
+def gate_half_angle(maze: MazeParameters, i: int) -> float:
+    """Return half the angle of the gate of ring i, rad."""
+    return float(np.arcsin(min(GATE_WIDTH * maze.ball_radius / maze.radii[i - 1], 0.9)))
 
 
 def arc(maze: MazeParameters, i: int) -> np.ndarray:
-    """Angles (k,) of ring i in the maze's own axes, from one side of its gate round to the other, rad."""
-    half = opening(maze, i)
+    """Return angles (k,) of ring i in the maze's own axes, from one side of its gate round to the other, rad."""
+    half = gate_half_angle(maze, i)
     return QUARTER - maze.gates[i - 1] + np.linspace(half, 2.0 * np.pi - half, 181)
 
 
@@ -38,8 +38,8 @@ def draw_maze(
     scale: bool = True,
     room: float | None = None,
 ) -> None:
-    """Draw a maze that has turned by an angle (rad), the ball (2,) at its place and turned, a `path` (k, 2) in world axes, and a
-    length as its `scale`; to `room` (m) on all sides of the centre, by default as far as maze and ball reach."""
+    """Draw a maze turned by an angle (rad), the ball at its position (2,) turned by `spin`, a `path` (k, 2) in world axes, and a
+    `scale` bar; to `room` (m) on all sides of the centre, by default as far as maze and ball reach."""
     from matplotlib.patches import Circle
 
     for i, radius in enumerate(maze.radii, start=1):
@@ -50,7 +50,7 @@ def draw_maze(
     for turn, colour in ((0.0, INK), (QUARTER, MUTED)):
         axes.plot([0.0, mark * np.cos(angle + turn)], [0.0, mark * np.sin(angle + turn)], color=colour, linewidth=1.4)
     if path is not None:
-        axes.plot(*path.T, color=WAY, linewidth=0.9)
+        axes.plot(*path.T, color=PATH_COLOUR, linewidth=0.9)
     if ball is not None:
         axes.add_patch(Circle(tuple(ball), maze.ball_radius, facecolor=BALL, edgecolor=INK, linewidth=0.8, zorder=5))
         tip = ball + maze.ball_radius * np.array([np.cos(spin), np.sin(spin)])
@@ -64,7 +64,7 @@ def draw_maze(
 
 
 def _scale(axes: Any, room: float) -> None:
-    """A round length in the lower left corner of a square that reaches from -room to room, m."""
+    """Draw a scale bar of a round length in the lower left corner of a square from -room to room, m."""
     length = round_number(0.3 * room)
     at = np.array([-0.97 * room, -0.97 * room + length]), np.full(2, -0.96 * room)
     axes.plot(*at, color=INK, linewidth=1.4, solid_capstyle="butt", marker="|", markersize=6.0)

@@ -1,4 +1,4 @@
-"""Figures of a ball maze, the counterparts of figures 5 to 11 of Bortoff 2020: a maze, its analysis and a run in; plots out.
+"""Figures of a ball maze, the counterparts of figures 5 to 11 of Bortoff 2020.
 
 Figure 8, the loops, is the bond graph with its signals, as `bondgraph.render.diagram` draws it.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from screwbond.models.maze.analysis import analyse, rightmost, root_locus
 from screwbond.models.maze.gain_map import RobustnessMap
 from screwbond.models.maze.parameters import MazeParameters
-from screwbond.models.maze.pictures.drawing import WAY, draw_maze
+from screwbond.models.maze.pictures.drawing import PATH_COLOUR, draw_maze
 from screwbond.models.maze.run import MazeRun
 from screwbond.models.pictures.figures import legend_above, plain_numbers, plot_file
 from screwbond.models.pictures.style import AMBER, BLUE, blend
@@ -23,14 +23,14 @@ from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, PAPER
 Path = str | os.PathLike[str]
 
 RING_STATE, FALL_STATE = (blend(colour, PAPER, 0.75) for colour in (BLUE[0], AMBER[0]))
-"""Behind the names of states."""
+"""Colours behind the names of states."""
 
 FINE = 121
-"""Gains along each axis at which the border of stability is looked for."""
+"""Gains along each axis of the contour of the stability border."""
 
 
 def figure5(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
-    """The maze at the start, and its coordinates while the ball is on the first ring: figures 5 and 6."""
+    """Plot the maze at the start, and its coordinates while the ball is on the first ring: figures 5 and 6."""
     with plot_file(path, (9.2, 5.1), dpi=dpi, title="The ball maze") as figure:
         left, right = figure.subplots(1, 2)
         draw_maze(left, maze, 0.0, np.array(maze.place))
@@ -44,16 +44,16 @@ def figure5(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
 
 
 def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: float, off: float) -> None:
-    """q1 to q3 and the radius of the ring, as lines with letters."""
-    look: dict[str, Any] = {"color": MUTED, "linewidth": 0.8, "linestyle": DASHES[1]}
+    """Draw q1 to q3 and the radius of the ring, as lines with letters."""
+    style: dict[str, Any] = {"color": MUTED, "linewidth": 0.8, "linestyle": DASHES[1]}
     far = 0.8 * maze.radii[-1]
-    axes.plot([0.0, far], [0.0, 0.0], **look)
-    axes.plot([0.0, far * np.cos(turned)], [0.0, far * np.sin(turned)], **look)
+    axes.plot([0.0, far], [0.0, 0.0], **style)
+    axes.plot([0.0, far * np.cos(turned)], [0.0, far * np.sin(turned)], **style)
     at = np.linspace(0.0, turned, 30)
     axes.plot(0.7 * far * np.cos(at), 0.7 * far * np.sin(at), color=CYCLE[0])
-    axes.plot([0.0, ball[0]], [ball[1], ball[1]], **look)
-    axes.plot([0.0, 0.0], [0.0, ball[1]], **look)
-    axes.plot([0.0, ball[0]], [0.0, ball[1]], **look)
+    axes.plot([0.0, ball[0]], [ball[1], ball[1]], **style)
+    axes.plot([0.0, 0.0], [0.0, ball[1]], **style)
+    axes.plot([0.0, ball[0]], [0.0, ball[1]], **style)
     at = np.linspace(0.0, off, 30)
     axes.plot(0.5 * ball[1] * np.sin(at), 0.5 * ball[1] * np.cos(at), color=CYCLE[2])
     size = 0.05 * maze.radii[0]
@@ -70,7 +70,7 @@ def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: floa
 
 
 def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> None:
-    """Root loci on ring i: of the loop that holds the ball, then of the loop that turns the maze, the first closed."""
+    """Plot root loci on ring i: of the loop that holds the ball, then of the loop that turns the maze, the first closed."""
     result = analyse(maze, i)
     factors = np.concatenate([[0.0], np.geomspace(1e-3, 20.0, 6000)])
     loops = (
@@ -100,7 +100,7 @@ def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> Non
 
 
 def _locus(axes: Any, poles: np.ndarray, zeros: np.ndarray, now: np.ndarray) -> None:
-    """Courses of poles (k, n), their ends for no gain and for a large one, and the poles (n,) that the maze has."""
+    """Draw branches of poles (k, n), their start at zero gain, the zeros, and the poles (n,) at the maze's gain."""
     axes.axvspan(0.0, 1e3, color=DANGER, linewidth=0, zorder=0)
     for line in (axes.axhline, axes.axvline):
         line(0.0, color=MUTED, linewidth=0.8, zorder=1)
@@ -111,18 +111,18 @@ def _locus(axes: Any, poles: np.ndarray, zeros: np.ndarray, now: np.ndarray) -> 
 
 
 def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
-    """The machine of the course, on two lines."""
+    """Plot the state machine on two lines."""
     states = [*maze.states]
     half = len(states) // 2
-    places = {s: (k, 0.0) if k <= half else (2 * half + 1 - k, -1.0) for k, s in enumerate(states)}
+    positions = {s: (k, 0.0) if k <= half else (2 * half + 1 - k, -1.0) for k, s in enumerate(states)}
     with plot_file(path, (1.9 * (half + 1), 2.7), dpi=dpi) as figure:
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         box = {"boxstyle": "round,pad=0.45", "edgecolor": MUTED}
-        for k, (state, (x, y)) in enumerate(places.items()):
+        for k, (state, (x, y)) in enumerate(positions.items()):
             colour = RING_STATE if state.startswith("ring") else FALL_STATE
             axes.text(x, y, f"{k}  {state}", ha="center", va="center", bbox={**box, "facecolor": colour})
         for k, (a, b) in enumerate(pairwise(states)):
-            (x, y), (u, v) = places[a], places[b]
+            (x, y), (u, v) = positions[a], positions[b]
             words, along = ("$h_1 \\leq 0$" if k % 2 == 0 else r"$\psi = 0$"), np.sign(u - x)
             start, end = ((x + 0.3 * along, y), (u - 0.3 * along, v)) if y == v else ((x, y - 0.2), (u, v + 0.2))
             axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.0})
@@ -132,13 +132,13 @@ def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
 
 
 def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
-    """State of the course, angle of the maze with its reference, place of the ball, torque and contact force over time."""
-    given, events = run.maze, run.events
+    """Plot state, maze angle with its reference, ball position, torque and contact force over time."""
+    maze, events = run.maze, run.events
     with plot_file(path, (8.8, 9.2), dpi=dpi, layout="constrained", title="The course of the ball") as figure:
         mode, angle, aside, torque, force = figure.subplots(5, 1, sharex=True, height_ratios=(1.5, 1, 1, 1, 1))
         mode.plot(run.t, run["course.mode"], color=INK, drawstyle="steps-post")
         mode.set(ylabel="state")
-        mode.set_yticks(range(len(given.states)), [*given.states], fontsize=SMALL)
+        mode.set_yticks(range(len(maze.states)), [*maze.states], fontsize=SMALL)
         angle.plot(run.t, run["q.maze"], color=CYCLE[0], label="$q_1$")
         angle.plot(run.t, run["reference.y"], color=MUTED, linestyle=DASHES[1], label="reference")
         angle.set(ylabel="maze (rad)")
@@ -147,7 +147,7 @@ def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
         aside.set(ylabel="ball, $q_2$ (m)")
         torque.plot(run.t, run["motor.effort"], color=INK)
         torque.set(ylabel="torque (N m)")
-        weight = given.ball_mass * given.gravity
+        weight = maze.ball_mass * maze.gravity
         t, pressed = _with_jumps(run)
         force.plot(t, pressed, color=CYCLE[0])
         force.axhline(weight, color=MUTED, linewidth=0.8, linestyle=DASHES[1])
@@ -160,15 +160,15 @@ def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def _with_jumps(run: MazeRun) -> tuple[np.ndarray, np.ndarray]:
-    """Times, and the normal force, with both sides of every event."""
+    """Return times and normal force with both sides of every event."""
     sides = [(e["time"], e[f"force_{side}"]) for e in run.event_table() for side in ("before", "after")]
-    t, values = (np.concatenate([own, [s[k] for s in sides]]) for k, own in enumerate((run.t, run.force)))
+    t, values = (np.concatenate([samples, [s[k] for s in sides]]) for k, samples in enumerate((run.t, run.force)))
     order = np.argsort(t, kind="stable")
     return t[order], values[order]
 
 
 def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
-    """The maze as the ball lands on each ring, and before it falls through each gate."""
+    """Plot the maze as the ball lands on each ring, and before it falls through each gate."""
     shown = run.events or ()
     columns, room = max((len(shown) + 1) // 2, 1), 1.06 * (run.maze.radii[0] + 2.0 * run.maze.ball_radius)
     with plot_file(path, (2.5 * columns, 6.2), dpi=dpi, title="The ball lands and falls, seen from the room") as figure:
@@ -185,39 +185,39 @@ def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
-    """The ball's path in the axes of the maze, from the start to the centre, with its events."""
+    """Plot the ball's path in the axes of the maze, from the start to the centre, with its events."""
     with plot_file(path, (6.4, 6.8), dpi=dpi, title="Path of the ball, seen from the maze") as figure:
         axes = figure.add_axes((0.02, 0.02, 0.96, 0.9))
         draw_maze(axes, run.maze, 0.0, path=run.path)
-        for k, happened in enumerate(run.event_table()):
-            axes.plot(*happened["ball_in_maze"], "o", color=CYCLE[2 * (k % 2)], markersize=4.0, zorder=6)
+        for k, event in enumerate(run.event_table()):
+            axes.plot(*event["ball_in_maze"], "o", color=CYCLE[2 * (k % 2)], markersize=4.0, zorder=6)
         axes.plot([], [], "o", color=CYCLE[0], label="lands")
         axes.plot([], [], "o", color=CYCLE[2], label="falls through a gate")
-        axes.plot([], [], color=WAY, label="centre of the ball")
+        axes.plot([], [], color=PATH_COLOUR, label="centre of the ball")
         axes.legend(loc="upper right", bbox_to_anchor=(1.0, 1.03))
 
 
-def robustness_figure(found: RobustnessMap, path: Path, dpi: int = 160) -> None:
-    """Largest real part of all poles on all rings over both gains, with the border of stability; dots where the ball came to the
-    centre."""
+def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None:
+    """Plot the largest real part of all poles on all rings over both gains, the border of stability, and dots where the ball
+    reached the centre."""
     title = "Gains with which the loops are stable, and the ball comes to the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
         axes = figure.subplots()
-        even = bool(found.k1.min() > 0.0 < found.k2.min())
-        fine = [_between(gains, even) for gains in (found.k1, found.k2)]
-        worst = rightmost(found.maze, *fine).max(axis=2)
+        even = bool(result.k1.min() > 0.0 < result.k2.min())
+        fine = [_fine_gains(gains, even) for gains in (result.k1, result.k2)]
+        worst = rightmost(result.maze, *fine).max(axis=2)
         most = float(np.max(np.abs(worst[worst < 0.0]), initial=1e-3))
-        look: dict[str, Any] = {"cmap": "RdBu_r", "shading": "gouraud", "rasterized": True}
-        shade = axes.pcolormesh(*fine, np.clip(worst, -most, most).T, vmin=-most, vmax=most, **look)
+        style: dict[str, Any] = {"cmap": "RdBu_r", "shading": "gouraud", "rasterized": True}
+        shade = axes.pcolormesh(*fine, np.clip(worst, -most, most).T, vmin=-most, vmax=most, **style)
         figure.colorbar(shade, ax=axes, label="largest real part of all poles on all rings (1/s)", extend="max")
         if worst.min() < 0.0 < worst.max() and min(worst.shape) > 1:
             axes.contour(*fine, worst.T, levels=[0.0], colors=INK, linewidths=1.2)
             axes.plot([], [], color=INK, linewidth=1.2, label="border of stability")
-        k1, k2 = np.meshgrid(found.k1, found.k2, indexing="ij")
+        k1, k2 = np.meshgrid(result.k1, result.k2, indexing="ij")
         dots = {"markersize": 5.0, "color": PAPER, "markeredgecolor": INK, "markeredgewidth": 0.8}
-        axes.plot(k1[found.reached_centre], k2[found.reached_centre], "o", label="the ball comes to the centre", **dots)
+        axes.plot(k1[result.reached_centre], k2[result.reached_centre], "o", label="the ball comes to the centre", **dots)
         axes.plot(
-            found.maze.k1, found.maze.k2, "s", color=CYCLE[1], markersize=8.0, markeredgecolor=INK, label="the maze's gains"
+            result.maze.k1, result.maze.k2, "s", color=CYCLE[1], markersize=8.0, markeredgecolor=INK, label="the maze's gains"
         )
         scale = "log" if even else "linear"
         axes.set(xlabel="$k_1$ (N)", ylabel="$k_2$ (N m/rad)", xscale=scale, yscale=scale)
@@ -228,8 +228,8 @@ def robustness_figure(found: RobustnessMap, path: Path, dpi: int = 160) -> None:
         legend_above(axes, 3, bbox_to_anchor=(1.0, 1.01))
 
 
-def _between(gains: np.ndarray, even: bool) -> np.ndarray:
-    """Many gains over the range of some and half a step farther, for a smooth border; `even` on a logarithmic scale."""
+def _fine_gains(gains: np.ndarray, even: bool) -> np.ndarray:
+    """Return many gains over the range of some and half a step farther, for a smooth border; `even` on a logarithmic scale."""
     if len(gains) == 1:
         return gains
     at = np.log(gains) if even else gains

@@ -1,4 +1,4 @@
-"""A ball maze's run as a scene: rings on a disc that turns, the ball that rolls, and its path on the disc."""
+"""3-D scene of a ball maze's run: rings on a disc that turns, the rolling ball, and its path on the disc."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from screwbond.models.pictures.shapes.tubes import path_tube
 from screwbond.models.pictures.style import AMBER, BLUE, FORCE, INK, MUTED, PATHS, rgb
 
 VIEW, UP = np.array([0.10, -0.22, 0.97]), np.array([0.0, 1.0, 0.0])
-"""To the viewer, in axes to the right, up, and out of the plane of the maze."""
+"""Direction to the viewer, and up; axes to the right, up, and out of the plane of the maze."""
 
 DISC, LINES = "#eef1f5", "#d5d9e0"
 TUBE = 0.4
-"""Radius of the tubes that are rings, over that of the ball."""
+"""Radius of the rings' tubes over that of the ball."""
 
 
 def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
-    """The scene of a run; slow is what happens at gates and landings."""
+    """Return the scene of a run, in slow motion from each gate to the landing behind it."""
     maze, t, count = run.maze, run.t, len(run.t)
     out = np.tile([0.0, 0.0, 1.0], (count, 1))
     ball = np.column_stack([run["q.ball"], np.zeros(count)])
@@ -53,22 +53,22 @@ def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
 
 
 def _slow(run: MazeRun, before: float = 0.1, after: float = 0.5) -> tuple[tuple[float, float], ...]:
-    """From each gate to the landing behind it, s."""
+    """Return the intervals from each gate to the landing behind it, s."""
     times = [event.time for event in run.events[1:]]
     ends = [*times[1::2], *([float(run.t[-1])] if len(times) % 2 else [])]
     return tuple((start - before, min(end + after, float(run.t[-1]))) for start, end in zip(times[::2], ends, strict=True))
 
 
-def turned(places: Array, angle: Array) -> Array:
-    """Poses (k, 4, 4) at places (k, 3), turned by angles (k,) about the axis of the maze."""
-    H = unrotated_poses(places)
+def turned(positions: Array, angle: Array) -> Array:
+    """Return poses (k, 4, 4) at positions (k, 3), turned by angles (k,) about the axis of the maze."""
+    H = unrotated_poses(positions)
     c, s = np.cos(angle), np.sin(angle)
     H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1] = c, -s, s, c
     return H
 
 
 def maze_mesh(maze: MazeParameters) -> Mesh:
-    """Rings with their gates on a disc with spokes."""
+    """Return the mesh of rings with their gates on a disc with spokes."""
     thick, behind = TUBE * maze.ball_radius, -1.05 * maze.ball_radius
     edge = maze.distance(1) + 2.0 * maze.ball_radius
     rings = [_ring(maze, i, thick) for i in maze.rings]
@@ -81,14 +81,14 @@ def maze_mesh(maze: MazeParameters) -> Mesh:
 
 
 def _ring(maze: MazeParameters, i: int, thick: float) -> Mesh:
-    """A tube whose outer side is the ring that the ball rolls on."""
+    """Return a tube whose outer side is the ring that the ball rolls on."""
     at, radius = arc(maze, i), maze.radii[i - 1] - thick
     points = np.stack([radius * np.cos(at), radius * np.sin(at), np.zeros_like(at)], axis=1)
     return Mesh(*path_tube(points, np.tile([0.0, 0.0, 1.0], (len(at), 1)), np.full(len(at), thick)))
 
 
 def _ball_mesh(radius: float) -> Mesh:
-    """A ball in two colours, four sectors, so that it is seen to roll."""
+    """Return a ball in two colours, four sectors, which show that it rolls."""
     ball = globe(radius, rings=20, sides=48)
     sector = np.floor(4.0 * np.arctan2(ball.normals[:, 1], ball.normals[:, 0]) / (2.0 * np.pi)).astype(int) % 2
     return replace(ball, colours=np.array([rgb(AMBER[0]), rgb(INK)])[sector] / 255.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from screwbond.models.hand import SCENARIOS, Hand, HandParameters, HandRun, ReferenceStep, equilibrium, run_hand, study
-from screwbond.models.hand.studies.run import turned_by
+from screwbond.models.hand.studies.run import rotation_vectors
 from screwbond.models.motion import Motion, pose_motion
 
 from benchmarks.front_end import calls
@@ -39,7 +39,7 @@ def test_main_ends_where_it_is_known_to(main: HandRun) -> None:
     assert main.result.ok and not main.events()
     assert np.max(np.abs(arrays["object"][-1, 4:] - (0.009488, 0.0, 0.135844))) < 2e-6
     assert np.max(np.abs(arrays["virtual"][-1, 4:] - (0.010432, 0.0, 0.139804))) < 2e-6
-    assert turned_by(arrays["object"])[-1, 1] == pytest.approx(-0.093, abs=5e-4)
+    assert rotation_vectors(arrays["object"])[-1, 1] == pytest.approx(-0.093, abs=5e-4)
     assert arrays["normal"].min() > 2.91 and arrays["normal"].max() < 3.16
     assert 0.27 < np.max(arrays["tangential"] / arrays["normal"]) < 0.28
     assert main.result.ledger.relative_residual < 1e-9
@@ -76,7 +76,7 @@ def test_far_is_not_dropped_and_rotate_turns() -> None:
     assert far.trajectory["object"][-1, 6] == pytest.approx(0.1384, abs=5e-5) and far.time_of_loss() is None
     assert np.all(far.trajectory["normal"] > 2.0)
     rotate = run_hand(SCENARIOS["rotate"].changed(sample_dt=0.05), progress=False)
-    turns = turned_by(rotate.trajectory["object"])
+    turns = rotation_vectors(rotate.trajectory["object"])
     assert turns[50, 2] == pytest.approx(0.25382, abs=1e-5)
     assert turns[-1] == pytest.approx([0.09571, -0.03091, 0.25575], abs=1e-5)
 

@@ -10,9 +10,8 @@ import pytest
 from screwbond.models import cli
 from screwbond.models.hand import HandRun, fingertip_pose, study
 from screwbond.models.hand.grasping.grasp import skeleton
-from screwbond.models.hand.pictures.files import figure6
-from screwbond.models.hand.pictures.plots import figure7, grasp_plot
-from screwbond.models.hand.pictures.scene import hand_scene, shown_until
+from screwbond.models.hand.pictures.files import figure6, figure7, grasp_plot
+from screwbond.models.hand.pictures.scene import display_end, hand_scene
 from screwbond.models.pictures import Look, Scene, movie, page, rendering, still
 from screwbond.models.pictures.shapes.meshes import along
 from screwbond.models.pictures.style import AMBER, BLUE, rgb
@@ -102,7 +101,7 @@ def scene(lost: HandRun) -> Scene:
 
 def test_movies_of_a_loss_are_slow_there(lost: HandRun, scene: Scene) -> None:
     times = show_times(scene, 180)
-    assert np.all(np.diff(times) > 0.0) and times[-1] == shown_until(lost) < 7.0
+    assert np.all(np.diff(times) > 0.0) and times[-1] == display_end(lost) < 7.0
     assert np.sum(times > lost.time_of_loss() - 0.3) > 50
 
 
@@ -155,10 +154,10 @@ def test_page(scene: Scene, tmp_path) -> None:
 def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> None:
     """Held, the object is where the tips are; lost, it is at least its size above them."""
     still(hand_scene(main), tmp_path / "held.png", 9.0, size=(480, 360))
-    still(hand_scene(lost), tmp_path / "lost.png", shown_until(lost), size=(480, 360))
+    still(hand_scene(lost), tmp_path / "lost.png", display_end(lost), size=(480, 360))
     held, away = amber(tmp_path / "held.png"), amber(tmp_path / "lost.png")
     assert len(held) > 300 and len(away) > 300
-    k = int(np.searchsorted(lost.trajectory["t"], shown_until(lost)))
+    k = int(np.searchsorted(lost.trajectory["t"], display_end(lost)))
     tips = lost.trajectory["tips"][k, :, :3, 3]
     assert lost.trajectory["object"][k, 6] - tips[:, 2].max() > 0.06
     # In the picture it is higher, over the height of the picture, than where it was held; the legend may be of its colour too.

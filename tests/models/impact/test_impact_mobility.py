@@ -10,7 +10,7 @@ import pytest
 from screwbond.models.chains import BodyInertia, Chain, Link, body_twists, chain_graph, link_pose, mass_matrix
 from screwbond.models.impact import KINDS, default_striker, effective_mass, graph_effective_mass, inverse_inertia, study_poses
 from screwbond.models.impact.mobility import locked_ratio, striking_point
-from screwbond.models.impact.variants import MAKERS
+from screwbond.models.impact.variants import GRAPH_BUILDERS
 
 from bondgraph import ModelError
 from screws.inertia import spatial_inertia
@@ -179,7 +179,7 @@ def blow(name: str, kind: str, e: float) -> Any:
 
 
 @pytest.mark.parametrize("e", [0.0, 0.5])
-@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("kind", GRAPH_BUILDERS)
 @pytest.mark.parametrize("name", ["own", "panda"])
 def test_the_compiled_graph_measures_the_mass_of_the_formula(name: str, kind: str, e: float) -> None:
     formula, found = effective_mass(*arm(name), kind=kind), blow(name, kind, e)
@@ -276,7 +276,7 @@ def test_a_chain_without_mass_at_its_end_is_refused() -> None:
 def test_the_matrix_with_flexibility_has_no_graph() -> None:
     with pytest.raises(ModelError, match=r"E543 .* has no graph"):
         graph_effective_mass(*own(), kind="flexibility")
-    assert set(KINDS) - set(MAKERS) == {"flexibility"}
+    assert set(KINDS) - set(GRAPH_BUILDERS) == {"flexibility"}
 
 
 def test_graphs_refuse_speeds_and_restitutions_that_cannot_be() -> None:

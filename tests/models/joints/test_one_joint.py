@@ -37,10 +37,10 @@ def test_closures_vanish_on_the_joints_motions_and_rows_are_their_derivatives(ki
     elif joint.freedoms:
         assert np.allclose(F @ motions, np.eye(joint.freedoms), atol=1e-9)
     if kind != "free":
-        assert np.allclose(KINDS[kind].held(H, *own) @ motions, 0.0, atol=1e-9)
+        assert np.allclose(KINDS[kind].constraint_matrix(H, *own) @ motions, 0.0, atol=1e-9)
         off, T = poses.exp(0.3 * RNG.normal(size=6)) @ H, RNG.normal(size=6)
         ahead, behind = (KINDS[kind].violation(poses.exp(s * T) @ off, *own) for s in (step, -step))
-        assert np.allclose((ahead - behind) / (2 * step), KINDS[kind].held(off, *own) @ T, atol=1e-8)
+        assert np.allclose((ahead - behind) / (2 * step), KINDS[kind].constraint_matrix(off, *own) @ T, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "free"])

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from screwbond.models.cli import main
 from screwbond.models.maze import MazeParameters, run_maze
-from screwbond.models.maze.command import MAP, RUN
-from screwbond.models.maze.pictures.drawing import arc, opening
+from screwbond.models.maze.command import MAP, MOVIES, PICTURES, RUN
+from screwbond.models.maze.pictures.drawing import arc, gate_half_angle
 from screwbond.models.maze.pictures.figures import figure5, figure7, figure9, figure10, figure11, path_figure
-from screwbond.models.maze.pictures.files import MOVIES, PICTURES
 from screwbond.models.maze.pictures.scene import maze_mesh, maze_scene
 from screwbond.models.pictures import still
 from screwbond.models.pictures.probe import rendering
@@ -102,7 +101,7 @@ def test_a_map_of_gains(tmp_path, capsys):
 
 def test_rings_are_open_where_their_gates_are():
     for i in MAZE.rings:
-        angles, half = arc(MAZE, i), opening(MAZE, i)
+        angles, half = arc(MAZE, i), gate_half_angle(MAZE, i)
         gate = 0.5 * np.pi - MAZE.gates[i - 1]
         assert angles[0] - gate == pytest.approx(half) and gate + 2.0 * np.pi - angles[-1] == pytest.approx(half)
         # the ball goes through

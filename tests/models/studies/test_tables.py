@@ -15,9 +15,8 @@ from screwbond.models.delta.command.workspace_map import Grid
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
 from screwbond.models.delta.studies.soft_touch import TouchPlan
 from screwbond.models.hand.command import TASK as HAND
-from screwbond.models.hand.parameters import HandParameters
+from screwbond.models.hand.parameters import SHAPES, HandParameters
 from screwbond.models.hand.scenarios import HandScenario, ReferenceStep
-from screwbond.models.hand.shapes import SHAPES
 from screwbond.models.impact.command import TASK as IMPACT_TASK
 from screwbond.models.maze.command import TASKS as MAZE_TASKS
 from screwbond.models.maze.command import GainGrid
