@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from screwbond.models.connections import AD, BY_AD, OF_AD, screw_transformer
+from screwbond.models.connections import AD, AD_ACTION, AD_SOURCE, screw_transformer
 from screwbond.models.visuals import Appearance, Visual, visuals_of
 
 from bondgraph import J1, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
@@ -83,11 +83,11 @@ class Body(Graph):
         return self.pose_path
 
 
-def _solids(name: str, given: Any) -> tuple[Solid, ...]:
+def _solids(name: str, shape: Any) -> tuple[Solid, ...]:
     """The solids of a body; E545 for what is none."""
-    solids = () if given is None else (given,) if isinstance(given, Solid) else given
+    solids = () if shape is None else (shape,) if isinstance(shape, Solid) else shape
     if not isinstance(solids, (tuple, list)) or not all(isinstance(solid, Solid) for solid in solids):
-        title, cure = f'the shape of "{name}" is {given!r}', "one of screws.shapes, or a list of them: shape=Ball(0.1)"
+        title, cure = f'the shape of "{name}" is {shape!r}', "one of screws.shapes, or a list of them: shape=Ball(0.1)"
         raise refusal("E545", title, cure, about=name)
     return tuple(solids)
 
@@ -107,15 +107,15 @@ def start_pose(name: str, position: Vector, quaternion: Vector) -> np.ndarray:
     return np.concatenate([q / norm, _numbers(name, "position", position, 3)])
 
 
-def _numbers(name: str, what: str, given: Any, size: int) -> np.ndarray:
-    values = reals(given, size)
+def _numbers(name: str, what: str, value: Any, size: int) -> np.ndarray:
+    values = reals(value, size)
     if values is None:
-        title = f'{what} of "{name}" is {given!r}'
+        title = f'{what} of "{name}" is {value!r}'
         raise refusal("E424", title, about=name, why=f"it needs {size} finite numbers")
     return values
 
 
-def as_diagonal(matrix: np.ndarray) -> np.ndarray:
+def diagonal_if_possible(matrix: np.ndarray) -> np.ndarray:
     """The diagonal (n,) of a matrix that has nothing else, else the matrix (n, n)."""
     diagonal = np.diagonal(matrix)
     return matrix if np.count_nonzero(matrix - np.diag(diagonal)) else diagonal.copy()
@@ -146,7 +146,7 @@ GRAVITY = Op(
 )
 POTENTIAL = Op("potential", _gravity_energy, r"-#2\,#4 \cdot (p + R\,#3)" + "\n" + _PARTS)
 POSE_RATE = Op("pose rate", lambda pose, twist, *_: pose_rate(pose, twist), r"\dot H(#1, #2)", "Stramigioli 2001")
-BODY_TWIST = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2", OF_AD)
+BODY_TWIST = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2", AD_SOURCE)
 GYROSCOPIC = Op(
     "Euler junction structure",
     gyroscopic,
@@ -193,7 +193,7 @@ def rigid_body(
     centre = _numbers(name, "centre_of_mass", centre_of_mass, 3)
     spin = _numbers(name, "angular_velocity", angular_velocity, 3)
     speed = _numbers(name, "velocity", velocity, 3)
-    weight = _numbers(name, "gravity", gravity, 3)
+    acceleration = _numbers(name, "gravity", gravity, 3)
     M_b = np.asarray(spatial_inertia(mass, moment, centre), dtype=float)
     pose = start_pose(name, position, quaternion)
     R = np.asarray(rotation_of(np.asarray(pose_from_state(pose), dtype=float)), dtype=float)
@@ -201,16 +201,16 @@ def rigid_body(
     twist = np.concatenate([omega, R.T @ speed - np.cross(omega, centre)])
 
     body = Body(name, surface, shape, visual)
-    one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{upright(name)},0}}"})
-    to_world = screw_transformer(AD, BY_AD, "pose.H", (name, "0"))
+    junction = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{latex_name(name)},0}}"})
+    to_world = screw_transformer(AD, AD_ACTION, "pose.H", (name, "0"))
     world = world_junction(name)
-    body.connect(one, I("inertia", as_diagonal(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{upright(name)}}}"}))
-    body.connect(one, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))
-    body.connect(one, _pose_storage(pose, mass, centre, weight, rf"H_{{{upright(name)}}}^0"))
-    body.connect(one, to_world)
+    body.connect(junction, I("inertia", diagonal_if_possible(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{latex_name(name)}}}"}))
+    body.connect(junction, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))
+    body.connect(junction, _pose_storage(pose, mass, centre, acceleration, rf"H_{{{latex_name(name)}}}^0"))
+    body.connect(junction, to_world)
     body.connect(to_world, world)
     body.momentum = "inertia.p"
-    return finished(body, world, "pose.H", "body twist.flow", mass=mass, inertia=moment, centre=centre, gravity=weight)
+    return complete_body(body, world, "pose.H", "body twist.flow", mass=mass, inertia=moment, centre=centre, gravity=acceleration)
 
 
 def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np.ndarray, symbol: str) -> Element:
@@ -222,10 +222,10 @@ def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np
 
 def world_junction(name: str) -> Element:
     """1-junction of a body's world twist."""
-    return J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{upright(name)}}}^{{0,0}}"})
+    return J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{latex_name(name)}}}^{{0,0}}"})
 
 
-def finished(body: Body, world: Element, pose: str, twist: str, frame: str | None = None, **looks: Any) -> Body:
+def complete_body(body: Body, world: Element, pose: str, twist: str, frame: str | None = None, **looks: Any) -> Body:
     """The body with its port and signals, from its junction and the paths of its pose and body twist.
 
     `frame` : path of its pose (4, 4), where there is one besides; `looks`: further fields of its `Appearance`.
@@ -238,7 +238,7 @@ def finished(body: Body, world: Element, pose: str, twist: str, frame: str | Non
     return body
 
 
-def upright(name: str) -> str:
+def latex_name(name: str) -> str:
     """A name as part of a letter."""
     plain = re.sub(r"([_&%$#{}])", r"\\\1", name).replace(" ", r"\ ")
     return rf"\mathrm{{{plain}}}"
@@ -263,14 +263,14 @@ def ground(
             [("H", IDENTITY, ["fixed"]), ("twist", zeros((6,)), [])],
             parameters={"fixed": Parameter(start_pose(name, position, quaternion), "1, m")},
             symbols={
-                "H": rf"H_{{{upright(name)}}}^0",
-                "fixed": rf"H_{{{upright(name)}}}^0",
-                "twist": rf"T^{{{upright(name)},0}}",
+                "H": rf"H_{{{latex_name(name)}}}^0",
+                "fixed": rf"H_{{{latex_name(name)}}}^0",
+                "twist": rf"T^{{{latex_name(name)},0}}",
             },
             units={"H": "1, m", "twist": TWIST},
         )
     )
-    return finished(body, world, "pose.H", "pose.twist")
+    return complete_body(body, world, "pose.H", "pose.twist")
 
 
 def prescribed_body(
@@ -299,10 +299,10 @@ def prescribed_body(
             "pose",
             [("twist", BODY_TWIST, ["H", "T"]), ("rate", POSE_RATE, ["H", "twist"])],
             inputs={"T": "world twist.flow"},
-            states={"H": StateSpec(start_pose(name, position, quaternion), 1.0, "1, m", rf"H_{{{upright(name)}}}^0")},
+            states={"H": StateSpec(start_pose(name, position, quaternion), 1.0, "1, m", rf"H_{{{latex_name(name)}}}^0")},
             rates={"H": "rate"},
-            symbols={"twist": rf"T^{{{upright(name)},0}}"},
+            symbols={"twist": rf"T^{{{latex_name(name)},0}}"},
             units={"twist": TWIST},
         )
     )
-    return finished(body, world, "pose.H", "pose.twist")
+    return complete_body(body, world, "pose.H", "pose.twist")

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | N
         # The commands say themselves how a run ended and what in it is not finite.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", RunEndedWarning)
-            warnings.showwarning = _say
+            warnings.showwarning = _print_warning
             status = int(options.run(options))
             sys.stdout.flush()
             return status
@@ -43,22 +43,22 @@ def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | N
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ScrewbondError, ValueError, OSError) as error:
-        said = str(error)
+        message = str(error)
     except MemoryError:
-        said = "there is not enough memory; fewer points, or fewer samples"
+        message = "there is not enough memory; fewer points, or fewer samples"
     except KeyboardInterrupt as interrupt:
-        said = "; ".join(getattr(interrupt, "__notes__", ())) or "nothing is written"
-        print(f"screwbond: interrupted, {said}", file=sys.stderr)
+        message = "; ".join(getattr(interrupt, "__notes__", ())) or "nothing is written"
+        print(f"screwbond: interrupted, {message}", file=sys.stderr)
         return 130
     except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        words = (str(error).strip().splitlines() or [""])[0]
-        said = f"internal error, please report: {type(error).__name__}: {words} ({place.filename}:{place.lineno})"
-    print(f"screwbond: {said}", file=sys.stderr)
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        text = (str(error).strip().splitlines() or [""])[0]
+        message = f"internal error, please report: {type(error).__name__}: {text} ({frame.filename}:{frame.lineno})"
+    print(f"screwbond: {message}", file=sys.stderr)
     return 2
 
 
-def _say(message: Warning | str, *_: Any, **__: Any) -> None:
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """A warning in one line: where Python met it says nothing to who types a command."""
     print(f"screwbond: warning: {message}", file=sys.stderr)
 
@@ -94,10 +94,10 @@ def _info(_: Any) -> int:
 def _warm(_: Any) -> int:
     from bondgraph.warming import warm
 
-    made = warm()
-    for name, seconds in made.seconds.items():
+    kernels = warm()
+    for name, seconds in kernels.seconds.items():
         print(f"{seconds:7.2f} s  {name}")
-    print(f"{sum(made.seconds.values()):7.2f} s  in all, kept in {made.folder}")
+    print(f"{sum(kernels.seconds.values()):7.2f} s  in all, kept in {kernels.folder}")
     return 0
 
 

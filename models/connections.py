@@ -57,7 +57,7 @@ def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], c
     return graph
 
 
-def between(name: str) -> tuple[Graph, Element]:
+def two_body_part(name: str) -> tuple[Graph, Element]:
     """An empty part with ports `a` and `b` for world twists, at the 0-junction of T_0_a_b, and inputs `pose a`, `pose b`."""
     graph = Graph(name).declare_input("pose a", "pose b")
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
@@ -81,11 +81,11 @@ def screw_transformer(matrix: Op, action: Action, signal: str, frames: tuple[str
     return MTF("Ad", matrix, signals=[signal], dimensions=(6, 6), domains=(SCREW, SCREW), frames=frames, action=action, **options)
 
 
-OF_AD = "VI02 (4), corrected"
+AD_SOURCE = "VI02 (4), corrected"
 """Source of all that expresses twists and wrenches in another frame."""
 
-AD = Op("Ad", lambda pose: Ad(pose_from_state(pose)), r"\mathrm{Ad}_{#1}", OF_AD)
-BY_AD = Action(
-    Op("twist", lambda pose, T: transform_twist(pose_from_state(pose), T), r"\mathrm{Ad}_{#1}\,#2", OF_AD),
-    Op("wrench back", lambda pose, W: transform_wrench_back(pose_from_state(pose), W), r"\mathrm{Ad}_{#1}^T\,#2", OF_AD),
+AD = Op("Ad", lambda pose: Ad(pose_from_state(pose)), r"\mathrm{Ad}_{#1}", AD_SOURCE)
+AD_ACTION = Action(
+    Op("twist", lambda pose, T: transform_twist(pose_from_state(pose), T), r"\mathrm{Ad}_{#1}\,#2", AD_SOURCE),
+    Op("wrench back", lambda pose, W: transform_wrench_back(pose_from_state(pose), W), r"\mathrm{Ad}_{#1}^T\,#2", AD_SOURCE),
 )

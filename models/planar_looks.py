@@ -19,19 +19,19 @@ from bondgraph.model.model import Visible
 from screws.joints import Vector
 from screws.numeric_arguments import floats
 
-__all__ = ["PlanarLooks", "PlanarTouch", "mark_planar_body", "mark_planar_contact"]
+__all__ = ["PlanarAppearance", "PlanarContactGeometry", "mark_planar_body", "mark_planar_contact"]
 
-Place = str | Mapping[str, str]
+PlaceSignals = str | Mapping[str, str]
 """A signal (2,) or (3,) that is x, y and the angle; or signals of numbers by these three words, those that are left out zero."""
 
 Outline = float | Sequence[Vector] | np.ndarray
 """Radius of a disc, or corners (n, 2) of a convex polygon, m."""
 
-WORDS = ("x", "y", "angle")
+COORDINATES = ("x", "y", "angle")
 
 
 @dataclass(frozen=True, eq=False)
-class PlanarLooks:
+class PlanarAppearance:
     """All that a body in a plane says of how it looks.
 
     Attributes
@@ -50,7 +50,7 @@ class PlanarLooks:
 
 
 @dataclass(frozen=True, eq=False)
-class PlanarTouch:
+class PlanarContactGeometry:
     """Where a point of one body meets a straight face of another, or of the world.
 
     Attributes
@@ -67,7 +67,7 @@ class PlanarTouch:
 
 
 def mark_planar_body(
-    graph: Graph, name: str, place: Place, *, outline: Outline | None = None, visual: Visual | Sequence[Visual] | None = None
+    graph: Graph, name: str, place: PlaceSignals, *, outline: Outline | None = None, visual: Visual | Sequence[Visual] | None = None
 ) -> Graph:
     """Say that something moves in the plane of x and y, so that pictures show it.
 
@@ -80,12 +80,12 @@ def mark_planar_body(
 
     Returns the graph. Raises `ModelError` E575 for places and outlines that are none.
     """
-    looks = PlanarLooks(checked_outline(name, outline), visuals_of(name, visual))
-    return graph.mark_visible(Visible("planar body", _signals(name, place), looks, name))
+    appearance = PlanarAppearance(check_outline(name, outline), visuals_of(name, visual))
+    return graph.mark_visible(Visible("planar body", _signals(name, place), appearance, name))
 
 
 def mark_planar_contact(
-    graph: Graph, name: str, point: tuple[Place, Vector], face: tuple[Place | None, Vector, float], slip: Vector | None = None
+    graph: Graph, name: str, point: tuple[PlaceSignals, Vector], face: tuple[PlaceSignals | None, Vector, float], slip: Vector | None = None
 ) -> Graph:
     """Say where the contact `name` of a graph is, so that pictures show its frames and forces.
 
@@ -98,16 +98,16 @@ def mark_planar_contact(
 
     Returns the graph.
     """
-    (body, at), (other, outward, offset) = point, face
+    (body, contact_point), (other, outward, offset) = point, face
     normal = np.asarray(outward, dtype=float) / np.linalg.norm(outward)
-    along = np.array([normal[1], -normal[0]]) if slip is None else np.asarray(slip, dtype=float) / np.linalg.norm(slip)
+    direction = np.array([normal[1], -normal[0]]) if slip is None else np.asarray(slip, dtype=float) / np.linalg.norm(slip)
     signals = {f"point {use}": signal for use, signal in _signals(name, body).items()}
     signals |= {f"face {use}": signal for use, signal in ({} if other is None else _signals(name, other)).items()}
-    touch = PlanarTouch(np.asarray(at, dtype=float), normal, float(offset), along)
-    return graph.mark_visible(Visible("planar touch", signals, touch, name))
+    geometry = PlanarContactGeometry(np.asarray(contact_point, dtype=float), normal, float(offset), direction)
+    return graph.mark_visible(Visible("planar touch", signals, geometry, name))
 
 
-def checked_outline(name: str, outline: Any) -> float | np.ndarray | None:
+def check_outline(name: str, outline: Any) -> float | np.ndarray | None:
     """A radius, or corners (n, 2) anticlockwise; E575 for what is neither."""
     if outline is None:
         return None
@@ -117,13 +117,13 @@ def checked_outline(name: str, outline: Any) -> float | np.ndarray | None:
     corners = floats(outline, (len(outline), 2)) if radius is None and np.ndim(outline) == 2 else None
     if corners is not None and len(corners) > 2:
         edges = np.roll(corners, -1, axis=0) - corners
-        after = np.roll(edges, -1, axis=0)
-        turns = edges[:, 0] * after[:, 1] - edges[:, 1] * after[:, 0]
+        next_edges = np.roll(edges, -1, axis=0)
+        cross_products = edges[:, 0] * next_edges[:, 1] - edges[:, 1] * next_edges[:, 0]
         # Once round, and always the same way.
-        whole = np.arctan2(turns, np.sum(edges * after, axis=1)).sum()
-        if np.all(turns > 0.0) and whole < 7.0:
+        total_angle = np.arctan2(cross_products, np.sum(edges * next_edges, axis=1)).sum()
+        if np.all(cross_products > 0.0) and total_angle < 7.0:
             return corners
-        if np.all(turns < 0.0) and whole > -7.0:
+        if np.all(cross_products < 0.0) and total_angle > -7.0:
             return corners[::-1].copy()
     title = f'the outline of "{name}" is {outline!r}'
     cures = ("a radius in m, outline=0.1", "corners of a convex polygon one after another, outline=[(0, 0), (0.2, 0), (0, 0.1)]")
@@ -134,7 +134,7 @@ def _signals(name: str, place: Any) -> dict[str, str]:
     """Signals of a place by what they are for."""
     if isinstance(place, str):
         return {"place": place}
-    if isinstance(place, Mapping) and place and set(place) <= set(WORDS) and all(isinstance(one, str) for one in place.values()):
+    if isinstance(place, Mapping) and place and set(place) <= set(COORDINATES) and all(isinstance(signal, str) for signal in place.values()):
         return dict(place)
     cure = 'a signal (x, y, angle) such as "box.place", or signals by word: {"x": "cart place.y"}; words: x, y, angle'
     raise refusal("E575", f'the place of "{name}" is {place!r}', cure, about=name)

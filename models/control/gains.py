@@ -10,7 +10,7 @@ from screwbond.models.motion.polynomials import Motion
 from screwbond.models.motion.profiles import quintic
 from screwbond.models.motion.refusals import numbers, refuse
 
-ROUNDING = 1e-12
+BOUND_TOLERANCE = 1e-12
 """A bound counts as kept when it is missed by no more than this part of it: kp0 = kd^2 is meant to pass."""
 
 
@@ -52,8 +52,8 @@ def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller")
     bound = rate * rate
     lines = []
     for what, wrong, value, at in (
-        ("below 0", low < -ROUNDING * bound, low, low_at),
-        ("above kd^2", high > bound * (1.0 + ROUNDING), high, high_at),
+        ("below 0", low < -BOUND_TOLERANCE * bound, low, low_at),
+        ("above kd^2", high > bound * (1.0 + BOUND_TOLERANCE), high, high_at),
     ):
         wrong, value, at, most = (np.atleast_1d(a) for a in np.broadcast_arrays(wrong, value, at, bound))
         for k in np.flatnonzero(wrong):
@@ -92,8 +92,8 @@ def soft_touch_gains(Lambda_xx: float, approach_speed: float, hold_force: float,
 
     Source: Bortoff 2020, section 4 and fig. 13.
     """
-    given = {"Lambda_xx": Lambda_xx, "approach_speed": approach_speed, "hold_force": hold_force, "peak_force": peak_force}
-    wrong = tuple(f"{key} is {value!r}" for key, value in given.items() if not (np.isfinite(value) and value > 0.0))
+    arguments = {"Lambda_xx": Lambda_xx, "approach_speed": approach_speed, "hold_force": hold_force, "peak_force": peak_force}
+    wrong = tuple(f"{key} is {value!r}" for key, value in arguments.items() if not (np.isfinite(value) and value > 0.0))
     if wrong:
         refuse("E477", "no soft touch has these numbers", wrong, "positive numbers in kg, m/s and N", "soft touch")
     if peak_force < hold_force:

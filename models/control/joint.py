@@ -21,10 +21,10 @@ PD_TERMS = Op("PD", lambda kp, kd, e, de: kp * e + kd * de, r"#1\,#3 + #2\,#4")
 PID_TERMS = Op("PID", lambda kp, kd, e, de, ki, z: kp * e + kd * de + ki * z, r"#1\,#3 + #2\,#4 + #5\,#6")
 SATURATED = Op("limit", lambda u, limit: maximum(minimum(u, limit), -limit), r"\min\left(\max\left(#1, -#2\right), #2\right)")
 _BACK = "Astrom and Hagglund 2006"
-WOUND_BACK = Op(
+ANTI_WINDUP = Op(
     "integral rate", lambda e, held, asked, kp: e + (held - asked) / kp, r"#1 + \tfrac{1}{#4}\left(#2 - #3\right)", _BACK
 )
-STEPPED = Op("sum", lambda z, rate, period: z + rate * period, r"#1 + #2\,#3")
+INTEGRAL_SUM = Op("sum", lambda z, rate, period: z + rate * period, r"#1 + #2\,#3")
 
 
 def joint_pid(
@@ -68,13 +68,13 @@ def joint_pid(
     Source: Astrom and Hagglund 2006 (back-calculation).
     """
     position_unit = {"N m": "rad", "N": "m"}.get(unit, "")
-    shape = paths.count_of(name, dimension, (kp, kd, 0.0 if ki is None else ki))
+    shape = paths.signal_shape(name, dimension, (kp, kd, 0.0 if ki is None else ki))
     for what, value in (("kp", kp), ("kd", kd), ("ki", ki)):
-        given = 0.0 if value is None else value
-        least = given.extremes()[0] if isinstance(given, Motion) else numbers(f"the gain {what}", given)
+        gain = 0.0 if value is None else value
+        least = gain.extremes()[0] if isinstance(gain, Motion) else numbers(f"the gain {what}", gain)
         if np.any(least < 0.0) or (what == "kp" and ki is not None and limit is not None and np.any(least <= 0.0)):
             refuse("E478", f'the gain {what} of "{name}" is too small', f"{least}", "a positive gain", name)
-    wiring = paths.wiring_of(name, period)
+    wiring = paths.new_builder(name, period)
     paths.add_reference(wiring, reference, ("position", "velocity"))
     paths.add_rate(
         wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit
@@ -93,14 +93,14 @@ def joint_pid(
         wiring.add("compensated", paths.SUM, value, "compensation")
         value = "compensated"
     if limit is not None:
-        most = numbers("the limit of torque", limit)
-        if not np.all(most > 0.0):
+        max_torque = numbers("the limit of torque", limit)
+        if not np.all(max_torque > 0.0):
             refuse("E478", f'the limit of "{name}" is {limit!r}', "", "a positive torque", name)
-        wiring.parameters["limit"] = Parameter(most[()], unit)
+        wiring.parameters["limit"] = Parameter(max_torque[()], unit)
         wiring.symbols["limit"] = r"\tau_{\max}"
         wiring.add("limited", SATURATED, value, "limit")
         if ki is not None:
-            wiring.add("integral rate", WOUND_BACK, "error", "limited", value, "kp")
+            wiring.add("integral rate", ANTI_WINDUP, "error", "limited", value, "kp")
             wiring.units["integral rate"] = position_unit
             rate = "integral rate"
         value = "limited"
@@ -110,8 +110,8 @@ def joint_pid(
         if period is None:
             wiring.rates["integral"] = rate
         else:
-            wiring.add("summed", STEPPED, "integral", rate, "period")
+            wiring.add("summed", INTEGRAL_SUM, "integral", rate, "period")
             wiring.updates["integral"] = "summed"
     if period is None:
         wiring.add("torque", IDENTITY, value)
-    return paths.finished(wiring, "torque", value, np.zeros(shape)[()], unit, r"\tau")
+    return paths.finish(wiring, "torque", value, np.zeros(shape)[()], unit, r"\tau")

@@ -25,14 +25,14 @@ SUM = Op("sum", lambda a, b: a + b, "#1 + #2")
 ZERO_LIKE = Op("zero", lambda value: 0.0 * value, "0")
 
 
-def wiring_of(name: str, period: float | None) -> BlockBuilder:
+def new_builder(name: str, period: float | None) -> BlockBuilder:
     """An empty wiring; refuses a period that is not positive (E478)."""
     if period is not None and not (np.isfinite(period) and period > 0.0):
         refuse("E478", f'the period of "{name}" is {period!r} s', "", "more than 0 s, or None for continuous control", name)
     return BlockBuilder(name, period=period)
 
 
-def count_of(name: str, dimension: int | None, gains: Sequence[Any]) -> tuple[int, ...]:
+def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tuple[int, ...]:
     """Shape of a controller's signals, () or (axes,), from its gains and the dimension that is given (E478 unless they agree)."""
     shapes = [gain.shape if isinstance(gain, Motion) else numbers("the gain", gain).shape for gain in gains]
     sizes = {shape for shape in shapes if shape} | ({(dimension,)} if dimension else set())
@@ -135,7 +135,7 @@ def add_signals(wiring: BlockBuilder, prefix: str, paths: Sequence[str]) -> list
     return local
 
 
-def finished(wiring: BlockBuilder, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
+def finish(wiring: BlockBuilder, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
     """The block; of a sampled one, the result is a state that holds the local value `now` of the last tick."""
     if wiring.period is not None:
         wiring.states[result], wiring.updates[result] = StateSpec(start, None, unit, symbol), now

@@ -58,19 +58,19 @@ def pd_feedforward(
     Source: Bortoff 2020, (11).
     """
     check_gains(kp, kd, name)
-    shape = paths.count_of(name, dimension, (kp, kd))
-    wiring = paths.wiring_of(name, period)
+    shape = paths.signal_shape(name, dimension, (kp, kd))
+    wiring = paths.new_builder(name, period)
     paths.add_reference(wiring, reference, ("position", "velocity", "acceleration"))
-    place = per_second(unit, -2)
-    paths.add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, place)
-    arguments = [*paths.add_pd(wiring, kp, kd, place, ("1/s^2", "1/s")), "reference_acceleration"]
-    now = "acceleration" if period is None else "sample"
+    position_unit = per_second(unit, -2)
+    paths.add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit)
+    arguments = [*paths.add_pd(wiring, kp, kd, position_unit, ("1/s^2", "1/s")), "reference_acceleration"]
+    result = "acceleration" if period is None else "sample"
     if extra is None:
-        wiring.add(now, PD, *arguments)
+        wiring.add(result, PD, *arguments)
     else:
         wiring.inputs["extra"] = extra
-        wiring.add(now, PD_EXTRA, *arguments, "extra")
-    return paths.finished(wiring, "acceleration", now, np.zeros(shape)[()], unit, "u")
+        wiring.add(result, PD_EXTRA, *arguments, "extra")
+    return paths.finish(wiring, "acceleration", result, np.zeros(shape)[()], unit, "u")
 
 
 def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
@@ -87,25 +87,25 @@ def task_force(mass: Any, jacobian: Any, acceleration: Any) -> np.ndarray:
     return solve_spd(task_inertia(mass, jacobian), acceleration)
 
 
-def _rows(jacobian: Any, acceleration: Any) -> tuple[Any, Any]:
+def _as_vector_task(jacobian: Any, acceleration: Any) -> tuple[Any, Any]:
     """A task of one axis as one of m axes."""
     u = array([acceleration]) if np.ndim(acceleration) == 0 else acceleration
     return (jacobian if np.ndim(jacobian) == 2 else array(jacobian).reshape(len(u), -1)), u
 
 
-def _by_mass(mass: Any, jacobian: Any, u: Any) -> Any:
-    J, wanted = _rows(jacobian, u)
+def _torque_by_mass(mass: Any, jacobian: Any, u: Any) -> Any:
+    J, desired = _as_vector_task(jacobian, u)
     M = mass if np.ndim(mass) == 2 else array(mass).reshape(1, 1)
-    return J.T @ task_force(M, J, wanted)
+    return J.T @ task_force(M, J, desired)
 
 
-def _by_task_inertia(Lambda: Any, jacobian: Any, u: Any) -> Any:
-    J, wanted = _rows(jacobian, u)
-    return J.T @ ((Lambda if np.ndim(Lambda) == 2 else array(Lambda).reshape(1, 1)) @ wanted)
+def _torque_by_task_inertia(Lambda: Any, jacobian: Any, u: Any) -> Any:
+    J, desired = _as_vector_task(jacobian, u)
+    return J.T @ ((Lambda if np.ndim(Lambda) == 2 else array(Lambda).reshape(1, 1)) @ desired)
 
 
-TORQUE_BY_MASS = Op("torque", _by_mass, r"#2^T \left(#2\,#1^{-1} #2^T\right)^{-1} #3", "Khatib 1987")
-TORQUE = Op("torque", _by_task_inertia, r"#2^T\,#1\,#3", "Khatib 1987")
+TORQUE_BY_MASS = Op("torque", _torque_by_mass, r"#2^T \left(#2\,#1^{-1} #2^T\right)^{-1} #3", "Khatib 1987")
+TORQUE = Op("torque", _torque_by_task_inertia, r"#2^T\,#1\,#3", "Khatib 1987")
 
 
 def operational_torque(
@@ -145,22 +145,22 @@ def operational_torque(
     if (mass is None) == (Lambda is None):
         why = "given: " + ("none" if mass is None else "mass and Lambda")
         refuse("E478", f'"{name}" needs one inertia', why, "the mass matrix of the joints, or the inertia of the task", name)
-    wiring = paths.wiring_of(name, period)
+    wiring = paths.new_builder(name, period)
     wiring.inputs["u"] = acceleration
     q = paths.add_signals(wiring, "q", position)
     v = paths.add_signals(wiring, "v", velocity)
     paths.add_term(wiring, "jacobian", jacobian, q)
     paths.add_term(wiring, "inertia", mass if mass is not None else Lambda, q)  # type: ignore[arg-type]
-    wanted = "u"
+    desired = "u"
     if drift is not None:
         paths.add_term(wiring, "drift", drift, [*q, *v])
         wiring.add("wanted", paths.DIFFERENCE, "u", "drift")
-        wanted = "wanted"
+        desired = "wanted"
     law = TORQUE_BY_MASS if mass is not None else TORQUE
-    now = "torque" if period is None else "sample"
-    wiring.add(now if compensation is None else "moving", law, "inertia", "jacobian", wanted)
+    result = "torque" if period is None else "sample"
+    wiring.add(result if compensation is None else "moving", law, "inertia", "jacobian", desired)
     if compensation is not None:
         wiring.units["moving"], wiring.symbols["moving"] = unit, r"\tau_u"
         paths.add_term(wiring, "compensation", compensation, [*q, *v])
-        wiring.add(now, paths.SUM, "moving", "compensation")
-    return paths.finished(wiring, "torque", now, np.zeros(dimension or ())[()], unit, r"\tau")
+        wiring.add(result, paths.SUM, "moving", "compensation")
+    return paths.finish(wiring, "torque", result, np.zeros(dimension or ())[()], unit, r"\tau")

@@ -20,7 +20,7 @@ from typing import Any
 from screwbond.models.hand.parameters import HandParameters
 from screwbond.models.studies.fields import changed_values, check_record, field_problems, number, vector
 from screwbond.models.studies.reading import JsonSection, read_file
-from screwbond.models.studies.runs import MOST_SAMPLES
+from screwbond.models.studies.runs import MAX_SAMPLES
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.output.files import json_text
@@ -71,7 +71,7 @@ def _contradictions(given: HandScenario) -> Iterator[Problem]:
     if given.sample_dt > given.t_end:
         title = f"sample_dt of the scenario, {given.sample_dt:g} s, is longer than its t_end, {given.t_end:g} s"
         yield Problem("E480", title, (), (place,), ("a shorter one",))
-    elif given.t_end / given.sample_dt > MOST_SAMPLES:
+    elif given.t_end / given.sample_dt > MAX_SAMPLES:
         title = f"sample_dt of the scenario makes {given.t_end / given.sample_dt:.1e} samples of the result"
         yield Problem("E480", title, (), (place,), ("a longer one",))
     for i, step in enumerate(given.steps):

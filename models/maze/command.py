@@ -19,7 +19,7 @@ from screwbond.models.studies.artefacts import plot
 from screwbond.models.studies.commands import add_fields, add_solver, record_of, study_command
 from screwbond.models.studies.fields import check_record, number
 from screwbond.models.studies.files import Table, graph_files
-from screwbond.models.studies.reading import made
+from screwbond.models.studies.reading import make_from_input
 from screwbond.models.studies.tasks import Outcome, Task
 
 
@@ -27,7 +27,7 @@ def save_maze(run: MazeRun, out: Path, *, render: bool = True, only: Collection[
     """Write all files of a run to the folder `out`, or `only` some, all or none; returns the main figures, for reading."""
     outcome = _outcome(run)
     RUN.save(outcome, out, render=render, only=only, progress=progress)
-    return outcome.told(out)
+    return outcome.screen_text(out)
 
 
 def _outcome(run: MazeRun) -> Outcome:
@@ -75,7 +75,7 @@ def _maze(options: Namespace) -> MazeParameters:
     """The maze of a file, or that of the paper, with the gains of the arguments."""
     given = MazeParameters() if options.maze is None else read_maze(options.maze)
     gains = {name: value for name in ("k1", "k2") if (value := getattr(options, name)) is not None}
-    return made(lambda: replace(given, **gains))
+    return make_from_input(lambda: replace(given, **gains))
 
 
 def _shared(parser: Any) -> None:
@@ -93,7 +93,7 @@ def _run_arguments(group: Any) -> None:
 class GainGrid:
     """What is asked of a map of gains; each from the maze's own divided by `spread` to its own times that."""
 
-    points: int = number("", "of each gain", 13, whole=True, least=2, most=200)
+    points: int = number("", "of each gain", 13, integer=True, least=2, most=200)
     spread: float = number("", "factor of both gains either way", 3.0, above=1.0)
     until: float = number("s", "end of each run", 100.0, above=0.0)
 

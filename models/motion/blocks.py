@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from screwbond.models.motion.polynomials import QUANTITIES, Motion, bases, horner, pieces, select
+from screwbond.models.motion.polynomials import QUANTITIES, Motion, piece_starts, horner, extended_coefficients, select_piece
 
 from bondgraph import Block, Element, Op, Parameter, Sf
 from bondgraph.model.domains import Domain
@@ -20,8 +20,8 @@ def _value(order: int) -> Op:
     """
 
     def formula(t: Any, breaks: Any, table: Any) -> Any:
-        values = [horner(t - base, polynomial, order) for base, polynomial in zip(bases(breaks), table, strict=True)]
-        return select(t, breaks, values)
+        values = [horner(t - base, polynomial, order) for base, polynomial in zip(piece_starts(breaks), table, strict=True)]
+        return select_piece(t, breaks, values)
 
     prime = rf"\tfrac{{d^{order}}}{{dt^{order}}} " if order else ""
     return Op(QUANTITIES[order], formula, prime + r"\textstyle\sum_i c_{ki} (#1 - t_k)^i,\quad t_k \le #1 < t_{k+1}")
@@ -35,7 +35,7 @@ def motion_parameters(motion: Motion, unit: str = "", prefix: str = "") -> dict[
     """`breaks` (N + 1,) and `coefficients` (N + 2, m, ...), the first and last of which are the straight motions outside."""
     return {
         f"{prefix}breaks": Parameter(motion.breaks, "s"),
-        f"{prefix}coefficients": Parameter(pieces(motion), unit and f"{unit}, {per_second(unit)} ..."),
+        f"{prefix}coefficients": Parameter(extended_coefficients(motion), unit and f"{unit}, {per_second(unit)} ..."),
     }
 
 
@@ -78,5 +78,5 @@ def flow_source(
 ) -> Element:
     """Sf of r': what is bonded to it moves by r(t) - r(0), whatever effort that takes."""
     dimension = motion.shape[0] if motion.shape else None
-    given: OnePort = {"dimension": dimension, "domain": domain, "symbols": motion_symbols("r"), "frame": frame}
-    return Sf(name, FLOW, parameters=motion_parameters(motion, unit), signals=[time], **given)
+    options: OnePort = {"dimension": dimension, "domain": domain, "symbols": motion_symbols("r"), "frame": frame}
+    return Sf(name, FLOW, parameters=motion_parameters(motion, unit), signals=[time], **options)

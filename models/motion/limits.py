@@ -9,7 +9,7 @@ import numpy as np
 from screwbond.models.motion.polynomials import QUANTITIES, Array, Motion
 from screwbond.models.motion.refusals import numbers, refuse
 
-SLACK = 1e-9
+LIMIT_TOLERANCE = 1e-9
 """A limit counts as held when it is exceeded by no more than this part of it."""
 
 
@@ -19,25 +19,25 @@ def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk:
     Raises `ModelError` E470 for limits that are not positive or do not fit the axes.
     """
     limits = {}
-    for order, given in ((1, velocity), (2, acceleration), (3, jerk)):
-        if given is None:
+    for order, limit in ((1, velocity), (2, acceleration), (3, jerk)):
+        if limit is None:
             limits[order] = np.full(shape, np.inf)
             continue
-        value = numbers(f"the limit of {QUANTITIES[order]}", given)
+        value = numbers(f"the limit of {QUANTITIES[order]}", limit)
         if value.shape not in ((), shape) or not np.all(value > 0.0):
-            title = f"the limit of {QUANTITIES[order]} is {given!r}"
+            title = f"the limit of {QUANTITIES[order]} is {limit!r}"
             refuse("E470", title, f"the motion has the shape {shape}", "a positive number, or one for each axis")
         limits[order] = np.broadcast_to(value, shape)
     return limits
 
 
-def slow_down(peak: Callable[[int], Array], limits: dict[int, Array]) -> float:
+def time_factor(peak: Callable[[int], Array], limits: dict[int, Array]) -> float:
     """The factor of time with which a motion from rest to rest just reaches a limit, from the peaks of its derivatives; 0 where
     none is finite."""
     return max(float(np.max(peak(k) / limit)) ** (1.0 / k) for k, limit in limits.items())
 
 
-def excess(motion: Motion, limits: dict[int, Array]) -> float:
+def limit_ratio(motion: Motion, limits: dict[int, Array]) -> float:
     """Largest part of a limit that is reached: above 1, it is exceeded."""
     return max(float(np.max(motion.peak(k) / limit)) for k, limit in limits.items())
 
@@ -48,9 +48,9 @@ def violations(motion: Motion, limits: dict[int, Array]) -> tuple[str, ...]:
     for order, limit in limits.items():
         low, low_at, high, high_at = motion.extremes(order)
         peak = np.maximum(-low, high)
-        part = np.atleast_1d(peak / limit)
-        axis = int(np.argmax(part))
-        if part[axis] > 1.0 + SLACK:
+        ratio = np.atleast_1d(peak / limit)
+        axis = int(np.argmax(ratio))
+        if ratio[axis] > 1.0 + LIMIT_TOLERANCE:
             when = np.atleast_1d(np.where(-low > high, low_at, high_at))[axis]
             along = f" along axis {axis}" if motion.shape else ""
             lines.append(

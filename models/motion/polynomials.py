@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 QUANTITIES = ("position", "velocity", "acceleration", "jerk")
 """A motion r and its derivatives, in the order of differentiation."""
 
-AT_REST = 1e-12
+REST_TOLERANCE = 1e-12
 """An end velocity below this part of the largest one is rounding, and set to zero."""
 
 
@@ -44,17 +44,17 @@ class Motion:
     coefficients: Array
 
     def __init__(self, breaks: ArrayLike, coefficients: ArrayLike):
-        breaks, given = np.array(breaks, dtype=float), np.array(coefficients, dtype=float)
-        fit = breaks.ndim == 1 and given.ndim in (2, 3) and len(given) == len(breaks) - 1 >= 1 and given.shape[1] >= 1
-        if not fit or not (np.isfinite(breaks).all() and np.isfinite(given).all()):
+        breaks, table = np.array(breaks, dtype=float), np.array(coefficients, dtype=float)
+        fit = breaks.ndim == 1 and table.ndim in (2, 3) and len(table) == len(breaks) - 1 >= 1 and table.shape[1] >= 1
+        if not fit or not (np.isfinite(breaks).all() and np.isfinite(table).all()):
             title = "breaks and coefficients of a motion do not fit together"
-            why = f"breaks {breaks.shape}, coefficients {given.shape}, all to be finite"
+            why = f"breaks {breaks.shape}, coefficients {table.shape}, all to be finite"
             refuse("E470", title, why, "N + 1 breaks for N pieces: coefficients (N, order + 1) or (N, order + 1, axes)")
         check_times(breaks)
-        for values in (breaks, given):
+        for values in (breaks, table):
             values.setflags(write=False)
         object.__setattr__(self, "breaks", breaks)
-        object.__setattr__(self, "coefficients", given)
+        object.__setattr__(self, "coefficients", table)
         check_jumps(self)
 
     @property
@@ -97,16 +97,16 @@ class Motion:
         """The derivative of r of any order at times t (...), shape (..., axes) or (...)."""
         times = np.asarray(t, dtype=float)
         piece = np.searchsorted(self.breaks, times, side="right")
-        elapsed = times - bases(self.breaks)[piece]
-        table = np.moveaxis(pieces(self), 1, 0)[:, piece]
+        elapsed = times - piece_starts(self.breaks)[piece]
+        table = np.moveaxis(extended_coefficients(self), 1, 0)[:, piece]
         return np.asarray(horner(elapsed[..., None] if self.shape else elapsed, table, order))
 
     def extremes(self, order: int = 0) -> tuple[Array, Array, Array, Array]:
         """Least value, its time, greatest value and its time, (axes,) each, of a derivative between start and end."""
-        times, values = _candidates(self, order)
+        times, values = _extreme_candidates(self, order)
         low, high = values.argmin(axis=0, keepdims=True), values.argmax(axis=0, keepdims=True)
-        found = (np.take_along_axis(table, at, axis=0)[0] for at in (low, high) for table in (values, times))
-        return tuple(map(np.asarray, found))  # type: ignore[return-value]
+        entries = (np.take_along_axis(table, at, axis=0)[0] for at in (low, high) for table in (values, times))
+        return tuple(map(np.asarray, entries))  # type: ignore[return-value]
 
     def peak(self, order: int) -> Array:
         """Largest absolute value (axes,) or () of a derivative; a derivative that jumps counts from both sides."""
@@ -115,7 +115,7 @@ class Motion:
 
     def smoothness(self) -> int:
         """How many derivatives are continuous at all times, both ends included (to rounding); at least 1, at most 3."""
-        jumps = [largest_jump(self, order).part for order in (2, 3)]
+        jumps = [largest_jump(self, order).relative_size for order in (2, 3)]
         return 1 + int(jumps[0] < 1e-9) + int(jumps[0] < 1e-9 and jumps[1] < 1e-9)
 
     def scaled(self, factor: float) -> Motion:
@@ -135,24 +135,24 @@ class Motion:
         return sequence(self, following, pause=pause)
 
 
-def bases(breaks: Any) -> Any:
+def piece_starts(breaks: Any) -> Any:
     """The time that each piece counts from: the first break for what was before, then each break."""
     return array([breaks[0], *breaks])
 
 
-def pieces(motion: Motion) -> Array:
+def extended_coefficients(motion: Motion) -> Array:
     """Coefficients (N + 2, m, ...) with those of the straight motions before the start and after the end; m >= 2."""
-    given = padded(motion.coefficients, 2)
-    first, last = np.zeros_like(given[:1]), np.zeros_like(given[:1])
+    table = pad_powers(motion.coefficients, 2)
+    first, last = np.zeros_like(table[:1]), np.zeros_like(table[:1])
     steps = np.diff(motion.breaks)
-    speeds = np.abs(given[:, 1]).max() if given.size else 0.0
-    slow = AT_REST * max(speeds, float(np.abs(given[:, 0] - given[0, 0]).max()) / motion.duration)
-    first[0, :2] = given[0, :2]
-    last[0, 0] = horner(steps[-1], given[-1], 0)
-    last[0, 1] = horner(steps[-1], given[-1], 1)
+    speeds = np.abs(table[:, 1]).max() if table.size else 0.0
+    slow = REST_TOLERANCE * max(speeds, float(np.abs(table[:, 0] - table[0, 0]).max()) / motion.duration)
+    first[0, :2] = table[0, :2]
+    last[0, 0] = horner(steps[-1], table[-1], 0)
+    last[0, 1] = horner(steps[-1], table[-1], 1)
     for end in (first, last):
         end[0, 1] = np.where(np.abs(end[0, 1]) <= slow, 0.0, end[0, 1])
-    return np.concatenate([first, given, last])
+    return np.concatenate([first, table, last])
 
 
 def horner(elapsed: Any, polynomial: Any, order: int) -> Any:
@@ -166,13 +166,13 @@ def horner(elapsed: Any, polynomial: Any, order: int) -> Any:
     return total
 
 
-def select(t: Any, breaks: Any, table: Sequence[Any] | np.ndarray) -> Any:
+def select_piece(t: Any, breaks: Any, table: Sequence[Any] | np.ndarray) -> Any:
     """The entry of table (N + 2, ...) whose turn it is at the time t, found by bisection; any scalar."""
     if len(table) == 1:
         return table[0]
     middle = len(table) // 2
-    before = select(t, breaks[: middle - 1], table[:middle])
-    return where(less(t, breaks[middle - 1]), before, select(t, breaks[middle:], table[middle:]))
+    before = select_piece(t, breaks[: middle - 1], table[:middle])
+    return where(less(t, breaks[middle - 1]), before, select_piece(t, breaks[middle:], table[middle:]))
 
 
 def check_times(times: Array) -> None:
@@ -188,7 +188,7 @@ def check_times(times: Array) -> None:
 class Jump:
     """A derivative just before and at a break: its values, the time (s), the axis, and the jump as a part of a bound of it."""
 
-    part: float
+    relative_size: float
     before: float
     after: float
     time: float
@@ -197,8 +197,8 @@ class Jump:
 
 def largest_jump(motion: Motion, order: int) -> Jump:
     """The largest jump of a derivative of a motion."""
-    table, breaks = pieces(motion), motion.breaks
-    steps = breaks - bases(breaks)[:-1]
+    table, breaks = extended_coefficients(motion), motion.breaks
+    steps = breaks - piece_starts(breaks)[:-1]
     before = np.array([horner(h, polynomial, order) for h, polynomial in zip(steps, table[:-1], strict=True)])
     after = table[1:, order] * factorial(order) if table.shape[1] > order else np.zeros_like(before)
     jumps = np.abs(after - before)
@@ -218,14 +218,14 @@ def check_jumps(motion: Motion) -> None:
     """Refuse a position or a velocity that jumps (E472)."""
     for order in (0, 1):
         jump = largest_jump(motion, order)
-        if jump.part > 1e-9:
+        if jump.relative_size > 1e-9:
             place = f" along axis {jump.axis[0]}" if jump.axis else ""
             title = f"the {QUANTITIES[order]} of a motion jumps at {jump.time:g} s{place}"
             cure = "phases that meet with equal position and velocity, such as rest, or a `quintic` in between"
             refuse("E472", title, f"from {jump.before:.6g} to {jump.after:.6g}", cure)
 
 
-def _candidates(motion: Motion, order: int) -> tuple[Array, Array]:
+def _extreme_candidates(motion: Motion, order: int) -> tuple[Array, Array]:
     """Times and values among which the extremes of a derivative are, (count,) or (count, axes): ends and flat points."""
     flat = motion.coefficients.reshape(*motion.coefficients.shape[:2], -1)
     steps, axes = np.diff(motion.breaks), flat.shape[2]
@@ -234,7 +234,7 @@ def _candidates(motion: Motion, order: int) -> tuple[Array, Array]:
     if degree:
         elapsed[:, 1] = steps[:, None]
     for k, axis in np.ndindex(len(flat), axes):
-        roots = _flat_points(flat[k, :, axis], order + 1, float(steps[k]))
+        roots = _derivative_roots(flat[k, :, axis], order + 1, float(steps[k]))
         elapsed[k, 2 : 2 + len(roots), axis] = roots
     values = np.array([horner(u, p[:, None, :], order) for u, p in zip(elapsed, flat, strict=True)])
     times = elapsed + motion.breaks[:-1, None, None]
@@ -242,7 +242,7 @@ def _candidates(motion: Motion, order: int) -> tuple[Array, Array]:
     return times.reshape(shape), values.reshape(shape)
 
 
-def _flat_points(polynomial: Array, order: int, step: float) -> Array:
+def _derivative_roots(polynomial: Array, order: int, step: float) -> Array:
     """Where a derivative vanishes inside (0, step), s."""
     count = len(polynomial) - order
     if count <= 1:
@@ -269,18 +269,18 @@ def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
         refuse("E470", title, f"given: {shapes}", "one or more motions with the same axes")
     if not numbers("the pause", pause, (0,)) >= 0.0:
         refuse("E471", f"a pause of {pause!r} s between motions", "", "a pause of 0 s or more")
-    order = max(pieces(motion).shape[1] for motion in motions)
+    order = max(extended_coefficients(motion).shape[1] for motion in motions)
     breaks, tables = [motions[0].start], []
     for k, motion in enumerate(motions):
         if k and pause > 0.0:
-            tables.append(padded(pieces(motions[k - 1])[-1:], order))
+            tables.append(pad_powers(extended_coefficients(motions[k - 1])[-1:], order))
             breaks.append(breaks[-1] + pause)
-        tables.append(padded(pieces(motion)[1:-1], order))
+        tables.append(pad_powers(extended_coefficients(motion)[1:-1], order))
         breaks.extend(breaks[-1] + (motion.breaks[1:] - motion.start))
     return Motion(np.array(breaks), np.concatenate(tables))
 
 
-def padded(table: Array, order: int) -> Array:
+def pad_powers(table: Array, order: int) -> Array:
     """Coefficients with zeros for the highest powers, `order` in all, or those that there are."""
     missing = max(order - table.shape[1], 0)
     return np.concatenate([table, np.zeros((len(table), missing, *table.shape[2:]))], axis=1)

@@ -19,7 +19,7 @@ def quintic(start: ArrayLike, end: ArrayLike, t0: float, t1: float) -> Motion:
 
     Raises `ModelError` E470 for points that do not fit together, E471 unless t0 < t1.
     """
-    first, last = _two_points(start, end)
+    first, last = _end_points(start, end)
     times = numbers("the time", (t0, t1))
     check_times(times)
     powers = np.array(SMOOTH) / (times[1] - times[0]) ** np.arange(6.0)
@@ -52,7 +52,7 @@ def s_curve(
 
     Source: Biagiotti and Melchiorri 2008, section 3.4 (double S).
     """
-    first, last = _two_points(start, end)
+    first, last = _end_points(start, end)
     if jerk is None:
         refuse("E470", "an s-curve without a limit of jerk", "its acceleration would jump", "a limit of jerk, or `quintic`")
     limits = limit_values(first.shape, velocity, acceleration, jerk)
@@ -62,7 +62,7 @@ def s_curve(
     with np.errstate(divide="ignore"):
         v, a, j = (float(np.min(np.where(length > 0.0, limits[k] / length, np.inf))) for k in (1, 2, 3))
     steps, signs = _double_s(v, a, j)
-    motion = _of_jerk(first, last, np.array(steps), np.array(signs))
+    motion = _motion_from_jerk(first, last, np.array(steps), np.array(signs))
     if duration is not None:
         slow = motion.scaled(float(numbers("the duration", duration, (0,))) / motion.duration)
         check_limits(slow, limits, motion.duration)
@@ -90,11 +90,11 @@ def _double_s(v: float, a: float, j: float) -> tuple[list[float], list[float]]:
             rise = 2.0 * ramp
     flat = rise - 2.0 * ramp
     phases = [(ramp, 1), (flat, 0), (ramp, -1), (cruise, 0), (ramp, -1), (flat, 0), (ramp, 1)]
-    kept = [phase for phase in phases if phase[0] > 1e-12 * rise]
-    return [step for step, _ in kept], [float(sign) for _, sign in kept]
+    nonzero = [phase for phase in phases if phase[0] > 1e-12 * rise]
+    return [step for step, _ in nonzero], [float(sign) for _, sign in nonzero]
 
 
-def _of_jerk(first: Array, last: Array, steps: Array, signs: Array) -> Motion:
+def _motion_from_jerk(first: Array, last: Array, steps: Array, signs: Array) -> Motion:
     """From rest at `first` to rest at `last`, with a jerk that is proportional to `signs` during `steps`."""
     rows, state = [], np.zeros(3)
     for h, sign in zip(steps, signs, strict=True):
@@ -126,7 +126,7 @@ def pick_and_place(
     pause : rest between the phases, s.
     at : time of the start, s.
     """
-    first, last = _two_points(pick, place)
+    first, last = _end_points(pick, place)
     up = np.broadcast_to(numbers("the lift", lift), first.shape)
     points = [first, first + up, last + up, last]
     limits = {"jerk": jerk, "acceleration": acceleration, "velocity": velocity}
@@ -134,7 +134,7 @@ def pick_and_place(
     return sequence(*phases, pause=pause).starting_at(at)
 
 
-def _two_points(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
+def _end_points(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
     first, last = numbers("the start", start), numbers("the end", end)
     if first.shape != last.shape:
         title = "start and end of a motion have different shapes"

@@ -15,13 +15,13 @@ def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, nam
     raise refusal(code, title, cure, about=name, why=details or ())
 
 
-def numbers(what: str, given: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:
+def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:
     """An array of finite floats with one of the given counts of dimensions, or a refusal (E470)."""
     try:
-        values = np.array(given, dtype=float)
+        values = np.array(value, dtype=float)
     except (TypeError, ValueError):
         values = np.full((0,) * 9, 0.0)
     if values.ndim not in dimensions or not np.isfinite(values).all() or not values.size:
         kinds = " or ".join({0: "a number", 1: "a list of numbers", 2: "a list of points"}[d] for d in dimensions)
-        refuse("E470", f"{what} of a motion is {given!r}", f"it needs {kinds}, all finite", kinds)
+        refuse("E470", f"{what} of a motion is {value!r}", f"it needs {kinds}, all finite", kinds)
     return values

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.bodies import BODY_TWIST, IDENTITY_QUATERNION, Body, finished, start_pose, world_junction
+from screwbond.models.bodies import BODY_TWIST, IDENTITY_QUATERNION, Body, complete_body, start_pose, world_junction
 from screwbond.models.motion.blocks import DERIVATIVES, motion_parameters, motion_symbols
 from screwbond.models.motion.joining import axes, hold
 from screwbond.models.motion.polynomials import Array, Motion
@@ -51,14 +51,14 @@ def axis_rotations(angles: Motion | Sequence[Motion], directions: ArrayLike, *, 
 
     Raises `ModelError` E475 for an axis that is zero, or another count of axes than of angles.
     """
-    several = [angles] if isinstance(angles, Motion) else list(angles)
-    joined = axes(*several)
-    given = np.atleast_2d(numbers("the axis", directions, (1, 2)))
-    lengths = np.linalg.norm(given, axis=1)
-    if given.shape != (joined.shape[0], 3) or not np.all(lengths > 0.0):
+    motions = [angles] if isinstance(angles, Motion) else list(angles)
+    joined = axes(*motions)
+    vectors = np.atleast_2d(numbers("the axis", directions, (1, 2)))
+    lengths = np.linalg.norm(vectors, axis=1)
+    if vectors.shape != (joined.shape[0], 3) or not np.all(lengths > 0.0):
         title = f"the axes of a turning are {np.asarray(directions).tolist()}"
         refuse("E475", title, f"there are {joined.shape[0]} angles", "a vector of three numbers, not zero, for each angle")
-    return AxisRotations(joined, given / lengths[:, None], moving)
+    return AxisRotations(joined, vectors / lengths[:, None], moving)
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class PoseMotion:
             np.moveaxis(motion.derivative(t, order), -1, 0) for motion in (self.centre, self.turn.angles) for order in (0, 1, 2)
         ]
         rates = _rates if self.turn.moving else _fixed_rates
-        found = rates(*values, self.turn.directions, self.quaternion, self.arm)[which]
-        return np.moveaxis(np.asarray(found, dtype=float), 0, -1)
+        values_at = rates(*values, self.turn.directions, self.quaternion, self.arm)[which]
+        return np.moveaxis(np.asarray(values_at, dtype=float), 0, -1)
 
 
 def pose_motion(
@@ -115,14 +115,14 @@ def pose_motion(
     if path.shape != (3,) or offset.shape != (3,):
         title = "centre and arm of a body's motion need three components"
         refuse("E470", title, f"given: {path.shape} and {offset.shape}", "points in the world's coordinates, m")
-    about = turn or axis_rotations(hold(0.0, 1.0), (0.0, 0.0, 1.0))
-    return PoseMotion(path, about, start_pose("motion", (0.0, 0.0, 0.0), quaternion)[:4], offset)
+    rotation = turn or axis_rotations(hold(0.0, 1.0), (0.0, 0.0, 1.0))
+    return PoseMotion(path, rotation, start_pose("motion", (0.0, 0.0, 0.0), quaternion)[:4], offset)
 
 
 # --- formulas: components may be scalars of any kind, or arrays of times ----------------------------------------------
 
 
-def _turned(q: Any, v: Any) -> Any:
+def _rotated(q: Any, v: Any) -> Any:
     """The vector v turned by the unit quaternion q."""
     u = (q[1], q[2], q[3])
     side = cross(u, v)
@@ -130,11 +130,11 @@ def _turned(q: Any, v: Any) -> Any:
     return tuple(v[k] + 2.0 * (q[0] * side[k] + twice[k]) for k in range(3))
 
 
-def _plus(*vectors: Any) -> Any:
+def _sum(*vectors: Any) -> Any:
     return tuple(sum(components[1:], start=components[0]) for components in zip(*vectors, strict=True))
 
 
-def _turns(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) -> Any:
+def _compose_rotations(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) -> Any:
     """Quaternion, angular velocity and acceleration in world coordinates of turns one after the other."""
     q: Any = IDENTITY_QUATERNION
     omega: Any = (0.0, 0.0, 0.0)
@@ -143,32 +143,32 @@ def _turns(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) ->
         axis = tuple(directions[k][i] for i in range(3))
         turn = (cos(0.5 * angle[k]), *scaled(axis, sin(0.5 * angle[k])))
         if moving:
-            axis = _turned(q, axis)
+            axis = _rotated(q, axis)
             spin = scaled(axis, rate[k])
-            alpha = _plus(alpha, cross(omega, spin), scaled(axis, second[k]))
-            omega = _plus(omega, spin)
+            alpha = _sum(alpha, cross(omega, spin), scaled(axis, second[k]))
+            omega = _sum(omega, spin)
             q = tuple(quaternion_product(q, turn))
         else:
-            spin, before = scaled(axis, rate[k]), _turned(turn, omega)
-            alpha = _plus(scaled(axis, second[k]), _turned(turn, alpha), cross(spin, before))
-            omega = _plus(spin, before)
+            spin, before = scaled(axis, rate[k]), _rotated(turn, omega)
+            alpha = _sum(scaled(axis, second[k]), _rotated(turn, alpha), cross(spin, before))
+            omega = _sum(spin, before)
             q = tuple(quaternion_product(turn, q))
     return q, omega, alpha
 
 
-def _motion(moving: bool) -> Any:
+def _rates_formula(moving: bool) -> Any:
     def rates(c: Any, dc: Any, ddc: Any, angle: Any, rate: Any, second: Any, directions: Any, start: Any, arm: Any) -> Any:
         """(c, c', c'', angles and rates) -> pose (7,), world twist (6,), its rate (6,)."""
-        q, omega, alpha = _turns(angle, rate, second, directions, moving)
-        point = _plus(c, _turned(q, arm))
-        linear = _plus(dc, cross(c, omega))
-        bent = _plus(ddc, cross(c, alpha), cross(dc, omega))
-        return array([*quaternion_product(q, start), *point]), array([*omega, *linear]), array([*alpha, *bent])
+        q, omega, alpha = _compose_rotations(angle, rate, second, directions, moving)
+        point = _sum(c, _rotated(q, arm))
+        linear = _sum(dc, cross(c, omega))
+        linear_rate = _sum(ddc, cross(c, alpha), cross(dc, omega))
+        return array([*quaternion_product(q, start), *point]), array([*omega, *linear]), array([*alpha, *linear_rate])
 
     return rates
 
 
-_rates, _fixed_rates = _motion(True), _motion(False)
+_rates, _fixed_rates = _rates_formula(True), _rates_formula(False)
 _LATEX = r"\left(H, T, \dot T\right)(#1, #2, #3, #4, #5, #6)"
 MOVING = Op("motion of a body, moving axes", _rates, _LATEX)
 FIXED = Op("motion of a body, fixed axes", _fixed_rates, _LATEX)
@@ -202,22 +202,22 @@ def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Elem
         names = (prefix, f"{prefix} rate", f"{prefix} acceleration")
         units |= {what: per_second(unit, order) for order, what in enumerate(names)}
         symbols |= {what: f"{dots}{letter}" for dots, what in zip(("", r"\dot ", r"\ddot "), names, strict=True)}
-        found = ["t", f"{prefix} breaks", f"{prefix} coefficients"]
-        equations += [(what, DERIVATIVES[order], found) for order, what in enumerate(names)]
+        inputs = ["t", f"{prefix} breaks", f"{prefix} coefficients"]
+        equations += [(what, DERIVATIVES[order], inputs) for order, what in enumerate(names)]
         arguments += names
-    own = {
+    constants = {
         "axes": Parameter(motion.turn.directions, "1"),
         "quaternion": Parameter(motion.quaternion, "1"),
         "arm": Parameter(motion.arm, "m"),
     }
     rates = MOVING if motion.turn.moving else FIXED
-    equations.append((("pose", "twist", "twist_rate"), rates, [*arguments, *own]))
+    equations.append((("pose", "twist", "twist_rate"), rates, [*arguments, *constants]))
     equations.append(("body_twist", BODY_TWIST, ["pose", "twist"]))
     return Block(
         name,
         equations,
         inputs={"t": time},
-        parameters=parameters | own,
+        parameters=parameters | constants,
         units=units,
         symbols=symbols,
         breaks=["centre breaks", "angle breaks"] if time == "time" else [],
@@ -233,4 +233,4 @@ def following_body(name: str, motion: PoseMotion, *, surface: Surface | None = N
     world = world_junction(name)
     body.add(pose_reference("motion", motion, time=time))
     body.connect(Sf("drive", IDENTITY, signals=["motion.twist"], dimension=6, domain=SCREW, frame="0"), world)
-    return finished(body, world, "motion.pose", "motion.body_twist")
+    return complete_body(body, world, "motion.pose", "motion.body_twist")

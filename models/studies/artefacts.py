@@ -36,7 +36,7 @@ def plot(draw: Callable[[Path], object], work: float = 1.0) -> Picture:
     return Picture(draw, lambda: missing_package("matplotlib"), work)
 
 
-def chosen(names: Sequence[str], only: Collection[str], about: str = "") -> tuple[str, ...]:
+def select_names(names: Sequence[str], only: Collection[str], about: str = "") -> tuple[str, ...]:
     """Of names of files those that are wanted, with their endings or without; all where nobody chose.
 
     Raises `ModelError` E590 for what is none of them.
@@ -44,12 +44,12 @@ def chosen(names: Sequence[str], only: Collection[str], about: str = "") -> tupl
     >>> chosen(["graph.svg", "movie.mp4", "movie.gif"], ["movie"])
     ('movie.mp4', 'movie.gif')
     """
-    known = list(dict.fromkeys(PurePath(name).stem for name in names))
+    stems = list(dict.fromkeys(PurePath(name).stem for name in names))
     for word in only:
-        if word not in known and word not in names:
-            near = difflib.get_close_matches(word, [*known, *names], 1)
-            near = [FILES[word]] if FILES.get(word) in known else near
-            cures = ([f'did you mean "{near[0]}"?'] if near else []) + [", ".join(known)]
+        if word not in stems and word not in names:
+            near = difflib.get_close_matches(word, [*stems, *names], 1)
+            near = [FILES[word]] if FILES.get(word) in stems else near
+            cures = ([f'did you mean "{near[0]}"?'] if near else []) + [", ".join(stems)]
             raise refusal("E590", f'there is no "{word}" to be written', *cures, about=about, places=())
     return tuple(name for name in names if not only or name in only or PurePath(name).stem in only)
 
@@ -64,7 +64,7 @@ def draw_pictures(pictures: Mapping[str, Picture], folder: Path, *, progress: bo
             bar.show(done, name)
             picture.draw(folder / name, **({"progress": progress} if picture.bar else {}))
             done += picture.work
-    without = {
-        why: [name for name, own in reasons.items() if own == why] for why in dict.fromkeys(filter(None, reasons.values()))
+    names_by_reason = {
+        why: [name for name, reason in reasons.items() if reason == why] for why in dict.fromkeys(filter(None, reasons.values()))
     }
-    return "; ".join(f"without {', '.join(names)}: {why}" for why, names in without.items())
+    return "; ".join(f"without {', '.join(names)}: {why}" for why, names in names_by_reason.items())

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from screwbond.models.studies.fields import REQUIRED, declarations, described, shown_value
-from screwbond.models.studies.reading import made
+from screwbond.models.studies.fields import REQUIRED, declarations, field_lines, format_value
+from screwbond.models.studies.reading import make_from_input
 from screwbond.models.studies.tasks import Task
 
-Made = TypeVar("Made")
+T = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ def parser_of(commands: Iterable[Command], version: str = "") -> argparse.Argume
     """The parser of a table of commands; what it parses has the chosen one's `run`. `--version` says the `version`."""
     parser = argparse.ArgumentParser(prog="screwbond", description="Screw bond graphs: simulate and picture.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
-    known = parser.add_subparsers(required=True, metavar="COMMAND")
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in commands:
-        own = known.add_parser(command.name, help=command.help, formatter_class=argparse.RawDescriptionHelpFormatter)
-        command.fill(own)
-        own.set_defaults(run=command.run)
+        subparser = subparsers.add_parser(command.name, help=command.help, formatter_class=argparse.RawDescriptionHelpFormatter)
+        command.fill(subparser)
+        subparser.set_defaults(run=command.run)
     return parser
 
 
@@ -73,7 +73,7 @@ def study_command(
             task.arguments(parser.add_argument_group(title) if title else parser)
         titled = {title: fields for task in table.values() for title, fields in task.fields.items()}
         parser.description = _wrapped(text)
-        tables = [_wrapped(f"{title}:", *(f"  {line}" for line in described(fields))) for title, fields in titled.items()]
+        tables = [_wrapped(f"{title}:", *(f"  {line}" for line in field_lines(fields))) for title, fields in titled.items()]
         parser.epilog = "\n\n".join(tables)
 
     return Command(name, help or table[first].help, fill, lambda options: table[getattr(options, "task", first)](options))
@@ -99,11 +99,11 @@ def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
     for flag, name in flags.items():
         declared = fields[name]
         unit = f", {declared.unit}" if declared.unit else ""
-        default = "" if declared.default in (None, REQUIRED) else f" (default {shown_value(declared.default)})"
+        default = "" if declared.default in (None, REQUIRED) else f" (default {format_value(declared.default)})"
         count = declared.length({}) if declared.many else None
         group.add_argument(
             flag,
-            type=int if declared.whole else str if declared.options else float,
+            type=int if declared.integer else str if declared.options else float,
             choices=declared.options or None,
             nargs=count,
             metavar=tuple(f"X{k + 1}" for k in range(count)) if count else None,
@@ -113,10 +113,10 @@ def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
         )
 
 
-def record_of(record: Callable[..., Made], options: argparse.Namespace, flags: Mapping[str, str], **more: Any) -> Made:
-    """The record of the arguments that `add_fields` added, and of `more` fields."""
-    given = {name: getattr(options, flag.removeprefix("--").replace("-", "_")) for flag, name in flags.items()}
-    return made(lambda: record(**given, **more))
+def record_of(record: Callable[..., T], options: argparse.Namespace, flags: Mapping[str, str], **fields: Any) -> T:
+    """The record of the arguments that `add_fields` added, and of `fields` fields."""
+    values = {name: getattr(options, flag.removeprefix("--").replace("-", "_")) for flag, name in flags.items()}
+    return make_from_input(lambda: record(**values, **fields))
 
 
 def add_solver(group: Any, rtol: float) -> None:

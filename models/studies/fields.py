@@ -62,7 +62,7 @@ class Declared:
     many: bool = False
     count: int | Callable[[Mapping[str, Any]], int | None] | None = None
     options: tuple[str, ...] = ()
-    whole: bool = False
+    integer: bool = False
     above: float | None = None
     least: float | None = None
     most: float | None = None
@@ -82,14 +82,14 @@ class Declared:
         """Whether a file must give it after the values `before` it."""
         return self.default is REQUIRED or (self.needed is not None and self.needed(before))
 
-    def wanted(self, before: Mapping[str, Any], number: str = "number") -> str:
+    def requirement(self, before: Mapping[str, Any], number: str = "number") -> str:
         """What it is: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
         unit, length = f" ({self.unit})" if self.unit else "", self.length(before)
         if self.options:
             return ("a list out of " if self.many else "one of ") + ", ".join(self.options)
         if self.many:
             return f"a list of {'' if length is None else f'{length} '}{number}s{unit}"
-        return f"a whole number from {self.range()}" if self.whole else f"a {number}{unit}"
+        return f"a whole number from {self.range()}" if self.integer else f"a {number}{unit}"
 
     def range(self, more: str = "above") -> str:
         """The numbers that it can be: "above 0", "0 or more", "2 to 12"; "" for all."""
@@ -104,22 +104,22 @@ class Declared:
         high = self.most is None or value <= self.most
         return high and (self.above is None or value > self.above) and (self.least is None or value >= self.least)
 
-    def need(self, value: Any, before: Mapping[str, Any]) -> str | None:
+    def violation(self, value: Any, before: Mapping[str, Any]) -> str | None:
         """What a value of a record must be instead; None where it is right."""
         if value is None and self.may_be_none:
             return None
         listed = not self.many or isinstance(value, tuple | list | np.ndarray)
         entries = tuple(value) if self.many and listed else (value,)
-        kind = self.options.__contains__ if self.options else _is_whole if self.whole else _is_number
+        kind = self.options.__contains__ if self.options else _is_integer if self.integer else _is_number
         if not (listed and all(map(kind, entries)) and (not self.many or self.length(before) in (None, len(entries)))):
-            return self.wanted(before, "finite number")
+            return self.requirement(before, "finite number")
         if self.options or all(map(self.contains, entries)):
             return None
-        return self.wanted(before) if self.whole else self.range("more than") + (f" {self.unit}" if self.unit else "")
+        return self.requirement(before) if self.integer else self.range("more than") + (f" {self.unit}" if self.unit else "")
 
     def stored(self, value: Any) -> Any:
         """A right value as a record keeps it: floats, and tuples of them."""
-        if value is None or self.options or self.whole:
+        if value is None or self.options or self.integer:
             return value
         return tuple(map(float, value)) if self.many else float(value)
 
@@ -131,7 +131,7 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -168,17 +168,17 @@ def declarations(record: Any) -> dict[str, Declared]:
 
 def field_problems(record: Any, code: str, what: str) -> list[Problem]:
     """One problem for each value of a record that is not as declared; `what` is what the record is of."""
-    found, place = [], caller_place()
+    problems, place = [], caller_place()
     for name, declared in declarations(record).items():
         value = getattr(record, name)
-        need = declared.need(value, vars(record))
-        if need:
-            found.append(Problem(code, f"{name} of the {what} is {value!r}", (f"it needs {need}",), (place,)))
-    return found
+        violation = declared.violation(value, vars(record))
+        if violation:
+            problems.append(Problem(code, f"{name} of the {what} is {value!r}", (f"it needs {violation}",), (place,)))
+    return problems
 
 
 def check_record(
-    record: Any, code: str, what: str, together: Callable[[Any], Iterable[Problem]] = lambda _: (), *, name: str = ""
+    record: Any, code: str, what: str, cross_check: Callable[[Any], Iterable[Problem]] = lambda _: (), *, name: str = ""
 ) -> None:
     """Make the values of a record floats and tuples, or raise `ModelError` with all that is wrong with them.
 
@@ -192,17 +192,17 @@ def check_record(
     if not problems:
         for field, declared in declarations(record).items():
             object.__setattr__(record, field, declared.stored(getattr(record, field)))
-        problems = list(together(record))
+        problems = list(cross_check(record))
     raise_if_any(name or what, problems)
 
 
 def changed_values(record: Any) -> dict[str, Any]:
     """The declared values of a record that are not the default, by their names in files."""
-    given = ((declared.key or name, getattr(record, name), declared.default) for name, declared in declarations(record).items())
-    return {key: value for key, value, default in given if value != default}
+    entries = ((declared.key or name, getattr(record, name), declared.default) for name, declared in declarations(record).items())
+    return {key: value for key, value, default in entries if value != default}
 
 
-def described(record: type | Mapping[str, Declared]) -> list[str]:
+def field_lines(record: type | Mapping[str, Declared]) -> list[str]:
     """A line for each declared field: name in files, how many of which unit, meaning, bounds and default."""
     fields = record if isinstance(record, Mapping) else declarations(record)
     names = [declared.key or name for name, declared in fields.items()]
@@ -217,7 +217,7 @@ def described(record: type | Mapping[str, Declared]) -> list[str]:
 def _shape(declared: Declared) -> str:
     if declared.options:
         return "words" if declared.many else "word"
-    unit = declared.unit or ("whole" if declared.whole else "1")
+    unit = declared.unit or ("whole" if declared.integer else "1")
     if not declared.many:
         return unit
     return f"{declared.count if isinstance(declared.count, int) else 'n'} x {unit}"
@@ -225,19 +225,19 @@ def _shape(declared: Declared) -> str:
 
 def _limits(declared: Declared) -> str:
     """Bounds, words and default in brackets."""
-    said = [", ".join(declared.options) or declared.range()]
+    remarks = [", ".join(declared.options) or declared.range()]
     if declared.needed is not None:
-        said.append("needed in some cases")
+        remarks.append("needed in some cases")
     elif declared.default is None:
-        said.append("may be left out")
+        remarks.append("may be left out")
     elif declared.default is not REQUIRED:
-        said.append(f"default {shown_value(declared.default)}")
-    text = "; ".join(filter(None, said))
+        remarks.append(f"default {format_value(declared.default)}")
+    text = "; ".join(filter(None, remarks))
     return f" ({text})" if text else ""
 
 
-def shown_value(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as a file has it."""
     if isinstance(value, tuple | list):
-        return "[" + ", ".join(map(shown_value, value)) + "]"
+        return "[" + ", ".join(map(format_value, value)) + "]"
     return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph import Compiled
 from bondgraph.run.results.result import Result
 
-MOST_SAMPLES = 1e7
+MAX_SAMPLES = 1e7
 """Samples of a result that fit into memory."""
 
 
@@ -32,13 +32,13 @@ def wall_times(compiled: Compiled, result: Result) -> dict[str, float]:
     return {**compile_times(compiled), "run": result.statistics.wall_time}
 
 
-def ending(result: Result) -> dict[str, Any]:
+def end_summary(result: Result) -> dict[str, Any]:
     """How a run ended, for its summary."""
     failure = result.failure
     return {"t_end": float(result.t[-1]), "completed": failure is None, "failure": None if failure is None else str(failure)}
 
 
-def account(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
+def cost_summary(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
     """What a run says of its energy and of what it cost, for its summary; `wall` are times in s."""
     ledger, statistics = result.ledger, result.statistics
     return {

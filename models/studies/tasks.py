@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.studies.artefacts import Picture, chosen, draw_pictures
+from screwbond.models.studies.artefacts import Picture, select_names, draw_pictures
 from screwbond.models.studies.fields import Declared
 from screwbond.models.studies.files import write_files
 
@@ -41,7 +41,7 @@ class Outcome:
     notes: Sequence[str] = ()
     failure: Failure | None = None
 
-    def told(self, out: Path) -> str:
+    def screen_text(self, out: Path) -> str:
         """The overview, and the folder `out` where the files are."""
         return "\n".join([*self.overview, f"  files in {out}"])
 
@@ -86,9 +86,9 @@ class Task:
 
         What a picture needs and is not there one line on stderr says, and the rest is written.
         """
-        wanted = chosen(self.names, only, out.name)
-        files = {name: content for name, content in outcome.files.items() if name in wanted}
-        pictures = {name: picture for name, picture in outcome.pictures.items() if render and name in wanted}
+        names = select_names(self.names, only, out.name)
+        files = {name: content for name, content in outcome.files.items() if name in names}
+        pictures = {name: picture for name, picture in outcome.pictures.items() if render and name in names}
 
         def write(folder: Path) -> None:
             write_files({**files, SUMMARY: outcome.summary}, folder)
@@ -100,12 +100,12 @@ class Task:
 
     def __call__(self, options: Namespace) -> int:
         """Read, run, write and tell; 0 done, 1 the run ended early."""
-        chosen(self.names, options.only, options.out.name)
-        given = self.read(options)
+        select_names(self.names, options.only, options.out.name)
+        request = self.read(options)
         check_directory(options.out, self.names)
-        outcome = self.run(given, options)
+        outcome = self.run(request, options)
         self.save(outcome, options.out, render=not options.no_render, only=options.only)
-        print("\n".join([outcome.told(options.out), *(f"note: {note}" for note in outcome.notes)]))
+        print("\n".join([outcome.screen_text(options.out), *(f"note: {note}" for note in outcome.notes)]))
         if outcome.failure is not None:
             print(f"screwbond: {outcome.failure}", file=sys.stderr)
         return 0 if outcome.failure is None else 1

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from screwbond.models.pictures.figures import PLOTS
 from screwbond.models.studies.commands import Command
-from screwbond.models.studies.fields import described
-from screwbond.models.studies.reading import made
+from screwbond.models.studies.fields import field_lines
+from screwbond.models.studies.reading import make_from_input
 from screwbond.models.sweeping.plan import SweepPlan, read_plan
 
 from bondgraph.interchange import load_model
@@ -30,11 +30,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, made or gone on with")
     parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are there")
     parser.add_argument("--plot", type=Path, metavar="PICTURE", help="what is kept over what is varied: .png, .svg, .pdf")
-    parser.add_argument("--processes", type=_workers, metavar="N", help="processes to run in, instead of threads of this one")
-    parser.epilog = "\n".join(["PLAN.json: vary or points, keep, settings, and", *(f"  {line}" for line in described(SweepPlan))])
+    parser.add_argument("--processes", type=_process_count, metavar="N", help="processes to run in, instead of threads of this one")
+    parser.epilog = "\n".join(["PLAN.json: vary or points, keep, settings, and", *(f"  {line}" for line in field_lines(SweepPlan))])
 
 
-def _workers(text: str) -> int:
+def _process_count(text: str) -> int:
     """A count of processes."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no count of processes: a whole number from 1")
@@ -49,7 +49,7 @@ def _sweep(options: argparse.Namespace) -> int:
         require_package("plots", "matplotlib")
     plan, model = read_plan(options.plan), load_model(options.model)
     with _executor(options.processes) as executor:
-        runs = made(
+        runs = make_from_input(
             lambda: sweep(
                 model,
                 plan.points,
@@ -66,7 +66,7 @@ def _sweep(options: argparse.Namespace) -> int:
         write_runs(runs, options.out)
     if options.plot is not None:
         write_plot(runs, options.plot)
-    print("\n".join(_told(runs, options.store)))
+    print("\n".join(_overview(runs, options.store)))
     return 0
 
 
@@ -89,7 +89,7 @@ def write_plot(runs: Runs, path: Path) -> None:
     plt.close(figure)
 
 
-def _told(runs: Runs, store: Path) -> Iterator[str]:
+def _overview(runs: Runs, store: Path) -> Iterator[str]:
     """The main figures, for reading."""
     failures = runs.failures
     yield f"{runs.name}: {plural(len(runs), 'run')} in {printable_path(store)}, {len(failures)} failed"

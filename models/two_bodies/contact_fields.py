@@ -42,30 +42,30 @@ _LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("
 """Limit of friction -> components that it needs to be constrained, and the damping that its slider needs."""
 
 
-def contact_fields(given: JsonSection | None, notes: list[str]) -> ContactSpec | None:
+def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec | None:
     """The section "contact" of a scenario, None without it; meaningless where the document holds problems.
 
     What is likely a mistake goes into `notes`.
     """
-    if given is None:
+    if section is None:
         return None
-    values = given.read(ContactSpec)
+    values = section.read(ContactSpec)
     constrained = values["constrained"]
     for key in dict.fromkeys(STIFFNESS[component] for component in constrained):
         if values[key] == 0.0:
-            given.report("E407", key, "0 where more than 0 is needed")
+            section.report("E407", key, "0 where more than 0 is needed")
     for key, (needs, damping) in _LIMITS.items():
         missing = [component for component in needs if component not in constrained]
         if values[key] is None:
             continue
         if missing:
             what = f"{', '.join(missing)} is not constrained, so there is no force that it could limit"
-            given.report("E412", key, what, f"constrain {', '.join(needs)}, or leave {key} out")
+            section.report("E412", key, what, f"constrain {', '.join(needs)}, or leave {key} out")
         elif values[damping] == 0.0:
             what = f"{damping} is zero: a slider needs a damper in parallel with its spring"
-            given.report("E412", key, what, f'"{damping}": a positive number')
+            section.report("E412", key, what, f'"{damping}": a positive number')
     if "v_z" not in constrained:
         notes.append("contact.constrained: without v_z nothing keeps the bodies apart; they pass through each other")
-    label = given.label("paper_name", given.label("mode", ""))
-    given.finish()
+    label = section.label("paper_name", section.label("mode", ""))
+    section.finish()
     return ContactSpec(**values, label=label)

@@ -11,7 +11,7 @@ import numpy as np
 from screwbond.models.bodies import Body
 from screwbond.models.contacts import ContactWarning, UntrackedContact, find_untracked_contact
 from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
-from screwbond.models.studies.runs import account, ending, sample_times, wall_times
+from screwbond.models.studies.runs import cost_summary, end_summary, sample_times, wall_times
 from screwbond.models.two_bodies.graph import CONTACT, body_names, two_body_graph
 from screwbond.models.two_bodies.scenario import Scenario
 
@@ -22,7 +22,7 @@ from bondgraph.run.results.result import Result
 from screws.renamed import answer_old_names
 from screws.surfaces import Surface
 
-FINE = 400
+MIN_CONTACT_SAMPLES = 400
 """Least count of close samples in an interval of contact."""
 
 
@@ -63,7 +63,7 @@ class ContactRun:
         for start, end in self.contact_intervals():
             # Four for each sample that the trajectory has there.
             count = 4 * int(np.count_nonzero((t >= start) & (t <= end))) + 1
-            pieces.append(np.linspace(start, end, max(FINE, count)))
+            pieces.append(np.linspace(start, end, max(MIN_CONTACT_SAMPLES, count)))
         times = np.unique(np.concatenate([t, *pieces]))
         # The events of a run that ended early may lie after its last sample.
         times = times[times <= t[-1]]
@@ -92,7 +92,7 @@ class ContactRun:
         frictions = ("slip", "stick", "torsional slip", "torsional stick")
         return {
             "name": self.name,
-            **ending(self.result),
+            **end_summary(self.result),
             "notes": [*self.notes, *([str(self.untracked_contact)] if self.untracked_contact else [])],
             "peak_force": {"time": when, "value": force},
             "events": {
@@ -101,7 +101,7 @@ class ContactRun:
                 "chart switches": sum(count for kind, count in kinds.items() if kind.startswith("chart of surface")),
                 **{kind: kinds[kind] for kind in frictions if kinds[kind]},
             },
-            **account(self.result, self.wall_times),
+            **cost_summary(self.result, self.wall_times),
         }
 
 
@@ -117,15 +117,15 @@ def vertex(t: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     return float(t[top]), float(values[top])
 
 
-def _refuse_others(name: str, *bodies: Any) -> None:
+def _check_bodies(name: str, *bodies: Any) -> None:
     cures = (
         "rigid_body(..., surface=sphere(0.02)), ground(...) or prescribed_body(...)",
         "compile_model(graph).simulate(t_end) for a link of a chain: the signals of the contact are in its result",
     )
     titles = [
-        f"{given!r} ({type(given).__name__}) is no body with a surface"
-        for given in bodies
-        if not isinstance(given, Body) or given.surface is None
+        f"{body!r} ({type(body).__name__}) is no body with a surface"
+        for body in bodies
+        if not isinstance(body, Body) or body.surface is None
     ]
     raise_if_any(name, [Problem("E459", title, (), (caller_place(),), cures) for title in titles])
 
@@ -150,7 +150,7 @@ def run_contact(
     with a surface; a run that ends early is no exception but `result.failure`, and one in which the bodies went through each
     other where no contact is gives a `ContactWarning`.
     """
-    _refuse_others(graph.name, body1, body2)
+    _check_bodies(graph.name, body1, body2)
     compiled = compile_model(graph)
     result = compiled.simulate(t_end, samples=samples, rtol=rtol, method=method, progress=progress)
     assert body1.surface is not None and body2.surface is not None  # _refuse_others
@@ -171,5 +171,5 @@ def run_scenario(scenario: Scenario, *, rtol: float = 1e-10, method: str = "auto
     body1, body2 = (graph.parts[name] for name in body_names(scenario))
     assert isinstance(body1, Body) and isinstance(body2, Body)
     samples = sample_times(scenario.t_end, scenario.sample_dt)
-    said: dict[str, Any] = {"title": scenario.description, "notes": scenario.notes}
-    return run_contact(graph, body1, body2, scenario.t_end, samples, rtol=rtol, method=method, progress=progress, **said)
+    labels: dict[str, Any] = {"title": scenario.description, "notes": scenario.notes}
+    return run_contact(graph, body1, body2, scenario.t_end, samples, rtol=rtol, method=method, progress=progress, **labels)

@@ -13,7 +13,7 @@ from typing import Any
 
 from screwbond.models.studies.fields import number, vector, word
 from screwbond.models.studies.reading import JsonSection, read_file
-from screwbond.models.studies.runs import MOST_SAMPLES
+from screwbond.models.studies.runs import MAX_SAMPLES
 from screwbond.models.two_bodies.body_fields import MOTIONS, ZERO, BodySpec, body_fields
 from screwbond.models.two_bodies.contact_fields import ContactSpec, contact_fields
 from screwbond.models.two_bodies.surfaces import SURFACES
@@ -78,57 +78,57 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
     return read_file(path, _values, Scenario, COMMENTS)
 
 
-def _values(given: JsonSection) -> dict[str, Any]:
+def _values(section: JsonSection) -> dict[str, Any]:
     """The whole file; meaningless where the document holds problems."""
     notes: list[str] = []
-    file = given.document.file
+    file = section.document.file
     values = {
-        "name": given.label("name", Path(file).stem),
-        "description": given.label("description", ""),
+        "name": section.label("name", Path(file).stem),
+        "description": section.label("description", ""),
         "file": file,
-        **given.read(Scenario),
-        **{name: body_fields(given.section(name), name, notes) for name in ("body1", "body2")},
-        "contact": contact_fields(given.section("contact"), notes),
-        "gravity": _gravity(given.section("gravity")),
+        **section.read(Scenario),
+        **{name: body_fields(section.section(name), name, notes) for name in ("body1", "body2")},
+        "contact": contact_fields(section.section("contact"), notes),
+        "gravity": _gravity(section.section("gravity")),
     }
-    _check_samples(values["t_end"], values["sample_dt"], given)
-    _check_together(values["body1"], values["body2"], values["gravity"], given)
+    _check_samples(values["t_end"], values["sample_dt"], section)
+    _check_consistency(values["body1"], values["body2"], values["gravity"], section)
     return values | {"notes": tuple(notes)}
 
 
-def _gravity(given: JsonSection | None) -> GravitySpec | None:
-    if given is None:
+def _gravity(section: JsonSection | None) -> GravitySpec | None:
+    if section is None:
         return None
-    values = given.read(GravitySpec, "type")
+    values = section.read(GravitySpec, "type")
     needs = GRAVITIES.get(values["type"])
     if needs is None:
         return None
     if needs:
-        values |= given.read(GravitySpec, *needs)
-    given.finish()
+        values |= section.read(GravitySpec, *needs)
+    section.finish()
     return GravitySpec(**values)
 
 
-def _check_samples(t_end: float, sample_dt: float, given: JsonSection) -> None:
+def _check_samples(t_end: float, sample_dt: float, section: JsonSection) -> None:
     if 0 < t_end < sample_dt:
-        given.report("E407", "sample_dt", f"{sample_dt:g} s is longer than t_end, {t_end:g} s", "a shorter one")
-    elif t_end > 0 < sample_dt and t_end / sample_dt > MOST_SAMPLES:
-        given.report("E407", "sample_dt", f"{t_end / sample_dt:.1e} samples of the result", "a longer sample_dt")
+        section.report("E407", "sample_dt", f"{sample_dt:g} s is longer than t_end, {t_end:g} s", "a shorter one")
+    elif t_end > 0 < sample_dt and t_end / sample_dt > MAX_SAMPLES:
+        section.report("E407", "sample_dt", f"{t_end / sample_dt:.1e} samples of the result", "a longer sample_dt")
 
 
-def _check_together(one: BodySpec | None, two: BodySpec | None, gravity: GravitySpec | None, given: JsonSection) -> None:
+def _check_consistency(body1: BodySpec | None, body2: BodySpec | None, gravity: GravitySpec | None, section: JsonSection) -> None:
     """What only the whole file can contradict."""
-    if one is None or two is None:
+    if body1 is None or body2 is None:
         return
-    motions = [MOTIONS.get(body.motion) for body in (one, two)]
+    motions = [MOTIONS.get(body.motion) for body in (body1, body2)]
     if not any(motion is None or motion.is_free for motion in motions):
-        given.report("E412", "body2.motion", "no body is free, so nothing can be simulated", 'set one motion to "free"')
-    if all(body.surface_type and SURFACES[body.surface_type].is_flat for body in (one, two)):
+        section.report("E412", "body2.motion", "no body is free, so nothing can be simulated", 'set one motion to "free"')
+    if all(body.surface_type and SURFACES[body.surface_type].is_flat for body in (body1, body2)):
         what = "both bodies are planes: flat on flat has no contact point"
-        given.report("E412", "body2.surface.type", what, "curve one of them: a sphere or an ellipsoid")
+        section.report("E412", "body2.surface.type", what, "curve one of them: a sphere or an ellipsoid")
     if gravity is not None and gravity.is_central:
         if motions[1] is not None and not motions[1].is_free:
-            what = f"central gravity pulls body 2, which is {two.motion}"
-            given.report("E412", "gravity.type", what, "exchange the bodies, or use uniform gravity")
-        if one.p0 == two.p0:
-            given.report("E412", "body2.p0", "central gravity has no direction: both origins coincide", "move body 2")
+            what = f"central gravity pulls body 2, which is {body2.motion}"
+            section.report("E412", "gravity.type", what, "exchange the bodies, or use uniform gravity")
+        if body1.p0 == body2.p0:
+            section.report("E412", "body2.p0", "central gravity has no direction: both origins coincide", "move body 2")

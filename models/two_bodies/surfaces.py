@@ -40,21 +40,21 @@ SURFACES = {
 TYPE = Declared("type of the surface", options=tuple(SURFACES))
 
 
-def read_surface(given: JsonSection | None) -> tuple[Surface | None, str]:
+def read_surface(section: JsonSection | None) -> tuple[Surface | None, str]:
     """The surface of `screws` and its type; (None, type) where the file or the geometry is wrong."""
-    if given is None:
+    if section is None:
         return None, ""
-    before = len(given.document.problems)
-    name = given.value("type", TYPE)
+    before = len(section.document.problems)
+    name = section.value("type", TYPE)
     if not name:
         return None, ""
     kind = SURFACES[name]
-    numbers = [given.value(key, declared) for key, declared in kind.numbers.items()]
-    given.finish()
-    if len(given.document.problems) > before:
+    numbers = [section.value(key, declared) for key, declared in kind.numbers.items()]
+    section.finish()
+    if len(section.document.problems) > before:
         return None, name
     try:
         return kind.make(*numbers), name
     except GeometryError as error:
-        given.report("E409", kind.blamed, f"{error.code} {error.message}", error.cure)
+        section.report("E409", kind.blamed, f"{error.code} {error.message}", error.cure)
         return None, name

@@ -8,10 +8,10 @@ from typing import Any
 
 from bondgraph.errors import ModelError, Place, Problem, raise_if_any, refusal
 
-MOST_BYTES = 16 * 2**20
+MAX_BYTES = 16 * 2**20
 """Of a file: the largest public robots take half a megabyte."""
 
-MOST_ELEMENTS = 30_000
+MAX_ELEMENTS = 30_000
 """Of a file: the largest public robots have some 4000."""
 
 XACRO = "http://www.ros.org/wiki/xacro"
@@ -20,17 +20,17 @@ XACRO = "http://www.ros.org/wiki/xacro"
 def read_document(path: str | os.PathLike[str]) -> Any:
     """The root element <robot> of a URDF file, without comments.
 
-    Raises `ModelError` E520 for what is no file, no XML (too deeply nested XML included), no URDF, or larger than `MOST_BYTES` or
-    `MOST_ELEMENTS`, and E521 for a document type: it can only define entities, which grow without bound or read other files.
+    Raises `ModelError` E520 for what is no file, no XML (too deeply nested XML included), no URDF, or larger than `MAX_BYTES` or
+    `MAX_ELEMENTS`, and E521 for a document type: it can only define entities, which grow without bound or read other files.
     """
     file = Path(path)
-    text = _bytes(file)
+    text = _read_bytes(file)
     refuse_document_types(file, text)
-    root = _parsed(file, text)
+    root = _parse(file, text)
     count = sum(1 for _ in root.iter())
-    if count > MOST_ELEMENTS:
-        raise _too_large(file, f"it has {count} elements, more than {MOST_ELEMENTS}; the largest public robots have some 4000")
-    raise_if_any(file.name, _foreign(file, root))
+    if count > MAX_ELEMENTS:
+        raise _too_large(file, f"it has {count} elements, more than {MAX_ELEMENTS}; the largest public robots have some 4000")
+    raise_if_any(file.name, _format_problems(file, root))
     return root
 
 
@@ -39,20 +39,20 @@ def place(file: Path, line: int | None) -> Place:
     return Place(str(file), line or 1)
 
 
-def _bytes(file: Path) -> bytes:
+def _read_bytes(file: Path) -> bytes:
     if not file.is_file():
         why = "it is a folder" if file.is_dir() else "there is no such file" if not file.exists() else "it is no ordinary file"
         raise refusal("E520", f'no robot can be read from "{file}"', "the path of a .urdf file", about=file.name, why=why)
     try:
         with file.open("rb") as stream:
-            text = stream.read(MOST_BYTES + 1)
+            text = stream.read(MAX_BYTES + 1)
     except OSError as error:
         why = error.strerror or str(error)
         raise refusal(
             "E520", f'no robot can be read from "{file}"', "a file that may be read", about=file.name, why=why
         ) from error
-    if len(text) > MOST_BYTES:
-        raise _too_large(file, f"it has more than {MOST_BYTES // 2**20} megabytes; the largest public robots have half of one")
+    if len(text) > MAX_BYTES:
+        raise _too_large(file, f"it has more than {MAX_BYTES // 2**20} megabytes; the largest public robots have half of one")
     return text
 
 
@@ -90,7 +90,7 @@ def refuse_document_types(file: Path, text: bytes) -> None:
         raise _malformed(file, error) from error
 
 
-def _parsed(file: Path, text: bytes) -> Any:
+def _parse(file: Path, text: bytes) -> Any:
     from lxml import etree
 
     try:
@@ -107,19 +107,19 @@ def _parser(etree: Any, target: Any = None) -> Any:
 
 def _malformed(file: Path, error: Any) -> ModelError:
     """What the parser says; its log holds what it said of other files besides."""
-    said = str(error.msg).partition(", line ")[0]
-    return refusal("E520", f'"{file.name}" is no XML: {said}', _cure(said), about=file.name, places=(place(file, error.lineno),))
+    reason = str(error.msg).partition(", line ")[0]
+    return refusal("E520", f'"{file.name}" is no XML: {reason}', _cure(reason), about=file.name, places=(place(file, error.lineno),))
 
 
-def _cure(said: str) -> str:
-    if "depth" in said.lower():
+def _cure(reason: str) -> str:
+    if "depth" in reason.lower():
         return "links and joints side by side in <robot>: a URDF is never more than six elements deep"
-    if "entit" in said.lower():
+    if "entit" in reason.lower():
         return "the text itself, or &amp; for the sign &"
     return "mend that line; an editor for XML shows what is open"
 
 
-def _foreign(file: Path, root: Any) -> list[Problem]:
+def _format_problems(file: Path, root: Any) -> list[Problem]:
     """What is XML and no URDF: other formats, and macros that are not expanded."""
     if root.tag != "robot":
         cure = "a URDF file: its outermost element is <robot>"

@@ -11,7 +11,7 @@ from typing import Any
 from screwbond.models.urdf.grammar import Ignored
 
 
-def plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A name without dots, colons, apostrophes, arrows, or a sign at its beginning.
 
     >>> plain("link_1.0"), plain("base/camera")
@@ -20,18 +20,18 @@ def plain(name: str) -> str:
     return re.sub(r"->|[.:']|^-", "_", name)
 
 
-def rename(root: Any) -> tuple[Ignored, ...]:
+def rename_links(root: Any) -> tuple[Ignored, ...]:
     """Make the names of robot and links plain, wherever they stand in the tree."""
     changed = {}
-    places = [(element, "name") for element in (root, *root.findall("link")) if element.get("name")]
-    places += [(end, "link") for joint in root.findall("joint") for end in (joint.find("parent"), joint.find("child"))]
-    for element, key in places:
+    attributes = [(element, "name") for element in (root, *root.findall("link")) if element.get("name")]
+    attributes += [(end, "link") for joint in root.findall("joint") for end in (joint.find("parent"), joint.find("child"))]
+    for element, key in attributes:
         name = element.get(key)
-        element.set(key, plain(name))
-        if name != plain(name) and key == "name":
+        element.set(key, plain_name(name))
+        if name != plain_name(name) and key == "name":
             changed[name] = element.sourceline
     if not changed:
         return ()
     first = next(iter(changed))
-    why = f'they are parts of paths in a graph; "{first}" is "{plain(first)}"'
+    why = f'they are parts of paths in a graph; "{first}" is "{plain_name(first)}"'
     return (Ignored("dots, colons, apostrophes and arrows in names", why, tuple(changed.values())),)

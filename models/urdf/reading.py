@@ -12,11 +12,11 @@ from typing import Any
 from screwbond.models.chains import Chain, Tree
 from screwbond.models.urdf.document import place, read_document
 from screwbond.models.urdf.grammar import Ignored, check
-from screwbond.models.urdf.links import Made, links_of
-from screwbond.models.urdf.names import plain, rename
+from screwbond.models.urdf.links import TreeLinks, links_of
+from screwbond.models.urdf.names import plain_name, rename_links
 from screwbond.models.urdf.robot import Robot
-from screwbond.models.urdf.skeleton import Kept, between, mimic_problems, skeleton_of, tree_problems
-from screwbond.models.urdf.skins import Packages, looks_of, skins_of
+from screwbond.models.urdf.skeleton import SelectedTree, select_tree, mimic_problems, skeleton_of, tree_problems
+from screwbond.models.urdf.skins import Packages, visuals_by_link, read_visuals
 
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
 from bondgraph.output.extras import require_package
@@ -58,35 +58,35 @@ def read_urdf(
     _check_options(file, base, tips, meshes, packages)
     require_package("a robot from URDF", "yourdfpy")
     checked = check(file, read_document(file))
-    renamed = rename(checked.root) if checked.whole else ()
-    bones = skeleton_of(file, checked.root) if checked.whole else None
-    broken = [] if bones is None else [*tree_problems(bones), *mimic_problems(bones)]
-    if bones is None or broken:
-        raise ModelError(file.name, [*checked.problems, *broken])
-    kept, astray = between(bones, None if base is None else plain(base), [plain(one) for one in tips])
-    if kept is None:
-        raise ModelError(file.name, [*checked.problems, *astray])
-    parsed = _parsed(checked.root)
-    made = links_of(kept, parsed, checked.unweighed, limits=limits, floating=floating)
-    lines = {link: bones.links[link] for link in (kept.base, *(joint.child for joint in kept.joints))}
-    skins, bare = skins_of(file, parsed, str(meshes), lines, packages or {}) if meshes else ([], [])
-    raise_if_any(file.name, [*checked.problems, *made.problems, *bare] or _still(kept, made))
-    ignored = (*_left(kept), *made.ignored, *_undrawn(parsed, meshes), *renamed, *checked.ignored)
-    mechanism, looks = Chain if kept.serial else Tree, looks_of(file, parsed, packages or {}) if meshes else {}
-    links = tuple(replace(link, visual=looks.get(link.name)) for link in made.links)
-    return Robot(mechanism(plain(parsed.name or file.stem), links), made.joints, tuple(skins), ignored)
+    renamed = rename_links(checked.root) if checked.complete else ()
+    skeleton = skeleton_of(file, checked.root) if checked.complete else None
+    structure_problems = [] if skeleton is None else [*tree_problems(skeleton), *mimic_problems(skeleton)]
+    if skeleton is None or structure_problems:
+        raise ModelError(file.name, [*checked.problems, *structure_problems])
+    selected, tip_problems = select_tree(skeleton, None if base is None else plain_name(base), [plain_name(name) for name in tips])
+    if selected is None:
+        raise ModelError(file.name, [*checked.problems, *tip_problems])
+    parsed = _parse(checked.root)
+    tree_links = links_of(selected, parsed, checked.invalid_inertias, limits=limits, floating=floating)
+    lines = {link: skeleton.links[link] for link in (selected.base, *(joint.child for joint in selected.joints))}
+    skins, mesh_problems = read_visuals(file, parsed, str(meshes), lines, packages or {}) if meshes else ([], [])
+    raise_if_any(file.name, [*checked.problems, *tree_links.problems, *mesh_problems] or _immobile_problems(selected, tree_links))
+    ignored = (*_omitted_links(selected), *tree_links.ignored, *_ignored_shapes(parsed, meshes), *renamed, *checked.ignored)
+    mechanism, visuals = Chain if selected.serial else Tree, visuals_by_link(file, parsed, packages or {}) if meshes else {}
+    links = tuple(replace(link, visual=visuals.get(link.name)) for link in tree_links.links)
+    return Robot(mechanism(plain_name(parsed.name or file.stem), links), tree_links.joints, tuple(skins), ignored)
 
 
-def _still(kept: Kept, made: Made) -> list[Problem]:
+def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Problem]:
     """E524 where nothing moves."""
-    if made.joints:
+    if tree_links.joints:
         return []
-    title = f'nothing moves on "{kept.base}"' + (f" up to {kept.joints[-1].child}" if kept.joints else "")
-    cures = ("floating=True", f"another base or tip; links: {', '.join(list(kept.bones.links)[:12])}")
-    return [Problem("E524", title, (), (place(kept.bones.file, kept.bones.links[kept.base]),), cures)]
+    title = f'nothing moves on "{selected.base}"' + (f" up to {selected.joints[-1].child}" if selected.joints else "")
+    cures = ("floating=True", f"another base or tip; links: {', '.join(list(selected.skeleton.links)[:12])}")
+    return [Problem("E524", title, (), (place(selected.skeleton.file, selected.skeleton.links[selected.base]),), cures)]
 
 
-def _parsed(root: Any) -> Any:
+def _parse(root: Any) -> Any:
     """The record of yourdfpy of a checked tree; it gets the text of that tree, so that it meets nothing that was not checked."""
     from lxml import etree
     from yourdfpy import URDF
@@ -96,16 +96,16 @@ def _parsed(root: Any) -> Any:
     return URDF.load(text, build_scene_graph=False, build_collision_scene_graph=False, load_meshes=False).robot
 
 
-def _left(kept: Kept) -> list[Ignored]:
+def _omitted_links(selected: SelectedTree) -> list[Ignored]:
     """Links that are not part of the tree."""
-    if not kept.left:
+    if not selected.omitted:
         return []
-    named = ", ".join(kept.left[:8]) + (" ..." if len(kept.left) > 8 else "")
-    lines = tuple(kept.bones.links[link] for link in kept.left)
-    return [Ignored(f"{len(kept.left)} links: {named}", "not between base and tip, with all their mass", lines)]
+    named = ", ".join(selected.omitted[:8]) + (" ..." if len(selected.omitted) > 8 else "")
+    lines = tuple(selected.skeleton.links[link] for link in selected.omitted)
+    return [Ignored(f"{len(selected.omitted)} links: {named}", "not between base and tip, with all their mass", lines)]
 
 
-def _undrawn(parsed: Any, meshes: str | bool) -> list[Ignored]:
+def _ignored_shapes(parsed: Any, meshes: str | bool) -> list[Ignored]:
     """Shapes of the kind that was not asked for."""
     kinds = {"collision": sum(len(x.collisions) for x in parsed.links), "visual": sum(len(x.visuals) for x in parsed.links)}
     return [
@@ -117,7 +117,7 @@ def _undrawn(parsed: Any, meshes: str | bool) -> list[Ignored]:
 
 def _check_options(file: Path, base: Any, tips: Any, meshes: Any, packages: Any) -> None:
     ends = tips if isinstance(tips, Iterable) else (tips,)
-    for what, link in (("base", "" if base is None else base), *(("tip", one) for one in ends)):
+    for what, link in (("base", "" if base is None else base), *(("tip", tip) for tip in ends)):
         if not isinstance(link, str):
             raise refusal("E524", f"{what}={link!r} is no name of a link", f'{what}="name"', about=file.name)
     if not isinstance(packages or {}, Mapping):

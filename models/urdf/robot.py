@@ -53,41 +53,41 @@ class Robot:
         unknown joint, or what are no such numbers.
         """
         q = np.zeros(self.tree.freedoms)
-        places = self.coordinates
+        indices = self.coordinates
         problems = []
         if not isinstance(values, Mapping):
-            cure = f'robot.position({{"{next(iter(places))}": 0.1}}), or the array itself, of {self.tree.freedoms} coordinates'
+            cure = f'robot.position({{"{next(iter(indices))}": 0.1}}), or the array itself, of {self.tree.freedoms} coordinates'
             raise refusal("E529", f"positions of joints are {values!r}, without names", cure, about=self.name)
-        for name, given in values.items():
-            if name not in places:
+        for name, value in values.items():
+            if name not in indices:
                 leader = {joint.name: joint.leader for joint in self.joints}.get(name)
                 title = (
                     f'joint "{name}" follows joint "{leader}"' if leader else f'robot "{self.name}" has no moving joint "{name}"'
                 )
-                problems.append(Problem("E529", title, (), (caller_place(),), (f"one of: {', '.join(places)}",)))
+                problems.append(Problem("E529", title, (), (caller_place(),), (f"one of: {', '.join(indices)}",)))
                 continue
-            n = len(places[name])
-            found = floats(given, (n,), *(((),) if n == 1 else ()))
-            if found is None:
+            n = len(indices[name])
+            numbers = floats(value, (n,), *(((),) if n == 1 else ()))
+            if numbers is None:
                 cure = "a finite number, rad or m" if n == 1 else f"{n} finite numbers"
-                title = f'the position of joint "{name}" is {given!r}'
+                title = f'the position of joint "{name}" is {value!r}'
                 problems.append(Problem("E529", title, (), (caller_place(),), (cure,)))
             else:
-                q[places[name]] = found
+                q[indices[name]] = numbers
         raise_if_any(self.name, problems)
         return q
 
     @cached_property
     def coordinates(self) -> dict[str, list[int]]:
         """Joint -> its places among the coordinates; joints that follow others have none."""
-        found: dict[str, list[int]] = {}
+        indices: dict[str, list[int]] = {}
         start = 0
         for joint in self.joints:
             if not joint.leader:
                 n = self.tree.links[self.tree.index(joint.link)].joint.freedoms
-                found[joint.name] = list(range(start, start + n))
+                indices[joint.name] = list(range(start, start + n))
                 start += n
-        return found
+        return indices
 
     def __str__(self) -> str:
         bodies = [link.inertia.mass for link in self.tree.links if link.inertia is not None]
@@ -96,11 +96,11 @@ class Robot:
         rows = [("joint", "kind", "moves", "limits", "damping", "effort", "velocity", "follows"), *map(self._row, self.joints)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        listed = ["ignored:", *(f"  {one}" for one in self.ignored)] if self.ignored else ["nothing is ignored"]
-        return "\n".join([f"{head}{sum(bodies):.6g} kg that move", *table, *listed])
+        lines = ["ignored:", *(f"  {one}" for one in self.ignored)] if self.ignored else ["nothing is ignored"]
+        return "\n".join([f"{head}{sum(bodies):.6g} kg that move", *table, *lines])
 
     def _row(self, joint: RobotJoint) -> tuple[str, ...]:
         link = self.tree.links[self.tree.index(joint.link)]
         limits = "none" if link.limits is None else f"{link.limits[0]:g} to {link.limits[1]:g}"
-        said = ("" if value is None else f"{value:g}" for value in (link.damping, joint.effort, joint.velocity))
-        return (joint.name, joint.kind, joint.link, limits, *said, joint.leader)
+        numbers = ("" if value is None else f"{value:g}" for value in (link.damping, joint.effort, joint.velocity))
+        return (joint.name, joint.kind, joint.link, limits, *numbers, joint.leader)

@@ -28,7 +28,7 @@ from screwbond.models.impact import (
 )
 from screwbond.models.maze import MazeParameters, analyse, robustness
 from screwbond.models.pictures import Scene, page, scene_of
-from screwbond.models.studies.artefacts import chosen
+from screwbond.models.studies.artefacts import select_names
 
 import bondgraph
 from bondgraph import J1, C, Compiled, Constraint, Graph, I, R, ScrewbondError, Se, compile_model, signals
@@ -317,7 +317,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E301", lambda: rc().simulate(0.0)),
     ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),
-    ("E590", lambda: chosen(["poster.png"], ["poter"])),
+    ("E590", lambda: select_names(["poster.png"], ["poter"])),
     ("E562", lambda: C("spring", 50.0)),  # type: ignore[arg-type]
     ("E563", lambda: I("coil", mass=1.0, domain="electrical")),
     ("E564", lambda: linearise(rc(), "r.resistance", "c.q").c2d(0.1).c2d(0.1)),

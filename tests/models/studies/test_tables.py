@@ -22,7 +22,7 @@ from screwbond.models.impact.command import TASK as IMPACT_TASK
 from screwbond.models.maze.command import TASKS as MAZE_TASKS
 from screwbond.models.maze.command import GainGrid
 from screwbond.models.maze.parameters import MazeParameters
-from screwbond.models.studies.fields import REQUIRED, declarations, described
+from screwbond.models.studies.fields import REQUIRED, declarations, field_lines
 from screwbond.models.studies.files import WRITERS
 from screwbond.models.studies.tasks import SUMMARY
 from screwbond.models.two_bodies.body_fields import MOTIONS, BodySpec
@@ -119,7 +119,7 @@ def test_every_field_is_declared_and_described(record: type) -> None:
         assert declared.meaning and (declared.options or declared.unit == declared.unit.strip()), name
         if declared.default not in (REQUIRED, None):
             assert declared.need(declared.default, {key: other.default for key, other in fields.items()}) is None, name
-    lines = described(record)
+    lines = field_lines(record)
     assert len(lines) == len(fields) and all(
         declared.unit in line and declared.meaning in line for line, declared in zip(lines, fields.values(), strict=True)
     )

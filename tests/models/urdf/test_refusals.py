@@ -204,7 +204,7 @@ def test_what_is_no_file_or_too_large_is_refused(tmp_path: Path, monkeypatch: py
 
 
 def test_files_with_very_many_elements_are_refused(tmp_path: Path) -> None:
-    error = refused(tmp_path / "many.urdf", GOOD.replace("</robot>", '<link name="a"/>' * document.MOST_ELEMENTS + "</robot>"))
+    error = refused(tmp_path / "many.urdf", GOOD.replace("</robot>", '<link name="a"/>' * document.MAX_ELEMENTS + "</robot>"))
     assert codes(error) == ["E520"] and "too large" in str(error)
 
 
