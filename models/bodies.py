@@ -204,7 +204,9 @@ def rigid_body(
     junction = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{latex_name(name)},0}}"})
     to_world = screw_transformer(AD, AD_ACTION, "pose.H", (name, "0"))
     world = world_junction(name)
-    body.connect(junction, I("inertia", diagonal_if_possible(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{latex_name(name)}}}"}))
+    body.connect(
+        junction, I("inertia", diagonal_if_possible(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{latex_name(name)}}}"})
+    )
     body.connect(junction, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))
     body.connect(junction, _pose_storage(pose, mass, centre, acceleration, rf"H_{{{latex_name(name)}}}^0"))
     body.connect(junction, to_world)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from screwbond.models.planar_looks import Outline, PlanarAppearance, check_outline, mark_planar_contact
+from screwbond.models.planar_appearance import Outline, PlanarAppearance, check_outline, mark_planar_contact
 from screwbond.models.visuals import Visual, visuals_of
 
 from bondgraph import J0, J1, MTF, Block, Graph, I, Op, Parameter, Se, StateSpec

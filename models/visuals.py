@@ -59,7 +59,9 @@ class Visual:
         shapes = [name for name in ("mesh", *SHAPE_SIZES) if getattr(self, name) is not None]
         if len(shapes) != 1:
             what = "nothing" if not shapes else " and ".join(shapes)
-            raise _visual_error("E576", f"a visual is made of {what}", 'one shape: Visual(mesh="part.stl"), Visual(box=(0.1, 0.1, 0.3))')
+            raise _visual_error(
+                "E576", f"a visual is made of {what}", 'one shape: Visual(mesh="part.stl"), Visual(box=(0.1, 0.1, 0.3))'
+            )
         if shapes == ["mesh"]:
             _check_mesh(self.mesh)
         else:
@@ -68,7 +70,9 @@ class Visual:
         if scale is None or not np.all(scale != 0.0):
             raise _visual_error("E576", f"the scale of a visual is {self.scale!r}", "a number, or three; 0.001 for a file in mm")
         if self.colour is not None and not (isinstance(self.colour, str) and re.fullmatch("#[0-9a-fA-F]{6}", self.colour)):
-            raise _visual_error("E576", f"the colour of a visual is {self.colour!r}", 'red, green and blue in hexadecimal: "#e6a756"')
+            raise _visual_error(
+                "E576", f"the colour of a visual is {self.colour!r}", 'red, green and blue in hexadecimal: "#e6a756"'
+            )
         opacity = floats(self.opacity, ())
         if opacity is None or not 0.0 < opacity <= 1.0:
             raise _visual_error("E576", f"the opacity of a visual is {self.opacity!r}", "a number above 0, at most 1")
@@ -100,7 +104,9 @@ def _check_mesh(mesh: Any) -> None:
         if Path(mesh).suffix.lower() not in MESH_SUFFIXES.split(", "):
             raise _visual_error("E576", f"{mesh} is no file with a mesh", f"one that ends in {MESH_SUFFIXES}")
         if not Path(mesh).is_file():
-            raise _visual_error("E577", f"there is no file {mesh}", "a path from the folder in which Python runs, or an absolute one")
+            raise _visual_error(
+                "E577", f"there is no file {mesh}", "a path from the folder in which Python runs, or an absolute one"
+            )
         return
     pair = isinstance(mesh, (tuple, list)) and len(mesh) == 2
     if not (pair or hasattr(mesh, "points") or callable(mesh)):

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.motion.polynomials import Motion
+from screwbond.models.motion.polynomials import Motion, numbers, refuse
 from screwbond.models.motion.profiles import quintic
-from screwbond.models.motion.refusals import numbers, refuse
 
 BOUND_TOLERANCE = 1e-12
 """A bound counts as kept when it is missed by no more than this part of it: kp0 = kd^2 is meant to pass."""

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.control import paths
-from screwbond.models.control.paths import ModelTerm
-from screwbond.models.motion.polynomials import Motion
-from screwbond.models.motion.refusals import numbers, refuse
+from screwbond.models.control import control_blocks
+from screwbond.models.control.control_blocks import ModelTerm
+from screwbond.models.motion.polynomials import Motion, numbers, refuse
 
 from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.ops import IDENTITY
@@ -68,29 +67,31 @@ def joint_pid(
     Source: Astrom and Hagglund 2006 (back-calculation).
     """
     position_unit = {"N m": "rad", "N": "m"}.get(unit, "")
-    shape = paths.signal_shape(name, dimension, (kp, kd, 0.0 if ki is None else ki))
+    shape = control_blocks.signal_shape(name, dimension, (kp, kd, 0.0 if ki is None else ki))
     for what, value in (("kp", kp), ("kd", kd), ("ki", ki)):
         gain = 0.0 if value is None else value
         least = gain.extremes()[0] if isinstance(gain, Motion) else numbers(f"the gain {what}", gain)
         if np.any(least < 0.0) or (what == "kp" and ki is not None and limit is not None and np.any(least <= 0.0)):
             refuse("E478", f'the gain {what} of "{name}" is too small', f"{least}", "a positive gain", name)
-    wiring = paths.new_builder(name, period)
-    paths.add_reference(wiring, reference, ("position", "velocity"))
-    paths.add_rate(
+    wiring = control_blocks.new_builder(name, period)
+    control_blocks.add_reference(wiring, reference, ("position", "velocity"))
+    control_blocks.add_rate(
         wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit
     )
     gains = quotient(unit, position_unit), quotient(unit, per_second(position_unit))
-    terms, value, rate = paths.add_pd(wiring, kp, kd, position_unit, gains), "demand", "error"
+    terms, value, rate = control_blocks.add_pd(wiring, kp, kd, position_unit, gains), "demand", "error"
     wiring.units |= dict.fromkeys(("demand", "compensated", "limited"), unit)
     wiring.symbols |= {"demand": r"\tau_{\mathrm{PID}}", "compensated": r"\tau_{\mathrm{c}}", "limited": r"\tau_{\mathrm{l}}"}
     if ki is None:
         wiring.add(value, PD_TERMS, *terms)
     else:
-        paths.add_gain(wiring, "ki", ki, quotient(unit, per_second(position_unit, -1)))
+        control_blocks.add_gain(wiring, "ki", ki, quotient(unit, per_second(position_unit, -1)))
         wiring.add(value, PID_TERMS, *terms, "ki", "integral")
     if compensation is not None:
-        paths.add_term(wiring, "compensation", compensation, paths.add_signals(wiring, "c", compensation_signals))
-        wiring.add("compensated", paths.SUM, value, "compensation")
+        control_blocks.add_term(
+            wiring, "compensation", compensation, control_blocks.add_signals(wiring, "c", compensation_signals)
+        )
+        wiring.add("compensated", control_blocks.SUM, value, "compensation")
         value = "compensated"
     if limit is not None:
         max_torque = numbers("the limit of torque", limit)
@@ -114,4 +115,4 @@ def joint_pid(
             wiring.updates["integral"] = "summed"
     if period is None:
         wiring.add("torque", IDENTITY, value)
-    return paths.finish(wiring, "torque", value, np.zeros(shape)[()], unit, r"\tau")
+    return control_blocks.finish(wiring, "torque", value, np.zeros(shape)[()], unit, r"\tau")

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.control import paths
+from screwbond.models.control import control_blocks
+from screwbond.models.control.control_blocks import ModelTerm
 from screwbond.models.control.gains import check_gains
-from screwbond.models.control.paths import ModelTerm
-from screwbond.models.motion.polynomials import Motion
-from screwbond.models.motion.refusals import refuse
+from screwbond.models.motion.polynomials import Motion, refuse
 
 from bondgraph import Element, Op
 from bondgraph.model.units import per_second
@@ -58,19 +57,21 @@ def pd_feedforward(
     Source: Bortoff 2020, (11).
     """
     check_gains(kp, kd, name)
-    shape = paths.signal_shape(name, dimension, (kp, kd))
-    wiring = paths.new_builder(name, period)
-    paths.add_reference(wiring, reference, ("position", "velocity", "acceleration"))
+    shape = control_blocks.signal_shape(name, dimension, (kp, kd))
+    wiring = control_blocks.new_builder(name, period)
+    control_blocks.add_reference(wiring, reference, ("position", "velocity", "acceleration"))
     position_unit = per_second(unit, -2)
-    paths.add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit)
-    arguments = [*paths.add_pd(wiring, kp, kd, position_unit, ("1/s^2", "1/s")), "reference_acceleration"]
+    control_blocks.add_rate(
+        wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit
+    )
+    arguments = [*control_blocks.add_pd(wiring, kp, kd, position_unit, ("1/s^2", "1/s")), "reference_acceleration"]
     result = "acceleration" if period is None else "sample"
     if extra is None:
         wiring.add(result, PD, *arguments)
     else:
         wiring.inputs["extra"] = extra
         wiring.add(result, PD_EXTRA, *arguments, "extra")
-    return paths.finish(wiring, "acceleration", result, np.zeros(shape)[()], unit, "u")
+    return control_blocks.finish(wiring, "acceleration", result, np.zeros(shape)[()], unit, "u")
 
 
 def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
@@ -145,22 +146,22 @@ def operational_torque(
     if (mass is None) == (Lambda is None):
         why = "given: " + ("none" if mass is None else "mass and Lambda")
         refuse("E478", f'"{name}" needs one inertia', why, "the mass matrix of the joints, or the inertia of the task", name)
-    wiring = paths.new_builder(name, period)
+    wiring = control_blocks.new_builder(name, period)
     wiring.inputs["u"] = acceleration
-    q = paths.add_signals(wiring, "q", position)
-    v = paths.add_signals(wiring, "v", velocity)
-    paths.add_term(wiring, "jacobian", jacobian, q)
-    paths.add_term(wiring, "inertia", mass if mass is not None else Lambda, q)  # type: ignore[arg-type]
+    q = control_blocks.add_signals(wiring, "q", position)
+    v = control_blocks.add_signals(wiring, "v", velocity)
+    control_blocks.add_term(wiring, "jacobian", jacobian, q)
+    control_blocks.add_term(wiring, "inertia", mass if mass is not None else Lambda, q)  # type: ignore[arg-type]
     desired = "u"
     if drift is not None:
-        paths.add_term(wiring, "drift", drift, [*q, *v])
-        wiring.add("wanted", paths.DIFFERENCE, "u", "drift")
+        control_blocks.add_term(wiring, "drift", drift, [*q, *v])
+        wiring.add("wanted", control_blocks.DIFFERENCE, "u", "drift")
         desired = "wanted"
     law = TORQUE_BY_MASS if mass is not None else TORQUE
     result = "torque" if period is None else "sample"
     wiring.add(result if compensation is None else "moving", law, "inertia", "jacobian", desired)
     if compensation is not None:
         wiring.units["moving"], wiring.symbols["moving"] = unit, r"\tau_u"
-        paths.add_term(wiring, "compensation", compensation, [*q, *v])
-        wiring.add(result, paths.SUM, "moving", "compensation")
-    return paths.finish(wiring, "torque", result, np.zeros(dimension or ())[()], unit, r"\tau")
+        control_blocks.add_term(wiring, "compensation", compensation, [*q, *v])
+        wiring.add(result, control_blocks.SUM, "moving", "compensation")
+    return control_blocks.finish(wiring, "torque", result, np.zeros(dimension or ())[()], unit, r"\tau")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from screwbond.models.motion.polynomials import QUANTITIES, Motion, piece_starts, horner, extended_coefficients, select_piece
+from screwbond.models.motion.polynomials import QUANTITIES, Motion, extended_coefficients, horner, piece_starts, select_piece
 
 from bondgraph import Block, Element, Op, Parameter, Sf
 from bondgraph.model.domains import Domain

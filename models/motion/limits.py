@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from screwbond.models.motion.polynomials import QUANTITIES, Array, Motion
-from screwbond.models.motion.refusals import numbers, refuse
+from screwbond.models.motion.polynomials import QUANTITIES, Array, Motion, numbers, refuse
 
 LIMIT_TOLERANCE = 1e-9
 """A limit counts as held when it is exceeded by no more than this part of it."""

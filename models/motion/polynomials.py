@@ -5,14 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import factorial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from screwbond.models.motion.refusals import numbers, refuse
 
+from bondgraph.errors import refusal
 from screws.renamed import answer_old_names
 from screws.scalars import array, less, where
+
+
+def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, name: str = "motion") -> NoReturn:
+    """Raise a `ModelError` with one problem."""
+    raise refusal(code, title, cure, about=name, why=details or ())
+
+
+def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:
+    """An array of finite floats with one of the given counts of dimensions, or a refusal (E470)."""
+    try:
+        values = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        values = np.full((0,) * 9, 0.0)
+    if values.ndim not in dimensions or not np.isfinite(values).all() or not values.size:
+        kinds = " or ".join({0: "a number", 1: "a list of numbers", 2: "a list of points"}[d] for d in dimensions)
+        refuse("E470", f"{what} of a motion is {value!r}", f"it needs {kinds}, all finite", kinds)
+    return values
+
 
 Array = NDArray[np.float64]
 
@@ -284,3 +302,35 @@ def pad_powers(table: Array, order: int) -> Array:
     """Coefficients with zeros for the highest powers, `order` in all, or those that there are."""
     missing = max(order - table.shape[1], 0)
     return np.concatenate([table, np.zeros((len(table), missing, *table.shape[2:]))], axis=1)
+
+
+def axes(*motions: Motion) -> Motion:
+    """Motions side by side, each along axes of its own: r = (r1, r2 ...); each keeps its own time."""
+    if not motions:
+        refuse("E470", "a motion of no axes", "", "one motion or more")
+    breaks = np.unique(np.concatenate([motion.breaks for motion in motions]))
+    order = max(extended_coefficients(motion).shape[1] for motion in motions)
+    columns = [pad_powers(_refine_breaks(motion, breaks), order) for motion in motions]
+    shaped = [c[:, :, None] if c.ndim == 2 else c for c in columns]
+    return Motion(breaks, np.concatenate(shaped, axis=2))
+
+
+def _refine_breaks(motion: Motion, breaks: Array) -> Array:
+    """Coefficients of the same polynomials counted from other breaks, which hold the motion's own."""
+    table = extended_coefficients(motion)
+    index = np.searchsorted(motion.breaks, breaks[:-1], side="right")
+    shifts = breaks[:-1] - piece_starts(motion.breaks)[index]
+    return np.array(
+        [
+            [horner(shift, table[k], power) / factorial(power) for power in range(table.shape[1])]
+            for k, shift in zip(index, shifts, strict=True)
+        ]
+    )
+
+
+def hold(position: float | Array | list[float] | tuple[float, ...], duration: float, start: float = 0.0) -> Motion:
+    """Rest at a position () or (axes,) for a time (s)."""
+    point = numbers("the position", position)
+    if not numbers("the duration", duration, (0,)) > 0.0:
+        refuse("E471", f"a motion lasts {duration!r} s", "", "a duration above 0 s")
+    return Motion(np.array([start, start + duration]), np.stack([point, np.zeros_like(point)])[None])

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from screwbond.models.motion.limits import check_limits, limit_values
-from screwbond.models.motion.polynomials import Array, Motion, check_times, sequence
-from screwbond.models.motion.refusals import numbers, refuse
+from screwbond.models.motion.polynomials import Array, Motion, check_times, numbers, refuse, sequence
 
 from bondgraph.signals.formulas import SMOOTH
 

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from screwbond.models.bodies import BODY_TWIST, IDENTITY_QUATERNION, Body, complete_body, start_pose, world_junction
 from screwbond.models.motion.blocks import DERIVATIVES, motion_parameters, motion_symbols
-from screwbond.models.motion.joining import axes, hold
-from screwbond.models.motion.polynomials import Array, Motion
-from screwbond.models.motion.refusals import numbers, refuse
+from screwbond.models.motion.polynomials import Array, Motion, axes, hold, numbers, refuse
 
 from bondgraph import Block, Element, Op, Parameter, Sf
 from bondgraph.model.domains import SCREW

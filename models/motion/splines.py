@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from screwbond.models.motion.limits import LIMIT_TOLERANCE, check_limits, limit_ratio, limit_values, time_factor, violations
-from screwbond.models.motion.polynomials import Array, Motion, check_times
-from screwbond.models.motion.refusals import numbers, refuse
+from screwbond.models.motion.polynomials import Array, Motion, check_times, numbers, refuse
 
 MIN_GAIN = 1e-7
 """Part of a duration that a search must still win to go on."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.studies.artefacts import Picture, select_names, draw_pictures
+from screwbond.models.studies.artefacts import Picture, draw_pictures, select_names
 from screwbond.models.studies.fields import Declared
 from screwbond.models.studies.files import write_files
 

@@ -30,8 +30,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, made or gone on with")
     parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are there")
     parser.add_argument("--plot", type=Path, metavar="PICTURE", help="what is kept over what is varied: .png, .svg, .pdf")
-    parser.add_argument("--processes", type=_process_count, metavar="N", help="processes to run in, instead of threads of this one")
-    parser.epilog = "\n".join(["PLAN.json: vary or points, keep, settings, and", *(f"  {line}" for line in field_lines(SweepPlan))])
+    parser.add_argument(
+        "--processes", type=_process_count, metavar="N", help="processes to run in, instead of threads of this one"
+    )
+    parser.epilog = "\n".join(
+        ["PLAN.json: vary or points, keep, settings, and", *(f"  {line}" for line in field_lines(SweepPlan))]
+    )
 
 
 def _process_count(text: str) -> int:

@@ -129,7 +129,9 @@ def _measure(keep: JsonSection, name: str) -> Keepable:
         ((kind, of),) = entry.items()
         if isinstance(of, str):
             return Measure(STORED.get(str(kind), str(kind)), of)
-        keep.document.report("E405", f"{keep.at(name)}.{kind}", f"{json_kind(of)} where the name of a quantity or event is needed")
+        keep.document.report(
+            "E405", f"{keep.at(name)}.{kind}", f"{json_kind(of)} where the name of a quantity or event is needed"
+        )
     else:
         requirement = f'the name of a quantity, or {{"last": name}} or another of {", ".join(MEASURES)}'
         keep.report("E405", name, f"{json_kind(entry)} where {requirement} is needed")

@@ -2,8 +2,7 @@
 
 from screwbond.models.contacts.trajectory import contact_trajectory
 from screwbond.models.two_bodies.command import save_run
-from screwbond.models.two_bodies.graph import two_body_graph
-from screwbond.models.two_bodies.run import ContactRun, run_contact, run_scenario
+from screwbond.models.two_bodies.run import ContactRun, run_contact, run_scenario, two_body_graph
 from screwbond.models.two_bodies.scenario import Scenario, read_scenario
 
 __all__ = [

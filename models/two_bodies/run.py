@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.bodies import Body
-from screwbond.models.contacts import ContactWarning, UntrackedContact, find_untracked_contact
+from screwbond.models.contacts import ContactWarning, UntrackedContact, attach_contact, contact, find_untracked_contact
 from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
+from screwbond.models.gravity import attach_central_gravity, central_gravity
 from screwbond.models.studies.runs import cost_summary, end_summary, sample_times, wall_times
-from screwbond.models.two_bodies.graph import CONTACT, body_names, two_body_graph
+from screwbond.models.two_bodies.body_fields import MOTIONS
 from screwbond.models.two_bodies.scenario import Scenario
 
 from bondgraph import Compiled, Graph, compile_model
@@ -21,6 +22,44 @@ from bondgraph.output.short_repr import short_repr
 from bondgraph.run.results.result import Result
 from screws.renamed import answer_old_names
 from screws.surfaces import Surface
+
+CONTACT = "contact"
+"""Name of the contact in the graph."""
+
+
+def two_body_graph(scenario: Scenario) -> Graph:
+    """The graph of a scenario: bodies `<surface> 1` and `<surface> 2`, `contact`, and `gravity` where it is central."""
+    graph = Graph(scenario.name)
+    named = zip(body_names(scenario), (scenario.body1, scenario.body2), strict=True)
+    body1, body2 = (MOTIONS[spec.motion].body(name, spec, scenario.gravity.vector) for name, spec in named)
+    law = scenario.contact
+    touching = contact(
+        CONTACT,
+        body1,
+        body2,
+        constrained=law.constrained,
+        normal_stiffness=law.k_n,
+        normal_damping=law.c_n,
+        tangential_stiffness=law.k_t,
+        tangential_damping=law.r_t,
+        rotational_stiffness=law.k_w,
+        rotational_damping=law.r_w,
+        friction=law.friction,
+        torsional_friction=law.torsional_friction,
+        transport=law.transport,
+    )
+    attach_contact(graph, touching, body1, body2)
+    if scenario.gravity.is_central:
+        assert scenario.body2.mass is not None
+        pull = central_gravity("gravity", body2, body1, scenario.body2.mass * scenario.gravity.g0)
+        attach_central_gravity(graph, pull, body2, body1)
+    return graph
+
+
+def body_names(scenario: Scenario) -> tuple[str, str]:
+    """Names of the two bodies in the graph."""
+    return f"{scenario.body1.surface_type} 1", f"{scenario.body2.surface_type} 2"
+
 
 MIN_CONTACT_SAMPLES = 400
 """Least count of close samples in an interval of contact."""

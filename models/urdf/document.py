@@ -108,7 +108,9 @@ def _parser(etree: Any, target: Any = None) -> Any:
 def _malformed(file: Path, error: Any) -> ModelError:
     """What the parser says; its log holds what it said of other files besides."""
     reason = str(error.msg).partition(", line ")[0]
-    return refusal("E520", f'"{file.name}" is no XML: {reason}', _cure(reason), about=file.name, places=(place(file, error.lineno),))
+    return refusal(
+        "E520", f'"{file.name}" is no XML: {reason}', _cure(reason), about=file.name, places=(place(file, error.lineno),)
+    )
 
 
 def _cure(reason: str) -> str:

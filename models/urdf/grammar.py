@@ -57,7 +57,8 @@ FACTOR = AttributeRule(_accepts_numbers(1, -LARGE, LARGE), f"a number of at most
 LENGTH = AttributeRule(_accepts_numbers(1, SMALL, LARGE), f"a length from {SMALL:g} to {LARGE:g} m")
 NOT_NEGATIVE = AttributeRule(_accepts_numbers(1, 0.0), "a finite number of zero or more")
 MASS = AttributeRule(
-    lambda text: _accepts_numbers(1, 0.0, LARGE)(text) and not 0.0 < float(text) < SMALL, f"zero, or a number from {SMALL:g} to {LARGE:g}"
+    lambda text: _accepts_numbers(1, 0.0, LARGE)(text) and not 0.0 < float(text) < SMALL,
+    f"zero, or a number from {SMALL:g} to {LARGE:g}",
 )
 THREE = AttributeRule(_accepts_numbers(3, -LARGE, LARGE), f"three finite numbers of at most {LARGE:g}")
 FOUR = AttributeRule(_accepts_numbers(4, 0.0, 1.0), "four numbers from 0 to 1")
@@ -165,7 +166,9 @@ def check(file: Path, root: Any) -> CheckedTree:
     clean = deepcopy(root)
     checker = _Checker(file)
     checker.check(clean, ROBOT, "robot")
-    return CheckedTree(clean, tuple(checker.problems), checker.ignored_items(), checker.complete, frozenset(checker.invalid_inertias))
+    return CheckedTree(
+        clean, tuple(checker.problems), checker.ignored_items(), checker.complete, frozenset(checker.invalid_inertias)
+    )
 
 
 class _Checker:
@@ -215,7 +218,9 @@ class _Checker:
             elif not rule.attributes[key].accepts(text):
                 shown = text if len(text) < 60 else text[:56] + " ..."
                 self._problem(
-                    element, f'{key}="{shown}" of {label} is not {rule.attributes[key].description}', f'{key}="...", {rule.attributes[key].description}'
+                    element,
+                    f'{key}="{shown}" of {label} is not {rule.attributes[key].description}',
+                    f'{key}="...", {rule.attributes[key].description}',
                 )
         for key, attribute in rule.attributes.items():
             if attribute.is_required and key not in element.attrib:

@@ -22,7 +22,11 @@ InertiaTerms = tuple[float, np.ndarray, np.ndarray]
 
 
 def inertias_of(
-    selected: SelectedTree, inertials: Mapping[str, Any], home_poses: Mapping[str, np.ndarray], invalid_inertias: frozenset[str], floating: bool
+    selected: SelectedTree,
+    inertials: Mapping[str, Any],
+    home_poses: Mapping[str, np.ndarray],
+    invalid_inertias: frozenset[str],
+    floating: bool,
 ) -> tuple[dict[str, BodyInertia], list[Problem]]:
     """Moving link -> inertia of its body; nothing for bodies without mass that carry others.
 
@@ -41,7 +45,9 @@ def inertias_of(
             continue
         unknown = bool(invalid_inertias & set(links))
         with_inertial = [link for link in links if inertials.get(link) is not None]
-        total = _combine_inertias([_inertia_in_body(home_poses[body], home_poses[link], inertials[link]) for link in with_inertial])
+        total = _combine_inertias(
+            [_inertia_in_body(home_poses[body], home_poses[link], inertials[link]) for link in with_inertial]
+        )
         if not (unknown or (_is_massless(total) and body in carriers)):
             try:
                 inertias[body] = BodyInertia(*total)
@@ -73,7 +79,9 @@ def _is_massless(total: InertiaTerms) -> bool:
     return total[0] == 0.0 and not np.any(total[1])
 
 
-def _inertia_problem(selected: SelectedTree, body: str, with_inertial: Sequence[str], total: InertiaTerms, error: GeometryError) -> Problem:
+def _inertia_problem(
+    selected: SelectedTree, body: str, with_inertial: Sequence[str], total: InertiaTerms, error: GeometryError
+) -> Problem:
     """E526, in words of the file."""
     links, above = selected.bodies[body], selected.skeleton.above
     others = ", ".join(link for link in links if link != body)

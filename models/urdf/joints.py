@@ -74,7 +74,9 @@ def screws_of(selected: SelectedTree, joint: Branch, record: Any, home_pose: np.
     return replace(screws(record.axis).seen_from(home_pose), name=joint.name), []
 
 
-def bounds_of(selected: SelectedTree, joint: Branch, record: Any) -> tuple[tuple[float, float] | None, list[Problem], tuple[Ignored, ...]]:
+def bounds_of(
+    selected: SelectedTree, joint: Branch, record: Any
+) -> tuple[tuple[float, float] | None, list[Problem], tuple[Ignored, ...]]:
     """Its position limits; none of kinds that have none, and of one that says none."""
     limit = record.limit
     if joint.kind not in LIMITED:
@@ -126,7 +128,9 @@ def limit_problems(selected: SelectedTree, links: Sequence[Link]) -> list[Proble
             joints = [selected.skeleton.above[link.name], selected.skeleton.above[leader.name]]
             title = f'joint "{joints[0].name}" follows joint "{joints[1].name}", and their limits leave no room'
             cures = ("limits=False, to read none of the limits", "wider limits, or another multiplier or offset")
-            problems.append(Problem("E528", title, (), tuple(place(selected.skeleton.file, joint.line) for joint in joints), cures))
+            problems.append(
+                Problem("E528", title, (), tuple(place(selected.skeleton.file, joint.line) for joint in joints), cures)
+            )
     return problems
 
 

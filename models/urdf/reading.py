@@ -4,22 +4,93 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.chains import Chain, Tree
+import numpy as np
+from screwbond.models.chains import BEFORE, Chain, Link, Tree
 from screwbond.models.urdf.document import place, read_document
 from screwbond.models.urdf.grammar import Ignored, check
-from screwbond.models.urdf.links import TreeLinks, links_of
-from screwbond.models.urdf.names import plain_name, rename_links
+from screwbond.models.urdf.inertias import inertias_of, pose_of
+from screwbond.models.urdf.joints import RobotJoint, bounds_of, limit_problems, mimic_of, robot_joint, screws_of, unused_fields
+from screwbond.models.urdf.link_visuals import Packages, read_visuals, visuals_by_link
 from screwbond.models.urdf.robot import Robot
-from screwbond.models.urdf.skeleton import SelectedTree, select_tree, mimic_problems, skeleton_of, tree_problems
-from screwbond.models.urdf.skins import Packages, visuals_by_link, read_visuals
+from screwbond.models.urdf.skeleton import SelectedTree, mimic_problems, select_tree, skeleton_of, tree_problems
 
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
 from bondgraph.output.extras import require_package
+from screws.joints import fixed, free
+
+
+@dataclass(frozen=True, eq=False)
+class TreeLinks:
+    """Links and moving joints in the order of the tree, what of them is ignored, and what is wrong."""
+
+    links: tuple[Link, ...] = ()
+    joints: tuple[RobotJoint, ...] = ()
+    ignored: tuple[Ignored, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def links_of(selected: SelectedTree, parsed: Any, invalid_inertias: frozenset[str], *, limits: bool, floating: bool) -> TreeLinks:
+    """Links of a tree from what is kept of a robot; `parsed`: its record of yourdfpy, `invalid_inertias`: links of unknown inertia."""
+    records = {joint.name: joint for joint in parsed.joints}
+    home_poses = {selected.base: np.eye(4)}
+    for joint in selected.joints:
+        home_poses[joint.child] = home_poses[joint.parent] @ pose_of(records[joint.name])
+    inertias, problems = inertias_of(
+        selected, {link.name: link.inertial for link in parsed.links}, home_poses, invalid_inertias, floating
+    )
+    links = [Link(selected.base, free() if floating else fixed(), inertias.get(selected.base), parent=None)]
+    joints = [RobotJoint(selected.base, "floating", selected.base)] if floating else []
+    ignored: list[Ignored] = []
+    for joint in selected.joints:
+        record = records[joint.name]
+        screws, screw_errors = screws_of(selected, joint, record, home_poses[joint.child])
+        bounds, limit_errors, missing_limits = bounds_of(selected, joint, record) if limits else (None, [], ())
+        mimic, mimic_errors = mimic_of(selected, joint, record)
+        problems += [*screw_errors, *limit_errors, *mimic_errors]
+        ignored += missing_limits
+        if screws is not None:
+            damping = float(getattr(record.dynamics, "damping", None) or 0.0)
+            inertia, at = inertias.get(joint.child), home_poses[joint.child]
+            links.append(Link(joint.child, screws, inertia, at, damping, bounds, parent=joint.parent, mimic=mimic))
+            joints += [robot_joint(joint, record)] if joint.moves else []
+    problems += [] if problems else limit_problems(selected, links)
+    if selected.serial:
+        # What is fixed to a body is carried by any part of it, the one before among them.
+        links = [replace(link, parent=BEFORE) for link in links]
+    return TreeLinks(tuple(links), tuple(joints), (*ignored, *unused_fields(selected, joints, limits)), tuple(problems))
+
+
+def plain_name(name: str) -> str:
+    """A name without dots, colons, apostrophes, arrows, or a sign at its beginning.
+
+    >>> plain("link_1.0"), plain("base/camera")
+    ('link_1_0', 'base/camera')
+    """
+    return re.sub(r"->|[.:']|^-", "_", name)
+
+
+def rename_links(root: Any) -> tuple[Ignored, ...]:
+    """Make the names of robot and links plain, wherever they stand in the tree."""
+    changed = {}
+    attributes = [(element, "name") for element in (root, *root.findall("link")) if element.get("name")]
+    attributes += [(end, "link") for joint in root.findall("joint") for end in (joint.find("parent"), joint.find("child"))]
+    for element, key in attributes:
+        name = element.get(key)
+        element.set(key, plain_name(name))
+        if name != plain_name(name) and key == "name":
+            changed[name] = element.sourceline
+    if not changed:
+        return ()
+    first = next(iter(changed))
+    why = f'they are parts of paths in a graph; "{first}" is "{plain_name(first)}"'
+    return (Ignored("dots, colons, apostrophes and arrows in names", why, tuple(changed.values())),)
+
 
 KINDS = ("collision", "visual", False)
 
@@ -63,7 +134,9 @@ def read_urdf(
     structure_problems = [] if skeleton is None else [*tree_problems(skeleton), *mimic_problems(skeleton)]
     if skeleton is None or structure_problems:
         raise ModelError(file.name, [*checked.problems, *structure_problems])
-    selected, tip_problems = select_tree(skeleton, None if base is None else plain_name(base), [plain_name(name) for name in tips])
+    selected, tip_problems = select_tree(
+        skeleton, None if base is None else plain_name(base), [plain_name(name) for name in tips]
+    )
     if selected is None:
         raise ModelError(file.name, [*checked.problems, *tip_problems])
     parsed = _parse(checked.root)

@@ -11,7 +11,7 @@ import numpy as np
 from screwbond.models.chains import Tree
 from screwbond.models.urdf.grammar import Ignored
 from screwbond.models.urdf.joints import RobotJoint
-from screwbond.models.urdf.skins import LinkVisual
+from screwbond.models.urdf.link_visuals import LinkVisual
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import short_repr

@@ -13,8 +13,8 @@ from screwbond.models.pictures import Frame, Look, Scene, Solid
 from screwbond.models.pictures.from_results.links import LINKS, link_poses
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import Mesh, joined
+from screwbond.models.urdf.link_visuals import LinkVisual
 from screwbond.models.urdf.robot import Robot
-from screwbond.models.urdf.skins import LinkVisual
 
 from bondgraph.errors import caller_place, refusal
 
@@ -38,7 +38,13 @@ def robot_scene(
     """
     coordinates = as_floats(q)
     # Of one coordinate a result has (k,).
-    rows = np.atleast_2d(coordinates) if coordinates.ndim != 1 else coordinates[:, None] if robot.tree.freedoms == 1 else coordinates[None]
+    rows = (
+        np.atleast_2d(coordinates)
+        if coordinates.ndim != 1
+        else coordinates[:, None]
+        if robot.tree.freedoms == 1
+        else coordinates[None]
+    )
     times = np.arange(len(rows), dtype=float) if t is None else np.atleast_1d(as_floats(t))
     _check(robot, rows, times, frames)
     solids = visual_solids(robot.tree, robot.visuals, rows)

@@ -123,7 +123,10 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
     for joint in skeleton.joints:
         if joint.leader is None or not joint.moves:
             continue
-        leader, cures = named.get(joint.leader), [f'<mimic joint="{one.name}"/>' for one in skeleton.joints if _can_lead(one, joint)]
+        leader, cures = (
+            named.get(joint.leader),
+            [f'<mimic joint="{one.name}"/>' for one in skeleton.joints if _can_lead(one, joint)],
+        )
         why = ""
         if leader is None:
             why = "there is no such joint"
@@ -174,7 +177,11 @@ def tree_problems(skeleton: Skeleton) -> list[Problem]:
     for joint in skeleton.joints:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in skeleton.links:
-                problem(f'the {role} of joint "{joint.name}" is "{link}", which is no link', _close_names(link, skeleton.links), joint.line)
+                problem(
+                    f'the {role} of joint "{joint.name}" is "{link}", which is no link',
+                    _close_names(link, skeleton.links),
+                    joint.line,
+                )
         if joint.child in carried:
             first = carried[joint.child]
             title = f'link "{joint.child}" hangs on two joints, "{first.name}" and "{joint.name}"'

@@ -18,7 +18,7 @@ from screwbond.models.pictures.parts import ContactDrawing, Curve, Look, Panel, 
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
 from screwbond.models.pictures.shapes.visual_meshes import visuals_mesh
 from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
-from screwbond.models.planar_looks import PlanarAppearance, PlanarContactGeometry
+from screwbond.models.planar_appearance import PlanarAppearance, PlanarContactGeometry
 
 from bondgraph.model.model import Visible
 from bondgraph.run.results.result import Result

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from screwbond.models.cli import COMMANDS, main
 from screwbond.models.pictures import probe
-from screwbond.models.studies.artefacts import Picture, select_names, draw_pictures
+from screwbond.models.studies.artefacts import Picture, draw_pictures, select_names
 from screwbond.models.studies.commands import parser_of
 from screwbond.models.studies.tasks import SUMMARY, Outcome, Task
 

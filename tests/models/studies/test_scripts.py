@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from screwbond.models.cli import main
-from screwbond.models.studies.scripts import PACKAGE, copy_scripts, example_files
+from screwbond.models.studies.examples_command import PACKAGE, copy_scripts, example_files
 
 from bondgraph.errors import FileError
 

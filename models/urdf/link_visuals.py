@@ -70,7 +70,10 @@ def visuals_by_link(file: Path, parsed: Any, packages: Packages) -> dict[str, tu
     return {
         link.name: shown
         for link in parsed.links
-        if (shown := _drawable_shapes(file, link.visuals, packages, colours) or _drawable_shapes(file, link.collisions, packages, colours))
+        if (
+            shown := _drawable_shapes(file, link.visuals, packages, colours)
+            or _drawable_shapes(file, link.collisions, packages, colours)
+        )
     }
 
 
@@ -139,7 +142,9 @@ def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | Non
             folders = [Path(packages[package])]
         else:
             above = list(file.resolve().parents)
-            folders = [candidate for candidate in above if candidate.name == package] + [candidate / package for candidate in above]
+            folders = [candidate for candidate in above if candidate.name == package] + [
+                candidate / package for candidate in above
+            ]
         candidates = [folder / path for folder in folders]
         unknown = f"no folder {package} holds the robot's file; packages={{{package!r}: ...}} says where it is"
         why = f"there is no {path} in {packages[package]}" if package in packages else unknown

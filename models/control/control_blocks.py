@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from screwbond.models.motion.blocks import DERIVATIVES, motion_parameters, motion_symbols
-from screwbond.models.motion.polynomials import QUANTITIES, Motion
-from screwbond.models.motion.refusals import numbers, refuse
+from screwbond.models.motion.polynomials import QUANTITIES, Motion, numbers, refuse
 
 from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.ops import as_op

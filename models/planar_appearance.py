@@ -67,7 +67,12 @@ class PlanarContactGeometry:
 
 
 def mark_planar_body(
-    graph: Graph, name: str, place: PlaceSignals, *, outline: Outline | None = None, visual: Visual | Sequence[Visual] | None = None
+    graph: Graph,
+    name: str,
+    place: PlaceSignals,
+    *,
+    outline: Outline | None = None,
+    visual: Visual | Sequence[Visual] | None = None,
 ) -> Graph:
     """Say that something moves in the plane of x and y, so that pictures show it.
 
@@ -85,7 +90,11 @@ def mark_planar_body(
 
 
 def mark_planar_contact(
-    graph: Graph, name: str, point: tuple[PlaceSignals, Vector], face: tuple[PlaceSignals | None, Vector, float], slip: Vector | None = None
+    graph: Graph,
+    name: str,
+    point: tuple[PlaceSignals, Vector],
+    face: tuple[PlaceSignals | None, Vector, float],
+    slip: Vector | None = None,
 ) -> Graph:
     """Say where the contact `name` of a graph is, so that pictures show its frames and forces.
 
@@ -134,7 +143,12 @@ def _signals(name: str, place: Any) -> dict[str, str]:
     """Signals of a place by what they are for."""
     if isinstance(place, str):
         return {"place": place}
-    if isinstance(place, Mapping) and place and set(place) <= set(COORDINATES) and all(isinstance(signal, str) for signal in place.values()):
+    if (
+        isinstance(place, Mapping)
+        and place
+        and set(place) <= set(COORDINATES)
+        and all(isinstance(signal, str) for signal in place.values())
+    ):
         return dict(place)
     cure = 'a signal (x, y, angle) such as "box.place", or signals by word: {"x": "cart place.y"}; words: x, y, angle'
     raise refusal("E575", f'the place of "{name}" is {place!r}', cure, about=name)
