@@ -43,14 +43,14 @@ UNIT_TOLERANCE = 1e-3
 
 
 class Body(Graph):
-    """A graph that stands for one body; `surface` is its skin in object coordinates (None: it cannot touch), E427 for what is
-    none; `shape` is what it collides with (None: with nothing), one solid or several, E545 for what is none; `visual` is what
-    pictures show in place of both, one or several, E576 for what is none."""
+    """Graph of one body; `surface` is its surface in object coordinates (None: no contact), E427 if invalid; `shape` is one
+    collision solid or several (None: no collisions), E545 if invalid; `visual` is what pictures show in place of both, one or
+    several, E576 if invalid."""
 
     momentum: str | None = None
-    """State inside the body that is its momentum (6,), where it is free."""
+    """Name of the momentum state (6,) inside a free body."""
     fixed = False
-    """Whether it never moves."""
+    """True for a body that never moves."""
 
     def __init__(
         self,
@@ -79,12 +79,12 @@ class Body(Graph):
 
     @property
     def frame_path(self) -> str:
-        """The same: a pose is a state here."""
+        """As `pose_path`: the pose (7,) is a state here."""
         return self.pose_path
 
 
 def _solids(name: str, shape: Any) -> tuple[Solid, ...]:
-    """The solids of a body; E545 for what is none."""
+    """Return the collision solids of a body; E545 for an invalid shape."""
     solids = () if shape is None else (shape,) if isinstance(shape, Solid) else shape
     if not isinstance(solids, (tuple, list)) or not all(isinstance(solid, Solid) for solid in solids):
         title, cure = f'the shape of "{name}" is {shape!r}', "one of screws.shapes, or a list of them: shape=Ball(0.1)"
@@ -93,9 +93,9 @@ def _solids(name: str, shape: Any) -> tuple[Solid, ...]:
 
 
 def start_pose(name: str, position: Vector, quaternion: Vector) -> np.ndarray:
-    """Flat pose state (7,) of a body from position p_0_b (m) and quaternion (w, x, y, z), normalised.
+    """Return the flat pose state (7,) of a body from position p_0_b (m) and quaternion (w, x, y, z), normalised.
 
-    Raises `ModelError` E424 for what is not 3 or 4 finite numbers, E425 for a quaternion whose norm is off by more than
+    Raises `ModelError` E424 unless the arguments are 3 and 4 finite numbers, E425 for a quaternion whose norm is off by more than
     `UNIT_TOLERANCE`.
     """
     q = _numbers(name, "quaternion", quaternion, 4)
@@ -116,7 +116,7 @@ def _numbers(name: str, what: str, value: Any, size: int) -> np.ndarray:
 
 
 def diagonal_if_possible(matrix: np.ndarray) -> np.ndarray:
-    """The diagonal (n,) of a matrix that has nothing else, else the matrix (n, n)."""
+    """Return the diagonal (n,) of a diagonal matrix, otherwise the matrix (n, n)."""
     diagonal = np.diagonal(matrix)
     return matrix if np.count_nonzero(matrix - np.diag(diagonal)) else diagonal.copy()
 
@@ -170,20 +170,20 @@ def rigid_body(
     angular_velocity: Vector = (0.0, 0.0, 0.0),
     gravity: Vector = (0.0, 0.0, 0.0),
 ) -> Body:
-    """Free rigid body: 1-junction of the body twist with I (inertia), MGY (Euler junction structure), C (pose and
+    """Build a free rigid body: 1-junction of the body twist with I (inertia), MGY (Euler junction structure), C (pose and
     weight) and an MTF Ad to the world.
 
     Parameters
     ----------
     mass, inertia : kg, and kg m^2 about the centre of mass in object axes, (3,) principal or (3, 3).
-    surface, shape, visual : its skin for contacts of curved bodies, what it collides with, and what pictures show in their place.
+    surface, shape, visual : surface for contacts of curved bodies, collision solids, and what pictures show in their place.
     centre_of_mass : in object coordinates, m.
     position, quaternion : start pose of the object frame (w, x, y, z; object to world).
     velocity, angular_velocity : of the centre of mass at the start, world coordinates, m/s and rad/s.
     gravity : uniform acceleration in world coordinates, m/s^2.
 
-    Raises `GeometryError` for a mass or an inertia that no body has; `ModelError` E424 for vectors that are not finite numbers of
-    the right count, E425 for a quaternion far from unit.
+    Raises `GeometryError` for a mass or an inertia that no body has; `ModelError` E424 for vectors of wrong length or with
+    non-finite numbers, E425 for a quaternion far from unit.
 
     Source: Stramigioli 2001 (Newton-Euler in screw form); Breedveld's Euler junction structure.
     """
@@ -216,32 +216,32 @@ def rigid_body(
 
 
 def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np.ndarray, symbol: str) -> Element:
-    """C whose state is the pose itself: it integrates the body twist on SE(3) and holds the energy of the weight."""
+    """Return the C whose state is the pose: it integrates the body twist on SE(3) and stores the potential energy."""
     law = Storage("effort", "H", StateSpec(pose, 1.0, "1, m", symbol), GRAVITY, POTENTIAL, POSE_RATE)
     parameters = {"mass": Parameter(mass, "kg"), "centre of mass": Parameter(centre, "m"), "gravity": Parameter(gravity, "m/s^2")}
     return Element("C", "pose", law, (Port("1", 6, SCREW),), parameters, (), {"mass": "m", "centre of mass": "c", "gravity": "g"})
 
 
 def world_junction(name: str) -> Element:
-    """1-junction of a body's world twist."""
+    """Return the 1-junction of a body's world twist."""
     return J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{latex_name(name)}}}^{{0,0}}"})
 
 
-def complete_body(body: Body, world: Element, pose: str, twist: str, frame: str | None = None, **looks: Any) -> Body:
-    """The body with its port and signals, from its junction and the paths of its pose and body twist.
+def complete_body(body: Body, world: Element, pose: str, twist: str, frame: str | None = None, **appearance_fields: Any) -> Body:
+    """Add the port and the signals of a body, from its junction and the paths of its pose and body twist.
 
-    `frame` : path of its pose (4, 4), where there is one besides; `looks`: further fields of its `Appearance`.
+    `frame` : path of its pose (4, 4), if it has one; `appearance_fields`: further fields of its `Appearance`.
     """
     body.expose("world", world)
     body.export("pose", pose)
     body.export("twist", twist)
-    appearance = Appearance(body.surface, body.shapes, body.visuals, **looks)
+    appearance = Appearance(body.surface, body.shapes, body.visuals, **appearance_fields)
     body.mark_visible(Visible("body", {"pose": pose, "frame": frame or pose}, appearance))
     return body
 
 
 def latex_name(name: str) -> str:
-    """A name as part of a letter."""
+    """Return a name as a LaTeX index."""
     plain = re.sub(r"([_&%$#{}])", r"\\\1", name).replace(" ", r"\ ")
     return rf"\mathrm{{{plain}}}"
 
@@ -255,7 +255,7 @@ def ground(
     position: Vector = (0.0, 0.0, 0.0),
     quaternion: Vector = IDENTITY_QUATERNION,
 ) -> Body:
-    """A body that never moves: Sf of zero twist at its 1-junction."""
+    """Build a body that never moves: Sf of zero twist at its 1-junction."""
     body, world = Body(name, surface, shape, visual), world_junction(name)
     body.fixed = True
     body.connect(Sf("rest", dimension=6, domain=SCREW, frame="0"), world)
@@ -285,7 +285,7 @@ def prescribed_body(
     position: Vector = (0.0, 0.0, 0.0),
     quaternion: Vector = IDENTITY_QUATERNION,
 ) -> Body:
-    """A body whose world twist T_0_0_b (6,) is given, constant or as a function of time: Sf at its 1-junction.
+    """Build a body with prescribed world twist T_0_0_b (6,), constant or a function of time: Sf at its 1-junction.
 
     The twist's linear part is the velocity of the body-fixed point that is now at the world's origin; a turntable about an
     axis through `c` has [omega, c x omega].

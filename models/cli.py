@@ -1,4 +1,4 @@
-"""The command `screwbond`: a table of commands and words typed in; runs and their files, or one line that says why not, out."""
+"""Entry point of the command `screwbond`: parse the arguments, run the subcommand, and report errors in one line."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from bondgraph.errors import RunEndedWarning, ScrewbondError
 
 
 def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | None = None) -> int:
-    """Entry point; returns the exit status: 0 done, 1 the run ended early, 2 bad input, a place that cannot be
-    written, or an error of this project; then one message says so, and nothing is written.
+    """Run a command and return the exit status: 0 done, 1 the run ended early, 2 bad input, a path that cannot be
+    written, or an internal error; then one message says so, and nothing is written.
 
-    `commands` are those that there are, by default `COMMANDS`.
+    `commands` : the table of commands, by default `COMMANDS`.
     """
     options = parser_of(COMMANDS if commands is None else commands, _version("screwbond")).parse_args(arguments)
     try:
-        # The commands say themselves how a run ended and what in it is not finite.
+        # The commands report by themselves how a run ended and which values are not finite.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", RunEndedWarning)
             warnings.showwarning = _print_warning
             status = int(options.run(options))
             sys.stdout.flush()
             return status
-    except BrokenPipeError:  # who reads has heard enough
+    except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ScrewbondError, ValueError, OSError) as error:
@@ -59,12 +59,12 @@ def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | N
 
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """A warning in one line: where Python met it says nothing to who types a command."""
+    """Print a warning in one line, without its source line."""
     print(f"screwbond: warning: {message}", file=sys.stderr)
 
 
 def info() -> str:
-    """Versions of everything that takes part, solvers and rendering."""
+    """Return the versions of the packages, and whether rendering works."""
     import platform
 
     from screwbond.models.pictures.probe import rendering

@@ -1,4 +1,4 @@
-"""Central gravity: a force of constant size that draws one body to the origin of another, as a C between them."""
+"""Central gravity: a force of constant magnitude that pulls one body to the origin of another, as a C between them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ORIGIN_VELOCITY = Op(
 
 
 def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph:
-    """Force of constant size `force` (N) on `drawn`, towards the origin of `centre`, which feels the reaction.
+    """Build a force of constant magnitude `force` (N) on `drawn`, towards the origin of `centre`, which feels the reaction.
 
     The state of its C is the vector from the origin of `centre` to that of `drawn` in world coordinates, m; its energy
     is force * distance. Ports `drawn` and `centre` take the bodies' world twists; inputs `pose drawn`, `pose centre`.

@@ -1,12 +1,12 @@
-"""Bodies in a plane and where they touch: masses, places, points and faces in; graphs with ports and contacts out.
+"""Planar bodies and their contacts: graphs from masses, start poses, contact points and faces.
 
 ```
  body that moves away --> 0 normal --> body that follows       flow: rate of the gap
  body 2               --> 0 tangent --> body 1                  flow: slip
 ```
 
-A contact gives no force of its own: steps of time (`bondgraph.stepping`) read it as a rigid contact. Its gap is the integral of a
-flow, so that no closest point is searched; it serves mechanisms in coordinates as well as bodies with corners and faces.
+A contact applies no force of its own: time stepping (`bondgraph.stepping`) treats it as a rigid contact. Its gap is the integral
+of a flow, so it needs no closest-point search; it fits mechanisms in coordinates as well as bodies with corners and faces.
 """
 
 from __future__ import annotations
@@ -33,17 +33,16 @@ _GAP_RATE = Op("gap rate", lambda rate, *_: rate, "#1")
 
 
 def planar_contact(name: str, *, gap: float = 0.0, friction: float | None = None) -> Graph:
-    """Contact between coordinates, with the ports `normal` and, with friction, `tangent`.
+    """Build a contact between coordinates, with the ports `normal` and, with friction, `tangent`.
 
-    Connect what opens the gap by a half arrow into `normal`, what closes it by one out of it; likewise for `tangent`, whose flow
-    is the slip.
+    A half arrow into `normal` opens the gap, one out of it closes the gap; likewise for `tangent`, whose flow is the slip.
 
     Parameters
     ----------
     gap : at the start, m.
-    friction : coefficient; None: it slides freely.
+    friction : coefficient; None: frictionless.
 
-    Signals: `gap` m, `slip` m/s. Raises `ModelError` E503 for a gap or friction that is no number, or a friction below zero.
+    Signals: `gap` m, `slip` m/s. Raises `ModelError` E503 for an invalid gap or friction.
     """
     _check_numbers(name, gap=gap, friction=friction)
     graph = Graph(name)
@@ -74,7 +73,7 @@ def planar_contact(name: str, *, gap: float = 0.0, friction: float | None = None
 
 
 class PlanarBody(Graph):
-    """A graph that stands for a body in a plane, which may turn or not; `start` is its place at the start, (3,) or (2,)."""
+    """Graph of a body in a plane; `start` is its start pose: (3,), or (2,) for a body that does not rotate."""
 
     def __init__(self, name: str, start: np.ndarray):
         super().__init__(name)
@@ -82,7 +81,7 @@ class PlanarBody(Graph):
 
     @property
     def motion(self) -> PortRef:
-        """Port of its velocities: those of the centre, m/s, and the rate of its angle, rad/s, if it turns."""
+        """Port of the velocities of the centre, m/s, and of the angular velocity, rad/s, if the body rotates."""
         return self.port("motion")
 
 
@@ -96,19 +95,19 @@ def planar_body(
     outline: Outline | None = None,
     visual: Visual | Sequence[Visual] | None = None,
 ) -> PlanarBody:
-    """A body in the plane of x and y, with the port `motion` and the signal `place` (x, y, angle).
+    """Build a body in the plane of x and y, with the port `motion` and the signal `place` (x, y, angle).
 
     Parameters
     ----------
     mass : kg.
-    inertia : kg m^2 about its centre; None: it does not turn.
+    inertia : kg m^2 about its centre; None: it does not rotate.
     place : of its centre of mass at the start, m and rad; without inertia the angle stays.
     gravity : along -y, m/s^2.
     outline : for pictures alone: radius of a disc, or corners (n, 2) of a convex polygon in its axes, m; None: the square that
         has its inertia, or a dot.
     visual : what pictures show instead.
 
-    Raises `ModelError` E503 for numbers that are none, E575 for an outline that is none.
+    Raises `ModelError` E503 for invalid numbers, E575 for an invalid outline.
     """
     _check_numbers(name, mass=mass, inertia=inertia, gravity=gravity)
     start = np.array([*place, 0.0][:3] if inertia is not None else [*place][:2], dtype=float)
@@ -138,10 +137,10 @@ def attach_planar_contact(
     Parameters
     ----------
     point : the body, and the point in its axes, m.
-    face : the body or None, the normal out of it in its axes, and how far from its origin the face is along that, m.
-    friction : coefficient; None: it slides freely.
+    face : the body or None, the outward normal in its axes, and the distance of the face from its origin along that, m.
+    friction : coefficient; None: frictionless.
 
-    Returns the contact, which is `graph.<name>`.
+    Return the contact, which is `graph.<name>`.
     """
     (body, corner), (other, outward, offset) = point, face
     c, normal = np.asarray(corner, dtype=float), np.asarray(outward, dtype=float)
@@ -170,7 +169,7 @@ def attach_planar_contact(
 
 
 def _rotated(place: Any, vector: Any) -> Any:
-    """A vector of a body in the axes of the world."""
+    """Return a vector of a body in world axes."""
     if len(place) < 3:
         return array([vector[0], vector[1]])
     c, s = cos(place[2]), sin(place[2])
@@ -178,7 +177,7 @@ def _rotated(place: Any, vector: Any) -> Any:
 
 
 def _lever(c: np.ndarray, direction: np.ndarray, number: int, size: int) -> Op:
-    """Row (size,) that gives the velocity along a direction, of body `number`, of the place where a point meets a face."""
+    """Return the Op of the row (size,) that maps the motion of body `number` to the contact point velocity in a direction."""
 
     def row(place: Any, face_place: Any = (0.0, 0.0)) -> Any:
         arm, n = _rotated(place, c), _rotated(face_place, direction)
@@ -190,7 +189,7 @@ def _lever(c: np.ndarray, direction: np.ndarray, number: int, size: int) -> Op:
 
 
 def _check_numbers(name: str, **values: float | None) -> None:
-    """E503 for numbers that are none, and for negative ones where there can be none."""
+    """Raise E503 for values that are no finite numbers, and for a negative friction, mass or inertia."""
     for what, value in values.items():
         number = None if value is None else real(value)
         positive = what in ("friction", "mass", "inertia")

@@ -1,7 +1,7 @@
-"""Looks of bodies in a plane: where they are, outlines, points and faces that touch in; records that pictures read out.
+"""Appearance of planar bodies in pictures: pose signals, outlines, contact points and faces.
 
-They have no part in the mechanics. `planar_body` and `attach_planar_contact` mark what they make; who builds a mechanism in
-coordinates of his own says here what it looks like.
+It does not affect the mechanics. `planar_body` and `attach_planar_contact` mark what they build; mark a mechanism in other
+coordinates with `mark_planar_body` and `mark_planar_contact`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from screws.numeric_arguments import floats
 __all__ = ["PlanarAppearance", "PlanarContactGeometry", "mark_planar_body", "mark_planar_contact"]
 
 PlaceSignals = str | Mapping[str, str]
-"""A signal (2,) or (3,) that is x, y and the angle; or signals of numbers by these three words, those that are left out zero."""
+"""A signal (2,) or (3,) of x, y and the angle; or scalar signals by these three words, zero if left out."""
 
 Outline = float | Sequence[Vector] | np.ndarray
 """Radius of a disc, or corners (n, 2) of a convex polygon, m."""
@@ -32,7 +32,7 @@ COORDINATES = ("x", "y", "angle")
 
 @dataclass(frozen=True, eq=False)
 class PlanarAppearance:
-    """All that a body in a plane says of how it looks.
+    """Appearance of a planar body.
 
     Attributes
     ----------
@@ -51,12 +51,12 @@ class PlanarAppearance:
 
 @dataclass(frozen=True, eq=False)
 class PlanarContactGeometry:
-    """Where a point of one body meets a straight face of another, or of the world.
+    """Contact point of one body and straight face of another, or of the world.
 
     Attributes
     ----------
     point : (2,) in the axes of its body, m.
-    normal, offset : (2,) unit vector out of the face in the axes of its body; how far from its origin it is along that, m.
+    normal, offset : (2,) outward unit normal of the face in the axes of its body; its distance from the origin along that, m.
     slip : (2,) unit vector in the axes of the face's body along which the slip of the point is positive.
     """
 
@@ -74,16 +74,16 @@ def mark_planar_body(
     outline: Outline | None = None,
     visual: Visual | Sequence[Visual] | None = None,
 ) -> Graph:
-    """Say that something moves in the plane of x and y, so that pictures show it.
+    """Mark a moving object in the plane of x and y, so that pictures show it.
 
     Parameters
     ----------
-    place : of its origin: a signal (x, y, angle), or {"x": ..., "y": ..., "angle": ...} with a signal of a number for each; what
-        is left out is zero; m, rad.
+    place : of its origin: a signal (x, y, angle), or {"x": ..., "y": ..., "angle": ...} with a scalar signal for each, zero if
+        left out; m, rad.
     outline : radius of a disc, or corners (n, 2) of a convex polygon in its axes, m.
     visual : what pictures show instead.
 
-    Returns the graph. Raises `ModelError` E575 for places and outlines that are none.
+    Return the graph. Raises `ModelError` E575 for invalid places and outlines.
     """
     appearance = PlanarAppearance(check_outline(name, outline), visuals_of(name, visual))
     return graph.mark_visible(Visible("planar body", _signals(name, place), appearance, name))
@@ -96,16 +96,16 @@ def mark_planar_contact(
     face: tuple[PlaceSignals | None, Vector, float],
     slip: Vector | None = None,
 ) -> Graph:
-    """Say where the contact `name` of a graph is, so that pictures show its frames and forces.
+    """Mark the location of the contact `name` of a graph, so that pictures show its frames and forces.
 
     Parameters
     ----------
     point : the place of a marked body as it was marked, and the point in its axes, m.
-    face : likewise or None for the world, the normal out of it in its axes, and how far from its origin it is along that, m.
-    slip : direction in the axes of the face's body in which the slip of the point is positive; None: the normal turned by -90
-        degrees, as of `attach_planar_contact`.
+    face : likewise or None for the world, the outward normal in its axes, and its distance from the origin along that, m.
+    slip : direction in the axes of the face's body in which the slip of the point is positive; None: the normal rotated by -90
+        degrees, as in `attach_planar_contact`.
 
-    Returns the graph.
+    Return the graph.
     """
     (body, contact_point), (other, outward, offset) = point, face
     normal = np.asarray(outward, dtype=float) / np.linalg.norm(outward)
@@ -117,7 +117,7 @@ def mark_planar_contact(
 
 
 def check_outline(name: str, outline: Any) -> float | np.ndarray | None:
-    """A radius, or corners (n, 2) anticlockwise; E575 for what is neither."""
+    """Return a radius, or corners (n, 2) anticlockwise; E575 for an invalid outline."""
     if outline is None:
         return None
     radius = floats(outline, ())
@@ -128,7 +128,7 @@ def check_outline(name: str, outline: Any) -> float | np.ndarray | None:
         edges = np.roll(corners, -1, axis=0) - corners
         next_edges = np.roll(edges, -1, axis=0)
         cross_products = edges[:, 0] * next_edges[:, 1] - edges[:, 1] * next_edges[:, 0]
-        # Once round, and always the same way.
+        # One revolution, always in the same direction.
         total_angle = np.arctan2(cross_products, np.sum(edges * next_edges, axis=1)).sum()
         if np.all(cross_products > 0.0) and total_angle < 7.0:
             return corners
@@ -140,7 +140,7 @@ def check_outline(name: str, outline: Any) -> float | np.ndarray | None:
 
 
 def _signals(name: str, place: Any) -> dict[str, str]:
-    """Signals of a place by what they are for."""
+    """Return the signals of a planar pose by coordinate."""
     if isinstance(place, str):
         return {"place": place}
     if (

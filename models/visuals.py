@@ -1,4 +1,4 @@
-"""What bodies look like: a file, a mesh or numbers of a plain shape in; frozen records that pictures read out."""
+"""Visuals of bodies: records with a mesh file, a mesh or a primitive shape, which pictures draw."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from screws.surfaces import Surface
 __all__ = ["Appearance", "Visual", "visuals_of"]
 
 SHAPE_SIZES = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 0}
-"""Plain shapes, and how many numbers each has; 0: one alone."""
+"""Primitive shapes, and the count of numbers of each; 0: a scalar."""
 
 MESH_SUFFIXES = ".stl, .obj, .ply"
-"""Endings of files with meshes."""
+"""Suffixes of mesh files."""
 
 
 @dataclass(frozen=True, eq=False)
 class Visual:
-    """What a body or link looks like in pictures; it has no part in the mechanics. One of the shapes is given.
+    """Shape of a body or link in pictures, with exactly one of the shapes; it does not affect the mechanics.
 
     Parameters
     ----------
-    mesh : file (.stl, .obj, .ply), a mesh of pyvista, (points (m, 3), triangles (n, 3)), or a function that gives one of these
+    mesh : file (.stl, .obj, .ply), a mesh of pyvista, (points (m, 3), triangles (n, 3)), or a function that returns one of these
         when it is drawn.
     box : edges along x, y and z, m.
     cylinder, capsule : radius and length along z, m; that of a capsule is between the centres of its caps.
     sphere : radius, m.
-    colour : "#rrggbb"; chosen where None.
-    opacity : 1 is solid; what is less is drawn as glass.
+    colour : "#rrggbb"; chosen automatically where None.
+    opacity : 1 is opaque.
     scale : of the mesh: a number, or three; 0.001 for files in mm.
-    position, quaternion : where its axes are in those of the body; m, and (w, x, y, z).
+    position, quaternion : pose of its axes in those of the body; m, and (w, x, y, z).
 
-    Raises `ModelError` E576 for no shape or several, or numbers, colours and meshes that are none; E577 where there is no file.
+    Raises `ModelError` E576 for no shape or several, or invalid numbers, colours and meshes; E577 for a missing file.
     """
 
     mesh: Any = None
@@ -115,7 +115,7 @@ def _check_mesh(mesh: Any) -> None:
 
 
 def visuals_of(name: str, visual: Any) -> tuple[Visual, ...]:
-    """The visuals of a body: none, one or several; E576 for what is none."""
+    """Return the visuals of a body as a tuple; E576 for an invalid visual."""
     visuals = () if visual is None else (visual,) if isinstance(visual, Visual) else visual
     if not isinstance(visuals, (tuple, list)) or not all(isinstance(entry, Visual) for entry in visuals):
         title, cure = f'visual of "{name}" is {visual!r}', "a Visual, or a list of them: Visual(box=(0.1, 0.1, 0.3))"
@@ -125,13 +125,13 @@ def visuals_of(name: str, visual: Any) -> tuple[Visual, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Appearance:
-    """All that a body says of how it looks.
+    """Appearance of a body.
 
     Attributes
     ----------
-    surface, solids, visuals : its skin, what it collides with, what pictures show instead.
-    mass, inertia, centre : kg, (3, 3) kg m^2 about the centre of mass (3,), m: a shape for a body that has none; None: unknown.
-    gravity : (3,) m/s^2, by which a picture knows where down is.
+    surface, solids, visuals : its surface, its collision solids, what pictures show instead.
+    mass, inertia, centre : kg, (3, 3) kg m^2 about the centre of mass (3,), m: a shape for a body without one; None: unknown.
+    gravity : (3,) m/s^2, which gives a picture the downward direction.
     """
 
     surface: Surface | None = None

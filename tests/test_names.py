@@ -30,13 +30,7 @@ RETIRED = set(_OLD_WORDS.split())
 place."""
 
 
-UNNAMED = tuple(
-    f"models/{name}"
-    for name in (
-        *("bodies", "chains", "connections", "control", "gravity", "hand", "impact", "joints", "maze", "motion"),
-        *("planar", "springs", "studies", "sweeping", "two_bodies", "urdf", "visuals"),
-    )
-)
+UNNAMED = tuple(f"models/{name}" for name in (*("chains", "hand", "impact", "joints", "maze", "springs"),))
 """Rooms of `models` whose inner names are still the old ones; a room that is done leaves this list."""
 
 

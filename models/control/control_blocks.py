@@ -1,4 +1,4 @@
-"""What controllers are wired with: the signals of a reference, rates that are measured or filtered, gains, model terms."""
+"""Building blocks of controllers: reference signals, measured or filtered rates, gains, PD errors, model terms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bondgraph.signals.block_builder import BlockBuilder
 from bondgraph.signals.formulas import LAG
 
 ModelTerm = Callable[..., Any] | Op | str
-"""A function of signals, or the path of a signal that another block computes."""
+"""A function of signals, or the path of a signal of another block."""
 
 DIFFERENCE = Op("difference", lambda r, y: r - y, "#1 - #2")
 SUM = Op("sum", lambda a, b: a + b, "#1 + #2")
@@ -25,14 +25,14 @@ ZERO_LIKE = Op("zero", lambda value: 0.0 * value, "0")
 
 
 def new_builder(name: str, period: float | None) -> BlockBuilder:
-    """An empty wiring; refuses a period that is not positive (E478)."""
+    """Return an empty block builder; E478 for a period that is not positive."""
     if period is not None and not (np.isfinite(period) and period > 0.0):
         refuse("E478", f'the period of "{name}" is {period!r} s', "", "more than 0 s, or None for continuous control", name)
     return BlockBuilder(name, period=period)
 
 
 def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tuple[int, ...]:
-    """Shape of a controller's signals, () or (axes,), from its gains and the dimension that is given (E478 unless they agree)."""
+    """Return the shape of a controller's signals, () or (axes,), from its gains and `dimension`; E478 unless they agree."""
     shapes = [gain.shape if isinstance(gain, Motion) else numbers("the gain", gain).shape for gain in gains]
     sizes = {shape for shape in shapes if shape} | ({(dimension,)} if dimension else set())
     if len(sizes) > 1:
@@ -42,7 +42,7 @@ def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tupl
 
 
 def add_reference(wiring: BlockBuilder, reference: str | Mapping[str, str], needed: Sequence[str]) -> None:
-    """Inputs `reference`, `reference_velocity` ... of a reference block's name, or of the paths in a mapping.
+    """Add inputs `reference`, `reference_velocity` ... from the name of a reference block, or from a mapping of paths.
 
     A mapping may leave out the velocity or the acceleration, which are then zero (a set point).
     """
@@ -65,8 +65,8 @@ def add_reference(wiring: BlockBuilder, reference: str | Mapping[str, str], need
 def add_rate(
     wiring: BlockBuilder, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any, unit: str
 ) -> None:
-    """`y`, of this unit, and `dy`: measured, or y filtered, dy = filtered' = (y - filtered) / T; sampled, a filtered difference
-    quotient."""
+    """Add `y`, of this unit, and `dy`: measured, or from a filter, dy = filtered' = (y - filtered) / T; if sampled, a filtered
+    difference quotient."""
     wiring.inputs["y"] = position
     wiring.units |= {f"reference_{what}": per_second(unit, order) for order, what in enumerate(QUANTITIES[1:3], start=1)}
     if (velocity is None) == (filter_time is None):
@@ -91,7 +91,7 @@ def add_rate(
 
 
 def add_gain(wiring: BlockBuilder, local: str, gain: Motion | ArrayLike, unit: str = "") -> None:
-    """A gain under a local name: a run-time parameter, or a function of time."""
+    """Add a gain under a local name: a run-time parameter, or a function of time."""
     letter = f"K_{{{local[1:]}}}"
     wiring.symbols[local] = letter
     if not isinstance(gain, Motion):
@@ -106,8 +106,7 @@ def add_gain(wiring: BlockBuilder, local: str, gain: Motion | ArrayLike, unit: s
 
 
 def add_pd(wiring: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: str, gains: tuple[str, str]) -> list[str]:
-    """Gains, and the errors of the reference against `y`, of this unit, and of its velocity against `dy`; the local names of all
-    four."""
+    """Add the gains kp and kd and the errors of position (of this unit) and velocity; return the local names of all four."""
     add_gain(wiring, "kp", kp, gains[0])
     add_gain(wiring, "kd", kd, gains[1])
     wiring.units |= {"error": unit, "error_rate": per_second(unit)}
@@ -118,7 +117,7 @@ def add_pd(wiring: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: st
 
 
 def add_term(wiring: BlockBuilder, local: str, term: ModelTerm, arguments: Sequence[str]) -> None:
-    """A term of the model under a local name: computed from local arguments, or the path of a signal."""
+    """Add a model term under a local name: computed from local arguments, or the path of a signal."""
     if isinstance(term, str):
         wiring.inputs[local] = term
     else:
@@ -126,7 +125,7 @@ def add_term(wiring: BlockBuilder, local: str, term: ModelTerm, arguments: Seque
 
 
 def add_signals(wiring: BlockBuilder, prefix: str, paths: Sequence[str]) -> list[str]:
-    """Inputs for signals by number; their local names."""
+    """Add numbered inputs for signals; return their local names."""
     if isinstance(paths, str):
         paths = [paths]
     local = [f"{prefix}{k}" for k in range(1, len(paths) + 1)]
@@ -135,7 +134,7 @@ def add_signals(wiring: BlockBuilder, prefix: str, paths: Sequence[str]) -> list
 
 
 def finish(wiring: BlockBuilder, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
-    """The block; of a sampled one, the result is a state that holds the local value `now` of the last tick."""
+    """Return the block; if sampled, the result is a state that holds the local value `now` of the last tick."""
     if wiring.period is not None:
         wiring.states[result], wiring.updates[result] = StateSpec(start, None, unit, symbol), now
         wiring.symbols.setdefault(now, f"{symbol}^{{+}}")

@@ -1,4 +1,4 @@
-"""Gains: functions of time, the rule that keeps a fading one stable, and the design for a soft touch."""
+"""Controller gains: fading gains, the stability check of time-varying gains, and the soft-touch design."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from screwbond.models.motion.polynomials import Motion, numbers, refuse
 from screwbond.models.motion.profiles import quintic
 
 BOUND_TOLERANCE = 1e-12
-"""A bound counts as kept when it is missed by no more than this part of it: kp0 = kd^2 is meant to pass."""
+"""Relative tolerance of the bounds: kp0 = kd^2 passes."""
 
 
 def fading_gain(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, to: float = 0.0) -> Motion:
-    """Gain that goes smoothly from `kp0` to `to` between the times t0 and t1 (s), of one axis or of all.
+    """Return a gain that changes smoothly from `kp0` to `to` between the times t0 and t1 (s), of one axis or of all.
 
     Parameters
     ----------
     kp0 : () or (axes,), 1/s^2.
     axis : which component fades; None: all of them.
 
-    Raises `ModelError` E470 for what are no numbers or no axis of it, E471 unless t0 < t1.
+    Raises `ModelError` E470 for invalid numbers or an unknown axis, E471 unless t0 < t1.
     """
     first = numbers("the gain", kp0)
     last = first.copy()
@@ -76,9 +76,9 @@ class SoftTouch:
 
 
 def soft_touch_gains(Lambda_xx: float, approach_speed: float, hold_force: float, peak_force: float) -> SoftTouch:
-    """Gains for touching softly: in velocity control (kp = 0), a blocked axis presses with Lambda kd v.
+    """Design gains for a soft touch: in velocity control (kp = 0), a blocked axis presses with Lambda kd v.
 
-    At the instant of contact the constraint takes away the speed v with Lambda alpha1 v. Both double poles are critical:
+    At impact the constraint removes the speed v with the force Lambda alpha1 v. Both double poles are critical:
     alpha0 = alpha1^2 / 4, and kp0 = kd^2 / 4 before the gain fades, which is within 0 <= kp <= kd^2.
 
     Parameters

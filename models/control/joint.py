@@ -1,4 +1,4 @@
-"""Control of the joints: PID of every joint, with compensation of gravity, feedforward and a limit."""
+"""Joint-space control: PID of every joint, with gravity compensation, torque limit and anti-windup."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PID_TERMS = Op("PID", lambda kp, kd, e, de, ki, z: kp * e + kd * de + ki * z, r"
 SATURATED = Op("limit", lambda u, limit: maximum(minimum(u, limit), -limit), r"\min\left(\max\left(#1, -#2\right), #2\right)")
 _BACK = "Astrom and Hagglund 2006"
 ANTI_WINDUP = Op(
-    "integral rate", lambda e, held, asked, kp: e + (held - asked) / kp, r"#1 + \tfrac{1}{#4}\left(#2 - #3\right)", _BACK
+    "integral rate", lambda e, limited, demand, kp: e + (limited - demand) / kp, r"#1 + \tfrac{1}{#4}\left(#2 - #3\right)", _BACK
 )
 INTEGRAL_SUM = Op("sum", lambda z, rate, period: z + rate * period, r"#1 + #2\,#3")
 
@@ -45,7 +45,7 @@ def joint_pid(
     period: float | None = None,
     unit: str = "N m",
 ) -> Element:
-    """Torques `<name>.torque` = kp e + ki integral(e) + kd e' + compensation of every joint, e = r - q: `<name>.error`.
+    """Build torques `<name>.torque` = kp e + ki integral(e) + kd e' + compensation of every joint, e = r - q: `<name>.error`.
 
     Parameters
     ----------
@@ -53,15 +53,15 @@ def joint_pid(
         paths.
     position, velocity : paths of q and q', () or (joints,). Without a velocity, q is differentiated through a filter.
     kp, kd, ki : numbers or (joints,), in N m/rad, N m s/rad, N m/(rad s); kp also a function of time.
-    dimension : count of joints, where all gains are numbers for several joints.
+    dimension : number of joints, where all gains are scalars.
     filter_time : s, where no velocity is given; `initial` and `nominal` are q at the start and its size.
-    compensation : torques, such as gravity's: a function of `compensation_signals`, or the path of a signal.
-    limit : largest torque, () or (joints,). While it is reached, the integral is wound back with the time kp / ki.
+    compensation : torques, such as of gravity: a function of `compensation_signals`, or the path of a signal.
+    limit : largest torque, () or (joints,). In saturation, anti-windup drives the integral back with the time constant kp / ki.
     period : s between samples; the torque is held between them, q' is a filtered difference, the integral a sum. None:
         continuous.
     unit : of the torque; q is in rad if it is N m, in m if it is N.
 
-    Raises `ModelError` E470 for gains that are no numbers, E478 for an incomplete wiring, negative gains or a limit that is not
+    Raises `ModelError` E470 for invalid gains, E478 for an incomplete wiring, negative gains or a limit that is not
     positive.
 
     Source: Astrom and Hagglund 2006 (back-calculation).

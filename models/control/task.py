@@ -1,4 +1,4 @@
-"""Control in task space: PD with feedforward gives an acceleration, the mechanism's inertia turns it into torques."""
+"""Operational-space control: PD with feedforward computes a task acceleration; the task inertia maps it to torques."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pd_feedforward(
     period: float | None = None,
     unit: str = "",
 ) -> Element:
-    """Acceleration u = kp (r - y) + kd (r' - y') + r'' (+ f) of every task axis: `<name>.acceleration`, with `.error`.
+    """Build the acceleration u = kp (r - y) + kd (r' - y') + r'' (+ f) of every task axis: `<name>.acceleration`, with `.error`.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ def pd_feedforward(
     filter_time : T, s, where no velocity is given.
     initial, nominal : y at the start (for a continuous filter) and its size, where no velocity is given.
     extra : path of f, an acceleration that is added.
-    dimension : count of axes, where all gains are numbers for several axes.
+    dimension : number of axes, where all gains are scalars.
     period : s between samples; the acceleration is held between them, and y' is a filtered difference. None: continuous.
     unit : of the acceleration.
 
-    Raises `ModelError` E476 for gains outside 0 <= kp <= kd^2, E478 where the wiring is not complete.
+    Raises `ModelError` E476 for gains outside 0 <= kp <= kd^2, E478 for an incomplete wiring.
 
     Source: Bortoff 2020, (11).
     """
@@ -75,21 +75,21 @@ def pd_feedforward(
 
 
 def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
-    """Lambda^-1 = J M^-1 J^T (m, m): the inverse inertia of the task space, from M (n, n) and J (m, n); any scalar.
+    """Return Lambda^-1 = J M^-1 J^T (m, m), the inverse inertia of the task space, from M (n, n) and J (m, n); any scalar.
 
     Source: Khatib 1987 (operational space).
     """
-    rows = [solve_spd(mass, row) for row in jacobian]
-    return array([[sum(a * b for a, b in zip(one, two, strict=True)) for two in rows] for one in jacobian])
+    columns = [solve_spd(mass, row) for row in jacobian]
+    return array([[sum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in jacobian])
 
 
 def task_force(mass: Any, jacobian: Any, acceleration: Any) -> np.ndarray:
-    """Force F = Lambda u (m,) that gives the task space the acceleration u (m,)."""
+    """Return the force F = Lambda u (m,) that gives the task space the acceleration u (m,)."""
     return solve_spd(task_inertia(mass, jacobian), acceleration)
 
 
 def _as_vector_task(jacobian: Any, acceleration: Any) -> tuple[Any, Any]:
-    """A task of one axis as one of m axes."""
+    """Return the Jacobian (m, n) and acceleration (m,) of a task, also of a scalar one."""
     u = array([acceleration]) if np.ndim(acceleration) == 0 else acceleration
     return (jacobian if np.ndim(jacobian) == 2 else array(jacobian).reshape(len(u), -1)), u
 
@@ -124,7 +124,7 @@ def operational_torque(
     period: float | None = None,
     unit: str = "N m",
 ) -> Element:
-    """Torques `<name>.torque` = J^T Lambda (u - J' v) + compensation that give the task the acceleration u.
+    """Build torques `<name>.torque` = J^T Lambda (u - J' v) + compensation that give the task the acceleration u.
 
     Exact (y'' = u) where compensation is the whole bias h of M v' + h = torque and the drift J' v is given.
 
@@ -134,7 +134,7 @@ def operational_torque(
     jacobian, mass, Lambda : J (m, n), and either M (n, n) or the task's own inertia Lambda (m, m): functions of the signals
         `position`, or paths of signals.
     drift, compensation : J' v (m,), and torques (n,) such as gravity: functions of the signals `position` and `velocity`.
-    position, velocity : paths, handed to these functions in this order.
+    position, velocity : paths, arguments of these functions in this order.
     dimension : n, where the torque is sampled.
     period : s between samples, None: continuous. Blocks that tick at one time do so in the order in which they were added:
         add the controller that gives u first.

@@ -1,4 +1,4 @@
-"""Motions as piecewise polynomials of time: a frozen record, evaluated in NumPy and by formulas that can be traced."""
+"""Motions as piecewise polynomials of time: a frozen record, evaluated in NumPy and by traceable formulas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, nam
 
 
 def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:
-    """An array of finite floats with one of the given counts of dimensions, or a refusal (E470)."""
+    """Return an array of finite floats with one of the given numbers of dimensions; E470 for anything else."""
     try:
         values = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -38,16 +38,16 @@ QUANTITIES = ("position", "velocity", "acceleration", "jerk")
 """A motion r and its derivatives, in the order of differentiation."""
 
 REST_TOLERANCE = 1e-12
-"""An end velocity below this part of the largest one is rounding, and set to zero."""
+"""An end velocity below this fraction of the largest one is rounding error, and set to zero."""
 
 
 @answer_old_names
 @dataclass(frozen=True, init=False)
 class Motion:
-    """r(t), a scalar or a vector, polynomial between breaks; outside it goes on straight with the velocity of its end.
+    """Piecewise polynomial r(t), scalar or vector; outside its breaks it continues with the velocity of its end.
 
     Between breaks k and k + 1, r = sum of coefficients[k, i] (t - breaks[k])^i. A motion that ends at rest holds its end.
-    Values at a break are those of the piece that begins there. Neither position nor velocity may jump.
+    Values at a break are those of the piece that begins there. Position and velocity must be continuous.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Motion:
         return self.derivative(t, 3)
 
     def derivative(self, t: ArrayLike, order: int) -> Array:
-        """The derivative of r of any order at times t (...), shape (..., axes) or (...)."""
+        """Derivative of r of any order at times t (...), shape (..., axes) or (...)."""
         times = np.asarray(t, dtype=float)
         piece = np.searchsorted(self.breaks, times, side="right")
         elapsed = times - piece_starts(self.breaks)[piece]
@@ -120,24 +120,24 @@ class Motion:
         return np.asarray(horner(elapsed[..., None] if self.shape else elapsed, table, order))
 
     def extremes(self, order: int = 0) -> tuple[Array, Array, Array, Array]:
-        """Least value, its time, greatest value and its time, (axes,) each, of a derivative between start and end."""
+        """Minimum of a derivative, its time, maximum and its time, (axes,) each, between start and end."""
         times, values = _extreme_candidates(self, order)
         low, high = values.argmin(axis=0, keepdims=True), values.argmax(axis=0, keepdims=True)
         entries = (np.take_along_axis(table, at, axis=0)[0] for at in (low, high) for table in (values, times))
         return tuple(map(np.asarray, entries))  # type: ignore[return-value]
 
     def peak(self, order: int) -> Array:
-        """Largest absolute value (axes,) or () of a derivative; a derivative that jumps counts from both sides."""
+        """Largest absolute value (axes,) or () of a derivative; a jump counts with both one-sided values."""
         low, _, high, _ = self.extremes(order)
         return np.maximum(-low, high)
 
     def smoothness(self) -> int:
-        """How many derivatives are continuous at all times, both ends included (to rounding); at least 1, at most 3."""
+        """Count the derivatives that are continuous at all times, both ends included (to rounding); at least 1, at most 3."""
         jumps = [largest_jump(self, order).relative_size for order in (2, 3)]
         return 1 + int(jumps[0] < 1e-9) + int(jumps[0] < 1e-9 and jumps[1] < 1e-9)
 
     def scaled(self, factor: float) -> Motion:
-        """The same path in `factor` times the time, from the same start."""
+        """Scale time by `factor`; path and start time stay."""
         if not (np.isfinite(factor) and factor > 0.0):
             refuse("E471", f"a motion cannot take {factor!r} times its time", "", "a factor above 0")
         powers = factor ** -np.arange(self.coefficients.shape[1], dtype=float)
@@ -145,21 +145,21 @@ class Motion:
         return Motion(self.start + factor * (self.breaks - self.start), self.coefficients * shaped)
 
     def starting_at(self, t: float) -> Motion:
-        """The same motion, beginning at the time t, s."""
+        """Shift the motion in time so that it begins at t, s."""
         return Motion(self.breaks + (float(numbers("the start", t, (0,))) - self.start), self.coefficients)
 
     def then(self, following: Motion, pause: float = 0.0) -> Motion:
-        """This motion, a pause at its end (s), and another one, shifted in time; see `sequence`."""
+        """Append a pause (s) and another motion, shifted in time; see `sequence`."""
         return sequence(self, following, pause=pause)
 
 
 def piece_starts(breaks: Any) -> Any:
-    """The time that each piece counts from: the first break for what was before, then each break."""
+    """Return the base time of each piece: the first break for the piece before it, then each break."""
     return array([breaks[0], *breaks])
 
 
 def extended_coefficients(motion: Motion) -> Array:
-    """Coefficients (N + 2, m, ...) with those of the straight motions before the start and after the end; m >= 2."""
+    """Return coefficients (N + 2, m, ...) with those of the straight motions before the start and after the end; m >= 2."""
     table = pad_powers(motion.coefficients, 2)
     first, last = np.zeros_like(table[:1]), np.zeros_like(table[:1])
     steps = np.diff(motion.breaks)
@@ -174,7 +174,7 @@ def extended_coefficients(motion: Motion) -> Array:
 
 
 def horner(elapsed: Any, polynomial: Any, order: int) -> Any:
-    """Derivative of a polynomial (m, ...), lowest power first, `elapsed` seconds after its base; any scalar."""
+    """Evaluate a derivative of a polynomial (m, ...), lowest power first, `elapsed` seconds after its base; any scalar."""
     count = len(polynomial)
     if count <= order:
         return 0.0 * polynomial[0]
@@ -185,7 +185,7 @@ def horner(elapsed: Any, polynomial: Any, order: int) -> Any:
 
 
 def select_piece(t: Any, breaks: Any, table: Sequence[Any] | np.ndarray) -> Any:
-    """The entry of table (N + 2, ...) whose turn it is at the time t, found by bisection; any scalar."""
+    """Select the entry of table (N + 2, ...) for the time t by bisection; any scalar."""
     if len(table) == 1:
         return table[0]
     middle = len(table) // 2
@@ -204,7 +204,7 @@ def check_times(times: Array) -> None:
 
 @dataclass(frozen=True)
 class Jump:
-    """A derivative just before and at a break: its values, the time (s), the axis, and the jump as a part of a bound of it."""
+    """Jump of a derivative at a break: values before and after, time (s), axis, and size relative to a bound of it."""
 
     relative_size: float
     before: float
@@ -214,7 +214,7 @@ class Jump:
 
 
 def largest_jump(motion: Motion, order: int) -> Jump:
-    """The largest jump of a derivative of a motion."""
+    """Return the largest jump of a derivative of a motion."""
     table, breaks = extended_coefficients(motion), motion.breaks
     steps = breaks - piece_starts(breaks)[:-1]
     before = np.array([horner(h, polynomial, order) for h, polynomial in zip(steps, table[:-1], strict=True)])
@@ -227,7 +227,7 @@ def largest_jump(motion: Motion, order: int) -> Jump:
 
 
 def _bound(motion: Motion, order: int) -> float:
-    """A value that no derivative of this order exceeds between start and end: rounding is measured against it."""
+    """Return an upper bound of a derivative between start and end, the scale of its rounding errors."""
     steps = np.diff(motion.breaks).reshape(-1, *(1,) * len(motion.shape))
     return float(np.max(horner(steps, np.abs(np.moveaxis(motion.coefficients, 1, 0)), order)))
 
@@ -244,7 +244,7 @@ def check_jumps(motion: Motion) -> None:
 
 
 def _extreme_candidates(motion: Motion, order: int) -> tuple[Array, Array]:
-    """Times and values among which the extremes of a derivative are, (count,) or (count, axes): ends and flat points."""
+    """Return the times and values, (count,) or (count, axes), of all candidates for extremes: ends and stationary points."""
     flat = motion.coefficients.reshape(*motion.coefficients.shape[:2], -1)
     steps, axes = np.diff(motion.breaks), flat.shape[2]
     degree = max(flat.shape[1] - 1 - order, 0)
@@ -261,11 +261,11 @@ def _extreme_candidates(motion: Motion, order: int) -> tuple[Array, Array]:
 
 
 def _derivative_roots(polynomial: Array, order: int, step: float) -> Array:
-    """Where a derivative vanishes inside (0, step), s."""
+    """Return the roots of a derivative inside (0, step), s."""
     count = len(polynomial) - order
     if count <= 1:
         return np.zeros(0)
-    # In the part of the step, so that small leading coefficients are seen as small.
+    # Scaled by the step, so that negligible leading coefficients can be dropped.
     scaled = [polynomial[k + order] * factorial(k + order) / factorial(k) * step**k for k in range(count)]
     size = max(map(abs, scaled))
     while scaled and abs(scaled[-1]) <= 1e-14 * size:
@@ -276,9 +276,9 @@ def _derivative_roots(polynomial: Array, order: int, step: float) -> Array:
 
 
 def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
-    """Motions one after the other, with a pause (s) between; each is shifted to begin where the last one ends.
+    """Concatenate motions, with a pause (s) between; each is shifted in time to begin when the previous one ends.
 
-    Raises `ModelError` E470 for none or for different numbers of axes, E471 for a negative pause, E472 where position or
+    Raises `ModelError` E470 for no motion or for different numbers of axes, E471 for a negative pause, E472 where position or
     velocity jumps.
     """
     if not motions or len({motion.shape for motion in motions}) > 1:
@@ -299,13 +299,13 @@ def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
 
 
 def pad_powers(table: Array, order: int) -> Array:
-    """Coefficients with zeros for the highest powers, `order` in all, or those that there are."""
+    """Pad coefficients with zeros for the highest powers to at least `order` powers."""
     missing = max(order - table.shape[1], 0)
     return np.concatenate([table, np.zeros((len(table), missing, *table.shape[2:]))], axis=1)
 
 
 def axes(*motions: Motion) -> Motion:
-    """Motions side by side, each along axes of its own: r = (r1, r2 ...); each keeps its own time."""
+    """Stack motions along separate axes: r = (r1, r2 ...); each keeps its own time."""
     if not motions:
         refuse("E470", "a motion of no axes", "", "one motion or more")
     breaks = np.unique(np.concatenate([motion.breaks for motion in motions]))
@@ -316,7 +316,7 @@ def axes(*motions: Motion) -> Motion:
 
 
 def _refine_breaks(motion: Motion, breaks: Array) -> Array:
-    """Coefficients of the same polynomials counted from other breaks, which hold the motion's own."""
+    """Return the coefficients of a motion on refined breaks, which contain its own."""
     table = extended_coefficients(motion)
     index = np.searchsorted(motion.breaks, breaks[:-1], side="right")
     shifts = breaks[:-1] - piece_starts(motion.breaks)[index]
@@ -329,7 +329,7 @@ def _refine_breaks(motion: Motion, breaks: Array) -> Array:
 
 
 def hold(position: float | Array | list[float] | tuple[float, ...], duration: float, start: float = 0.0) -> Motion:
-    """Rest at a position () or (axes,) for a time (s)."""
+    """Return a motion at rest at a position () or (axes,) for a duration (s)."""
     point = numbers("the position", position)
     if not numbers("the duration", duration, (0,)) > 0.0:
         refuse("E471", f"a motion lasts {duration!r} s", "", "a duration above 0 s")

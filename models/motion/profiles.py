@@ -1,4 +1,4 @@
-"""Motions from one point to another: quintic smooth steps, and the fastest ones within limits of jerk."""
+"""Point-to-point motions: quintic smooth steps, and time-optimal S-curves with jerk limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bondgraph.signals.formulas import SMOOTH
 
 
 def quintic(start: ArrayLike, end: ArrayLike, t0: float, t1: float) -> Motion:
-    """Smooth step from `start` to `end`, () or (axes,), between the times t0 and t1 (s), with two continuous derivatives.
+    """Return a quintic smooth step from `start` to `end`, () or (axes,), from t0 to t1 (s), with two continuous derivatives.
 
     Raises `ModelError` E470 for points that do not fit together, E471 unless t0 < t1.
     """
@@ -37,16 +37,16 @@ def s_curve(
     duration: float | None = None,
     at: float = 0.0,
 ) -> Motion:
-    """The fastest straight motion from rest to rest within limits: piecewise constant jerk, up to seven cubic pieces.
+    """Return the fastest straight motion from rest to rest within limits: piecewise constant jerk, up to seven cubic pieces.
 
     Parameters
     ----------
-    start, end : () or (axes,); all axes move in step.
+    start, end : () or (axes,); all axes are synchronised.
     jerk, acceleration, velocity : largest absolute values, a number or (axes,), in the unit of r per s^3, s^2 and s.
     duration : s; longer than the fastest one, the same curve is slowed down.
     at : time of the start, s.
 
-    Raises `ModelError` E470 for points or limits that are none, E471 where start and end coincide, E473 for a duration that is
+    Raises `ModelError` E470 for invalid points or limits, E471 where start and end coincide, E473 for a duration that is
     too short.
 
     Source: Biagiotti and Melchiorri 2008, section 3.4 (double S).
@@ -70,7 +70,7 @@ def s_curve(
 
 
 def _double_s(v: float, a: float, j: float) -> tuple[list[float], list[float]]:
-    """Durations and signs of the jerk for a way of 1, from rest to rest."""
+    """Return durations and signs of the jerk phases for a distance of 1, from rest to rest."""
     if v * j >= a * a:
         ramp = a / j
         rise = ramp + v / a
@@ -94,7 +94,7 @@ def _double_s(v: float, a: float, j: float) -> tuple[list[float], list[float]]:
 
 
 def _motion_from_jerk(first: Array, last: Array, steps: Array, signs: Array) -> Motion:
-    """From rest at `first` to rest at `last`, with a jerk that is proportional to `signs` during `steps`."""
+    """Integrate a jerk proportional to `signs` during `steps` into a motion from rest at `first` to rest at `last`."""
     rows, state = [], np.zeros(3)
     for h, sign in zip(steps, signs, strict=True):
         rows.append([state[0], state[1], state[2] / 2.0, sign / 6.0])
@@ -116,7 +116,7 @@ def pick_and_place(
     pause: float = 0.0,
     at: float = 0.0,
 ) -> Motion:
-    """From `pick` up by the vector `lift`, over, and down to `place`: three `s_curve` motions with rest between.
+    """Move from `pick` up by the vector `lift`, across, and down to `place`: three `s_curve` motions with rest between.
 
     Parameters
     ----------

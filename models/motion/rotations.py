@@ -1,4 +1,4 @@
-"""Turning about axes, and motions of a rigid body: pose, twist and its rate, as signals, as a source, as a body."""
+"""Rotations about axes and motions of a rigid body: pose, twist and twist rate, as signals and as a body."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from screws.vectors import cross, scaled
 
 @dataclass(frozen=True)
 class AxisRotations:
-    """A rotation made of turns about axes, the first one first: fixed axes of the world, or axes that move with the body.
+    """Rotation composed of successive rotations about axes: fixed axes of the world, or axes that move with the body.
 
     Parameters
     ----------
     angles : motion of k angles, rad.
     directions : (k, 3) unit vectors.
-    moving : whether each axis is turned along by the turns before it.
+    moving : True if the rotations before it also rotate each axis.
     """
 
     angles: Motion
@@ -39,7 +39,7 @@ class AxisRotations:
 
 
 def axis_rotations(angles: Motion | Sequence[Motion], directions: ArrayLike, *, moving: bool = False) -> AxisRotations:
-    """Turning by given angles about given axes, which are normalised.
+    """Compose rotations by angles about axes, which are normalised.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def axis_rotations(angles: Motion | Sequence[Motion], directions: ArrayLike, *, 
     directions : (3,) or (k, 3), not zero.
     moving : False: fixed axes of the world, R = R_k ... R_2 R_1; True: axes of the body, R = R_1 R_2 ... R_k.
 
-    Raises `ModelError` E475 for an axis that is zero, or another count of axes than of angles.
+    Raises `ModelError` E475 for a zero axis, or if the numbers of axes and angles differ.
     """
     motions = [angles] if isinstance(angles, Motion) else list(angles)
     joined = axes(*motions)
@@ -61,7 +61,7 @@ def axis_rotations(angles: Motion | Sequence[Motion], directions: ArrayLike, *, 
 
 @dataclass(frozen=True)
 class PoseMotion:
-    """Motion of a body: a point of it follows `centre`, and it turns about that point.
+    """Motion of a body: one of its points follows `centre`, and it rotates about that point.
 
     Parameters
     ----------
@@ -104,9 +104,9 @@ def pose_motion(
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
     arm: ArrayLike = (0.0, 0.0, 0.0),
 ) -> PoseMotion:
-    """Motion of a body from the motion (3,) of one of its points (or a fixed point) and its turning.
+    """Return the motion of a body from the motion (3,) of one of its points (or a fixed point) and its rotation.
 
-    Raises `ModelError` E424 and E425 for what is no quaternion, E470 for a centre or an arm that has not three components.
+    Raises `ModelError` E424 and E425 for an invalid quaternion, E470 for a centre or an arm without three components.
     """
     path = centre if isinstance(centre, Motion) else hold(numbers("the centre", centre), 1.0)
     offset = numbers("the arm", arm)
@@ -121,7 +121,7 @@ def pose_motion(
 
 
 def _rotated(q: Any, v: Any) -> Any:
-    """The vector v turned by the unit quaternion q."""
+    """Rotate the vector v by the unit quaternion q."""
     u = (q[1], q[2], q[3])
     side = cross(u, v)
     twice = cross(u, side)
@@ -133,7 +133,7 @@ def _sum(*vectors: Any) -> Any:
 
 
 def _compose_rotations(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) -> Any:
-    """Quaternion, angular velocity and acceleration in world coordinates of turns one after the other."""
+    """Return quaternion, angular velocity and acceleration in world coordinates of successive rotations."""
     q: Any = IDENTITY_QUATERNION
     omega: Any = (0.0, 0.0, 0.0)
     alpha: Any = (0.0, 0.0, 0.0)
@@ -185,11 +185,11 @@ _LETTERS = {
     "quaternion": r"\eta",
     "arm": r"\rho",
 }
-"""Of all signals and numbers of a reference but those of its centre r and angles phi."""
+"""Symbols of the signals and parameters of a reference, except those of its centre r and angles phi."""
 
 
 def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Element:
-    """The signals `<name>.pose` (7,), `.twist` (6,) in world coordinates, `.twist_rate` (6,) and `.body_twist` (6,)."""
+    """Build the signals `<name>.pose` (7,), `.twist` (6,) in world coordinates, `.twist_rate` (6,) and `.body_twist` (6,)."""
     equations: list[tuple[Any, Op, list[str]]] = []
     arguments: list[str] = []
     parameters: dict[str, Parameter] = {}
@@ -223,7 +223,7 @@ def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Elem
 
 
 def following_body(name: str, motion: PoseMotion, *, surface: Surface | None = None, time: str = "time") -> Body:
-    """A body that follows a motion exactly: Sf of its twist, and its pose from the motion itself, not integrated.
+    """Build a body that follows a motion exactly: Sf of its twist, and the pose of the motion, not an integral.
 
     `screwbond.models.prescribed_body` integrates a twist instead.
     """

@@ -1,4 +1,4 @@
-"""Cubic splines through waypoints, at rest or with given velocities at both ends, within limits."""
+"""Cubic splines through waypoints, at rest or with given end velocities, within limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from screwbond.models.motion.limits import LIMIT_TOLERANCE, check_limits, limit_
 from screwbond.models.motion.polynomials import Array, Motion, check_times, numbers, refuse
 
 MIN_GAIN = 1e-7
-"""Part of a duration that a search must still win to go on."""
+"""Least relative gain in duration with which a search continues."""
 
 
 def cubic_spline(
@@ -25,22 +25,22 @@ def cubic_spline(
     at: float = 0.0,
     shortest: bool = False,
 ) -> Motion:
-    """Cubic spline with two continuous derivatives everywhere: its acceleration is zero at both ends.
+    """Return the cubic spline with two continuous derivatives everywhere: its acceleration is zero at both ends.
 
-    To make that possible, the first and the last segment have one knot more each. Without `times` the segments share the
-    time as their lengths ask for, and the whole is as short as the limits allow (one of them is reached).
+    For that, the first and the last segment have one extra knot each. Without `times` the segment times follow from their
+    lengths, and the motion is as short as the limits allow (one of them is reached).
 
     Parameters
     ----------
     waypoints : (points,) or (points, axes), two or more.
     times : (points,) s, or None.
     velocity, acceleration, jerk : largest absolute values, a number or (axes,), in the unit of r per s, s^2, s^3, or None.
-    start_velocity, end_velocity : () or (axes,); before and after, the motion goes on straight with these.
+    start_velocity, end_velocity : () or (axes,); the motion continues with these before its start and after its end.
     at : time of the start where `times` is None, s.
-    shortest : whether the shares of the segments are searched for so that the whole takes the least time.
+    shortest : True to optimise the segment times for the least duration.
 
     Raises `ModelError` E470 for arrays that do not fit, or neither times nor limits; E471 for times that do not ascend, or equal
-    points in a row; E473 for given times that exceed a limit; E474 for limits that no duration holds.
+    consecutive points; E473 for given times that exceed a limit; E474 for limits that no duration satisfies.
 
     Source: Biagiotti and Melchiorri 2008, section 4.4 (splines with given velocities and accelerations at the ends); Lin,
     Chang and Luh 1983 (search of the shortest duration with a simplex).
@@ -83,34 +83,34 @@ def _end_velocities(shape: tuple[int, ...], start: ArrayLike, end: ArrayLike) ->
 
 
 def _segment_times(points: Array, limits: dict[int, Array]) -> Array:
-    """Times of the segments, each the shortest that its own way could take from rest to rest."""
+    """Return the least time of each segment from rest to rest."""
     ways = np.abs(np.diff(points, axis=0)).reshape(len(points) - 1, -1)
     same = np.flatnonzero(~ways.any(axis=1))
     if same.size:
         k = int(same[0])
         title = f"waypoints {k} and {k + 1} are the same point"
         refuse("E471", title, f"{points[k]}", "leave one out, or `sequence` of motions with a pause between")
-    # Smallest peaks of a motion over the way 1 in the time 1: velocity 1, acceleration 4, jerk 32.
+    # Smallest peaks of a motion over the distance 1 in the time 1: velocity 1, acceleration 4, jerk 32.
     needed = [(factor * ways / limits[k]) ** (1.0 / k) for k, factor in ((1, 1.0), (2, 4.0), (3, 32.0))]
     return np.asarray(np.max(needed, axis=(0, 2)))
 
 
 def _knot_fractions(points: Array) -> Array:
-    """Where the first and the last segment have their other knot, as a part of the segment from either end."""
-    # Of one segment alone, the quarters are the knots of the motion with the smallest jerk.
+    """Return the position of the extra knot in the first and last segment, as a fraction from its end of the spline."""
+    # For a single segment, knots at the quarters give the motion with the smallest jerk.
     return np.full(2, 0.25 if len(points) == 2 else 0.5)
 
 
 def _spline(points: Array, times: Array, ends: Array, parts: Array | None = None) -> Motion:
-    """The spline through points at times, with velocities `ends` (2, ...) and no acceleration at both ends."""
+    """Return the spline through points at times, with velocities `ends` (2, ...) and no acceleration at both ends."""
     return Motion(*_spline_coefficients(points, times, ends, _knot_fractions(points) if parts is None else parts))
 
 
 def _spline_coefficients(points: Array, times: Array, ends: Array, parts: Array) -> tuple[Array, Array]:
-    """Knots and coefficients of the spline, from the accelerations M at its knots.
+    """Return knots and coefficients of the spline, from the accelerations M at its knots.
 
-    The places of the two knots that are no waypoints follow from M by the conditions at the ends:
-    y_1 = y_0 + h v + h^2 M_1 / 6 after the start, and alike before the end.
+    The positions at the two extra knots follow from M by the conditions at the ends:
+    y_1 = y_0 + h v + h^2 M_1 / 6 after the start, and likewise before the end.
     """
     extra_knots = times[0] + parts[0] * (times[1] - times[0]), times[-1] - parts[1] * (times[-1] - times[-2])
     knots = np.array([times[0], extra_knots[0], *times[1:-1], extra_knots[1], times[-1]])
@@ -137,13 +137,13 @@ def _spline_coefficients(points: Array, times: Array, ends: Array, parts: Array)
 
 
 def _minimise_duration(points: Array, shares: Array, parts: Array, limits: dict[int, Array]) -> tuple[Array, Array]:
-    """Shares and parts of the spline at rest at both ends that takes the least time; a local search."""
+    """Return the segment times and knot fractions of the fastest spline at rest at both ends; a local search."""
     from scipy.optimize import minimize
 
     zero_velocities = np.zeros((2, *points.shape[1:]))
 
     def read(z: Array) -> tuple[Array, Array]:
-        # Shares as exponentials, parts between 0.02 and 0.48: no choice of z leaves the splines.
+        # Times as exponentials, fractions between 0.02 and 0.48: every z is a valid spline.
         return shares * np.exp(z[2:]), 0.25 + 0.23 * np.tanh(z[:2])
 
     def needed(z: Array) -> float:
@@ -155,7 +155,7 @@ def _minimise_duration(points: Array, shares: Array, parts: Array, limits: dict[
     start = np.concatenate([np.arctanh((np.minimum(parts, 0.45) - 0.25) / 0.23), np.zeros(len(shares))])
     best, least = start, needed(start)
     while True:
-        # A simplex that has collapsed on a ridge is spread again, until that wins nothing: where it collapses, rounding decides.
+        # Restart a simplex that collapsed on a ridge until that gains nothing: rounding decides where it collapses.
         spread = np.vstack([best, best + 0.3 * np.eye(len(start))])
         options = {"initial_simplex": spread, "maxfev": 150 * len(start), "xatol": 1e-7, "fatol": 1e-9 * least, "adaptive": True}
         optimum = minimize(needed, best, method="Nelder-Mead", options=options)
@@ -167,7 +167,7 @@ def _minimise_duration(points: Array, shares: Array, parts: Array, limits: dict[
 
 
 def _cubic_peaks(steps: Array, table: Array) -> dict[int, Array]:
-    """Largest absolute velocity, acceleration and jerk (...) of cubic pieces (N, 4, ...)."""
+    """Return the largest absolute velocity, acceleration and jerk (...) of cubic pieces (N, 4, ...)."""
     h = steps.reshape(-1, *(1,) * (table.ndim - 2))
     v, a, j = table[:, 1], 2.0 * table[:, 2], 6.0 * table[:, 3]
     ends = v + h * (a + 0.5 * h * j)
@@ -177,7 +177,7 @@ def _cubic_peaks(steps: Array, table: Array) -> dict[int, Array]:
 
 
 def _shortest_duration(points: Array, shares: Array, ends: Array, limits: dict[int, Array], parts: Array) -> Motion:
-    """The shortest duration that holds the limits where end velocities are given: found by search, since nothing scales."""
+    """Search the shortest motion within the limits with given end velocities, which do not scale with time."""
     from scipy.optimize import brentq
 
     def beyond(factor: float) -> float:

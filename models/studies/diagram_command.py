@@ -1,4 +1,4 @@
-"""The command `screwbond diagram`: a file or module that makes a graph, and what its picture shows, in; the picture out."""
+"""Command `screwbond diagram`: draw the bond graph of a Python file or module."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from bondgraph.render.palette import PALETTES
 
 
 def load_drawable(where: str) -> Drawable:
-    """What `where` says: a file or a module, with the name of its graph, or of a function without arguments that makes it,
-    after a colon ("graph" where there is none): "car.py", "car.py:build", "examples.bouncing_ball:graph".
+    """Load a graph from a file or module; after a colon, the name of the graph or of a function without arguments that
+    returns it (default "graph"): "car.py", "car.py:build", "examples.bouncing_ball:graph".
 
-    The file is executed. Raises `ProblemError`: E587 where there is no such file, module or graph, E588 where it fails.
+    The file is executed. Raises `ProblemError`: E587 for a missing file, module or graph, E588 if the file fails.
     """
     source, _, name = where.partition(":")
     names = _load_names(source)
     drawable = names.get(name or "graph")
     if drawable is None:
-        graphs = [each for each, value in names.items() if isinstance(value, Graph | Model | Analysed)]
-        raise _not_found(f'"{source}" has no "{name or "graph"}"', *(f"{source}:{each}" for each in graphs[:4]))
+        graphs = [key for key, value in names.items() if isinstance(value, Graph | Model | Analysed)]
+        raise _not_found(f'"{source}" has no "{name or "graph"}"', *(f"{source}:{key}" for key in graphs[:4]))
     if callable(drawable) and not isinstance(drawable, Graph):
         drawable = _call(source, drawable)
     if not isinstance(drawable, Graph | Model | Analysed):
@@ -44,7 +44,7 @@ def _not_found(title: str, *cures: str) -> ProblemError:
 
 
 def _load_names(source: str) -> dict[str, Any]:
-    """What a file, or a module that is found from here, calls by name."""
+    """Return the names in a file, or in a module on the path or in the current folder."""
     path = Path(source)
     sys.path.insert(0, str(path.resolve().parent if path.suffix == ".py" else Path.cwd()))
     try:
@@ -61,7 +61,7 @@ def _load_names(source: str) -> dict[str, Any]:
 
 
 def _call(source: str, function: Callable[[], Any]) -> Any:
-    """What the user's code gives; E588 with the line at which it fails. Errors of this project explain themselves."""
+    """Call the user's code; E588 with the line of an error, unless it is an error of this project."""
     try:
         return function()
     except ScrewbondError:

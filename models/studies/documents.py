@@ -1,4 +1,4 @@
-"""JSON documents: a text in; its values, the line of each key, and what is wrong with it out."""
+"""JSON documents: values, the line of each key, and problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ATOM = re.compile(r"[^,\]}\s]+")
 
 
 def key_lines(text: str) -> tuple[dict[str, int], list[str]]:
-    """Line of each key of a valid JSON text, the first where one object has it twice; and the paths of those that do.
+    """Return the line of each key of a valid JSON text, the first of duplicates; and the paths of duplicates.
 
     >>> key_lines('{"a":\\n {"b": [1,\\n 2], "b": 3}}')
     ({'a': 1, 'a.b': 2, 'a.b[0]': 2, 'a.b[1]': 3}, ['a.b'])
@@ -53,7 +53,7 @@ def key_lines(text: str) -> tuple[dict[str, int], list[str]]:
 
 @dataclass
 class Document:
-    """A JSON text while it is read: its file, keys that only people read, the lines of its keys, the problems found so far."""
+    """JSON text during reading: its file, comment keys, the lines of its keys, the problems so far."""
 
     file: str
     comments: frozenset[str] = frozenset()
@@ -61,7 +61,7 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def report(self, code: str, path: str, what: str, *cures: str) -> None:
-        """Add a problem with the value at a JSON path; a missing key's line is that of the object that lacks it."""
+        """Add a problem with the value at a JSON path; a missing key has the line of the object around it."""
         line, ancestor = None, path
         while ancestor and line is None:
             line = self.lines.get(ancestor)
@@ -71,7 +71,7 @@ class Document:
 
 
 def parse_json(text: str, document: Document) -> dict[str, Any] | None:
-    """The object that a JSON text holds; None, and a problem E402, where the text is not one."""
+    """Return the object of a JSON text; None, and a problem E402, for anything else."""
     if nesting_depth(text) > MAX_DEPTH:
         document.report("E402", "", f"its brackets are nested more than {MAX_DEPTH} deep")
         return None
@@ -96,6 +96,6 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
 
 
 def json_kind(value: Any) -> str:
-    """What a JSON value is, in words."""
+    """Return the kind of a JSON value in words."""
     words = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return words.get(type(value), "a number")

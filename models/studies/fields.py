@@ -1,4 +1,4 @@
-"""Fields of parameters, declared once where they stand: a record in; its checks, its values for files, its text for `--help` out.
+"""Declared fields of parameter records: one declaration gives checks, file keys, and the text of `--help`.
 
 >>> @dataclass(frozen=True)
 ... class Ball:
@@ -7,7 +7,7 @@
 ...
 ...     def __post_init__(self):
 ...         check_record(self, "E480", "ball")
->>> print("\\n".join(described(Ball)))
+>>> print("\\n".join(field_lines(Ball)))
 radius  m      of the ball (above 0)
 place   3 x m  of its centre (default [0, 0, 0])
 >>> Ball(-1.0)
@@ -32,27 +32,27 @@ import numpy as np
 from bondgraph.errors import Problem, caller_place, raise_if_any
 
 REQUIRED: Any = object()
-"""The default of a field that must be given."""
+"""Default of a required field."""
 _DECLARED = "declared"
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What a parameter is: a number, a list of numbers, a word, or a list of words.
+    """Declaration of a parameter: a number, a list of numbers, a word, or a list of words.
 
     Parameters
     ----------
     meaning : a line, for people.
     unit : of each number; "" for none.
-    default : where it is not given; `REQUIRED` if it must be.
-    optional : whether it may be None; so may what has that default.
-    many : whether it is a list.
-    count : how long the list is, or a function of the values of the fields before it; None for any length.
-    options : the words that it can be; without any it is a number.
-    whole : only whole numbers.
+    default : its default; `REQUIRED` for none.
+    optional : True if it may be None, as it may with the default None.
+    many : True for a list.
+    count : length of the list, or a function of the values of the fields before it; None for any length.
+    options : allowed words; empty for a number.
+    integer : True for whole numbers.
     above, least, most : bounds of each number.
-    needed : says of the values of the fields before it whether a file must give it.
-    key : its name in files, where that is another.
+    needed : function of the values of the fields before it; True if a file must give it.
+    key : its name in files, if different.
     """
 
     meaning: str
@@ -71,19 +71,19 @@ class Declared:
 
     @property
     def may_be_none(self) -> bool:
-        """Whether it may be left open."""
+        """True if it may be None."""
         return self.optional or self.default is None
 
     def length(self, before: Mapping[str, Any]) -> int | None:
-        """How long a list must be after the values `before` it."""
+        """Return the required length of a list, from the values `before` it."""
         return self.count(before) if callable(self.count) else self.count
 
     def is_required(self, before: Mapping[str, Any]) -> bool:
-        """Whether a file must give it after the values `before` it."""
+        """Return True if a file must give it, from the values `before` it."""
         return self.default is REQUIRED or (self.needed is not None and self.needed(before))
 
     def requirement(self, before: Mapping[str, Any], number: str = "number") -> str:
-        """What it is: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
+        """Describe it: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
         unit, length = f" ({self.unit})" if self.unit else "", self.length(before)
         if self.options:
             return ("a list out of " if self.many else "one of ") + ", ".join(self.options)
@@ -92,7 +92,7 @@ class Declared:
         return f"a whole number from {self.range()}" if self.integer else f"a {number}{unit}"
 
     def range(self, more: str = "above") -> str:
-        """The numbers that it can be: "above 0", "0 or more", "2 to 12"; "" for all."""
+        """Describe its bounds: "above 0", "0 or more", "2 to 12"; "" without bounds."""
         if self.above is not None:
             return f"{more} {self.above:g}"
         if self.least is None:
@@ -100,12 +100,12 @@ class Declared:
         return f"{self.least:g} or more" if self.most is None else f"{self.least:g} to {self.most:g}"
 
     def contains(self, value: float) -> bool:
-        """Whether a number is within the bounds."""
+        """Return True if a number is within the bounds."""
         high = self.most is None or value <= self.most
         return high and (self.above is None or value > self.above) and (self.least is None or value >= self.least)
 
     def violation(self, value: Any, before: Mapping[str, Any]) -> str | None:
-        """What a value of a record must be instead; None where it is right."""
+        """Return the violated requirement of a value of a record; None for a valid value."""
         if value is None and self.may_be_none:
             return None
         listed = not self.many or isinstance(value, tuple | list | np.ndarray)
@@ -118,7 +118,7 @@ class Declared:
         return self.requirement(before) if self.integer else self.range("more than") + (f" {self.unit}" if self.unit else "")
 
     def stored(self, value: Any) -> Any:
-        """A right value as a record keeps it: floats, and tuples of them."""
+        """Return a valid value as a record stores it: floats, and tuples of them."""
         if value is None or self.options or self.integer:
             return value
         return tuple(map(float, value)) if self.many else float(value)
@@ -142,32 +142,32 @@ def _field(declared: Declared) -> Any:
 
 
 def number(unit: str, meaning: str, default: Any = REQUIRED, **bounds: Any) -> Any:
-    """A field that is a number; `bounds` and the like as in `Declared`."""
+    """Declare a field that is a number; `bounds` and others as in `Declared`."""
     return _field(Declared(meaning, unit, default, **bounds))
 
 
 def vector(count: Any, unit: str, meaning: str, default: Any = REQUIRED, **bounds: Any) -> Any:
-    """A field that is a tuple of `count` numbers; `bounds` and the like as in `Declared`."""
+    """Declare a field that is a tuple of `count` numbers; `bounds` and others as in `Declared`."""
     return _field(Declared(meaning, unit, default, many=True, count=count, **bounds))
 
 
 def word(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """A field that is one of some words."""
+    """Declare a field that is one of some words."""
     return _field(Declared(meaning, default=default, options=tuple(options)))
 
 
 def words(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """A field that is a tuple of some words."""
+    """Declare a field that is a tuple of some words."""
     return _field(Declared(meaning, default=default, many=True, options=tuple(options)))
 
 
 def declarations(record: Any) -> dict[str, Declared]:
-    """The declared fields of a record, or of its type, by name and in order."""
-    return {each.name: each.metadata[_DECLARED] for each in dataclasses.fields(record) if _DECLARED in each.metadata}
+    """Return the declared fields of a record, or of its type, by name and in order."""
+    return {field.name: field.metadata[_DECLARED] for field in dataclasses.fields(record) if _DECLARED in field.metadata}
 
 
 def field_problems(record: Any, code: str, what: str) -> list[Problem]:
-    """One problem for each value of a record that is not as declared; `what` is what the record is of."""
+    """Return one problem for each value that violates its declaration; `what` names the subject of the record."""
     problems, place = [], caller_place()
     for name, declared in declarations(record).items():
         value = getattr(record, name)
@@ -180,13 +180,13 @@ def field_problems(record: Any, code: str, what: str) -> list[Problem]:
 def check_record(
     record: Any, code: str, what: str, cross_check: Callable[[Any], Iterable[Problem]] = lambda _: (), *, name: str = ""
 ) -> None:
-    """Make the values of a record floats and tuples, or raise `ModelError` with all that is wrong with them.
+    """Convert the values of a record to floats and tuples, or raise `ModelError` with all their problems.
 
     Parameters
     ----------
-    code : of a value that is not as declared.
-    what : what the record is of; also the model that the error names, unless `name` says another.
-    together : what values that are right each by itself contradict.
+    code : of a value that violates its declaration.
+    what : subject of the record; also the model in the error, unless `name` is given.
+    cross_check : returns contradictions between valid values.
     """
     problems = field_problems(record, code, what)
     if not problems:
@@ -197,19 +197,19 @@ def check_record(
 
 
 def changed_values(record: Any) -> dict[str, Any]:
-    """The declared values of a record that are not the default, by their names in files."""
+    """Return the declared values of a record that differ from the default, by their names in files."""
     entries = ((declared.key or name, getattr(record, name), declared.default) for name, declared in declarations(record).items())
     return {key: value for key, value, default in entries if value != default}
 
 
 def field_lines(record: type | Mapping[str, Declared]) -> list[str]:
-    """A line for each declared field: name in files, how many of which unit, meaning, bounds and default."""
+    """Return a line for each declared field: name in files, count and unit, meaning, bounds and default."""
     fields = record if isinstance(record, Mapping) else declarations(record)
     names = [declared.key or name for name, declared in fields.items()]
     shapes = [_shape(declared) for declared in fields.values()]
-    wide, broad = (max(map(len, column), default=0) for column in (names, shapes))
+    name_width, shape_width = (max(map(len, column), default=0) for column in (names, shapes))
     return [
-        f"{name:{wide}}  {shape:{broad}}  {declared.meaning}{_limits(declared)}"
+        f"{name:{name_width}}  {shape:{shape_width}}  {declared.meaning}{_limits(declared)}"
         for name, shape, declared in zip(names, shapes, fields.values(), strict=True)
     ]
 
@@ -224,7 +224,7 @@ def _shape(declared: Declared) -> str:
 
 
 def _limits(declared: Declared) -> str:
-    """Bounds, words and default in brackets."""
+    """Return bounds, words and default in parentheses."""
     remarks = [", ".join(declared.options) or declared.range()]
     if declared.needed is not None:
         remarks.append("needed in some cases")
@@ -237,7 +237,7 @@ def _limits(declared: Declared) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A value as a file has it."""
+    """Format a value as in a file."""
     if isinstance(value, tuple | list):
         return "[" + ", ".join(map(format_value, value)) + "]"
     return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -1,4 +1,4 @@
-"""The commands `screwbond run` and `show`: a file of a model in; a run of it with its files, or its report and graph, out."""
+"""Commands `screwbond run` and `show`: run a saved model, or write its report and graph."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from bondgraph.run.results.result import Result
 
 @dataclass(frozen=True)
 class RunRequest:
-    """A model, and what is changed of its parameters and start values, by name."""
+    """A model, and changes of its parameters and start values by name."""
 
     compiled: Compiled
     changes: dict[str, Any]
 
 
 def read_saved(options: Namespace) -> RunRequest:
-    """The model of a file, compiled. Raises `ModelError` E358 for a script; as `load_model` and `compile_model`; E359 for changes
-    that are none."""
+    """Load and compile the model of a file. Raises `ModelError` E358 for a script; as `load_model` and `compile_model`; E359 for
+    invalid changes."""
     path = Path(options.model)
     if path.suffix in (".py", ".ipynb"):
         cures = (f"python {printable_path(path)}", 'save_model(graph, "model.json") in it, and the command with that file')
@@ -44,8 +44,8 @@ def read_saved(options: Namespace) -> RunRequest:
 
 
 def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
-    """A change in words, "winding.resistance=3", "body.p=[0, 1, 2]" or, of an automaton, "contact=resting"."""
-    name, _, value = (part.strip() for part in text.rpartition("="))  # a name may have such a sign in it, a number has none
+    """Parse a change, "winding.resistance=3", "body.p=[0, 1, 2]" or, of an automaton, "contact=resting"."""
+    name, _, value = (part.strip() for part in text.rpartition("="))  # a name may contain "=", a number does not
     if name in compiled.model.automata:
         return name, value
     try:
@@ -58,12 +58,12 @@ def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
 
 
 def _numbers(value: Any) -> Any:
-    """A number, or lists of numbers as an array."""
+    """Return a number, or lists of numbers as an array."""
     return np.array([_numbers(entry) for entry in value]) if isinstance(value, list) else number_from_json(value)
 
 
 def run_saved(request: RunRequest, options: Namespace) -> Outcome:
-    """Run a model with its changes: parameters are told from start values by their names."""
+    """Run a model with changed parameters and start values."""
     compiled = request.compiled
     parameters = {
         name: value for name, value in request.changes.items() if compiled.system.resolve(name) in compiled.system.parameters
@@ -93,7 +93,7 @@ def _arrays(result: Result) -> dict[str, np.ndarray]:
 
 
 def show_saved(request: RunRequest, options: Namespace) -> Outcome:
-    """The report of a model, and its graph."""
+    """Return the report of a model, and its graph."""
     compiled = request.compiled
     named = {"parameters": list(compiled.parameters), "states": list(compiled.states)}
     files = {"report.txt": compiled.report() + "\n", **graph_files(compiled)}

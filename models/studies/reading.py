@@ -1,4 +1,4 @@
-"""Strict reading of JSON: a file or text and declared fields in; values, or every problem with its path, file and line, out."""
+"""Strict reading of JSON by declared fields; all problems at once, with path, file and line."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from screwbond.models.studies.fields import Declared, declarations
 
 from bondgraph.errors import ModelError, raise_if_any
 
-T = TypeVar("Made")
+T = TypeVar("T")
 
 
 def _closest_option(word: Any, options: Iterable[str]) -> str | None:
-    """The option that a misspelt word most likely means."""
+    """Return the option most similar to a misspelt word."""
     by_lower = {option.lower(): option for option in options}
     close = difflib.get_close_matches(str(word).lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[close[0]] if close else None
 
 
 class JsonSection:
-    """One JSON object of a document, read key by key; a wrong value is reported and a harmless one is returned.
+    """JSON object of a document, read key by key; an invalid value is reported and replaced by a neutral one.
 
     Parameters
     ----------
     document : collects the problems.
-    path : JSON path of the object, "" for the whole file.
+    path : JSON path of the object, "" for the root.
     values : the object.
     """
 
@@ -40,7 +40,7 @@ class JsonSection:
         self.known_keys: list[str] = []
 
     def at(self, key: str) -> str:
-        """JSON path of a key."""
+        """Return the JSON path of a key."""
         return f"{self.path}.{key}" if self.path else key
 
     def report(self, code: str, key: str, what: str, *cures: str) -> None:
@@ -48,7 +48,7 @@ class JsonSection:
         self.document.report(code, self.at(key) if key else self.path, what, *cures)
 
     def read(self, record: Any, *names: str) -> dict[str, Any]:
-        """The declared fields of a record (or those of these names), by their names in the record."""
+        """Read the declared fields of a record (or those of these names), by their names in the record."""
         values: dict[str, Any] = {}
         for name, declared in declarations(record).items():
             if not names or name in names:
@@ -56,9 +56,9 @@ class JsonSection:
         return values
 
     def value(self, key: str, declared: Declared, before: Mapping[str, Any] | None = None) -> Any:
-        """The value of a key as declared, required unless it has a default; nan, "" or () where it is missing or wrong.
+        """Read the value of a key as declared, required unless it has a default; nan, "" or () if missing or invalid.
 
-        `before` holds the values of the fields before it.
+        `before` : values of the fields before it.
         """
         before = before or {}
         required = declared.is_required(before)
@@ -127,18 +127,18 @@ class JsonSection:
         return tuple(words)
 
     def label(self, key: str, default: str) -> str:
-        """A text that means nothing to the program; the default where it is missing or something else."""
+        """Read a text without meaning for the program; the default if it is missing or no text."""
         self.known_keys.append(key)
         value = self.values.get(key)
         return value if isinstance(value, str) and value else default
 
     def section(self, key: str, *, required: bool = True) -> JsonSection | None:
-        """An object inside this one; None where it is missing or wrong."""
+        """Return an object inside this one; None if missing or invalid."""
         value = self._value(key, "an object {...}", dict, required)
         return None if value is None else JsonSection(self.document, self.at(key), value)
 
     def sections(self, key: str, entries: str) -> list[JsonSection]:
-        """The objects of a list, whose `entries` a message names; those that are none are reported and left out."""
+        """Return the objects of a list, called `entries` in messages; other values are reported and omitted."""
         self.known_keys.append(key)
         items = self.values.get(key)
         if not isinstance(items, list):
@@ -155,7 +155,7 @@ class JsonSection:
         return sections
 
     def finish(self) -> None:
-        """Report every key that nobody asked for and that is no comment."""
+        """Report every key that was not read and is no comment."""
         comments = self.document.comments
         for key in self.values:
             if key in self.known_keys or key in comments or key.startswith("_") or key.lower().startswith("comment"):
@@ -185,7 +185,7 @@ class JsonSection:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a JSON value is a number (true and false are none)."""
+    """Return True for a JSON number; true and false are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -196,15 +196,14 @@ def read_text(
     make: Callable[..., T],
     comments: Iterable[str] = (),
 ) -> T:
-    """What `make` makes of the values that `read` finds in a JSON object.
+    """Call `make` with the values that `read` returns for a JSON object.
 
     Parameters
     ----------
-    file : what the text is called in messages.
-    comments : keys that mean nothing, besides those that begin with _ or "comment".
+    file : name of the text in messages.
+    comments : ignored keys, besides those that begin with _ or "comment".
 
-    Raises `ModelError` E402 to E408 with JSON path, file and line, all at once; then what `make` refuses, which no line of a
-    program made.
+    Raises `ModelError` E402 to E408 with JSON path, file and line, all at once; then the errors of `make`, without source lines.
     """
     document, values = Document(os.fspath(file), frozenset(comments)), None
     content = parse_json(text, document)
@@ -219,7 +218,7 @@ def read_text(
 
 
 def make_from_input(make: Callable[[], T], name: str = "") -> T:
-    """What `make` makes of what a user typed: what it refuses (in the model `name`) was created by no line of a program."""
+    """Call `make` on user input: its errors (in the model `name`) have no source lines."""
     try:
         return make()
     except ModelError as error:
@@ -233,7 +232,7 @@ def read_file(
     comments: Iterable[str] = (),
     *cures: str,
 ) -> T:
-    """What `make` makes of the values that `read` finds in a JSON file; as `read_text`, and E401 for a file without text."""
+    """Call `make` with the values of a JSON file; as `read_text`, and E401 for an unreadable file."""
     document = Document(os.fspath(path))
     try:
         text = Path(path).read_text(encoding="utf-8-sig")

@@ -1,4 +1,4 @@
-"""The command `screwbond sweep`: a model and a plan in files; a store of runs, gone on with where it is there, out."""
+"""Command `screwbond sweep`: run a model file by a plan file into a store, and resume an existing store."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _process_count(text: str) -> int:
-    """A count of processes."""
+    """Parse a number of processes."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no count of processes: a whole number from 1")
     return int(text)
@@ -75,7 +75,7 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def write_runs(runs: Runs, path: Path) -> None:
-    """A table with a row for each run as CSV, numbers with all their digits; whole or not at all."""
+    """Write a CSV table with one row for each run, numbers with all digits; atomically."""
     columns = runs.table()
     with atomic_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -84,7 +84,7 @@ def write_runs(runs: Runs, path: Path) -> None:
 
 
 def write_plot(runs: Runs, path: Path) -> None:
-    """What `Runs.plot` draws, as a file; whole or not at all."""
+    """Write the plot of `Runs.plot` to a file, atomically."""
     import matplotlib.pyplot as plt
 
     figure = runs.plot()[0].figure
@@ -94,7 +94,7 @@ def write_plot(runs: Runs, path: Path) -> None:
 
 
 def _overview(runs: Runs, store: Path) -> Iterator[str]:
-    """The main figures, for reading."""
+    """Yield lines with the main figures."""
     failures = runs.failures
     yield f"{runs.name}: {plural(len(runs), 'run')} in {printable_path(store)}, {len(failures)} failed"
     for (kind, reason), count in Counter((fault.kind, fault.reason) for fault in failures).most_common(5):

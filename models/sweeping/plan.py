@@ -1,4 +1,4 @@
-"""Plans of sweeps: a JSON file in; what is varied, how long is run, and what is kept, or all that is wrong with it, out.
+"""Plans of sweeps: read varied parameters, run length, measures and settings from a JSON file.
 
 ```
 {
@@ -14,7 +14,7 @@
 }
 ```
 
-"points", a list of objects with a value for each name, may stand in the place of "vary".
+"points", a list of objects with a value for each name, may replace "vary".
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from screws.renamed import SETTINGS as OLD_SETTINGS
 from screws.renamed import current_settings
 
 DISTRIBUTIONS = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
-"""Distributions by their names in files, each of two numbers."""
+"""Distributions with two parameters, by their names in files."""
 
 
 @dataclass(frozen=True)
 class Spaced:
-    """Values at equal distances."""
+    """Equally spaced values."""
 
     first: float = number("", "first value", key="from")
     last: float = number("", "last value", key="to")
@@ -54,7 +54,7 @@ class Spaced:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What `sweep` takes besides a model."""
+    """Arguments of `sweep` besides the model."""
 
     points: Any
     keep: Mapping[str, Keepable]
@@ -65,7 +65,7 @@ class SweepPlan:
 
 
 def read_plan(path: str | os.PathLike[str]) -> SweepPlan:
-    """The plan in a file; `ModelError` E401 to E408 with path, file and line of all that is wrong."""
+    """Read the plan in a file; `ModelError` E401 to E408 with path, file and line of every problem."""
     return read_file(path, _plan, SweepPlan)
 
 
@@ -85,13 +85,13 @@ def _points(section: JsonSection) -> Any:
 
 
 def _accept_all_keys(section: JsonSection) -> Mapping[str, Any]:
-    """An object whose keys are names of the model's."""
+    """Return an object whose keys are names in the model."""
     section.known_keys.extend(section.values)
     return section.values
 
 
 def _values(vary: JsonSection, name: str) -> Any:
-    """What a name takes: a number, a word, a list of them, values at equal distances, or a distribution."""
+    """Read the values of a name: a number, a word, a list of them, equally spaced values, or a distribution."""
     entry = vary.values[name]
     if not isinstance(entry, Mapping):
         return entry
@@ -121,7 +121,7 @@ def _keep(section: JsonSection) -> dict[str, Keepable]:
 
 
 def _measure(keep: JsonSection, name: str) -> Keepable:
-    """A quantity, or a measure of one."""
+    """Read a quantity, or a measure of one."""
     entry = keep.values[name]
     if isinstance(entry, str):
         return entry

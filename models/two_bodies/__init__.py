@@ -1,4 +1,4 @@
-"""Two bodies in contact: a scenario file or a graph in; its run, trajectory, files and pictures out."""
+"""Two bodies in contact: runs of scenario files or graphs, with trajectory, files and pictures."""
 
 from screwbond.models.contacts.trajectory import contact_trajectory
 from screwbond.models.two_bodies.command import save_run

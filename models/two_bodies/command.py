@@ -1,4 +1,4 @@
-"""The command `screwbond contact`: a scenario file in; a run of two bodies in contact, its files and figures out."""
+"""Command `screwbond contact`: run two bodies in contact from a scenario file, with files and pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from screwbond.models.two_bodies.surfaces import SURFACES
 
 
 def pictures_of(run: ContactRun) -> dict[str, Picture]:
-    """page.html, plots.png, poster.png and movie.mp4."""
+    """Return page.html, plots.png, poster.png and movie.mp4 of a run."""
 
     @cache
     def scene() -> Scene:
@@ -38,7 +38,7 @@ def pictures_of(run: ContactRun) -> dict[str, Picture]:
 
 
 def contact_scene(run: ContactRun) -> Scene:
-    """The run with close samples in every contact, as the scene that its pictures are made from."""
+    """Return the scene of a run, with dense samples in every contact."""
     result, arrays = run.dense()
     return from_archive(
         arrays,
@@ -54,24 +54,24 @@ def contact_scene(run: ContactRun) -> Scene:
 
 
 def overview(summary: dict[str, Any], out: Path) -> str:
-    """The main figures of a run, for reading."""
+    """Return the main figures of a run as text."""
     return "\n".join([*_figures(summary), f"  files in {out}"])
 
 
 def save_run(
     run: ContactRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True, show: bool = False
 ) -> dict[str, Any]:
-    """Write all files of a contact run to the folder `out`, all or none; returns the summary.
+    """Write all files of a contact run to the folder `out`, all or none; return the summary.
 
     Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures page.html,
-    plots.png, poster.png and movie.mp4; of these `only` some, such as ("page", "plots"), if they are named. Where nothing can
-    be rendered one line on stderr says what to install, and the rest is written. `progress` shows a bar on a terminal.
-    With `show` the page is written first and opened in the browser of the desktop; one line says where it is.
+    plots.png, poster.png and movie.mp4; `only` selects some, such as ("page", "plots"). Without rendering, one line on stderr
+    says what to install, and all other files are written. `progress` shows a bar on a terminal. `show` writes the page first
+    and opens it in the browser of the desktop; one line prints its path.
     """
     if show:
-        place = out / "page.html"
+        path = out / "page.html"
         out.mkdir(parents=True, exist_ok=True)
-        print("opened" if page(contact_scene(run)).open(place) else "no desktop here; open in a browser:", place, flush=True)
+        print("opened" if page(contact_scene(run)).open(path) else "no desktop here; open in a browser:", path, flush=True)
     outcome = _outcome(run)
     TASK.save(outcome, out, render=render, only=only, progress=progress)
     return dict(outcome.summary)

@@ -1,4 +1,4 @@
-"""The contact of a scenario file: its section in, a checked `ContactSpec` out."""
+"""Contact of a scenario file: a checked `ContactSpec` from its section."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from screwbond.models.studies.fields import number, word, words
 from screwbond.models.studies.reading import JsonSection
 
 STIFFNESS = {"v_z": "k_n", "v_x": "k_t", "v_y": "k_t", "omega_x": "k_w", "omega_y": "k_w", "omega_z": "k_w"}
-"""Component of the twist T_{O2}^{C2,O1} that a contact can constrain -> the stiffness that this needs."""
+"""Constrained component of the twist T_{O2}^{C2,O1} -> the stiffness that it needs."""
 
 
 def _needed(key: str) -> Callable[[Mapping[str, Any]], bool]:
@@ -21,7 +21,7 @@ def _needed(key: str) -> Callable[[Mapping[str, Any]], bool]:
 
 @dataclass(frozen=True)
 class ContactSpec:
-    """The contact law: constrained components of T_{O2}^{C2,O1}, springs and dampers, limits of friction, transport."""
+    """Contact law of a scenario: constrained components of T_{O2}^{C2,O1}, springs and dampers, limits of friction, transport."""
 
     constrained: tuple[str, ...] = words(COMPONENTS, "components of the relative twist that are constrained")
     k_n: float = number("N/m", "stiffness of v_z", 0.0, least=0.0, needed=_needed("k_n"))
@@ -39,13 +39,13 @@ class ContactSpec:
 
 
 _LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("omega_z", "v_z"), "r_w")}
-"""Limit of friction -> components that it needs to be constrained, and the damping that its slider needs."""
+"""Friction limit -> the constrained components that it needs, and the damping that its slider needs."""
 
 
 def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec | None:
-    """The section "contact" of a scenario, None without it; meaningless where the document holds problems.
+    """Read the section "contact" of a scenario, None without it; invalid if the document has problems.
 
-    What is likely a mistake goes into `notes`.
+    Likely mistakes go into `notes`.
     """
     if section is None:
         return None

@@ -1,4 +1,4 @@
-"""Two bodies in contact, run: compilation, simulation, and what is worth writing down about it."""
+"""Runs of two bodies in contact: graph of a scenario, compilation, simulation, and summary."""
 
 from __future__ import annotations
 
@@ -28,48 +28,48 @@ CONTACT = "contact"
 
 
 def two_body_graph(scenario: Scenario) -> Graph:
-    """The graph of a scenario: bodies `<surface> 1` and `<surface> 2`, `contact`, and `gravity` where it is central."""
+    """Build the graph of a scenario: bodies `<surface> 1` and `<surface> 2`, `contact`, and `gravity` where it is central."""
     graph = Graph(scenario.name)
-    named = zip(body_names(scenario), (scenario.body1, scenario.body2), strict=True)
-    body1, body2 = (MOTIONS[spec.motion].body(name, spec, scenario.gravity.vector) for name, spec in named)
-    law = scenario.contact
-    touching = contact(
+    specs = zip(body_names(scenario), (scenario.body1, scenario.body2), strict=True)
+    body1, body2 = (MOTIONS[spec.motion].body(name, spec, scenario.gravity.vector) for name, spec in specs)
+    spec = scenario.contact
+    contact_part = contact(
         CONTACT,
         body1,
         body2,
-        constrained=law.constrained,
-        normal_stiffness=law.k_n,
-        normal_damping=law.c_n,
-        tangential_stiffness=law.k_t,
-        tangential_damping=law.r_t,
-        rotational_stiffness=law.k_w,
-        rotational_damping=law.r_w,
-        friction=law.friction,
-        torsional_friction=law.torsional_friction,
-        transport=law.transport,
+        constrained=spec.constrained,
+        normal_stiffness=spec.k_n,
+        normal_damping=spec.c_n,
+        tangential_stiffness=spec.k_t,
+        tangential_damping=spec.r_t,
+        rotational_stiffness=spec.k_w,
+        rotational_damping=spec.r_w,
+        friction=spec.friction,
+        torsional_friction=spec.torsional_friction,
+        transport=spec.transport,
     )
-    attach_contact(graph, touching, body1, body2)
+    attach_contact(graph, contact_part, body1, body2)
     if scenario.gravity.is_central:
         assert scenario.body2.mass is not None
-        pull = central_gravity("gravity", body2, body1, scenario.body2.mass * scenario.gravity.g0)
-        attach_central_gravity(graph, pull, body2, body1)
+        gravity = central_gravity("gravity", body2, body1, scenario.body2.mass * scenario.gravity.g0)
+        attach_central_gravity(graph, gravity, body2, body1)
     return graph
 
 
 def body_names(scenario: Scenario) -> tuple[str, str]:
-    """Names of the two bodies in the graph."""
+    """Return the names of the two bodies in the graph."""
     return f"{scenario.body1.surface_type} 1", f"{scenario.body2.surface_type} 2"
 
 
 MIN_CONTACT_SAMPLES = 400
-"""Least count of close samples in an interval of contact."""
+"""Least number of dense samples in a contact interval."""
 
 
 @answer_old_names
 @short_repr
 @dataclass(frozen=True)
 class ContactRun:
-    """A run of two bodies in contact: what was simulated, its result and its trajectory."""
+    """Run of two bodies in contact: compiled model, result and trajectory."""
 
     name: str
     bodies: tuple[str, str]
@@ -85,22 +85,22 @@ class ContactRun:
     title: str = ""
     notes: tuple[str, ...] = ()
     untracked_contact: UntrackedContact | None = None
-    """A place where the bodies went through each other, found by a search over the run."""
+    """Penetration without contact, from a search over the run."""
 
     @property
     def wall_times(self) -> dict[str, float]:
-        """Build (graph to equations), compile (trace and machine code) and run, s."""
+        """Times of build (graph to equations), compile (trace and machine code) and run, s."""
         return wall_times(self.compiled, self.result)
 
     def events(self) -> list[dict[str, Any]]:
-        """Time (s), kind and whether it is internal, of every event."""
+        """Return time (s), kind and internal flag of every event."""
         return [{"time": e.time, "kind": e.kind, "internal": e.internal} for e in self.result.events]
 
     def dense(self) -> tuple[Result, Arrays]:
-        """The same run again, with close samples in every interval of contact besides the sample times."""
+        """Repeat the run with dense samples in every contact interval besides the sample times."""
         t, pieces = self.result.t, []
         for start, end in self.contact_intervals():
-            # Four for each sample that the trajectory has there.
+            # Four for each sample of the trajectory there.
             count = 4 * int(np.count_nonzero((t >= start) & (t <= end))) + 1
             pieces.append(np.linspace(start, end, max(MIN_CONTACT_SAMPLES, count)))
         times = np.unique(np.concatenate([t, *pieces]))
@@ -111,9 +111,9 @@ class ContactRun:
         return result, contact_trajectory(result, self.bodies, self.surfaces, self.contact)
 
     def peak_force(self) -> tuple[float, float]:
-        """Time (s) and size (N) of the largest normal force; zeros without contact.
+        """Return time (s) and magnitude (N) of the largest normal force; zeros without contact.
 
-        Taken from close samples in every interval of contact, and the parabola through the largest and its neighbours.
+        It is the vertex of the parabola through the largest dense sample in contact and its neighbours.
         """
         if not self.contact_intervals():
             return 0.0, 0.0
@@ -121,11 +121,11 @@ class ContactRun:
         return vertex(arrays["t"], arrays["fn"])
 
     def contact_intervals(self) -> list[tuple[float, float]]:
-        """Start and end (s) of every contact."""
+        """Return start and end (s) of every contact."""
         return list(contact_intervals(self.result, self.contact))
 
     def summary(self) -> dict[str, Any]:
-        """Energies, ledger residual, peak force, events, cost: what `summary.json` holds."""
+        """Return the content of `summary.json`: energies, ledger residual, peak force, events, cost."""
         when, force = self.peak_force()
         kinds = Counter(e.kind for e in self.result.events)
         frictions = ("slip", "stick", "torsional slip", "torsional stick")
@@ -145,14 +145,14 @@ class ContactRun:
 
 
 def vertex(t: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-    """Place and height of the largest value, from the parabola through it and its neighbours."""
+    """Return time and value of a maximum, from the parabola through the largest sample and its neighbours."""
     top = int(np.argmax(values))
     if 0 < top < len(values) - 1:
-        near, height = t[top - 1 : top + 2] - t[top], values[top - 1 : top + 2]
-        second, first, _ = np.polyfit(near, height - height[1], 2)
+        offsets, heights = t[top - 1 : top + 2] - t[top], values[top - 1 : top + 2]
+        second, first, _ = np.polyfit(offsets, heights - heights[1], 2)
         if second < 0.0:
-            shift = float(np.clip(-first / (2.0 * second), near[0], near[2]))
-            return float(t[top] + shift), float(height[1] + first * shift + second * shift**2)
+            shift = float(np.clip(-first / (2.0 * second), offsets[0], offsets[2]))
+            return float(t[top] + shift), float(heights[1] + first * shift + second * shift**2)
     return float(t[top]), float(values[top])
 
 
@@ -185,14 +185,13 @@ def run_contact(
 ) -> ContactRun:
     """Compile and run a graph that holds two bodies and the contact between them.
 
-    Raises what checking, causality and compilation raise, and `ModelError` E459 for what is no rigid, prescribed or resting body
-    with a surface; a run that ends early is no exception but `result.failure`, and one in which the bodies went through each
-    other where no contact is gives a `ContactWarning`.
+    Raises the errors of `compile_model`, and `ModelError` E459 for bodies without a surface. A run that ends early has a
+    `result.failure`; bodies that penetrate each other outside a contact give a `ContactWarning`.
     """
     _check_bodies(graph.name, body1, body2)
     compiled = compile_model(graph)
     result = compiled.simulate(t_end, samples=samples, rtol=rtol, method=method, progress=progress)
-    assert body1.surface is not None and body2.surface is not None  # _refuse_others
+    assert body1.surface is not None and body2.surface is not None  # by _check_bodies
     bodies, surfaces = (body1.name, body2.name), (body1.surface, body2.surface)
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
     others = [c.point.path for c in result.program.contacts if c.point.frames and c.point.path in graph.parts]

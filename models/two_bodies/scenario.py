@@ -1,7 +1,7 @@
-"""Scenario files: JSON text of two bodies and their contact in; a checked `Scenario`, or all problems at once, out.
+"""Scenario files: a checked `Scenario` of two bodies and their contact from JSON, or all problems at once.
 
-`BodySpec`, `ContactSpec` and `GravitySpec` say what their sections hold. `COMMENTS` and keys that begin with an underscore or
-with "comment" pass anywhere and mean nothing.
+`BodySpec`, `ContactSpec` and `GravitySpec` declare the fields of their sections. `COMMENTS` and keys that begin with an
+underscore or with "comment" are ignored everywhere.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ COMMENTS = frozenset({"name", "description", "units", "note", "notes", "mode", "
     "initial_contact_coordinates",
     "initial_construction",
 }
-"""Keys that are only read by people."""
+"""Comment keys."""
 
 GRAVITIES = {"none": (), "uniform": ("vector",), "central": ("g0",)}
-"""Every type of gravity, and the fields of `GravitySpec` that it needs."""
+"""Types of gravity, and the fields of `GravitySpec` that they need."""
 
 
 @dataclass(frozen=True)
 class GravitySpec:
-    """Gravity: none, uniform, or central towards the origin of body 1; a file must give what is read for its type."""
+    """Gravity: none, uniform, or or central towards the origin of body 1; a file must give the fields of its type."""
 
     type: str = word(GRAVITIES, "type of gravity")
     vector: tuple[float, ...] = vector(3, "m/s^2", "of uniform gravity", ZERO, needed=lambda before: True)
@@ -42,13 +42,13 @@ class GravitySpec:
 
     @property
     def is_central(self) -> bool:
-        """Whether it points to the origin of body 1."""
+        """True if it points to the origin of body 1."""
         return "g0" in GRAVITIES[self.type]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """Two bodies, their contact and gravity, run and sampled; `notes` says what was put right."""
+    """Scenario: two bodies, their contact and gravity, run length and sampling; `notes` lists corrections."""
 
     name: str
     description: str
@@ -69,9 +69,9 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
     ----------
     path : a JSON file; its text is parsed, never evaluated.
 
-    Returns the scenario; `notes` says what was put right silently (a quaternion that was not quite unit).
+    Return the scenario; `notes` lists corrections (a quaternion that was normalised).
 
-    Raises `ModelError` with a problem for each finding, each with its JSON path, file and line: E401 file, E402 JSON, E403
+    Raises `ModelError` with every problem, each with its JSON path, file and line: E401 file, E402 JSON, E403
     missing, E404 unknown or repeated key, E405 type, E406 not finite, E407 out of range, E408 unknown word, E409 surface, E410
     inertia, E411 quaternion, E412 contradiction.
     """
@@ -79,7 +79,7 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
 
 
 def _values(section: JsonSection) -> dict[str, Any]:
-    """The whole file; meaningless where the document holds problems."""
+    """Read the whole file; the values are invalid if the document has problems."""
     notes: list[str] = []
     file = section.document.file
     values = {
@@ -117,7 +117,7 @@ def _check_samples(t_end: float, sample_dt: float, section: JsonSection) -> None
 
 
 def _check_consistency(body1: BodySpec | None, body2: BodySpec | None, gravity: GravitySpec | None, section: JsonSection) -> None:
-    """What only the whole file can contradict."""
+    """Report contradictions between sections."""
     if body1 is None or body2 is None:
         return
     motions = [MOTIONS.get(body.motion) for body in (body1, body2)]

@@ -1,4 +1,4 @@
-"""Robots from URDF: the path of a file in; a chain with inertias, joints, limits and damping, and meshes for pictures, out."""
+"""Robots from URDF files: chains and trees with inertias, joints, limits and damping, and meshes for pictures."""
 
 from screwbond.models.urdf.grammar import Ignored
 from screwbond.models.urdf.joints import RobotJoint

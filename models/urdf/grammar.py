@@ -1,6 +1,6 @@
-"""Grammar of URDF: an XML tree in; its problems, what is ignored, and a clean tree with nothing but what is read out.
+"""Grammar of URDF: validate an XML tree against a table of elements and attributes.
 
-One table says which elements and attributes are read and as what. Everything else is ignored and listed.
+The result is a clean tree, its problems, and a list of all ignored elements and attributes.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from bondgraph.errors import Problem
 Reader = Callable[[str], bool]
 
 SMALL, LARGE = 1e-12, 1e12
-"""Lengths, masses and inertias beyond are no robot's, and their products would leave the range of floats."""
+"""Range of lengths, masses and inertias; beyond it, products would overflow."""
 
 
 def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
-    """Whether a text is so many finite numbers from `least` to `most`."""
+    """Return a predicate: a text holds `count` finite numbers from `least` to `most`."""
 
     def fits(text: str) -> bool:
         words = text.split()
@@ -38,7 +38,7 @@ def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.in
 
 @dataclass(frozen=True)
 class AttributeRule:
-    """What an attribute must be."""
+    """Rule of an attribute: a predicate of its text, its description, and whether it is required."""
 
     accepts: Reader
     description: str
@@ -46,7 +46,7 @@ class AttributeRule:
 
     @property
     def required(self) -> AttributeRule:
-        """The same, where it may not be left out."""
+        """This rule for a required attribute."""
         return AttributeRule(self.accepts, self.description, True)
 
 
@@ -71,14 +71,14 @@ SCALE = AttributeRule(
 
 @dataclass(frozen=True)
 class ElementRule:
-    """An element: its attributes, the elements in it, and how often it may stand in the one around it."""
+    """Rule of an element: its attributes, its child elements, and how often it may occur in its parent."""
 
     attributes: Mapping[str, AttributeRule] = field(default_factory=dict)
     elements: Mapping[str, ElementRule] = field(default_factory=dict)
     least: int = 0
     most: float = 1
     choice: bool = False
-    """Whether exactly one of its elements must stand in it."""
+    """True if it must have exactly one child element."""
 
 
 ORIGIN = ElementRule({"xyz": THREE, "rpy": THREE})
@@ -114,7 +114,7 @@ ROBOT = ElementRule(
         "material": ElementRule({"name": TEXT.required}, MATERIAL, most=math.inf),
     },
 )
-"""All that is read of a URDF."""
+"""Grammar of all that is read of a URDF."""
 
 ROOT = "robot"
 
@@ -131,12 +131,12 @@ REASONS = {
     "verbose": "a setting of another program",
     "version": "all versions are read alike",
 }
-"""Why well-known parts are ignored; of others nothing is known."""
+"""Reasons why well-known elements are ignored."""
 
 
 @dataclass(frozen=True)
 class Ignored:
-    """What a file holds and the robot does not: an element or attribute, why it is left out, and the lines at which it stands."""
+    """Element or attribute of a file that the robot lacks, with the reason and the lines."""
 
     what: str
     why: str
@@ -150,19 +150,19 @@ class Ignored:
 
 @dataclass(frozen=True, eq=False)
 class CheckedTree:
-    """A tree with nothing but what is read and right, and what was wrong and left out."""
+    """Tree with valid known elements alone, and the problems and ignored elements."""
 
     root: Any
     problems: tuple[Problem, ...]
     ignored: tuple[Ignored, ...]
     complete: bool
-    """Whether all links and joints are there."""
+    """True if no link or joint was removed."""
     invalid_inertias: frozenset[str]
-    """Links whose inertia is wrong."""
+    """Links with an invalid inertia."""
 
 
 def check(file: Path, root: Any) -> CheckedTree:
-    """Compare a tree with the table. What is wrong is taken out of the copy, so that the rest can be checked further."""
+    """Check a tree against the grammar; remove invalid elements from a copy, so that later checks can continue."""
     clean = deepcopy(root)
     checker = _Checker(file)
     checker.check(clean, ROBOT, "robot")
@@ -172,7 +172,7 @@ def check(file: Path, root: Any) -> CheckedTree:
 
 
 class _Checker:
-    """One walk through a tree, and what it found."""
+    """State of one traversal of a tree: problems and ignored elements so far."""
 
     def __init__(self, file: Path):
         self.file = file
@@ -182,7 +182,7 @@ class _Checker:
         self.invalid_inertias: set[str] = set()
 
     def check(self, element: Any, rule: ElementRule, label: str) -> bool:
-        """Whether an element is right; what is not read, or wrong, is taken out of it."""
+        """Remove unknown and invalid parts from an element; return True if the element is valid."""
         right = self._check_attributes(element, rule, label)
         missing: set[str] = set()
         unread = False
@@ -204,7 +204,7 @@ class _Checker:
         return self._check_counts(element, rule, label, needed - missing) and right
 
     def ignored_items(self) -> tuple[Ignored, ...]:
-        """What was ignored, each kind once."""
+        """Return the ignored elements and attributes, each kind once."""
         unknown = "no part of a URDF that says how a robot moves or looks"
         reasons = {what: REASONS.get(what.split(" of ")[0].strip("<>"), unknown) for what in self.ignored}
         return tuple(Ignored(what, reasons[what], tuple(lines)) for what, lines in self.ignored.items())

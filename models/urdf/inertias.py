@@ -1,6 +1,6 @@
-"""Inertias: what is kept of a robot and its elements <inertial> in; the inertia of each body that moves out, or what is wrong.
+"""Inertias of moving bodies from the elements <inertial> of a robot.
 
-A body is a link with all that is fixed to it: its inertia is theirs together, in the frame of the link that moves.
+A body is a moving link with all links fixed to it; its inertia is the sum of theirs, in the frame of the moving link.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def inertias_of(
     invalid_inertias: frozenset[str],
     floating: bool,
 ) -> tuple[dict[str, BodyInertia], list[Problem]]:
-    """Moving link -> inertia of its body; nothing for bodies without mass that carry others.
+    """Return moving link -> inertia of its body; no entry for massless bodies that carry others.
 
     Parameters
     ----------
     inertials : link -> record of yourdfpy, or None.
-    home : link -> pose (4, 4) in the base with all joints at zero.
-    unweighed : links whose inertia is unknown, because it could not be read.
-    floating : whether the base moves too.
+    home_poses : link -> pose (4, 4) in the base with all joints at zero.
+    invalid_inertias : links whose inertia could not be read.
+    floating : True if the base moves too.
     """
     inertias: dict[str, BodyInertia] = {}
     problems: list[Problem] = []
@@ -58,13 +58,13 @@ def inertias_of(
 
 
 def _inertia_in_body(body: np.ndarray, link: np.ndarray, inertial: Any) -> InertiaTerms:
-    """Inertia of a link in the frame of its body; both poses in the base."""
+    """Return the inertia of a link in the frame of its body; both poses in the base."""
     H = inverse(body) @ link @ pose_of(inertial)
     return float(inertial.mass), H[:3, :3] @ inertial.inertia @ H[:3, :3].T, H[:3, 3]
 
 
 def _combine_inertias(parts: Sequence[InertiaTerms]) -> InertiaTerms:
-    """As `combined_inertia`, of parts that need not be bodies by themselves: points, thin rods, corrections."""
+    """Combine inertias as `combined_inertia`, of parts that need not be physical: points, thin rods, corrections."""
     mass = sum(part[0] for part in parts)
     first_moment = sum((part[0] * part[2] for part in parts), np.zeros(3))
     centre = first_moment / mass if mass else np.zeros(3)
@@ -82,7 +82,7 @@ def _is_massless(total: InertiaTerms) -> bool:
 def _inertia_problem(
     selected: SelectedTree, body: str, with_inertial: Sequence[str], total: InertiaTerms, error: GeometryError
 ) -> Problem:
-    """E526, in words of the file."""
+    """Return E526 in the terms of the file."""
     links, above = selected.bodies[body], selected.skeleton.above
     others = ", ".join(link for link in links if link != body)
     about = f'"{body}"' + (f" with what is fixed to it ({others})" if others else "")
@@ -98,5 +98,5 @@ def _inertia_problem(
 
 
 def pose_of(record: Any) -> np.ndarray:
-    """Pose (4, 4) of the <origin> of a record; the identity where there is none."""
+    """Return the pose (4, 4) of the <origin> of a record; the identity where there is none."""
     return np.eye(4) if record.origin is None else np.asarray(record.origin, dtype=float)

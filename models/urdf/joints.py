@@ -1,4 +1,4 @@
-"""Joints: a joint of the skeleton and its record of yourdfpy in; its screws, limits and what drives it out, or what is wrong."""
+"""Joints of a robot: screws, position limits and mimic relations from the records of yourdfpy."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ JOINTS: dict[str, Screws] = {
     "fixed": lambda axis: fixed(),
     "floating": lambda axis: free(),
 }
-"""All kinds of joints of URDF: the joint about or along an axis, in its own frame."""
+"""Joint kinds of URDF: the joint about or along an axis, in its own frame."""
 
 LIMITED, WITH_SEVERAL_FREEDOMS = ("revolute", "prismatic"), ("planar", "floating")
-"""Kinds with position limits, and with several freedoms."""
+"""Joint kinds with position limits, and with several degrees of freedom."""
 
 
 @dataclass(frozen=True)
 class RobotJoint:
-    """A joint that moves.
+    """Moving joint of a robot.
 
     Attributes
     ----------
     name, kind : as in the file.
-    link : the link that it carries; the name of its coordinate in the tree, with a number where there are several.
-    leader : the joint that it follows (mimic), so that it has no coordinate; "" where it has its own.
-    effort : most torque or force of its motor, N m or N; None where not said.
-    velocity : its greatest speed, rad/s or m/s; None where not said.
+    link : its child link; the name of its coordinate in the tree, with a number if there are several.
+    leader : the joint that it mimics, so that it has no coordinate; "" for a joint with its own.
+    effort : largest torque or force of its motor, N m or N; None: unknown.
+    velocity : its largest speed, rad/s or m/s; None: unknown.
     friction : dry friction, N m or N.
     """
 
@@ -55,14 +55,14 @@ class RobotJoint:
 
 
 def robot_joint(joint: Branch, record: Any) -> RobotJoint:
-    """What a joint that moves says besides its screws and limits."""
+    """Return the record of a moving joint."""
     limit, friction = record.limit, getattr(record.dynamics, "friction", None)
     effort, velocity = (None, None) if limit is None else (limit.effort, limit.velocity)
     return RobotJoint(joint.name, joint.kind, joint.child, joint.leader or "", effort, velocity, float(friction or 0.0))
 
 
 def screws_of(selected: SelectedTree, joint: Branch, record: Any, home_pose: np.ndarray) -> tuple[Joint | None, list[Problem]]:
-    """Its screws in the frame of the base with all joints at zero."""
+    """Return the screws of a joint in the frame of the base with all joints at zero."""
     lines = (place(selected.skeleton.file, joint.line),)
     if joint.kind not in JOINTS:
         title = f'joint "{joint.name}" is of the kind "{joint.kind}", which URDF does not have'
@@ -77,7 +77,7 @@ def screws_of(selected: SelectedTree, joint: Branch, record: Any, home_pose: np.
 def bounds_of(
     selected: SelectedTree, joint: Branch, record: Any
 ) -> tuple[tuple[float, float] | None, list[Problem], tuple[Ignored, ...]]:
-    """Its position limits; none of kinds that have none, and of one that says none."""
+    """Return the position limits of a joint; None for kinds or files without them."""
     limit = record.limit
     if joint.kind not in LIMITED:
         has_limits = joint.moves and limit is not None and (limit.lower or limit.upper)
@@ -95,7 +95,7 @@ def bounds_of(
 
 
 def mimic_of(selected: SelectedTree, joint: Branch, record: Any) -> tuple[Mimic | None, list[Problem]]:
-    """What drives it, by the link of that joint; E528 where that is left out, or either has several freedoms."""
+    """Return the mimic relation of a joint; E528 if its leader is not selected, or either has several degrees of freedom."""
     leader = selected.skeleton.named.get(joint.leader or "")
     if leader is None or not joint.moves:
         return None, []
@@ -111,7 +111,7 @@ def mimic_of(selected: SelectedTree, joint: Branch, record: Any) -> tuple[Mimic 
 
 
 def limit_problems(selected: SelectedTree, links: Sequence[Link]) -> list[Problem]:
-    """E528: joints whose limits, with those of the joints that they drive, leave no room."""
+    """Return E528 for joints whose limits, with those of their followers, leave no range of motion."""
     named = {link.name: link for link in links}
     ranges = {link.name: link.limits for link in links if link.mimic is None and link.limits is not None}
     problems = []
@@ -135,7 +135,7 @@ def limit_problems(selected: SelectedTree, links: Sequence[Link]) -> list[Proble
 
 
 def unused_fields(selected: SelectedTree, joints: Sequence[RobotJoint], limits: bool) -> list[Ignored]:
-    """What the joints say and no tree has."""
+    """Return fields of the joints that a tree does not use."""
     lines = {joint.name: joint.line for joint in selected.skeleton.joints}
     kinds = (
         ("effort limits", "kept in `joints`; the graph's motors give what they are told", lambda j: j.effort is not None),

@@ -1,4 +1,4 @@
-"""Skins: the shapes of a robot's links in; meshes for pictures out, read from files that are found without a network."""
+"""Link visuals: meshes of a robot's links for pictures, read from local files alone."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from bondgraph.output.short_repr import short_repr
 from screws import quaternion
 
 FORMATS = ("stl", "obj", "ply", "dae")
-"""Endings of mesh files that can be read."""
+"""Suffixes of supported mesh files."""
 
 MAX_MESH_BYTES = 256 * 2**20
-"""Of a mesh file."""
+"""Size limit of a mesh file."""
 
 Packages = Mapping[str, str | os.PathLike[str]]
 
@@ -32,7 +32,7 @@ Packages = Mapping[str, str | os.PathLike[str]]
 @short_repr
 @dataclass(frozen=True, eq=False)
 class LinkVisual:
-    """A shape on a link: its mesh in the frame of the link, and its colour "#rrggbb" where the file gives one."""
+    """Shape of a link: its mesh in the frame of the link, and its colour "#rrggbb", if the file has one."""
 
     link: str
     mesh: Mesh
@@ -42,7 +42,7 @@ class LinkVisual:
 def read_visuals(
     file: Path, parsed: Any, kind: str, links: Mapping[str, int], packages: Packages
 ) -> tuple[list[LinkVisual], list[Problem]]:
-    """Shapes of the links (name -> line), of the `kind` "collision" or "visual"; E527 for meshes that cannot be had."""
+    """Read the shapes of the links (name -> line), of the `kind` "collision" or "visual"; E527 for unavailable meshes."""
     colours = {material.name: material.color for material in parsed.materials if material.color is not None}
     skins: list[LinkVisual] = []
     problems: list[Problem] = []
@@ -65,7 +65,7 @@ def read_visuals(
 
 
 def visuals_by_link(file: Path, parsed: Any, packages: Packages) -> dict[str, tuple[Visual, ...]]:
-    """What pictures of a run show of each link: its visual shapes, or else those it collides with, whose files are there."""
+    """Return the visuals of each link for pictures of runs: its visual shapes, or else its collision shapes."""
     colours = {material.name: material.color for material in parsed.materials if material.color is not None}
     return {
         link.name: shown
@@ -78,7 +78,7 @@ def visuals_by_link(file: Path, parsed: Any, packages: Packages) -> dict[str, tu
 
 
 def _drawable_shapes(file: Path, shapes: Sequence[Any], packages: Packages, colours: Mapping[str, Any]) -> tuple[Visual, ...]:
-    """Shapes of a link as visuals; meshes are read when they are drawn, those that are not there are left out."""
+    """Return shapes of a link as visuals, without missing meshes; meshes are read when they are drawn."""
     visuals = []
     for shape in shapes:
         geometry, fields = shape.geometry, dict[str, Any]()
@@ -111,7 +111,7 @@ def _colour(material: Any, colours: Mapping[str, Any]) -> str | None:
 
 
 def _mesh(file: Path, geometry: Any, packages: Packages, cache: dict[Path, Mesh]) -> tuple[Mesh | None, str]:
-    """A shape as a mesh in its own axes, or why there is none."""
+    """Return a shape as a mesh in its own axes, or None and the reason."""
     if geometry.box is not None:
         return cuboid(geometry.box.size), ""
     if geometry.cylinder is not None:
@@ -132,7 +132,7 @@ def _mesh(file: Path, geometry: Any, packages: Packages, cache: dict[Path, Mesh]
 
 
 def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | None, str]:
-    """The file that a URI or a path names: beside the URDF, in a package that is given, or in one that holds the URDF."""
+    """Find the file of a URI or path: beside the URDF, in a package of `packages`, or in a folder around the URDF."""
     parts = urlsplit(name)
     if parts.scheme in ("http", "https", "ftp"):
         return None, f"{name} lies in a network, from which nothing is read"
@@ -155,13 +155,13 @@ def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | Non
 
 
 def _load_mesh(file: Path) -> tuple[Mesh | None, str]:
-    """Triangles of a file, or why there are none."""
+    """Return the mesh of a file, or None and the reason."""
     ending = file.suffix.lower().lstrip(".")
     if ending not in FORMATS:
         return None, f"{file.name} is none of {', '.join(FORMATS)}"
     if file.stat().st_size > MAX_MESH_BYTES:
         return None, f"{file.name} has more than {MAX_MESH_BYTES // 2**20} megabytes"
-    if ending == "dae":  # XML, that others parse with entities
+    if ending == "dae":  # XML; the mesh reader would expand its entities
         try:
             refuse_document_types(file, file.read_bytes())
         except ModelError as error:

@@ -1,4 +1,4 @@
-"""Reading: the path of a URDF file in; the robot that it describes out, or everything that is wrong with it."""
+"""Read a URDF file: the robot that it describes, or all its problems."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from screws.joints import fixed, free
 
 @dataclass(frozen=True, eq=False)
 class TreeLinks:
-    """Links and moving joints in the order of the tree, what of them is ignored, and what is wrong."""
+    """Links and moving joints in the order of the tree, with ignored fields and problems."""
 
     links: tuple[Link, ...] = ()
     joints: tuple[RobotJoint, ...] = ()
@@ -36,7 +36,10 @@ class TreeLinks:
 
 
 def links_of(selected: SelectedTree, parsed: Any, invalid_inertias: frozenset[str], *, limits: bool, floating: bool) -> TreeLinks:
-    """Links of a tree from what is kept of a robot; `parsed`: its record of yourdfpy, `invalid_inertias`: links of unknown inertia."""
+    """Build the links of a selected tree.
+
+    `parsed` : record of yourdfpy; `invalid_inertias` : links of unknown inertia.
+    """
     records = {joint.name: joint for joint in parsed.joints}
     home_poses = {selected.base: np.eye(4)}
     for joint in selected.joints:
@@ -61,22 +64,22 @@ def links_of(selected: SelectedTree, parsed: Any, invalid_inertias: frozenset[st
             joints += [robot_joint(joint, record)] if joint.moves else []
     problems += [] if problems else limit_problems(selected, links)
     if selected.serial:
-        # What is fixed to a body is carried by any part of it, the one before among them.
+        # A fixed link may hang on any link of its body, so also on the previous one.
         links = [replace(link, parent=BEFORE) for link in links]
     return TreeLinks(tuple(links), tuple(joints), (*ignored, *unused_fields(selected, joints, limits)), tuple(problems))
 
 
 def plain_name(name: str) -> str:
-    """A name without dots, colons, apostrophes, arrows, or a sign at its beginning.
+    """Return a name without dots, colons, apostrophes, arrows, or a leading minus.
 
-    >>> plain("link_1.0"), plain("base/camera")
+    >>> plain_name("link_1.0"), plain_name("base/camera")
     ('link_1_0', 'base/camera')
     """
     return re.sub(r"->|[.:']|^-", "_", name)
 
 
 def rename_links(root: Any) -> tuple[Ignored, ...]:
-    """Make the names of robot and links plain, wherever they stand in the tree."""
+    """Replace the names of robot and links in the tree by plain names."""
     changed = {}
     attributes = [(element, "name") for element in (root, *root.findall("link")) if element.get("name")]
     attributes += [(end, "link") for joint in root.findall("joint") for end in (joint.find("parent"), joint.find("child"))]
@@ -105,25 +108,25 @@ def read_urdf(
     packages: Packages | None = None,
     limits: bool = True,
 ) -> Robot:
-    """Read a robot from a URDF file: a tree of links with its inertias, joints, limits and damping, meshes, and what is ignored.
+    """Read a robot from a URDF file: a tree of links with inertias, joints, limits, damping and meshes.
 
     Parameters
     ----------
     path : of a URDF file (xacro is expanded by its own program).
-    base : link that stands still, its frame that of the world; the one that no joint carries, where None.
-    tip : last link, or several: what lies between, with all that is fixed to it, becomes the tree, and nothing beyond. Where
-        None, all that hangs on the base.
-    floating : whether the base moves freely, by six coordinates that come before the others (`screws.joints.free`).
-    meshes : the shapes of `skins`: "collision" (simple ones), "visual", or False for none, also in pictures of runs: these show
+    base : fixed link, whose frame is that of the world; None: the root.
+    tip : last link, or several: the tree has the links between base and tips, with all links fixed to them. None: all links
+        on the base.
+    floating : True if the base moves freely, by six coordinates before the others (`screws.joints.free`).
+    meshes : the shapes of `visuals`: "collision" (simple ones), "visual", or False for none, also in pictures of runs: these show
         the visual shapes whose files are there, or else collision shapes, and read the files when they are drawn.
-    packages : name -> folder, for meshes at package://name/...; without it they are looked for around the file.
-    limits : whether position limits are read.
+    packages : name -> folder, for meshes at package://name/...; default: folders around the file.
+    limits : False to ignore position limits.
 
-    Inertias are those of whole bodies: of a link with all that is fixed to it. All links stay as frames under their names.
+    An inertia is that of a moving link with all links fixed to it. Fixed links stay as frames under their names.
 
-    Raises `ModelError` with everything that is wrong, and its line: E520 no URDF, or too large; E521 entities; E522 an element or
-    a number that cannot be read; E523 links and joints that are no tree; E524 base or tip; E525 a joint of no kind, or without
-    room to move; E526 a mass or an inertia that no body has; E527 meshes; E528 mimic. `ExtraError` (E416) without yourdfpy.
+    Raises `ModelError` with every problem and its line: E520 no URDF, or too large; E521 entities; E522 an invalid element or
+    number; E523 links and joints that form no tree; E524 base or tip; E525 a joint of unknown kind, or without range of
+    motion; E526 a mass or an inertia that no body has; E527 meshes; E528 mimic. `ExtraError` (E416) without yourdfpy.
     """
     file, tips = Path(path), () if tip is None else (tip,) if isinstance(tip, str) else tip
     _check_options(file, base, tips, meshes, packages)
@@ -151,7 +154,7 @@ def read_urdf(
 
 
 def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Problem]:
-    """E524 where nothing moves."""
+    """Return E524 for a tree without moving joints."""
     if tree_links.joints:
         return []
     title = f'nothing moves on "{selected.base}"' + (f" up to {selected.joints[-1].child}" if selected.joints else "")
@@ -160,7 +163,7 @@ def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Pr
 
 
 def _parse(root: Any) -> Any:
-    """The record of yourdfpy of a checked tree; it gets the text of that tree, so that it meets nothing that was not checked."""
+    """Parse a checked tree with yourdfpy, from the text of that tree, so that it sees only checked elements."""
     from lxml import etree
     from yourdfpy import URDF
 
@@ -170,7 +173,7 @@ def _parse(root: Any) -> Any:
 
 
 def _omitted_links(selected: SelectedTree) -> list[Ignored]:
-    """Links that are not part of the tree."""
+    """Return the links outside the selected tree as ignored."""
     if not selected.omitted:
         return []
     named = ", ".join(selected.omitted[:8]) + (" ..." if len(selected.omitted) > 8 else "")
@@ -179,7 +182,7 @@ def _omitted_links(selected: SelectedTree) -> list[Ignored]:
 
 
 def _ignored_shapes(parsed: Any, meshes: str | bool) -> list[Ignored]:
-    """Shapes of the kind that was not asked for."""
+    """Return the shapes of the kinds not drawn as ignored."""
     kinds = {"collision": sum(len(x.collisions) for x in parsed.links), "visual": sum(len(x.visuals) for x in parsed.links)}
     return [
         Ignored(f"{count} shapes <{kind}>", f'not drawn; meshes="{kind}" takes them')

@@ -1,4 +1,4 @@
-"""The record of a robot: a tree of links, what its joints and links are called and look like, and what of its file is ignored."""
+"""Record of a robot: tree of links, joints, visuals, and ignored elements of its file."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from screws.renamed import answer_old_names
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """What a URDF file says.
+    """Robot of a URDF file.
 
     Attributes
     ----------
-    tree : its links, each under its name in the file; fixed ones are frames without mass, their inertia is in the body they are
-        part of. Joint coordinates bear the names of the links that they move. A `Chain` where no body carries two others.
-    joints : those that move, in the order of the links; the free one of a base that floats bears the name of its link.
-    skins : meshes of the links; none with `meshes=False`.
-    ignored : what the file holds and the robot does not, and why.
+    tree : its links, each under its name in the file; fixed links are massless frames, their inertia belongs to the moving link
+        before them. Joint coordinates have the names of their child links. A `Chain` if no body carries two others.
+    joints : moving joints, in the order of the links; the free joint of a floating base has the name of its link.
+    visuals : meshes of the links; none with `meshes=False`.
+    ignored : ignored elements of the file, with reasons.
 
     `print(robot)` shows all of it as a table.
     """
@@ -43,14 +43,14 @@ class Robot:
 
     @property
     def name(self) -> str:
-        """Of the robot."""
+        """Name of the robot."""
         return self.tree.name
 
     def position(self, values: Mapping[str, Any]) -> np.ndarray:
-        """Joint coordinates (n,), rad or m, from values by the joints' names; zero where none is given.
+        """Return joint coordinates (n,), rad or m, from values by joint names; zero for other joints.
 
-        A joint of several freedoms takes as many values; one that follows another takes none. Raises `ModelError` E529 for an
-        unknown joint, or what are no such numbers.
+        A joint with several degrees of freedom takes as many values; a mimic joint takes none. Raises `ModelError` E529 for an
+        unknown joint or invalid values.
         """
         q = np.zeros(self.tree.freedoms)
         indices = self.coordinates
@@ -79,7 +79,7 @@ class Robot:
 
     @cached_property
     def coordinates(self) -> dict[str, list[int]]:
-        """Joint -> its places among the coordinates; joints that follow others have none."""
+        """Joint -> its indices among the coordinates; mimic joints have none."""
         indices: dict[str, list[int]] = {}
         start = 0
         for joint in self.joints:
@@ -96,7 +96,7 @@ class Robot:
         rows = [("joint", "kind", "moves", "limits", "damping", "effort", "velocity", "follows"), *map(self._row, self.joints)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        lines = ["ignored:", *(f"  {one}" for one in self.ignored)] if self.ignored else ["nothing is ignored"]
+        lines = ["ignored:", *(f"  {item}" for item in self.ignored)] if self.ignored else ["nothing is ignored"]
         return "\n".join([f"{head}{sum(bodies):.6g} kg that move", *table, *lines])
 
     def _row(self, joint: RobotJoint) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Scenes: a robot and its joint coordinates, at one time or many, in; its links as solids, or a scene for any picture, out."""
+"""Scenes of robots: links as solids at joint coordinates, for stills, movies and pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VIEW_DIRECTION = (0.72, -0.62, 0.32)
 def robot_scene(
     robot: Robot, q: ArrayLike, t: ArrayLike | None = None, title: str = "", *, frames: Sequence[str] = (), **fields: Any
 ) -> Scene:
-    """A scene of a robot's links with their meshes.
+    """Return a scene of a robot's links with their meshes.
 
     Parameters
     ----------
@@ -34,10 +34,10 @@ def robot_scene(
     frames : links whose frames are shown, with their names.
     fields : further fields of the scene, such as `view`, `panels` or `event_marks`.
 
-    Raises `ModelError` E529 for coordinates or times of another shape, or a frame that is no link; E527 with nothing to draw.
+    Raises `ModelError` E529 for coordinates or times of wrong shape, or a frame that is no link; E527 with nothing to draw.
     """
     coordinates = as_floats(q)
-    # Of one coordinate a result has (k,).
+    # A result has one coordinate as (k,).
     rows = (
         np.atleast_2d(coordinates)
         if coordinates.ndim != 1
@@ -56,7 +56,7 @@ def robot_scene(
 
 
 def visual_solids(tree: Tree, skins: Sequence[LinkVisual], rows: Array) -> list[Solid]:
-    """The links of a tree that have skins, as solids, at joint coordinates (k, n)."""
+    """Return the links with visuals as solids at joint coordinates (k, n)."""
     visuals_by_link: dict[str, list[LinkVisual]] = {}
     for skin in skins:
         visuals_by_link.setdefault(skin.link, []).append(skin)
@@ -69,13 +69,13 @@ def visual_solids(tree: Tree, skins: Sequence[LinkVisual], rows: Array) -> list[
 
 
 def _size(solids: Sequence[Solid]) -> float | None:
-    """Length (m) that frames are made for: an eighth of the robot; None where it has no shapes."""
+    """Return the length (m) of drawn frames: an eighth of the robot; None without shapes."""
     corners = [solid.shape.moved(solid.poses[0]).points for solid in solids if isinstance(solid.shape, Mesh)]
     return float(np.ptp(np.concatenate(corners), axis=0).max()) / 8.0 if corners else None
 
 
 def _bodies_below(tree: Tree, link: str) -> int:
-    """How many freedoms a link has against the base."""
+    """Count the moving bodies from the base to a link."""
     sections = tree.sections
     return len(sections.path(sections.carrier[tree.index(link)]))
 

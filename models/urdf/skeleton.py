@@ -1,4 +1,4 @@
-"""Skeleton: the names of links and joints in; the tree of links, or why it is none, and what lies from base to tip, out."""
+"""Kinematic tree of a robot by names: tree and mimic checks, and selection of the links between base and tips."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIXED = "fixed"
 
 @dataclass(frozen=True)
 class Branch:
-    """A joint by name: its kind, the link it stands on and the link it carries, and its line in the file."""
+    """Joint by name: its kind, parent link, child link, and line in the file."""
 
     name: str
     kind: str
@@ -25,12 +25,12 @@ class Branch:
     child: str
     line: int
     leader: str | None = None
-    """The joint that it mimics."""
+    """Joint that it mimics."""
     multiplier: float = 1.0
 
     @property
     def moves(self) -> bool:
-        """Whether its link moves against the one that carries it."""
+        """True if its child link moves relative to its parent link."""
         return self.kind != FIXED
 
 
@@ -42,16 +42,16 @@ class Skeleton:
     links: Mapping[str, int]
     joints: tuple[Branch, ...]
     repeated: tuple[tuple[str, str, int, int], ...] = field(default=())
-    """("link" or "joint", name, line, first line) of what is there twice."""
+    """("link" or "joint", name, line, first line) of duplicates."""
 
     @cached_property
     def above(self) -> dict[str, Branch]:
-        """Link -> the joint that carries it."""
+        """Link -> the joint whose child it is."""
         return {joint.child: joint for joint in self.joints}
 
     @cached_property
     def below(self) -> dict[str, list[Branch]]:
-        """Link -> the joints that stand on it."""
+        """Link -> the joints whose parent it is."""
         joints: dict[str, list[Branch]] = {link: [] for link in self.links}
         for joint in self.joints:
             joints[joint.parent].append(joint)
@@ -64,11 +64,11 @@ class Skeleton:
 
     @property
     def roots(self) -> list[str]:
-        """Links that no joint carries."""
+        """Links that are the child of no joint."""
         return [link for link in self.links if link not in self.above]
 
     def up(self, link: str) -> list[Branch]:
-        """Joints from a link to the root, the nearest first."""
+        """Return the joints from a link to the root, the nearest first."""
         joints = []
         while link in self.above:
             joints.append(self.above[link])
@@ -76,7 +76,7 @@ class Skeleton:
         return joints
 
     def under(self, link: str) -> list[Branch]:
-        """All joints outward of a link, body by body: each after the one that carries it, and what is fixed before what moves."""
+        """Return all joints below a link, body by body: parents before children, fixed joints before moving ones."""
         joints: list[Branch] = []
         stack: list[Branch] = []
         start = link
@@ -94,7 +94,7 @@ class Skeleton:
 
 
 def skeleton_of(file: Path, root: Any) -> Skeleton:
-    """The skeleton of a checked tree of XML."""
+    """Return the skeleton of a checked XML tree."""
     repeated: list[tuple[str, str, int, int]] = []
     seen: dict[tuple[str, str], int] = {}
     for element in root:
@@ -117,7 +117,7 @@ def _branch(joint: Any) -> Branch:
 
 
 def mimic_problems(skeleton: Skeleton) -> list[Problem]:
-    """E528: joints that follow what is no joint, does not move, or follows them; and those that follow nothing."""
+    """Return E528 for mimic joints whose leader is unknown, fixed or a follower of theirs, or with the multiplier 0."""
     problems: list[Problem] = []
     named = skeleton.named
     for joint in skeleton.joints:
@@ -146,7 +146,7 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
 
 
 def _follows_indirectly(named: Mapping[str, Branch], joint: Branch, other: Branch) -> bool:
-    """Whether a joint follows another, over any number of joints."""
+    """Return True if a joint follows another, directly or indirectly."""
     seen: set[str] = set()
     at: Branch | None = joint
     while at is not None and at.name not in seen:
@@ -162,7 +162,7 @@ def _can_lead(leader: Branch, joint: Branch) -> bool:
 
 
 def tree_problems(skeleton: Skeleton) -> list[Problem]:
-    """E523: why links and joints are no tree."""
+    """Return E523 for links and joints that form no tree."""
     problems: list[Problem] = []
 
     def problem(title: str, cure: str, *lines: int) -> None:
@@ -210,7 +210,7 @@ def _close_names(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def _loops(skeleton: Skeleton) -> list[list[Branch]]:
-    """Circles of joints, each from the link of theirs that comes first in the file."""
+    """Return the cycles of joints, each from its first link in the file."""
     loops: list[list[Branch]] = []
     done: set[str] = set()
     for start in skeleton.links:
@@ -229,7 +229,7 @@ def _loops(skeleton: Skeleton) -> list[list[Branch]]:
 
 @dataclass(frozen=True, eq=False)
 class SelectedTree:
-    """What is made of a skeleton: the base, the joints outward of it, and the links that are left out."""
+    """Selected part of a skeleton: the base, its descendant joints, and the omitted links."""
 
     skeleton: Skeleton
     base: str
@@ -238,7 +238,7 @@ class SelectedTree:
 
     @cached_property
     def body(self) -> dict[str, str]:
-        """Link -> the one that moves with it and carries it: itself, if its joint moves, or the base."""
+        """Link -> the moving link (or base) of its body: itself, if its joint moves."""
         bodies = {self.base: self.base}
         for joint in self.joints:
             bodies[joint.child] = joint.child if joint.moves else bodies[joint.parent]
@@ -246,27 +246,27 @@ class SelectedTree:
 
     @cached_property
     def bodies(self) -> dict[str, list[str]]:
-        """Moving link, or base -> the links that move as one with it, itself first; each body after the one that carries it."""
+        """Moving link, or base -> the links of its body, itself first; each body after its carrier."""
         members: dict[str, list[str]] = {}
         for link, body in self.body.items():
             members.setdefault(body, []).append(link)
         return members
 
     def carrier(self, body: str) -> str | None:
-        """The body on which the joint of another stands; None for the base."""
+        """Return the body on which the joint of a body stands; None for the base."""
         return None if body == self.base else self.body[self.skeleton.above[body].parent]
 
     @property
     def serial(self) -> bool:
-        """Whether no body carries two others."""
+        """True if no body carries two others."""
         carriers = [self.carrier(body) for body in self.bodies]
         return len(set(carriers)) == len(carriers)
 
 
 def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[SelectedTree | None, list[Problem]]:
-    """What lies from `base` (the root, where None) to the tips, with all that is fixed to it; without tips, all on the base.
+    """Select the links from `base` (None: the root) to the tips, with all links fixed to them; without tips, all on the base.
 
-    E524 for a base or a tip that is no link, or a tip that does not hang on the base.
+    E524 for a base or a tip that is no link, or a tip that is no descendant of the base.
     """
     problems: list[Problem] = []
     for what, link in (("base", base), *(("tip", tip) for tip in tips)):
@@ -287,7 +287,7 @@ def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tu
     if problems:
         return None, problems
     if tips:
-        # What is fixed to the way moves with it; what is fixed to a tip alone is beyond it.
+        # Links fixed to the path belong to it; links fixed only to a tip do not.
         last = {tip for tip in tips if not any(joint.child in links_on_path for joint in skeleton.below[tip])}
         for joint in joints:
             if not joint.moves and joint.parent in links_on_path - last:
@@ -298,7 +298,7 @@ def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tu
 
 
 def _tip_problem(skeleton: Skeleton, start: str, tip: str, joints: Sequence[Branch]) -> Problem:
-    """E524 of a tip that does not hang on the base."""
+    """Return E524 for a tip that is no descendant of the base."""
     title = f'the tip "{tip}" does not hang on the base "{start}"'
     others = [joint.child for joint in joints] or [f'no link hangs on "{start}"']
     tip_is_above = any(joint.parent == tip for joint in skeleton.up(start))

@@ -37,7 +37,7 @@ from bondgraph.export import c_source, document, linear_equations, mechanical_eq
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from docs.pages import DOCS, FRONT, program_of, run_page, text_of
-from screwbond.imports import ShadowError, need_own
+from screwbond.imports import ShadowError, check_packages
 from screws.contact import closest_points
 from screws.scalars import sqrt
 from screws.surfaces import closed_surface, egg, parametric, plane, sphere, torus
@@ -324,7 +324,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E565", lambda: linearise_sampled(rc())),
     ("E567", lambda: R("r", effort=lambda f, c, t: c * f, parameters={"c": 2.0})),
     ("E566", lambda: attach_contact(Graph("g"), Graph("touch"))),
-    ("E561", lambda: need_own("textwrap")),
+    ("E561", lambda: check_packages("textwrap")),
     ("E560", lambda: rc().simulate(1.0).plot("time", "c.q", axes=())),
     ("E304", lambda: rc().simulate(1.0, method="euler")),
     ("E305", lambda: run_program(rc().program, [], rc().parameters(), [], 1.0)),
