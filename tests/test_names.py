@@ -30,7 +30,7 @@ RETIRED = set(_OLD_WORDS.split())
 place."""
 
 
-UNNAMED = tuple(f"models/{name}" for name in (*("chains", "hand", "impact", "joints", "maze", "springs"),))
+UNNAMED = tuple(f"models/{name}" for name in ("chains", "hand", "impact", "joints", "maze", "springs"))
 """Rooms of `models` whose inner names are still the old ones; a room that is done leaves this list."""
 
 

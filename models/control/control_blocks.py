@@ -41,7 +41,7 @@ def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tupl
     return next(iter(sizes), ())
 
 
-def add_reference(wiring: BlockBuilder, reference: str | Mapping[str, str], needed: Sequence[str]) -> None:
+def add_reference(builder: BlockBuilder, reference: str | Mapping[str, str], needed: Sequence[str]) -> None:
     """Add inputs `reference`, `reference_velocity` ... from the name of a reference block, or from a mapping of paths.
 
     A mapping may leave out the velocity or the acceleration, which are then zero (a set point).
@@ -50,93 +50,96 @@ def add_reference(wiring: BlockBuilder, reference: str | Mapping[str, str], need
     unknown = [key for key in paths if key not in QUANTITIES]
     if unknown or "position" not in paths:
         title, cure = (
-            f'the reference of "{wiring.name}" is {reference!r}',
+            f'the reference of "{builder.name}" is {reference!r}',
             'the name of a `reference` block, or {"position": path, ...}',
         )
-        refuse("E478", title, f"it may hold: {', '.join(needed)}", cure, wiring.name)
+        refuse("E478", title, f"it may hold: {', '.join(needed)}", cure, builder.name)
     for what in needed:
         local = "reference" if what == "position" else f"reference_{what}"
         if what in paths:
-            wiring.inputs[local] = paths[what]
+            builder.inputs[local] = paths[what]
         else:
-            wiring.add(local, ZERO_LIKE, "reference")
+            builder.add(local, ZERO_LIKE, "reference")
 
 
 def add_rate(
-    wiring: BlockBuilder, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any, unit: str
+    builder: BlockBuilder, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any, unit: str
 ) -> None:
     """Add `y`, of this unit, and `dy`: measured, or from a filter, dy = filtered' = (y - filtered) / T; if sampled, a filtered
     difference quotient."""
-    wiring.inputs["y"] = position
-    wiring.units |= {f"reference_{what}": per_second(unit, order) for order, what in enumerate(QUANTITIES[1:3], start=1)}
+    builder.inputs["y"] = position
+    builder.units |= {f"reference_{what}": per_second(unit, order) for order, what in enumerate(QUANTITIES[1:3], start=1)}
     if (velocity is None) == (filter_time is None):
-        title, why = f'"{wiring.name}" needs either a velocity or a filter', f"velocity {velocity!r}, filter_time {filter_time!r}"
-        refuse("E478", title, why, "the path of a measured velocity, or a `filter_time` in s that differentiates y", wiring.name)
+        title, why = (
+            f'"{builder.name}" needs either a velocity or a filter',
+            f"velocity {velocity!r}, filter_time {filter_time!r}",
+        )
+        refuse("E478", title, why, "the path of a measured velocity, or a `filter_time` in s that differentiates y", builder.name)
     if velocity is not None:
-        wiring.inputs["dy"] = velocity
+        builder.inputs["dy"] = velocity
         return
     time = numbers("the filter time", filter_time.value if isinstance(filter_time, Parameter) else filter_time, (0,))
     if not time > 0.0:
-        refuse("E478", f'the filter time of "{wiring.name}" is {float(time):g} s', "", "more than 0 s", wiring.name)
-    wiring.parameters["filter_time"] = Parameter(float(time), "s")
-    wiring.symbols |= {"filter_time": r"T_{\mathrm{f}}", "dy": "v^{+}" if wiring.period is not None else r"\dot y"}
-    wiring.units["dy"] = per_second(unit)
-    if wiring.period is not None:
+        refuse("E478", f'the filter time of "{builder.name}" is {float(time):g} s', "", "more than 0 s", builder.name)
+    builder.parameters["filter_time"] = Parameter(float(time), "s")
+    builder.symbols |= {"filter_time": r"T_{\mathrm{f}}", "dy": "v^{+}" if builder.period is not None else r"\dot y"}
+    builder.units["dy"] = per_second(unit)
+    if builder.period is not None:
         slope = StateSpec(np.zeros(np.shape(initial))[()], nominal, per_second(unit), "v")
-        wiring.add_difference("y", "slope", slope, "dy", "filter_time")
+        builder.add_difference("y", "slope", slope, "dy", "filter_time")
         return
-    wiring.states["filtered"] = StateSpec(initial, nominal, unit, r"\hat y")
-    wiring.add("dy", LAG, "y", "filtered", "filter_time")
-    wiring.rates["filtered"] = "dy"
+    builder.states["filtered"] = StateSpec(initial, nominal, unit, r"\hat y")
+    builder.add("dy", LAG, "y", "filtered", "filter_time")
+    builder.rates["filtered"] = "dy"
 
 
-def add_gain(wiring: BlockBuilder, local: str, gain: Motion | ArrayLike, unit: str = "") -> None:
+def add_gain(builder: BlockBuilder, local: str, gain: Motion | ArrayLike, unit: str = "") -> None:
     """Add a gain under a local name: a run-time parameter, or a function of time."""
     letter = f"K_{{{local[1:]}}}"
-    wiring.symbols[local] = letter
+    builder.symbols[local] = letter
     if not isinstance(gain, Motion):
-        wiring.parameters[local] = Parameter(numbers(f"the gain {local}", gain)[()], unit)
+        builder.parameters[local] = Parameter(numbers(f"the gain {local}", gain)[()], unit)
         return
-    wiring.inputs["t"] = "time"
-    wiring.parameters |= motion_parameters(gain, unit, f"{local} ")
-    wiring.symbols |= motion_symbols(letter, f"{local} ")
-    wiring.units[local] = unit
-    wiring.add(local, DERIVATIVES[0], "t", f"{local} breaks", f"{local} coefficients")
-    wiring.breaks.append(f"{local} breaks")
+    builder.inputs["t"] = "time"
+    builder.parameters |= motion_parameters(gain, unit, f"{local} ")
+    builder.symbols |= motion_symbols(letter, f"{local} ")
+    builder.units[local] = unit
+    builder.add(local, DERIVATIVES[0], "t", f"{local} breaks", f"{local} coefficients")
+    builder.breaks.append(f"{local} breaks")
 
 
-def add_pd(wiring: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: str, gains: tuple[str, str]) -> list[str]:
+def add_pd(builder: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: str, gains: tuple[str, str]) -> list[str]:
     """Add the gains kp and kd and the errors of position (of this unit) and velocity; return the local names of all four."""
-    add_gain(wiring, "kp", kp, gains[0])
-    add_gain(wiring, "kd", kd, gains[1])
-    wiring.units |= {"error": unit, "error_rate": per_second(unit)}
-    wiring.symbols |= {"error": r"\tilde y", "error_rate": r"\dot{\tilde y}"}
-    wiring.add("error", DIFFERENCE, "reference", "y")
-    wiring.add("error_rate", DIFFERENCE, "reference_velocity", "dy")
+    add_gain(builder, "kp", kp, gains[0])
+    add_gain(builder, "kd", kd, gains[1])
+    builder.units |= {"error": unit, "error_rate": per_second(unit)}
+    builder.symbols |= {"error": r"\tilde y", "error_rate": r"\dot{\tilde y}"}
+    builder.add("error", DIFFERENCE, "reference", "y")
+    builder.add("error_rate", DIFFERENCE, "reference_velocity", "dy")
     return ["kp", "kd", "error", "error_rate"]
 
 
-def add_term(wiring: BlockBuilder, local: str, term: ModelTerm, arguments: Sequence[str]) -> None:
+def add_term(builder: BlockBuilder, local: str, term: ModelTerm, arguments: Sequence[str]) -> None:
     """Add a model term under a local name: computed from local arguments, or the path of a signal."""
     if isinstance(term, str):
-        wiring.inputs[local] = term
+        builder.inputs[local] = term
     else:
-        wiring.add(local, as_op(term, local.replace("_", " ")), *arguments)
+        builder.add(local, as_op(term, local.replace("_", " ")), *arguments)
 
 
-def add_signals(wiring: BlockBuilder, prefix: str, paths: Sequence[str]) -> list[str]:
+def add_signals(builder: BlockBuilder, prefix: str, paths: Sequence[str]) -> list[str]:
     """Add numbered inputs for signals; return their local names."""
     if isinstance(paths, str):
         paths = [paths]
     local = [f"{prefix}{k}" for k in range(1, len(paths) + 1)]
-    wiring.inputs |= dict(zip(local, paths, strict=True))
+    builder.inputs |= dict(zip(local, paths, strict=True))
     return local
 
 
-def finish(wiring: BlockBuilder, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
+def finish(builder: BlockBuilder, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
     """Return the block; if sampled, the result is a state that holds the local value `now` of the last tick."""
-    if wiring.period is not None:
-        wiring.states[result], wiring.updates[result] = StateSpec(start, None, unit, symbol), now
-        wiring.symbols.setdefault(now, f"{symbol}^{{+}}")
-    wiring.units[result], wiring.symbols[result] = unit, symbol
-    return wiring.block()
+    if builder.period is not None:
+        builder.states[result], builder.updates[result] = StateSpec(start, None, unit, symbol), now
+        builder.symbols.setdefault(now, f"{symbol}^{{+}}")
+    builder.units[result], builder.symbols[result] = unit, symbol
+    return builder.block()

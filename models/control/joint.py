@@ -73,46 +73,46 @@ def joint_pid(
         least = gain.extremes()[0] if isinstance(gain, Motion) else numbers(f"the gain {what}", gain)
         if np.any(least < 0.0) or (what == "kp" and ki is not None and limit is not None and np.any(least <= 0.0)):
             refuse("E478", f'the gain {what} of "{name}" is too small', f"{least}", "a positive gain", name)
-    wiring = control_blocks.new_builder(name, period)
-    control_blocks.add_reference(wiring, reference, ("position", "velocity"))
+    builder = control_blocks.new_builder(name, period)
+    control_blocks.add_reference(builder, reference, ("position", "velocity"))
     control_blocks.add_rate(
-        wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit
+        builder, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit
     )
     gains = quotient(unit, position_unit), quotient(unit, per_second(position_unit))
-    terms, value, rate = control_blocks.add_pd(wiring, kp, kd, position_unit, gains), "demand", "error"
-    wiring.units |= dict.fromkeys(("demand", "compensated", "limited"), unit)
-    wiring.symbols |= {"demand": r"\tau_{\mathrm{PID}}", "compensated": r"\tau_{\mathrm{c}}", "limited": r"\tau_{\mathrm{l}}"}
+    terms, value, rate = control_blocks.add_pd(builder, kp, kd, position_unit, gains), "demand", "error"
+    builder.units |= dict.fromkeys(("demand", "compensated", "limited"), unit)
+    builder.symbols |= {"demand": r"\tau_{\mathrm{PID}}", "compensated": r"\tau_{\mathrm{c}}", "limited": r"\tau_{\mathrm{l}}"}
     if ki is None:
-        wiring.add(value, PD_TERMS, *terms)
+        builder.add(value, PD_TERMS, *terms)
     else:
-        control_blocks.add_gain(wiring, "ki", ki, quotient(unit, per_second(position_unit, -1)))
-        wiring.add(value, PID_TERMS, *terms, "ki", "integral")
+        control_blocks.add_gain(builder, "ki", ki, quotient(unit, per_second(position_unit, -1)))
+        builder.add(value, PID_TERMS, *terms, "ki", "integral")
     if compensation is not None:
         control_blocks.add_term(
-            wiring, "compensation", compensation, control_blocks.add_signals(wiring, "c", compensation_signals)
+            builder, "compensation", compensation, control_blocks.add_signals(builder, "c", compensation_signals)
         )
-        wiring.add("compensated", control_blocks.SUM, value, "compensation")
+        builder.add("compensated", control_blocks.SUM, value, "compensation")
         value = "compensated"
     if limit is not None:
         max_torque = numbers("the limit of torque", limit)
         if not np.all(max_torque > 0.0):
             refuse("E478", f'the limit of "{name}" is {limit!r}', "", "a positive torque", name)
-        wiring.parameters["limit"] = Parameter(max_torque[()], unit)
-        wiring.symbols["limit"] = r"\tau_{\max}"
-        wiring.add("limited", SATURATED, value, "limit")
+        builder.parameters["limit"] = Parameter(max_torque[()], unit)
+        builder.symbols["limit"] = r"\tau_{\max}"
+        builder.add("limited", SATURATED, value, "limit")
         if ki is not None:
-            wiring.add("integral rate", ANTI_WINDUP, "error", "limited", value, "kp")
-            wiring.units["integral rate"] = position_unit
+            builder.add("integral rate", ANTI_WINDUP, "error", "limited", value, "kp")
+            builder.units["integral rate"] = position_unit
             rate = "integral rate"
         value = "limited"
     if ki is not None:
-        wiring.states["integral"] = StateSpec(np.zeros(shape)[()], nominal, per_second(position_unit, -1), "z")
-        wiring.symbols["summed"] = "z^{+}"
+        builder.states["integral"] = StateSpec(np.zeros(shape)[()], nominal, per_second(position_unit, -1), "z")
+        builder.symbols["summed"] = "z^{+}"
         if period is None:
-            wiring.rates["integral"] = rate
+            builder.rates["integral"] = rate
         else:
-            wiring.add("summed", INTEGRAL_SUM, "integral", rate, "period")
-            wiring.updates["integral"] = "summed"
+            builder.add("summed", INTEGRAL_SUM, "integral", rate, "period")
+            builder.updates["integral"] = "summed"
     if period is None:
-        wiring.add("torque", IDENTITY, value)
-    return control_blocks.finish(wiring, "torque", value, np.zeros(shape)[()], unit, r"\tau")
+        builder.add("torque", IDENTITY, value)
+    return control_blocks.finish(builder, "torque", value, np.zeros(shape)[()], unit, r"\tau")

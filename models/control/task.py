@@ -58,20 +58,20 @@ def pd_feedforward(
     """
     check_gains(kp, kd, name)
     shape = control_blocks.signal_shape(name, dimension, (kp, kd))
-    wiring = control_blocks.new_builder(name, period)
-    control_blocks.add_reference(wiring, reference, ("position", "velocity", "acceleration"))
+    builder = control_blocks.new_builder(name, period)
+    control_blocks.add_reference(builder, reference, ("position", "velocity", "acceleration"))
     position_unit = per_second(unit, -2)
     control_blocks.add_rate(
-        wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit
+        builder, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit
     )
-    arguments = [*control_blocks.add_pd(wiring, kp, kd, position_unit, ("1/s^2", "1/s")), "reference_acceleration"]
+    arguments = [*control_blocks.add_pd(builder, kp, kd, position_unit, ("1/s^2", "1/s")), "reference_acceleration"]
     result = "acceleration" if period is None else "sample"
     if extra is None:
-        wiring.add(result, PD, *arguments)
+        builder.add(result, PD, *arguments)
     else:
-        wiring.inputs["extra"] = extra
-        wiring.add(result, PD_EXTRA, *arguments, "extra")
-    return control_blocks.finish(wiring, "acceleration", result, np.zeros(shape)[()], unit, "u")
+        builder.inputs["extra"] = extra
+        builder.add(result, PD_EXTRA, *arguments, "extra")
+    return control_blocks.finish(builder, "acceleration", result, np.zeros(shape)[()], unit, "u")
 
 
 def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
@@ -146,22 +146,22 @@ def operational_torque(
     if (mass is None) == (Lambda is None):
         why = "given: " + ("none" if mass is None else "mass and Lambda")
         refuse("E478", f'"{name}" needs one inertia', why, "the mass matrix of the joints, or the inertia of the task", name)
-    wiring = control_blocks.new_builder(name, period)
-    wiring.inputs["u"] = acceleration
-    q = control_blocks.add_signals(wiring, "q", position)
-    v = control_blocks.add_signals(wiring, "v", velocity)
-    control_blocks.add_term(wiring, "jacobian", jacobian, q)
-    control_blocks.add_term(wiring, "inertia", mass if mass is not None else Lambda, q)  # type: ignore[arg-type]
+    builder = control_blocks.new_builder(name, period)
+    builder.inputs["u"] = acceleration
+    q = control_blocks.add_signals(builder, "q", position)
+    v = control_blocks.add_signals(builder, "v", velocity)
+    control_blocks.add_term(builder, "jacobian", jacobian, q)
+    control_blocks.add_term(builder, "inertia", mass if mass is not None else Lambda, q)  # type: ignore[arg-type]
     desired = "u"
     if drift is not None:
-        control_blocks.add_term(wiring, "drift", drift, [*q, *v])
-        wiring.add("wanted", control_blocks.DIFFERENCE, "u", "drift")
+        control_blocks.add_term(builder, "drift", drift, [*q, *v])
+        builder.add("wanted", control_blocks.DIFFERENCE, "u", "drift")
         desired = "wanted"
     law = TORQUE_BY_MASS if mass is not None else TORQUE
     result = "torque" if period is None else "sample"
-    wiring.add(result if compensation is None else "moving", law, "inertia", "jacobian", desired)
+    builder.add(result if compensation is None else "moving", law, "inertia", "jacobian", desired)
     if compensation is not None:
-        wiring.units["moving"], wiring.symbols["moving"] = unit, r"\tau_u"
-        control_blocks.add_term(wiring, "compensation", compensation, [*q, *v])
-        wiring.add(result, control_blocks.SUM, "moving", "compensation")
-    return control_blocks.finish(wiring, "torque", result, np.zeros(dimension or ())[()], unit, r"\tau")
+        builder.units["moving"], builder.symbols["moving"] = unit, r"\tau_u"
+        control_blocks.add_term(builder, "compensation", compensation, [*q, *v])
+        builder.add(result, control_blocks.SUM, "moving", "compensation")
+    return control_blocks.finish(builder, "torque", result, np.zeros(dimension or ())[()], unit, r"\tau")

@@ -57,14 +57,14 @@ def reference(name: str, motion: Motion, *, unit: str = "", symbol: str = "r", t
     unit, symbol : of r; those of its derivatives follow.
     time : the signal that the motion runs on, in s.
     """
-    equations = [(what, DERIVATIVES[k], ["t", "breaks", "coefficients"]) for k, what in enumerate(QUANTITIES)]
+    equations = [(quantity, DERIVATIVES[k], ["t", "breaks", "coefficients"]) for k, quantity in enumerate(QUANTITIES)]
     marks = (symbol, rf"\dot{{{symbol}}}", rf"\ddot{{{symbol}}}", rf"\dddot{{{symbol}}}")
     return Block(
         name,
         equations,
         inputs={"t": time},
         parameters=motion_parameters(motion, unit),
-        units={what: per_second(unit, k) for k, what in enumerate(QUANTITIES)},
+        units={quantity: per_second(unit, k) for k, quantity in enumerate(QUANTITIES)},
         symbols=dict(zip(QUANTITIES, marks, strict=True)) | motion_symbols(symbol),
         breaks=["breaks"] if time == "time" else [],
     )

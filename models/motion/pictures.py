@@ -42,19 +42,19 @@ def profiles(
     times = _times(motion)
     with plot_file(path, (8.4, 8.0), dpi=dpi, title=title) as figure:
         panels = figure.subplots(len(QUANTITIES), 1, sharex=True)
-        for order, (panel, what) in enumerate(zip(panels, QUANTITIES, strict=True)):
+        for order, (panel, quantity) in enumerate(zip(panels, QUANTITIES, strict=True)):
             panel.axhline(0.0, color=MUTED, linewidth=0.8)
             values = motion.derivative(times, order).reshape(len(times), -1)
             for k, column in enumerate(values.T):
                 name = names[k] if k < len(names) else str(k)
                 panel.plot(times, column, color=CYCLE[k % len(CYCLE)], label=name if values.shape[1] > 1 else None)
-            for value in np.unique(np.atleast_1d((limits or {}).get(what, ()))):
+            for value in np.unique(np.atleast_1d((limits or {}).get(quantity, ()))):
                 for sign in (-1.0, 1.0):
                     panel.axhline(sign * value, color=INK, linewidth=0.9, linestyle=DASHES[1])
             for start, _ in phases:
                 panel.axvline(start, color=MUTED, linewidth=0.8, linestyle=DASHES[2])
             shown = per_second(unit, order).replace(f"^{order}", f"$^{order}$")
-            panel.set_ylabel(f"{what}\n{SYMBOLS[order]} ({shown})")
+            panel.set_ylabel(f"{quantity}\n{SYMBOLS[order]} ({shown})")
             panel.locator_params(axis="y", nbins=5)
             panel.margins(y=0.12)
         edges = [start for start, _ in phases] + [motion.end]

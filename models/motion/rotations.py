@@ -88,12 +88,12 @@ class PoseMotion:
         """d/dt T_0_0_b (..., 6)."""
         return self._at(t, 2)
 
-    def _at(self, t: ArrayLike, which: int) -> Array:
+    def _at(self, t: ArrayLike, index: int) -> Array:
         values = [
             np.moveaxis(motion.derivative(t, order), -1, 0) for motion in (self.centre, self.turn.angles) for order in (0, 1, 2)
         ]
         rates = _rates if self.turn.moving else _fixed_rates
-        values_at = rates(*values, self.turn.directions, self.quaternion, self.arm)[which]
+        values_at = rates(*values, self.turn.directions, self.quaternion, self.arm)[index]
         return np.moveaxis(np.asarray(values_at, dtype=float), 0, -1)
 
 

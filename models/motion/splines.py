@@ -64,13 +64,13 @@ def cubic_spline(
     if all(np.isinf(limit).all() for limit in limits.values()):
         title = "nothing says how long a motion takes"
         refuse("E470", title, "there are neither times nor limits", "times, or a limit of velocity, acceleration or jerk")
-    shares, parts = _segment_times(points, limits), _knot_fractions(points)
+    segment_times, fractions = _segment_times(points, limits), _knot_fractions(points)
     if shortest:
-        shares, parts = _minimise_duration(points, shares, parts, limits)
-    knots = np.concatenate([[0.0], np.cumsum(shares)])
+        segment_times, fractions = _minimise_duration(points, segment_times, fractions, limits)
+    knots = np.concatenate([[0.0], np.cumsum(segment_times)])
     if np.any(ends):
-        return _shortest_duration(points, knots, ends, limits, parts).starting_at(at)
-    motion = _spline(points, at + knots, ends, parts)
+        return _shortest_duration(points, knots, ends, limits, fractions).starting_at(at)
+    motion = _spline(points, at + knots, ends, fractions)
     return motion.scaled(time_factor(motion.peak, limits))
 
 
@@ -84,15 +84,15 @@ def _end_velocities(shape: tuple[int, ...], start: ArrayLike, end: ArrayLike) ->
 
 def _segment_times(points: Array, limits: dict[int, Array]) -> Array:
     """Return the least time of each segment from rest to rest."""
-    ways = np.abs(np.diff(points, axis=0)).reshape(len(points) - 1, -1)
-    same = np.flatnonzero(~ways.any(axis=1))
-    if same.size:
-        k = int(same[0])
+    distances = np.abs(np.diff(points, axis=0)).reshape(len(points) - 1, -1)
+    zero_distances = np.flatnonzero(~distances.any(axis=1))
+    if zero_distances.size:
+        k = int(zero_distances[0])
         title = f"waypoints {k} and {k + 1} are the same point"
         refuse("E471", title, f"{points[k]}", "leave one out, or `sequence` of motions with a pause between")
     # Smallest peaks of a motion over the distance 1 in the time 1: velocity 1, acceleration 4, jerk 32.
-    needed = [(factor * ways / limits[k]) ** (1.0 / k) for k, factor in ((1, 1.0), (2, 4.0), (3, 32.0))]
-    return np.asarray(np.max(needed, axis=(0, 2)))
+    least_times = [(factor * distances / limits[k]) ** (1.0 / k) for k, factor in ((1, 1.0), (2, 4.0), (3, 32.0))]
+    return np.asarray(np.max(least_times, axis=(0, 2)))
 
 
 def _knot_fractions(points: Array) -> Array:
@@ -101,18 +101,18 @@ def _knot_fractions(points: Array) -> Array:
     return np.full(2, 0.25 if len(points) == 2 else 0.5)
 
 
-def _spline(points: Array, times: Array, ends: Array, parts: Array | None = None) -> Motion:
+def _spline(points: Array, times: Array, ends: Array, fractions: Array | None = None) -> Motion:
     """Return the spline through points at times, with velocities `ends` (2, ...) and no acceleration at both ends."""
-    return Motion(*_spline_coefficients(points, times, ends, _knot_fractions(points) if parts is None else parts))
+    return Motion(*_spline_coefficients(points, times, ends, _knot_fractions(points) if fractions is None else fractions))
 
 
-def _spline_coefficients(points: Array, times: Array, ends: Array, parts: Array) -> tuple[Array, Array]:
+def _spline_coefficients(points: Array, times: Array, ends: Array, fractions: Array) -> tuple[Array, Array]:
     """Return knots and coefficients of the spline, from the accelerations M at its knots.
 
     The positions at the two extra knots follow from M by the conditions at the ends:
     y_1 = y_0 + h v + h^2 M_1 / 6 after the start, and likewise before the end.
     """
-    extra_knots = times[0] + parts[0] * (times[1] - times[0]), times[-1] - parts[1] * (times[-1] - times[-2])
+    extra_knots = times[0] + fractions[0] * (times[1] - times[0]), times[-1] - fractions[1] * (times[-1] - times[-2])
     knots = np.array([times[0], extra_knots[0], *times[1:-1], extra_knots[1], times[-1]])
     h, count = np.diff(knots), len(knots)
     y = np.concatenate([points[:1], points[:1] + h[0] * ends[0], points[1:-1], points[-1:] - h[-1] * ends[1], points[-1:]])
@@ -136,7 +136,7 @@ def _spline_coefficients(points: Array, times: Array, ends: Array, parts: Array)
     return knots, table.reshape(-1, 4, *points.shape[1:])
 
 
-def _minimise_duration(points: Array, shares: Array, parts: Array, limits: dict[int, Array]) -> tuple[Array, Array]:
+def _minimise_duration(points: Array, segment_times: Array, fractions: Array, limits: dict[int, Array]) -> tuple[Array, Array]:
     """Return the segment times and knot fractions of the fastest spline at rest at both ends; a local search."""
     from scipy.optimize import minimize
 
@@ -144,7 +144,7 @@ def _minimise_duration(points: Array, shares: Array, parts: Array, limits: dict[
 
     def read(z: Array) -> tuple[Array, Array]:
         # Times as exponentials, fractions between 0.02 and 0.48: every z is a valid spline.
-        return shares * np.exp(z[2:]), 0.25 + 0.23 * np.tanh(z[:2])
+        return segment_times * np.exp(z[2:]), 0.25 + 0.23 * np.tanh(z[:2])
 
     def needed(z: Array) -> float:
         steps, at = read(z)
@@ -152,7 +152,7 @@ def _minimise_duration(points: Array, shares: Array, parts: Array, limits: dict[
         peaks = _cubic_peaks(np.diff(knots), table)
         return float(knots[-1]) * time_factor(peaks.__getitem__, limits)
 
-    start = np.concatenate([np.arctanh((np.minimum(parts, 0.45) - 0.25) / 0.23), np.zeros(len(shares))])
+    start = np.concatenate([np.arctanh((np.minimum(fractions, 0.45) - 0.25) / 0.23), np.zeros(len(segment_times))])
     best, least = start, needed(start)
     while True:
         # Restart a simplex that collapsed on a ridge until that gains nothing: rounding decides where it collapses.
@@ -176,24 +176,24 @@ def _cubic_peaks(steps: Array, table: Array) -> dict[int, Array]:
     return {1: speed, 2: np.max(np.abs([a, a + h * j]), axis=(0, 1)), 3: np.max(np.abs(j), axis=0)}
 
 
-def _shortest_duration(points: Array, shares: Array, ends: Array, limits: dict[int, Array], parts: Array) -> Motion:
+def _shortest_duration(points: Array, segment_times: Array, ends: Array, limits: dict[int, Array], fractions: Array) -> Motion:
     """Search the shortest motion within the limits with given end velocities, which do not scale with time."""
     from scipy.optimize import brentq
 
     def beyond(factor: float) -> float:
-        return limit_ratio(_spline(points, factor * shares, ends, parts), limits) - 1.0
+        return limit_ratio(_spline(points, factor * segment_times, ends, fractions), limits) - 1.0
 
     factors = np.geomspace(0.02, 200.0, 121)
     excesses = [beyond(factor) for factor in factors]
     first = next((k for k, value in enumerate(excesses) if value <= 0.0), None)
     if first is None:
-        best = _spline(points, factors[int(np.argmin(excesses))] * shares, ends, parts)
+        best = _spline(points, factors[int(np.argmin(excesses))] * segment_times, ends, fractions)
         reached = (f"at best, in {best.duration:.4g} s:", *violations(best, limits))
         title = "no duration of a motion holds its limits"
         refuse("E474", title, reached, "wider limits, slower ends, or more room between the waypoints")
     if first == 0:
-        return _spline(points, factors[0] * shares, ends, parts)
+        return _spline(points, factors[0] * segment_times, ends, fractions)
     factor = brentq(beyond, factors[first - 1], factors[first], xtol=1e-14, rtol=1e-14)
     while beyond(factor) > LIMIT_TOLERANCE:
         factor *= 1.0 + 1e-12
-    return _spline(points, factor * shares, ends, parts)
+    return _spline(points, factor * segment_times, ends, fractions)

@@ -83,7 +83,7 @@ def _inertia_problem(
     selected: SelectedTree, body: str, with_inertial: Sequence[str], total: InertiaTerms, error: GeometryError
 ) -> Problem:
     """Return E526 in the terms of the file."""
-    links, above = selected.bodies[body], selected.skeleton.above
+    links, above = selected.bodies[body], selected.skeleton.parent_joint
     others = ", ".join(link for link in links if link != body)
     about = f'"{body}"' + (f" with what is fixed to it ({others})" if others else "")
     cure_fixed = f'type="fixed" for joint "{above[body].name}"' if body in above else "floating=False"

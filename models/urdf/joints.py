@@ -96,7 +96,7 @@ def bounds_of(
 
 def mimic_of(selected: SelectedTree, joint: Branch, record: Any) -> tuple[Mimic | None, list[Problem]]:
     """Return the mimic relation of a joint; E528 if its leader is not selected, or either has several degrees of freedom."""
-    leader = selected.skeleton.named.get(joint.leader or "")
+    leader = selected.skeleton.joints_by_name.get(joint.leader or "")
     if leader is None or not joint.moves:
         return None, []
     lines = (place(selected.skeleton.file, joint.line), place(selected.skeleton.file, leader.line))
@@ -104,9 +104,11 @@ def mimic_of(selected: SelectedTree, joint: Branch, record: Any) -> tuple[Mimic 
     if leader not in selected.joints:
         cures = (f'tip=("{leader.child}", ...): the link of that joint among the tips', f'tip="{joint.parent}"')
         return None, [Problem("E528", f"{title}, which is not between base and tip", (), lines, cures)]
-    many = [one for one in (joint, leader) if one.kind in WITH_SEVERAL_FREEDOMS]
-    if many:
-        return None, [Problem("E528", f"{title}, and {many[0].kind} joints cannot", (), lines, ("joints with one freedom",))]
+    unsuitable = [candidate for candidate in (joint, leader) if candidate.kind in WITH_SEVERAL_FREEDOMS]
+    if unsuitable:
+        return None, [
+            Problem("E528", f"{title}, and {unsuitable[0].kind} joints cannot", (), lines, ("joints with one freedom",))
+        ]
     return Mimic(leader.child, float(record.mimic.multiplier), float(record.mimic.offset)), []
 
 
@@ -125,7 +127,7 @@ def limit_problems(selected: SelectedTree, links: Sequence[Link]) -> list[Proble
         previous = ranges.get(leader.name, (-np.inf, np.inf))
         ranges[leader.name] = max(lower, previous[0]), min(upper, previous[1])
         if not ranges[leader.name][0] < ranges[leader.name][1]:
-            joints = [selected.skeleton.above[link.name], selected.skeleton.above[leader.name]]
+            joints = [selected.skeleton.parent_joint[link.name], selected.skeleton.parent_joint[leader.name]]
             title = f'joint "{joints[0].name}" follows joint "{joints[1].name}", and their limits leave no room'
             cures = ("limits=False, to read none of the limits", "wider limits, or another multiplier or offset")
             problems.append(

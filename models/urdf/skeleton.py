@@ -41,16 +41,16 @@ class Skeleton:
     file: Path
     links: Mapping[str, int]
     joints: tuple[Branch, ...]
-    repeated: tuple[tuple[str, str, int, int], ...] = field(default=())
+    duplicates: tuple[tuple[str, str, int, int], ...] = field(default=())
     """("link" or "joint", name, line, first line) of duplicates."""
 
     @cached_property
-    def above(self) -> dict[str, Branch]:
+    def parent_joint(self) -> dict[str, Branch]:
         """Link -> the joint whose child it is."""
         return {joint.child: joint for joint in self.joints}
 
     @cached_property
-    def below(self) -> dict[str, list[Branch]]:
+    def child_joints(self) -> dict[str, list[Branch]]:
         """Link -> the joints whose parent it is."""
         joints: dict[str, list[Branch]] = {link: [] for link in self.links}
         for joint in self.joints:
@@ -58,24 +58,24 @@ class Skeleton:
         return joints
 
     @cached_property
-    def named(self) -> dict[str, Branch]:
+    def joints_by_name(self) -> dict[str, Branch]:
         """Joints by name."""
         return {joint.name: joint for joint in self.joints}
 
     @property
     def roots(self) -> list[str]:
         """Links that are the child of no joint."""
-        return [link for link in self.links if link not in self.above]
+        return [link for link in self.links if link not in self.parent_joint]
 
-    def up(self, link: str) -> list[Branch]:
+    def path_to_root(self, link: str) -> list[Branch]:
         """Return the joints from a link to the root, the nearest first."""
         joints = []
-        while link in self.above:
-            joints.append(self.above[link])
+        while link in self.parent_joint:
+            joints.append(self.parent_joint[link])
             link = joints[-1].parent
         return joints
 
-    def under(self, link: str) -> list[Branch]:
+    def subtree(self, link: str) -> list[Branch]:
         """Return all joints below a link, body by body: parents before children, fixed joints before moving ones."""
         joints: list[Branch] = []
         stack: list[Branch] = []
@@ -83,9 +83,9 @@ class Skeleton:
         while True:
             frames, movable = [start], []
             for frame in frames:
-                movable += [joint for joint in self.below[frame] if joint.moves]
-                joints += [joint for joint in self.below[frame] if not joint.moves]
-                frames += [joint.child for joint in self.below[frame] if not joint.moves]
+                movable += [joint for joint in self.child_joints[frame] if joint.moves]
+                joints += [joint for joint in self.child_joints[frame] if not joint.moves]
+                frames += [joint.child for joint in self.child_joints[frame] if not joint.moves]
             stack += reversed(movable)
             if not stack:
                 return joints
@@ -95,18 +95,18 @@ class Skeleton:
 
 def skeleton_of(file: Path, root: Any) -> Skeleton:
     """Return the skeleton of a checked XML tree."""
-    repeated: list[tuple[str, str, int, int]] = []
+    duplicates: list[tuple[str, str, int, int]] = []
     seen: dict[tuple[str, str], int] = {}
     for element in root:
         if element.tag not in ("link", "joint"):
             continue
         key = (element.tag, element.get("name"))
         if key in seen:
-            repeated.append((*key, element.sourceline, seen[key]))
+            duplicates.append((*key, element.sourceline, seen[key]))
         seen.setdefault(key, element.sourceline)
     joints = tuple(_branch(element) for element in root.findall("joint"))
     links = {name: line for (tag, name), line in seen.items() if tag == "link"}
-    return Skeleton(file, links, joints, tuple(repeated))
+    return Skeleton(file, links, joints, tuple(duplicates))
 
 
 def _branch(joint: Any) -> Branch:
@@ -119,13 +119,13 @@ def _branch(joint: Any) -> Branch:
 def mimic_problems(skeleton: Skeleton) -> list[Problem]:
     """Return E528 for mimic joints whose leader is unknown, fixed or a follower of theirs, or with the multiplier 0."""
     problems: list[Problem] = []
-    named = skeleton.named
+    named = skeleton.joints_by_name
     for joint in skeleton.joints:
         if joint.leader is None or not joint.moves:
             continue
         leader, cures = (
             named.get(joint.leader),
-            [f'<mimic joint="{one.name}"/>' for one in skeleton.joints if _can_lead(one, joint)],
+            [f'<mimic joint="{candidate.name}"/>' for candidate in skeleton.joints if _can_lead(candidate, joint)],
         )
         why = ""
         if leader is None:
@@ -148,12 +148,12 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
 def _follows_indirectly(named: Mapping[str, Branch], joint: Branch, other: Branch) -> bool:
     """Return True if a joint follows another, directly or indirectly."""
     seen: set[str] = set()
-    at: Branch | None = joint
-    while at is not None and at.name not in seen:
-        if at is other:
+    current: Branch | None = joint
+    while current is not None and current.name not in seen:
+        if current is other:
             return True
-        seen.add(at.name)
-        at = named.get(at.leader or "")
+        seen.add(current.name)
+        current = named.get(current.leader or "")
     return False
 
 
@@ -171,7 +171,7 @@ def tree_problems(skeleton: Skeleton) -> list[Problem]:
     if not skeleton.links:
         problem("the robot has no links", '<link name="base"/> and more, with joints between them', 1)
         return problems
-    for tag, name, line, before in skeleton.repeated:
+    for tag, name, line, before in skeleton.duplicates:
         problem(f'two {tag}s are called "{name}"', "another name for one of them", before, line)
     carried: dict[str, Branch] = {}
     for joint in skeleton.joints:
@@ -205,8 +205,8 @@ def tree_problems(skeleton: Skeleton) -> list[Problem]:
 def _close_names(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
     from difflib import get_close_matches
 
-    listed = get_close_matches(name, list(names), n=3) or list(names)[:12]
-    return f"one of: {', '.join(listed)}"
+    candidates = get_close_matches(name, list(names), n=3) or list(names)[:12]
+    return f"one of: {', '.join(candidates)}"
 
 
 def _loops(skeleton: Skeleton) -> list[list[Branch]]:
@@ -216,14 +216,14 @@ def _loops(skeleton: Skeleton) -> list[list[Branch]]:
     for start in skeleton.links:
         path: list[str] = []
         link = start
-        while link not in done and link in skeleton.above:
+        while link not in done and link in skeleton.parent_joint:
             done.add(link)
             path.append(link)
-            link = skeleton.above[link].parent
+            link = skeleton.parent_joint[link].parent
         done.add(link)
         if link in path:
             cycle = path[path.index(link) :]
-            loops.append([skeleton.above[one] for one in reversed(cycle)])
+            loops.append([skeleton.parent_joint[name] for name in reversed(cycle)])
     return loops
 
 
@@ -254,7 +254,7 @@ class SelectedTree:
 
     def carrier(self, body: str) -> str | None:
         """Return the body on which the joint of a body stands; None for the base."""
-        return None if body == self.base else self.body[self.skeleton.above[body].parent]
+        return None if body == self.base else self.body[self.skeleton.parent_joint[body].parent]
 
     @property
     def serial(self) -> bool:
@@ -276,19 +276,19 @@ def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tu
     if problems:
         return None, problems
     start = skeleton.roots[0] if base is None else base
-    joints = skeleton.under(start)
+    joints = skeleton.subtree(start)
     descendants = {joint.child for joint in joints} | {start}
     links_on_path = {start}
     for tip in tips:
         if tip not in descendants:
             problems.append(_tip_problem(skeleton, start, tip, joints))
         else:
-            links_on_path |= {tip, *(joint.child for joint in skeleton.up(tip))} & descendants
+            links_on_path |= {tip, *(joint.child for joint in skeleton.path_to_root(tip))} & descendants
     if problems:
         return None, problems
     if tips:
         # Links fixed to the path belong to it; links fixed only to a tip do not.
-        last = {tip for tip in tips if not any(joint.child in links_on_path for joint in skeleton.below[tip])}
+        last = {tip for tip in tips if not any(joint.child in links_on_path for joint in skeleton.child_joints[tip])}
         for joint in joints:
             if not joint.moves and joint.parent in links_on_path - last:
                 links_on_path.add(joint.child)
@@ -301,7 +301,7 @@ def _tip_problem(skeleton: Skeleton, start: str, tip: str, joints: Sequence[Bran
     """Return E524 for a tip that is no descendant of the base."""
     title = f'the tip "{tip}" does not hang on the base "{start}"'
     others = [joint.child for joint in joints] or [f'no link hangs on "{start}"']
-    tip_is_above = any(joint.parent == tip for joint in skeleton.up(start))
+    tip_is_above = any(joint.parent == tip for joint in skeleton.path_to_root(start))
     cure = f'base="{tip}", tip="{start}"' if tip_is_above else f"one of: {', '.join(others[-12:])}"
     lines = (place(skeleton.file, skeleton.links[tip]), place(skeleton.file, skeleton.links[start]))
     return Problem("E524", title, (), lines, (cure,))
