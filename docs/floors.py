@@ -33,7 +33,7 @@ ROOMS = {
     ),
     "screwbond.models": (
         ("alias", "connections", "studies", "visuals"),
-        ("bodies", "planar_looks"),
+        ("bodies", "planar_appearance"),
         ("chains", "contacts", "gravity", "joints", "planar", "springs"),
         ("pictures",),
         ("maze", "motion", "sweeping", "two_bodies", "urdf"),

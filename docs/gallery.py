@@ -66,7 +66,7 @@ def _hand(path: Path) -> None:
 
 def _rolling_eggs(path: Path) -> None:
     from screwbond.models.pictures import poster
-    from screwbond.models.two_bodies.pictures import contact_scene
+    from screwbond.models.two_bodies.command import contact_scene
 
     from examples.rolling_eggs import simulate
 

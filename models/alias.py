@@ -1,4 +1,4 @@
-"""`models`, the old name of `screwbond.models`: an alias in; the same modules under both names out.
+"""Alias `models`, the old name of `screwbond.models`: both names import the same modules.
 
 A checkout makes the alias where its folder is imported by the old name; a wheel has this file as its module `models` too.
 """
@@ -13,12 +13,12 @@ from types import CodeType, ModuleType
 from typing import Any
 
 
-class _SameModules:
-    """Finds and loads `models.NAME`, which is the module `screwbond.models.NAME`."""
+class _AliasFinder:
+    """Finder and loader of `models.NAME`, which is the module `screwbond.models.NAME`."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if not fullname.startswith("models.") or sys.modules.get("models") is not sys.modules["screwbond.models"]:
-            return None  # a `models` of somebody else's
+            return None  # another distribution's `models`
         spec = find_spec(f"screwbond.{fullname}")
         return None if spec is None else ModuleSpec(fullname, self, origin=spec.origin)  # type: ignore[arg-type]
 
@@ -32,7 +32,7 @@ class _SameModules:
         module.__spec__ = module.__spec__.loader_state  # type: ignore[union-attr]
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """For `python -m models.NAME`."""
+        """Return the code of a module, for `python -m models.NAME`."""
         spec = find_spec(f"screwbond.{fullname}")
         return spec.loader.get_code(spec.name)  # type: ignore
 
@@ -40,8 +40,8 @@ class _SameModules:
 def make_alias() -> None:
     """Make `models` another name of `screwbond.models`, and of each module in it."""
     sys.modules["models"] = import_module("screwbond.models")
-    if not any(isinstance(finder, _SameModules) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _SameModules())  # type: ignore[arg-type]
+    if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _AliasFinder())  # type: ignore[arg-type]
 
 
 if __name__ == "models":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from screwbond.models.connections import AD, BY_AD, OF_AD, screw_transformer
+from screwbond.models.connections import AD, AD_ACTION, AD_SOURCE, screw_transformer
 from screwbond.models.visuals import Appearance, Visual, visuals_of
 
 from bondgraph import J1, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
@@ -43,14 +43,14 @@ UNIT_TOLERANCE = 1e-3
 
 
 class Body(Graph):
-    """A graph that stands for one body; `surface` is its skin in object coordinates (None: it cannot touch), E427 for what is
-    none; `shape` is what it collides with (None: with nothing), one solid or several, E545 for what is none; `visual` is what
-    pictures show in place of both, one or several, E576 for what is none."""
+    """Graph of one body; `surface` is its surface in object coordinates (None: no contact), E427 if invalid; `shape` is one
+    collision solid or several (None: no collisions), E545 if invalid; `visual` is what pictures show in place of both, one or
+    several, E576 if invalid."""
 
     momentum: str | None = None
-    """State inside the body that is its momentum (6,), where it is free."""
+    """Name of the momentum state (6,) inside a free body."""
     fixed = False
-    """Whether it never moves."""
+    """True for a body that never moves."""
 
     def __init__(
         self,
@@ -79,23 +79,23 @@ class Body(Graph):
 
     @property
     def frame_path(self) -> str:
-        """The same: a pose is a state here."""
+        """As `pose_path`: the pose (7,) is a state here."""
         return self.pose_path
 
 
-def _solids(name: str, given: Any) -> tuple[Solid, ...]:
-    """The solids of a body; E545 for what is none."""
-    solids = () if given is None else (given,) if isinstance(given, Solid) else given
+def _solids(name: str, shape: Any) -> tuple[Solid, ...]:
+    """Return the collision solids of a body; E545 for an invalid shape."""
+    solids = () if shape is None else (shape,) if isinstance(shape, Solid) else shape
     if not isinstance(solids, (tuple, list)) or not all(isinstance(solid, Solid) for solid in solids):
-        title, cure = f'the shape of "{name}" is {given!r}', "one of screws.shapes, or a list of them: shape=Ball(0.1)"
+        title, cure = f'the shape of "{name}" is {shape!r}', "one of screws.shapes, or a list of them: shape=Ball(0.1)"
         raise refusal("E545", title, cure, about=name)
     return tuple(solids)
 
 
 def start_pose(name: str, position: Vector, quaternion: Vector) -> np.ndarray:
-    """Flat pose state (7,) of a body from position p_0_b (m) and quaternion (w, x, y, z), normalised.
+    """Return the flat pose state (7,) of a body from position p_0_b (m) and quaternion (w, x, y, z), normalised.
 
-    Raises `ModelError` E424 for what is not 3 or 4 finite numbers, E425 for a quaternion whose norm is off by more than
+    Raises `ModelError` E424 unless the arguments are 3 and 4 finite numbers, E425 for a quaternion whose norm is off by more than
     `UNIT_TOLERANCE`.
     """
     q = _numbers(name, "quaternion", quaternion, 4)
@@ -107,16 +107,16 @@ def start_pose(name: str, position: Vector, quaternion: Vector) -> np.ndarray:
     return np.concatenate([q / norm, _numbers(name, "position", position, 3)])
 
 
-def _numbers(name: str, what: str, given: Any, size: int) -> np.ndarray:
-    values = reals(given, size)
+def _numbers(name: str, what: str, value: Any, size: int) -> np.ndarray:
+    values = reals(value, size)
     if values is None:
-        title = f'{what} of "{name}" is {given!r}'
+        title = f'{what} of "{name}" is {value!r}'
         raise refusal("E424", title, about=name, why=f"it needs {size} finite numbers")
     return values
 
 
-def as_diagonal(matrix: np.ndarray) -> np.ndarray:
-    """The diagonal (n,) of a matrix that has nothing else, else the matrix (n, n)."""
+def diagonal_if_possible(matrix: np.ndarray) -> np.ndarray:
+    """Return the diagonal (n,) of a diagonal matrix, otherwise the matrix (n, n)."""
     diagonal = np.diagonal(matrix)
     return matrix if np.count_nonzero(matrix - np.diag(diagonal)) else diagonal.copy()
 
@@ -146,7 +146,7 @@ GRAVITY = Op(
 )
 POTENTIAL = Op("potential", _gravity_energy, r"-#2\,#4 \cdot (p + R\,#3)" + "\n" + _PARTS)
 POSE_RATE = Op("pose rate", lambda pose, twist, *_: pose_rate(pose, twist), r"\dot H(#1, #2)", "Stramigioli 2001")
-BODY_TWIST = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2", OF_AD)
+BODY_TWIST = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2", AD_SOURCE)
 GYROSCOPIC = Op(
     "Euler junction structure",
     gyroscopic,
@@ -170,20 +170,20 @@ def rigid_body(
     angular_velocity: Vector = (0.0, 0.0, 0.0),
     gravity: Vector = (0.0, 0.0, 0.0),
 ) -> Body:
-    """Free rigid body: 1-junction of the body twist with I (inertia), MGY (Euler junction structure), C (pose and
+    """Build a free rigid body: 1-junction of the body twist with I (inertia), MGY (Euler junction structure), C (pose and
     weight) and an MTF Ad to the world.
 
     Parameters
     ----------
     mass, inertia : kg, and kg m^2 about the centre of mass in object axes, (3,) principal or (3, 3).
-    surface, shape, visual : its skin for contacts of curved bodies, what it collides with, and what pictures show in their place.
+    surface, shape, visual : surface for contacts of curved bodies, collision solids, and what pictures show in their place.
     centre_of_mass : in object coordinates, m.
     position, quaternion : start pose of the object frame (w, x, y, z; object to world).
     velocity, angular_velocity : of the centre of mass at the start, world coordinates, m/s and rad/s.
     gravity : uniform acceleration in world coordinates, m/s^2.
 
-    Raises `GeometryError` for a mass or an inertia that no body has; `ModelError` E424 for vectors that are not finite numbers of
-    the right count, E425 for a quaternion far from unit.
+    Raises `GeometryError` for a mass or an inertia that no body has; `ModelError` E424 for vectors of wrong length or with
+    non-finite numbers, E425 for a quaternion far from unit.
 
     Source: Stramigioli 2001 (Newton-Euler in screw form); Breedveld's Euler junction structure.
     """
@@ -193,7 +193,7 @@ def rigid_body(
     centre = _numbers(name, "centre_of_mass", centre_of_mass, 3)
     spin = _numbers(name, "angular_velocity", angular_velocity, 3)
     speed = _numbers(name, "velocity", velocity, 3)
-    weight = _numbers(name, "gravity", gravity, 3)
+    acceleration = _numbers(name, "gravity", gravity, 3)
     M_b = np.asarray(spatial_inertia(mass, moment, centre), dtype=float)
     pose = start_pose(name, position, quaternion)
     R = np.asarray(rotation_of(np.asarray(pose_from_state(pose), dtype=float)), dtype=float)
@@ -201,45 +201,47 @@ def rigid_body(
     twist = np.concatenate([omega, R.T @ speed - np.cross(omega, centre)])
 
     body = Body(name, surface, shape, visual)
-    one = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{upright(name)},0}}"})
-    to_world = screw_transformer(AD, BY_AD, "pose.H", (name, "0"))
+    junction = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{latex_name(name)},0}}"})
+    to_world = screw_transformer(AD, AD_ACTION, "pose.H", (name, "0"))
     world = world_junction(name)
-    body.connect(one, I("inertia", as_diagonal(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{upright(name)}}}"}))
-    body.connect(one, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))
-    body.connect(one, _pose_storage(pose, mass, centre, weight, rf"H_{{{upright(name)}}}^0"))
-    body.connect(one, to_world)
+    body.connect(
+        junction, I("inertia", diagonal_if_possible(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{latex_name(name)}}}"})
+    )
+    body.connect(junction, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))
+    body.connect(junction, _pose_storage(pose, mass, centre, acceleration, rf"H_{{{latex_name(name)}}}^0"))
+    body.connect(junction, to_world)
     body.connect(to_world, world)
     body.momentum = "inertia.p"
-    return finished(body, world, "pose.H", "body twist.flow", mass=mass, inertia=moment, centre=centre, gravity=weight)
+    return complete_body(body, world, "pose.H", "body twist.flow", mass=mass, inertia=moment, centre=centre, gravity=acceleration)
 
 
 def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np.ndarray, symbol: str) -> Element:
-    """C whose state is the pose itself: it integrates the body twist on SE(3) and holds the energy of the weight."""
+    """Return the C whose state is the pose: it integrates the body twist on SE(3) and stores the potential energy."""
     law = Storage("effort", "H", StateSpec(pose, 1.0, "1, m", symbol), GRAVITY, POTENTIAL, POSE_RATE)
     parameters = {"mass": Parameter(mass, "kg"), "centre of mass": Parameter(centre, "m"), "gravity": Parameter(gravity, "m/s^2")}
     return Element("C", "pose", law, (Port("1", 6, SCREW),), parameters, (), {"mass": "m", "centre of mass": "c", "gravity": "g"})
 
 
 def world_junction(name: str) -> Element:
-    """1-junction of a body's world twist."""
-    return J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{upright(name)}}}^{{0,0}}"})
+    """Return the 1-junction of a body's world twist."""
+    return J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{latex_name(name)}}}^{{0,0}}"})
 
 
-def finished(body: Body, world: Element, pose: str, twist: str, frame: str | None = None, **looks: Any) -> Body:
-    """The body with its port and signals, from its junction and the paths of its pose and body twist.
+def complete_body(body: Body, world: Element, pose: str, twist: str, frame: str | None = None, **appearance_fields: Any) -> Body:
+    """Add the port and the signals of a body, from its junction and the paths of its pose and body twist.
 
-    `frame` : path of its pose (4, 4), where there is one besides; `looks`: further fields of its `Appearance`.
+    `frame` : path of its pose (4, 4), if it has one; `appearance_fields`: further fields of its `Appearance`.
     """
     body.expose("world", world)
     body.export("pose", pose)
     body.export("twist", twist)
-    appearance = Appearance(body.surface, body.shapes, body.visuals, **looks)
+    appearance = Appearance(body.surface, body.shapes, body.visuals, **appearance_fields)
     body.mark_visible(Visible("body", {"pose": pose, "frame": frame or pose}, appearance))
     return body
 
 
-def upright(name: str) -> str:
-    """A name as part of a letter."""
+def latex_name(name: str) -> str:
+    """Return a name as a LaTeX index."""
     plain = re.sub(r"([_&%$#{}])", r"\\\1", name).replace(" ", r"\ ")
     return rf"\mathrm{{{plain}}}"
 
@@ -253,7 +255,7 @@ def ground(
     position: Vector = (0.0, 0.0, 0.0),
     quaternion: Vector = IDENTITY_QUATERNION,
 ) -> Body:
-    """A body that never moves: Sf of zero twist at its 1-junction."""
+    """Build a body that never moves: Sf of zero twist at its 1-junction."""
     body, world = Body(name, surface, shape, visual), world_junction(name)
     body.fixed = True
     body.connect(Sf("rest", dimension=6, domain=SCREW, frame="0"), world)
@@ -263,14 +265,14 @@ def ground(
             [("H", IDENTITY, ["fixed"]), ("twist", zeros((6,)), [])],
             parameters={"fixed": Parameter(start_pose(name, position, quaternion), "1, m")},
             symbols={
-                "H": rf"H_{{{upright(name)}}}^0",
-                "fixed": rf"H_{{{upright(name)}}}^0",
-                "twist": rf"T^{{{upright(name)},0}}",
+                "H": rf"H_{{{latex_name(name)}}}^0",
+                "fixed": rf"H_{{{latex_name(name)}}}^0",
+                "twist": rf"T^{{{latex_name(name)},0}}",
             },
             units={"H": "1, m", "twist": TWIST},
         )
     )
-    return finished(body, world, "pose.H", "pose.twist")
+    return complete_body(body, world, "pose.H", "pose.twist")
 
 
 def prescribed_body(
@@ -283,7 +285,7 @@ def prescribed_body(
     position: Vector = (0.0, 0.0, 0.0),
     quaternion: Vector = IDENTITY_QUATERNION,
 ) -> Body:
-    """A body whose world twist T_0_0_b (6,) is given, constant or as a function of time: Sf at its 1-junction.
+    """Build a body with prescribed world twist T_0_0_b (6,), constant or a function of time: Sf at its 1-junction.
 
     The twist's linear part is the velocity of the body-fixed point that is now at the world's origin; a turntable about an
     axis through `c` has [omega, c x omega].
@@ -299,10 +301,10 @@ def prescribed_body(
             "pose",
             [("twist", BODY_TWIST, ["H", "T"]), ("rate", POSE_RATE, ["H", "twist"])],
             inputs={"T": "world twist.flow"},
-            states={"H": StateSpec(start_pose(name, position, quaternion), 1.0, "1, m", rf"H_{{{upright(name)}}}^0")},
+            states={"H": StateSpec(start_pose(name, position, quaternion), 1.0, "1, m", rf"H_{{{latex_name(name)}}}^0")},
             rates={"H": "rate"},
-            symbols={"twist": rf"T^{{{upright(name)},0}}"},
+            symbols={"twist": rf"T^{{{latex_name(name)},0}}"},
             units={"twist": TWIST},
         )
     )
-    return finished(body, world, "pose.H", "pose.twist")
+    return complete_body(body, world, "pose.H", "pose.twist")

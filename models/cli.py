@@ -1,4 +1,4 @@
-"""The command `screwbond`: a table of commands and words typed in; runs and their files, or one line that says why not, out."""
+"""Entry point of the command `screwbond`: parse the arguments, run the subcommand, and report errors in one line."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from screwbond.models.hand.command import HAND
 from screwbond.models.impact.command import IMPACT
 from screwbond.models.maze.command import MAZE
 from screwbond.models.studies.commands import Command, parser_of
-from screwbond.models.studies.drawing import DIAGRAM
-from screwbond.models.studies.saved import RUN_SAVED, SHOW_SAVED
-from screwbond.models.studies.scripts import EXAMPLES
+from screwbond.models.studies.diagram_command import DIAGRAM
+from screwbond.models.studies.examples_command import EXAMPLES
+from screwbond.models.studies.model_commands import RUN_SAVED, SHOW_SAVED
 from screwbond.models.sweeping.command import SWEEP
 from screwbond.models.two_bodies.command import CONTACT
 
@@ -25,46 +25,46 @@ from bondgraph.errors import RunEndedWarning, ScrewbondError
 
 
 def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | None = None) -> int:
-    """Entry point; returns the exit status: 0 done, 1 the run ended early, 2 bad input, a place that cannot be
-    written, or an error of this project; then one message says so, and nothing is written.
+    """Run a command and return the exit status: 0 done, 1 the run ended early, 2 bad input, a path that cannot be
+    written, or an internal error; then one message says so, and nothing is written.
 
-    `commands` are those that there are, by default `COMMANDS`.
+    `commands` : the table of commands, by default `COMMANDS`.
     """
     options = parser_of(COMMANDS if commands is None else commands, _version("screwbond")).parse_args(arguments)
     try:
-        # The commands say themselves how a run ended and what in it is not finite.
+        # The commands report by themselves how a run ended and which values are not finite.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", RunEndedWarning)
-            warnings.showwarning = _say
+            warnings.showwarning = _print_warning
             status = int(options.run(options))
             sys.stdout.flush()
             return status
-    except BrokenPipeError:  # who reads has heard enough
+    except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ScrewbondError, ValueError, OSError) as error:
-        said = str(error)
+        message = str(error)
     except MemoryError:
-        said = "there is not enough memory; fewer points, or fewer samples"
+        message = "there is not enough memory; fewer points, or fewer samples"
     except KeyboardInterrupt as interrupt:
-        said = "; ".join(getattr(interrupt, "__notes__", ())) or "nothing is written"
-        print(f"screwbond: interrupted, {said}", file=sys.stderr)
+        message = "; ".join(getattr(interrupt, "__notes__", ())) or "nothing is written"
+        print(f"screwbond: interrupted, {message}", file=sys.stderr)
         return 130
     except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        words = (str(error).strip().splitlines() or [""])[0]
-        said = f"internal error, please report: {type(error).__name__}: {words} ({place.filename}:{place.lineno})"
-    print(f"screwbond: {said}", file=sys.stderr)
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        text = (str(error).strip().splitlines() or [""])[0]
+        message = f"internal error, please report: {type(error).__name__}: {text} ({frame.filename}:{frame.lineno})"
+    print(f"screwbond: {message}", file=sys.stderr)
     return 2
 
 
-def _say(message: Warning | str, *_: Any, **__: Any) -> None:
-    """A warning in one line: where Python met it says nothing to who types a command."""
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning in one line, without its source line."""
     print(f"screwbond: warning: {message}", file=sys.stderr)
 
 
 def info() -> str:
-    """Versions of everything that takes part, solvers and rendering."""
+    """Return the versions of the packages, and whether rendering works."""
     import platform
 
     from screwbond.models.pictures.probe import rendering
@@ -94,10 +94,10 @@ def _info(_: Any) -> int:
 def _warm(_: Any) -> int:
     from bondgraph.warming import warm
 
-    made = warm()
-    for name, seconds in made.seconds.items():
+    kernels = warm()
+    for name, seconds in kernels.seconds.items():
         print(f"{seconds:7.2f} s  {name}")
-    print(f"{sum(made.seconds.values()):7.2f} s  in all, kept in {made.folder}")
+    print(f"{sum(kernels.seconds.values()):7.2f} s  in all, kept in {kernels.folder}")
     return 0
 
 

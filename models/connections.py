@@ -1,4 +1,4 @@
-"""Connections of parts to bodies: what a body shows in; junctions, transformers and half arrows between bodies out."""
+"""Connections between bodies: junctions, screw transformers and half arrows from ports and poses of two bodies."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from screws.twists import transform_twist, transform_wrench_back
 
 
 class Touchable(Protocol):
-    """What a contact needs of a body: a name, a skin, the port of its world twist, and where its pose is."""
+    """Protocol of a body in a contact: name, surface, port of the world twist, and paths of the pose signals."""
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Name in messages."""
 
     @property
     def surface(self) -> Surface | None:
-        """Skin in object coordinates; None: it cannot touch."""
+        """Surface in object coordinates; None: no contact."""
 
     @property
     def place(self) -> Place | None:
@@ -44,7 +44,7 @@ class Touchable(Protocol):
 
     @property
     def frame_path(self) -> str:
-        """Path of the pose in the form that costs least, (7,) or (4, 4)."""
+        """Path of the pose in the cheapest form, (7,) or (4, 4)."""
 
 
 def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], cheapest: bool = False) -> Graph:
@@ -57,8 +57,8 @@ def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], c
     return graph
 
 
-def between(name: str) -> tuple[Graph, Element]:
-    """An empty part with ports `a` and `b` for world twists, at the 0-junction of T_0_a_b, and inputs `pose a`, `pose b`."""
+def two_body_part(name: str) -> tuple[Graph, Element]:
+    """Build an empty part with ports `a`, `b` for world twists, at the 0-junction of T_0_a_b, and inputs `pose a`, `pose b`."""
     graph = Graph(name).declare_input("pose a", "pose b")
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     graph.expose("a", relative)
@@ -67,25 +67,25 @@ def between(name: str) -> tuple[Graph, Element]:
 
 
 def point_transformer(name: str, matrix: Op, signal: str) -> Element:
-    """MTF (6 -> 3) from a body's world twist to the velocity of a point of it, by a matrix of a signal; see `velocity_at`."""
+    """Return the MTF (6 -> 3) from a body's world twist to the velocity of one of its points; see `velocity_at`."""
     return MTF(name, matrix, signals=[signal], dimensions=(6, 3), domains=(SCREW, TRANSLATION), frames=("0", "0"))
 
 
 def velocity_at(point: Any) -> np.ndarray:
-    """(3, 6) map from a twist to the velocity of the body-fixed point that is now at `point`: v + omega x p."""
+    """Return the map (3, 6) from twist to the velocity of the body-fixed point that is now at `point`: v + omega x p."""
     return array(np.concatenate([-tilde(point), np.eye(3)], axis=1))
 
 
 def screw_transformer(matrix: Op, action: Action, signal: str, frames: tuple[str, str], **options: Any) -> Element:
-    """MTF "Ad" that expresses a twist in another frame, by a matrix (6, 6) of a signal and the formulas of its products."""
+    """Return the MTF "Ad" that transforms a twist to another frame, from a matrix (6, 6) of a signal and its products."""
     return MTF("Ad", matrix, signals=[signal], dimensions=(6, 6), domains=(SCREW, SCREW), frames=frames, action=action, **options)
 
 
-OF_AD = "VI02 (4), corrected"
-"""Source of all that expresses twists and wrenches in another frame."""
+AD_SOURCE = "VI02 (4), corrected"
+"""Source of the transformations of twists and wrenches."""
 
-AD = Op("Ad", lambda pose: Ad(pose_from_state(pose)), r"\mathrm{Ad}_{#1}", OF_AD)
-BY_AD = Action(
-    Op("twist", lambda pose, T: transform_twist(pose_from_state(pose), T), r"\mathrm{Ad}_{#1}\,#2", OF_AD),
-    Op("wrench back", lambda pose, W: transform_wrench_back(pose_from_state(pose), W), r"\mathrm{Ad}_{#1}^T\,#2", OF_AD),
+AD = Op("Ad", lambda pose: Ad(pose_from_state(pose)), r"\mathrm{Ad}_{#1}", AD_SOURCE)
+AD_ACTION = Action(
+    Op("twist", lambda pose, T: transform_twist(pose_from_state(pose), T), r"\mathrm{Ad}_{#1}\,#2", AD_SOURCE),
+    Op("wrench back", lambda pose, W: transform_wrench_back(pose_from_state(pose), W), r"\mathrm{Ad}_{#1}^T\,#2", AD_SOURCE),
 )

@@ -1,12 +1,12 @@
-"""Bodies in a plane and where they touch: masses, places, points and faces in; graphs with ports and contacts out.
+"""Planar bodies and their contacts: graphs from masses, start poses, contact points and faces.
 
 ```
  body that moves away --> 0 normal --> body that follows       flow: rate of the gap
  body 2               --> 0 tangent --> body 1                  flow: slip
 ```
 
-A contact gives no force of its own: steps of time (`bondgraph.stepping`) read it as a rigid contact. Its gap is the integral of a
-flow, so that no closest point is searched; it serves mechanisms in coordinates as well as bodies with corners and faces.
+A contact applies no force of its own: time stepping (`bondgraph.stepping`) treats it as a rigid contact. Its gap is the integral
+of a flow, so it needs no closest-point search; it fits mechanisms in coordinates as well as bodies with corners and faces.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from screwbond.models.planar_looks import Outline, PlanarLooks, checked_outline, mark_planar_contact
+from screwbond.models.planar_appearance import Outline, PlanarAppearance, check_outline, mark_planar_contact
 from screwbond.models.visuals import Visual, visuals_of
 
 from bondgraph import J0, J1, MTF, Block, Graph, I, Op, Parameter, Se, StateSpec
@@ -29,23 +29,22 @@ from bondgraph.signals import integrator
 from screws.joints import Vector
 from screws.scalars import array, cos, sin
 
-_GAP = Op("gap rate", lambda rate, *_: rate, "#1")
+_GAP_RATE = Op("gap rate", lambda rate, *_: rate, "#1")
 
 
 def planar_contact(name: str, *, gap: float = 0.0, friction: float | None = None) -> Graph:
-    """Contact between coordinates, with the ports `normal` and, with friction, `tangent`.
+    """Build a contact between coordinates, with the ports `normal` and, with friction, `tangent`.
 
-    Connect what opens the gap by a half arrow into `normal`, what closes it by one out of it; likewise for `tangent`, whose flow
-    is the slip.
+    A half arrow into `normal` opens the gap, one out of it closes the gap; likewise for `tangent`, whose flow is the slip.
 
     Parameters
     ----------
     gap : at the start, m.
-    friction : coefficient; None: it slides freely.
+    friction : coefficient; None: frictionless.
 
-    Signals: `gap` m, `slip` m/s. Raises `ModelError` E503 for a gap or friction that is no number, or a friction below zero.
+    Signals: `gap` m, `slip` m/s. Raises `ModelError` E503 for an invalid gap or friction.
     """
-    _check(name, gap=gap, friction=friction)
+    _check_numbers(name, gap=gap, friction=friction)
     graph = Graph(name)
     normal = J0("normal", domain=TRANSLATION)
     graph.connect(normal, Se("no force", 0.0))
@@ -53,7 +52,7 @@ def planar_contact(name: str, *, gap: float = 0.0, friction: float | None = None
     graph.add(
         Block(
             "place",
-            [("rate", _GAP, ["v", *parameters])],
+            [("rate", _GAP_RATE, ["v", *parameters])],
             inputs={"v": "no force.flow"},
             states={"gap": StateSpec(float(gap), unit="m")},
             rates={"gap": "rate"},
@@ -74,7 +73,7 @@ def planar_contact(name: str, *, gap: float = 0.0, friction: float | None = None
 
 
 class PlanarBody(Graph):
-    """A graph that stands for a body in a plane, which may turn or not; `start` is its place at the start, (3,) or (2,)."""
+    """Graph of a body in a plane; `start` is its start pose: (3,), or (2,) for a body that does not rotate."""
 
     def __init__(self, name: str, start: np.ndarray):
         super().__init__(name)
@@ -82,7 +81,7 @@ class PlanarBody(Graph):
 
     @property
     def motion(self) -> PortRef:
-        """Port of its velocities: those of the centre, m/s, and the rate of its angle, rad/s, if it turns."""
+        """Port of the velocities of the centre, m/s, and of the angular velocity, rad/s, if the body rotates."""
         return self.port("motion")
 
 
@@ -96,33 +95,33 @@ def planar_body(
     outline: Outline | None = None,
     visual: Visual | Sequence[Visual] | None = None,
 ) -> PlanarBody:
-    """A body in the plane of x and y, with the port `motion` and the signal `place` (x, y, angle).
+    """Build a body in the plane of x and y, with the port `motion` and the signal `place` (x, y, angle).
 
     Parameters
     ----------
     mass : kg.
-    inertia : kg m^2 about its centre; None: it does not turn.
+    inertia : kg m^2 about its centre; None: it does not rotate.
     place : of its centre of mass at the start, m and rad; without inertia the angle stays.
     gravity : along -y, m/s^2.
     outline : for pictures alone: radius of a disc, or corners (n, 2) of a convex polygon in its axes, m; None: the square that
         has its inertia, or a dot.
     visual : what pictures show instead.
 
-    Raises `ModelError` E503 for numbers that are none, E575 for an outline that is none.
+    Raises `ModelError` E503 for invalid numbers, E575 for an invalid outline.
     """
-    _check(name, mass=mass, inertia=inertia, gravity=gravity)
+    _check_numbers(name, mass=mass, inertia=inertia, gravity=gravity)
     start = np.array([*place, 0.0][:3] if inertia is not None else [*place][:2], dtype=float)
     size = len(start)
     body = PlanarBody(name, start)
-    one = J1("motion", domain=motions([False, False, True][:size]), dimension=size)
-    body.connect(one, I("inertia", (mass, mass, inertia)[:size]))
+    junction = J1("motion", domain=motions([False, False, True][:size]), dimension=size)
+    body.connect(junction, I("inertia", (mass, mass, inertia)[:size]))
     if gravity != 0.0:
-        body.connect(Se("weight", (0.0, -mass * gravity, 0.0)[:size]), one)
+        body.connect(Se("weight", (0.0, -mass * gravity, 0.0)[:size]), junction)
     body.add(integrator("position", "inertia.flow", initial=start, dimension=size))
-    body.expose("motion", one)
+    body.expose("motion", junction)
     body.export("place", "position.y")
-    looks = PlanarLooks(checked_outline(name, outline), visuals_of(name, visual), mass, inertia, gravity)
-    body.mark_visible(Visible("planar body", {"place": "position.y"}, looks))
+    appearance = PlanarAppearance(check_outline(name, outline), visuals_of(name, visual), mass, inertia, gravity)
+    body.mark_visible(Visible("planar body", {"place": "position.y"}, appearance))
     return body
 
 
@@ -138,60 +137,60 @@ def attach_planar_contact(
     Parameters
     ----------
     point : the body, and the point in its axes, m.
-    face : the body or None, the normal out of it in its axes, and how far from its origin the face is along that, m.
-    friction : coefficient; None: it slides freely.
+    face : the body or None, the outward normal in its axes, and the distance of the face from its origin along that, m.
+    friction : coefficient; None: frictionless.
 
-    Returns the contact, which is `graph.<name>`.
+    Return the contact, which is `graph.<name>`.
     """
     (body, corner), (other, outward, offset) = point, face
     c, normal = np.asarray(corner, dtype=float), np.asarray(outward, dtype=float)
     normal = normal / np.linalg.norm(normal)
-    start, behind = body.start_place, np.zeros(3) if other is None else other.start_place
-    p, n = _turned(start, c) + start[:2], _turned(behind, normal)
-    touch = planar_contact(name, gap=float(n @ (p - behind[:2]) - offset), friction=friction)
-    graph.add(touch)
-    behind_it = None if other is None else f"{other.name}.place"
-    mark_planar_contact(graph, name, (f"{body.name}.place", corner), (behind_it, outward, offset))
-    places = [f"{body.name}.place", *([] if other is None else [f"{other.name}.place"])]
-    for port, along in (("normal", normal), *([] if friction is None else [("tangent", np.array([normal[1], -normal[0]]))])):
-        for number, moved in enumerate((body, other)):
-            if moved is not None:
+    start, face_start = body.start_place, np.zeros(3) if other is None else other.start_place
+    p, n = _rotated(start, c) + start[:2], _rotated(face_start, normal)
+    contact = planar_contact(name, gap=float(n @ (p - face_start[:2]) - offset), friction=friction)
+    graph.add(contact)
+    face_signal = None if other is None else f"{other.name}.place"
+    mark_planar_contact(graph, name, (f"{body.name}.place", corner), (face_signal, outward, offset))
+    signals = [f"{body.name}.place", *([] if other is None else [f"{other.name}.place"])]
+    for port, direction in (("normal", normal), *([] if friction is None else [("tangent", np.array([normal[1], -normal[0]]))])):
+        for number, partner in enumerate((body, other)):
+            if partner is not None:
                 lever = MTF(
-                    f"{name} {port} of {moved.name}",
-                    _lever(c, along, number, len(moved.start_place)),
-                    signals=places,
-                    dimensions=(len(moved.start_place), 1),
+                    f"{name} {port} of {partner.name}",
+                    _lever(c, direction, number, len(partner.start_place)),
+                    signals=signals,
+                    dimensions=(len(partner.start_place), 1),
                 )
                 if number == 0:
-                    graph.connect(moved.motion, lever).connect(lever, touch.port(port))
+                    graph.connect(partner.motion, lever).connect(lever, contact.port(port))
                 else:
-                    graph.connect(touch.port(port), lever.port("2")).connect(lever.port("1"), moved.motion)
-    return touch
+                    graph.connect(contact.port(port), lever.port("2")).connect(lever.port("1"), partner.motion)
+    return contact
 
 
-def _turned(place: Any, vector: Any) -> Any:
-    """A vector of a body in the axes of the world."""
+def _rotated(place: Any, vector: Any) -> Any:
+    """Return a vector of a body in world axes."""
     if len(place) < 3:
         return array([vector[0], vector[1]])
     c, s = cos(place[2]), sin(place[2])
     return array([c * vector[0] - s * vector[1], s * vector[0] + c * vector[1]])
 
 
-def _lever(c: np.ndarray, along: np.ndarray, number: int, size: int) -> Op:
-    """Row (size,) that gives the velocity along a direction, of body `number`, of the place where a point meets a face."""
+def _lever(c: np.ndarray, direction: np.ndarray, number: int, size: int) -> Op:
+    """Return the Op of the row (size,) that maps the motion of body `number` to the contact point velocity in a direction."""
 
-    def row(place: Any, behind: Any = (0.0, 0.0)) -> Any:
-        arm, n = _turned(place, c), _turned(behind, along)
+    def row(place: Any, face_place: Any = (0.0, 0.0)) -> Any:
+        arm, n = _rotated(place, c), _rotated(face_place, direction)
         if number:
-            arm = array([place[0] + arm[0] - behind[0], place[1] + arm[1] - behind[1]])
+            arm = array([place[0] + arm[0] - face_place[0], place[1] + arm[1] - face_place[1]])
         return array([n[0], n[1], arm[0] * n[1] - arm[1] * n[0]][:size])
 
     return Op("lever", row)
 
 
-def _check(name: str, **given: float | None) -> None:
-    """E503 for numbers that are none, and for negative ones where there can be none."""
-    for what, value in given.items():
+def _check_numbers(name: str, **values: float | None) -> None:
+    """Raise E503 for values that are no finite numbers, and for a negative friction, mass or inertia."""
+    for what, value in values.items():
         number = None if value is None else real(value)
         positive = what in ("friction", "mass", "inertia")
         if value is not None and (

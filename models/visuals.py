@@ -1,4 +1,4 @@
-"""What bodies look like: a file, a mesh or numbers of a plain shape in; frozen records that pictures read out."""
+"""Visuals of bodies: records with a mesh file, a mesh or a primitive shape, which pictures draw."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from screws.surfaces import Surface
 
 __all__ = ["Appearance", "Visual", "visuals_of"]
 
-SHAPES = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 0}
-"""Plain shapes, and how many numbers each has; 0: one alone."""
+SHAPE_SIZES = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 0}
+"""Primitive shapes, and the count of numbers of each; 0: a scalar."""
 
-MESH = ".stl, .obj, .ply"
-"""Endings of files with meshes."""
+MESH_SUFFIXES = ".stl, .obj, .ply"
+"""Suffixes of mesh files."""
 
 
 @dataclass(frozen=True, eq=False)
 class Visual:
-    """What a body or link looks like in pictures; it has no part in the mechanics. One of the shapes is given.
+    """Shape of a body or link in pictures, with exactly one of the shapes; it does not affect the mechanics.
 
     Parameters
     ----------
-    mesh : file (.stl, .obj, .ply), a mesh of pyvista, (points (m, 3), triangles (n, 3)), or a function that gives one of these
+    mesh : file (.stl, .obj, .ply), a mesh of pyvista, (points (m, 3), triangles (n, 3)), or a function that returns one of these
         when it is drawn.
     box : edges along x, y and z, m.
     cylinder, capsule : radius and length along z, m; that of a capsule is between the centres of its caps.
     sphere : radius, m.
-    colour : "#rrggbb"; chosen where None.
-    opacity : 1 is solid; what is less is drawn as glass.
+    colour : "#rrggbb"; chosen automatically where None.
+    opacity : 1 is opaque.
     scale : of the mesh: a number, or three; 0.001 for files in mm.
-    position, quaternion : where its axes are in those of the body; m, and (w, x, y, z).
+    position, quaternion : pose of its axes in those of the body; m, and (w, x, y, z).
 
-    Raises `ModelError` E576 for no shape or several, or numbers, colours and meshes that are none; E577 where there is no file.
+    Raises `ModelError` E576 for no shape or several, or invalid numbers, colours and meshes; E577 for a missing file.
     """
 
     mesh: Any = None
@@ -56,33 +56,37 @@ class Visual:
     quaternion: Vector = (1.0, 0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        given = [name for name in ("mesh", *SHAPES) if getattr(self, name) is not None]
-        if len(given) != 1:
-            what = "nothing" if not given else " and ".join(given)
-            raise _wrong("E576", f"a visual is made of {what}", 'one shape: Visual(mesh="part.stl"), Visual(box=(0.1, 0.1, 0.3))')
-        if given == ["mesh"]:
+        shapes = [name for name in ("mesh", *SHAPE_SIZES) if getattr(self, name) is not None]
+        if len(shapes) != 1:
+            what = "nothing" if not shapes else " and ".join(shapes)
+            raise _visual_error(
+                "E576", f"a visual is made of {what}", 'one shape: Visual(mesh="part.stl"), Visual(box=(0.1, 0.1, 0.3))'
+            )
+        if shapes == ["mesh"]:
             _check_mesh(self.mesh)
         else:
-            self._check_numbers(given[0])
+            self._check_numbers(shapes[0])
         scale = floats(self.scale, (), (3,))
         if scale is None or not np.all(scale != 0.0):
-            raise _wrong("E576", f"the scale of a visual is {self.scale!r}", "a number, or three; 0.001 for a file in mm")
+            raise _visual_error("E576", f"the scale of a visual is {self.scale!r}", "a number, or three; 0.001 for a file in mm")
         if self.colour is not None and not (isinstance(self.colour, str) and re.fullmatch("#[0-9a-fA-F]{6}", self.colour)):
-            raise _wrong("E576", f"the colour of a visual is {self.colour!r}", 'red, green and blue in hexadecimal: "#e6a756"')
+            raise _visual_error(
+                "E576", f"the colour of a visual is {self.colour!r}", 'red, green and blue in hexadecimal: "#e6a756"'
+            )
         opacity = floats(self.opacity, ())
         if opacity is None or not 0.0 < opacity <= 1.0:
-            raise _wrong("E576", f"the opacity of a visual is {self.opacity!r}", "a number above 0, at most 1")
+            raise _visual_error("E576", f"the opacity of a visual is {self.opacity!r}", "a number above 0, at most 1")
         p, q = reals(self.position, 3), reals(self.quaternion, 4)
         if p is None or q is None or abs(float(np.linalg.norm(q)) - 1.0) > 1e-3:
             title = f"a visual lies at position={self.position!r}, quaternion={self.quaternion!r}"
-            raise _wrong("E576", title, "three finite numbers in m, and a unit quaternion (w, x, y, z)")
+            raise _visual_error("E576", title, "three finite numbers in m, and a unit quaternion (w, x, y, z)")
 
     def _check_numbers(self, shape: str) -> None:
-        count = SHAPES[shape]
+        count = SHAPE_SIZES[shape]
         numbers = floats(getattr(self, shape), (count,) if count else ())
         if numbers is None or not np.all(numbers > 0.0):
             cure = f"{count or 'one'} positive length{'s' if count else ''}, m"
-            raise _wrong("E576", f"{shape} of a visual is {getattr(self, shape)!r}", cure)
+            raise _visual_error("E576", f"{shape} of a visual is {getattr(self, shape)!r}", cure)
 
     @property
     def pose(self) -> np.ndarray:
@@ -91,41 +95,43 @@ class Visual:
         return np.asarray(pose_from_state(np.array([*(q / np.linalg.norm(q)), *self.position])), dtype=float)
 
 
-def _wrong(code: str, title: str, cure: str) -> ModelError:
+def _visual_error(code: str, title: str, cure: str) -> ModelError:
     return refusal(code, title, cure, about="Visual")
 
 
 def _check_mesh(mesh: Any) -> None:
     if isinstance(mesh, (str, Path)):
-        if Path(mesh).suffix.lower() not in MESH.split(", "):
-            raise _wrong("E576", f"{mesh} is no file with a mesh", f"one that ends in {MESH}")
+        if Path(mesh).suffix.lower() not in MESH_SUFFIXES.split(", "):
+            raise _visual_error("E576", f"{mesh} is no file with a mesh", f"one that ends in {MESH_SUFFIXES}")
         if not Path(mesh).is_file():
-            raise _wrong("E577", f"there is no file {mesh}", "a path from the folder in which Python runs, or an absolute one")
+            raise _visual_error(
+                "E577", f"there is no file {mesh}", "a path from the folder in which Python runs, or an absolute one"
+            )
         return
     pair = isinstance(mesh, (tuple, list)) and len(mesh) == 2
     if not (pair or hasattr(mesh, "points") or callable(mesh)):
         cure = 'mesh="part.stl", mesh=pyvista.Cone(), mesh=(points, triangles)'
-        raise _wrong("E576", f"the mesh of a visual is {mesh!r}", cure)
+        raise _visual_error("E576", f"the mesh of a visual is {mesh!r}", cure)
 
 
-def visuals_of(name: str, given: Any) -> tuple[Visual, ...]:
-    """The visuals of a body: none, one or several; E576 for what is none."""
-    found = () if given is None else (given,) if isinstance(given, Visual) else given
-    if not isinstance(found, (tuple, list)) or not all(isinstance(one, Visual) for one in found):
-        title, cure = f'visual of "{name}" is {given!r}', "a Visual, or a list of them: Visual(box=(0.1, 0.1, 0.3))"
+def visuals_of(name: str, visual: Any) -> tuple[Visual, ...]:
+    """Return the visuals of a body as a tuple; E576 for an invalid visual."""
+    visuals = () if visual is None else (visual,) if isinstance(visual, Visual) else visual
+    if not isinstance(visuals, (tuple, list)) or not all(isinstance(entry, Visual) for entry in visuals):
+        title, cure = f'visual of "{name}" is {visual!r}', "a Visual, or a list of them: Visual(box=(0.1, 0.1, 0.3))"
         raise refusal("E576", title, cure, about=name)
-    return tuple(found)
+    return tuple(visuals)
 
 
 @dataclass(frozen=True, eq=False)
 class Appearance:
-    """All that a body says of how it looks.
+    """Appearance of a body.
 
     Attributes
     ----------
-    surface, solids, visuals : its skin, what it collides with, what pictures show instead.
-    mass, inertia, centre : kg, (3, 3) kg m^2 about the centre of mass (3,), m: a shape for a body that has none; None: unknown.
-    gravity : (3,) m/s^2, by which a picture knows where down is.
+    surface, solids, visuals : its surface, its collision solids, what pictures show instead.
+    mass, inertia, centre : kg, (3, 3) kg m^2 about the centre of mass (3,), m: a shape for a body without one; None: unknown.
+    gravity : (3,) m/s^2, which gives a picture the downward direction.
     """
 
     surface: Surface | None = None

@@ -1,14 +1,14 @@
-"""Screw bond graphs, all in one: the version, and the public names of `bondgraph`, `screws` and `screwbond.models`.
+"""Screw bond graphs: the version, and the public names of `bondgraph`, `screws` and `screwbond.models`.
 
 `from screwbond import Graph, rigid_body, sphere` is `from bondgraph import Graph` and so on; `python -m screwbond` is the command
-of this name. Of `contact`, which is a component of `models` and a room of `screws`, it is the component.
+of this name. `contact` is the component of `models`, not the package of `screws`.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from screwbond.imports import find_models, need_own
+from screwbond.imports import check_packages, find_models
 
-need_own("bondgraph", "screws")
+check_packages("bondgraph", "screws")
 find_models()
 
 # isort: off
@@ -18,14 +18,14 @@ import screwbond.models as models  # noqa: E402
 
 if TYPE_CHECKING:
     from bondgraph import *  # noqa: F403
-from screwbond.models import *  # noqa: E402, F403 - before `screws`, whose `contact` is a room: a type checker believes the first
+from screwbond.models import *  # noqa: E402, F403 - before `screws`, whose `contact` is a package: a type checker takes the first
 from screws.renamed import answer_old_names  # noqa: E402
 from screws import *  # type: ignore[assignment]  # noqa: E402, F403
 from screwbond.models import contact as contact  # noqa: E402 - and Python the last
 # isort: on
 
 __version__: str
-"""Of the installed distribution; "0+source" where none is."""
+"""Version of the installed distribution; "0+source" without one."""
 
 __all__ = ["__version__", "bondgraph", "screws"]
 __all__ += bondgraph.__all__
@@ -36,7 +36,7 @@ if not TYPE_CHECKING:
     globals().update({name: value for name, value in vars(bondgraph).items() if name in bondgraph.__all__})
 
     def __getattr__(name: str) -> Any:
-        """The version, or a name of `bondgraph` whose room is not loaded before it is asked for."""
+        """Return the version, or a lazily loaded name of `bondgraph`."""
         if name == "__version__":
             return _version()
         if name in bondgraph.__all__:

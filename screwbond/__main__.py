@@ -1,4 +1,4 @@
-"""`python -m screwbond`: words typed in; the command's runs and files out."""
+"""Run the command `screwbond` as `python -m screwbond`."""
 
 import sys
 

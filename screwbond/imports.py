@@ -1,6 +1,6 @@
-"""Check that imports of our packages take our files, and find `screwbond.models` in a checkout.
+"""Check that imports of our packages find our files, and find `screwbond.models` in a checkout.
 
-It runs before any other module of ours, and needs none of them.
+This module runs before all others of ours, and imports none of them.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 
 HERE = Path(__file__).parent
 MARK = '__distribution__ = "screwbond"'
-"""A line of the `__init__.py` of each package of ours: no other distribution has it."""
+"""Line in the `__init__.py` of each of our packages, and of no other distribution."""
 
 
 class ShadowError(ImportError):
-    """A file or a distribution of somebody else's has taken the place of one of our packages."""
+    """Error: a file or another distribution shadows one of our packages."""
 
     def __init__(self, code: str, title: str, cure: str) -> None:
         super().__init__(f"{code} {title}; try: {cure}")
 
 
-def need_own(*packages: str) -> None:
-    """Raise `ShadowError` E561 unless an import of each package takes the one that was installed with this file."""
+def check_packages(*packages: str) -> None:
+    """Raise `ShadowError` E561 unless an import of each package finds the one installed with this file."""
     for package in packages:
         spec = find_spec(package)
         if spec is None or spec.origin is None or spec.loader is None:
@@ -38,7 +38,7 @@ def need_own(*packages: str) -> None:
 
 
 def _hidden(package: str, file: Path) -> ShadowError:
-    """The error where an import finds another file before ours."""
+    """Return the error for an import that finds another file before ours."""
     location, word = (file.parent, "folder") if file.name == "__init__.py" else (file, "file")
     from importlib import metadata
 
@@ -50,23 +50,23 @@ def _hidden(package: str, file: Path) -> ShadowError:
 
 
 def _overwritten(package: str, file: Path) -> ShadowError:
-    """The error where another distribution was installed into the same folder as ours."""
+    """Return the error for another distribution that was installed into the same folder as ours."""
     names = _others(package)
-    who = f'the distribution "{names[0]}"' if names else "another distribution"
-    title = f'{who} has overwritten the package "{package}" of screwbond in "{file.parent}"'
+    other = f'the distribution "{names[0]}"' if names else "another distribution"
+    title = f'{other} has overwritten the package "{package}" of screwbond in "{file.parent}"'
     first = f"pip uninstall {names[0]}" if names else "pip uninstall that distribution"
     return ShadowError("E561", title, f"{first}, then pip install --force-reinstall --no-deps screwbond")
 
 
 def _others(package: str) -> list[str]:
-    """Other distributions that install a package of this name."""
+    """Return other distributions that install a package of this name."""
     from importlib import metadata
 
     return [name for name in metadata.packages_distributions().get(package, []) if name.lower() != "screwbond"]
 
 
 class _ModelsOfCheckout:
-    """Finds `screwbond.models` in the folder models/ beside this package."""
+    """Finder of `screwbond.models` in the folder models/ beside this package."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if fullname != "screwbond.models":
@@ -77,4 +77,4 @@ class _ModelsOfCheckout:
 def find_models() -> None:
     """Let Python find `screwbond.models`: an installation has it in this package, a checkout in the folder models/ beside it."""
     if not (HERE / "models" / "__init__.py").is_file():
-        sys.meta_path.insert(0, _ModelsOfCheckout())  # before the finder of an editable installation, of another checkout perhaps
+        sys.meta_path.insert(0, _ModelsOfCheckout())  # before the finder of an editable installation

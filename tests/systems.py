@@ -10,7 +10,7 @@ from screwbond.models.delta.studies.soft_touch import touch_graph
 from screwbond.models.hand import Hand
 from screwbond.models.maze import maze_graph
 from screwbond.models.motion import axes, quintic
-from screwbond.models.two_bodies.graph import two_body_graph
+from screwbond.models.two_bodies.run import two_body_graph
 from screwbond.models.two_bodies.scenario import read_scenario
 
 from bondgraph import Graph

@@ -30,13 +30,7 @@ RETIRED = set(_OLD_WORDS.split())
 place."""
 
 
-UNNAMED = tuple(
-    f"models/{name}"
-    for name in (
-        *("bodies", "connections", "control", "gravity", "motion"),
-        *("planar", "studies", "sweeping", "two_bodies", "urdf", "visuals"),
-    )
-)
+UNNAMED = ()
 """Rooms of `models` whose inner names are still the old ones; a room that is done leaves this list."""
 
 

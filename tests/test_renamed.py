@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import screwbond.models
 from screwbond.models.cli import main
-from screwbond.models.studies.artefacts import chosen
+from screwbond.models.studies.artefacts import select_names
 from screwbond.models.sweeping.plan import read_plan
 
 import bondgraph
@@ -142,9 +142,9 @@ def test_an_old_value_of_a_setting_names_the_new_one(setting: str, old: str, new
 
 @pytest.mark.parametrize(("old", "new"), FILES.items())
 def test_an_old_word_of_only_names_the_new_one(old: str, new: str) -> None:
-    assert chosen([f"{new}.png"], [new]) == (f"{new}.png",)
+    assert select_names([f"{new}.png"], [new]) == (f"{new}.png",)
     with pytest.raises(ModelError, match=new):
-        chosen([f"{new}.png", "order.png"], [old])
+        select_names([f"{new}.png", "order.png"], [old])
 
 
 def spring() -> Graph:

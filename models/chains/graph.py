@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import BODY_TWIST, Body, finished, upright, world_junction
+from screwbond.models.bodies import BODY_TWIST, Body, complete_body, latex_name, world_junction
 from screwbond.models.chains import limits as stops
 from screwbond.models.chains.checks import as_floats
 from screwbond.models.chains.inertias import Vector
@@ -172,7 +172,7 @@ def _link_graph(tree: Tree, link: int) -> Body:
         domains=(joint_domain(tree), SCREW),
         frames=(None, "0"),
     )
-    world, letter = world_junction(name), upright(name)
+    world, letter = world_junction(name), latex_name(name)
     poses = Block(
         "pose",
         [
@@ -188,7 +188,7 @@ def _link_graph(tree: Tree, link: int) -> Body:
     body.add(poses)
     body.expose("joints", jacobian.port("1"))
     body.export("H", "pose.H")
-    return finished(body, world, "pose.state", "pose.twist", "pose.H")
+    return complete_body(body, world, "pose.state", "pose.twist", "pose.H")
 
 
 def _vector(q: Any) -> Any:

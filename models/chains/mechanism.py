@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import upright
+from screwbond.models.bodies import latex_name
 from screwbond.models.chains import limits as stops
 from screwbond.models.chains.costs import articulated_is_shorter, recursion_is_shorter
 from screwbond.models.chains.dynamics import bias, inertia_numbers, kinetic_energy, mass_matrix, potential
@@ -74,5 +74,5 @@ def _letters(tree: Tree) -> dict[str, str]:
         for name in inertia_numbers(tree):
             kind, *entry = name.removeprefix(f"{link.name} ").split(" ")
             if name.startswith(f"{link.name} ") and kind in kinds and len(entry) < 2:
-                letters[name] = f"{kinds[kind]}_{{{','.join((*entry, upright(link.name)))}}}"
+                letters[name] = f"{kinds[kind]}_{{{','.join((*entry, latex_name(link.name)))}}}"
     return letters

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
-from screwbond.models.connections import OF_AD, Touchable, connect_bodies, screw_transformer
+from screwbond.models.connections import AD_SOURCE, Touchable, connect_bodies, screw_transformer
 from screwbond.models.contacts.components import (
     COMPONENTS,
     body_problems,
@@ -169,10 +169,10 @@ def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None,
     return connect_bodies(graph, contact, attached, cheapest=True)
 
 
-AD_CONTACT = Op("Ad", Ad_of_inverse, r"\mathrm{Ad}_{#1^{-1}}", OF_AD)
+AD_CONTACT = Op("Ad", Ad_of_inverse, r"\mathrm{Ad}_{#1^{-1}}", AD_SOURCE)
 TO_CONTACT = Action(
-    Op("twist to C2", transform_twist_back, r"\mathrm{Ad}_{#1^{-1}}\,#2", OF_AD),
-    Op("wrench to world", transform_wrench, r"\mathrm{Ad}_{#1^{-1}}^T\,#2", OF_AD),
+    Op("twist to C2", transform_twist_back, r"\mathrm{Ad}_{#1^{-1}}\,#2", AD_SOURCE),
+    Op("wrench to world", transform_wrench, r"\mathrm{Ad}_{#1^{-1}}^T\,#2", AD_SOURCE),
 )
 
 

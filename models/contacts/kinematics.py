@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import upright
+from screwbond.models.bodies import latex_name
 from screwbond.models.contacts.transport import TWIST_2, turning_equation
 
 from bondgraph import Block, Element, Op, Parameter, StateSpec
@@ -85,7 +85,7 @@ def _length(surface: Surface) -> str:
 
 def _letter(parameter: str, surface: int) -> str:
     """Return the letter of a length of a surface, with the number of its body."""
-    letter, *below = LETTERS.get(parameter, (parameter if len(parameter) == 1 else upright(parameter),))
+    letter, *below = LETTERS.get(parameter, (parameter if len(parameter) == 1 else latex_name(parameter),))
     return f"{letter}_{{{','.join((*below, f'O_{surface}'))}}}"
 
 

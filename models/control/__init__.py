@@ -1,4 +1,4 @@
-"""Controllers of mechanisms with n axes: a motion and gains in; joint PID or task-space PD as signal blocks out."""
+"""Controllers of mechanisms with n axes: joint PID, task-space PD and operational-space torques as signal blocks."""
 
 from screwbond.models.control.gains import SoftTouch, check_gains, fading_gain, soft_touch_gains
 from screwbond.models.control.joint import joint_pid

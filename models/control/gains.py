@@ -1,4 +1,4 @@
-"""Gains: functions of time, the rule that keeps a fading one stable, and the design for a soft touch."""
+"""Controller gains: fading gains, the stability check of time-varying gains, and the soft-touch design."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.motion.polynomials import Motion
+from screwbond.models.motion.polynomials import Motion, numbers, refuse
 from screwbond.models.motion.profiles import quintic
-from screwbond.models.motion.refusals import numbers, refuse
 
-ROUNDING = 1e-12
-"""A bound counts as kept when it is missed by no more than this part of it: kp0 = kd^2 is meant to pass."""
+BOUND_TOLERANCE = 1e-12
+"""Relative tolerance of the bounds: kp0 = kd^2 passes."""
 
 
 def fading_gain(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, to: float = 0.0) -> Motion:
-    """Gain that goes smoothly from `kp0` to `to` between the times t0 and t1 (s), of one axis or of all.
+    """Return a gain that changes smoothly from `kp0` to `to` between the times t0 and t1 (s), of one axis or of all.
 
     Parameters
     ----------
     kp0 : () or (axes,), 1/s^2.
     axis : which component fades; None: all of them.
 
-    Raises `ModelError` E470 for what are no numbers or no axis of it, E471 unless t0 < t1.
+    Raises `ModelError` E470 for invalid numbers or an unknown axis, E471 unless t0 < t1.
     """
     first = numbers("the gain", kp0)
     last = first.copy()
@@ -52,8 +51,8 @@ def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller")
     bound = rate * rate
     lines = []
     for what, wrong, value, at in (
-        ("below 0", low < -ROUNDING * bound, low, low_at),
-        ("above kd^2", high > bound * (1.0 + ROUNDING), high, high_at),
+        ("below 0", low < -BOUND_TOLERANCE * bound, low, low_at),
+        ("above kd^2", high > bound * (1.0 + BOUND_TOLERANCE), high, high_at),
     ):
         wrong, value, at, most = (np.atleast_1d(a) for a in np.broadcast_arrays(wrong, value, at, bound))
         for k in np.flatnonzero(wrong):
@@ -77,9 +76,9 @@ class SoftTouch:
 
 
 def soft_touch_gains(Lambda_xx: float, approach_speed: float, hold_force: float, peak_force: float) -> SoftTouch:
-    """Gains for touching softly: in velocity control (kp = 0), a blocked axis presses with Lambda kd v.
+    """Design gains for a soft touch: in velocity control (kp = 0), a blocked axis presses with Lambda kd v.
 
-    At the instant of contact the constraint takes away the speed v with Lambda alpha1 v. Both double poles are critical:
+    At impact the constraint removes the speed v with the force Lambda alpha1 v. Both double poles are critical:
     alpha0 = alpha1^2 / 4, and kp0 = kd^2 / 4 before the gain fades, which is within 0 <= kp <= kd^2.
 
     Parameters
@@ -92,8 +91,8 @@ def soft_touch_gains(Lambda_xx: float, approach_speed: float, hold_force: float,
 
     Source: Bortoff 2020, section 4 and fig. 13.
     """
-    given = {"Lambda_xx": Lambda_xx, "approach_speed": approach_speed, "hold_force": hold_force, "peak_force": peak_force}
-    wrong = tuple(f"{key} is {value!r}" for key, value in given.items() if not (np.isfinite(value) and value > 0.0))
+    arguments = {"Lambda_xx": Lambda_xx, "approach_speed": approach_speed, "hold_force": hold_force, "peak_force": peak_force}
+    wrong = tuple(f"{key} is {value!r}" for key, value in arguments.items() if not (np.isfinite(value) and value > 0.0))
     if wrong:
         refuse("E477", "no soft touch has these numbers", wrong, "positive numbers in kg, m/s and N", "soft touch")
     if peak_force < hold_force:

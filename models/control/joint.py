@@ -1,4 +1,4 @@
-"""Control of the joints: PID of every joint, with compensation of gravity, feedforward and a limit."""
+"""Joint-space control: PID of every joint, with gravity compensation, torque limit and anti-windup."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.control import paths
-from screwbond.models.control.paths import ModelTerm
-from screwbond.models.motion.polynomials import Motion
-from screwbond.models.motion.refusals import numbers, refuse
+from screwbond.models.control import control_blocks
+from screwbond.models.control.control_blocks import ModelTerm
+from screwbond.models.motion.polynomials import Motion, numbers, refuse
 
 from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.ops import IDENTITY
@@ -21,10 +20,10 @@ PD_TERMS = Op("PD", lambda kp, kd, e, de: kp * e + kd * de, r"#1\,#3 + #2\,#4")
 PID_TERMS = Op("PID", lambda kp, kd, e, de, ki, z: kp * e + kd * de + ki * z, r"#1\,#3 + #2\,#4 + #5\,#6")
 SATURATED = Op("limit", lambda u, limit: maximum(minimum(u, limit), -limit), r"\min\left(\max\left(#1, -#2\right), #2\right)")
 _BACK = "Astrom and Hagglund 2006"
-WOUND_BACK = Op(
-    "integral rate", lambda e, held, asked, kp: e + (held - asked) / kp, r"#1 + \tfrac{1}{#4}\left(#2 - #3\right)", _BACK
+ANTI_WINDUP = Op(
+    "integral rate", lambda e, limited, demand, kp: e + (limited - demand) / kp, r"#1 + \tfrac{1}{#4}\left(#2 - #3\right)", _BACK
 )
-STEPPED = Op("sum", lambda z, rate, period: z + rate * period, r"#1 + #2\,#3")
+INTEGRAL_SUM = Op("sum", lambda z, rate, period: z + rate * period, r"#1 + #2\,#3")
 
 
 def joint_pid(
@@ -46,7 +45,7 @@ def joint_pid(
     period: float | None = None,
     unit: str = "N m",
 ) -> Element:
-    """Torques `<name>.torque` = kp e + ki integral(e) + kd e' + compensation of every joint, e = r - q: `<name>.error`.
+    """Build torques `<name>.torque` = kp e + ki integral(e) + kd e' + compensation of every joint, e = r - q: `<name>.error`.
 
     Parameters
     ----------
@@ -54,64 +53,66 @@ def joint_pid(
         paths.
     position, velocity : paths of q and q', () or (joints,). Without a velocity, q is differentiated through a filter.
     kp, kd, ki : numbers or (joints,), in N m/rad, N m s/rad, N m/(rad s); kp also a function of time.
-    dimension : count of joints, where all gains are numbers for several joints.
+    dimension : number of joints, where all gains are scalars.
     filter_time : s, where no velocity is given; `initial` and `nominal` are q at the start and its size.
-    compensation : torques, such as gravity's: a function of `compensation_signals`, or the path of a signal.
-    limit : largest torque, () or (joints,). While it is reached, the integral is wound back with the time kp / ki.
+    compensation : torques, such as of gravity: a function of `compensation_signals`, or the path of a signal.
+    limit : largest torque, () or (joints,). In saturation, anti-windup drives the integral back with the time constant kp / ki.
     period : s between samples; the torque is held between them, q' is a filtered difference, the integral a sum. None:
         continuous.
     unit : of the torque; q is in rad if it is N m, in m if it is N.
 
-    Raises `ModelError` E470 for gains that are no numbers, E478 for an incomplete wiring, negative gains or a limit that is not
+    Raises `ModelError` E470 for invalid gains, E478 for an incomplete wiring, negative gains or a limit that is not
     positive.
 
     Source: Astrom and Hagglund 2006 (back-calculation).
     """
     position_unit = {"N m": "rad", "N": "m"}.get(unit, "")
-    shape = paths.count_of(name, dimension, (kp, kd, 0.0 if ki is None else ki))
+    shape = control_blocks.signal_shape(name, dimension, (kp, kd, 0.0 if ki is None else ki))
     for what, value in (("kp", kp), ("kd", kd), ("ki", ki)):
-        given = 0.0 if value is None else value
-        least = given.extremes()[0] if isinstance(given, Motion) else numbers(f"the gain {what}", given)
+        gain = 0.0 if value is None else value
+        least = gain.extremes()[0] if isinstance(gain, Motion) else numbers(f"the gain {what}", gain)
         if np.any(least < 0.0) or (what == "kp" and ki is not None and limit is not None and np.any(least <= 0.0)):
             refuse("E478", f'the gain {what} of "{name}" is too small', f"{least}", "a positive gain", name)
-    wiring = paths.wiring_of(name, period)
-    paths.add_reference(wiring, reference, ("position", "velocity"))
-    paths.add_rate(
-        wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit
+    builder = control_blocks.new_builder(name, period)
+    control_blocks.add_reference(builder, reference, ("position", "velocity"))
+    control_blocks.add_rate(
+        builder, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit
     )
     gains = quotient(unit, position_unit), quotient(unit, per_second(position_unit))
-    terms, value, rate = paths.add_pd(wiring, kp, kd, position_unit, gains), "demand", "error"
-    wiring.units |= dict.fromkeys(("demand", "compensated", "limited"), unit)
-    wiring.symbols |= {"demand": r"\tau_{\mathrm{PID}}", "compensated": r"\tau_{\mathrm{c}}", "limited": r"\tau_{\mathrm{l}}"}
+    terms, value, rate = control_blocks.add_pd(builder, kp, kd, position_unit, gains), "demand", "error"
+    builder.units |= dict.fromkeys(("demand", "compensated", "limited"), unit)
+    builder.symbols |= {"demand": r"\tau_{\mathrm{PID}}", "compensated": r"\tau_{\mathrm{c}}", "limited": r"\tau_{\mathrm{l}}"}
     if ki is None:
-        wiring.add(value, PD_TERMS, *terms)
+        builder.add(value, PD_TERMS, *terms)
     else:
-        paths.add_gain(wiring, "ki", ki, quotient(unit, per_second(position_unit, -1)))
-        wiring.add(value, PID_TERMS, *terms, "ki", "integral")
+        control_blocks.add_gain(builder, "ki", ki, quotient(unit, per_second(position_unit, -1)))
+        builder.add(value, PID_TERMS, *terms, "ki", "integral")
     if compensation is not None:
-        paths.add_term(wiring, "compensation", compensation, paths.add_signals(wiring, "c", compensation_signals))
-        wiring.add("compensated", paths.SUM, value, "compensation")
+        control_blocks.add_term(
+            builder, "compensation", compensation, control_blocks.add_signals(builder, "c", compensation_signals)
+        )
+        builder.add("compensated", control_blocks.SUM, value, "compensation")
         value = "compensated"
     if limit is not None:
-        most = numbers("the limit of torque", limit)
-        if not np.all(most > 0.0):
+        max_torque = numbers("the limit of torque", limit)
+        if not np.all(max_torque > 0.0):
             refuse("E478", f'the limit of "{name}" is {limit!r}', "", "a positive torque", name)
-        wiring.parameters["limit"] = Parameter(most[()], unit)
-        wiring.symbols["limit"] = r"\tau_{\max}"
-        wiring.add("limited", SATURATED, value, "limit")
+        builder.parameters["limit"] = Parameter(max_torque[()], unit)
+        builder.symbols["limit"] = r"\tau_{\max}"
+        builder.add("limited", SATURATED, value, "limit")
         if ki is not None:
-            wiring.add("integral rate", WOUND_BACK, "error", "limited", value, "kp")
-            wiring.units["integral rate"] = position_unit
+            builder.add("integral rate", ANTI_WINDUP, "error", "limited", value, "kp")
+            builder.units["integral rate"] = position_unit
             rate = "integral rate"
         value = "limited"
     if ki is not None:
-        wiring.states["integral"] = StateSpec(np.zeros(shape)[()], nominal, per_second(position_unit, -1), "z")
-        wiring.symbols["summed"] = "z^{+}"
+        builder.states["integral"] = StateSpec(np.zeros(shape)[()], nominal, per_second(position_unit, -1), "z")
+        builder.symbols["summed"] = "z^{+}"
         if period is None:
-            wiring.rates["integral"] = rate
+            builder.rates["integral"] = rate
         else:
-            wiring.add("summed", STEPPED, "integral", rate, "period")
-            wiring.updates["integral"] = "summed"
+            builder.add("summed", INTEGRAL_SUM, "integral", rate, "period")
+            builder.updates["integral"] = "summed"
     if period is None:
-        wiring.add("torque", IDENTITY, value)
-    return paths.finished(wiring, "torque", value, np.zeros(shape)[()], unit, r"\tau")
+        builder.add("torque", IDENTITY, value)
+    return control_blocks.finish(builder, "torque", value, np.zeros(shape)[()], unit, r"\tau")

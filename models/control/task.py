@@ -1,4 +1,4 @@
-"""Control in task space: PD with feedforward gives an acceleration, the mechanism's inertia turns it into torques."""
+"""Operational-space control: PD with feedforward computes a task acceleration; the task inertia maps it to torques."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.control import paths
+from screwbond.models.control import control_blocks
+from screwbond.models.control.control_blocks import ModelTerm
 from screwbond.models.control.gains import check_gains
-from screwbond.models.control.paths import ModelTerm
-from screwbond.models.motion.polynomials import Motion
-from screwbond.models.motion.refusals import refuse
+from screwbond.models.motion.polynomials import Motion, refuse
 
 from bondgraph import Element, Op
 from bondgraph.model.units import per_second
@@ -38,7 +37,7 @@ def pd_feedforward(
     period: float | None = None,
     unit: str = "",
 ) -> Element:
-    """Acceleration u = kp (r - y) + kd (r' - y') + r'' (+ f) of every task axis: `<name>.acceleration`, with `.error`.
+    """Build the acceleration u = kp (r - y) + kd (r' - y') + r'' (+ f) of every task axis: `<name>.acceleration`, with `.error`.
 
     Parameters
     ----------
@@ -49,63 +48,65 @@ def pd_feedforward(
     filter_time : T, s, where no velocity is given.
     initial, nominal : y at the start (for a continuous filter) and its size, where no velocity is given.
     extra : path of f, an acceleration that is added.
-    dimension : count of axes, where all gains are numbers for several axes.
+    dimension : number of axes, where all gains are scalars.
     period : s between samples; the acceleration is held between them, and y' is a filtered difference. None: continuous.
     unit : of the acceleration.
 
-    Raises `ModelError` E476 for gains outside 0 <= kp <= kd^2, E478 where the wiring is not complete.
+    Raises `ModelError` E476 for gains outside 0 <= kp <= kd^2, E478 for an incomplete wiring.
 
     Source: Bortoff 2020, (11).
     """
     check_gains(kp, kd, name)
-    shape = paths.count_of(name, dimension, (kp, kd))
-    wiring = paths.wiring_of(name, period)
-    paths.add_reference(wiring, reference, ("position", "velocity", "acceleration"))
-    place = per_second(unit, -2)
-    paths.add_rate(wiring, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, place)
-    arguments = [*paths.add_pd(wiring, kp, kd, place, ("1/s^2", "1/s")), "reference_acceleration"]
-    now = "acceleration" if period is None else "sample"
+    shape = control_blocks.signal_shape(name, dimension, (kp, kd))
+    builder = control_blocks.new_builder(name, period)
+    control_blocks.add_reference(builder, reference, ("position", "velocity", "acceleration"))
+    position_unit = per_second(unit, -2)
+    control_blocks.add_rate(
+        builder, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit
+    )
+    arguments = [*control_blocks.add_pd(builder, kp, kd, position_unit, ("1/s^2", "1/s")), "reference_acceleration"]
+    result = "acceleration" if period is None else "sample"
     if extra is None:
-        wiring.add(now, PD, *arguments)
+        builder.add(result, PD, *arguments)
     else:
-        wiring.inputs["extra"] = extra
-        wiring.add(now, PD_EXTRA, *arguments, "extra")
-    return paths.finished(wiring, "acceleration", now, np.zeros(shape)[()], unit, "u")
+        builder.inputs["extra"] = extra
+        builder.add(result, PD_EXTRA, *arguments, "extra")
+    return control_blocks.finish(builder, "acceleration", result, np.zeros(shape)[()], unit, "u")
 
 
 def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
-    """Lambda^-1 = J M^-1 J^T (m, m): the inverse inertia of the task space, from M (n, n) and J (m, n); any scalar.
+    """Return Lambda^-1 = J M^-1 J^T (m, m), the inverse inertia of the task space, from M (n, n) and J (m, n); any scalar.
 
     Source: Khatib 1987 (operational space).
     """
-    rows = [solve_spd(mass, row) for row in jacobian]
-    return array([[sum(a * b for a, b in zip(one, two, strict=True)) for two in rows] for one in jacobian])
+    columns = [solve_spd(mass, row) for row in jacobian]
+    return array([[sum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in jacobian])
 
 
 def task_force(mass: Any, jacobian: Any, acceleration: Any) -> np.ndarray:
-    """Force F = Lambda u (m,) that gives the task space the acceleration u (m,)."""
+    """Return the force F = Lambda u (m,) that gives the task space the acceleration u (m,)."""
     return solve_spd(task_inertia(mass, jacobian), acceleration)
 
 
-def _rows(jacobian: Any, acceleration: Any) -> tuple[Any, Any]:
-    """A task of one axis as one of m axes."""
+def _as_vector_task(jacobian: Any, acceleration: Any) -> tuple[Any, Any]:
+    """Return the Jacobian (m, n) and acceleration (m,) of a task, also of a scalar one."""
     u = array([acceleration]) if np.ndim(acceleration) == 0 else acceleration
     return (jacobian if np.ndim(jacobian) == 2 else array(jacobian).reshape(len(u), -1)), u
 
 
-def _by_mass(mass: Any, jacobian: Any, u: Any) -> Any:
-    J, wanted = _rows(jacobian, u)
+def _torque_by_mass(mass: Any, jacobian: Any, u: Any) -> Any:
+    J, desired = _as_vector_task(jacobian, u)
     M = mass if np.ndim(mass) == 2 else array(mass).reshape(1, 1)
-    return J.T @ task_force(M, J, wanted)
+    return J.T @ task_force(M, J, desired)
 
 
-def _by_task_inertia(Lambda: Any, jacobian: Any, u: Any) -> Any:
-    J, wanted = _rows(jacobian, u)
-    return J.T @ ((Lambda if np.ndim(Lambda) == 2 else array(Lambda).reshape(1, 1)) @ wanted)
+def _torque_by_task_inertia(Lambda: Any, jacobian: Any, u: Any) -> Any:
+    J, desired = _as_vector_task(jacobian, u)
+    return J.T @ ((Lambda if np.ndim(Lambda) == 2 else array(Lambda).reshape(1, 1)) @ desired)
 
 
-TORQUE_BY_MASS = Op("torque", _by_mass, r"#2^T \left(#2\,#1^{-1} #2^T\right)^{-1} #3", "Khatib 1987")
-TORQUE = Op("torque", _by_task_inertia, r"#2^T\,#1\,#3", "Khatib 1987")
+TORQUE_BY_MASS = Op("torque", _torque_by_mass, r"#2^T \left(#2\,#1^{-1} #2^T\right)^{-1} #3", "Khatib 1987")
+TORQUE = Op("torque", _torque_by_task_inertia, r"#2^T\,#1\,#3", "Khatib 1987")
 
 
 def operational_torque(
@@ -123,7 +124,7 @@ def operational_torque(
     period: float | None = None,
     unit: str = "N m",
 ) -> Element:
-    """Torques `<name>.torque` = J^T Lambda (u - J' v) + compensation that give the task the acceleration u.
+    """Build torques `<name>.torque` = J^T Lambda (u - J' v) + compensation that give the task the acceleration u.
 
     Exact (y'' = u) where compensation is the whole bias h of M v' + h = torque and the drift J' v is given.
 
@@ -133,7 +134,7 @@ def operational_torque(
     jacobian, mass, Lambda : J (m, n), and either M (n, n) or the task's own inertia Lambda (m, m): functions of the signals
         `position`, or paths of signals.
     drift, compensation : J' v (m,), and torques (n,) such as gravity: functions of the signals `position` and `velocity`.
-    position, velocity : paths, handed to these functions in this order.
+    position, velocity : paths, arguments of these functions in this order.
     dimension : n, where the torque is sampled.
     period : s between samples, None: continuous. Blocks that tick at one time do so in the order in which they were added:
         add the controller that gives u first.
@@ -145,22 +146,22 @@ def operational_torque(
     if (mass is None) == (Lambda is None):
         why = "given: " + ("none" if mass is None else "mass and Lambda")
         refuse("E478", f'"{name}" needs one inertia', why, "the mass matrix of the joints, or the inertia of the task", name)
-    wiring = paths.wiring_of(name, period)
-    wiring.inputs["u"] = acceleration
-    q = paths.add_signals(wiring, "q", position)
-    v = paths.add_signals(wiring, "v", velocity)
-    paths.add_term(wiring, "jacobian", jacobian, q)
-    paths.add_term(wiring, "inertia", mass if mass is not None else Lambda, q)  # type: ignore[arg-type]
-    wanted = "u"
+    builder = control_blocks.new_builder(name, period)
+    builder.inputs["u"] = acceleration
+    q = control_blocks.add_signals(builder, "q", position)
+    v = control_blocks.add_signals(builder, "v", velocity)
+    control_blocks.add_term(builder, "jacobian", jacobian, q)
+    control_blocks.add_term(builder, "inertia", mass if mass is not None else Lambda, q)  # type: ignore[arg-type]
+    desired = "u"
     if drift is not None:
-        paths.add_term(wiring, "drift", drift, [*q, *v])
-        wiring.add("wanted", paths.DIFFERENCE, "u", "drift")
-        wanted = "wanted"
+        control_blocks.add_term(builder, "drift", drift, [*q, *v])
+        builder.add("wanted", control_blocks.DIFFERENCE, "u", "drift")
+        desired = "wanted"
     law = TORQUE_BY_MASS if mass is not None else TORQUE
-    now = "torque" if period is None else "sample"
-    wiring.add(now if compensation is None else "moving", law, "inertia", "jacobian", wanted)
+    result = "torque" if period is None else "sample"
+    builder.add(result if compensation is None else "moving", law, "inertia", "jacobian", desired)
     if compensation is not None:
-        wiring.units["moving"], wiring.symbols["moving"] = unit, r"\tau_u"
-        paths.add_term(wiring, "compensation", compensation, [*q, *v])
-        wiring.add(now, paths.SUM, "moving", "compensation")
-    return paths.finished(wiring, "torque", now, np.zeros(dimension or ())[()], unit, r"\tau")
+        builder.units["moving"], builder.symbols["moving"] = unit, r"\tau_u"
+        control_blocks.add_term(builder, "compensation", compensation, [*q, *v])
+        builder.add(result, control_blocks.SUM, "moving", "compensation")
+    return control_blocks.finish(builder, "torque", result, np.zeros(dimension or ())[()], unit, r"\tau")

@@ -15,7 +15,7 @@ from screwbond.models.hand.studies.course import study
 from screwbond.models.hand.studies.run import HandRun, run_hand
 from screwbond.models.studies.commands import add_solver, study_command
 from screwbond.models.studies.files import graph_files
-from screwbond.models.studies.reading import made
+from screwbond.models.studies.reading import make_from_input
 from screwbond.models.studies.tasks import Outcome, Task
 
 
@@ -23,7 +23,7 @@ def save_hand(run: HandRun, out: Path, *, render: bool = True, only: Collection[
     """Write the files of a run, or `only` some, to the folder `out`; return the main figures as text."""
     outcome = _outcome(run)
     TASK.save(outcome, out, render=render, only=only, progress=progress)
-    return outcome.told(out)
+    return outcome.screen_text(out)
 
 
 def _outcome(run: HandRun) -> Outcome:
@@ -68,7 +68,7 @@ def _read(options: Namespace) -> HandScenario:
     scenario = read_scenario(options.scenario)
     if options.friction is None:
         return scenario
-    return made(lambda: scenario.changed(parameters=scenario.parameters.changed(friction=options.friction)))
+    return make_from_input(lambda: scenario.changed(parameters=scenario.parameters.changed(friction=options.friction)))
 
 
 TASK = Task(

@@ -81,7 +81,7 @@ class HandParameters:
     Raises `ModelError` E480 for an invalid number; E481 for an object that is larger than the reach of the fingers.
     """
 
-    fingers: int = number("", "how many", 3, whole=True, least=2, most=12)
+    fingers: int = number("", "how many", 3, integer=True, least=2, most=12)
     base_radius: float = number("m", "radius of the circle of the fingers' bases", 0.08, above=0.0)
     link_lengths: tuple[float, ...] = vector(
         4, "m", "of the cylinders along a finger; the last ends at the tip's centre", (0.015, 0.050, 0.040, 0.030), above=0.0

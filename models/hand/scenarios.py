@@ -20,7 +20,7 @@ from typing import Any
 from screwbond.models.hand.parameters import HandParameters
 from screwbond.models.studies.fields import changed_values, check_record, field_problems, number, vector
 from screwbond.models.studies.reading import JsonSection, read_file
-from screwbond.models.studies.runs import MOST_SAMPLES
+from screwbond.models.studies.runs import MAX_SAMPLES
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.output.files import json_text
@@ -71,7 +71,7 @@ def _contradictions(scenario: HandScenario) -> Iterator[Problem]:
     if scenario.sample_dt > scenario.t_end:
         title = f"sample_dt of the scenario, {scenario.sample_dt:g} s, is longer than its t_end, {scenario.t_end:g} s"
         yield Problem("E480", title, (), (place,), ("a shorter one",))
-    elif scenario.t_end / scenario.sample_dt > MOST_SAMPLES:
+    elif scenario.t_end / scenario.sample_dt > MAX_SAMPLES:
         title = f"sample_dt of the scenario makes {scenario.t_end / scenario.sample_dt:.1e} samples of the result"
         yield Problem("E480", title, (), (place,), ("a longer one",))
     for i, step in enumerate(scenario.steps):

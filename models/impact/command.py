@@ -17,7 +17,7 @@ from screwbond.models.pictures.probe import rendering_problem
 from screwbond.models.studies.artefacts import Picture, plot
 from screwbond.models.studies.commands import add_fields, record_of, study_command
 from screwbond.models.studies.files import Table
-from screwbond.models.studies.reading import made
+from screwbond.models.studies.reading import make_from_input
 from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph.errors import refusal
@@ -95,7 +95,7 @@ def _arguments(parser: Any) -> None:
 
 
 def _read(options: Namespace) -> tuple[MeasuredImpact, Striker]:
-    return record_of(MeasuredImpact, options, FLAGS), made(lambda: _striker(options))
+    return record_of(MeasuredImpact, options, FLAGS), make_from_input(lambda: _striker(options))
 
 
 def _striker(options: Namespace) -> Striker:

@@ -32,8 +32,8 @@ class MeasuredImpact:
     duration: float = number("s", "from touch to release", 10.4e-3, above=0.0)
     e: float = number("", "coefficient of restitution, below 1", 0.1, above=0.0)
     speeds: tuple[float, ...] = vector(None, "m/s", "for figures over the speed", (0.08, 0.10, 0.12, 0.15, 0.18), above=0.0)
-    poses: int = number("", "random configurations in the study of the order", 300, whole=True, least=1, most=100000)
-    seed: int = number("", "of the random configurations", 0, whole=True, least=0)
+    poses: int = number("", "random configurations in the study of the order", 300, integer=True, least=1, most=100000)
+    seed: int = number("", "of the random configurations", 0, integer=True, least=0)
 
     def __post_init__(self) -> None:
         check_record(self, "E540", "measured impact", _contradictions)

@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from screwbond.models.connections import AD, BY_AD, Touchable, between, connect_bodies, screw_transformer
+from screwbond.models.connections import AD, AD_ACTION, Touchable, connect_bodies, screw_transformer, two_body_part
 from screwbond.models.joints.kinds import KINDS, joint_error
 
 from bondgraph import J1, MTF, Block, Constraint, Element, Graph, Op, Parameter, Se
@@ -79,10 +79,10 @@ def joint_graph(
         cure = f"one of screws.joints: {', '.join(KINDS)}; or several joints in series"
         raise refusal("E456", title, cure, about=name, places=(place,))
     _refuse_limits(name, place, largest_gap=largest_gap, largest_tilt=largest_tilt)
-    graph, relative = between(name)
+    graph, relative = two_body_part(name)
     numbers = _numbers(joint)
     symbols = {"matrix": r"\mathrm{Ad}_{H_0^A}", "2.flow": "T_B^{A,A}"}
-    to_joint = screw_transformer(AD, BY_AD, "relative pose.H_A_0", ("0", name), symbols=symbols)
+    to_joint = screw_transformer(AD, AD_ACTION, "relative pose.H_A_0", ("0", name), symbols=symbols)
     twist = J1("joint twist", domain=SCREW, frame=name, symbols={"flow": "T_B^{A,A}"})
     graph.connect(relative, to_joint).connect(to_joint, twist)
     graph.add(

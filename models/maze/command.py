@@ -22,7 +22,7 @@ from screwbond.models.studies.artefacts import Picture, plot
 from screwbond.models.studies.commands import add_fields, add_solver, record_of, study_command
 from screwbond.models.studies.fields import check_record, number
 from screwbond.models.studies.files import Table, graph_files
-from screwbond.models.studies.reading import made
+from screwbond.models.studies.reading import make_from_input
 from screwbond.models.studies.tasks import Outcome, Task
 
 PICTURES = ("figure5.png", "figure7.png", "figure9.png", "figure10.png", "figure11.png", "path.png", "maze.png")
@@ -55,7 +55,7 @@ def save_maze(run: MazeRun, out: Path, *, render: bool = True, only: Collection[
     """Write all files of a run to the folder `out`, or `only` some, all or none; return the main figures as text."""
     outcome = _outcome(run)
     RUN.save(outcome, out, render=render, only=only, progress=progress)
-    return outcome.told(out)
+    return outcome.screen_text(out)
 
 
 def _outcome(run: MazeRun) -> Outcome:
@@ -103,7 +103,7 @@ def _maze(options: Namespace) -> MazeParameters:
     """Return the maze of a file, or that of the paper, with the gains of the arguments."""
     maze = MazeParameters() if options.maze is None else read_maze(options.maze)
     gains = {name: value for name in ("k1", "k2") if (value := getattr(options, name)) is not None}
-    return made(lambda: replace(maze, **gains))
+    return make_from_input(lambda: replace(maze, **gains))
 
 
 def _shared(parser: Any) -> None:
@@ -121,7 +121,7 @@ def _run_arguments(group: Any) -> None:
 class GainGrid:
     """Grid of a map of gains: each from the maze's own divided by `spread` to its own times `spread`."""
 
-    points: int = number("", "of each gain", 13, whole=True, least=2, most=200)
+    points: int = number("", "of each gain", 13, integer=True, least=2, most=200)
     spread: float = number("", "factor of both gains either way", 3.0, above=1.0)
     until: float = number("s", "end of each run", 100.0, above=0.0)
 

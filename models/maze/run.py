@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.maze.analysis import GAINS, closed_loop_poles, compiled_maze
 from screwbond.models.maze.parameters import MazeParameters
-from screwbond.models.studies.runs import account, ending, wall_times
+from screwbond.models.studies.runs import cost_summary, end_summary, wall_times
 
 from bondgraph import Compiled
 from bondgraph.errors import refusal
@@ -138,7 +138,7 @@ class MazeRun:
         """Return the content of summary.json: progress of the ball, forces, depths, closed-loop poles, energy and cost."""
         poles = {str(i): float(closed_loop_poles(self.maze, i).real.max()) for i in self.maze.rings}
         return {
-            **ending(self.result),
+            **end_summary(self.result),
             "finished": self.reached_centre,
             "state": self.states[-1],
             "events": {event.kind: event.time for event in self.events},
@@ -147,7 +147,7 @@ class MazeRun:
             "deepest": float(max(-self.gap[self.on_ring].min(initial=0.0), 0.0)),
             "largest_torque": float(np.abs(self["motor.effort"]).max()),
             "rightmost_closed_loop_pole": poles,
-            **account(self.result, wall_times(self.compiled, self.result)),
+            **cost_summary(self.result, wall_times(self.compiled, self.result)),
         }
 
     @property

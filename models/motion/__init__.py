@@ -1,8 +1,7 @@
-"""Reference motions: points, limits and durations in; smooth motions, splines and turning, as signals and sources, out."""
+"""Reference motions: smooth steps, S-curves, splines, rotations and poses, as signals, flow sources and bodies."""
 
 from screwbond.models.motion.blocks import flow_source, reference
-from screwbond.models.motion.joining import axes, hold
-from screwbond.models.motion.polynomials import Motion, sequence
+from screwbond.models.motion.polynomials import Motion, axes, hold, sequence
 from screwbond.models.motion.profiles import pick_and_place, quintic, s_curve
 from screwbond.models.motion.rotations import (
     AxisRotations,

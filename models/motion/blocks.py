@@ -1,10 +1,10 @@
-"""Motions in a bond graph: as a block of signals of time, and as a flow source that follows one."""
+"""Motions in a bond graph: a block of reference signals, and a flow source that follows a motion."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from screwbond.models.motion.polynomials import QUANTITIES, Motion, bases, horner, pieces, select
+from screwbond.models.motion.polynomials import QUANTITIES, Motion, extended_coefficients, horner, piece_starts, select_piece
 
 from bondgraph import Block, Element, Op, Parameter, Sf
 from bondgraph.model.domains import Domain
@@ -13,15 +13,15 @@ from bondgraph.model.units import per_second
 
 
 def _value(order: int) -> Op:
-    """(t, breaks (N + 1,), coefficients (N + 2, m, ...)) -> a derivative of r.
+    """Return the Op (t, breaks (N + 1,), coefficients (N + 2, m, ...)) -> a derivative of r.
 
-    What is chosen is the value of a piece, not its coefficients: so it is a choice between formulas that meet, which the
-    compiler may differentiate in time again.
+    It selects the value of a piece, not its coefficients: a choice between formulas that agree at the breaks, which the compiler
+    may differentiate in time again.
     """
 
     def formula(t: Any, breaks: Any, table: Any) -> Any:
-        values = [horner(t - base, polynomial, order) for base, polynomial in zip(bases(breaks), table, strict=True)]
-        return select(t, breaks, values)
+        values = [horner(t - base, polynomial, order) for base, polynomial in zip(piece_starts(breaks), table, strict=True)]
+        return select_piece(t, breaks, values)
 
     prime = rf"\tfrac{{d^{order}}}{{dt^{order}}} " if order else ""
     return Op(QUANTITIES[order], formula, prime + r"\textstyle\sum_i c_{ki} (#1 - t_k)^i,\quad t_k \le #1 < t_{k+1}")
@@ -32,39 +32,39 @@ DERIVATIVES = tuple(map(_value, range(len(QUANTITIES))))
 
 
 def motion_parameters(motion: Motion, unit: str = "", prefix: str = "") -> dict[str, Parameter]:
-    """`breaks` (N + 1,) and `coefficients` (N + 2, m, ...), the first and last of which are the straight motions outside."""
+    """Return `breaks` (N + 1,) and `coefficients` (N + 2, m, ...); the first and last pieces are the straight motions outside."""
     return {
         f"{prefix}breaks": Parameter(motion.breaks, "s"),
-        f"{prefix}coefficients": Parameter(pieces(motion), unit and f"{unit}, {per_second(unit)} ..."),
+        f"{prefix}coefficients": Parameter(extended_coefficients(motion), unit and f"{unit}, {per_second(unit)} ..."),
     }
 
 
 def motion_symbols(letter: str, prefix: str = "") -> dict[str, str]:
-    """Letters of the `motion_parameters` of what has this letter."""
+    """Return the symbols of the `motion_parameters` of a quantity with this letter."""
     return {f"{prefix}breaks": f"t_{{{letter}}}", f"{prefix}coefficients": f"c_{{{letter}}}"}
 
 
 def reference(name: str, motion: Motion, *, unit: str = "", symbol: str = "r", time: str = "time") -> Element:
-    """The signals `<name>.position`, `.velocity`, `.acceleration` and `.jerk` of a motion.
+    """Build the signals `<name>.position`, `.velocity`, `.acceleration` and `.jerk` of a motion.
 
-    The piece whose turn it is is found by bisection in compiled code; what it costs grows with the number of coefficients.
-    Solvers stop at the breaks. Breaks and coefficients are run-time parameters: another motion with as many pieces
-    compiles nothing (`motion_parameters`).
+    Compiled code selects the piece by bisection; the cost grows with the number of coefficients. Solvers stop at
+    the breaks. Breaks and coefficients are run-time parameters: another motion with as many pieces compiles nothing
+    (`motion_parameters`).
 
     Parameters
     ----------
-    motion : what is followed.
-    unit, symbol : of r; its derivatives get theirs.
+    motion : the motion r(t).
+    unit, symbol : of r; those of its derivatives follow.
     time : the signal that the motion runs on, in s.
     """
-    equations = [(what, DERIVATIVES[k], ["t", "breaks", "coefficients"]) for k, what in enumerate(QUANTITIES)]
+    equations = [(quantity, DERIVATIVES[k], ["t", "breaks", "coefficients"]) for k, quantity in enumerate(QUANTITIES)]
     marks = (symbol, rf"\dot{{{symbol}}}", rf"\ddot{{{symbol}}}", rf"\dddot{{{symbol}}}")
     return Block(
         name,
         equations,
         inputs={"t": time},
         parameters=motion_parameters(motion, unit),
-        units={what: per_second(unit, k) for k, what in enumerate(QUANTITIES)},
+        units={quantity: per_second(unit, k) for k, quantity in enumerate(QUANTITIES)},
         symbols=dict(zip(QUANTITIES, marks, strict=True)) | motion_symbols(symbol),
         breaks=["breaks"] if time == "time" else [],
     )
@@ -76,7 +76,7 @@ FLOW = Op("flow of a motion", lambda breaks, table, t: DERIVATIVES[1](t, breaks,
 def flow_source(
     name: str, motion: Motion, *, unit: str = "", domain: Domain | str | None = None, frame: str | None = None, time: str = "time"
 ) -> Element:
-    """Sf of r': what is bonded to it moves by r(t) - r(0), whatever effort that takes."""
+    """Build an Sf of r': the bonded element moves by r(t) - r(0), whatever the effort."""
     dimension = motion.shape[0] if motion.shape else None
-    given: OnePort = {"dimension": dimension, "domain": domain, "symbols": motion_symbols("r"), "frame": frame}
-    return Sf(name, FLOW, parameters=motion_parameters(motion, unit), signals=[time], **given)
+    options: OnePort = {"dimension": dimension, "domain": domain, "symbols": motion_symbols("r"), "frame": frame}
+    return Sf(name, FLOW, parameters=motion_parameters(motion, unit), signals=[time], **options)

@@ -1,4 +1,4 @@
-"""Profiles of a motion over time: r, r', r'', r''' above each other, with limits and phases. Needs matplotlib."""
+"""Plots of a motion over time: r, r', r'', r''' in stacked panels, with limits and phases. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ def profiles(
     title: str = "",
     dpi: int = 160,
 ) -> None:
-    """Write the profiles of a motion.
+    """Plot the profiles of a motion into a file.
 
     Parameters
     ----------
-    motion : what is shown, from its start to its end.
-    path : a file whose suffix says the format (png, svg, pdf).
+    motion : plotted from its start to its end.
+    path : file; its suffix gives the format (png, svg, pdf).
     names : of the axes.
     unit : of r.
     limits : "velocity", "acceleration", "jerk" to a number or (axes,), drawn as dashed lines.
-    phases : (start in s, words) of each phase, written above.
-    title : above the picture; dpi : dots per inch.
+    phases : (start in s, label) of each phase.
+    title : heading; dpi : dots per inch.
     """
     times = _times(motion)
     with plot_file(path, (8.4, 8.0), dpi=dpi, title=title) as figure:
         panels = figure.subplots(len(QUANTITIES), 1, sharex=True)
-        for order, (panel, what) in enumerate(zip(panels, QUANTITIES, strict=True)):
+        for order, (panel, quantity) in enumerate(zip(panels, QUANTITIES, strict=True)):
             panel.axhline(0.0, color=MUTED, linewidth=0.8)
             values = motion.derivative(times, order).reshape(len(times), -1)
             for k, column in enumerate(values.T):
                 name = names[k] if k < len(names) else str(k)
                 panel.plot(times, column, color=CYCLE[k % len(CYCLE)], label=name if values.shape[1] > 1 else None)
-            for value in np.unique(np.atleast_1d((limits or {}).get(what, ()))):
+            for value in np.unique(np.atleast_1d((limits or {}).get(quantity, ()))):
                 for sign in (-1.0, 1.0):
                     panel.axhline(sign * value, color=INK, linewidth=0.9, linestyle=DASHES[1])
             for start, _ in phases:
                 panel.axvline(start, color=MUTED, linewidth=0.8, linestyle=DASHES[2])
             shown = per_second(unit, order).replace(f"^{order}", f"$^{order}$")
-            panel.set_ylabel(f"{what}\n{SYMBOLS[order]} ({shown})")
+            panel.set_ylabel(f"{quantity}\n{SYMBOLS[order]} ({shown})")
             panel.locator_params(axis="y", nbins=5)
             panel.margins(y=0.12)
         edges = [start for start, _ in phases] + [motion.end]
@@ -81,7 +81,7 @@ def profiles(
 
 
 def _times(motion: Motion) -> np.ndarray:
-    """Dense times, with both sides of every break, so that jumps of the jerk are drawn upright."""
+    """Return dense times, with both sides of every break, so that jumps of the jerk are drawn vertical."""
     tiny = 1e-9 * motion.duration
     dense = np.linspace(motion.start, motion.end, 1500)
     inner = motion.breaks[1:-1]

@@ -1,35 +1,53 @@
-"""Motions as piecewise polynomials of time: a frozen record, evaluated in NumPy and by formulas that can be traced."""
+"""Motions as piecewise polynomials of time: a frozen record, evaluated in NumPy and by traceable formulas."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import factorial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from screwbond.models.motion.refusals import numbers, refuse
 
+from bondgraph.errors import refusal
 from screws.renamed import answer_old_names
 from screws.scalars import array, less, where
+
+
+def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, name: str = "motion") -> NoReturn:
+    """Raise a `ModelError` with one problem."""
+    raise refusal(code, title, cure, about=name, why=details or ())
+
+
+def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:
+    """Return an array of finite floats with one of the given numbers of dimensions; E470 for anything else."""
+    try:
+        values = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        values = np.full((0,) * 9, 0.0)
+    if values.ndim not in dimensions or not np.isfinite(values).all() or not values.size:
+        kinds = " or ".join({0: "a number", 1: "a list of numbers", 2: "a list of points"}[d] for d in dimensions)
+        refuse("E470", f"{what} of a motion is {value!r}", f"it needs {kinds}, all finite", kinds)
+    return values
+
 
 Array = NDArray[np.float64]
 
 QUANTITIES = ("position", "velocity", "acceleration", "jerk")
 """A motion r and its derivatives, in the order of differentiation."""
 
-AT_REST = 1e-12
-"""An end velocity below this part of the largest one is rounding, and set to zero."""
+REST_TOLERANCE = 1e-12
+"""An end velocity below this fraction of the largest one is rounding error, and set to zero."""
 
 
 @answer_old_names
 @dataclass(frozen=True, init=False)
 class Motion:
-    """r(t), a scalar or a vector, polynomial between breaks; outside it goes on straight with the velocity of its end.
+    """Piecewise polynomial r(t), scalar or vector; outside its breaks it continues with the velocity of its end.
 
     Between breaks k and k + 1, r = sum of coefficients[k, i] (t - breaks[k])^i. A motion that ends at rest holds its end.
-    Values at a break are those of the piece that begins there. Neither position nor velocity may jump.
+    Values at a break are those of the piece that begins there. Position and velocity must be continuous.
 
     Parameters
     ----------
@@ -44,17 +62,17 @@ class Motion:
     coefficients: Array
 
     def __init__(self, breaks: ArrayLike, coefficients: ArrayLike):
-        breaks, given = np.array(breaks, dtype=float), np.array(coefficients, dtype=float)
-        fit = breaks.ndim == 1 and given.ndim in (2, 3) and len(given) == len(breaks) - 1 >= 1 and given.shape[1] >= 1
-        if not fit or not (np.isfinite(breaks).all() and np.isfinite(given).all()):
+        breaks, table = np.array(breaks, dtype=float), np.array(coefficients, dtype=float)
+        fit = breaks.ndim == 1 and table.ndim in (2, 3) and len(table) == len(breaks) - 1 >= 1 and table.shape[1] >= 1
+        if not fit or not (np.isfinite(breaks).all() and np.isfinite(table).all()):
             title = "breaks and coefficients of a motion do not fit together"
-            why = f"breaks {breaks.shape}, coefficients {given.shape}, all to be finite"
+            why = f"breaks {breaks.shape}, coefficients {table.shape}, all to be finite"
             refuse("E470", title, why, "N + 1 breaks for N pieces: coefficients (N, order + 1) or (N, order + 1, axes)")
         check_times(breaks)
-        for values in (breaks, given):
+        for values in (breaks, table):
             values.setflags(write=False)
         object.__setattr__(self, "breaks", breaks)
-        object.__setattr__(self, "coefficients", given)
+        object.__setattr__(self, "coefficients", table)
         check_jumps(self)
 
     @property
@@ -94,32 +112,32 @@ class Motion:
         return self.derivative(t, 3)
 
     def derivative(self, t: ArrayLike, order: int) -> Array:
-        """The derivative of r of any order at times t (...), shape (..., axes) or (...)."""
+        """Derivative of r of any order at times t (...), shape (..., axes) or (...)."""
         times = np.asarray(t, dtype=float)
         piece = np.searchsorted(self.breaks, times, side="right")
-        elapsed = times - bases(self.breaks)[piece]
-        table = np.moveaxis(pieces(self), 1, 0)[:, piece]
+        elapsed = times - piece_starts(self.breaks)[piece]
+        table = np.moveaxis(extended_coefficients(self), 1, 0)[:, piece]
         return np.asarray(horner(elapsed[..., None] if self.shape else elapsed, table, order))
 
     def extremes(self, order: int = 0) -> tuple[Array, Array, Array, Array]:
-        """Least value, its time, greatest value and its time, (axes,) each, of a derivative between start and end."""
-        times, values = _candidates(self, order)
+        """Minimum of a derivative, its time, maximum and its time, (axes,) each, between start and end."""
+        times, values = _extreme_candidates(self, order)
         low, high = values.argmin(axis=0, keepdims=True), values.argmax(axis=0, keepdims=True)
-        found = (np.take_along_axis(table, at, axis=0)[0] for at in (low, high) for table in (values, times))
-        return tuple(map(np.asarray, found))  # type: ignore[return-value]
+        entries = (np.take_along_axis(table, at, axis=0)[0] for at in (low, high) for table in (values, times))
+        return tuple(map(np.asarray, entries))  # type: ignore[return-value]
 
     def peak(self, order: int) -> Array:
-        """Largest absolute value (axes,) or () of a derivative; a derivative that jumps counts from both sides."""
+        """Largest absolute value (axes,) or () of a derivative; a jump counts with both one-sided values."""
         low, _, high, _ = self.extremes(order)
         return np.maximum(-low, high)
 
     def smoothness(self) -> int:
-        """How many derivatives are continuous at all times, both ends included (to rounding); at least 1, at most 3."""
-        jumps = [largest_jump(self, order).part for order in (2, 3)]
+        """Count the derivatives that are continuous at all times, both ends included (to rounding); at least 1, at most 3."""
+        jumps = [largest_jump(self, order).relative_size for order in (2, 3)]
         return 1 + int(jumps[0] < 1e-9) + int(jumps[0] < 1e-9 and jumps[1] < 1e-9)
 
     def scaled(self, factor: float) -> Motion:
-        """The same path in `factor` times the time, from the same start."""
+        """Scale time by `factor`; path and start time stay."""
         if not (np.isfinite(factor) and factor > 0.0):
             refuse("E471", f"a motion cannot take {factor!r} times its time", "", "a factor above 0")
         powers = factor ** -np.arange(self.coefficients.shape[1], dtype=float)
@@ -127,36 +145,36 @@ class Motion:
         return Motion(self.start + factor * (self.breaks - self.start), self.coefficients * shaped)
 
     def starting_at(self, t: float) -> Motion:
-        """The same motion, beginning at the time t, s."""
+        """Shift the motion in time so that it begins at t, s."""
         return Motion(self.breaks + (float(numbers("the start", t, (0,))) - self.start), self.coefficients)
 
     def then(self, following: Motion, pause: float = 0.0) -> Motion:
-        """This motion, a pause at its end (s), and another one, shifted in time; see `sequence`."""
+        """Append a pause (s) and another motion, shifted in time; see `sequence`."""
         return sequence(self, following, pause=pause)
 
 
-def bases(breaks: Any) -> Any:
-    """The time that each piece counts from: the first break for what was before, then each break."""
+def piece_starts(breaks: Any) -> Any:
+    """Return the base time of each piece: the first break for the piece before it, then each break."""
     return array([breaks[0], *breaks])
 
 
-def pieces(motion: Motion) -> Array:
-    """Coefficients (N + 2, m, ...) with those of the straight motions before the start and after the end; m >= 2."""
-    given = padded(motion.coefficients, 2)
-    first, last = np.zeros_like(given[:1]), np.zeros_like(given[:1])
+def extended_coefficients(motion: Motion) -> Array:
+    """Return coefficients (N + 2, m, ...) with those of the straight motions before the start and after the end; m >= 2."""
+    table = pad_powers(motion.coefficients, 2)
+    first, last = np.zeros_like(table[:1]), np.zeros_like(table[:1])
     steps = np.diff(motion.breaks)
-    speeds = np.abs(given[:, 1]).max() if given.size else 0.0
-    slow = AT_REST * max(speeds, float(np.abs(given[:, 0] - given[0, 0]).max()) / motion.duration)
-    first[0, :2] = given[0, :2]
-    last[0, 0] = horner(steps[-1], given[-1], 0)
-    last[0, 1] = horner(steps[-1], given[-1], 1)
+    speeds = np.abs(table[:, 1]).max() if table.size else 0.0
+    slow = REST_TOLERANCE * max(speeds, float(np.abs(table[:, 0] - table[0, 0]).max()) / motion.duration)
+    first[0, :2] = table[0, :2]
+    last[0, 0] = horner(steps[-1], table[-1], 0)
+    last[0, 1] = horner(steps[-1], table[-1], 1)
     for end in (first, last):
         end[0, 1] = np.where(np.abs(end[0, 1]) <= slow, 0.0, end[0, 1])
-    return np.concatenate([first, given, last])
+    return np.concatenate([first, table, last])
 
 
 def horner(elapsed: Any, polynomial: Any, order: int) -> Any:
-    """Derivative of a polynomial (m, ...), lowest power first, `elapsed` seconds after its base; any scalar."""
+    """Evaluate a derivative of a polynomial (m, ...), lowest power first, `elapsed` seconds after its base; any scalar."""
     count = len(polynomial)
     if count <= order:
         return 0.0 * polynomial[0]
@@ -166,13 +184,13 @@ def horner(elapsed: Any, polynomial: Any, order: int) -> Any:
     return total
 
 
-def select(t: Any, breaks: Any, table: Sequence[Any] | np.ndarray) -> Any:
-    """The entry of table (N + 2, ...) whose turn it is at the time t, found by bisection; any scalar."""
+def select_piece(t: Any, breaks: Any, table: Sequence[Any] | np.ndarray) -> Any:
+    """Select the entry of table (N + 2, ...) for the time t by bisection; any scalar."""
     if len(table) == 1:
         return table[0]
     middle = len(table) // 2
-    before = select(t, breaks[: middle - 1], table[:middle])
-    return where(less(t, breaks[middle - 1]), before, select(t, breaks[middle:], table[middle:]))
+    before = select_piece(t, breaks[: middle - 1], table[:middle])
+    return where(less(t, breaks[middle - 1]), before, select_piece(t, breaks[middle:], table[middle:]))
 
 
 def check_times(times: Array) -> None:
@@ -186,9 +204,9 @@ def check_times(times: Array) -> None:
 
 @dataclass(frozen=True)
 class Jump:
-    """A derivative just before and at a break: its values, the time (s), the axis, and the jump as a part of a bound of it."""
+    """Jump of a derivative at a break: values before and after, time (s), axis, and size relative to a bound of it."""
 
-    part: float
+    relative_size: float
     before: float
     after: float
     time: float
@@ -196,9 +214,9 @@ class Jump:
 
 
 def largest_jump(motion: Motion, order: int) -> Jump:
-    """The largest jump of a derivative of a motion."""
-    table, breaks = pieces(motion), motion.breaks
-    steps = breaks - bases(breaks)[:-1]
+    """Return the largest jump of a derivative of a motion."""
+    table, breaks = extended_coefficients(motion), motion.breaks
+    steps = breaks - piece_starts(breaks)[:-1]
     before = np.array([horner(h, polynomial, order) for h, polynomial in zip(steps, table[:-1], strict=True)])
     after = table[1:, order] * factorial(order) if table.shape[1] > order else np.zeros_like(before)
     jumps = np.abs(after - before)
@@ -209,7 +227,7 @@ def largest_jump(motion: Motion, order: int) -> Jump:
 
 
 def _bound(motion: Motion, order: int) -> float:
-    """A value that no derivative of this order exceeds between start and end: rounding is measured against it."""
+    """Return an upper bound of a derivative between start and end, the scale of its rounding errors."""
     steps = np.diff(motion.breaks).reshape(-1, *(1,) * len(motion.shape))
     return float(np.max(horner(steps, np.abs(np.moveaxis(motion.coefficients, 1, 0)), order)))
 
@@ -218,15 +236,15 @@ def check_jumps(motion: Motion) -> None:
     """Refuse a position or a velocity that jumps (E472)."""
     for order in (0, 1):
         jump = largest_jump(motion, order)
-        if jump.part > 1e-9:
+        if jump.relative_size > 1e-9:
             place = f" along axis {jump.axis[0]}" if jump.axis else ""
             title = f"the {QUANTITIES[order]} of a motion jumps at {jump.time:g} s{place}"
             cure = "phases that meet with equal position and velocity, such as rest, or a `quintic` in between"
             refuse("E472", title, f"from {jump.before:.6g} to {jump.after:.6g}", cure)
 
 
-def _candidates(motion: Motion, order: int) -> tuple[Array, Array]:
-    """Times and values among which the extremes of a derivative are, (count,) or (count, axes): ends and flat points."""
+def _extreme_candidates(motion: Motion, order: int) -> tuple[Array, Array]:
+    """Return the times and values, (count,) or (count, axes), of all candidates for extremes: ends and stationary points."""
     flat = motion.coefficients.reshape(*motion.coefficients.shape[:2], -1)
     steps, axes = np.diff(motion.breaks), flat.shape[2]
     degree = max(flat.shape[1] - 1 - order, 0)
@@ -234,7 +252,7 @@ def _candidates(motion: Motion, order: int) -> tuple[Array, Array]:
     if degree:
         elapsed[:, 1] = steps[:, None]
     for k, axis in np.ndindex(len(flat), axes):
-        roots = _flat_points(flat[k, :, axis], order + 1, float(steps[k]))
+        roots = _derivative_roots(flat[k, :, axis], order + 1, float(steps[k]))
         elapsed[k, 2 : 2 + len(roots), axis] = roots
     values = np.array([horner(u, p[:, None, :], order) for u, p in zip(elapsed, flat, strict=True)])
     times = elapsed + motion.breaks[:-1, None, None]
@@ -242,12 +260,12 @@ def _candidates(motion: Motion, order: int) -> tuple[Array, Array]:
     return times.reshape(shape), values.reshape(shape)
 
 
-def _flat_points(polynomial: Array, order: int, step: float) -> Array:
-    """Where a derivative vanishes inside (0, step), s."""
+def _derivative_roots(polynomial: Array, order: int, step: float) -> Array:
+    """Return the roots of a derivative inside (0, step), s."""
     count = len(polynomial) - order
     if count <= 1:
         return np.zeros(0)
-    # In the part of the step, so that small leading coefficients are seen as small.
+    # Scaled by the step, so that negligible leading coefficients can be dropped.
     scaled = [polynomial[k + order] * factorial(k + order) / factorial(k) * step**k for k in range(count)]
     size = max(map(abs, scaled))
     while scaled and abs(scaled[-1]) <= 1e-14 * size:
@@ -258,9 +276,9 @@ def _flat_points(polynomial: Array, order: int, step: float) -> Array:
 
 
 def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
-    """Motions one after the other, with a pause (s) between; each is shifted to begin where the last one ends.
+    """Concatenate motions, with a pause (s) between; each is shifted in time to begin when the previous one ends.
 
-    Raises `ModelError` E470 for none or for different numbers of axes, E471 for a negative pause, E472 where position or
+    Raises `ModelError` E470 for no motion or for different numbers of axes, E471 for a negative pause, E472 where position or
     velocity jumps.
     """
     if not motions or len({motion.shape for motion in motions}) > 1:
@@ -269,18 +287,50 @@ def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
         refuse("E470", title, f"given: {shapes}", "one or more motions with the same axes")
     if not numbers("the pause", pause, (0,)) >= 0.0:
         refuse("E471", f"a pause of {pause!r} s between motions", "", "a pause of 0 s or more")
-    order = max(pieces(motion).shape[1] for motion in motions)
+    order = max(extended_coefficients(motion).shape[1] for motion in motions)
     breaks, tables = [motions[0].start], []
     for k, motion in enumerate(motions):
         if k and pause > 0.0:
-            tables.append(padded(pieces(motions[k - 1])[-1:], order))
+            tables.append(pad_powers(extended_coefficients(motions[k - 1])[-1:], order))
             breaks.append(breaks[-1] + pause)
-        tables.append(padded(pieces(motion)[1:-1], order))
+        tables.append(pad_powers(extended_coefficients(motion)[1:-1], order))
         breaks.extend(breaks[-1] + (motion.breaks[1:] - motion.start))
     return Motion(np.array(breaks), np.concatenate(tables))
 
 
-def padded(table: Array, order: int) -> Array:
-    """Coefficients with zeros for the highest powers, `order` in all, or those that there are."""
+def pad_powers(table: Array, order: int) -> Array:
+    """Pad coefficients with zeros for the highest powers to at least `order` powers."""
     missing = max(order - table.shape[1], 0)
     return np.concatenate([table, np.zeros((len(table), missing, *table.shape[2:]))], axis=1)
+
+
+def axes(*motions: Motion) -> Motion:
+    """Stack motions along separate axes: r = (r1, r2 ...); each keeps its own time."""
+    if not motions:
+        refuse("E470", "a motion of no axes", "", "one motion or more")
+    breaks = np.unique(np.concatenate([motion.breaks for motion in motions]))
+    order = max(extended_coefficients(motion).shape[1] for motion in motions)
+    columns = [pad_powers(_refine_breaks(motion, breaks), order) for motion in motions]
+    shaped = [c[:, :, None] if c.ndim == 2 else c for c in columns]
+    return Motion(breaks, np.concatenate(shaped, axis=2))
+
+
+def _refine_breaks(motion: Motion, breaks: Array) -> Array:
+    """Return the coefficients of a motion on refined breaks, which contain its own."""
+    table = extended_coefficients(motion)
+    index = np.searchsorted(motion.breaks, breaks[:-1], side="right")
+    shifts = breaks[:-1] - piece_starts(motion.breaks)[index]
+    return np.array(
+        [
+            [horner(shift, table[k], power) / factorial(power) for power in range(table.shape[1])]
+            for k, shift in zip(index, shifts, strict=True)
+        ]
+    )
+
+
+def hold(position: float | Array | list[float] | tuple[float, ...], duration: float, start: float = 0.0) -> Motion:
+    """Return a motion at rest at a position () or (axes,) for a duration (s)."""
+    point = numbers("the position", position)
+    if not numbers("the duration", duration, (0,)) > 0.0:
+        refuse("E471", f"a motion lasts {duration!r} s", "", "a duration above 0 s")
+    return Motion(np.array([start, start + duration]), np.stack([point, np.zeros_like(point)])[None])

@@ -1,4 +1,4 @@
-"""Motions from one point to another: quintic smooth steps, and the fastest ones within limits of jerk."""
+"""Point-to-point motions: quintic smooth steps, and time-optimal S-curves with jerk limits."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from screwbond.models.motion.limits import check_limits, limit_values
-from screwbond.models.motion.polynomials import Array, Motion, check_times, sequence
-from screwbond.models.motion.refusals import numbers, refuse
+from screwbond.models.motion.polynomials import Array, Motion, check_times, numbers, refuse, sequence
 
 from bondgraph.signals.formulas import SMOOTH
 
 
 def quintic(start: ArrayLike, end: ArrayLike, t0: float, t1: float) -> Motion:
-    """Smooth step from `start` to `end`, () or (axes,), between the times t0 and t1 (s), with two continuous derivatives.
+    """Return a quintic smooth step from `start` to `end`, () or (axes,), from t0 to t1 (s), with two continuous derivatives.
 
     Raises `ModelError` E470 for points that do not fit together, E471 unless t0 < t1.
     """
-    first, last = _two_points(start, end)
+    first, last = _end_points(start, end)
     times = numbers("the time", (t0, t1))
     check_times(times)
     powers = np.array(SMOOTH) / (times[1] - times[0]) ** np.arange(6.0)
@@ -38,21 +37,21 @@ def s_curve(
     duration: float | None = None,
     at: float = 0.0,
 ) -> Motion:
-    """The fastest straight motion from rest to rest within limits: piecewise constant jerk, up to seven cubic pieces.
+    """Return the fastest straight motion from rest to rest within limits: piecewise constant jerk, up to seven cubic pieces.
 
     Parameters
     ----------
-    start, end : () or (axes,); all axes move in step.
+    start, end : () or (axes,); all axes are synchronised.
     jerk, acceleration, velocity : largest absolute values, a number or (axes,), in the unit of r per s^3, s^2 and s.
     duration : s; longer than the fastest one, the same curve is slowed down.
     at : time of the start, s.
 
-    Raises `ModelError` E470 for points or limits that are none, E471 where start and end coincide, E473 for a duration that is
+    Raises `ModelError` E470 for invalid points or limits, E471 where start and end coincide, E473 for a duration that is
     too short.
 
     Source: Biagiotti and Melchiorri 2008, section 3.4 (double S).
     """
-    first, last = _two_points(start, end)
+    first, last = _end_points(start, end)
     if jerk is None:
         refuse("E470", "an s-curve without a limit of jerk", "its acceleration would jump", "a limit of jerk, or `quintic`")
     limits = limit_values(first.shape, velocity, acceleration, jerk)
@@ -62,7 +61,7 @@ def s_curve(
     with np.errstate(divide="ignore"):
         v, a, j = (float(np.min(np.where(length > 0.0, limits[k] / length, np.inf))) for k in (1, 2, 3))
     steps, signs = _double_s(v, a, j)
-    motion = _of_jerk(first, last, np.array(steps), np.array(signs))
+    motion = _motion_from_jerk(first, last, np.array(steps), np.array(signs))
     if duration is not None:
         slow = motion.scaled(float(numbers("the duration", duration, (0,))) / motion.duration)
         check_limits(slow, limits, motion.duration)
@@ -71,7 +70,7 @@ def s_curve(
 
 
 def _double_s(v: float, a: float, j: float) -> tuple[list[float], list[float]]:
-    """Durations and signs of the jerk for a way of 1, from rest to rest."""
+    """Return durations and signs of the jerk phases for a distance of 1, from rest to rest."""
     if v * j >= a * a:
         ramp = a / j
         rise = ramp + v / a
@@ -90,12 +89,12 @@ def _double_s(v: float, a: float, j: float) -> tuple[list[float], list[float]]:
             rise = 2.0 * ramp
     flat = rise - 2.0 * ramp
     phases = [(ramp, 1), (flat, 0), (ramp, -1), (cruise, 0), (ramp, -1), (flat, 0), (ramp, 1)]
-    kept = [phase for phase in phases if phase[0] > 1e-12 * rise]
-    return [step for step, _ in kept], [float(sign) for _, sign in kept]
+    nonzero = [phase for phase in phases if phase[0] > 1e-12 * rise]
+    return [step for step, _ in nonzero], [float(sign) for _, sign in nonzero]
 
 
-def _of_jerk(first: Array, last: Array, steps: Array, signs: Array) -> Motion:
-    """From rest at `first` to rest at `last`, with a jerk that is proportional to `signs` during `steps`."""
+def _motion_from_jerk(first: Array, last: Array, steps: Array, signs: Array) -> Motion:
+    """Integrate a jerk proportional to `signs` during `steps` into a motion from rest at `first` to rest at `last`."""
     rows, state = [], np.zeros(3)
     for h, sign in zip(steps, signs, strict=True):
         rows.append([state[0], state[1], state[2] / 2.0, sign / 6.0])
@@ -117,7 +116,7 @@ def pick_and_place(
     pause: float = 0.0,
     at: float = 0.0,
 ) -> Motion:
-    """From `pick` up by the vector `lift`, over, and down to `place`: three `s_curve` motions with rest between.
+    """Move from `pick` up by the vector `lift`, across, and down to `place`: three `s_curve` motions with rest between.
 
     Parameters
     ----------
@@ -126,7 +125,7 @@ def pick_and_place(
     pause : rest between the phases, s.
     at : time of the start, s.
     """
-    first, last = _two_points(pick, place)
+    first, last = _end_points(pick, place)
     up = np.broadcast_to(numbers("the lift", lift), first.shape)
     points = [first, first + up, last + up, last]
     limits = {"jerk": jerk, "acceleration": acceleration, "velocity": velocity}
@@ -134,7 +133,7 @@ def pick_and_place(
     return sequence(*phases, pause=pause).starting_at(at)
 
 
-def _two_points(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
+def _end_points(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
     first, last = numbers("the start", start), numbers("the end", end)
     if first.shape != last.shape:
         title = "start and end of a motion have different shapes"

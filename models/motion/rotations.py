@@ -1,4 +1,4 @@
-"""Turning about axes, and motions of a rigid body: pose, twist and its rate, as signals, as a source, as a body."""
+"""Rotations about axes and motions of a rigid body: pose, twist and twist rate, as signals and as a body."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.bodies import BODY_TWIST, IDENTITY_QUATERNION, Body, finished, start_pose, world_junction
+from screwbond.models.bodies import BODY_TWIST, IDENTITY_QUATERNION, Body, complete_body, start_pose, world_junction
 from screwbond.models.motion.blocks import DERIVATIVES, motion_parameters, motion_symbols
-from screwbond.models.motion.joining import axes, hold
-from screwbond.models.motion.polynomials import Array, Motion
-from screwbond.models.motion.refusals import numbers, refuse
+from screwbond.models.motion.polynomials import Array, Motion, axes, hold, numbers, refuse
 
 from bondgraph import Block, Element, Op, Parameter, Sf
 from bondgraph.model.domains import SCREW
@@ -26,13 +24,13 @@ from screws.vectors import cross, scaled
 
 @dataclass(frozen=True)
 class AxisRotations:
-    """A rotation made of turns about axes, the first one first: fixed axes of the world, or axes that move with the body.
+    """Rotation composed of successive rotations about axes: fixed axes of the world, or axes that move with the body.
 
     Parameters
     ----------
     angles : motion of k angles, rad.
     directions : (k, 3) unit vectors.
-    moving : whether each axis is turned along by the turns before it.
+    moving : True if the rotations before it also rotate each axis.
     """
 
     angles: Motion
@@ -41,7 +39,7 @@ class AxisRotations:
 
 
 def axis_rotations(angles: Motion | Sequence[Motion], directions: ArrayLike, *, moving: bool = False) -> AxisRotations:
-    """Turning by given angles about given axes, which are normalised.
+    """Compose rotations by angles about axes, which are normalised.
 
     Parameters
     ----------
@@ -49,21 +47,21 @@ def axis_rotations(angles: Motion | Sequence[Motion], directions: ArrayLike, *, 
     directions : (3,) or (k, 3), not zero.
     moving : False: fixed axes of the world, R = R_k ... R_2 R_1; True: axes of the body, R = R_1 R_2 ... R_k.
 
-    Raises `ModelError` E475 for an axis that is zero, or another count of axes than of angles.
+    Raises `ModelError` E475 for a zero axis, or if the numbers of axes and angles differ.
     """
-    several = [angles] if isinstance(angles, Motion) else list(angles)
-    joined = axes(*several)
-    given = np.atleast_2d(numbers("the axis", directions, (1, 2)))
-    lengths = np.linalg.norm(given, axis=1)
-    if given.shape != (joined.shape[0], 3) or not np.all(lengths > 0.0):
+    motions = [angles] if isinstance(angles, Motion) else list(angles)
+    joined = axes(*motions)
+    vectors = np.atleast_2d(numbers("the axis", directions, (1, 2)))
+    lengths = np.linalg.norm(vectors, axis=1)
+    if vectors.shape != (joined.shape[0], 3) or not np.all(lengths > 0.0):
         title = f"the axes of a turning are {np.asarray(directions).tolist()}"
         refuse("E475", title, f"there are {joined.shape[0]} angles", "a vector of three numbers, not zero, for each angle")
-    return AxisRotations(joined, given / lengths[:, None], moving)
+    return AxisRotations(joined, vectors / lengths[:, None], moving)
 
 
 @dataclass(frozen=True)
 class PoseMotion:
-    """Motion of a body: a point of it follows `centre`, and it turns about that point.
+    """Motion of a body: one of its points follows `centre`, and it rotates about that point.
 
     Parameters
     ----------
@@ -90,13 +88,13 @@ class PoseMotion:
         """d/dt T_0_0_b (..., 6)."""
         return self._at(t, 2)
 
-    def _at(self, t: ArrayLike, which: int) -> Array:
+    def _at(self, t: ArrayLike, index: int) -> Array:
         values = [
             np.moveaxis(motion.derivative(t, order), -1, 0) for motion in (self.centre, self.turn.angles) for order in (0, 1, 2)
         ]
         rates = _rates if self.turn.moving else _fixed_rates
-        found = rates(*values, self.turn.directions, self.quaternion, self.arm)[which]
-        return np.moveaxis(np.asarray(found, dtype=float), 0, -1)
+        values_at = rates(*values, self.turn.directions, self.quaternion, self.arm)[index]
+        return np.moveaxis(np.asarray(values_at, dtype=float), 0, -1)
 
 
 def pose_motion(
@@ -106,36 +104,36 @@ def pose_motion(
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
     arm: ArrayLike = (0.0, 0.0, 0.0),
 ) -> PoseMotion:
-    """Motion of a body from the motion (3,) of one of its points (or a fixed point) and its turning.
+    """Return the motion of a body from the motion (3,) of one of its points (or a fixed point) and its rotation.
 
-    Raises `ModelError` E424 and E425 for what is no quaternion, E470 for a centre or an arm that has not three components.
+    Raises `ModelError` E424 and E425 for an invalid quaternion, E470 for a centre or an arm without three components.
     """
     path = centre if isinstance(centre, Motion) else hold(numbers("the centre", centre), 1.0)
     offset = numbers("the arm", arm)
     if path.shape != (3,) or offset.shape != (3,):
         title = "centre and arm of a body's motion need three components"
         refuse("E470", title, f"given: {path.shape} and {offset.shape}", "points in the world's coordinates, m")
-    about = turn or axis_rotations(hold(0.0, 1.0), (0.0, 0.0, 1.0))
-    return PoseMotion(path, about, start_pose("motion", (0.0, 0.0, 0.0), quaternion)[:4], offset)
+    rotation = turn or axis_rotations(hold(0.0, 1.0), (0.0, 0.0, 1.0))
+    return PoseMotion(path, rotation, start_pose("motion", (0.0, 0.0, 0.0), quaternion)[:4], offset)
 
 
 # --- formulas: components may be scalars of any kind, or arrays of times ----------------------------------------------
 
 
-def _turned(q: Any, v: Any) -> Any:
-    """The vector v turned by the unit quaternion q."""
+def _rotated(q: Any, v: Any) -> Any:
+    """Rotate the vector v by the unit quaternion q."""
     u = (q[1], q[2], q[3])
     side = cross(u, v)
     twice = cross(u, side)
     return tuple(v[k] + 2.0 * (q[0] * side[k] + twice[k]) for k in range(3))
 
 
-def _plus(*vectors: Any) -> Any:
+def _sum(*vectors: Any) -> Any:
     return tuple(sum(components[1:], start=components[0]) for components in zip(*vectors, strict=True))
 
 
-def _turns(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) -> Any:
-    """Quaternion, angular velocity and acceleration in world coordinates of turns one after the other."""
+def _compose_rotations(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) -> Any:
+    """Return quaternion, angular velocity and acceleration in world coordinates of successive rotations."""
     q: Any = IDENTITY_QUATERNION
     omega: Any = (0.0, 0.0, 0.0)
     alpha: Any = (0.0, 0.0, 0.0)
@@ -143,32 +141,32 @@ def _turns(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) ->
         axis = tuple(directions[k][i] for i in range(3))
         turn = (cos(0.5 * angle[k]), *scaled(axis, sin(0.5 * angle[k])))
         if moving:
-            axis = _turned(q, axis)
+            axis = _rotated(q, axis)
             spin = scaled(axis, rate[k])
-            alpha = _plus(alpha, cross(omega, spin), scaled(axis, second[k]))
-            omega = _plus(omega, spin)
+            alpha = _sum(alpha, cross(omega, spin), scaled(axis, second[k]))
+            omega = _sum(omega, spin)
             q = tuple(quaternion_product(q, turn))
         else:
-            spin, before = scaled(axis, rate[k]), _turned(turn, omega)
-            alpha = _plus(scaled(axis, second[k]), _turned(turn, alpha), cross(spin, before))
-            omega = _plus(spin, before)
+            spin, before = scaled(axis, rate[k]), _rotated(turn, omega)
+            alpha = _sum(scaled(axis, second[k]), _rotated(turn, alpha), cross(spin, before))
+            omega = _sum(spin, before)
             q = tuple(quaternion_product(turn, q))
     return q, omega, alpha
 
 
-def _motion(moving: bool) -> Any:
+def _rates_formula(moving: bool) -> Any:
     def rates(c: Any, dc: Any, ddc: Any, angle: Any, rate: Any, second: Any, directions: Any, start: Any, arm: Any) -> Any:
         """(c, c', c'', angles and rates) -> pose (7,), world twist (6,), its rate (6,)."""
-        q, omega, alpha = _turns(angle, rate, second, directions, moving)
-        point = _plus(c, _turned(q, arm))
-        linear = _plus(dc, cross(c, omega))
-        bent = _plus(ddc, cross(c, alpha), cross(dc, omega))
-        return array([*quaternion_product(q, start), *point]), array([*omega, *linear]), array([*alpha, *bent])
+        q, omega, alpha = _compose_rotations(angle, rate, second, directions, moving)
+        point = _sum(c, _rotated(q, arm))
+        linear = _sum(dc, cross(c, omega))
+        linear_rate = _sum(ddc, cross(c, alpha), cross(dc, omega))
+        return array([*quaternion_product(q, start), *point]), array([*omega, *linear]), array([*alpha, *linear_rate])
 
     return rates
 
 
-_rates, _fixed_rates = _motion(True), _motion(False)
+_rates, _fixed_rates = _rates_formula(True), _rates_formula(False)
 _LATEX = r"\left(H, T, \dot T\right)(#1, #2, #3, #4, #5, #6)"
 MOVING = Op("motion of a body, moving axes", _rates, _LATEX)
 FIXED = Op("motion of a body, fixed axes", _fixed_rates, _LATEX)
@@ -187,11 +185,11 @@ _LETTERS = {
     "quaternion": r"\eta",
     "arm": r"\rho",
 }
-"""Of all signals and numbers of a reference but those of its centre r and angles phi."""
+"""Symbols of the signals and parameters of a reference, except those of its centre r and angles phi."""
 
 
 def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Element:
-    """The signals `<name>.pose` (7,), `.twist` (6,) in world coordinates, `.twist_rate` (6,) and `.body_twist` (6,)."""
+    """Build the signals `<name>.pose` (7,), `.twist` (6,) in world coordinates, `.twist_rate` (6,) and `.body_twist` (6,)."""
     equations: list[tuple[Any, Op, list[str]]] = []
     arguments: list[str] = []
     parameters: dict[str, Parameter] = {}
@@ -202,22 +200,22 @@ def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Elem
         names = (prefix, f"{prefix} rate", f"{prefix} acceleration")
         units |= {what: per_second(unit, order) for order, what in enumerate(names)}
         symbols |= {what: f"{dots}{letter}" for dots, what in zip(("", r"\dot ", r"\ddot "), names, strict=True)}
-        found = ["t", f"{prefix} breaks", f"{prefix} coefficients"]
-        equations += [(what, DERIVATIVES[order], found) for order, what in enumerate(names)]
+        inputs = ["t", f"{prefix} breaks", f"{prefix} coefficients"]
+        equations += [(what, DERIVATIVES[order], inputs) for order, what in enumerate(names)]
         arguments += names
-    own = {
+    constants = {
         "axes": Parameter(motion.turn.directions, "1"),
         "quaternion": Parameter(motion.quaternion, "1"),
         "arm": Parameter(motion.arm, "m"),
     }
     rates = MOVING if motion.turn.moving else FIXED
-    equations.append((("pose", "twist", "twist_rate"), rates, [*arguments, *own]))
+    equations.append((("pose", "twist", "twist_rate"), rates, [*arguments, *constants]))
     equations.append(("body_twist", BODY_TWIST, ["pose", "twist"]))
     return Block(
         name,
         equations,
         inputs={"t": time},
-        parameters=parameters | own,
+        parameters=parameters | constants,
         units=units,
         symbols=symbols,
         breaks=["centre breaks", "angle breaks"] if time == "time" else [],
@@ -225,7 +223,7 @@ def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Elem
 
 
 def following_body(name: str, motion: PoseMotion, *, surface: Surface | None = None, time: str = "time") -> Body:
-    """A body that follows a motion exactly: Sf of its twist, and its pose from the motion itself, not integrated.
+    """Build a body that follows a motion exactly: Sf of its twist, and the pose of the motion, not an integral.
 
     `screwbond.models.prescribed_body` integrates a twist instead.
     """
@@ -233,4 +231,4 @@ def following_body(name: str, motion: PoseMotion, *, surface: Surface | None = N
     world = world_junction(name)
     body.add(pose_reference("motion", motion, time=time))
     body.connect(Sf("drive", IDENTITY, signals=["motion.twist"], dimension=6, domain=SCREW, frame="0"), world)
-    return finished(body, world, "motion.pose", "motion.body_twist")
+    return complete_body(body, world, "motion.pose", "motion.body_twist")

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from screwbond.models.connections import OF_AD, Touchable, connect_bodies, screw_transformer
+from screwbond.models.connections import AD_SOURCE, Touchable, connect_bodies, screw_transformer
 from screwbond.models.springs.formulas import frame_pose
 
 from bondgraph import Element, Graph, Op, Parameter
@@ -25,19 +25,19 @@ NUMBERS = {
 }
 """Unit and letter of every number of a spring between bodies."""
 
-AD_FRAME = Op("Ad", lambda frame, pose: Ad_of_inverse(frame_pose(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}", OF_AD)
+AD_FRAME = Op("Ad", lambda frame, pose: Ad_of_inverse(frame_pose(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}", AD_SOURCE)
 TO_FRAME = Action(
     Op(
         "twist to B",
         lambda frame, pose, T: transform_twist_back(frame_pose(pose, frame), T),
         r"\mathrm{Ad}_{(#2\,#1)^{-1}}\,#3",
-        OF_AD,
+        AD_SOURCE,
     ),
     Op(
         "wrench to world",
         lambda frame, pose, W: transform_wrench(frame_pose(pose, frame), W),
         r"\mathrm{Ad}_{(#2\,#1)^{-1}}^T\,#3",
-        OF_AD,
+        AD_SOURCE,
     ),
 )
 

@@ -15,8 +15,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import as_diagonal
-from screwbond.models.connections import between
+from screwbond.models.bodies import diagonal_if_possible
+from screwbond.models.connections import two_body_part
 from screwbond.models.springs.formulas import (
     FORMS,
     energy_latex,
@@ -73,7 +73,7 @@ def spatial_spring(
         raise spring_error("E496", name, f"unknown form {form!r}", 'form="trace"', f"forms: {', '.join(FORMS)}")
     values = stiffness_blocks(name, stiffness, rotational, translational, coupling)
     A, B = frame(name, "frame_a", frame_a), frame(name, "frame_b", frame_b)
-    graph, relative = between(name)
+    graph, relative = two_body_part(name)
     to_B = into_frame(graph, relative, B)
     vector = form == "rotation vector" and bool(np.any(values["rotational"]))
     graph.add(_relative(A, B, vector))
@@ -157,9 +157,9 @@ def spatial_damper(
     Raises `ModelError` E493 for a damping that could supply power, E495 for an invalid frame.
     """
     D = damping_matrix(name, damping, rotational, translational)
-    graph, relative = between(name)
+    graph, relative = two_body_part(name)
     to_B = into_frame(graph, relative, frame(name, "centre", centre))
-    graph.connect(to_B, R("damper", as_diagonal(D), domain=SCREW, frame="B"))
+    graph.connect(to_B, R("damper", diagonal_if_possible(D), domain=SCREW, frame="B"))
     graph.export("wrench", "damper.effort")
     graph.export("world wrench", "relative twist.effort")
     graph.export("twist", "damper.flow")

@@ -1,4 +1,4 @@
-"""What every study shares: declared parameters, JSON files and arguments in; checked records, files and an exit status out.
+"""Shared parts of all studies: declared parameters, strict JSON, command-line arguments, output files and exit status.
 
-A study gives `screwbond.models.studies.tasks.Task` how its arguments become a record and how the record is run.
+A study is a `screwbond.models.studies.tasks.Task`: a function that reads its arguments into a record, and one that runs it.
 """

@@ -1,4 +1,4 @@
-"""Artefacts: all that a study can write, and what of it is wanted; the names of its files, and pictures drawn, out."""
+"""Output files of a study: selection by name, and drawing of pictures."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from screws.renamed import FILES
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A file that is drawn.
+    """Picture file of a study.
 
     Parameters
     ----------
     draw : draws it into a path.
-    missing : what it needs that is not there and how to get it, in a line; "" where nothing is.
-    work : how long it takes, about, where a plot is 1.
-    bar : whether it shows itself how far it is, as movies do: `draw` then takes `progress`, too.
+    missing : returns a line on a missing requirement and how to get it; "" if none is missing.
+    work : approximate duration; a plot is 1.
+    bar : True if it shows its own progress, as movies do: `draw` then takes `progress`, too.
     """
 
     draw: Callable[..., object]
@@ -32,30 +32,30 @@ class Picture:
 
 
 def plot(draw: Callable[[Path], object], work: float = 1.0) -> Picture:
-    """A picture for which Matplotlib is enough."""
+    """Return a picture that needs Matplotlib alone."""
     return Picture(draw, lambda: missing_package("matplotlib"), work)
 
 
-def chosen(names: Sequence[str], only: Collection[str], about: str = "") -> tuple[str, ...]:
-    """Of names of files those that are wanted, with their endings or without; all where nobody chose.
+def select_names(names: Sequence[str], only: Collection[str], about: str = "") -> tuple[str, ...]:
+    """Select file names by `only`, with suffixes or without; all if `only` is empty.
 
-    Raises `ModelError` E590 for what is none of them.
+    Raises `ModelError` E590 for an unknown name.
 
-    >>> chosen(["graph.svg", "movie.mp4", "movie.gif"], ["movie"])
+    >>> select_names(["graph.svg", "movie.mp4", "movie.gif"], ["movie"])
     ('movie.mp4', 'movie.gif')
     """
-    known = list(dict.fromkeys(PurePath(name).stem for name in names))
+    stems = list(dict.fromkeys(PurePath(name).stem for name in names))
     for word in only:
-        if word not in known and word not in names:
-            near = difflib.get_close_matches(word, [*known, *names], 1)
-            near = [FILES[word]] if FILES.get(word) in known else near
-            cures = ([f'did you mean "{near[0]}"?'] if near else []) + [", ".join(known)]
+        if word not in stems and word not in names:
+            similar = difflib.get_close_matches(word, [*stems, *names], 1)
+            similar = [FILES[word]] if FILES.get(word) in stems else similar
+            cures = ([f'did you mean "{similar[0]}"?'] if similar else []) + [", ".join(stems)]
             raise refusal("E590", f'there is no "{word}" to be written', *cures, about=about, places=())
     return tuple(name for name in names if not only or name in only or PurePath(name).stem in only)
 
 
 def draw_pictures(pictures: Mapping[str, Picture], folder: Path, *, progress: bool = True) -> str:
-    """Draw pictures by the names of their files; a line that says which were left out and why, or "". All others are drawn."""
+    """Draw pictures by file name; return a line with omitted pictures and reasons, or ""."""
     reasons = {name: picture.missing() for name, picture in pictures.items()}
     ready = {name: picture for name, picture in pictures.items() if not reasons[name]}
     done = 0.0
@@ -64,7 +64,7 @@ def draw_pictures(pictures: Mapping[str, Picture], folder: Path, *, progress: bo
             bar.show(done, name)
             picture.draw(folder / name, **({"progress": progress} if picture.bar else {}))
             done += picture.work
-    without = {
-        why: [name for name, own in reasons.items() if own == why] for why in dict.fromkeys(filter(None, reasons.values()))
+    names_by_reason = {
+        why: [name for name, reason in reasons.items() if reason == why] for why in dict.fromkeys(filter(None, reasons.values()))
     }
-    return "; ".join(f"without {', '.join(names)}: {why}" for why, names in without.items())
+    return "; ".join(f"without {', '.join(names)}: {why}" for why, names in names_by_reason.items())

@@ -1,4 +1,4 @@
-"""Commands: a table of them in; a parser with all arguments and a `--help` that names every parameter out."""
+"""Subcommands of `screwbond`: argument parsers whose `--help` lists every parameter."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from screwbond.models.studies.fields import REQUIRED, declarations, described, shown_value
-from screwbond.models.studies.reading import made
+from screwbond.models.studies.fields import REQUIRED, declarations, field_lines, format_value
+from screwbond.models.studies.reading import make_from_input
 from screwbond.models.studies.tasks import Task
 
-Made = TypeVar("Made")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Command:
-    """A word after `screwbond`.
+    """Subcommand of `screwbond`.
 
     Parameters
     ----------
-    name, help : the word, and a line.
+    name, help : its name, and a line.
     fill : adds arguments, a description and an epilog to its parser.
     run : parsed arguments -> exit status.
     """
@@ -35,23 +35,23 @@ class Command:
 
 
 def parser_of(commands: Iterable[Command], version: str = "") -> argparse.ArgumentParser:
-    """The parser of a table of commands; what it parses has the chosen one's `run`. `--version` says the `version`."""
+    """Return the parser of a table of commands; parsed arguments have the `run` of the chosen command."""
     parser = argparse.ArgumentParser(prog="screwbond", description="Screw bond graphs: simulate and picture.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
-    known = parser.add_subparsers(required=True, metavar="COMMAND")
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in commands:
-        own = known.add_parser(command.name, help=command.help, formatter_class=argparse.RawDescriptionHelpFormatter)
-        command.fill(own)
-        own.set_defaults(run=command.run)
+        subparser = subparsers.add_parser(command.name, help=command.help, formatter_class=argparse.RawDescriptionHelpFormatter)
+        command.fill(subparser)
+        subparser.set_defaults(run=command.run)
     return parser
 
 
 def study_command(
     name: str, tasks: Mapping[str, Task] | Task, *, help: str = "", arguments: Callable[[Any], None] = lambda parser: None
 ) -> Command:
-    """A command that does one task, or one of several by name, of which the first is the default.
+    """Return a command for one task, or for several by name; the first is the default.
 
-    `help` is a line, by default the first task's; `arguments` adds what all tasks take, besides those of files.
+    `help` is a line, by default that of the first task; `arguments` adds arguments of all tasks, besides those of files.
     """
     table = {"": tasks} if isinstance(tasks, Task) else dict(tasks)
     first = next(iter(table))
@@ -73,7 +73,7 @@ def study_command(
             task.arguments(parser.add_argument_group(title) if title else parser)
         titled = {title: fields for task in table.values() for title, fields in task.fields.items()}
         parser.description = _wrapped(text)
-        tables = [_wrapped(f"{title}:", *(f"  {line}" for line in described(fields))) for title, fields in titled.items()]
+        tables = [_wrapped(f"{title}:", *(f"  {line}" for line in field_lines(fields))) for title, fields in titled.items()]
         parser.epilog = "\n\n".join(tables)
 
     return Command(name, help or table[first].help, fill, lambda options: table[getattr(options, "task", first)](options))
@@ -84,26 +84,26 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _wrapped(*lines: str) -> str:
-    """Lines of text no wider than the terminal; what goes on of an indented one is indented more."""
-    wide = shutil.get_terminal_size().columns - 2
-    more = ["      " if line.startswith(" ") else "" for line in lines]
+    """Wrap lines to the terminal width; continuation lines of indented ones are indented further."""
+    width = shutil.get_terminal_size().columns - 2
+    indents = ["      " if line.startswith(" ") else "" for line in lines]
     return "\n".join(
-        textwrap.fill(line, wide, subsequent_indent=indent, break_on_hyphens=False)
-        for line, indent in zip(lines, more, strict=True)
+        textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False)
+        for line, indent in zip(lines, indents, strict=True)
     )
 
 
 def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
-    """Arguments for declared fields of a record, flag -> field; meaning, unit, count and default are the field's."""
+    """Add arguments for declared fields of a record, flag -> field, with meaning, unit, count and default of the field."""
     fields = declarations(record)
     for flag, name in flags.items():
         declared = fields[name]
         unit = f", {declared.unit}" if declared.unit else ""
-        default = "" if declared.default in (None, REQUIRED) else f" (default {shown_value(declared.default)})"
+        default = "" if declared.default in (None, REQUIRED) else f" (default {format_value(declared.default)})"
         count = declared.length({}) if declared.many else None
         group.add_argument(
             flag,
-            type=int if declared.whole else str if declared.options else float,
+            type=int if declared.integer else str if declared.options else float,
             choices=declared.options or None,
             nargs=count,
             metavar=tuple(f"X{k + 1}" for k in range(count)) if count else None,
@@ -113,13 +113,13 @@ def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
         )
 
 
-def record_of(record: Callable[..., Made], options: argparse.Namespace, flags: Mapping[str, str], **more: Any) -> Made:
-    """The record of the arguments that `add_fields` added, and of `more` fields."""
-    given = {name: getattr(options, flag.removeprefix("--").replace("-", "_")) for flag, name in flags.items()}
-    return made(lambda: record(**given, **more))
+def record_of(record: Callable[..., T], options: argparse.Namespace, flags: Mapping[str, str], **fields: Any) -> T:
+    """Make the record of the arguments that `add_fields` added, and of further `fields`."""
+    values = {name: getattr(options, flag.removeprefix("--").replace("-", "_")) for flag, name in flags.items()}
+    return make_from_input(lambda: record(**values, **fields))
 
 
 def add_solver(group: Any, rtol: float) -> None:
-    """The arguments --rtol and --method of a run."""
+    """Add the arguments --rtol and --method of a run."""
     group.add_argument("--rtol", type=float, default=rtol, help="relative tolerance (default %(default)g)")
     group.add_argument("--method", default="auto", help="integration method (default %(default)s)")

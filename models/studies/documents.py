@@ -1,4 +1,4 @@
-"""JSON documents: a text in; its values, the line of each key, and what is wrong with it out."""
+"""JSON documents: values, the line of each key, and problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ATOM = re.compile(r"[^,\]}\s]+")
 
 
 def key_lines(text: str) -> tuple[dict[str, int], list[str]]:
-    """Line of each key of a valid JSON text, the first where one object has it twice; and the paths of those that do.
+    """Return the line of each key of a valid JSON text, the first of duplicates; and the paths of duplicates.
 
     >>> key_lines('{"a":\\n {"b": [1,\\n 2], "b": 3}}')
     ({'a': 1, 'a.b': 2, 'a.b[0]': 2, 'a.b[1]': 3}, ['a.b'])
@@ -32,16 +32,16 @@ def key_lines(text: str) -> tuple[dict[str, int], list[str]]:
         at = skip(at)
         if text[at] not in "{[":
             return scanstring(text, at + 1)[1] if text[at] == '"' else _ATOM.match(text, at).end()  # type: ignore[union-attr]
-        is_object, inside, at = text[at] == "{", dict[str, None](), skip(at + 1)
+        is_object, keys, at = text[at] == "{", dict[str, None](), skip(at + 1)
         while text[at] not in "}]":
-            inner = f"{path}[{len(inside)}]"
+            inner = f"{path}[{len(keys)}]"
             line = text.count("\n", 0, at) + 1
             if is_object:
                 key, at = scanstring(text, at + 1)
                 inner, at = f"{path}.{key}" if path else key, skip(at) + 1
-            if inner in inside:
+            if inner in keys:
                 repeated[inner] = None
-            inside[inner] = None
+            keys[inner] = None
             lines.setdefault(inner, line)
             at = skip(value(at, inner))
             at = skip(at + 1) if text[at] == "," else at
@@ -53,7 +53,7 @@ def key_lines(text: str) -> tuple[dict[str, int], list[str]]:
 
 @dataclass
 class Document:
-    """A JSON text while it is read: its file, keys that only people read, the lines of its keys, the problems found so far."""
+    """JSON text during reading: its file, comment keys, the lines of its keys, the problems so far."""
 
     file: str
     comments: frozenset[str] = frozenset()
@@ -61,17 +61,17 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def report(self, code: str, path: str, what: str, *cures: str) -> None:
-        """Add a problem with the value at a JSON path; a missing key's line is that of the object that lacks it."""
-        line, known = None, path
-        while known and line is None:
-            line = self.lines.get(known)
-            known = known.rpartition(".")[0]
+        """Add a problem with the value at a JSON path; a missing key has the line of the object around it."""
+        line, ancestor = None, path
+        while ancestor and line is None:
+            line = self.lines.get(ancestor)
+            ancestor = ancestor.rpartition(".")[0]
         place = Place(self.file, line or 1)
         self.problems.append(Problem(code, f"{path or 'the file'}: {what}", (f"in {self.file}",), (place,), cures))
 
 
 def parse_json(text: str, document: Document) -> dict[str, Any] | None:
-    """The object that a JSON text holds; None, and a problem E402, where the text is not one."""
+    """Return the object of a JSON text; None, and a problem E402, for anything else."""
     if nesting_depth(text) > MAX_DEPTH:
         document.report("E402", "", f"its brackets are nested more than {MAX_DEPTH} deep")
         return None
@@ -88,14 +88,14 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
         document.report("E402", "", "a number in it has too many digits")
         return None
     if not isinstance(value, dict):
-        document.report("E402", "", f"it holds {kind_of(value)} where an object {{...}} is needed")
+        document.report("E402", "", f"it holds {json_kind(value)} where an object {{...}} is needed")
         return None
     for path in repeated:
         document.report("E404", path, "the key stands twice in one object", "keep one of them")
     return value
 
 
-def kind_of(value: Any) -> str:
-    """What a JSON value is, in words."""
+def json_kind(value: Any) -> str:
+    """Return the kind of a JSON value in words."""
     words = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return words.get(type(value), "a number")

@@ -1,4 +1,4 @@
-"""Fields of parameters, declared once where they stand: a record in; its checks, its values for files, its text for `--help` out.
+"""Declared fields of parameter records: one declaration gives checks, file keys, and the text of `--help`.
 
 >>> @dataclass(frozen=True)
 ... class Ball:
@@ -7,7 +7,7 @@
 ...
 ...     def __post_init__(self):
 ...         check_record(self, "E480", "ball")
->>> print("\\n".join(described(Ball)))
+>>> print("\\n".join(field_lines(Ball)))
 radius  m      of the ball (above 0)
 place   3 x m  of its centre (default [0, 0, 0])
 >>> Ball(-1.0)
@@ -32,27 +32,27 @@ import numpy as np
 from bondgraph.errors import Problem, caller_place, raise_if_any
 
 REQUIRED: Any = object()
-"""The default of a field that must be given."""
+"""Default of a required field."""
 _DECLARED = "declared"
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What a parameter is: a number, a list of numbers, a word, or a list of words.
+    """Declaration of a parameter: a number, a list of numbers, a word, or a list of words.
 
     Parameters
     ----------
     meaning : a line, for people.
     unit : of each number; "" for none.
-    default : where it is not given; `REQUIRED` if it must be.
-    optional : whether it may be None; so may what has that default.
-    many : whether it is a list.
-    count : how long the list is, or a function of the values of the fields before it; None for any length.
-    options : the words that it can be; without any it is a number.
-    whole : only whole numbers.
+    default : its default; `REQUIRED` for none.
+    optional : True if it may be None, as it may with the default None.
+    many : True for a list.
+    count : length of the list, or a function of the values of the fields before it; None for any length.
+    options : allowed words; empty for a number.
+    integer : True for whole numbers.
     above, least, most : bounds of each number.
-    needed : says of the values of the fields before it whether a file must give it.
-    key : its name in files, where that is another.
+    needed : function of the values of the fields before it; True if a file must give it.
+    key : its name in files, if different.
     """
 
     meaning: str
@@ -62,7 +62,7 @@ class Declared:
     many: bool = False
     count: int | Callable[[Mapping[str, Any]], int | None] | None = None
     options: tuple[str, ...] = ()
-    whole: bool = False
+    integer: bool = False
     above: float | None = None
     least: float | None = None
     most: float | None = None
@@ -71,28 +71,28 @@ class Declared:
 
     @property
     def may_be_none(self) -> bool:
-        """Whether it may be left open."""
+        """True if it may be None."""
         return self.optional or self.default is None
 
     def length(self, before: Mapping[str, Any]) -> int | None:
-        """How long a list must be after the values `before` it."""
+        """Return the required length of a list, from the values `before` it."""
         return self.count(before) if callable(self.count) else self.count
 
     def is_required(self, before: Mapping[str, Any]) -> bool:
-        """Whether a file must give it after the values `before` it."""
+        """Return True if a file must give it, from the values `before` it."""
         return self.default is REQUIRED or (self.needed is not None and self.needed(before))
 
-    def wanted(self, before: Mapping[str, Any], number: str = "number") -> str:
-        """What it is: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
+    def requirement(self, before: Mapping[str, Any], number: str = "number") -> str:
+        """Describe it: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
         unit, length = f" ({self.unit})" if self.unit else "", self.length(before)
         if self.options:
             return ("a list out of " if self.many else "one of ") + ", ".join(self.options)
         if self.many:
             return f"a list of {'' if length is None else f'{length} '}{number}s{unit}"
-        return f"a whole number from {self.range()}" if self.whole else f"a {number}{unit}"
+        return f"a whole number from {self.range()}" if self.integer else f"a {number}{unit}"
 
     def range(self, more: str = "above") -> str:
-        """The numbers that it can be: "above 0", "0 or more", "2 to 12"; "" for all."""
+        """Describe its bounds: "above 0", "0 or more", "2 to 12"; "" without bounds."""
         if self.above is not None:
             return f"{more} {self.above:g}"
         if self.least is None:
@@ -100,26 +100,26 @@ class Declared:
         return f"{self.least:g} or more" if self.most is None else f"{self.least:g} to {self.most:g}"
 
     def contains(self, value: float) -> bool:
-        """Whether a number is within the bounds."""
+        """Return True if a number is within the bounds."""
         high = self.most is None or value <= self.most
         return high and (self.above is None or value > self.above) and (self.least is None or value >= self.least)
 
-    def need(self, value: Any, before: Mapping[str, Any]) -> str | None:
-        """What a value of a record must be instead; None where it is right."""
+    def violation(self, value: Any, before: Mapping[str, Any]) -> str | None:
+        """Return the violated requirement of a value of a record; None for a valid value."""
         if value is None and self.may_be_none:
             return None
         listed = not self.many or isinstance(value, tuple | list | np.ndarray)
         entries = tuple(value) if self.many and listed else (value,)
-        kind = self.options.__contains__ if self.options else _is_whole if self.whole else _is_number
+        kind = self.options.__contains__ if self.options else _is_integer if self.integer else _is_number
         if not (listed and all(map(kind, entries)) and (not self.many or self.length(before) in (None, len(entries)))):
-            return self.wanted(before, "finite number")
+            return self.requirement(before, "finite number")
         if self.options or all(map(self.contains, entries)):
             return None
-        return self.wanted(before) if self.whole else self.range("more than") + (f" {self.unit}" if self.unit else "")
+        return self.requirement(before) if self.integer else self.range("more than") + (f" {self.unit}" if self.unit else "")
 
     def stored(self, value: Any) -> Any:
-        """A right value as a record keeps it: floats, and tuples of them."""
-        if value is None or self.options or self.whole:
+        """Return a valid value as a record stores it: floats, and tuples of them."""
+        if value is None or self.options or self.integer:
             return value
         return tuple(map(float, value)) if self.many else float(value)
 
@@ -131,7 +131,7 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -142,74 +142,74 @@ def _field(declared: Declared) -> Any:
 
 
 def number(unit: str, meaning: str, default: Any = REQUIRED, **bounds: Any) -> Any:
-    """A field that is a number; `bounds` and the like as in `Declared`."""
+    """Declare a field that is a number; `bounds` and others as in `Declared`."""
     return _field(Declared(meaning, unit, default, **bounds))
 
 
 def vector(count: Any, unit: str, meaning: str, default: Any = REQUIRED, **bounds: Any) -> Any:
-    """A field that is a tuple of `count` numbers; `bounds` and the like as in `Declared`."""
+    """Declare a field that is a tuple of `count` numbers; `bounds` and others as in `Declared`."""
     return _field(Declared(meaning, unit, default, many=True, count=count, **bounds))
 
 
 def word(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """A field that is one of some words."""
+    """Declare a field that is one of some words."""
     return _field(Declared(meaning, default=default, options=tuple(options)))
 
 
 def words(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """A field that is a tuple of some words."""
+    """Declare a field that is a tuple of some words."""
     return _field(Declared(meaning, default=default, many=True, options=tuple(options)))
 
 
 def declarations(record: Any) -> dict[str, Declared]:
-    """The declared fields of a record, or of its type, by name and in order."""
-    return {each.name: each.metadata[_DECLARED] for each in dataclasses.fields(record) if _DECLARED in each.metadata}
+    """Return the declared fields of a record, or of its type, by name and in order."""
+    return {field.name: field.metadata[_DECLARED] for field in dataclasses.fields(record) if _DECLARED in field.metadata}
 
 
 def field_problems(record: Any, code: str, what: str) -> list[Problem]:
-    """One problem for each value of a record that is not as declared; `what` is what the record is of."""
-    found, place = [], caller_place()
+    """Return one problem for each value that violates its declaration; `what` names the subject of the record."""
+    problems, place = [], caller_place()
     for name, declared in declarations(record).items():
         value = getattr(record, name)
-        need = declared.need(value, vars(record))
-        if need:
-            found.append(Problem(code, f"{name} of the {what} is {value!r}", (f"it needs {need}",), (place,)))
-    return found
+        violation = declared.violation(value, vars(record))
+        if violation:
+            problems.append(Problem(code, f"{name} of the {what} is {value!r}", (f"it needs {violation}",), (place,)))
+    return problems
 
 
 def check_record(
-    record: Any, code: str, what: str, together: Callable[[Any], Iterable[Problem]] = lambda _: (), *, name: str = ""
+    record: Any, code: str, what: str, cross_check: Callable[[Any], Iterable[Problem]] = lambda _: (), *, name: str = ""
 ) -> None:
-    """Make the values of a record floats and tuples, or raise `ModelError` with all that is wrong with them.
+    """Convert the values of a record to floats and tuples, or raise `ModelError` with all their problems.
 
     Parameters
     ----------
-    code : of a value that is not as declared.
-    what : what the record is of; also the model that the error names, unless `name` says another.
-    together : what values that are right each by itself contradict.
+    code : of a value that violates its declaration.
+    what : subject of the record; also the model in the error, unless `name` is given.
+    cross_check : returns contradictions between valid values.
     """
     problems = field_problems(record, code, what)
     if not problems:
         for field, declared in declarations(record).items():
             object.__setattr__(record, field, declared.stored(getattr(record, field)))
-        problems = list(together(record))
+        problems = list(cross_check(record))
     raise_if_any(name or what, problems)
 
 
 def changed_values(record: Any) -> dict[str, Any]:
-    """The declared values of a record that are not the default, by their names in files."""
-    given = ((declared.key or name, getattr(record, name), declared.default) for name, declared in declarations(record).items())
-    return {key: value for key, value, default in given if value != default}
+    """Return the declared values of a record that differ from the default, by their names in files."""
+    entries = ((declared.key or name, getattr(record, name), declared.default) for name, declared in declarations(record).items())
+    return {key: value for key, value, default in entries if value != default}
 
 
-def described(record: type | Mapping[str, Declared]) -> list[str]:
-    """A line for each declared field: name in files, how many of which unit, meaning, bounds and default."""
+def field_lines(record: type | Mapping[str, Declared]) -> list[str]:
+    """Return a line for each declared field: name in files, count and unit, meaning, bounds and default."""
     fields = record if isinstance(record, Mapping) else declarations(record)
     names = [declared.key or name for name, declared in fields.items()]
     shapes = [_shape(declared) for declared in fields.values()]
-    wide, broad = (max(map(len, column), default=0) for column in (names, shapes))
+    name_width, shape_width = (max(map(len, column), default=0) for column in (names, shapes))
     return [
-        f"{name:{wide}}  {shape:{broad}}  {declared.meaning}{_limits(declared)}"
+        f"{name:{name_width}}  {shape:{shape_width}}  {declared.meaning}{_limits(declared)}"
         for name, shape, declared in zip(names, shapes, fields.values(), strict=True)
     ]
 
@@ -217,27 +217,27 @@ def described(record: type | Mapping[str, Declared]) -> list[str]:
 def _shape(declared: Declared) -> str:
     if declared.options:
         return "words" if declared.many else "word"
-    unit = declared.unit or ("whole" if declared.whole else "1")
+    unit = declared.unit or ("whole" if declared.integer else "1")
     if not declared.many:
         return unit
     return f"{declared.count if isinstance(declared.count, int) else 'n'} x {unit}"
 
 
 def _limits(declared: Declared) -> str:
-    """Bounds, words and default in brackets."""
-    said = [", ".join(declared.options) or declared.range()]
+    """Return bounds, words and default in parentheses."""
+    remarks = [", ".join(declared.options) or declared.range()]
     if declared.needed is not None:
-        said.append("needed in some cases")
+        remarks.append("needed in some cases")
     elif declared.default is None:
-        said.append("may be left out")
+        remarks.append("may be left out")
     elif declared.default is not REQUIRED:
-        said.append(f"default {shown_value(declared.default)}")
-    text = "; ".join(filter(None, said))
+        remarks.append(f"default {format_value(declared.default)}")
+    text = "; ".join(filter(None, remarks))
     return f" ({text})" if text else ""
 
 
-def shown_value(value: Any) -> str:
-    """A value as a file has it."""
+def format_value(value: Any) -> str:
+    """Format a value as in a file."""
     if isinstance(value, tuple | list):
-        return "[" + ", ".join(map(shown_value, value)) + "]"
+        return "[" + ", ".join(map(format_value, value)) + "]"
     return f"{value:g}" if isinstance(value, int | float) else str(value)

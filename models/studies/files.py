@@ -1,9 +1,9 @@
-"""Files of a study: contents by file name in; files out, in the format that the ending of the name says.
+"""Write the files of a study, each in the format of its suffix.
 
-| ending | content |
+| suffix | content |
 |---|---|
 | .npz | arrays by name |
-| .json | what JSON can say; numbers that are not finite become null |
+| .json | JSON values; non-finite numbers become null |
 | .csv | a `Table` |
 | .tex, .txt | text |
 | .svg | a drawing, as of `bondgraph.render.diagram` |
@@ -26,7 +26,7 @@ from bondgraph.render.diagram import diagram
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows (k, n) under n heads; `form` is how an entry is written."""
+    """Rows (k, n) under n column heads; `form` is the format of an entry."""
 
     head: Sequence[str]
     rows: Any
@@ -34,7 +34,7 @@ class Table:
 
 
 def write_table(path: Path, table: Table) -> None:
-    """A table as CSV."""
+    """Write a table as CSV."""
     np.savetxt(path, table.rows, delimiter=",", header=",".join(table.head), comments="", fmt=table.form, encoding="utf-8")
 
 
@@ -46,15 +46,15 @@ WRITERS: dict[str, Callable[[Path, Any], object]] = {
     ".txt": lambda path, text: path.write_text(text, encoding="utf-8"),
     ".svg": lambda path, drawing: drawing.write(path),
 }
-"""How the content of a file is written, by the ending of its name."""
+"""Writers of file contents by suffix."""
 
 
 def write_files(contents: Mapping[str, Any], folder: Path) -> None:
-    """Write every content to the file of its name; a function gives it."""
+    """Write every content, or the result of a function, to the file of its name."""
     for name, content in contents.items():
         WRITERS[Path(name).suffix](folder / name, content() if callable(content) else content)
 
 
 def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Callable[[], Any]]:
-    """graph.svg with some nested graphs `folded`, and equations.tex; made when they are wanted."""
+    """Return functions for graph.svg, with some nested graphs `folded`, and equations.tex."""
     return {"graph.svg": lambda: diagram(compiled, folded=folded), "equations.tex": lambda: document(compiled)}

@@ -1,4 +1,4 @@
-"""Strict reading of JSON: a file or text and declared fields in; values, or every problem with its path, file and line, out."""
+"""Strict reading of JSON by declared fields; all problems at once, with path, file and line."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from screwbond.models.studies.documents import Document, kind_of, parse_json
+from screwbond.models.studies.documents import Document, json_kind, parse_json
 from screwbond.models.studies.fields import Declared, declarations
 
 from bondgraph.errors import ModelError, raise_if_any
 
-Made = TypeVar("Made")
+T = TypeVar("T")
 
 
-def _near(word: Any, options: Iterable[str]) -> str | None:
-    """The option that a misspelt word most likely means."""
+def _closest_option(word: Any, options: Iterable[str]) -> str | None:
+    """Return the option most similar to a misspelt word."""
     by_lower = {option.lower(): option for option in options}
     close = difflib.get_close_matches(str(word).lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[close[0]] if close else None
 
 
 class JsonSection:
-    """One JSON object of a document, read key by key; a wrong value is reported and a harmless one is returned.
+    """JSON object of a document, read key by key; an invalid value is reported and replaced by a neutral one.
 
     Parameters
     ----------
     document : collects the problems.
-    path : JSON path of the object, "" for the whole file.
+    path : JSON path of the object, "" for the root.
     values : the object.
     """
 
     def __init__(self, document: Document, path: str, values: Mapping[str, Any]):
         self.document, self.path, self.values = document, path, values
-        self.known: list[str] = []
+        self.known_keys: list[str] = []
 
     def at(self, key: str) -> str:
-        """JSON path of a key."""
+        """Return the JSON path of a key."""
         return f"{self.path}.{key}" if self.path else key
 
     def report(self, code: str, key: str, what: str, *cures: str) -> None:
@@ -48,26 +48,26 @@ class JsonSection:
         self.document.report(code, self.at(key) if key else self.path, what, *cures)
 
     def read(self, record: Any, *names: str) -> dict[str, Any]:
-        """The declared fields of a record (or those of these names), by their names in the record."""
-        found: dict[str, Any] = {}
+        """Read the declared fields of a record (or those of these names), by their names in the record."""
+        values: dict[str, Any] = {}
         for name, declared in declarations(record).items():
             if not names or name in names:
-                found[name] = self.value(declared.key or name, declared, found)
-        return found
+                values[name] = self.value(declared.key or name, declared, values)
+        return values
 
     def value(self, key: str, declared: Declared, before: Mapping[str, Any] | None = None) -> Any:
-        """The value of a key as declared, required unless it has a default; nan, "" or () where it is missing or wrong.
+        """Read the value of a key as declared, required unless it has a default; nan, "" or () if missing or invalid.
 
-        `before` holds the values of the fields before it.
+        `before` : values of the fields before it.
         """
         before = before or {}
         required = declared.is_required(before)
         if self.values.get(key, self) is None and declared.may_be_none and not required:
-            self.known.append(key)
+            self.known_keys.append(key)
             return None
-        wanted = declared.wanted(before)
+        requirement = declared.requirement(before)
         kind = list if declared.many else str if declared.options else (int, float)
-        value = self._value(key, wanted, kind, required)
+        value = self._value(key, requirement, kind, required)
         if key not in self.values and not required:
             return declared.default
         if declared.options:
@@ -76,15 +76,15 @@ class JsonSection:
             return math.nan if value is None else self._number(key, value, declared)
         return self._numbers(key, value, declared, before)
 
-    def _value(self, key: str, wanted: str, kind: Any, required: bool) -> Any:
-        self.known.append(key)
+    def _value(self, key: str, requirement: str, kind: Any, required: bool) -> Any:
+        self.known_keys.append(key)
         if key not in self.values:
             if required:
-                self.report("E403", key, f"missing; {wanted} is needed here")
+                self.report("E403", key, f"missing; {requirement} is needed here")
             return None
         value = self.values[key]
         if not isinstance(value, kind) or isinstance(value, bool):
-            self.report("E405", key, f"{kind_of(value)} where {wanted} is needed")
+            self.report("E405", key, f"{json_kind(value)} where {requirement} is needed")
             return None
         return value
 
@@ -92,10 +92,10 @@ class JsonSection:
         number = self._finite(self.at(key), value)
         if math.isnan(number):
             return number
-        if not declared.contains(number) or (declared.whole and number % 1.0):
-            wanted = declared.wanted({}) if declared.whole else declared.range("more than")
-            self.report("E407", key, f"{number:g} where {wanted} is needed")
-        return int(number) if declared.whole else number
+        if not declared.contains(number) or (declared.integer and number % 1.0):
+            requirement = declared.requirement({}) if declared.integer else declared.range("more than")
+            self.report("E407", key, f"{number:g} where {requirement} is needed")
+        return int(number) if declared.integer else number
 
     def _numbers(self, key: str, value: Any, declared: Declared, before: Mapping[str, Any]) -> tuple[float, ...]:
         length = declared.length(before)
@@ -104,7 +104,7 @@ class JsonSection:
             return nothing
         if length not in (None, len(value)) or not all(map(_is_number, value)):
             what = f"a list of {len(value)}" if length not in (None, len(value)) else "a list with something else than numbers"
-            self.report("E405", key, f"{what} where {declared.wanted(before)} is needed")
+            self.report("E405", key, f"{what} where {declared.requirement(before)} is needed")
             return nothing
         numbers = tuple(self._finite(f"{self.at(key)}[{i}]", v) for i, v in enumerate(value))
         if all(map(math.isfinite, numbers)) and not all(map(declared.contains, numbers)):
@@ -114,61 +114,61 @@ class JsonSection:
     def _words(self, key: str, value: Any, declared: Declared) -> Any:
         if not declared.many:
             return "" if value is None else self._option(self.at(key), value, declared.options)
-        chosen: list[str] = []
+        words: list[str] = []
         for index, word in enumerate(value or ()):
             path = f"{self.at(key)}[{index}]"
             if not isinstance(word, str):
-                what = f"{kind_of(word)} where one of {', '.join(declared.options)} is needed"
+                what = f"{json_kind(word)} where one of {', '.join(declared.options)} is needed"
                 self.document.report("E405", path, what)
-            elif word in chosen:
+            elif word in words:
                 self.document.report("E407", path, f'"{word}" stands twice', "keep one of them")
             elif self._option(path, word, declared.options):
-                chosen.append(word)
-        return tuple(chosen)
+                words.append(word)
+        return tuple(words)
 
     def label(self, key: str, default: str) -> str:
-        """A text that means nothing to the program; the default where it is missing or something else."""
-        self.known.append(key)
+        """Read a text without meaning for the program; the default if it is missing or no text."""
+        self.known_keys.append(key)
         value = self.values.get(key)
         return value if isinstance(value, str) and value else default
 
     def section(self, key: str, *, required: bool = True) -> JsonSection | None:
-        """An object inside this one; None where it is missing or wrong."""
+        """Return an object inside this one; None if missing or invalid."""
         value = self._value(key, "an object {...}", dict, required)
         return None if value is None else JsonSection(self.document, self.at(key), value)
 
     def sections(self, key: str, entries: str) -> list[JsonSection]:
-        """The objects of a list, whose `entries` a message names; those that are none are reported and left out."""
-        self.known.append(key)
-        given = self.values.get(key)
-        if not isinstance(given, list):
-            what = f"a list of {entries} is needed, not {kind_of(given)}"
-            self.report("E403" if given is None else "E405", key, what)
+        """Return the objects of a list, called `entries` in messages; other values are reported and omitted."""
+        self.known_keys.append(key)
+        items = self.values.get(key)
+        if not isinstance(items, list):
+            what = f"a list of {entries} is needed, not {json_kind(items)}"
+            self.report("E403" if items is None else "E405", key, what)
             return []
-        found = []
-        for i, entry in enumerate(given):
+        sections = []
+        for i, entry in enumerate(items):
             path = f"{self.at(key)}[{i}]"
             if isinstance(entry, dict):
-                found.append(JsonSection(self.document, path, entry))
+                sections.append(JsonSection(self.document, path, entry))
             else:
-                self.document.report("E405", path, f"{kind_of(entry)} where an object {{...}} is needed")
-        return found
+                self.document.report("E405", path, f"{json_kind(entry)} where an object {{...}} is needed")
+        return sections
 
     def finish(self) -> None:
-        """Report every key that nobody asked for and that is no comment."""
+        """Report every key that was not read and is no comment."""
         comments = self.document.comments
         for key in self.values:
-            if key in self.known or key in comments or key.startswith("_") or key.lower().startswith("comment"):
+            if key in self.known_keys or key in comments or key.startswith("_") or key.lower().startswith("comment"):
                 continue
-            missing = [known for known in self.known if known not in self.values]
-            near = _near(key, missing) or _near(key, [*self.known, *comments])
-            cure = f'did you mean "{near}"?' if near else f"known here: {', '.join(self.known)}; a comment begins with _"
+            missing = [name for name in self.known_keys if name not in self.values]
+            near = _closest_option(key, missing) or _closest_option(key, [*self.known_keys, *comments])
+            cure = f'did you mean "{near}"?' if near else f"known here: {', '.join(self.known_keys)}; a comment begins with _"
             self.report("E404", key, "unknown key", cure)
 
     def _option(self, path: str, word: str, options: Iterable[str]) -> str:
         if word in options:
             return word
-        near = _near(word, options)
+        near = _closest_option(word, options)
         cure = f'did you mean "{near}"?' if near else "one of " + ", ".join(options)
         self.document.report("E408", path, f'"{word}" is not known here', cure)
         return ""
@@ -185,7 +185,7 @@ class JsonSection:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a JSON value is a number (true and false are none)."""
+    """Return True for a JSON number; true and false are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -193,33 +193,32 @@ def read_text(
     text: str,
     file: str | os.PathLike[str],
     read: Callable[[JsonSection], Mapping[str, Any]],
-    make: Callable[..., Made],
+    make: Callable[..., T],
     comments: Iterable[str] = (),
-) -> Made:
-    """What `make` makes of the values that `read` finds in a JSON object.
+) -> T:
+    """Call `make` with the values that `read` returns for a JSON object.
 
     Parameters
     ----------
-    file : what the text is called in messages.
-    comments : keys that mean nothing, besides those that begin with _ or "comment".
+    file : name of the text in messages.
+    comments : ignored keys, besides those that begin with _ or "comment".
 
-    Raises `ModelError` E402 to E408 with JSON path, file and line, all at once; then what `make` refuses, which no line of a
-    program made.
+    Raises `ModelError` E402 to E408 with JSON path, file and line, all at once; then the errors of `make`, without source lines.
     """
     document, values = Document(os.fspath(file), frozenset(comments)), None
-    whole = parse_json(text, document)
-    if whole is not None:
-        section = JsonSection(document, "", whole)
+    content = parse_json(text, document)
+    if content is not None:
+        section = JsonSection(document, "", content)
         values = read(section)
         section.finish()
     name = Path(file).name
     raise_if_any(name, document.problems)
     assert values is not None
-    return made(lambda: make(**values), name)
+    return make_from_input(lambda: make(**values), name)
 
 
-def made(make: Callable[[], Made], name: str = "") -> Made:
-    """What `make` makes of what a user typed: what it refuses (in the model `name`) was created by no line of a program."""
+def make_from_input(make: Callable[[], T], name: str = "") -> T:
+    """Call `make` on user input: its errors (in the model `name`) have no source lines."""
     try:
         return make()
     except ModelError as error:
@@ -229,11 +228,11 @@ def made(make: Callable[[], Made], name: str = "") -> Made:
 def read_file(
     path: str | os.PathLike[str],
     read: Callable[[JsonSection], Mapping[str, Any]],
-    make: Callable[..., Made],
+    make: Callable[..., T],
     comments: Iterable[str] = (),
     *cures: str,
-) -> Made:
-    """What `make` makes of the values that `read` finds in a JSON file; as `read_text`, and E401 for a file without text."""
+) -> T:
+    """Call `make` with the values of a JSON file; as `read_text`, and E401 for an unreadable file."""
     document = Document(os.fspath(path))
     try:
         text = Path(path).read_text(encoding="utf-8-sig")

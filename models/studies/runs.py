@@ -1,4 +1,4 @@
-"""Runs of a study: times of the samples in; what every summary says of how a run ended and what it cost out."""
+"""Runs of a study: sample times, and the summary of the end and cost of a run."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ import numpy as np
 from bondgraph import Compiled
 from bondgraph.run.results.result import Result
 
-MOST_SAMPLES = 1e7
-"""Samples of a result that fit into memory."""
+MAX_SAMPLES = 1e7
+"""Largest number of samples of a result that fits into memory."""
 
 
 def sample_times(t_end: float, step: float) -> np.ndarray:
-    """0, step, 2 step ... and t_end."""
+    """Return 0, step, 2 step ... and t_end."""
     count = int(np.floor(t_end / step * (1.0 + 1e-12)))
     times = step * np.arange(count + 1)
     return np.minimum(times, t_end) if t_end - times[-1] <= 1e-9 * t_end else np.append(times, t_end)
 
 
 def compile_times(compiled: Compiled) -> dict[str, float]:
-    """Build (graph to equations) and compile (trace and machine code), s."""
+    """Return the times of build (graph to equations) and compile (trace and machine code), s."""
     timings = compiled.timings
     return {"build": timings["build"], "compile": timings["trace"] + timings["compile"]}
 
 
 def wall_times(compiled: Compiled, result: Result) -> dict[str, float]:
-    """Build, compile and run, s."""
+    """Return the times of build, compile and run, s."""
     return {**compile_times(compiled), "run": result.statistics.wall_time}
 
 
-def ending(result: Result) -> dict[str, Any]:
-    """How a run ended, for its summary."""
+def end_summary(result: Result) -> dict[str, Any]:
+    """Return end time and failure of a run, for its summary."""
     failure = result.failure
     return {"t_end": float(result.t[-1]), "completed": failure is None, "failure": None if failure is None else str(failure)}
 
 
-def account(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
-    """What a run says of its energy and of what it cost, for its summary; `wall` are times in s."""
+def cost_summary(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
+    """Return energy and cost of a run, for its summary; `wall` are times in s."""
     ledger, statistics = result.ledger, result.statistics
     return {
         "energy": ledger.summary(),
@@ -57,7 +57,7 @@ def account(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
 
 
 def peak_memory() -> int | None:
-    """Largest resident memory of this process so far, bytes; None where the system does not tell."""
+    """Return the peak resident memory of this process, bytes; None if unknown."""
     try:
         import resource
     except ImportError:

@@ -1,4 +1,4 @@
-"""Tasks: arguments of a command in; a run, its files, its lines on the screen and an exit status out."""
+"""Tasks of commands: run a study from its arguments, write its files, print an overview, and return an exit status."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.studies.artefacts import Picture, chosen, draw_pictures
+from screwbond.models.studies.artefacts import Picture, draw_pictures, select_names
 from screwbond.models.studies.fields import Declared
 from screwbond.models.studies.files import write_files
 
@@ -17,21 +17,21 @@ from bondgraph.output.folders import check_directory, write_all
 from bondgraph.run.results.failure import Failure
 
 SUMMARY = "summary.json"
-"""The file that every task writes."""
+"""File that every task writes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a run leaves to be written and told.
+    """Outcome of a run, to be written and printed.
 
     Parameters
     ----------
     summary : its main figures, the content of summary.json.
-    files : contents of the other files by name (`screwbond.models.studies.files`), or functions that give them.
-    overview : the figures as lines, for reading.
-    pictures : by the names of their files, in the order in which they are drawn.
-    notes : what was put right, or is likely a mistake.
-    failure : why the run ended early.
+    files : contents of the other files by name (`screwbond.models.studies.files`), or functions that return them.
+    overview : the main figures as lines.
+    pictures : by file name, in the order of drawing.
+    notes : corrections and likely mistakes.
+    failure : reason of an early end.
     """
 
     summary: Mapping[str, Any]
@@ -41,23 +41,23 @@ class Outcome:
     notes: Sequence[str] = ()
     failure: Failure | None = None
 
-    def told(self, out: Path) -> str:
-        """The overview, and the folder `out` where the files are."""
+    def screen_text(self, out: Path) -> str:
+        """Return the overview, and the folder `out` of the files."""
         return "\n".join([*self.overview, f"  files in {out}"])
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a command can do.
+    """Task of a command.
 
     Parameters
     ----------
     help : a line.
-    read : arguments -> the record of what is asked; raises what is wrong with it.
-    run : that record and the arguments -> what the run leaves.
+    read : arguments -> the request, a record; raises errors in it.
+    run : request and arguments -> the outcome.
     files, pictures : every file that it can write besides summary.json, and every picture that it can draw.
     arguments : adds its own arguments to a parser or a group of one.
-    fields : what its parameter file holds, by title: records with declared fields.
+    fields : records with the declared fields of its parameter file, by title.
     """
 
     help: str
@@ -70,7 +70,7 @@ class Task:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every file that it can write."""
+        """All files that it can write."""
         return (*self.files, SUMMARY, *self.pictures)
 
     def save(
@@ -80,15 +80,15 @@ class Task:
 
         Parameters
         ----------
-        only : names of what is written besides the summary, with endings or without; E590 for an unknown one. All where it is
-            empty. What else lies there from an earlier run is deleted, so that all files in a folder are of one run.
-        progress : show a bar on a terminal where it takes longer than two seconds.
+        only : names of the files written besides the summary, with suffixes or without, default all; E590 for an unknown one.
+            Other files of an earlier run are deleted, so that all files in a folder are of one run.
+        progress : show a bar on a terminal if it takes longer than two seconds.
 
-        What a picture needs and is not there one line on stderr says, and the rest is written.
+        One line on stderr names missing requirements of pictures; all other files are written.
         """
-        wanted = chosen(self.names, only, out.name)
-        files = {name: content for name, content in outcome.files.items() if name in wanted}
-        pictures = {name: picture for name, picture in outcome.pictures.items() if render and name in wanted}
+        names = select_names(self.names, only, out.name)
+        files = {name: content for name, content in outcome.files.items() if name in names}
+        pictures = {name: picture for name, picture in outcome.pictures.items() if render and name in names}
 
         def write(folder: Path) -> None:
             write_files({**files, SUMMARY: outcome.summary}, folder)
@@ -99,13 +99,13 @@ class Task:
         write_all(out, write, self.names)
 
     def __call__(self, options: Namespace) -> int:
-        """Read, run, write and tell; 0 done, 1 the run ended early."""
-        chosen(self.names, options.only, options.out.name)
-        given = self.read(options)
+        """Read, run, write and print; return 0 done, 1 the run ended early."""
+        select_names(self.names, options.only, options.out.name)
+        request = self.read(options)
         check_directory(options.out, self.names)
-        outcome = self.run(given, options)
+        outcome = self.run(request, options)
         self.save(outcome, options.out, render=not options.no_render, only=options.only)
-        print("\n".join([outcome.told(options.out), *(f"note: {note}" for note in outcome.notes)]))
+        print("\n".join([outcome.screen_text(options.out), *(f"note: {note}" for note in outcome.notes)]))
         if outcome.failure is not None:
             print(f"screwbond: {outcome.failure}", file=sys.stderr)
         return 0 if outcome.failure is None else 1

@@ -1,1 +1,1 @@
-"""Sweeps from files: a model and a plan in; a store of runs, and a table of them, out."""
+"""Parameter sweeps from files: run a model by a plan into a store of runs and a table."""

@@ -1,4 +1,4 @@
-"""The command `screwbond sweep`: a model and a plan in files; a store of runs, gone on with where it is there, out."""
+"""Command `screwbond sweep`: run a model file by a plan file into a store, and resume an existing store."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from screwbond.models.pictures.figures import PLOTS
 from screwbond.models.studies.commands import Command
-from screwbond.models.studies.fields import described
-from screwbond.models.studies.reading import made
+from screwbond.models.studies.fields import field_lines
+from screwbond.models.studies.reading import make_from_input
 from screwbond.models.sweeping.plan import SweepPlan, read_plan
 
 from bondgraph.interchange import load_model
@@ -30,12 +30,16 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, made or gone on with")
     parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are there")
     parser.add_argument("--plot", type=Path, metavar="PICTURE", help="what is kept over what is varied: .png, .svg, .pdf")
-    parser.add_argument("--processes", type=_workers, metavar="N", help="processes to run in, instead of threads of this one")
-    parser.epilog = "\n".join(["PLAN.json: vary or points, keep, settings, and", *(f"  {line}" for line in described(SweepPlan))])
+    parser.add_argument(
+        "--processes", type=_process_count, metavar="N", help="processes to run in, instead of threads of this one"
+    )
+    parser.epilog = "\n".join(
+        ["PLAN.json: vary or points, keep, settings, and", *(f"  {line}" for line in field_lines(SweepPlan))]
+    )
 
 
-def _workers(text: str) -> int:
-    """A count of processes."""
+def _process_count(text: str) -> int:
+    """Parse a number of processes."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no count of processes: a whole number from 1")
     return int(text)
@@ -49,7 +53,7 @@ def _sweep(options: argparse.Namespace) -> int:
         require_package("plots", "matplotlib")
     plan, model = read_plan(options.plan), load_model(options.model)
     with _executor(options.processes) as executor:
-        runs = made(
+        runs = make_from_input(
             lambda: sweep(
                 model,
                 plan.points,
@@ -66,12 +70,12 @@ def _sweep(options: argparse.Namespace) -> int:
         write_runs(runs, options.out)
     if options.plot is not None:
         write_plot(runs, options.plot)
-    print("\n".join(_told(runs, options.store)))
+    print("\n".join(_overview(runs, options.store)))
     return 0
 
 
 def write_runs(runs: Runs, path: Path) -> None:
-    """A table with a row for each run as CSV, numbers with all their digits; whole or not at all."""
+    """Write a CSV table with one row for each run, numbers with all digits; atomically."""
     columns = runs.table()
     with atomic_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -80,7 +84,7 @@ def write_runs(runs: Runs, path: Path) -> None:
 
 
 def write_plot(runs: Runs, path: Path) -> None:
-    """What `Runs.plot` draws, as a file; whole or not at all."""
+    """Write the plot of `Runs.plot` to a file, atomically."""
     import matplotlib.pyplot as plt
 
     figure = runs.plot()[0].figure
@@ -89,8 +93,8 @@ def write_plot(runs: Runs, path: Path) -> None:
     plt.close(figure)
 
 
-def _told(runs: Runs, store: Path) -> Iterator[str]:
-    """The main figures, for reading."""
+def _overview(runs: Runs, store: Path) -> Iterator[str]:
+    """Yield lines with the main figures."""
     failures = runs.failures
     yield f"{runs.name}: {plural(len(runs), 'run')} in {printable_path(store)}, {len(failures)} failed"
     for (kind, reason), count in Counter((fault.kind, fault.reason) for fault in failures).most_common(5):

@@ -1,4 +1,4 @@
-"""Plans of sweeps: a JSON file in; what is varied, how long is run, and what is kept, or all that is wrong with it, out.
+"""Plans of sweeps: read varied parameters, run length, measures and settings from a JSON file.
 
 ```
 {
@@ -14,7 +14,7 @@
 }
 ```
 
-"points", a list of objects with a value for each name, may stand in the place of "vary".
+"points", a list of objects with a value for each name, may replace "vary".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.studies.documents import kind_of
+from screwbond.models.studies.documents import json_kind
 from screwbond.models.studies.fields import number
 from screwbond.models.studies.reading import JsonSection, read_file
 
@@ -39,107 +39,109 @@ from bondgraph.sweeps.kept_columns import Keepable
 from screws.renamed import SETTINGS as OLD_SETTINGS
 from screws.renamed import current_settings
 
-DRAWN = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
-"""Distributions by their names in files, each of two numbers."""
+DISTRIBUTIONS = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
+"""Distributions with two parameters, by their names in files."""
 
 
 @dataclass(frozen=True)
 class Spaced:
-    """Values at equal distances."""
+    """Equally spaced values."""
 
     first: float = number("", "first value", key="from")
     last: float = number("", "last value", key="to")
-    count: int = number("", "how many", whole=True, least=1, most=10_000_000)
+    count: int = number("", "how many", integer=True, least=1, most=10_000_000)
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What `sweep` takes besides a model."""
+    """Arguments of `sweep` besides the model."""
 
     points: Any
     keep: Mapping[str, Keepable]
     settings: Mapping[str, Any]
     t_end: float = number("s", "end of every run")
-    runs: int | None = number("", "how often is drawn from distributions", None, whole=True, least=1)
-    seed: int = number("", "of what is drawn", 0, whole=True, least=0)
+    runs: int | None = number("", "how often is drawn from distributions", None, integer=True, least=1)
+    seed: int = number("", "of what is drawn", 0, integer=True, least=0)
 
 
 def read_plan(path: str | os.PathLike[str]) -> SweepPlan:
-    """The plan in a file; `ModelError` E401 to E408 with path, file and line of all that is wrong."""
+    """Read the plan in a file; `ModelError` E401 to E408 with path, file and line of every problem."""
     return read_file(path, _plan, SweepPlan)
 
 
 def _plan(section: JsonSection) -> dict[str, Any]:
-    found = section.read(SweepPlan)
-    return {**found, "points": _points(section), "keep": _keep(section), "settings": _settings(section)}
+    values = section.read(SweepPlan)
+    return {**values, "points": _points(section), "keep": _keep(section), "settings": _settings(section)}
 
 
 def _points(section: JsonSection) -> Any:
     if "points" in section.values:
         if "vary" in section.values:
-            section.known.append("vary")
+            section.known_keys.append("vary")
             section.report("E404", "vary", 'what is varied stands in "points" already', "keep one of them")
-        return [_named(point) for point in section.sections("points", "points")]
+        return [_accept_all_keys(point) for point in section.sections("points", "points")]
     vary = section.section("vary")
-    return {} if vary is None else {name: _values(vary, name) for name in _named(vary)}
+    return {} if vary is None else {name: _values(vary, name) for name in _accept_all_keys(vary)}
 
 
-def _named(section: JsonSection) -> Mapping[str, Any]:
-    """An object whose keys are names of the model's."""
-    section.known.extend(section.values)
+def _accept_all_keys(section: JsonSection) -> Mapping[str, Any]:
+    """Return an object whose keys are names in the model."""
+    section.known_keys.extend(section.values)
     return section.values
 
 
 def _values(vary: JsonSection, name: str) -> Any:
-    """What a name takes: a number, a word, a list of them, values at equal distances, or a distribution."""
-    given = vary.values[name]
-    if not isinstance(given, Mapping):
-        return given
-    section = JsonSection(vary.document, vary.at(name), given)
-    if "count" in given:
-        found = section.read(Spaced)
+    """Read the values of a name: a number, a word, a list of them, equally spaced values, or a distribution."""
+    entry = vary.values[name]
+    if not isinstance(entry, Mapping):
+        return entry
+    section = JsonSection(vary.document, vary.at(name), entry)
+    if "count" in entry:
+        spacing = section.read(Spaced)
         section.finish()
-        return np.linspace(found["first"], found["last"], int(np.nan_to_num(found["count"])))
-    if len(given) != 1 or not set(given) <= set(DRAWN):
-        words = f"an object that names {', '.join(given) or 'nothing'}"
-        vary.report("E408", name, f"{words}, where one of {', '.join(DRAWN)} is known, or from, to and count")
+        return np.linspace(spacing["first"], spacing["last"], int(np.nan_to_num(spacing["count"])))
+    if len(entry) != 1 or not set(entry) <= set(DISTRIBUTIONS):
+        words = f"an object that names {', '.join(entry) or 'nothing'}"
+        vary.report("E408", name, f"{words}, where one of {', '.join(DISTRIBUTIONS)} is known, or from, to and count")
         return []
-    ((kind, numbers),) = given.items()
+    ((kind, numbers),) = entry.items()
     if not isinstance(numbers, Sequence) or isinstance(numbers, str) or len(numbers) != 2:
-        section.report("E405", kind, f"{kind_of(numbers)} where two numbers are needed")
+        section.report("E405", kind, f"{json_kind(numbers)} where two numbers are needed")
         return []
     try:
-        return DRAWN[kind](*numbers)
+        return DISTRIBUTIONS[kind](*numbers)
     except ModelError as error:
         section.report("E407", kind, error.problems[0].title, *error.problems[0].details)
         return []
 
 
 def _keep(section: JsonSection) -> dict[str, Keepable]:
-    given = section.section("keep")
-    return {} if given is None else {name: _measure(given, name) for name in _named(given)}
+    measures = section.section("keep")
+    return {} if measures is None else {name: _measure(measures, name) for name in _accept_all_keys(measures)}
 
 
 def _measure(keep: JsonSection, name: str) -> Keepable:
-    """A quantity, or a measure of one."""
-    given = keep.values[name]
-    if isinstance(given, str):
-        return given
-    if isinstance(given, Mapping) and len(given) == 1 and set(given) <= {*MEASURES, *STORED}:
-        ((kind, of),) = given.items()
+    """Read a quantity, or a measure of one."""
+    entry = keep.values[name]
+    if isinstance(entry, str):
+        return entry
+    if isinstance(entry, Mapping) and len(entry) == 1 and set(entry) <= {*MEASURES, *STORED}:
+        ((kind, of),) = entry.items()
         if isinstance(of, str):
             return Measure(STORED.get(str(kind), str(kind)), of)
-        keep.document.report("E405", f"{keep.at(name)}.{kind}", f"{kind_of(of)} where the name of a quantity or event is needed")
+        keep.document.report(
+            "E405", f"{keep.at(name)}.{kind}", f"{json_kind(of)} where the name of a quantity or event is needed"
+        )
     else:
-        wanted = f'the name of a quantity, or {{"last": name}} or another of {", ".join(MEASURES)}'
-        keep.report("E405", name, f"{kind_of(given)} where {wanted} is needed")
+        requirement = f'the name of a quantity, or {{"last": name}} or another of {", ".join(MEASURES)}'
+        keep.report("E405", name, f"{json_kind(entry)} where {requirement} is needed")
     return ""
 
 
 def _settings(section: JsonSection) -> dict[str, Any]:
-    given = section.section("settings", required=False)
-    if given is None:
+    settings = section.section("settings", required=False)
+    if settings is None:
         return {}
-    given.known.extend(name for name in (*SETTINGS, *OLD_SETTINGS, *GONE) if name not in OWN)
-    given.finish()
-    return retired(current_settings(given.values))
+    settings.known_keys.extend(name for name in (*SETTINGS, *OLD_SETTINGS, *GONE) if name not in OWN)
+    settings.finish()
+    return retired(current_settings(settings.values))

@@ -1,4 +1,4 @@
-"""The bodies of a scenario file: the section "body1" or "body2" in; a checked `BodySpec`, and from it a body of a graph, out.
+"""Bodies of a scenario file: a checked `BodySpec` from the section "body1" or "body2", and from it a body of a graph.
 
 =============  ==================================================  ==========================================
 motion         required                                            optional (default)
@@ -17,21 +17,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import Body, ground, prescribed_body, rigid_body
+from screwbond.models.bodies import UNIT_TOLERANCE, Body, ground, prescribed_body, rigid_body
 from screwbond.models.studies.fields import number, vector, word
 from screwbond.models.studies.reading import JsonSection
 from screwbond.models.two_bodies.surfaces import read_surface
-
-UNIT_TOLERANCE = 1e-3
-"""A quaternion whose norm is off by less is normalised, with a note; by more, it is refused."""
 
 ZERO = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class MotionKind:
-    """A way in which a body moves: how it is made of its name, its `BodySpec` and uniform gravity (m/s^2); which fields a file
-    must give for it; which velocities it may have; whether forces move it."""
+    """Kind of motion of a body: the function that builds it from its name, `BodySpec` and uniform gravity (m/s^2), the fields
+    that it needs in a file, the velocities that it may have, and whether forces move it."""
 
     body: Callable[[str, BodySpec, tuple[float, ...]], Body]
     needs: tuple[str, ...] = ()
@@ -39,7 +36,7 @@ class MotionKind:
     is_free: bool = False
 
 
-def _resting(name: str, spec: BodySpec, gravity: tuple[float, ...]) -> Body:
+def _fixed(name: str, spec: BodySpec, gravity: tuple[float, ...]) -> Body:
     return ground(name, **spec.at_start)
 
 
@@ -56,11 +53,11 @@ def _free(name: str, spec: BodySpec, gravity: tuple[float, ...]) -> Body:
 
 
 MOTIONS = {
-    "fixed": MotionKind(_resting),
+    "fixed": MotionKind(_fixed),
     "prescribed": MotionKind(_prescribed, needs=("omega0_world",), velocities=("omega0_world",)),
     "free": MotionKind(_free, needs=("mass", "inertia"), velocities=("v0_com_world", "omega0_world"), is_free=True),
 }
-"""Every way in which a body can move."""
+"""All kinds of motion of a body."""
 
 
 def _needs(field: str) -> Callable[[Mapping[str, Any]], bool]:
@@ -69,9 +66,9 @@ def _needs(field: str) -> Callable[[Mapping[str, Any]], bool]:
 
 @dataclass(frozen=True, kw_only=True)
 class BodySpec:
-    """One body: its surface (of `screws`) and the type of that, how it moves, and where it starts (SI units).
+    """Body of a scenario: surface (of `screws`) and its type, kind of motion, and start state (SI units).
 
-    Mass and moments are None where the body is not free.
+    Mass and inertia are None unless the body is free.
     """
 
     name: str
@@ -91,62 +88,62 @@ class BodySpec:
 
     @property
     def at_start(self) -> dict[str, Any]:
-        """Its surface and its start pose, as arguments of every body."""
+        """Surface and start pose, as arguments of every body."""
         return {"surface": self.surface, "position": self.p0, "quaternion": self.quat0_wxyz}
 
 
 _VELOCITIES = {"v0_com_world": "have a velocity", "omega0_world": "turn"}
 
 
-def body_fields(given: JsonSection | None, name: str, notes: list[str]) -> BodySpec | None:
-    """A body of a scenario, None without its section; meaningless where the document holds problems.
+def body_fields(section: JsonSection | None, name: str, notes: list[str]) -> BodySpec | None:
+    """Read a body of a scenario, None without its section; invalid if the document has problems.
 
-    A quaternion that was not quite unit is put right, which goes into `notes`.
+    A quaternion with a small error of its norm is normalised, with an entry in `notes`.
     """
-    if given is None:
+    if section is None:
         return None
-    values = given.read(BodySpec)
-    surface, surface_type = read_surface(given.section("surface"))
+    values = section.read(BodySpec)
+    surface, surface_type = read_surface(section.section("surface"))
     if values["inertia"] is not None:
-        _check_inertia(values["inertia"], given)
-    values["quat0_wxyz"] = _unit(values["quat0_wxyz"], given, notes)
+        _check_inertia(values["inertia"], section)
+    values["quat0_wxyz"] = _normalised(values["quat0_wxyz"], section, notes)
     motion = values["motion"]
     if motion:
-        _check_velocities(motion, values, given)
+        _check_velocities(motion, values, section)
         needs = MOTIONS[motion].needs
         values |= {field: None for field in ("mass", "inertia") if field not in needs}
-    given.finish()
+    section.finish()
     return BodySpec(name=name, surface=surface, surface_type=surface_type, **values)
 
 
-def _check_velocities(motion: str, values: Mapping[str, Any], given: JsonSection) -> None:
+def _check_velocities(motion: str, values: Mapping[str, Any], section: JsonSection) -> None:
     for field, verb in _VELOCITIES.items():
         moving = any(v != 0.0 for v in values[field] if math.isfinite(v))
         if moving and field not in MOTIONS[motion].velocities:
             others = " or ".join(f'"{name}"' for name, kind in MOTIONS.items() if field in kind.velocities)
-            given.report("E412", field, f"the body is {motion} and must not {verb}", f"remove it, or set motion to {others}")
+            section.report("E412", field, f"the body is {motion} and must not {verb}", f"remove it, or set motion to {others}")
 
 
-def _check_inertia(inertia: tuple[float, ...], given: JsonSection) -> None:
+def _check_inertia(inertia: tuple[float, ...], section: JsonSection) -> None:
     if not all(map(math.isfinite, inertia)):
         return
     if min(inertia) <= 0.0:
-        given.report("E410", "inertia", f"{list(inertia)} is not positive definite: every moment must be above 0")
+        section.report("E410", "inertia", f"{list(inertia)} is not positive definite: every moment must be above 0")
         return
     small, middle, large = sorted(inertia)
     # Rounding in the file must not refuse a flat disc, whose moments meet the limit exactly.
     if large > (small + middle) * (1.0 + 1e-9):
         what = f"{large:g} is more than {small:g} + {middle:g}: no body has these moments (triangle inequality)"
-        given.report("E410", "inertia", what, "moments are about the centre of mass, in object axes")
+        section.report("E410", "inertia", what, "moments are about the centre of mass, in object axes")
 
 
-def _unit(quaternion: tuple[float, ...], given: JsonSection, notes: list[str]) -> tuple[float, ...]:
+def _normalised(quaternion: tuple[float, ...], section: JsonSection, notes: list[str]) -> tuple[float, ...]:
     norm = math.hypot(*quaternion)
     if math.isnan(norm) or abs(norm - 1.0) <= 1e-12:
         return quaternion
     if abs(norm - 1.0) >= UNIT_TOLERANCE:
         what = f"its norm is {norm:.6g}, which is far from 1"
-        given.report("E411", "quat0_wxyz", what, "a unit quaternion, real part first: [w, x, y, z]")
+        section.report("E411", "quat0_wxyz", what, "a unit quaternion, real part first: [w, x, y, z]")
         return quaternion
-    notes.append(f"{given.at('quat0_wxyz')}: its norm is {norm:.9g}; it was normalised")
+    notes.append(f"{section.at('quat0_wxyz')}: its norm is {norm:.9g}; it was normalised")
     return tuple(component / norm for component in quaternion)

@@ -1,40 +1,77 @@
-"""The command `screwbond contact`: a scenario file in; a run of two bodies in contact, its files and figures out."""
+"""Command `screwbond contact`: run two bodies in contact from a scenario file, with files and pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.pictures import page
+from screwbond.models.pictures import Scene, from_archive, movie, page, plots, poster
+from screwbond.models.pictures.from_results.energies import energies_of, happenings_of
+from screwbond.models.pictures.probe import rendering_problem
+from screwbond.models.studies.artefacts import Picture, plot
 from screwbond.models.studies.commands import add_solver, study_command
 from screwbond.models.studies.files import graph_files
 from screwbond.models.studies.tasks import Outcome, Task
-from screwbond.models.two_bodies.pictures import contact_scene, pictures_of
 from screwbond.models.two_bodies.run import ContactRun, run_scenario
 from screwbond.models.two_bodies.scenario import BodySpec, ContactSpec, GravitySpec, Scenario, read_scenario
 from screwbond.models.two_bodies.surfaces import SURFACES
 
 
+def pictures_of(run: ContactRun) -> dict[str, Picture]:
+    """Return page.html, plots.png, poster.png and movie.mp4 of a run."""
+
+    @cache
+    def scene() -> Scene:
+        return contact_scene(run)
+
+    def film(path: Path, progress: bool) -> None:
+        movie(scene(), path, seconds=8.0, fps=24, progress=progress)
+
+    return {
+        "page.html": Picture(lambda path: page(scene(), path)),
+        "plots.png": plot(lambda path: plots(scene(), path)),
+        "poster.png": Picture(lambda path: poster(scene(), path), rendering_problem, 8.0),
+        "movie.mp4": Picture(film, rendering_problem, 30.0, bar=True),
+    }
+
+
+def contact_scene(run: ContactRun) -> Scene:
+    """Return the scene of a run, with dense samples in every contact."""
+    result, arrays = run.dense()
+    return from_archive(
+        arrays,
+        run.surfaces,
+        run.name,
+        title=run.title[:1].upper() + run.title[1:],
+        names=run.bodies,
+        energies=energies_of(result, [run.contact]),
+        intervals=tuple(run.contact_intervals()),
+        event_marks=happenings_of(run.result),
+        result=result,
+    )
+
+
 def overview(summary: dict[str, Any], out: Path) -> str:
-    """The main figures of a run, for reading."""
+    """Return the main figures of a run as text."""
     return "\n".join([*_figures(summary), f"  files in {out}"])
 
 
 def save_run(
     run: ContactRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True, show: bool = False
 ) -> dict[str, Any]:
-    """Write all files of a contact run to the folder `out`, all or none; returns the summary.
+    """Write all files of a contact run to the folder `out`, all or none; return the summary.
 
     Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures page.html,
-    plots.png, poster.png and movie.mp4; of these `only` some, such as ("page", "plots"), if they are named. Where nothing can
-    be rendered one line on stderr says what to install, and the rest is written. `progress` shows a bar on a terminal.
-    With `show` the page is written first and opened in the browser of the desktop; one line says where it is.
+    plots.png, poster.png and movie.mp4; `only` selects some, such as ("page", "plots"). Without rendering, one line on stderr
+    says what to install, and all other files are written. `progress` shows a bar on a terminal. `show` writes the page first
+    and opens it in the browser of the desktop; one line prints its path.
     """
     if show:
-        place = out / "page.html"
+        path = out / "page.html"
         out.mkdir(parents=True, exist_ok=True)
-        print("opened" if page(contact_scene(run)).open(place) else "no desktop here; open in a browser:", place, flush=True)
+        print("opened" if page(contact_scene(run)).open(path) else "no desktop here; open in a browser:", path, flush=True)
     outcome = _outcome(run)
     TASK.save(outcome, out, render=render, only=only, progress=progress)
     return dict(outcome.summary)

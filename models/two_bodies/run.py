@@ -1,4 +1,4 @@
-"""Two bodies in contact, run: compilation, simulation, and what is worth writing down about it."""
+"""Runs of two bodies in contact: graph of a scenario, compilation, simulation, and summary."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.bodies import Body
-from screwbond.models.contacts import ContactWarning, UntrackedContact, find_untracked_contact
+from screwbond.models.contacts import ContactWarning, UntrackedContact, attach_contact, contact, find_untracked_contact
 from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
-from screwbond.models.studies.runs import account, ending, sample_times, wall_times
-from screwbond.models.two_bodies.graph import CONTACT, body_names, two_body_graph
+from screwbond.models.gravity import attach_central_gravity, central_gravity
+from screwbond.models.studies.runs import cost_summary, end_summary, sample_times, wall_times
+from screwbond.models.two_bodies.body_fields import MOTIONS
 from screwbond.models.two_bodies.scenario import Scenario
 
 from bondgraph import Compiled, Graph, compile_model
@@ -22,15 +23,53 @@ from bondgraph.run.results.result import Result
 from screws.renamed import answer_old_names
 from screws.surfaces import Surface
 
-FINE = 400
-"""Least count of close samples in an interval of contact."""
+CONTACT = "contact"
+"""Name of the contact in the graph."""
+
+
+def two_body_graph(scenario: Scenario) -> Graph:
+    """Build the graph of a scenario: bodies `<surface> 1` and `<surface> 2`, `contact`, and `gravity` where it is central."""
+    graph = Graph(scenario.name)
+    specs = zip(body_names(scenario), (scenario.body1, scenario.body2), strict=True)
+    body1, body2 = (MOTIONS[spec.motion].body(name, spec, scenario.gravity.vector) for name, spec in specs)
+    spec = scenario.contact
+    contact_part = contact(
+        CONTACT,
+        body1,
+        body2,
+        constrained=spec.constrained,
+        normal_stiffness=spec.k_n,
+        normal_damping=spec.c_n,
+        tangential_stiffness=spec.k_t,
+        tangential_damping=spec.r_t,
+        rotational_stiffness=spec.k_w,
+        rotational_damping=spec.r_w,
+        friction=spec.friction,
+        torsional_friction=spec.torsional_friction,
+        transport=spec.transport,
+    )
+    attach_contact(graph, contact_part, body1, body2)
+    if scenario.gravity.is_central:
+        assert scenario.body2.mass is not None
+        gravity = central_gravity("gravity", body2, body1, scenario.body2.mass * scenario.gravity.g0)
+        attach_central_gravity(graph, gravity, body2, body1)
+    return graph
+
+
+def body_names(scenario: Scenario) -> tuple[str, str]:
+    """Return the names of the two bodies in the graph."""
+    return f"{scenario.body1.surface_type} 1", f"{scenario.body2.surface_type} 2"
+
+
+MIN_CONTACT_SAMPLES = 400
+"""Least number of dense samples in a contact interval."""
 
 
 @answer_old_names
 @short_repr
 @dataclass(frozen=True)
 class ContactRun:
-    """A run of two bodies in contact: what was simulated, its result and its trajectory."""
+    """Run of two bodies in contact: compiled model, result and trajectory."""
 
     name: str
     bodies: tuple[str, str]
@@ -46,24 +85,24 @@ class ContactRun:
     title: str = ""
     notes: tuple[str, ...] = ()
     untracked_contact: UntrackedContact | None = None
-    """A place where the bodies went through each other, found by a search over the run."""
+    """Penetration without contact, from a search over the run."""
 
     @property
     def wall_times(self) -> dict[str, float]:
-        """Build (graph to equations), compile (trace and machine code) and run, s."""
+        """Times of build (graph to equations), compile (trace and machine code) and run, s."""
         return wall_times(self.compiled, self.result)
 
     def events(self) -> list[dict[str, Any]]:
-        """Time (s), kind and whether it is internal, of every event."""
+        """Return time (s), kind and internal flag of every event."""
         return [{"time": e.time, "kind": e.kind, "internal": e.internal} for e in self.result.events]
 
     def dense(self) -> tuple[Result, Arrays]:
-        """The same run again, with close samples in every interval of contact besides the sample times."""
+        """Repeat the run with dense samples in every contact interval besides the sample times."""
         t, pieces = self.result.t, []
         for start, end in self.contact_intervals():
-            # Four for each sample that the trajectory has there.
+            # Four for each sample of the trajectory there.
             count = 4 * int(np.count_nonzero((t >= start) & (t <= end))) + 1
-            pieces.append(np.linspace(start, end, max(FINE, count)))
+            pieces.append(np.linspace(start, end, max(MIN_CONTACT_SAMPLES, count)))
         times = np.unique(np.concatenate([t, *pieces]))
         # The events of a run that ended early may lie after its last sample.
         times = times[times <= t[-1]]
@@ -72,9 +111,9 @@ class ContactRun:
         return result, contact_trajectory(result, self.bodies, self.surfaces, self.contact)
 
     def peak_force(self) -> tuple[float, float]:
-        """Time (s) and size (N) of the largest normal force; zeros without contact.
+        """Return time (s) and magnitude (N) of the largest normal force; zeros without contact.
 
-        Taken from close samples in every interval of contact, and the parabola through the largest and its neighbours.
+        It is the vertex of the parabola through the largest dense sample in contact and its neighbours.
         """
         if not self.contact_intervals():
             return 0.0, 0.0
@@ -82,17 +121,17 @@ class ContactRun:
         return vertex(arrays["t"], arrays["fn"])
 
     def contact_intervals(self) -> list[tuple[float, float]]:
-        """Start and end (s) of every contact."""
+        """Return start and end (s) of every contact."""
         return list(contact_intervals(self.result, self.contact))
 
     def summary(self) -> dict[str, Any]:
-        """Energies, ledger residual, peak force, events, cost: what `summary.json` holds."""
+        """Return the content of `summary.json`: energies, ledger residual, peak force, events, cost."""
         when, force = self.peak_force()
         kinds = Counter(e.kind for e in self.result.events)
         frictions = ("slip", "stick", "torsional slip", "torsional stick")
         return {
             "name": self.name,
-            **ending(self.result),
+            **end_summary(self.result),
             "notes": [*self.notes, *([str(self.untracked_contact)] if self.untracked_contact else [])],
             "peak_force": {"time": when, "value": force},
             "events": {
@@ -101,31 +140,31 @@ class ContactRun:
                 "chart switches": sum(count for kind, count in kinds.items() if kind.startswith("chart of surface")),
                 **{kind: kinds[kind] for kind in frictions if kinds[kind]},
             },
-            **account(self.result, self.wall_times),
+            **cost_summary(self.result, self.wall_times),
         }
 
 
 def vertex(t: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-    """Place and height of the largest value, from the parabola through it and its neighbours."""
+    """Return time and value of a maximum, from the parabola through the largest sample and its neighbours."""
     top = int(np.argmax(values))
     if 0 < top < len(values) - 1:
-        near, height = t[top - 1 : top + 2] - t[top], values[top - 1 : top + 2]
-        second, first, _ = np.polyfit(near, height - height[1], 2)
+        offsets, heights = t[top - 1 : top + 2] - t[top], values[top - 1 : top + 2]
+        second, first, _ = np.polyfit(offsets, heights - heights[1], 2)
         if second < 0.0:
-            shift = float(np.clip(-first / (2.0 * second), near[0], near[2]))
-            return float(t[top] + shift), float(height[1] + first * shift + second * shift**2)
+            shift = float(np.clip(-first / (2.0 * second), offsets[0], offsets[2]))
+            return float(t[top] + shift), float(heights[1] + first * shift + second * shift**2)
     return float(t[top]), float(values[top])
 
 
-def _refuse_others(name: str, *bodies: Any) -> None:
+def _check_bodies(name: str, *bodies: Any) -> None:
     cures = (
         "rigid_body(..., surface=sphere(0.02)), ground(...) or prescribed_body(...)",
         "compile_model(graph).simulate(t_end) for a link of a chain: the signals of the contact are in its result",
     )
     titles = [
-        f"{given!r} ({type(given).__name__}) is no body with a surface"
-        for given in bodies
-        if not isinstance(given, Body) or given.surface is None
+        f"{body!r} ({type(body).__name__}) is no body with a surface"
+        for body in bodies
+        if not isinstance(body, Body) or body.surface is None
     ]
     raise_if_any(name, [Problem("E459", title, (), (caller_place(),), cures) for title in titles])
 
@@ -146,14 +185,13 @@ def run_contact(
 ) -> ContactRun:
     """Compile and run a graph that holds two bodies and the contact between them.
 
-    Raises what checking, causality and compilation raise, and `ModelError` E459 for what is no rigid, prescribed or resting body
-    with a surface; a run that ends early is no exception but `result.failure`, and one in which the bodies went through each
-    other where no contact is gives a `ContactWarning`.
+    Raises the errors of `compile_model`, and `ModelError` E459 for bodies without a surface. A run that ends early has a
+    `result.failure`; bodies that penetrate each other outside a contact give a `ContactWarning`.
     """
-    _refuse_others(graph.name, body1, body2)
+    _check_bodies(graph.name, body1, body2)
     compiled = compile_model(graph)
     result = compiled.simulate(t_end, samples=samples, rtol=rtol, method=method, progress=progress)
-    assert body1.surface is not None and body2.surface is not None  # _refuse_others
+    assert body1.surface is not None and body2.surface is not None  # by _check_bodies
     bodies, surfaces = (body1.name, body2.name), (body1.surface, body2.surface)
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
     others = [c.point.path for c in result.program.contacts if c.point.frames and c.point.path in graph.parts]
@@ -171,5 +209,5 @@ def run_scenario(scenario: Scenario, *, rtol: float = 1e-10, method: str = "auto
     body1, body2 = (graph.parts[name] for name in body_names(scenario))
     assert isinstance(body1, Body) and isinstance(body2, Body)
     samples = sample_times(scenario.t_end, scenario.sample_dt)
-    said: dict[str, Any] = {"title": scenario.description, "notes": scenario.notes}
-    return run_contact(graph, body1, body2, scenario.t_end, samples, rtol=rtol, method=method, progress=progress, **said)
+    labels: dict[str, Any] = {"title": scenario.description, "notes": scenario.notes}
+    return run_contact(graph, body1, body2, scenario.t_end, samples, rtol=rtol, method=method, progress=progress, **labels)

@@ -1,22 +1,84 @@
-"""Scenario files: JSON text of two bodies and their contact in; a checked `Scenario`, or all problems at once, out.
+"""Scenario files: a checked `Scenario` of two bodies and their contact from JSON, or all problems at once.
 
-`BodySpec`, `ContactSpec` and `GravitySpec` say what their sections hold. `COMMENTS` and keys that begin with an underscore or
-with "comment" pass anywhere and mean nothing.
+`BodySpec`, `ContactSpec` and `GravitySpec` declare the fields of their sections. `COMMENTS` and keys that begin with an
+underscore or with "comment" are ignored everywhere.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.studies.fields import number, vector, word
+from screwbond.models.contacts import COMPONENTS
+from screwbond.models.contacts.transport import TRANSPORTS
+from screwbond.models.studies.fields import number, vector, word, words
 from screwbond.models.studies.reading import JsonSection, read_file
-from screwbond.models.studies.runs import MOST_SAMPLES
+from screwbond.models.studies.runs import MAX_SAMPLES
 from screwbond.models.two_bodies.body_fields import MOTIONS, ZERO, BodySpec, body_fields
-from screwbond.models.two_bodies.contact_fields import ContactSpec, contact_fields
 from screwbond.models.two_bodies.surfaces import SURFACES
+
+STIFFNESS = {"v_z": "k_n", "v_x": "k_t", "v_y": "k_t", "omega_x": "k_w", "omega_y": "k_w", "omega_z": "k_w"}
+"""Constrained component of the twist T_{O2}^{C2,O1} -> the stiffness that it needs."""
+
+
+def _needed(key: str) -> Callable[[Mapping[str, Any]], bool]:
+    return lambda before: any(STIFFNESS[component] == key for component in before["constrained"])
+
+
+@dataclass(frozen=True)
+class ContactSpec:
+    """Contact law of a scenario: constrained components of T_{O2}^{C2,O1}, springs and dampers, limits of friction, transport."""
+
+    constrained: tuple[str, ...] = words(COMPONENTS, "components of the relative twist that are constrained")
+    k_n: float = number("N/m", "stiffness of v_z", 0.0, least=0.0, needed=_needed("k_n"))
+    c_n: float = number("N s/m", "damping of v_z", 0.0, least=0.0)
+    k_t: float = number("N/m", "stiffness of v_x and v_y", 0.0, least=0.0, needed=_needed("k_t"))
+    r_t: float = number("N s/m", "damping of v_x and v_y", 0.0, least=0.0)
+    k_w: float = number("N m/rad", "stiffness of omega_x, omega_y and omega_z", 0.0, least=0.0, needed=_needed("k_w"))
+    r_w: float = number("N m s/rad", "damping of omega_x, omega_y and omega_z", 0.0, least=0.0)
+    friction: float | None = number("", "coefficient of the cone beyond which v_x and v_y slip; needs r_t", None, least=0.0)
+    torsional_friction: float | None = number(
+        "m", "limit of the torque of omega_z over the normal force; needs r_w", None, least=0.0
+    )
+    transport: str = word(TRANSPORTS, "how the springs' vectors are carried along", TRANSPORTS[0])
+    label: str = ""
+
+
+_LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("omega_z", "v_z"), "r_w")}
+"""Friction limit -> the constrained components that it needs, and the damping that its slider needs."""
+
+
+def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec | None:
+    """Read the section "contact" of a scenario, None without it; invalid if the document has problems.
+
+    Likely mistakes go into `notes`.
+    """
+    if section is None:
+        return None
+    values = section.read(ContactSpec)
+    constrained = values["constrained"]
+    for key in dict.fromkeys(STIFFNESS[component] for component in constrained):
+        if values[key] == 0.0:
+            section.report("E407", key, "0 where more than 0 is needed")
+    for key, (needs, damping) in _LIMITS.items():
+        missing = [component for component in needs if component not in constrained]
+        if values[key] is None:
+            continue
+        if missing:
+            what = f"{', '.join(missing)} is not constrained, so there is no force that it could limit"
+            section.report("E412", key, what, f"constrain {', '.join(needs)}, or leave {key} out")
+        elif values[damping] == 0.0:
+            what = f"{damping} is zero: a slider needs a damper in parallel with its spring"
+            section.report("E412", key, what, f'"{damping}": a positive number')
+    if "v_z" not in constrained:
+        notes.append("contact.constrained: without v_z nothing keeps the bodies apart; they pass through each other")
+    label = section.label("paper_name", section.label("mode", ""))
+    section.finish()
+    return ContactSpec(**values, label=label)
+
 
 __all__ = ["COMMENTS", "BodySpec", "ContactSpec", "GravitySpec", "Scenario", "read_scenario"]
 
@@ -26,15 +88,15 @@ COMMENTS = frozenset({"name", "description", "units", "note", "notes", "mode", "
     "initial_contact_coordinates",
     "initial_construction",
 }
-"""Keys that are only read by people."""
+"""Comment keys."""
 
 GRAVITIES = {"none": (), "uniform": ("vector",), "central": ("g0",)}
-"""Every type of gravity, and the fields of `GravitySpec` that it needs."""
+"""Types of gravity, and the fields of `GravitySpec` that they need."""
 
 
 @dataclass(frozen=True)
 class GravitySpec:
-    """Gravity: none, uniform, or central towards the origin of body 1; a file must give what is read for its type."""
+    """Gravity: none, uniform, or or central towards the origin of body 1; a file must give the fields of its type."""
 
     type: str = word(GRAVITIES, "type of gravity")
     vector: tuple[float, ...] = vector(3, "m/s^2", "of uniform gravity", ZERO, needed=lambda before: True)
@@ -42,13 +104,13 @@ class GravitySpec:
 
     @property
     def is_central(self) -> bool:
-        """Whether it points to the origin of body 1."""
+        """True if it points to the origin of body 1."""
         return "g0" in GRAVITIES[self.type]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """Two bodies, their contact and gravity, run and sampled; `notes` says what was put right."""
+    """Scenario: two bodies, their contact and gravity, run length and sampling; `notes` lists corrections."""
 
     name: str
     description: str
@@ -69,66 +131,66 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
     ----------
     path : a JSON file; its text is parsed, never evaluated.
 
-    Returns the scenario; `notes` says what was put right silently (a quaternion that was not quite unit).
+    Return the scenario; `notes` lists corrections (a quaternion that was normalised).
 
-    Raises `ModelError` with a problem for each finding, each with its JSON path, file and line: E401 file, E402 JSON, E403
+    Raises `ModelError` with every problem, each with its JSON path, file and line: E401 file, E402 JSON, E403
     missing, E404 unknown or repeated key, E405 type, E406 not finite, E407 out of range, E408 unknown word, E409 surface, E410
     inertia, E411 quaternion, E412 contradiction.
     """
     return read_file(path, _values, Scenario, COMMENTS)
 
 
-def _values(given: JsonSection) -> dict[str, Any]:
-    """The whole file; meaningless where the document holds problems."""
+def _values(section: JsonSection) -> dict[str, Any]:
+    """Read the whole file; the values are invalid if the document has problems."""
     notes: list[str] = []
-    file = given.document.file
+    file = section.document.file
     values = {
-        "name": given.label("name", Path(file).stem),
-        "description": given.label("description", ""),
+        "name": section.label("name", Path(file).stem),
+        "description": section.label("description", ""),
         "file": file,
-        **given.read(Scenario),
-        **{name: body_fields(given.section(name), name, notes) for name in ("body1", "body2")},
-        "contact": contact_fields(given.section("contact"), notes),
-        "gravity": _gravity(given.section("gravity")),
+        **section.read(Scenario),
+        **{name: body_fields(section.section(name), name, notes) for name in ("body1", "body2")},
+        "contact": contact_fields(section.section("contact"), notes),
+        "gravity": _gravity(section.section("gravity")),
     }
-    _check_samples(values["t_end"], values["sample_dt"], given)
-    _check_together(values["body1"], values["body2"], values["gravity"], given)
+    _check_samples(values["t_end"], values["sample_dt"], section)
+    _check_consistency(values["body1"], values["body2"], values["gravity"], section)
     return values | {"notes": tuple(notes)}
 
 
-def _gravity(given: JsonSection | None) -> GravitySpec | None:
-    if given is None:
+def _gravity(section: JsonSection | None) -> GravitySpec | None:
+    if section is None:
         return None
-    values = given.read(GravitySpec, "type")
+    values = section.read(GravitySpec, "type")
     needs = GRAVITIES.get(values["type"])
     if needs is None:
         return None
     if needs:
-        values |= given.read(GravitySpec, *needs)
-    given.finish()
+        values |= section.read(GravitySpec, *needs)
+    section.finish()
     return GravitySpec(**values)
 
 
-def _check_samples(t_end: float, sample_dt: float, given: JsonSection) -> None:
+def _check_samples(t_end: float, sample_dt: float, section: JsonSection) -> None:
     if 0 < t_end < sample_dt:
-        given.report("E407", "sample_dt", f"{sample_dt:g} s is longer than t_end, {t_end:g} s", "a shorter one")
-    elif t_end > 0 < sample_dt and t_end / sample_dt > MOST_SAMPLES:
-        given.report("E407", "sample_dt", f"{t_end / sample_dt:.1e} samples of the result", "a longer sample_dt")
+        section.report("E407", "sample_dt", f"{sample_dt:g} s is longer than t_end, {t_end:g} s", "a shorter one")
+    elif t_end > 0 < sample_dt and t_end / sample_dt > MAX_SAMPLES:
+        section.report("E407", "sample_dt", f"{t_end / sample_dt:.1e} samples of the result", "a longer sample_dt")
 
 
-def _check_together(one: BodySpec | None, two: BodySpec | None, gravity: GravitySpec | None, given: JsonSection) -> None:
-    """What only the whole file can contradict."""
-    if one is None or two is None:
+def _check_consistency(body1: BodySpec | None, body2: BodySpec | None, gravity: GravitySpec | None, section: JsonSection) -> None:
+    """Report contradictions between sections."""
+    if body1 is None or body2 is None:
         return
-    motions = [MOTIONS.get(body.motion) for body in (one, two)]
+    motions = [MOTIONS.get(body.motion) for body in (body1, body2)]
     if not any(motion is None or motion.is_free for motion in motions):
-        given.report("E412", "body2.motion", "no body is free, so nothing can be simulated", 'set one motion to "free"')
-    if all(body.surface_type and SURFACES[body.surface_type].is_flat for body in (one, two)):
+        section.report("E412", "body2.motion", "no body is free, so nothing can be simulated", 'set one motion to "free"')
+    if all(body.surface_type and SURFACES[body.surface_type].is_flat for body in (body1, body2)):
         what = "both bodies are planes: flat on flat has no contact point"
-        given.report("E412", "body2.surface.type", what, "curve one of them: a sphere or an ellipsoid")
+        section.report("E412", "body2.surface.type", what, "curve one of them: a sphere or an ellipsoid")
     if gravity is not None and gravity.is_central:
         if motions[1] is not None and not motions[1].is_free:
-            what = f"central gravity pulls body 2, which is {two.motion}"
-            given.report("E412", "gravity.type", what, "exchange the bodies, or use uniform gravity")
-        if one.p0 == two.p0:
-            given.report("E412", "body2.p0", "central gravity has no direction: both origins coincide", "move body 2")
+            what = f"central gravity pulls body 2, which is {body2.motion}"
+            section.report("E412", "gravity.type", what, "exchange the bodies, or use uniform gravity")
+        if body1.p0 == body2.p0:
+            section.report("E412", "body2.p0", "central gravity has no direction: both origins coincide", "move body 2")

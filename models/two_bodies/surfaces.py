@@ -1,4 +1,4 @@
-"""Surfaces in scenario files: the section "surface" in; the surface of `screws`, or what is wrong with its numbers, out."""
+"""Surfaces in scenario files: the surface of `screws` from the section "surface"."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from screws.surfaces import Surface, egg, ellipsoid, plane, sphere
 
 @dataclass(frozen=True)
 class SurfaceKind:
-    """A type of surface: the function that makes it, its numbers in a file in the order of that function's arguments, and the
-    one that is blamed where they do not fit together; whether it is flat, so that two of the type have no contact point."""
+    """Type of surface: its constructor, its numbers in a file in the order of the constructor's arguments, the number named in
+    geometry errors, and whether it is flat (two flat surfaces have no contact point)."""
 
     make: Callable[..., Surface]
     numbers: Mapping[str, Declared]
@@ -35,26 +35,26 @@ SURFACES = {
     "ellipsoid": SurfaceKind(ellipsoid, {"semi_axes": Declared("semi-axes", "m", many=True, count=3, above=0.0)}, "semi_axes"),
     "plane": SurfaceKind(plane, {}, is_flat=True),
 }
-"""Every type of surface that a file can have."""
+"""All types of surface in a file."""
 
 TYPE = Declared("type of the surface", options=tuple(SURFACES))
 
 
-def read_surface(given: JsonSection | None) -> tuple[Surface | None, str]:
-    """The surface of `screws` and its type; (None, type) where the file or the geometry is wrong."""
-    if given is None:
+def read_surface(section: JsonSection | None) -> tuple[Surface | None, str]:
+    """Read a surface of `screws` and its type; (None, type) for an invalid section or geometry."""
+    if section is None:
         return None, ""
-    before = len(given.document.problems)
-    name = given.value("type", TYPE)
+    before = len(section.document.problems)
+    name = section.value("type", TYPE)
     if not name:
         return None, ""
     kind = SURFACES[name]
-    numbers = [given.value(key, declared) for key, declared in kind.numbers.items()]
-    given.finish()
-    if len(given.document.problems) > before:
+    numbers = [section.value(key, declared) for key, declared in kind.numbers.items()]
+    section.finish()
+    if len(section.document.problems) > before:
         return None, name
     try:
         return kind.make(*numbers), name
     except GeometryError as error:
-        given.report("E409", kind.blamed, f"{error.code} {error.message}", error.cure)
+        section.report("E409", kind.blamed, f"{error.code} {error.message}", error.cure)
         return None, name

@@ -1,11 +1,11 @@
-"""Robots from URDF: the path of a file in; a chain with inertias, joints, limits and damping, and meshes for pictures, out."""
+"""Robots from URDF files: chains and trees with inertias, joints, limits and damping, and meshes for pictures."""
 
 from screwbond.models.urdf.grammar import Ignored
 from screwbond.models.urdf.joints import RobotJoint
+from screwbond.models.urdf.link_visuals import LinkVisual
 from screwbond.models.urdf.reading import read_urdf
 from screwbond.models.urdf.robot import Robot
 from screwbond.models.urdf.scenes import robot_scene, visual_solids
-from screwbond.models.urdf.skins import LinkVisual
 
 from screws.renamed import answer_old_names
 

@@ -1,4 +1,4 @@
-"""Documents: a path in; the root element of a URDF out, read without entities, network or code, or every reason why not."""
+"""XML documents of URDF: parse a file safely, without entities, network access or code."""
 
 from __future__ import annotations
 
@@ -8,51 +8,51 @@ from typing import Any
 
 from bondgraph.errors import ModelError, Place, Problem, raise_if_any, refusal
 
-MOST_BYTES = 16 * 2**20
-"""Of a file: the largest public robots take half a megabyte."""
+MAX_BYTES = 16 * 2**20
+"""Limit of a file; the largest public robots have half a megabyte."""
 
-MOST_ELEMENTS = 30_000
-"""Of a file: the largest public robots have some 4000."""
+MAX_ELEMENTS = 30_000
+"""Limit of a file; the largest public robots have about 4000."""
 
 XACRO = "http://www.ros.org/wiki/xacro"
 
 
 def read_document(path: str | os.PathLike[str]) -> Any:
-    """The root element <robot> of a URDF file, without comments.
+    """Return the root element <robot> of a URDF file, without comments.
 
-    Raises `ModelError` E520 for what is no file, no XML (too deeply nested XML included), no URDF, or larger than `MOST_BYTES` or
-    `MOST_ELEMENTS`, and E521 for a document type: it can only define entities, which grow without bound or read other files.
+    Raises `ModelError` E520 for a missing file, invalid or too deeply nested XML, another format, or more than `MAX_BYTES` or
+    `MAX_ELEMENTS`, and E521 for a document type: it can only define entities, which may grow without bound or read other files.
     """
     file = Path(path)
-    text = _bytes(file)
+    text = _read_bytes(file)
     refuse_document_types(file, text)
-    root = _parsed(file, text)
+    root = _parse(file, text)
     count = sum(1 for _ in root.iter())
-    if count > MOST_ELEMENTS:
-        raise _too_large(file, f"it has {count} elements, more than {MOST_ELEMENTS}; the largest public robots have some 4000")
-    raise_if_any(file.name, _foreign(file, root))
+    if count > MAX_ELEMENTS:
+        raise _too_large(file, f"it has {count} elements, more than {MAX_ELEMENTS}; the largest public robots have some 4000")
+    raise_if_any(file.name, _format_problems(file, root))
     return root
 
 
 def place(file: Path, line: int | None) -> Place:
-    """A line of a file."""
+    """Return a line of a file as a `Place`."""
     return Place(str(file), line or 1)
 
 
-def _bytes(file: Path) -> bytes:
+def _read_bytes(file: Path) -> bytes:
     if not file.is_file():
         why = "it is a folder" if file.is_dir() else "there is no such file" if not file.exists() else "it is no ordinary file"
         raise refusal("E520", f'no robot can be read from "{file}"', "the path of a .urdf file", about=file.name, why=why)
     try:
         with file.open("rb") as stream:
-            text = stream.read(MOST_BYTES + 1)
+            text = stream.read(MAX_BYTES + 1)
     except OSError as error:
         why = error.strerror or str(error)
         raise refusal(
             "E520", f'no robot can be read from "{file}"', "a file that may be read", about=file.name, why=why
         ) from error
-    if len(text) > MOST_BYTES:
-        raise _too_large(file, f"it has more than {MOST_BYTES // 2**20} megabytes; the largest public robots have half of one")
+    if len(text) > MAX_BYTES:
+        raise _too_large(file, f"it has more than {MAX_BYTES // 2**20} megabytes; the largest public robots have half of one")
     return text
 
 
@@ -62,14 +62,14 @@ def _too_large(file: Path, why: str) -> ModelError:
 
 
 def refuse_document_types(file: Path, text: bytes) -> None:
-    """E521 for XML with a document type, E520 for what is no XML.
+    """Raise E521 for XML with a document type, E520 for invalid XML.
 
-    A pass of its own, that builds nothing and ends where a document type begins: no entity is ever defined.
+    This separate pass builds nothing and ends where a document type begins, so no entity is ever defined.
     """
     from lxml import etree
 
     class Listener:
-        """Hears of nothing but document types; what is no XML the second pass says."""
+        """Parser target that handles document types alone."""
 
         def doctype(self, name: str, public: str | None, system: str | None) -> None:
             line = text[: max(text.find(b"<!DOCTYPE"), 0)].count(b"\n") + 1
@@ -90,7 +90,7 @@ def refuse_document_types(file: Path, text: bytes) -> None:
         raise _malformed(file, error) from error
 
 
-def _parsed(file: Path, text: bytes) -> Any:
+def _parse(file: Path, text: bytes) -> Any:
     from lxml import etree
 
     try:
@@ -100,27 +100,29 @@ def _parsed(file: Path, text: bytes) -> Any:
 
 
 def _parser(etree: Any, target: Any = None) -> Any:
-    """A parser without entities, document types, network, or elements more than 256 deep."""
+    """Return a parser without entities, document types, network access, or elements more than 256 deep."""
     safe = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False, "recover": False}
     return etree.XMLParser(target=target, remove_comments=True, remove_pis=True, **safe)
 
 
 def _malformed(file: Path, error: Any) -> ModelError:
-    """What the parser says; its log holds what it said of other files besides."""
-    said = str(error.msg).partition(", line ")[0]
-    return refusal("E520", f'"{file.name}" is no XML: {said}', _cure(said), about=file.name, places=(place(file, error.lineno),))
+    """Return E520 with the message of the parser; its log also holds messages about other files."""
+    reason = str(error.msg).partition(", line ")[0]
+    return refusal(
+        "E520", f'"{file.name}" is no XML: {reason}', _cure(reason), about=file.name, places=(place(file, error.lineno),)
+    )
 
 
-def _cure(said: str) -> str:
-    if "depth" in said.lower():
+def _cure(reason: str) -> str:
+    if "depth" in reason.lower():
         return "links and joints side by side in <robot>: a URDF is never more than six elements deep"
-    if "entit" in said.lower():
+    if "entit" in reason.lower():
         return "the text itself, or &amp; for the sign &"
     return "mend that line; an editor for XML shows what is open"
 
 
-def _foreign(file: Path, root: Any) -> list[Problem]:
-    """What is XML and no URDF: other formats, and macros that are not expanded."""
+def _format_problems(file: Path, root: Any) -> list[Problem]:
+    """Return problems of XML that is no URDF: another format, or macros that are not expanded."""
     if root.tag != "robot":
         cure = "a URDF file: its outermost element is <robot>"
         if root.tag in ("sdf", "mujoco"):

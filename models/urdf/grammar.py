@@ -1,6 +1,6 @@
-"""Grammar of URDF: an XML tree in; its problems, what is ignored, and a clean tree with nothing but what is read out.
+"""Grammar of URDF: validate an XML tree against a table of elements and attributes.
 
-One table says which elements and attributes are read and as what. Everything else is ignored and listed.
+The result is a clean tree, its problems, and a list of all ignored elements and attributes.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from bondgraph.errors import Problem
 Reader = Callable[[str], bool]
 
 SMALL, LARGE = 1e-12, 1e12
-"""Lengths, masses and inertias beyond are no robot's, and their products would leave the range of floats."""
+"""Range of lengths, masses and inertias; beyond it, products would overflow."""
 
 
-def _numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
-    """Whether a text is so many finite numbers from `least` to `most`."""
+def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
+    """Return a predicate: a text holds `count` finite numbers from `least` to `most`."""
 
     def fits(text: str) -> bool:
         words = text.split()
@@ -37,83 +37,84 @@ def _numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Re
 
 
 @dataclass(frozen=True)
-class Word:
-    """What an attribute must be."""
+class AttributeRule:
+    """Rule of an attribute: a predicate of its text, its description, and whether it is required."""
 
-    fits: Reader
-    said: str
-    needed: bool = False
+    accepts: Reader
+    description: str
+    is_required: bool = False
 
     @property
-    def required(self) -> Word:
-        """The same, where it may not be left out."""
-        return Word(self.fits, self.said, True)
+    def required(self) -> AttributeRule:
+        """This rule for a required attribute."""
+        return AttributeRule(self.accepts, self.description, True)
 
 
-NAME = Word(lambda text: bool(text.strip()) and text.isprintable(), "a name that can be printed")
-TEXT = Word(lambda text: True, "a text")
-NUMBER = Word(_numbers(1), "a finite number")
-FACTOR = Word(_numbers(1, -LARGE, LARGE), f"a number of at most {LARGE:g}")
-LENGTH = Word(_numbers(1, SMALL, LARGE), f"a length from {SMALL:g} to {LARGE:g} m")
-NOT_NEGATIVE = Word(_numbers(1, 0.0), "a finite number of zero or more")
-MASS = Word(
-    lambda text: _numbers(1, 0.0, LARGE)(text) and not 0.0 < float(text) < SMALL, f"zero, or a number from {SMALL:g} to {LARGE:g}"
+NAME = AttributeRule(lambda text: bool(text.strip()) and text.isprintable(), "a name that can be printed")
+TEXT = AttributeRule(lambda text: True, "a text")
+NUMBER = AttributeRule(_accepts_numbers(1), "a finite number")
+FACTOR = AttributeRule(_accepts_numbers(1, -LARGE, LARGE), f"a number of at most {LARGE:g}")
+LENGTH = AttributeRule(_accepts_numbers(1, SMALL, LARGE), f"a length from {SMALL:g} to {LARGE:g} m")
+NOT_NEGATIVE = AttributeRule(_accepts_numbers(1, 0.0), "a finite number of zero or more")
+MASS = AttributeRule(
+    lambda text: _accepts_numbers(1, 0.0, LARGE)(text) and not 0.0 < float(text) < SMALL,
+    f"zero, or a number from {SMALL:g} to {LARGE:g}",
 )
-THREE = Word(_numbers(3, -LARGE, LARGE), f"three finite numbers of at most {LARGE:g}")
-FOUR = Word(_numbers(4, 0.0, 1.0), "four numbers from 0 to 1")
-LENGTHS = Word(_numbers(3, SMALL, LARGE), f"three lengths from {SMALL:g} to {LARGE:g} m")
-SCALE = Word(
-    lambda text: _numbers(3, -LARGE, LARGE)(text) and all(abs(float(word)) >= SMALL for word in text.split()),
+THREE = AttributeRule(_accepts_numbers(3, -LARGE, LARGE), f"three finite numbers of at most {LARGE:g}")
+FOUR = AttributeRule(_accepts_numbers(4, 0.0, 1.0), "four numbers from 0 to 1")
+LENGTHS = AttributeRule(_accepts_numbers(3, SMALL, LARGE), f"three lengths from {SMALL:g} to {LARGE:g} m")
+SCALE = AttributeRule(
+    lambda text: _accepts_numbers(3, -LARGE, LARGE)(text) and all(abs(float(word)) >= SMALL for word in text.split()),
     f"three numbers from {SMALL:g} to {LARGE:g} in size",
 )
 
 
 @dataclass(frozen=True)
-class Says:
-    """An element: its attributes, the elements in it, and how often it may stand in the one around it."""
+class ElementRule:
+    """Rule of an element: its attributes, its child elements, and how often it may occur in its parent."""
 
-    words: Mapping[str, Word] = field(default_factory=dict)
-    parts: Mapping[str, Says] = field(default_factory=dict)
+    attributes: Mapping[str, AttributeRule] = field(default_factory=dict)
+    elements: Mapping[str, ElementRule] = field(default_factory=dict)
     least: int = 0
     most: float = 1
     choice: bool = False
-    """Whether exactly one of its elements must stand in it."""
+    """True if it must have exactly one child element."""
 
 
-ORIGIN = Says({"xyz": THREE, "rpy": THREE})
+ORIGIN = ElementRule({"xyz": THREE, "rpy": THREE})
 SHAPES = {
-    "box": Says({"size": LENGTHS.required}),
-    "cylinder": Says({"radius": LENGTH.required, "length": LENGTH.required}),
-    "sphere": Says({"radius": LENGTH.required}),
-    "mesh": Says({"filename": NAME.required, "scale": SCALE}),
+    "box": ElementRule({"size": LENGTHS.required}),
+    "cylinder": ElementRule({"radius": LENGTH.required, "length": LENGTH.required}),
+    "sphere": ElementRule({"radius": LENGTH.required}),
+    "mesh": ElementRule({"filename": NAME.required, "scale": SCALE}),
 }
-MATERIAL = {"color": Says({"rgba": FOUR})}
-SKIN = {"origin": ORIGIN, "geometry": Says({}, SHAPES, least=1, choice=True)}
+MATERIAL = {"color": ElementRule({"rgba": FOUR})}
+SKIN = {"origin": ORIGIN, "geometry": ElementRule({}, SHAPES, least=1, choice=True)}
 INERTIA = {f"i{entry}": FACTOR.required if entry[0] == entry[1] else FACTOR for entry in ("xx", "xy", "xz", "yy", "yz", "zz")}
-INERTIAL = {"origin": ORIGIN, "mass": Says({"value": MASS.required}, least=1), "inertia": Says(INERTIA, least=1)}
+INERTIAL = {"origin": ORIGIN, "mass": ElementRule({"value": MASS.required}, least=1), "inertia": ElementRule(INERTIA, least=1)}
 LINK = {
-    "inertial": Says({}, INERTIAL),
-    "visual": Says({"name": TEXT}, {**SKIN, "material": Says({"name": TEXT}, MATERIAL)}, most=math.inf),
-    "collision": Says({"name": TEXT}, SKIN, most=math.inf),
+    "inertial": ElementRule({}, INERTIAL),
+    "visual": ElementRule({"name": TEXT}, {**SKIN, "material": ElementRule({"name": TEXT}, MATERIAL)}, most=math.inf),
+    "collision": ElementRule({"name": TEXT}, SKIN, most=math.inf),
 }
 JOINT = {
-    "parent": Says({"link": NAME.required}, least=1),
-    "child": Says({"link": NAME.required}, least=1),
+    "parent": ElementRule({"link": NAME.required}, least=1),
+    "child": ElementRule({"link": NAME.required}, least=1),
     "origin": ORIGIN,
-    "axis": Says({"xyz": THREE}),
-    "limit": Says({"lower": NUMBER, "upper": NUMBER, "effort": NOT_NEGATIVE, "velocity": NOT_NEGATIVE}),
-    "dynamics": Says({"damping": NOT_NEGATIVE, "friction": NOT_NEGATIVE}),
-    "mimic": Says({"joint": NAME.required, "multiplier": FACTOR, "offset": FACTOR}),
+    "axis": ElementRule({"xyz": THREE}),
+    "limit": ElementRule({"lower": NUMBER, "upper": NUMBER, "effort": NOT_NEGATIVE, "velocity": NOT_NEGATIVE}),
+    "dynamics": ElementRule({"damping": NOT_NEGATIVE, "friction": NOT_NEGATIVE}),
+    "mimic": ElementRule({"joint": NAME.required, "multiplier": FACTOR, "offset": FACTOR}),
 }
-ROBOT = Says(
+ROBOT = ElementRule(
     {"name": TEXT},
     {
-        "link": Says({"name": NAME.required}, LINK, most=math.inf),
-        "joint": Says({"name": NAME.required, "type": NAME.required}, JOINT, most=math.inf),
-        "material": Says({"name": TEXT.required}, MATERIAL, most=math.inf),
+        "link": ElementRule({"name": NAME.required}, LINK, most=math.inf),
+        "joint": ElementRule({"name": NAME.required, "type": NAME.required}, JOINT, most=math.inf),
+        "material": ElementRule({"name": TEXT.required}, MATERIAL, most=math.inf),
     },
 )
-"""All that is read of a URDF."""
+"""Grammar of all that is read of a URDF."""
 
 ROOT = "robot"
 
@@ -130,12 +131,12 @@ REASONS = {
     "verbose": "a setting of another program",
     "version": "all versions are read alike",
 }
-"""Why well-known parts are ignored; of others nothing is known."""
+"""Reasons why well-known elements are ignored."""
 
 
 @dataclass(frozen=True)
 class Ignored:
-    """What a file holds and the robot does not: an element or attribute, why it is left out, and the lines at which it stands."""
+    """Element or attribute of a file that the robot lacks, with the reason and the lines."""
 
     what: str
     why: str
@@ -148,98 +149,102 @@ class Ignored:
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
-    """A tree with nothing but what is read and right, and what was wrong and left out."""
+class CheckedTree:
+    """Tree with valid known elements alone, and the problems and ignored elements."""
 
     root: Any
     problems: tuple[Problem, ...]
     ignored: tuple[Ignored, ...]
-    whole: bool
-    """Whether all links and joints are there."""
-    unweighed: frozenset[str]
-    """Links whose inertia is wrong."""
+    complete: bool
+    """True if no link or joint was removed."""
+    invalid_inertias: frozenset[str]
+    """Links with an invalid inertia."""
 
 
-def check(file: Path, root: Any) -> Checked:
-    """Compare a tree with the table. What is wrong is taken out of the copy, so that the rest can be checked further."""
+def check(file: Path, root: Any) -> CheckedTree:
+    """Check a tree against the grammar; remove invalid elements from a copy, so that later checks can continue."""
     clean = deepcopy(root)
-    walk = _Walk(file)
-    walk.fits(clean, ROBOT, "robot")
-    return Checked(clean, tuple(walk.problems), walk.listed(), walk.whole, frozenset(walk.unweighed))
+    checker = _Checker(file)
+    checker.check(clean, ROBOT, "robot")
+    return CheckedTree(
+        clean, tuple(checker.problems), checker.ignored_items(), checker.complete, frozenset(checker.invalid_inertias)
+    )
 
 
-class _Walk:
-    """One walk through a tree, and what it found."""
+class _Checker:
+    """State of one traversal of a tree: problems and ignored elements so far."""
 
     def __init__(self, file: Path):
         self.file = file
         self.problems: list[Problem] = []
         self.ignored: dict[str, list[int]] = {}
-        self.whole = True
-        self.unweighed: set[str] = set()
+        self.complete = True
+        self.invalid_inertias: set[str] = set()
 
-    def fits(self, element: Any, says: Says, called: str) -> bool:
-        """Whether an element is right; what is not read, or wrong, is taken out of it."""
-        right = self._words(element, says, called)
+    def check(self, element: Any, rule: ElementRule, label: str) -> bool:
+        """Remove unknown and invalid parts from an element; return True if the element is valid."""
+        right = self._check_attributes(element, rule, label)
         missing: set[str] = set()
         unread = False
         for part in list(element):
-            own = says.parts.get(part.tag)
+            part_rule = rule.elements.get(part.tag)
             name = f' "{part.get("name")}"' if part.get("name") else ""
-            above = "" if element.tag == ROOT else f" of {called}"
-            if own is None:
+            above = "" if element.tag == ROOT else f" of {label}"
+            if part_rule is None:
                 unread = True
                 self._ignore(f"<{part.tag}>" + ("" if element.tag == ROOT else f" of <{element.tag}>"), part)
                 element.remove(part)
-            elif not self.fits(part, own, f"<{part.tag}>{name}{above}"):
+            elif not self.check(part, part_rule, f"<{part.tag}>{name}{above}"):
                 missing.add(part.tag)
-                self._note(element, part)
+                self._note_removed(element, part)
                 element.remove(part)
-        needed = {tag for tag, own in says.parts.items() if own.least}
-        if missing & needed or (says.choice and not len(element) and (missing or unread)):
+        needed = {tag for tag, part_rule in rule.elements.items() if part_rule.least}
+        if missing & needed or (rule.choice and not len(element) and (missing or unread)):
             return False
-        return self._counts(element, says, called, needed - missing) and right
+        return self._check_counts(element, rule, label, needed - missing) and right
 
-    def listed(self) -> tuple[Ignored, ...]:
-        """What was ignored, each kind once."""
+    def ignored_items(self) -> tuple[Ignored, ...]:
+        """Return the ignored elements and attributes, each kind once."""
         unknown = "no part of a URDF that says how a robot moves or looks"
         reasons = {what: REASONS.get(what.split(" of ")[0].strip("<>"), unknown) for what in self.ignored}
         return tuple(Ignored(what, reasons[what], tuple(lines)) for what, lines in self.ignored.items())
 
-    def _words(self, element: Any, says: Says, called: str) -> bool:
+    def _check_attributes(self, element: Any, rule: ElementRule, label: str) -> bool:
         before = len(self.problems)
         for key, text in dict(element.attrib).items():
-            if key not in says.words:
+            if key not in rule.attributes:
                 self._ignore(f"{key} of <{element.tag}>", element)
                 del element.attrib[key]
-            elif not says.words[key].fits(text):
-                cut = text if len(text) < 60 else text[:56] + " ..."
+            elif not rule.attributes[key].accepts(text):
+                shown = text if len(text) < 60 else text[:56] + " ..."
                 self._problem(
-                    element, f'{key}="{cut}" of {called} is not {says.words[key].said}', f'{key}="...", {says.words[key].said}'
+                    element,
+                    f'{key}="{shown}" of {label} is not {rule.attributes[key].description}',
+                    f'{key}="...", {rule.attributes[key].description}',
                 )
-        for key, word in says.words.items():
-            if word.needed and key not in element.attrib:
-                self._problem(element, f"{called} has no {key}", f'{key}="...", {word.said}')
+        for key, attribute in rule.attributes.items():
+            if attribute.is_required and key not in element.attrib:
+                self._problem(element, f"{label} has no {key}", f'{key}="...", {attribute.description}')
         return len(self.problems) == before
 
-    def _counts(self, element: Any, says: Says, called: str, needed: set[str]) -> bool:
+    def _check_counts(self, element: Any, rule: ElementRule, label: str, needed: set[str]) -> bool:
         before = len(self.problems)
-        for tag, own in says.parts.items():
+        for tag, part_rule in rule.elements.items():
             count = len(element.findall(tag))
-            if count > own.most:
-                self._problem(element, f"{called} has {count} elements <{tag}>", f"one <{tag}>")
+            if count > part_rule.most:
+                self._problem(element, f"{label} has {count} elements <{tag}>", f"one <{tag}>")
             elif count == 0 and tag in needed:
-                self._problem(element, f"{called} has no <{tag}>", f"<{tag} .../> in it")
-        if says.choice and len(element) != 1:
-            listed = ", ".join(f"<{tag}>" for tag in says.parts)
-            self._problem(element, f"{called} has {len(element)} elements", f"one of {listed}")
+                self._problem(element, f"{label} has no <{tag}>", f"<{tag} .../> in it")
+        if rule.choice and len(element) != 1:
+            listed = ", ".join(f"<{tag}>" for tag in rule.elements)
+            self._problem(element, f"{label} has {len(element)} elements", f"one of {listed}")
         return len(self.problems) == before
 
-    def _note(self, element: Any, part: Any) -> None:
+    def _note_removed(self, element: Any, part: Any) -> None:
         if element.tag == ROOT and part.tag in ("link", "joint"):
-            self.whole = False
+            self.complete = False
         elif part.tag == "inertial":
-            self.unweighed.add(str(element.get("name")))
+            self.invalid_inertias.add(str(element.get("name")))
 
     def _ignore(self, what: str, element: Any) -> None:
         self.ignored.setdefault(what, []).append(element.sourceline or 0)

@@ -1,25 +1,99 @@
-"""Reading: the path of a URDF file in; the robot that it describes out, or everything that is wrong with it."""
+"""Read a URDF file: the robot that it describes, or all its problems."""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.chains import Chain, Tree
+import numpy as np
+from screwbond.models.chains import BEFORE, Chain, Link, Tree
 from screwbond.models.urdf.document import place, read_document
 from screwbond.models.urdf.grammar import Ignored, check
-from screwbond.models.urdf.links import Made, links_of
-from screwbond.models.urdf.names import plain, rename
+from screwbond.models.urdf.inertias import inertias_of, pose_of
+from screwbond.models.urdf.joints import RobotJoint, bounds_of, limit_problems, mimic_of, robot_joint, screws_of, unused_fields
+from screwbond.models.urdf.link_visuals import Packages, read_visuals, visuals_by_link
 from screwbond.models.urdf.robot import Robot
-from screwbond.models.urdf.skeleton import Kept, between, mimic_problems, skeleton_of, tree_problems
-from screwbond.models.urdf.skins import Packages, looks_of, skins_of
+from screwbond.models.urdf.skeleton import SelectedTree, mimic_problems, select_tree, skeleton_of, tree_problems
 
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
 from bondgraph.output.extras import require_package
+from screws.joints import fixed, free
+
+
+@dataclass(frozen=True, eq=False)
+class TreeLinks:
+    """Links and moving joints in the order of the tree, with ignored fields and problems."""
+
+    links: tuple[Link, ...] = ()
+    joints: tuple[RobotJoint, ...] = ()
+    ignored: tuple[Ignored, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def links_of(selected: SelectedTree, parsed: Any, invalid_inertias: frozenset[str], *, limits: bool, floating: bool) -> TreeLinks:
+    """Build the links of a selected tree.
+
+    `parsed` : record of yourdfpy; `invalid_inertias` : links of unknown inertia.
+    """
+    records = {joint.name: joint for joint in parsed.joints}
+    home_poses = {selected.base: np.eye(4)}
+    for joint in selected.joints:
+        home_poses[joint.child] = home_poses[joint.parent] @ pose_of(records[joint.name])
+    inertias, problems = inertias_of(
+        selected, {link.name: link.inertial for link in parsed.links}, home_poses, invalid_inertias, floating
+    )
+    links = [Link(selected.base, free() if floating else fixed(), inertias.get(selected.base), parent=None)]
+    joints = [RobotJoint(selected.base, "floating", selected.base)] if floating else []
+    ignored: list[Ignored] = []
+    for joint in selected.joints:
+        record = records[joint.name]
+        screws, screw_errors = screws_of(selected, joint, record, home_poses[joint.child])
+        bounds, limit_errors, missing_limits = bounds_of(selected, joint, record) if limits else (None, [], ())
+        mimic, mimic_errors = mimic_of(selected, joint, record)
+        problems += [*screw_errors, *limit_errors, *mimic_errors]
+        ignored += missing_limits
+        if screws is not None:
+            damping = float(getattr(record.dynamics, "damping", None) or 0.0)
+            inertia, at = inertias.get(joint.child), home_poses[joint.child]
+            links.append(Link(joint.child, screws, inertia, at, damping, bounds, parent=joint.parent, mimic=mimic))
+            joints += [robot_joint(joint, record)] if joint.moves else []
+    problems += [] if problems else limit_problems(selected, links)
+    if selected.serial:
+        # A fixed link may hang on any link of its body, so also on the previous one.
+        links = [replace(link, parent=BEFORE) for link in links]
+    return TreeLinks(tuple(links), tuple(joints), (*ignored, *unused_fields(selected, joints, limits)), tuple(problems))
+
+
+def plain_name(name: str) -> str:
+    """Return a name without dots, colons, apostrophes, arrows, or a leading minus.
+
+    >>> plain_name("link_1.0"), plain_name("base/camera")
+    ('link_1_0', 'base/camera')
+    """
+    return re.sub(r"->|[.:']|^-", "_", name)
+
+
+def rename_links(root: Any) -> tuple[Ignored, ...]:
+    """Replace the names of robot and links in the tree by plain names."""
+    changed = {}
+    attributes = [(element, "name") for element in (root, *root.findall("link")) if element.get("name")]
+    attributes += [(end, "link") for joint in root.findall("joint") for end in (joint.find("parent"), joint.find("child"))]
+    for element, key in attributes:
+        name = element.get(key)
+        element.set(key, plain_name(name))
+        if name != plain_name(name) and key == "name":
+            changed[name] = element.sourceline
+    if not changed:
+        return ()
+    first = next(iter(changed))
+    why = f'they are parts of paths in a graph; "{first}" is "{plain_name(first)}"'
+    return (Ignored("dots, colons, apostrophes and arrows in names", why, tuple(changed.values())),)
+
 
 KINDS = ("collision", "visual", False)
 
@@ -34,60 +108,62 @@ def read_urdf(
     packages: Packages | None = None,
     limits: bool = True,
 ) -> Robot:
-    """Read a robot from a URDF file: a tree of links with its inertias, joints, limits and damping, meshes, and what is ignored.
+    """Read a robot from a URDF file: a tree of links with inertias, joints, limits, damping and meshes.
 
     Parameters
     ----------
     path : of a URDF file (xacro is expanded by its own program).
-    base : link that stands still, its frame that of the world; the one that no joint carries, where None.
-    tip : last link, or several: what lies between, with all that is fixed to it, becomes the tree, and nothing beyond. Where
-        None, all that hangs on the base.
-    floating : whether the base moves freely, by six coordinates that come before the others (`screws.joints.free`).
-    meshes : the shapes of `skins`: "collision" (simple ones), "visual", or False for none, also in pictures of runs: these show
+    base : fixed link, whose frame is that of the world; None: the root.
+    tip : last link, or several: the tree has the links between base and tips, with all links fixed to them. None: all links
+        on the base.
+    floating : True if the base moves freely, by six coordinates before the others (`screws.joints.free`).
+    meshes : the shapes of `visuals`: "collision" (simple ones), "visual", or False for none, also in pictures of runs: these show
         the visual shapes whose files are there, or else collision shapes, and read the files when they are drawn.
-    packages : name -> folder, for meshes at package://name/...; without it they are looked for around the file.
-    limits : whether position limits are read.
+    packages : name -> folder, for meshes at package://name/...; default: folders around the file.
+    limits : False to ignore position limits.
 
-    Inertias are those of whole bodies: of a link with all that is fixed to it. All links stay as frames under their names.
+    An inertia is that of a moving link with all links fixed to it. Fixed links stay as frames under their names.
 
-    Raises `ModelError` with everything that is wrong, and its line: E520 no URDF, or too large; E521 entities; E522 an element or
-    a number that cannot be read; E523 links and joints that are no tree; E524 base or tip; E525 a joint of no kind, or without
-    room to move; E526 a mass or an inertia that no body has; E527 meshes; E528 mimic. `ExtraError` (E416) without yourdfpy.
+    Raises `ModelError` with every problem and its line: E520 no URDF, or too large; E521 entities; E522 an invalid element or
+    number; E523 links and joints that form no tree; E524 base or tip; E525 a joint of unknown kind, or without range of
+    motion; E526 a mass or an inertia that no body has; E527 meshes; E528 mimic. `ExtraError` (E416) without yourdfpy.
     """
     file, tips = Path(path), () if tip is None else (tip,) if isinstance(tip, str) else tip
     _check_options(file, base, tips, meshes, packages)
     require_package("a robot from URDF", "yourdfpy")
     checked = check(file, read_document(file))
-    renamed = rename(checked.root) if checked.whole else ()
-    bones = skeleton_of(file, checked.root) if checked.whole else None
-    broken = [] if bones is None else [*tree_problems(bones), *mimic_problems(bones)]
-    if bones is None or broken:
-        raise ModelError(file.name, [*checked.problems, *broken])
-    kept, astray = between(bones, None if base is None else plain(base), [plain(one) for one in tips])
-    if kept is None:
-        raise ModelError(file.name, [*checked.problems, *astray])
-    parsed = _parsed(checked.root)
-    made = links_of(kept, parsed, checked.unweighed, limits=limits, floating=floating)
-    lines = {link: bones.links[link] for link in (kept.base, *(joint.child for joint in kept.joints))}
-    skins, bare = skins_of(file, parsed, str(meshes), lines, packages or {}) if meshes else ([], [])
-    raise_if_any(file.name, [*checked.problems, *made.problems, *bare] or _still(kept, made))
-    ignored = (*_left(kept), *made.ignored, *_undrawn(parsed, meshes), *renamed, *checked.ignored)
-    mechanism, looks = Chain if kept.serial else Tree, looks_of(file, parsed, packages or {}) if meshes else {}
-    links = tuple(replace(link, visual=looks.get(link.name)) for link in made.links)
-    return Robot(mechanism(plain(parsed.name or file.stem), links), made.joints, tuple(skins), ignored)
+    renamed = rename_links(checked.root) if checked.complete else ()
+    skeleton = skeleton_of(file, checked.root) if checked.complete else None
+    structure_problems = [] if skeleton is None else [*tree_problems(skeleton), *mimic_problems(skeleton)]
+    if skeleton is None or structure_problems:
+        raise ModelError(file.name, [*checked.problems, *structure_problems])
+    selected, tip_problems = select_tree(
+        skeleton, None if base is None else plain_name(base), [plain_name(name) for name in tips]
+    )
+    if selected is None:
+        raise ModelError(file.name, [*checked.problems, *tip_problems])
+    parsed = _parse(checked.root)
+    tree_links = links_of(selected, parsed, checked.invalid_inertias, limits=limits, floating=floating)
+    lines = {link: skeleton.links[link] for link in (selected.base, *(joint.child for joint in selected.joints))}
+    skins, mesh_problems = read_visuals(file, parsed, str(meshes), lines, packages or {}) if meshes else ([], [])
+    raise_if_any(file.name, [*checked.problems, *tree_links.problems, *mesh_problems] or _immobile_problems(selected, tree_links))
+    ignored = (*_omitted_links(selected), *tree_links.ignored, *_ignored_shapes(parsed, meshes), *renamed, *checked.ignored)
+    mechanism, visuals = Chain if selected.serial else Tree, visuals_by_link(file, parsed, packages or {}) if meshes else {}
+    links = tuple(replace(link, visual=visuals.get(link.name)) for link in tree_links.links)
+    return Robot(mechanism(plain_name(parsed.name or file.stem), links), tree_links.joints, tuple(skins), ignored)
 
 
-def _still(kept: Kept, made: Made) -> list[Problem]:
-    """E524 where nothing moves."""
-    if made.joints:
+def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Problem]:
+    """Return E524 for a tree without moving joints."""
+    if tree_links.joints:
         return []
-    title = f'nothing moves on "{kept.base}"' + (f" up to {kept.joints[-1].child}" if kept.joints else "")
-    cures = ("floating=True", f"another base or tip; links: {', '.join(list(kept.bones.links)[:12])}")
-    return [Problem("E524", title, (), (place(kept.bones.file, kept.bones.links[kept.base]),), cures)]
+    title = f'nothing moves on "{selected.base}"' + (f" up to {selected.joints[-1].child}" if selected.joints else "")
+    cures = ("floating=True", f"another base or tip; links: {', '.join(list(selected.skeleton.links)[:12])}")
+    return [Problem("E524", title, (), (place(selected.skeleton.file, selected.skeleton.links[selected.base]),), cures)]
 
 
-def _parsed(root: Any) -> Any:
-    """The record of yourdfpy of a checked tree; it gets the text of that tree, so that it meets nothing that was not checked."""
+def _parse(root: Any) -> Any:
+    """Parse a checked tree with yourdfpy, from the text of that tree, so that it sees only checked elements."""
     from lxml import etree
     from yourdfpy import URDF
 
@@ -96,17 +172,17 @@ def _parsed(root: Any) -> Any:
     return URDF.load(text, build_scene_graph=False, build_collision_scene_graph=False, load_meshes=False).robot
 
 
-def _left(kept: Kept) -> list[Ignored]:
-    """Links that are not part of the tree."""
-    if not kept.left:
+def _omitted_links(selected: SelectedTree) -> list[Ignored]:
+    """Return the links outside the selected tree as ignored."""
+    if not selected.omitted:
         return []
-    named = ", ".join(kept.left[:8]) + (" ..." if len(kept.left) > 8 else "")
-    lines = tuple(kept.bones.links[link] for link in kept.left)
-    return [Ignored(f"{len(kept.left)} links: {named}", "not between base and tip, with all their mass", lines)]
+    named = ", ".join(selected.omitted[:8]) + (" ..." if len(selected.omitted) > 8 else "")
+    lines = tuple(selected.skeleton.links[link] for link in selected.omitted)
+    return [Ignored(f"{len(selected.omitted)} links: {named}", "not between base and tip, with all their mass", lines)]
 
 
-def _undrawn(parsed: Any, meshes: str | bool) -> list[Ignored]:
-    """Shapes of the kind that was not asked for."""
+def _ignored_shapes(parsed: Any, meshes: str | bool) -> list[Ignored]:
+    """Return the shapes of the kinds not drawn as ignored."""
     kinds = {"collision": sum(len(x.collisions) for x in parsed.links), "visual": sum(len(x.visuals) for x in parsed.links)}
     return [
         Ignored(f"{count} shapes <{kind}>", f'not drawn; meshes="{kind}" takes them')
@@ -117,7 +193,7 @@ def _undrawn(parsed: Any, meshes: str | bool) -> list[Ignored]:
 
 def _check_options(file: Path, base: Any, tips: Any, meshes: Any, packages: Any) -> None:
     ends = tips if isinstance(tips, Iterable) else (tips,)
-    for what, link in (("base", "" if base is None else base), *(("tip", one) for one in ends)):
+    for what, link in (("base", "" if base is None else base), *(("tip", tip) for tip in ends)):
         if not isinstance(link, str):
             raise refusal("E524", f"{what}={link!r} is no name of a link", f'{what}="name"', about=file.name)
     if not isinstance(packages or {}, Mapping):

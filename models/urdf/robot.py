@@ -1,4 +1,4 @@
-"""The record of a robot: a tree of links, what its joints and links are called and look like, and what of its file is ignored."""
+"""Record of a robot: tree of links, joints, visuals, and ignored elements of its file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from screwbond.models.chains import Tree
 from screwbond.models.urdf.grammar import Ignored
 from screwbond.models.urdf.joints import RobotJoint
-from screwbond.models.urdf.skins import LinkVisual
+from screwbond.models.urdf.link_visuals import LinkVisual
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import short_repr
@@ -23,15 +23,15 @@ from screws.renamed import answer_old_names
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """What a URDF file says.
+    """Robot of a URDF file.
 
     Attributes
     ----------
-    tree : its links, each under its name in the file; fixed ones are frames without mass, their inertia is in the body they are
-        part of. Joint coordinates bear the names of the links that they move. A `Chain` where no body carries two others.
-    joints : those that move, in the order of the links; the free one of a base that floats bears the name of its link.
-    skins : meshes of the links; none with `meshes=False`.
-    ignored : what the file holds and the robot does not, and why.
+    tree : its links, each under its name in the file; fixed links are massless frames, their inertia belongs to the moving link
+        before them. Joint coordinates have the names of their child links. A `Chain` if no body carries two others.
+    joints : moving joints, in the order of the links; the free joint of a floating base has the name of its link.
+    visuals : meshes of the links; none with `meshes=False`.
+    ignored : ignored elements of the file, with reasons.
 
     `print(robot)` shows all of it as a table.
     """
@@ -43,51 +43,51 @@ class Robot:
 
     @property
     def name(self) -> str:
-        """Of the robot."""
+        """Name of the robot."""
         return self.tree.name
 
     def position(self, values: Mapping[str, Any]) -> np.ndarray:
-        """Joint coordinates (n,), rad or m, from values by the joints' names; zero where none is given.
+        """Return joint coordinates (n,), rad or m, from values by joint names; zero for other joints.
 
-        A joint of several freedoms takes as many values; one that follows another takes none. Raises `ModelError` E529 for an
-        unknown joint, or what are no such numbers.
+        A joint with several degrees of freedom takes as many values; a mimic joint takes none. Raises `ModelError` E529 for an
+        unknown joint or invalid values.
         """
         q = np.zeros(self.tree.freedoms)
-        places = self.coordinates
+        indices = self.coordinates
         problems = []
         if not isinstance(values, Mapping):
-            cure = f'robot.position({{"{next(iter(places))}": 0.1}}), or the array itself, of {self.tree.freedoms} coordinates'
+            cure = f'robot.position({{"{next(iter(indices))}": 0.1}}), or the array itself, of {self.tree.freedoms} coordinates'
             raise refusal("E529", f"positions of joints are {values!r}, without names", cure, about=self.name)
-        for name, given in values.items():
-            if name not in places:
+        for name, value in values.items():
+            if name not in indices:
                 leader = {joint.name: joint.leader for joint in self.joints}.get(name)
                 title = (
                     f'joint "{name}" follows joint "{leader}"' if leader else f'robot "{self.name}" has no moving joint "{name}"'
                 )
-                problems.append(Problem("E529", title, (), (caller_place(),), (f"one of: {', '.join(places)}",)))
+                problems.append(Problem("E529", title, (), (caller_place(),), (f"one of: {', '.join(indices)}",)))
                 continue
-            n = len(places[name])
-            found = floats(given, (n,), *(((),) if n == 1 else ()))
-            if found is None:
+            n = len(indices[name])
+            numbers = floats(value, (n,), *(((),) if n == 1 else ()))
+            if numbers is None:
                 cure = "a finite number, rad or m" if n == 1 else f"{n} finite numbers"
-                title = f'the position of joint "{name}" is {given!r}'
+                title = f'the position of joint "{name}" is {value!r}'
                 problems.append(Problem("E529", title, (), (caller_place(),), (cure,)))
             else:
-                q[places[name]] = found
+                q[indices[name]] = numbers
         raise_if_any(self.name, problems)
         return q
 
     @cached_property
     def coordinates(self) -> dict[str, list[int]]:
-        """Joint -> its places among the coordinates; joints that follow others have none."""
-        found: dict[str, list[int]] = {}
+        """Joint -> its indices among the coordinates; mimic joints have none."""
+        indices: dict[str, list[int]] = {}
         start = 0
         for joint in self.joints:
             if not joint.leader:
                 n = self.tree.links[self.tree.index(joint.link)].joint.freedoms
-                found[joint.name] = list(range(start, start + n))
+                indices[joint.name] = list(range(start, start + n))
                 start += n
-        return found
+        return indices
 
     def __str__(self) -> str:
         bodies = [link.inertia.mass for link in self.tree.links if link.inertia is not None]
@@ -96,11 +96,11 @@ class Robot:
         rows = [("joint", "kind", "moves", "limits", "damping", "effort", "velocity", "follows"), *map(self._row, self.joints)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        listed = ["ignored:", *(f"  {one}" for one in self.ignored)] if self.ignored else ["nothing is ignored"]
-        return "\n".join([f"{head}{sum(bodies):.6g} kg that move", *table, *listed])
+        lines = ["ignored:", *(f"  {item}" for item in self.ignored)] if self.ignored else ["nothing is ignored"]
+        return "\n".join([f"{head}{sum(bodies):.6g} kg that move", *table, *lines])
 
     def _row(self, joint: RobotJoint) -> tuple[str, ...]:
         link = self.tree.links[self.tree.index(joint.link)]
         limits = "none" if link.limits is None else f"{link.limits[0]:g} to {link.limits[1]:g}"
-        said = ("" if value is None else f"{value:g}" for value in (link.damping, joint.effort, joint.velocity))
-        return (joint.name, joint.kind, joint.link, limits, *said, joint.leader)
+        numbers = ("" if value is None else f"{value:g}" for value in (link.damping, joint.effort, joint.velocity))
+        return (joint.name, joint.kind, joint.link, limits, *numbers, joint.leader)

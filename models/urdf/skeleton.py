@@ -1,4 +1,4 @@
-"""Skeleton: the names of links and joints in; the tree of links, or why it is none, and what lies from base to tip, out."""
+"""Kinematic tree of a robot by names: tree and mimic checks, and selection of the links between base and tips."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIXED = "fixed"
 
 @dataclass(frozen=True)
 class Branch:
-    """A joint by name: its kind, the link it stands on and the link it carries, and its line in the file."""
+    """Joint by name: its kind, parent link, child link, and line in the file."""
 
     name: str
     kind: str
@@ -25,12 +25,12 @@ class Branch:
     child: str
     line: int
     leader: str | None = None
-    """The joint that it mimics."""
+    """Joint that it mimics."""
     multiplier: float = 1.0
 
     @property
     def moves(self) -> bool:
-        """Whether its link moves against the one that carries it."""
+        """True if its child link moves relative to its parent link."""
         return self.kind != FIXED
 
 
@@ -41,72 +41,72 @@ class Skeleton:
     file: Path
     links: Mapping[str, int]
     joints: tuple[Branch, ...]
-    repeated: tuple[tuple[str, str, int, int], ...] = field(default=())
-    """("link" or "joint", name, line, first line) of what is there twice."""
+    duplicates: tuple[tuple[str, str, int, int], ...] = field(default=())
+    """("link" or "joint", name, line, first line) of duplicates."""
 
     @cached_property
-    def above(self) -> dict[str, Branch]:
-        """Link -> the joint that carries it."""
+    def parent_joint(self) -> dict[str, Branch]:
+        """Link -> the joint whose child it is."""
         return {joint.child: joint for joint in self.joints}
 
     @cached_property
-    def below(self) -> dict[str, list[Branch]]:
-        """Link -> the joints that stand on it."""
-        found: dict[str, list[Branch]] = {link: [] for link in self.links}
+    def child_joints(self) -> dict[str, list[Branch]]:
+        """Link -> the joints whose parent it is."""
+        joints: dict[str, list[Branch]] = {link: [] for link in self.links}
         for joint in self.joints:
-            found[joint.parent].append(joint)
-        return found
+            joints[joint.parent].append(joint)
+        return joints
 
     @cached_property
-    def named(self) -> dict[str, Branch]:
+    def joints_by_name(self) -> dict[str, Branch]:
         """Joints by name."""
         return {joint.name: joint for joint in self.joints}
 
     @property
     def roots(self) -> list[str]:
-        """Links that no joint carries."""
-        return [link for link in self.links if link not in self.above]
+        """Links that are the child of no joint."""
+        return [link for link in self.links if link not in self.parent_joint]
 
-    def up(self, link: str) -> list[Branch]:
-        """Joints from a link to the root, the nearest first."""
-        found = []
-        while link in self.above:
-            found.append(self.above[link])
-            link = found[-1].parent
-        return found
+    def path_to_root(self, link: str) -> list[Branch]:
+        """Return the joints from a link to the root, the nearest first."""
+        joints = []
+        while link in self.parent_joint:
+            joints.append(self.parent_joint[link])
+            link = joints[-1].parent
+        return joints
 
-    def under(self, link: str) -> list[Branch]:
-        """All joints outward of a link, body by body: each after the one that carries it, and what is fixed before what moves."""
-        found: list[Branch] = []
-        open_: list[Branch] = []
+    def subtree(self, link: str) -> list[Branch]:
+        """Return all joints below a link, body by body: parents before children, fixed joints before moving ones."""
+        joints: list[Branch] = []
+        stack: list[Branch] = []
         start = link
         while True:
-            frames, ahead = [start], []
+            frames, movable = [start], []
             for frame in frames:
-                ahead += [joint for joint in self.below[frame] if joint.moves]
-                found += [joint for joint in self.below[frame] if not joint.moves]
-                frames += [joint.child for joint in self.below[frame] if not joint.moves]
-            open_ += reversed(ahead)
-            if not open_:
-                return found
-            found.append(open_.pop())
-            start = found[-1].child
+                movable += [joint for joint in self.child_joints[frame] if joint.moves]
+                joints += [joint for joint in self.child_joints[frame] if not joint.moves]
+                frames += [joint.child for joint in self.child_joints[frame] if not joint.moves]
+            stack += reversed(movable)
+            if not stack:
+                return joints
+            joints.append(stack.pop())
+            start = joints[-1].child
 
 
 def skeleton_of(file: Path, root: Any) -> Skeleton:
-    """The skeleton of a checked tree of XML."""
-    repeated: list[tuple[str, str, int, int]] = []
+    """Return the skeleton of a checked XML tree."""
+    duplicates: list[tuple[str, str, int, int]] = []
     seen: dict[tuple[str, str], int] = {}
     for element in root:
         if element.tag not in ("link", "joint"):
             continue
         key = (element.tag, element.get("name"))
         if key in seen:
-            repeated.append((*key, element.sourceline, seen[key]))
+            duplicates.append((*key, element.sourceline, seen[key]))
         seen.setdefault(key, element.sourceline)
     joints = tuple(_branch(element) for element in root.findall("joint"))
     links = {name: line for (tag, name), line in seen.items() if tag == "link"}
-    return Skeleton(file, links, joints, tuple(repeated))
+    return Skeleton(file, links, joints, tuple(duplicates))
 
 
 def _branch(joint: Any) -> Branch:
@@ -116,14 +116,17 @@ def _branch(joint: Any) -> Branch:
     return Branch(joint.get("name"), joint.get("type"), *ends, joint.sourceline, *leader)
 
 
-def mimic_problems(bones: Skeleton) -> list[Problem]:
-    """E528: joints that follow what is no joint, does not move, or follows them; and those that follow nothing."""
-    found: list[Problem] = []
-    named = bones.named
-    for joint in bones.joints:
+def mimic_problems(skeleton: Skeleton) -> list[Problem]:
+    """Return E528 for mimic joints whose leader is unknown, fixed or a follower of theirs, or with the multiplier 0."""
+    problems: list[Problem] = []
+    named = skeleton.joints_by_name
+    for joint in skeleton.joints:
         if joint.leader is None or not joint.moves:
             continue
-        leader, cures = named.get(joint.leader), [f'<mimic joint="{one.name}"/>' for one in bones.joints if _can_lead(one, joint)]
+        leader, cures = (
+            named.get(joint.leader),
+            [f'<mimic joint="{candidate.name}"/>' for candidate in skeleton.joints if _can_lead(candidate, joint)],
+        )
         why = ""
         if leader is None:
             why = "there is no such joint"
@@ -131,26 +134,26 @@ def mimic_problems(bones: Skeleton) -> list[Problem]:
             why = "that is itself"
         elif not leader.moves:
             why = "which is fixed"
-        elif _follows(named, leader, joint):
+        elif _follows_indirectly(named, leader, joint):
             why = "which follows it in turn"
         elif joint.multiplier == 0.0:
             why, cures = "with the multiplier 0, so that it never moves", ['type="fixed"']
         if why:
             title = f'joint "{joint.name}" is to follow joint "{joint.leader}", {why}'
             cure = " or ".join(cures[:3]) or "no <mimic>"
-            found.append(Problem("E528", title, (), (place(bones.file, joint.line),), (cure,)))
-    return found
+            problems.append(Problem("E528", title, (), (place(skeleton.file, joint.line),), (cure,)))
+    return problems
 
 
-def _follows(named: Mapping[str, Branch], joint: Branch, other: Branch) -> bool:
-    """Whether a joint follows another, over any number of joints."""
+def _follows_indirectly(named: Mapping[str, Branch], joint: Branch, other: Branch) -> bool:
+    """Return True if a joint follows another, directly or indirectly."""
     seen: set[str] = set()
-    at: Branch | None = joint
-    while at is not None and at.name not in seen:
-        if at is other:
+    current: Branch | None = joint
+    while current is not None and current.name not in seen:
+        if current is other:
             return True
-        seen.add(at.name)
-        at = named.get(at.leader or "")
+        seen.add(current.name)
+        current = named.get(current.leader or "")
     return False
 
 
@@ -158,143 +161,147 @@ def _can_lead(leader: Branch, joint: Branch) -> bool:
     return leader is not joint and leader.moves and leader.leader is None
 
 
-def tree_problems(bones: Skeleton) -> list[Problem]:
-    """E523: why links and joints are no tree."""
-    found: list[Problem] = []
+def tree_problems(skeleton: Skeleton) -> list[Problem]:
+    """Return E523 for links and joints that form no tree."""
+    problems: list[Problem] = []
 
     def problem(title: str, cure: str, *lines: int) -> None:
-        found.append(Problem("E523", title, (), tuple(place(bones.file, line) for line in lines), (cure,)))
+        problems.append(Problem("E523", title, (), tuple(place(skeleton.file, line) for line in lines), (cure,)))
 
-    if not bones.links:
+    if not skeleton.links:
         problem("the robot has no links", '<link name="base"/> and more, with joints between them', 1)
-        return found
-    for tag, name, line, before in bones.repeated:
+        return problems
+    for tag, name, line, before in skeleton.duplicates:
         problem(f'two {tag}s are called "{name}"', "another name for one of them", before, line)
     carried: dict[str, Branch] = {}
-    for joint in bones.joints:
+    for joint in skeleton.joints:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
-            if link not in bones.links:
-                problem(f'the {role} of joint "{joint.name}" is "{link}", which is no link', _near(link, bones.links), joint.line)
+            if link not in skeleton.links:
+                problem(
+                    f'the {role} of joint "{joint.name}" is "{link}", which is no link',
+                    _close_names(link, skeleton.links),
+                    joint.line,
+                )
         if joint.child in carried:
             first = carried[joint.child]
             title = f'link "{joint.child}" hangs on two joints, "{first.name}" and "{joint.name}"'
             cure = "one of them: a URDF is a tree; close loops in the graph around it, with screwbond.models.joints.joint_graph"
             problem(title, cure, first.line, joint.line)
         carried.setdefault(joint.child, joint)
-    if found:
-        return found
-    for loop in _loops(bones):
+    if problems:
+        return problems
+    for loop in _loops(skeleton):
         names = " -> ".join([loop[0].parent, *(joint.child for joint in loop)])
         problem(
             f"joints go round in a circle: {names}", "another parent for one of these joints", *(joint.line for joint in loop)
         )
-    if not found and len(bones.roots) > 1:
-        title = f"no joint carries {len(bones.roots)} links: {', '.join(bones.roots[:8])}"
+    if not problems and len(skeleton.roots) > 1:
+        title = f"no joint carries {len(skeleton.roots)} links: {', '.join(skeleton.roots[:8])}"
         cure = 'joints that connect them, <joint type="fixed"> for parts that are as one'
-        problem(title, cure, *(bones.links[link] for link in bones.roots[:8]))
-    return found
+        problem(title, cure, *(skeleton.links[link] for link in skeleton.roots[:8]))
+    return problems
 
 
-def _near(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
+def _close_names(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
     from difflib import get_close_matches
 
-    listed = get_close_matches(name, list(names), n=3) or list(names)[:12]
-    return f"one of: {', '.join(listed)}"
+    candidates = get_close_matches(name, list(names), n=3) or list(names)[:12]
+    return f"one of: {', '.join(candidates)}"
 
 
-def _loops(bones: Skeleton) -> list[list[Branch]]:
-    """Circles of joints, each from the link of theirs that comes first in the file."""
-    found: list[list[Branch]] = []
+def _loops(skeleton: Skeleton) -> list[list[Branch]]:
+    """Return the cycles of joints, each from its first link in the file."""
+    loops: list[list[Branch]] = []
     done: set[str] = set()
-    for start in bones.links:
+    for start in skeleton.links:
         path: list[str] = []
         link = start
-        while link not in done and link in bones.above:
+        while link not in done and link in skeleton.parent_joint:
             done.add(link)
             path.append(link)
-            link = bones.above[link].parent
+            link = skeleton.parent_joint[link].parent
         done.add(link)
         if link in path:
-            round_ = path[path.index(link) :]
-            found.append([bones.above[one] for one in reversed(round_)])
-    return found
+            cycle = path[path.index(link) :]
+            loops.append([skeleton.parent_joint[name] for name in reversed(cycle)])
+    return loops
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """What is made of a skeleton: the base, the joints outward of it, and the links that are left out."""
+class SelectedTree:
+    """Selected part of a skeleton: the base, its descendant joints, and the omitted links."""
 
-    bones: Skeleton
+    skeleton: Skeleton
     base: str
     joints: tuple[Branch, ...]
-    left: tuple[str, ...]
+    omitted: tuple[str, ...]
 
     @cached_property
     def body(self) -> dict[str, str]:
-        """Link -> the one that moves with it and carries it: itself, if its joint moves, or the base."""
-        found = {self.base: self.base}
+        """Link -> the moving link (or base) of its body: itself, if its joint moves."""
+        bodies = {self.base: self.base}
         for joint in self.joints:
-            found[joint.child] = joint.child if joint.moves else found[joint.parent]
-        return found
+            bodies[joint.child] = joint.child if joint.moves else bodies[joint.parent]
+        return bodies
 
     @cached_property
     def bodies(self) -> dict[str, list[str]]:
-        """Moving link, or base -> the links that move as one with it, itself first; each body after the one that carries it."""
-        found: dict[str, list[str]] = {}
+        """Moving link, or base -> the links of its body, itself first; each body after its carrier."""
+        members: dict[str, list[str]] = {}
         for link, body in self.body.items():
-            found.setdefault(body, []).append(link)
-        return found
+            members.setdefault(body, []).append(link)
+        return members
 
     def carrier(self, body: str) -> str | None:
-        """The body on which the joint of another stands; None for the base."""
-        return None if body == self.base else self.body[self.bones.above[body].parent]
+        """Return the body on which the joint of a body stands; None for the base."""
+        return None if body == self.base else self.body[self.skeleton.parent_joint[body].parent]
 
     @property
     def serial(self) -> bool:
-        """Whether no body carries two others."""
+        """True if no body carries two others."""
         carriers = [self.carrier(body) for body in self.bodies]
         return len(set(carriers)) == len(carriers)
 
 
-def between(bones: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[Kept | None, list[Problem]]:
-    """What lies from `base` (the root, where None) to the tips, with all that is fixed to it; without tips, all on the base.
+def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[SelectedTree | None, list[Problem]]:
+    """Select the links from `base` (None: the root) to the tips, with all links fixed to them; without tips, all on the base.
 
-    E524 for a base or a tip that is no link, or a tip that does not hang on the base.
+    E524 for a base or a tip that is no link, or a tip that is no descendant of the base.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for what, link in (("base", base), *(("tip", tip) for tip in tips)):
-        if link is not None and link not in bones.links:
+        if link is not None and link not in skeleton.links:
             title = f'the {what} "{link}" is no link of this robot'
-            found.append(Problem("E524", title, (), (place(bones.file, 1),), (_near(link, bones.links),)))
-    if found:
-        return None, found
-    start = bones.roots[0] if base is None else base
-    kept = bones.under(start)
-    under = {joint.child for joint in kept} | {start}
-    way = {start}
+            problems.append(Problem("E524", title, (), (place(skeleton.file, 1),), (_close_names(link, skeleton.links),)))
+    if problems:
+        return None, problems
+    start = skeleton.roots[0] if base is None else base
+    joints = skeleton.subtree(start)
+    descendants = {joint.child for joint in joints} | {start}
+    links_on_path = {start}
     for tip in tips:
-        if tip not in under:
-            found.append(_astray(bones, start, tip, kept))
+        if tip not in descendants:
+            problems.append(_tip_problem(skeleton, start, tip, joints))
         else:
-            way |= {tip, *(joint.child for joint in bones.up(tip))} & under
-    if found:
-        return None, found
+            links_on_path |= {tip, *(joint.child for joint in skeleton.path_to_root(tip))} & descendants
+    if problems:
+        return None, problems
     if tips:
-        # What is fixed to the way moves with it; what is fixed to a tip alone is beyond it.
-        last = {tip for tip in tips if not any(joint.child in way for joint in bones.below[tip])}
-        for joint in kept:
-            if not joint.moves and joint.parent in way - last:
-                way.add(joint.child)
-        kept = [joint for joint in kept if joint.child in way]
-    links = {start, *(joint.child for joint in kept)}
-    return Kept(bones, start, tuple(kept), tuple(link for link in bones.links if link not in links)), []
+        # Links fixed to the path belong to it; links fixed only to a tip do not.
+        last = {tip for tip in tips if not any(joint.child in links_on_path for joint in skeleton.child_joints[tip])}
+        for joint in joints:
+            if not joint.moves and joint.parent in links_on_path - last:
+                links_on_path.add(joint.child)
+        joints = [joint for joint in joints if joint.child in links_on_path]
+    links = {start, *(joint.child for joint in joints)}
+    return SelectedTree(skeleton, start, tuple(joints), tuple(link for link in skeleton.links if link not in links)), []
 
 
-def _astray(bones: Skeleton, start: str, tip: str, kept: Sequence[Branch]) -> Problem:
-    """E524 of a tip that does not hang on the base."""
+def _tip_problem(skeleton: Skeleton, start: str, tip: str, joints: Sequence[Branch]) -> Problem:
+    """Return E524 for a tip that is no descendant of the base."""
     title = f'the tip "{tip}" does not hang on the base "{start}"'
-    others = [joint.child for joint in kept] or [f'no link hangs on "{start}"']
-    over = any(joint.parent == tip for joint in bones.up(start))
-    cure = f'base="{tip}", tip="{start}"' if over else f"one of: {', '.join(others[-12:])}"
-    lines = (place(bones.file, bones.links[tip]), place(bones.file, bones.links[start]))
+    others = [joint.child for joint in joints] or [f'no link hangs on "{start}"']
+    tip_is_above = any(joint.parent == tip for joint in skeleton.path_to_root(start))
+    cure = f'base="{tip}", tip="{start}"' if tip_is_above else f"one of: {', '.join(others[-12:])}"
+    lines = (place(skeleton.file, skeleton.links[tip]), place(skeleton.file, skeleton.links[start]))
     return Problem("E524", title, (), lines, (cure,))

@@ -28,7 +28,7 @@ from screwbond.models.impact import (
 )
 from screwbond.models.maze import MazeParameters, analyse, robustness
 from screwbond.models.pictures import Scene, page, scene_of
-from screwbond.models.studies.artefacts import chosen
+from screwbond.models.studies.artefacts import select_names
 
 import bondgraph
 from bondgraph import J1, C, Compiled, Constraint, Graph, I, R, ScrewbondError, Se, compile_model, signals
@@ -37,7 +37,7 @@ from bondgraph.export import c_source, document, linear_equations, mechanical_eq
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from docs.pages import DOCS, FRONT, program_of, run_page, text_of
-from screwbond.imports import ShadowError, need_own
+from screwbond.imports import ShadowError, check_packages
 from screws.contact import closest_points
 from screws.scalars import sqrt
 from screws.surfaces import closed_surface, egg, parametric, plane, sphere, torus
@@ -317,14 +317,14 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E301", lambda: rc().simulate(0.0)),
     ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),
-    ("E590", lambda: chosen(["poster.png"], ["poter"])),
+    ("E590", lambda: select_names(["poster.png"], ["poter"])),
     ("E562", lambda: C("spring", 50.0)),  # type: ignore[arg-type]
     ("E563", lambda: I("coil", mass=1.0, domain="electrical")),
     ("E564", lambda: linearise(rc(), "r.resistance", "c.q").c2d(0.1).c2d(0.1)),
     ("E565", lambda: linearise_sampled(rc())),
     ("E567", lambda: R("r", effort=lambda f, c, t: c * f, parameters={"c": 2.0})),
     ("E566", lambda: attach_contact(Graph("g"), Graph("touch"))),
-    ("E561", lambda: need_own("textwrap")),
+    ("E561", lambda: check_packages("textwrap")),
     ("E560", lambda: rc().simulate(1.0).plot("time", "c.q", axes=())),
     ("E304", lambda: rc().simulate(1.0, method="euler")),
     ("E305", lambda: run_program(rc().program, [], rc().parameters(), [], 1.0)),

@@ -22,7 +22,7 @@ sys.setrecursionlimit(1_000_000)  # as some programs do that recurse themselves
 from pathlib import Path
 from bondgraph import ScrewbondError, parse_model
 from campaigns.files import FORMATS
-from screwbond.models.studies.saved import _change
+from screwbond.models.studies.model_commands import _change
 from bondgraph import C, Graph, J1, Se, compile_model
 
 graph, j = Graph("g"), J1("j")

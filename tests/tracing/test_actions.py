@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from screwbond.models.connections import AD, BY_AD
+from screwbond.models.connections import AD, AD_ACTION
 from screwbond.models.contacts.graph import AD_CONTACT, TO_CONTACT
 from screwbond.models.springs.ports import AD_FRAME, TO_FRAME
 
@@ -26,9 +26,9 @@ def _pose() -> np.ndarray:
 @pytest.mark.parametrize(
     "matrix, action, given",
     [
-        (AD, BY_AD, [_state()]),
+        (AD, AD_ACTION, [_state()]),
         (AD_CONTACT, TO_CONTACT, [_pose()]),
-        (AD, BY_AD, [_pose()]),
+        (AD, AD_ACTION, [_pose()]),
         (AD_FRAME, TO_FRAME, [_state(), _state()]),
     ],
 )

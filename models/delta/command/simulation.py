@@ -13,7 +13,7 @@ from screwbond.models.delta.studies.robot import DeltaRobot
 from screwbond.models.delta.studies.run import DeltaRun
 from screwbond.models.studies.artefacts import plot
 from screwbond.models.studies.files import Table
-from screwbond.models.studies.runs import ending, wall_times
+from screwbond.models.studies.runs import end_summary, wall_times
 from screwbond.models.studies.tasks import Outcome, Task
 
 _ANGLES = [f"phi{k}_arm{i}" for i in (1, 2, 3) for k in (1, 2, 3)]
@@ -95,7 +95,7 @@ def _summary(robot: DeltaRobot, run: DeltaRun) -> dict[str, Any]:
     return {
         "parameters": asdict(robot.parameters),
         "form": robot.form,
-        **ending(run.result),
+        **end_summary(run.result),
         "notes": list(run.notes),
         "y_end": run.y[-1].tolist(),
         "w_end": run.w[-1].tolist(),

@@ -22,7 +22,7 @@ from screwbond.models.studies.tasks import Outcome, Task
 class Grid:
     """Grid of a workspace map; its points, with all their quantities, have to fit into memory (else E466)."""
 
-    points: int = number("", "of the grid along each axis", 61, whole=True, least=2, most=300)
+    points: int = number("", "of the grid along each axis", 61, integer=True, least=2, most=300)
     branch: str = word(("out", "in"), "elbows out or in", "out")
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from screwbond.models.contacts.trajectory import find_contact
 from screwbond.models.hand.graphs.whole_hand import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
 from screwbond.models.hand.scenarios import HandScenario, read_scenario
-from screwbond.models.studies.runs import account, ending, sample_times, wall_times
+from screwbond.models.studies.runs import cost_summary, end_summary, sample_times, wall_times
 
 from bondgraph import Compiled, compile_model
 from bondgraph.run.results.result import Result
@@ -118,7 +118,7 @@ class HandRun:
         return {
             "name": self.scenario.name,
             "description": self.scenario.description,
-            **ending(result),
+            **end_summary(result),
             "fingers": self.hand.parameters.fingers,
             "final": {name: arrays[name][-1].tolist() for name in BODIES},
             "object_lost": self.time_of_loss(),
@@ -126,7 +126,7 @@ class HandRun:
             "largest_tangential_over_normal": float(np.max(ratio)),
             "friction": self.hand.parameters.friction,
             "events": dict(Counter(e.kind for e in result.events if not e.internal)),
-            **account(result, self.wall_times),
+            **cost_summary(result, self.wall_times),
         }
 
 

@@ -18,7 +18,7 @@ from screwbond.models.pictures.parts import ContactDrawing, Curve, Look, Panel, 
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
 from screwbond.models.pictures.shapes.visual_meshes import visuals_mesh
 from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
-from screwbond.models.planar_looks import PlanarLooks, PlanarTouch
+from screwbond.models.planar_appearance import PlanarAppearance, PlanarContactGeometry
 
 from bondgraph.model.model import Visible
 from bondgraph.run.results.result import Result
@@ -70,7 +70,7 @@ def planar_size(result: Result, visible: Sequence[Visible]) -> float:
     return float(np.max(np.ptp([*positions, *points], axis=0))) or 1.0
 
 
-def plate(called: str, H: Array, looks: PlanarLooks, colours: tuple[str, str], size: float) -> Solid:
+def plate(called: str, H: Array, looks: PlanarAppearance, colours: tuple[str, str], size: float) -> Solid:
     """Return a body as a plate with its outline, or by its visuals; `size`: extent of the largest body, m."""
     if looks.visuals:
         mesh, colour = visuals_mesh(looks.visuals, colours[0]), looks.visuals[0].colour or colours[0]
@@ -100,7 +100,7 @@ def placed_touches(result: Result, visible: Sequence[Visible]) -> list[PlacedTou
 def grounds(result: Result, placed: Sequence[PlacedTouch], size: float) -> dict[str, Solid]:
     """Return the touched faces of the world as sheets below everything above them in the run, by key."""
     under: dict[str, list[Array]] = {}
-    shapes: dict[str, PlanarTouch] = {}
+    shapes: dict[str, PlanarContactGeometry] = {}
     for touch, key, _ in placed:
         if key == _ground_key(touch.shape):
             under.setdefault(key, []).append(_points(result, touch))
@@ -156,7 +156,7 @@ def planar_touches(
     return touches, [*panels, *([Panel("friction $f_t$", "N", tuple(frictions), level=True)] if frictions else [])]
 
 
-def _outline(looks: PlanarLooks) -> Array:
+def _outline(looks: PlanarAppearance) -> Array:
     """Return the corners (n, 2) of a body, m: outline, disc, or uniform square of its inertia; empty without size."""
     if isinstance(looks.outline, float):
         return circle(looks.outline, sides=48)[:, :2]
@@ -185,7 +185,7 @@ def _signals_of_side(signals: Mapping[str, str], side: str = "") -> tuple[tuple[
     return tuple(sorted((use.removeprefix(side), name) for use, name in signals.items() if use.startswith(side)))
 
 
-def _ground_key(shape: PlanarTouch) -> str:
+def _ground_key(shape: PlanarContactGeometry) -> str:
     """Return the key of all contacts on one face of the world; never a path of a body."""
     return f"ground: {shape.normal[0]:.9g} {shape.normal[1]:.9g} {shape.offset!r}"
 

@@ -23,7 +23,7 @@ from screwbond.models.studies.commands import add_solver, study_command
 from screwbond.models.studies.fields import check_record, number, vector, word
 from screwbond.models.studies.files import Table, graph_files
 from screwbond.models.studies.reading import read_file
-from screwbond.models.studies.runs import account, ending, sample_times, wall_times
+from screwbond.models.studies.runs import cost_summary, end_summary, sample_times, wall_times
 from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph import J1, C, Graph, I, R, Se, compile_model
@@ -70,7 +70,7 @@ def run(given: Pendulum, options: Namespace) -> Outcome:
     result = compiled.simulate(given.t_end, samples=samples, rtol=options.rtol, method=options.method, progress=False)
     place = result["spring.q"]
     largest = float(np.linalg.norm(place, axis=1).max())
-    summary = {"largest_length": largest, **ending(result), **account(result, wall_times(compiled, result))}
+    summary = {"largest_length": largest, **end_summary(result), **cost_summary(result, wall_times(compiled, result))}
     files = {
         "trajectory.npz": {"t": result.t, "place": place},
         "swing.csv": Table(("t", "x", "y"), np.column_stack([result.t, place])),

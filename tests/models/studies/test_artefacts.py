@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from screwbond.models.cli import COMMANDS, main
 from screwbond.models.pictures import probe
-from screwbond.models.studies.artefacts import Picture, chosen, draw_pictures
+from screwbond.models.studies.artefacts import Picture, draw_pictures, select_names
 from screwbond.models.studies.commands import parser_of
 from screwbond.models.studies.tasks import SUMMARY, Outcome, Task
 
@@ -21,15 +21,15 @@ NAMES = ("graph.svg", "page.html", "plots.png", "movie.mp4", "movie.gif")
 
 
 def test_names_have_endings_or_none() -> None:
-    assert chosen(NAMES, ()) == NAMES
-    assert chosen(NAMES, ("plots", "graph.svg")) == ("graph.svg", "plots.png")
-    assert chosen(NAMES, ("movie",)) == ("movie.mp4", "movie.gif")
-    assert chosen(NAMES, ("movie.gif",)) == ("movie.gif",)
+    assert select_names(NAMES, ()) == NAMES
+    assert select_names(NAMES, ("plots", "graph.svg")) == ("graph.svg", "plots.png")
+    assert select_names(NAMES, ("movie",)) == ("movie.mp4", "movie.gif")
+    assert select_names(NAMES, ("movie.gif",)) == ("movie.gif",)
 
 
 def test_an_unknown_name_is_refused_with_all_there_are() -> None:
     with pytest.raises(ModelError, match=r'E590 there is no "plot"') as caught:
-        chosen(NAMES, ("page", "plot"), "run")
+        select_names(NAMES, ("page", "plot"), "run")
     said = str(caught.value)
     assert 'did you mean "plots"?' in said and "graph, page, plots, movie" in said
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from screwbond.models.cli import COMMANDS, main
 from screwbond.models.studies.commands import study_command
-from screwbond.models.studies.runs import ending
+from screwbond.models.studies.runs import end_summary
 from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph import J1, C, Graph, I, simulate
@@ -71,7 +71,7 @@ def test_a_run_that_ends_early_is_written_and_says_so(tmp_path: Path, capsys) ->
     runaway, velocity = Graph("runaway"), J1("velocity", domain="translation")
     runaway.connect(velocity, I("mass", 1.0)).connect(velocity, C("hill", energy=lambda x: -x * x * x * x, initial=1.0))
     result = simulate(runaway, 2.0)
-    outcome = Outcome(ending(result), {}, ["runaway"], notes=["steep"], failure=result.failure)
+    outcome = Outcome(end_summary(result), {}, ["runaway"], notes=["steep"], failure=result.failure)
     task = Task("run away", lambda options: None, lambda given, options: outcome, files=())
     assert main(["run", "--out", str(tmp_path / "out")], [study_command("run", task)]) == 1
     said = capsys.readouterr()

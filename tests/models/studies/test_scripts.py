@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from screwbond.models.cli import main
-from screwbond.models.studies.scripts import PACKAGE, copy_scripts, scripts
+from screwbond.models.studies.examples_command import PACKAGE, copy_scripts, example_files
 
 from bondgraph.errors import FileError
 
@@ -17,13 +17,13 @@ HERE = sorted(path for path in (ROOT / "examples").iterdir() if path.is_file())
 
 
 def test_a_checkout_has_its_own_examples() -> None:
-    assert scripts() == HERE and {path.suffix for path in HERE} >= {".py", ".urdf"}
+    assert example_files() == HERE and {path.suffix for path in HERE} >= {".py", ".urdf"}
 
 
 def test_an_installation_has_them_beside_its_models(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "models" / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-    assert [path.name for path in scripts(tmp_path / "models")] == [path.name for path in HERE]
-    assert scripts(tmp_path / "models")[0].parent == tmp_path / "models" / "examples"
+    assert [path.name for path in example_files(tmp_path / "models")] == [path.name for path in HERE]
+    assert example_files(tmp_path / "models")[0].parent == tmp_path / "models" / "examples"
 
 
 def test_the_command_copies_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:

@@ -21,13 +21,12 @@ from screwbond.models.impact.command import TASK as IMPACT_TASK
 from screwbond.models.maze.command import TASKS as MAZE_TASKS
 from screwbond.models.maze.command import GainGrid
 from screwbond.models.maze.parameters import MazeParameters
-from screwbond.models.studies.fields import REQUIRED, declarations, described
+from screwbond.models.studies.fields import REQUIRED, declarations, field_lines
 from screwbond.models.studies.files import WRITERS
 from screwbond.models.studies.tasks import SUMMARY
 from screwbond.models.two_bodies.body_fields import MOTIONS, BodySpec
 from screwbond.models.two_bodies.command import TASK as CONTACT
-from screwbond.models.two_bodies.contact_fields import STIFFNESS, ContactSpec
-from screwbond.models.two_bodies.scenario import GRAVITIES, GravitySpec, Scenario
+from screwbond.models.two_bodies.scenario import GRAVITIES, STIFFNESS, ContactSpec, GravitySpec, Scenario
 from screwbond.models.two_bodies.surfaces import SURFACES
 
 from screws import surfaces
@@ -117,8 +116,8 @@ def test_every_field_is_declared_and_described(record: type) -> None:
     for name, declared in fields.items():
         assert declared.meaning and (declared.options or declared.unit == declared.unit.strip()), name
         if declared.default not in (REQUIRED, None):
-            assert declared.need(declared.default, {key: other.default for key, other in fields.items()}) is None, name
-    lines = described(record)
+            assert declared.violation(declared.default, {key: other.default for key, other in fields.items()}) is None, name
+    lines = field_lines(record)
     assert len(lines) == len(fields) and all(
         declared.unit in line and declared.meaning in line for line, declared in zip(lines, fields.values(), strict=True)
     )

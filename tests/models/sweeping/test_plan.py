@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from screwbond.models.sweeping.plan import DRAWN, read_plan
+from screwbond.models.sweeping.plan import DISTRIBUTIONS, read_plan
 
 from bondgraph import ModelError
 from bondgraph.sweeps import events, last, loguniform, normal, uniform
@@ -50,7 +50,7 @@ def test_points_are_a_list_and_the_rest_may_be_left_out(tmp_path):
 
 
 def test_every_distribution_has_its_word(tmp_path):
-    vary = {name: {kind: [1.0, 2.0]} for name, kind in zip("abc", DRAWN, strict=True)}
+    vary = {name: {kind: [1.0, 2.0]} for name, kind in zip("abc", DISTRIBUTIONS, strict=True)}
     assert list(read(tmp_path, {**GOOD, "vary": vary}).points.values()) == [
         uniform(1.0, 2.0),
         loguniform(1.0, 2.0),

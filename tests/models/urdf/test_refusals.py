@@ -197,14 +197,14 @@ def test_what_is_no_file_or_too_large_is_refused(tmp_path: Path, monkeypatch: py
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.urdf")
         assert "no ordinary file" in str(refused(tmp_path / "pipe.urdf"))
-    monkeypatch.setattr(document, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(document, "MAX_BYTES", 2**20)
     (tmp_path / "good.urdf").write_text(GOOD)
     assert read_urdf(tmp_path / "good.urdf").name == "two links"
     assert "too large" in str(refused(tmp_path / "huge.urdf", GOOD + " " * 2**20))
 
 
 def test_files_with_very_many_elements_are_refused(tmp_path: Path) -> None:
-    error = refused(tmp_path / "many.urdf", GOOD.replace("</robot>", '<link name="a"/>' * document.MOST_ELEMENTS + "</robot>"))
+    error = refused(tmp_path / "many.urdf", GOOD.replace("</robot>", '<link name="a"/>' * document.MAX_ELEMENTS + "</robot>"))
     assert codes(error) == ["E520"] and "too large" in str(error)
 
 

@@ -1,4 +1,4 @@
-"""The examples that come with an installation: a folder in; their scripts, in that folder, out."""
+"""Command `screwbond examples`: copy the installed example scripts into a folder."""
 
 from __future__ import annotations
 
@@ -15,35 +15,34 @@ from bondgraph.output.folders import write_all
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def scripts(package: Path = PACKAGE) -> list[Path]:
-    """The files of the examples: those that were installed beside `models`, else those of the checkout around it; E595 where
-    there are none."""
+def example_files(package: Path = PACKAGE) -> list[Path]:
+    """Return the example files: those installed beside `models`, else those of the checkout; E595 without any."""
     for folder in (package / "examples", package.parent / "examples"):
-        found = sorted(path for path in folder.glob("[!_.]*") if path.is_file())
-        if found:
-            return found
+        files = sorted(path for path in folder.glob("[!_.]*") if path.is_file())
+        if files:
+            return files
     title = f"this installation has no examples: there is no folder {printable_path(package / 'examples')}"
     raise FileError(Problem("E595", title, (), (), ("install screwbond anew", "the folder examples/ of its sources")))
 
 
 def copy_scripts(out: Path, package: Path = PACKAGE) -> list[Path]:
-    """Copy all examples into a folder, all or none; returns their places.
+    """Copy all examples into a folder, all or none; return their paths.
 
-    Raises `FileError` E595 where there are no examples, E596 where a file of that name with another content is there, E413, E417
-    where the folder cannot be written.
+    Raises `FileError` E595 without examples, E596 for an existing file with different content, E413, E417 for a folder that
+    cannot be written.
     """
-    found = scripts(package)
-    changed = [path.name for path in found if (out / path.name).is_file() and (out / path.name).read_bytes() != path.read_bytes()]
+    files = example_files(package)
+    changed = [path.name for path in files if (out / path.name).is_file() and (out / path.name).read_bytes() != path.read_bytes()]
     if changed:
         title = f"{printable_path(out)} holds {', '.join(changed)} with another content"
         raise FileError(Problem("E596", title, ("what you wrote there is not overwritten",), (), ("another folder",)))
 
     def write(folder: Path) -> None:
-        for path in found:
+        for path in files:
             shutil.copyfile(path, folder / path.name)
 
     write_all(out, write)
-    return [out / path.name for path in found]
+    return [out / path.name for path in files]
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

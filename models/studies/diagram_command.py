@@ -1,4 +1,4 @@
-"""The command `screwbond diagram`: a file or module that makes a graph, and what its picture shows, in; the picture out."""
+"""Command `screwbond diagram`: draw the bond graph of a Python file or module."""
 
 from __future__ import annotations
 
@@ -20,48 +20,48 @@ from bondgraph.render.diagram import Analysed, Drawable, diagram
 from bondgraph.render.palette import PALETTES
 
 
-def found_graph(where: str) -> Drawable:
-    """What `where` says: a file or a module, with the name of its graph, or of a function without arguments that makes it,
-    after a colon ("graph" where there is none): "car.py", "car.py:build", "examples.bouncing_ball:graph".
+def load_drawable(where: str) -> Drawable:
+    """Load a graph from a file or module; after a colon, the name of the graph or of a function without arguments that
+    returns it (default "graph"): "car.py", "car.py:build", "examples.bouncing_ball:graph".
 
-    The file is executed. Raises `ProblemError`: E587 where there is no such file, module or graph, E588 where it fails.
+    The file is executed. Raises `ProblemError`: E587 for a missing file, module or graph, E588 if the file fails.
     """
     source, _, name = where.partition(":")
-    names = _names(source)
-    made = names.get(name or "graph")
-    if made is None:
-        graphs = [each for each, value in names.items() if isinstance(value, Graph | Model | Analysed)]
-        raise _nothing(f'"{source}" has no "{name or "graph"}"', *(f"{source}:{each}" for each in graphs[:4]))
-    if callable(made) and not isinstance(made, Graph):
-        made = _executed(source, made)
-    if not isinstance(made, Graph | Model | Analysed):
-        raise _nothing(f'"{where}" is of type {type(made).__name__}, which is no graph')
-    return made
+    names = _load_names(source)
+    drawable = names.get(name or "graph")
+    if drawable is None:
+        graphs = [key for key, value in names.items() if isinstance(value, Graph | Model | Analysed)]
+        raise _not_found(f'"{source}" has no "{name or "graph"}"', *(f"{source}:{key}" for key in graphs[:4]))
+    if callable(drawable) and not isinstance(drawable, Graph):
+        drawable = _call(source, drawable)
+    if not isinstance(drawable, Graph | Model | Analysed):
+        raise _not_found(f'"{where}" is of type {type(drawable).__name__}, which is no graph')
+    return drawable
 
 
-def _nothing(title: str, *cures: str) -> ProblemError:
+def _not_found(title: str, *cures: str) -> ProblemError:
     return ProblemError(Problem("E587", title, cures=cures or ("FILE.py:NAME, the name of a graph, or of what makes one",)))
 
 
-def _names(source: str) -> dict[str, Any]:
-    """What a file, or a module that is found from here, calls by name."""
+def _load_names(source: str) -> dict[str, Any]:
+    """Return the names in a file, or in a module on the path or in the current folder."""
     path = Path(source)
     sys.path.insert(0, str(path.resolve().parent if path.suffix == ".py" else Path.cwd()))
     try:
         if path.suffix == ".py":
             if not path.is_file():
-                raise _nothing(f'there is no file "{source}"')
-            found: dict[str, Any] = _executed(source, lambda: runpy.run_path(str(path)))
-            return found
+                raise _not_found(f'there is no file "{source}"')
+            names: dict[str, Any] = _call(source, lambda: runpy.run_path(str(path)))
+            return names
         if importlib.util.find_spec(source.partition(".")[0]) is None:
-            raise _nothing(f'there is no module "{source}"')
-        return vars(_executed(source, lambda: importlib.import_module(source)))
+            raise _not_found(f'there is no module "{source}"')
+        return vars(_call(source, lambda: importlib.import_module(source)))
     finally:
         del sys.path[0]
 
 
-def _executed(source: str, function: Callable[[], Any]) -> Any:
-    """What the user's code gives; E588 with the line at which it fails. Errors of this project explain themselves."""
+def _call(source: str, function: Callable[[], Any]) -> Any:
+    """Call the user's code; E588 with the line of an error, unless it is an error of this project."""
     try:
         return function()
     except ScrewbondError:
@@ -89,7 +89,7 @@ def _fill(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     folded = "all" if options.fold == ["all"] else options.fold
     drawing = diagram(
-        found_graph(options.graph),
+        load_drawable(options.graph),
         folded=folded,
         unfolded=options.unfold,
         title=options.title,

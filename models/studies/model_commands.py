@@ -1,4 +1,4 @@
-"""The commands `screwbond run` and `show`: a file of a model in; a run of it with its files, or its report and graph, out."""
+"""Commands `screwbond run` and `show`: run a saved model, or write its report and graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.studies.commands import add_solver, study_command
 from screwbond.models.studies.files import graph_files
-from screwbond.models.studies.runs import account, ending, wall_times
+from screwbond.models.studies.runs import cost_summary, end_summary, wall_times
 from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph import Compiled, compile_model, load_model
@@ -24,28 +24,28 @@ from bondgraph.run.results.result import Result
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A model, and what is changed of its parameters and start values, by name."""
+class RunRequest:
+    """A model, and changes of its parameters and start values by name."""
 
     compiled: Compiled
     changes: dict[str, Any]
 
 
-def read_saved(options: Namespace) -> Asked:
-    """The model of a file, compiled. Raises `ModelError` E358 for a script; as `load_model` and `compile_model`; E359 for changes
-    that are none."""
+def read_saved(options: Namespace) -> RunRequest:
+    """Load and compile the model of a file. Raises `ModelError` E358 for a script; as `load_model` and `compile_model`; E359 for
+    invalid changes."""
     path = Path(options.model)
     if path.suffix in (".py", ".ipynb"):
         cures = (f"python {printable_path(path)}", 'save_model(graph, "model.json") in it, and the command with that file')
         why = "a file of a model is data, and nothing in it is executed"
         raise refusal("E358", f"{printable_path(path)} is a script", *cures, about=printable_path(path), why=why, places=())
     compiled = compile_model(load_model(path))
-    return Asked(compiled, dict(_change(compiled, text) for text in getattr(options, "set", None) or ()))
+    return RunRequest(compiled, dict(_change(compiled, text) for text in getattr(options, "set", None) or ()))
 
 
 def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
-    """A change in words, "winding.resistance=3", "body.p=[0, 1, 2]" or, of an automaton, "contact=resting"."""
-    name, _, value = (part.strip() for part in text.rpartition("="))  # a name may have such a sign in it, a number has none
+    """Parse a change, "winding.resistance=3", "body.p=[0, 1, 2]" or, of an automaton, "contact=resting"."""
+    name, _, value = (part.strip() for part in text.rpartition("="))  # a name may contain "=", a number does not
     if name in compiled.model.automata:
         return name, value
     try:
@@ -57,26 +57,26 @@ def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
         raise refusal("E359", f"{text[:80]!r} changes nothing", cure, about=compiled.model.name, places=()) from None
 
 
-def _numbers(given: Any) -> Any:
-    """A number, or lists of numbers as an array."""
-    return np.array([_numbers(entry) for entry in given]) if isinstance(given, list) else number_from_json(given)
+def _numbers(value: Any) -> Any:
+    """Return a number, or lists of numbers as an array."""
+    return np.array([_numbers(entry) for entry in value]) if isinstance(value, list) else number_from_json(value)
 
 
-def run_saved(asked: Asked, options: Namespace) -> Outcome:
-    """Run a model with its changes: parameters are told from start values by their names."""
-    compiled = asked.compiled
+def run_saved(request: RunRequest, options: Namespace) -> Outcome:
+    """Run a model with changed parameters and start values."""
+    compiled = request.compiled
     parameters = {
-        name: value for name, value in asked.changes.items() if compiled.system.resolve(name) in compiled.system.parameters
+        name: value for name, value in request.changes.items() if compiled.system.resolve(name) in compiled.system.parameters
     }
-    initial = {name: value for name, value in asked.changes.items() if name not in parameters}
+    initial = {name: value for name, value in request.changes.items() if name not in parameters}
     settings = {"rtol": options.rtol, "method": options.method, "keep": options.keep}
     result = compiled.simulate(options.t_end, parameters=parameters, initial=initial, **settings)
     summary = {
         "name": compiled.model.name,
-        **ending(result),
-        "changed": {name: np.asarray(value).tolist() for name, value in asked.changes.items()},
+        **end_summary(result),
+        "changed": {name: np.asarray(value).tolist() for name, value in request.changes.items()},
         "events": dict(Counter(event.kind for event in result.events)),
-        **account(result, wall_times(compiled, result)),
+        **cost_summary(result, wall_times(compiled, result)),
     }
     files = {
         "trajectory.npz": _arrays(result),
@@ -92,9 +92,9 @@ def _arrays(result: Result) -> dict[str, np.ndarray]:
     return {"t": result.t} | {name: np.asarray(result[name]) for name in result.names()}
 
 
-def show_saved(asked: Asked, options: Namespace) -> Outcome:
-    """The report of a model, and its graph."""
-    compiled = asked.compiled
+def show_saved(request: RunRequest, options: Namespace) -> Outcome:
+    """Return the report of a model, and its graph."""
+    compiled = request.compiled
     named = {"parameters": list(compiled.parameters), "states": list(compiled.states)}
     files = {"report.txt": compiled.report() + "\n", **graph_files(compiled)}
     return Outcome({"name": compiled.model.name, **named}, files, compiled.report().splitlines())
