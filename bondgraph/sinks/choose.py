@@ -10,10 +10,7 @@ import numpy as np
 from bondgraph.errors import Problem, RunError
 from bondgraph.output.files import known_ending
 from bondgraph.run_arguments import KeptQuantity, Sink
-from bondgraph.sinks.csv_file import CsvSink
-from bondgraph.sinks.npz_file import NpzSink
-from bondgraph.sinks.parquet_file import ParquetSink
-from bondgraph.sinks.zarr_folder import ZarrSink
+from bondgraph.sinks.file_sinks import CsvSink, NpzSink, ParquetSink, ZarrSink
 
 SINKS: Mapping[str, Callable[[str | os.PathLike[str]], Sink]] = {
     ".csv": CsvSink,

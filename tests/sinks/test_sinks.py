@@ -44,8 +44,6 @@ def compiled():
 def small_pages(monkeypatch):
     """Chunks of a few samples, that files get several of."""
     monkeypatch.setattr(kept_runs, "PAGE", 60)
-    for sink in ("parquet_file", "zarr_folder"):
-        __import__(f"bondgraph.sinks.{sink}")
     monkeypatch.setattr(file_sinks, "BUFFER_SIZE", 100)
 
 
