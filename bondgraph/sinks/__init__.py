@@ -5,7 +5,6 @@ of times and values, may stand there too.
 """
 
 from bondgraph.run_arguments import KeptQuantity, Sink
-from bondgraph.sinks.choose import sink_for
-from bondgraph.sinks.file_sinks import CsvSink, NpzSink, ParquetSink, ZarrSink
+from bondgraph.sinks.file_sinks import CsvSink, NpzSink, ParquetSink, ZarrSink, sink_for
 
 __all__ = ["CsvSink", "KeptQuantity", "NpzSink", "ParquetSink", "Sink", "ZarrSink", "sink_for"]

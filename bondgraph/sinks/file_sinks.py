@@ -1,4 +1,4 @@
-"""File sinks: CSV, NPZ, Parquet and Zarr, with the columns, metadata and buffers that they share, and coded write errors."""
+"""File sinks: CSV, NPZ, Parquet and Zarr, by the ending of a path, with their metadata, buffers and coded write errors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ import numpy as np
 
 from bondgraph.errors import FileError, Problem, RunError
 from bondgraph.output.extras import require_package
-from bondgraph.output.files import AtomicWrite, atomic_file, system_reason, write_error
-from bondgraph.output.folders import atomic_folder
+from bondgraph.output.files import AtomicWrite, atomic_file, atomic_folder, known_ending, system_reason, write_error
 from bondgraph.output.tables import component_names
 from bondgraph.run_arguments import KeptQuantity, Sink
 
@@ -313,3 +312,43 @@ def _check_names(kept: Sequence[KeptQuantity]) -> None:
             why = f'"{name}" has a slash' if slash else f'some systems take "{name}" and "{same}" for one'
             cures = ("a file: .parquet, .npz or .csv", "another name in the graph")
             raise RunError(Problem("E348", "a folder of Zarr has a folder for each quantity", (why,), cures=cures))
+
+
+SINKS: Mapping[str, Callable[[str | os.PathLike[str]], Sink]] = {
+    ".csv": CsvSink,
+    ".npz": NpzSink,
+    ".parquet": ParquetSink,
+    ".zarr": ZarrSink,
+}
+"""Sink of each file ending."""
+
+
+class Observer(Sink):
+    """Sink that calls a function with times (k,) and values by name (k, *shape)."""
+
+    def __init__(self, function: Callable[[np.ndarray, Mapping[str, np.ndarray]], object]):
+        self._function = function
+
+    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None: ...
+
+    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        self._function(t, values)
+
+    def end(self, wrong: str, valid: int) -> None: ...
+
+    def abandon(self) -> None: ...
+
+
+def sink_for(target: object) -> Sink:
+    """Return the sink for a target: the target itself, that of a path by its ending, or an observer for a function.
+
+    Raises `RunError` E348 for anything else, `FileError` E415 for an unknown ending.
+    """
+    if isinstance(target, str | os.PathLike):
+        return SINKS[known_ending(target, *SINKS)](target)
+    if isinstance(target, Sink):
+        return target
+    if callable(target):
+        return Observer(target)
+    cures = (f'a path, "run.parquet"; endings: {", ".join(SINKS)}', "a function of times and values by name", "an own `Sink`")
+    raise RunError(Problem("E348", f"{type(target).__name__} is no sink", ("samples cannot go there",), cures=cures))
