@@ -101,8 +101,8 @@ def against_c(compiled: Compiled, sections: int, rounds: int, function: Callable
 def machine_code(compiled: Compiled) -> float:
     """Seconds that LLVM takes for the routines that every run needs, where the model is in loops; else nan."""
     from bondgraph.schedule.build import EAGER, scheduled
+    from bondgraph.schedule.kernels import is_large
     from bondgraph.schedule.machine_code.kernels import machine_kernels
-    from bondgraph.schedule.size import is_large
 
     if not is_large(compiled.system):
         return float("nan")

@@ -17,7 +17,7 @@ from benchmarks.command import run_command
 from benchmarks.hand_written import Disagreement
 from benchmarks.timing import interleaved, median, processor, ratio, table
 from bondgraph import Compiled, Graph, Se, compile_formula, compile_model, count_operations
-from bondgraph.model.gradient import partials
+from bondgraph.model.mechanics import partials
 from screws import joints, pose
 from screws.linear import solve_spd
 

@@ -20,7 +20,7 @@ from benchmarks.command import run_command
 from benchmarks.timing import processor, table, without_cache
 from bondgraph import J0, J1, TF, C, Diode, Graph, I, R, Se, compile_model, equations
 from bondgraph.run.results.result import Result
-from bondgraph.schedule.size import is_large
+from bondgraph.schedule.kernels import is_large
 from bondgraph.tape.routine import listing
 from bondgraph.tape.specialise import SpecialisedRoutine
 from bondgraph.tracing.routines import trace_for_runs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bondgraph import signals
 from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.formula import CompiledFormula, compile_formula, count_operations
+from bondgraph.compile.kernels import CompiledFormula, compile_formula, count_operations
 from bondgraph.compile.pipeline import compile_model, equations, simulate
 from bondgraph.elements.blocks import Block
 from bondgraph.elements.chemistry import Ce, Re

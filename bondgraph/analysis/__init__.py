@@ -5,14 +5,12 @@ Every derivative is exact, from the tape of the model's formulas.
 """
 
 from bondgraph.analysis.derivatives import Derivatives, differentiate, linearise
-from bondgraph.analysis.linear import Linear
-from bondgraph.analysis.positive_real import Passivity, passivity
+from bondgraph.analysis.linear import Linear, Passivity, passivity
 from bondgraph.analysis.sampled import linearise_sampled
-from bondgraph.analysis.sensitivity import Sensitivities, sensitivities
-from bondgraph.analysis.steady import OperatingPoint, operating_point, steady_state
+from bondgraph.analysis.steady import OperatingPoint, Sensitivities, operating_point, sensitivities, steady_state
 from bondgraph.analysis.symmetry import Reciprocity, reciprocity
 from bondgraph.analysis.transfer import TransferFunction
-from bondgraph.compile.points import Point, point_of
+from bondgraph.compile.state_names import Point, point_of
 
 __all__ = [
     "Derivatives",

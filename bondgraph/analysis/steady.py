@@ -1,9 +1,18 @@
-"""Operating points (steady states): states, and optionally parameters, for which the rates of a model vanish."""
+"""Operating points (steady states): states, and optionally parameters, for which the rates vanish, and their sensitivities.
+
+Damped Newton iteration for square, under- and overdetermined equations, with the exact Jacobian. The step is accepted by the
+natural monotonicity test, which does not depend on the scaling of the equations; where the Jacobian is singular the step keeps
+conserved quantities, if it can, and is the shortest one if not.
+
+References
+----------
+P. Deuflhard, "Newton Methods for Nonlinear Problems", Springer (2011), sections 3.3 and 4.3.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,17 +20,165 @@ import numpy as np
 
 from bondgraph.analysis.derivatives import SPARSE, Derivatives, differentiate, warn_of_samplers
 from bondgraph.analysis.linear import Linear
-from bondgraph.analysis.newton import NewtonResult, newton
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, whole_parameters
-from bondgraph.compile.state_names import pick_states
+from bondgraph.compile.state_names import Point, consistent, evaluate_at, pick_states, point_of, whole_parameters
 from bondgraph.errors import ModelError, refusal
 from bondgraph.output.cells import cell, items, line, table
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.program import Slot
 from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
+
+_RANK = 1e-10
+_MAX_DENSE = 3000
+_MIN_DAMPING = 2.0**-40
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonResult:
+    """Result of the Newton iteration.
+
+    Parameters
+    ----------
+    z : unknowns; residual : equations there.
+    converged : True if the last step was below the tolerance and the residual is small relative to its terms.
+    iterations : number of steps; history : size of each step, relative to |z| + nominal.
+    rank : of the Jacobian at the end.
+    free : (unknowns, deficiency) directions that the equations do not determine, in units of `nominal`.
+    """
+
+    z: np.ndarray
+    residual: np.ndarray
+    converged: bool
+    iterations: int
+    history: tuple[float, ...]
+    rank: int
+    free: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Solver:
+    """Newton steps with one Jacobian, in units of `scale`."""
+
+    step: Callable[[np.ndarray], np.ndarray]
+    rank: int
+    free: np.ndarray
+
+
+def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
+    """Return a solver of J dz = -r: sparse LU where J is sparse, square and regular, else the singular values."""
+    rows, columns = jacobian.shape
+    none = np.zeros((columns, 0))
+    if hasattr(jacobian, "toarray") and rows == columns:
+        from scipy.sparse import csc_array, diags_array
+        from scipy.sparse.linalg import splu
+
+        scaled = csc_array(jacobian @ diags_array(scale))
+        try:
+            lu = splu(scaled)
+        except RuntimeError:  # exactly singular
+            lu = None
+        pivots = np.abs(lu.U.diagonal()) if lu is not None else np.zeros(1)
+        if lu is not None and pivots.min() > 1e-14 * pivots.max():
+            return _Solver(lambda r: scale * -lu.solve(r), rows, none)
+    if columns > _MAX_DENSE:
+        raise np.linalg.LinAlgError(f"the Jacobian of {columns} unknowns is singular")
+    dense = jacobian.toarray() if hasattr(jacobian, "toarray") else np.asarray(jacobian)
+    dense = dense * scale
+    size = np.linalg.norm(dense, axis=1)
+    size[size == 0.0] = 1.0
+    width = np.linalg.norm(dense / size[:, None], axis=0)
+    if np.all(width > 0.0):
+        # with unit columns too, wide scales do not look like a rank deficiency; free directions need true lengths
+        u, s, vt = np.linalg.svd(dense / size[:, None] / width, full_matrices=False)
+        if len(s) == columns and s.min(initial=1.0) > _RANK * s.max(initial=0.0):
+            inverse = (vt.T / s) @ u.T
+            return _Solver(lambda r: -scale * (inverse @ (r / size)) / width, columns, none)
+    u, s, vt = np.linalg.svd(dense / size[:, None])
+    rank = int(np.sum(s > _RANK * s.max(initial=0.0)))
+    short = (vt[:rank].T / s[:rank]) @ u[:, :rank].T
+    free = vt[rank:].T
+    weight = (u[:, rank:].T / size) * scale if conserve and rows == columns else np.zeros((0, columns))
+
+    def step(r: np.ndarray) -> np.ndarray:
+        dz = -(short @ (r / size))
+        if len(weight):
+            # these combinations of the rates vanish, so those of the states are conserved; hold them where possible
+            move, *_ = np.linalg.lstsq(weight @ free, -(weight @ dz), rcond=_RANK)
+            moved = dz + free @ move
+            if np.linalg.norm(weight @ moved) <= 1e-8 * np.linalg.norm(weight) * np.linalg.norm(dz):
+                dz = moved
+        return scale * dz
+
+    return _Solver(step, rank, free)
+
+
+def newton(
+    equations: Callable[[np.ndarray], tuple[np.ndarray, Any]],
+    start: np.ndarray,
+    nominal: np.ndarray,
+    tolerance: float,
+    iterations: int,
+    conserve: bool = False,
+) -> NewtonResult:
+    """Solve equations(z) = 0, where equations returns the residual (k,) and the Jacobian (k, n), dense or sparse.
+
+    With `conserve`, equation i is the rate of unknown i, and combinations of rates that vanish identically are conserved.
+    Raises `numpy.linalg.LinAlgError` if the Jacobian of more than 3000 unknowns is singular.
+    """
+    z = np.array(start, dtype=float)
+    residual, jacobian = equations(z)
+    history: list[float] = []
+    damping = 1.0
+    solver = _factorised(jacobian, nominal + np.abs(z), conserve)
+
+    def result(stuck: bool) -> NewtonResult:
+        terms = abs(jacobian) @ (nominal + np.abs(z))
+        small = bool(np.all(np.abs(residual) <= max(1e3 * tolerance, 1e-9) * (terms + 1e-300)))
+        return NewtonResult(z, residual, small and not stuck, len(history), tuple(history), solver.rank, solver.free)
+
+    for _ in range(iterations):
+        scale = nominal + np.abs(z)
+        step = solver.step(residual)
+        length = float(np.sqrt(np.mean((step / scale) ** 2))) if len(step) else 0.0
+        history.append(length)
+        if length <= tolerance:
+            z = z + step
+            residual, jacobian = equations(z)
+            return result(stuck=False)
+        damping = min(1.0, 4.0 * damping)
+        while True:
+            trial = z + damping * step
+            trial_residual, trial_jacobian = equations(trial)
+            good = bool(np.all(np.isfinite(trial_residual)) and np.all(np.isfinite(_numbers(trial_jacobian))))
+            if good:
+                simplified = solver.step(trial_residual)
+                next_length = float(np.sqrt(np.mean((simplified / scale) ** 2)))
+                if next_length <= (1.0 - 0.25 * damping) * length or (damping == 1.0 and next_length <= tolerance):
+                    break
+            damping *= 0.5
+            if damping < _MIN_DAMPING:
+                return result(stuck=True)
+        z, residual, jacobian = trial, trial_residual, trial_jacobian
+        solver = _factorised(jacobian, nominal + np.abs(z), conserve)
+    return result(stuck=True)
+
+
+def _numbers(jacobian: Any) -> np.ndarray:
+    return jacobian.data if hasattr(jacobian, "toarray") else jacobian
+
+
+def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return X (n, k) with matrix X = -right that keeps conserved quantities, and True for each column that solves its
+    equation."""
+    solver = _factorised(matrix, scale, conserve=True)
+    columns = [solver.step(column) for column in right.T]
+    x = np.array(columns).T.reshape(right.shape)
+    # changes of other states are the scale for a state that does not change
+    reach = scale[:, None] * np.max(np.abs(x) / scale[:, None], axis=0, initial=0.0)
+    terms = abs(matrix) @ reach + np.abs(right)
+    return x, np.all(np.abs(matrix @ x + right) <= 1e-8 * np.maximum(terms, 1e-300), axis=0)
 
 
 @short_repr
@@ -219,4 +376,88 @@ def _failed(
         "moving=[...] for states that change in steady motion",
         "free=[...] for parameters that may adjust",
         "another guess, if the equations are nonlinear",
+    )
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Sensitivities:
+    """Derivatives by parameters at a point.
+
+    Parameters
+    ----------
+    rates : d x' / d p at fixed state, (n, k). direct : d y / d p at fixed state, (outputs, k).
+    steady_states, steady_outputs : d x / d p and d y / d p where the state follows so that the rates do not change.
+    values : outputs at the point; parameter_values : parameters there.
+    """
+
+    states: tuple[str, ...]
+    outputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    rates: np.ndarray = field(repr=False)
+    direct: np.ndarray = field(repr=False)
+    steady_states: np.ndarray = field(repr=False)
+    steady_outputs: np.ndarray
+    values: np.ndarray
+    parameter_values: np.ndarray
+
+    def relative(self) -> np.ndarray:
+        """Return (p / y) d y / d p in steady state, (outputs, k): per cent of change for one per cent; nan where y is zero."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self.steady_outputs * self.parameter_values / self.values[:, None]
+        return np.where(self.values[:, None] != 0.0, ratio, np.nan)
+
+    def _repr_html_(self) -> str:
+        rows = [(name, *self.steady_outputs[:, k]) for k, name in enumerate(self.parameters)]
+        return cell(line("sensitivities", "change of the steady outputs by parameters"), table(("", *self.outputs), rows))
+
+    def __str__(self) -> str:
+        width = max((len(name) for name in self.parameters), default=0)
+        lines = [" " * width + "".join(f"  {name:>14}" for name in self.outputs)]
+        for k, name in enumerate(self.parameters):
+            lines.append(f"{name:<{width}}" + "".join(f"  {value:14.6g}" for value in self.steady_outputs[:, k]))
+        return "\n".join(lines)
+
+
+def sensitivities(
+    model: Compilable, outputs: Sequence[str], parameters: Sequence[str], at: OperatingPoint | Point | None = None
+) -> Sensitivities:
+    """Return the derivatives of rates, steady state and outputs by parameters.
+
+    Where A is singular because a quantity is conserved, its amount does not change.
+
+    Parameters
+    ----------
+    outputs : named values, components allowed.
+    parameters : names of parameters, components allowed.
+    at : an operating point; the start values by default, which should then be a steady state.
+
+    Raises `ModelError` E259 where a parameter leaves no steady state nearby; E250, E251, E260 as in `linearise`.
+    """
+    compiled = compiled_form(model, "sensitivities")
+    point = at.point if isinstance(at, OperatingPoint) else at if at is not None else point_of(compiled)
+    derivatives = differentiate(compiled, parameters, outputs)
+    linear = derivatives(point)
+    a, b, c, d = linear.A, linear.B, linear.C, linear.D
+    if linear.is_sparse:
+        b, d = b.toarray(), d.toarray()
+    indices = list(derivatives.state_places)
+    scale = compiled.program.typical[indices] + np.abs(point.x[indices])
+    steady, solved = least_change(a, b, scale)
+    if not np.all(solved):
+        unsolved = [name for name, good in zip(linear.inputs, solved, strict=True) if not good]
+        title = f"no steady state follows a change of {', '.join(unsolved)}"
+        why = "A is singular, and this parameter pushes a state that nothing holds"
+        cures = ("leave it out", "a spring or resistor that holds the state, or a conserved amount that follows")
+        raise refusal("E259", title, *cures, about=compiled.model.name, why=why, places=())
+    return Sensitivities(
+        linear.states,
+        linear.outputs,
+        linear.inputs,
+        b,
+        d,
+        steady,
+        np.asarray(c @ steady) + d,
+        linear.values,
+        point.p[list(derivatives.input_places)],
     )

@@ -1,15 +1,154 @@
-"""Transfer function from one input to one output: zeros, poles, gain, and both polynomials."""
+"""Transfer function from one input to one output: zeros, poles, gain, and both polynomials.
+
+Scaling, invariant zeros and minimal realisation of (A, B, C, D), all by orthogonal compressions.
+
+References
+----------
+A. Emami-Naeini, P. Van Dooren, "Computation of zeros of linear multivariable systems", Automatica 18 (1982) 415-430.
+A. Varga, "Computation of irreducible generalized state-space realizations", Kybernetika 26 (1990) 89-106.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bondgraph.analysis.pencil import Matrices, by_real_part, invariant_zeros, minimal_basis
 from bondgraph.output.cells import typeset
 from bondgraph.output.short_repr import short_repr
+
+Matrices = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+_MAX_SWEEPS = 20
+
+
+def balanced(matrices: Matrices) -> tuple[Matrices, np.ndarray]:
+    """Balance a system by states z = x / scale, so that rows and columns have similar norms; scales are powers of two.
+
+    Inputs and outputs are scaled to unit columns and rows too, which moves neither poles nor zeros. Rates stay per second.
+    Returns the matrices and `scale` (n,)."""
+    a, b, c, d = (np.array(matrix, dtype=float) for matrix in matrices)
+    n = len(a)
+    scale = np.ones(n)
+    for _ in range(_MAX_SWEEPS):
+        changed = False
+        for ports, through in ((b, d), (c.T, d.T)):
+            size = np.linalg.norm(ports, axis=0)
+            factor = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
+            ports *= factor
+            through *= factor
+            changed = changed or bool(np.any(factor != 1.0))
+        for i in range(n):
+            off = np.arange(n) != i
+            row = np.linalg.norm(np.concatenate([a[i, off], b[i]]))
+            column = np.linalg.norm(np.concatenate([a[off, i], c[:, i]]))
+            if row > 0 and column > 0:
+                share = float(np.exp2(np.round(0.5 * np.log2(row / column))))
+                if share != 1.0:
+                    changed = True
+                    a[i], b[i] = a[i] / share, b[i] / share
+                    a[:, i], c[:, i] = a[:, i] * share, c[:, i] * share
+                    scale[i] *= share
+        if not changed:
+            break
+    return (a, b, c, d), scale
+
+
+def _size(matrices: Iterable[np.ndarray]) -> float:
+    return float(np.sqrt(sum(np.sum(matrix**2) for matrix in matrices)))
+
+
+def _rows(matrix: np.ndarray, small: float) -> tuple[np.ndarray, int]:
+    """Return an orthogonal U (square) such that U^T matrix has its `rank` nonzero rows first, and the rank."""
+    u, s, _ = np.linalg.svd(matrix)
+    return u, int(np.sum(s > small))
+
+
+def invariant_zeros(matrices: Matrices, tolerance: float | None = None) -> np.ndarray:
+    """Return the numbers s where [[A - s I, B], [C, D]] loses rank, for any count of inputs and outputs.
+
+    Infinite zeros are deflated by orthogonal compressions first, so that none appears as a large number (Emami-Naeini and Van
+    Dooren 1982)."""
+    from scipy.linalg import eigvals
+
+    (a, b, c, d), _ = balanced(matrices)
+    small = (tolerance or 10.0 * np.finfo(float).eps * (sum(a.shape) + sum(d.shape))) * max(_size((a, b, c, d)), 1e-300)
+    a, b, c, d = _full_rows(a, b, c, d, small)
+    a, c, b, d = (matrix.T for matrix in _full_rows(a.T, c.T, b.T, d.T, small))
+    n, m = b.shape
+    if not n:
+        return np.zeros(0)
+    if not m:
+        return by_real_part(eigvals(a))
+    # columns of W in the null space of [C, D]; on them the pencil is regular
+    _, _, w = np.linalg.svd(np.hstack([c, d]))
+    free = w[m:].T
+    return by_real_part(eigvals(np.hstack([a, b]) @ free, free[:n]))
+
+
+def _full_rows(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, small: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return a system with the same finite zeros and a D of full row rank."""
+    while len(d):
+        u, rank = _rows(d, small)
+        if rank == len(d):
+            break
+        c, d = u.T @ c, u.T @ d
+        c_remaining = c[rank:]
+        c, d = c[:rank], d[:rank]
+        v, seen = _rows(c_remaining.T, small)
+        if not seen:
+            break
+        # outputs c_remaining x = 0 hold the `seen` first directions of v at zero: their rates become outputs
+        a, b, c = v.T @ a @ v, v.T @ b, c @ v
+        c = np.vstack([a[:seen, seen:], c[:, seen:]])
+        d = np.vstack([b[:seen], d])
+        a, b = a[seen:, seen:], b[seen:]
+    return a, b, c, d
+
+
+def _reached(a: np.ndarray, b: np.ndarray, small: float) -> tuple[np.ndarray, int]:
+    """Return an orthogonal basis whose first `rank` columns span the reachable subspace (staircase form), and the rank."""
+    n = len(a)
+    basis = np.eye(n)
+    a, entry, done = a.copy(), b, 0
+    while done < n:
+        u, rank = _rows(entry, small)
+        if not rank:
+            break
+        a[done:] = u.T @ a[done:]
+        a[:, done:] = a[:, done:] @ u
+        basis[:, done:] = basis[:, done:] @ u
+        entry = a[done + rank :, done : done + rank]
+        done += rank
+    return basis, done
+
+
+def minimal_basis(matrices: Matrices, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return matrices L (r, n), K (n, r) of the minimal realisation (L A K, L B, C K, D), L K = I.
+
+    Unreachable states are dropped first, then unobservable ones. A compression counts as zero below `tolerance` times the norm of
+    the balanced system.
+    """
+    (a, b, c, _), scale = balanced(matrices)
+    small = tolerance * max(_size((a, b, c)), 1e-300)
+    basis, rank = _reached(a, b, small)
+    basis = basis[:, :rank]
+    seen, order = _reached((basis.T @ a @ basis).T, (c @ basis).T, small)
+    basis = basis @ seen[:, :order]
+    return basis.T / scale, basis * scale[:, None]
+
+
+def by_real_part(numbers: np.ndarray) -> np.ndarray:
+    """Return the finite numbers sorted by real part, conjugate pairs side by side; an array of reals where all are real."""
+    numbers = np.asarray(numbers)
+    numbers = numbers[np.isfinite(numbers)]
+    rounded = np.round(numbers.real / np.abs(numbers).max(initial=1e-300), 12)
+    numbers = numbers[np.lexsort((numbers.imag, rounded))]
+    return numbers if np.any(numbers.imag) else numbers.real
 
 
 @short_repr

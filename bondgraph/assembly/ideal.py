@@ -13,8 +13,8 @@ from bondgraph.assembly.system import Power, Unknown
 from bondgraph.causality.assign import ordered_bonds
 from bondgraph.model import ops
 from bondgraph.model.element import Element
-from bondgraph.model.gradient import partials
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Switched
+from bondgraph.model.mechanics import partials
 from bondgraph.model.model import Bond
 from bondgraph.model.units import per_second
 from screws.scalars import array

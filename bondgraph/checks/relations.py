@@ -16,8 +16,8 @@ from bondgraph.checks.parameters import is_linear
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.element import Element
-from bondgraph.model.gradient import gradient
 from bondgraph.model.laws import ByMode, InertialField, Resistor, Storage
+from bondgraph.model.mechanics import gradient
 from bondgraph.model.model import Model
 from bondgraph.quantities import real
 from bondgraph.tape.routine import Routine

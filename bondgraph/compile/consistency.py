@@ -21,9 +21,9 @@ import numpy as np
 
 from bondgraph.assembly.system import System, Unknown
 from bondgraph.errors import Problem, refusal
+from bondgraph.model.arguments import names_of
 from bondgraph.model.laws import IdealConstraint, Storing
 from bondgraph.model.model import Model
-from bondgraph.model.names import names_of
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.results.failure import CURES

@@ -30,11 +30,11 @@ import numpy as np
 from bondgraph.assembly.assemble import assemble
 from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality, assign_causality
+from bondgraph.compile.changes import contradicting_starts, dependent_starts
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import contradicting_closures
 from bondgraph.compile.kernels import autonomous, couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
 from bondgraph.compile.programs import program_of
-from bondgraph.compile.starts import contradicting_starts, dependent_starts
 from bondgraph.emit.cached_build import build_once
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.builder import Graph
@@ -45,7 +45,7 @@ from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.schedule.instances.lazy_system import system_of_instances
-from bondgraph.schedule.size import is_large
+from bondgraph.schedule.kernels import is_large
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.specialise import Code
 from bondgraph.tracing.on_tape.values import Untraceable
@@ -56,7 +56,7 @@ from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untracea
 if TYPE_CHECKING:
     from bondgraph.run.results.result import Result
     from bondgraph.schedule.build import Scheduled
-    from bondgraph.schedule.statements import StatementTable
+    from bondgraph.schedule.calls import StatementTable
 
 _EQUATIONS_SHARE, _TRACING_SHARE = 0.04, 0.09
 """Shares of the time of a long compilation until the equations are assembled, and until the routines are traced."""

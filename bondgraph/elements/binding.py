@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from bondgraph.errors import ModelError, refusal
-from bondgraph.model.names import names_of
+from bondgraph.model.arguments import names_of
 from bondgraph.model.ops import Op
 
 Formula = TypeVar("Formula", bound="Callable[..., Any] | None")

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bondgraph.errors import caller_place, refusal
-from bondgraph.model.arguments import parameters_of, start_of
+from bondgraph.model.arguments import names_of, parameters_of, refused, start_of
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Equation, SignalBlock, StateSpec
-from bondgraph.model.names import names_of, refused
 from bondgraph.model.ops import Op, as_op
 
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import bounded
+from bondgraph.model.arguments import bounded, names_of
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, one_port
 from bondgraph.model.laws import IdealConstraint, StateSpec
-from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op
 from screws.scalars import array, equal, less, maximum, minimum, sqrt, where
 

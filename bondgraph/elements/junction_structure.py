@@ -7,11 +7,10 @@ from typing import Any, TypedDict, Unpack
 
 from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import caller_place, refusal
-from bondgraph.model.arguments import domain_of, parameters_of, shape_of, spelled_out, value_of
+from bondgraph.model.arguments import domain_of, names_of, parameters_of, shape_of, spelled_out, value_of
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, OnePort, Port, one_port
 from bondgraph.model.laws import Action, Gyrator, Junction, Law, Transformer
-from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op, constant
 from bondgraph.quantities import real
 

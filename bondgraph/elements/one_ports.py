@@ -11,13 +11,22 @@ import numpy as np
 
 from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import ModelError, refusal
-from bondgraph.model.arguments import bounded, choice, of_domain, one_of, only_with_formula, size_of, spelled_out, start_of
+from bondgraph.model.arguments import (
+    bounded,
+    choice,
+    names_of,
+    of_domain,
+    one_of,
+    only_with_formula,
+    size_of,
+    spelled_out,
+    start_of,
+)
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import COEFFICIENTS, Domain
 from bondgraph.model.element import Element, OnePort, Port, one_port
-from bondgraph.model.gradient import gradient
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Resistor, SkewGyrator, Source, StateSpec, Storage, Variable
-from bondgraph.model.names import names_of
+from bondgraph.model.mechanics import gradient
 from bondgraph.model.ops import Op, as_op
 from screws.linear import solve_spd
 

@@ -11,7 +11,7 @@ import numpy as np
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.state_names import labels_of, unknown_name
 from bondgraph.errors import ModelError, ScrewbondError, refusal
-from bondgraph.model.names import names_of
+from bondgraph.model.arguments import names_of
 from bondgraph.model.units import spread
 from bondgraph.run.program import Slot
 

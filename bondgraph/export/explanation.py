@@ -15,13 +15,12 @@ from bondgraph.compile.state_names import unknown_name
 from bondgraph.errors import raise_if_any
 from bondgraph.export.paper.equations import Writer
 from bondgraph.export.paper.markup.as_latex import breakable
-from bondgraph.export.paper.notation.definitions import Functions
+from bondgraph.export.paper.notation.definitions import Functions, latex_parts
 from bondgraph.export.paper.notation.letters import letters_of
-from bondgraph.export.paper.notation.operation_latex import latex_parts
 from bondgraph.export.paper.notation.parts import parts_of
 from bondgraph.export.value_roles import solved_only
+from bondgraph.model.arguments import need_name
 from bondgraph.model.laws import Junction
-from bondgraph.model.names import need_name
 from bondgraph.model.ops import IDENTITY, NEGATE, SOUGHT, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
 from bondgraph.output.cells import cell, code
 from bondgraph.output.short_repr import short_repr

@@ -1,7 +1,9 @@
-"""SymPy statements: every statement as an equation between named symbols, without substitution."""
+"""SymPy statements: every statement as an equation between named symbols, without substitution; SymPy forms of instructions."""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,9 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.model.laws import Source
 from bondgraph.model.ops import TIME_DERIVATIVE
+from bondgraph.tape import opcodes as op
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
+from screws.scalars import FUNCTIONS
 
 
 def sympy_statements(model: Compilable) -> list[Any]:
@@ -68,3 +72,18 @@ def _matrix(value: Any) -> Any:
     if array.ndim == 0:
         return sympy.S(array.item())
     return sympy.Matrix(array.tolist())
+
+
+def elementary_forms() -> dict[int, Callable[..., Any]]:
+    """Return instruction -> its SymPy form, but for conditions, which evaluate differently where they are exported."""
+    import sympy
+
+    return {op.CODES[name]: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items()} | {
+        op.ADD: operator.add,
+        op.SUBTRACT: operator.sub,
+        op.MULTIPLY: operator.mul,
+        op.DIVIDE: operator.truediv,
+        op.NEGATIVE: operator.neg,
+        op.RECIPROCAL: lambda a: 1 / a,
+        op.POWER: operator.pow,
+    }

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 from bondgraph.errors import Place, Problem, caller_place
+from bondgraph.model.arguments import need_name
 from bondgraph.model.automata import Automaton, Start
-from bondgraph.model.copies import OfFormulas
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Visible
-from bondgraph.model.names import need_name
+from bondgraph.model.ops import OfFormulas
 from bondgraph.output.short_repr import short_repr
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft, own_automata
-from bondgraph.graph.joining import Scope, join
-from bondgraph.graph.signal_names import SignalNames, signal_names
+from bondgraph.graph.joining import Scope, SignalNames, join, signal_names
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element
 from bondgraph.model.laws import ByMode, Switched

@@ -25,8 +25,8 @@ from bondgraph.interchange.formulas import (
     shape_from_json,
     size_of,
 )
+from bondgraph.interchange.recording import MissingFormula, Replay
 from bondgraph.interchange.records import BUILTIN, FORMAT, OPERATIONS, RECORDS, VERSION, Field, fields_of, word_of
-from bondgraph.interchange.replay import MissingFormula, Replay
 from bondgraph.interchange.strict_json import MAX_BYTES, file_error, strict_json, too_large
 from bondgraph.model.domains import DOMAINS, Domain
 from bondgraph.model.element import Element

@@ -17,8 +17,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, equations
 from bondgraph.errors import ModelError, Place, ScrewbondError, no_model, refusal
 from bondgraph.graph.builder import Graph
-from bondgraph.interchange.consistency import MAX_DIMENSION
-from bondgraph.interchange.formula_arguments import FormulaOwner, argument_shapes, result_count
+from bondgraph.interchange.consistency import MAX_DIMENSION, FormulaOwner, argument_shapes, result_count
 from bondgraph.interchange.formulas import (
     MAX_STEPS,
     InvalidFormula,
@@ -27,9 +26,8 @@ from bondgraph.interchange.formulas import (
     number_to_json,
     shape_from_json,
 )
-from bondgraph.interchange.recording import record_formula
+from bondgraph.interchange.recording import MissingFormula, record_formula
 from bondgraph.interchange.records import BUILTIN, FORMAT, OPERATIONS, RECORDS, VERSION, Field, fields_of, is_default, word_of
-from bondgraph.interchange.replay import MissingFormula
 from bondgraph.interchange.strict_json import SURROGATE
 from bondgraph.model import laws
 from bondgraph.model.automata import Automaton

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondgraph.errors import Place
-from bondgraph.model.names import names_of, need_name, refused
+from bondgraph.model.arguments import names_of, need_name, refused
 from bondgraph.model.ops import Op
 from bondgraph.output.short_repr import short_repr
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 from bondgraph.errors import Place, caller_place
-from bondgraph.model.arguments import domain_of, parameters_of
+from bondgraph.model.arguments import domain_of, names_of, need_name, parameters_of
 from bondgraph.model.automata import Automaton
-from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.laws import Law, Parameter, Switched
-from bondgraph.model.names import names_of, need_name
+from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import short_repr
 
 L = TypeVar("L", bound=Law)

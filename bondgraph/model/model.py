@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bondgraph.errors import Place
 from bondgraph.model.automata import Automaton, Start
-from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
+from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import short_repr
 from screws.renamed import answer_old_names
 from screws.shapes import Arrangement, Solid, arrangement

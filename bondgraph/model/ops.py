@@ -1,8 +1,11 @@
-"""Operations on small arrays: plain formulas, written once, with their LaTeX form.
+"""Operations on small arrays: plain formulas, written once, with their LaTeX form; records of formulas are never pickled.
 
 An operation runs on floats (the reference), on SymPy expressions (readable equations) and on the
 scalars of the tape (code and derivatives). Here are only the operations of the bond-graph language; formulas of screws, surfaces
 and contact come from the package `screws`.
+
+Base classes of objects with formulas: they cannot be pickled, and a frozen record is its own copy. Formulas are functions of the
+user's, most of them without a name that another process could import.
 """
 
 from __future__ import annotations
@@ -11,13 +14,35 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, reduce
 from operator import add
-from typing import Any
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from bondgraph.model.copies import Frozen
+from bondgraph.errors import refusal
 from bondgraph.output.short_repr import short_repr
 from screws.scalars import array, equal, where
+
+
+class OfFormulas:
+    """Object with formulas, which can be copied, but not pickled (E157)."""
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        why = "it holds formulas, which are functions and mean nothing in another process"
+        cures = (
+            "a module with a function that builds the graph, called in each process: only its arguments go there",
+            "the Result of a run goes from process to process",
+        )
+        raise refusal("E157", f"{type(self).__name__} cannot be pickled", *cures, about=str(getattr(self, "name", "")), why=why)
+
+
+class Frozen(OfFormulas):
+    """Frozen record with formulas, which is its own copy."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
 
 @short_repr

@@ -1,9 +1,12 @@
-"""Diagram of a bond graph as SVG, PDF, PNG or TikZ, with automatic layout or the user's positions."""
+"""Diagram of a bond graph as SVG, PDF, PNG or TikZ, with automatic layout or the user's positions.
+
+Legend: one line, wrapped if needed, that explains the signs of a diagram.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -17,19 +20,90 @@ from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.output.files import atomic_file, known_ending, write_text
 from bondgraph.render import glyphs
-from bondgraph.render.captions import Rectangle, captions, title_rectangle
 from bondgraph.render.labels import SIZE as LABEL
-from bondgraph.render.labels import Label
+from bondgraph.render.labels import Label, Rectangle, captions, title_rectangle
 from bondgraph.render.labels import labels as bond_labels
-from bondgraph.render.layout.canonical import canonical
 from bondgraph.render.layout.layout import automatic, placed
-from bondgraph.render.layout.line import Route
+from bondgraph.render.layout.line import Route, straight
+from bondgraph.render.layout.parts import canonical
 from bondgraph.render.layout.routes import routes
 from bondgraph.render.layout.spacing import frame
-from bondgraph.render.legend import legend as legend_of
+from bondgraph.render.paint import paint, tikz
 from bondgraph.render.palette import Palette, palette_of
 from bondgraph.render.sketch import Sketch, sketch, text_width
-from bondgraph.render.tikz import tikz
+
+SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
+
+
+@dataclass(frozen=True)
+class Sign:
+    """Sign of a diagram: its meaning, and its drawing at the left end (x, y) px of a short route."""
+
+    words: str
+    drawn: Callable[[Route, float, float, Palette], str]
+
+
+def _vector(route: Route, x: float, y: float, palette: Palette) -> str:
+    return glyphs.bond_lines(route, 2, palette) + glyphs.text(x + GLYPH / 2 - 2, y - 8.5, "n", 10, palette.muted)
+
+
+def _labels(route: Route, x: float, y: float, palette: Palette) -> str:
+    above, beneath = (
+        glyphs.text(x + GLYPH / 2 - 2, y + side, letter, 10, palette.ink) for side, letter in ((-8.0, "e"), (8.5, "f"))
+    )
+    return glyphs.bond_lines(route, 1, palette) + above + beneath
+
+
+def _stroke(route: Route, x: float, y: float, palette: Palette) -> str:
+    line = f'<path d="M{x:.1f},{y:.1f} H{x + GLYPH - 4:.1f}" stroke="{palette.ink}" stroke-width="1.5"/>'
+    return line + glyphs.causal_stroke(route, True, palette)
+
+
+def _derivative(route: Route, x: float, y: float, palette: Palette) -> str:
+    style = f'stroke="{palette.stroke}" stroke-width="1.4" stroke-dasharray="3 2"'
+    return f'<path d="M{x + 4:.1f},{y + 4:.1f} H{x + GLYPH - 4:.1f}" {style}/>'
+
+
+def _switch(route: Route, x: float, y: float, palette: Palette) -> str:
+    style = f'fill="{palette.switched}" stroke="{palette.switch}" stroke-width="1.3" stroke-dasharray="4 3"'
+    return glyphs.rounded(x + 3, y - 8, x + GLYPH - 3, y + 8, 5, style)
+
+
+def _folded(route: Route, x: float, y: float, palette: Palette) -> str:
+    style = f'fill="{palette.box_inside}" stroke="{palette.muted}" stroke-width="1.2"'
+    return glyphs.rounded(x + 3, y - 7, x + GLYPH - 3, y + 7, 4, style)
+
+
+SIGNS = {
+    "bond": Sign(
+        "half arrow: positive power, barb on the flow's side", lambda route, x, y, palette: glyphs.bond_lines(route, 1, palette)
+    ),
+    "vector": Sign("vector bond with its dimension", _vector),
+    "labels": Sign("effort, and flow on the barb's side, with the number of the bond", _labels),
+    "stroke": Sign("causal stroke: effort is imposed at this end", _stroke),
+    "derivative": Sign("storage in derivative causality", _derivative),
+    "switch": Sign("switched by the automaton named in it", _switch),
+    "signal": Sign("signal", lambda route, x, y, palette: glyphs.signal_line(route, palette)),
+    "folded": Sign("nested graph, folded", _folded),
+}
+"""All signs of a diagram, in the order of the legend."""
+
+
+def legend_lines(kinds: set[str], left: float, top: float, width: float, palette: Palette) -> tuple[str, float]:
+    """Return SVG text and its height; `kinds` are the `SIGNS` that occur."""
+    if unknown := kinds - SIGNS.keys():
+        raise ValueError(f"signs without an entry in the legend: {', '.join(sorted(unknown))}")
+    parts, x, y = [], left, top + LINE / 2
+    for sign in (SIGNS[kind] for kind in SIGNS if kind in kinds):
+        advance = GLYPH + 8 + text_width(sign.words, SIZE) + 18
+        if x > left and x + advance - 18 > left + width:
+            x, y = left, y + LINE
+        start, end = np.array([x, y]), np.array([x + GLYPH - 2, y])
+        parts.append(sign.drawn(straight(start, end), x, y, palette))
+        parts.append(glyphs.text(x + GLYPH + 8, y, sign.words, SIZE, palette.muted, "start"))
+        x += advance
+    return f'<g class="legend" fill="none" stroke-linecap="round">{"".join(parts)}</g>', y + LINE / 2 - top
+
 
 MARGIN = 24.0
 
@@ -54,7 +128,6 @@ class Diagram:
         ending = known_ending(path, ".svg", ".pdf", ".png", ".tex")
         if ending in (".svg", ".tex"):
             return write_text(path, self.svg if ending == ".svg" else tikz(self.svg))
-        from bondgraph.render.paint import paint
 
         with atomic_file(path) as part:
             paint(self.svg, part, self.title)
@@ -138,7 +211,7 @@ def diagram(
         *_nodes(drawn, where, names, causality, palette),
         "</g>",
     ]
-    note, rows = legend_of(_kinds(drawn, causality, labels) if legend else set(), MARGIN, foot, width - 2 * MARGIN, palette)
+    note, rows = legend_lines(_kinds(drawn, causality, labels) if legend else set(), MARGIN, foot, width - 2 * MARGIN, palette)
     height += rows
     heading = [glyphs.text(MARGIN, 26, head, 16, palette.ink, "start", 'font-weight="600" class="title"')] if head else []
     known_as = escape(glyphs.drawable(head or model.name), quote=False)

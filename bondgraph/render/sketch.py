@@ -12,10 +12,10 @@ import numpy as np
 
 from bondgraph.assembly.units import parameter_unit
 from bondgraph.errors import Problem, raise_if_any
+from bondgraph.model.arguments import names_of
 from bondgraph.model.element import Element
 from bondgraph.model.laws import ByMode, Junction, SignalBlock
 from bondgraph.model.model import Bond, Model
-from bondgraph.model.names import names_of
 
 MAX_NODES = 60
 """Number of nodes of a diagram above which nested graphs are folded by default."""

@@ -15,10 +15,9 @@ from bondgraph.assembly.system import Statement, System
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel import InterpretedKernel, Kernel
 from bondgraph.model.ops import Op
-from bondgraph.schedule.calls import GIVEN, NUMBERS, Plan
+from bondgraph.schedule.calls import GIVEN, NUMBERS, Plan, StatementTable, numbered
 from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule, in_row, schedule
 from bondgraph.schedule.plans import GroupedValues, KernelCache, derivatives, group_rows, group_values
-from bondgraph.schedule.statements import StatementTable, numbered
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.interpret import interpreter
@@ -286,6 +285,6 @@ def _jump_kernels(schedules: Sequence[Schedule], machine_code: bool) -> dict[str
     """Compile schedules, many of which differ only in addresses; return kernels by name."""
     if not machine_code:
         return {schedule.name: numpy_kernel(schedule) for schedule in schedules}
-    from bondgraph.schedule.machine_code.shared_schedules import shared_kernels
+    from bondgraph.schedule.machine_code.kernels import shared_kernels
 
     return shared_kernels(schedules)

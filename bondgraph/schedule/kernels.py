@@ -1,19 +1,25 @@
 """Kernels of groups of statements: trace once, split off the part of parameters alone, differentiate once, merge kernels that
-differ only in constants."""
+differ only in constants.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bondgraph.assembly.formula_keys import formula_key
+from bondgraph.assembly.system import System
+from bondgraph.model.ops import TIME_DERIVATIVE, Op
 from bondgraph.schedule.calls import Kind
-from bondgraph.tape import opcodes as op
+from bondgraph.tape import opcodes
 from bondgraph.tape.differentiate import jacobian
+from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import hoist
@@ -83,16 +89,16 @@ def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tup
     prepared: dict[int, int] = {}
     for output in hoisted.outputs:
         node = hoisted.tape.nodes[output.index]
-        if sizes is None and node[0] == op.CONSTANT:
+        if sizes is None and node[0] == opcodes.CONSTANT:
             results.append((CONSTANT, node[1]))
-        elif sizes is None and node[:2] == (op.INPUT, block):
+        elif sizes is None and node[:2] == (opcodes.INPUT, block):
             results.append((FIXED, prepared.setdefault(node[2], len(prepared))))
         else:
             results.append((VARYING, len(kept)))
             kept.append(output)
     blocks = (("v", n_v), ("p", hoisted.tape.blocks["p"]))
     straight = listing(Routine("main", hoisted.tape, blocks, tuple(kept)))
-    inputs = [step for step in straight.steps if step[0] == op.INPUT]
+    inputs = [step for step in straight.steps if step[0] == opcodes.INPUT]
     for step in inputs:
         if step[1] == 1:
             prepared.setdefault(step[2], len(prepared))
@@ -116,7 +122,7 @@ def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tup
 
 def readdress(program: Listing, component_of: Callable[[int, int], tuple[int, int]], sizes: tuple[int, ...]) -> Kind:
     """Return a kernel with the steps of a program, whose input (block, k) becomes (argument, component) by `component_of`."""
-    steps = tuple((op.INPUT, *component_of(*step[1:])) if step[0] == op.INPUT else step for step in program.steps)
+    steps = tuple((opcodes.INPUT, *component_of(*step[1:])) if step[0] == opcodes.INPUT else step for step in program.steps)
     return Kind(Listing(steps, program.outputs), sizes)
 
 
@@ -194,13 +200,13 @@ def merge_kernels(kernels: Iterable[TracedGroup]) -> dict[TracedGroup, Substitut
 def _form(kernel: TracedGroup) -> Hashable:
     """Return the key of all of a kernel but its constants."""
     outputs = tuple([kernel.tape.scalar(output).index for output in kernel.outputs])
-    nodes = tuple([node if node[0] != op.CONSTANT else op.CONSTANT for node in kernel.tape.nodes])
+    nodes = tuple([node if node[0] != opcodes.CONSTANT else opcodes.CONSTANT for node in kernel.tape.nodes])
     return kernel.varying, kernel.fixed, kernel.sizes, outputs, nodes
 
 
 def _differing(tapes: Sequence[Sequence[tuple[float, ...]]]) -> list[int]:
     """Return positions of the constants that are not equal on all tapes of one form."""
-    numbers = [position for position, node in enumerate(tapes[0]) if node[0] == op.CONSTANT]
+    numbers = [position for position, node in enumerate(tapes[0]) if node[0] == opcodes.CONSTANT]
     return [position for position in numbers if len({nodes[position][1] for nodes in tapes}) > 1]
 
 
@@ -210,9 +216,69 @@ def _with_arguments(kernel: TracedGroup, positions: Sequence[int]) -> TracedGrou
     for name, length in kernel.tape.blocks.items():
         tape.inputs(name, length + len(positions) if name == "p" else length)
     block = list(tape.blocks).index("p")
-    new = {position: tape.intern((op.INPUT, block, count + k)) for k, position in enumerate(positions)}
+    new = {position: tape.intern((opcodes.INPUT, block, count + k)) for k, position in enumerate(positions)}
     for position, node in enumerate(kernel.tape.nodes):
         if position not in new:
-            new[position] = tape.intern((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node)
+            new[position] = tape.intern((node[0], *(new[a] for a in node[1:])) if node[0] > opcodes.INPUT else node)
     outputs = tuple([TapeScalar(tape, new[kernel.tape.scalar(output).index]) for output in kernel.outputs])
     return TracedGroup(tape, kernel.varying, (*kernel.fixed, *[1] * len(positions)), outputs, kernel.sizes)
+
+
+MIN_REPETITION = 4
+"""Statements per kind of statement from which loops pay; kinds that differ only in constants count as one."""
+
+MIN_STATEMENTS = 2000
+"""Statements from which kinds that differ only in constants are identified: each has to be traced for that."""
+
+MAX_STEPS = 3000
+"""Most steps of straight-line code: it is a little faster than loops, and compiles in no time."""
+
+MAX_MERGED_STEPS = 60_000
+"""Most steps of straight-line code with both logarithms and exponentials, as of species and reactions: on one tape these are
+products (`tape.logarithms`), at a sixth of the cost of loops."""
+
+
+def is_large(system: System) -> bool:
+    """Return True if loops over shared kernels are better than straight-line code, without tracing all of it.
+
+    One statement of each kind is traced and its steps are counted.
+    """
+    if system.loops or system.unknowns or any(s.op is TIME_DERIVATIVE for s in system.statements):
+        return False  # implicit equations are solved on the tape
+    values = system.values
+    occurrences = Counter([(id(s.op), tuple([id(values[arg]) for arg in s.args]), len(s.outs)) for s in system.statements])
+    ops = {id(s.op): s.op for s in system.statements}
+    shapes = {id(value): value.shape for value in values.values()}
+    if None in shapes.values():
+        return False
+    first: dict[Hashable, Op] = {}
+    representatives = {identity: first.setdefault(formula_key(op), op) for identity, op in ops.items()}
+    kinds: Counter[KindOfStatement] = Counter()
+    for (op, args, results), count in occurrences.items():
+        kinds[representatives[op], tuple([shapes[arg] or () for arg in args]), results] += count
+    return loops_are_better(kinds)
+
+
+KindOfStatement = tuple[Op, tuple[tuple[int, ...], ...], int]
+"""Operation, shapes of the arguments, count of the results."""
+
+
+def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:
+    """Return True if loops are better for these numbers of statements of each kind."""
+    statements = sum(kinds.values())
+    if statements < min(MIN_REPETITION * len(kinds), MIN_STATEMENTS):
+        return False
+    forms = {kind: _operation_form(*kind) for kind in kinds}
+    if statements < MIN_REPETITION * len(set(forms.values())):
+        return False
+    steps = sum(count * len(forms[kind][1]) for kind, count in kinds.items())
+    merged = {opcodes.EXP, opcodes.LOG} <= {node[0] for _, nodes in set(forms.values()) for node in nodes}
+    return steps > (MAX_MERGED_STEPS if merged else MAX_STEPS)
+
+
+def _operation_form(operation: Op, shapes: tuple[tuple[int, ...], ...], results: int) -> tuple[Hashable, tuple[Node, ...]]:
+    """Return shapes and count of results of one statement, and its instructions without constants."""
+    arguments = [(False, shape) for shape in shapes]
+    step = (operation, tuple((-1, k) for k in range(len(shapes))), results)
+    tape = traced([step], arguments, [(0, k) for k in range(results)]).tape
+    return (shapes, results), tuple([node for node in tape.nodes if node[0] > opcodes.INPUT])

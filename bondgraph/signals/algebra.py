@@ -9,8 +9,7 @@ import numpy as np
 
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import spelled_out
-from bondgraph.model.names import names_of
+from bondgraph.model.arguments import names_of, spelled_out
 from bondgraph.model.ops import APPLY, combine
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import Format, need_inputs, need_order, numbers_of, result_of, shape_message, static_block

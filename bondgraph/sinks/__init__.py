@@ -5,10 +5,6 @@ of times and values, may stand there too.
 """
 
 from bondgraph.run_arguments import KeptQuantity, Sink
-from bondgraph.sinks.choose import sink_for
-from bondgraph.sinks.csv_file import CsvSink
-from bondgraph.sinks.npz_file import NpzSink
-from bondgraph.sinks.parquet_file import ParquetSink
-from bondgraph.sinks.zarr_folder import ZarrSink
+from bondgraph.sinks.file_sinks import CsvSink, NpzSink, ParquetSink, ZarrSink, sink_for
 
 __all__ = ["CsvSink", "KeptQuantity", "NpzSink", "ParquetSink", "Sink", "ZarrSink", "sink_for"]

@@ -1,19 +1,27 @@
-"""Shared parts of the file sinks: columns, metadata, buffering, and coded write errors."""
+"""File sinks: CSV, NPZ, Parquet and Zarr, by the ending of a path, with their metadata, buffers and coded write errors."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import functools
+import io
 import json
+import os
+import shutil
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TextIO, TypeVar
 
 import numpy as np
 
-from bondgraph.errors import FileError
-from bondgraph.output.files import system_reason, write_error
+from bondgraph.errors import FileError, Problem, RunError
+from bondgraph.output.extras import require_package
+from bondgraph.output.files import AtomicWrite, atomic_file, atomic_folder, known_ending, system_reason, write_error
 from bondgraph.output.tables import component_names
-from bondgraph.run_arguments import KeptQuantity
+from bondgraph.run_arguments import KeptQuantity, Sink
 
 METADATA_KEY = "screwbond"
 """Key of the metadata, in formats that have keys."""
@@ -92,3 +100,255 @@ class SampleBuffer:
             times, values = zip(*self._chunks, strict=True)
             self._chunks, self._numbers = [], 0
             self._write(np.concatenate(times), {name: np.concatenate([each[name] for each in values]) for name in values[0]})
+
+
+class _FileSink(Sink):
+    """Sink of a path, where a file or folder appears when the run has ended."""
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self._path = path
+        self._file: AtomicWrite | None = None
+
+    @with_write_errors
+    def end(self, wrong: str, valid: int) -> None:
+        """Finish the file, and move it to its place."""
+        assert self._file is not None, "it has begun"
+        self._finish(self._file.path, end_metadata(wrong, valid))
+        self._file.commit()
+
+    def abandon(self) -> None:
+        """Leave no file."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):  # the file is deleted anyway
+                self._close()
+            self._file.discard()
+
+    def _finish(self, path: Path, metadata: dict[str, Any]) -> None:
+        """Write the rest of the file, with the metadata at the end of the run, and close it."""
+        raise NotImplementedError
+
+    def _close(self) -> None:
+        """Close what is open."""
+
+
+class CsvSink(_FileSink):
+    """CSV file, for pandas: `read_csv(path, comment="#")`. Numbers are exact.
+
+    The first line names the model and the units; the last one, if a run ended early or is in doubt, says why.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        super().__init__(path)
+        self._text: TextIO = io.StringIO()
+
+    @with_write_errors
+    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
+        """Write the names."""
+        self._kept, self._file = tuple(kept), AtomicWrite(atomic_file(self._path))
+        self._text = self._file.path.open("w", encoding="utf-8", newline="")
+        self._text.write(f"# {metadata_json(run_metadata(model, kept))}\n")
+        names = [name for name, _ in table_columns(kept)]
+        table = csv.writer(self._text, lineterminator="\n")
+        if any("#" in name for name in names):  # "#" between quotes begins no comment
+            table = csv.writer(self._text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        table.writerow(names)
+
+    @with_write_errors
+    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """Write rows."""
+        rows = table_rows(t, values, self._kept).tolist()
+        self._text.writelines(",".join(map(repr, row)) + "\n" for row in rows)
+
+    def _finish(self, path: Path, metadata: dict[str, Any]) -> None:
+        if metadata:
+            self._text.write(f"# {metadata_json(metadata)}\n")
+        self._text.close()
+
+    def _close(self) -> None:
+        self._text.close()
+
+
+class NpzSink(_FileSink):
+    """NumPy archive: `np.load("run.npz")["rotor.flow"]` has the samples of a quantity (k, *shape), `["t"]` their times, and
+    `json.loads(str(np.load("run.npz")["screwbond"]))` the model, the units, and the reason why a run is not ok.
+
+    During the run, each quantity is written to a file of its own, beside the future archive.
+    """
+
+    @with_write_errors
+    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
+        """Create a file for each quantity."""
+        self._model, self._kept, self._count = model, tuple(kept), 0
+        self._file, self._open = AtomicWrite(atomic_file(self._path)), ExitStack()
+        folder = self._file.path.parent
+        self._shapes = {"t": (), **{quantity.name: quantity.shape for quantity in kept}}
+        paths = {name: folder / f"{number}.numbers" for number, name in enumerate(self._shapes)}
+        self._parts: dict[str, IO[bytes]] = {name: self._open.enter_context(path.open("w+b")) for name, path in paths.items()}
+
+    @with_write_errors
+    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """Write the numbers."""
+        self._count += len(t)
+        for name, part in self._parts.items():
+            part.write(np.ascontiguousarray(t if name == "t" else values[name], dtype="<f8").tobytes())
+
+    def _finish(self, path: Path, metadata: dict[str, Any]) -> None:
+        with self._open, zipfile.ZipFile(path, "w") as archive:
+            for name, part in self._parts.items():
+                header = {"descr": "<f8", "fortran_order": False, "shape": (self._count, *self._shapes[name])}
+                part.seek(0)
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                    np.lib.format.write_array_header_1_0(entry, header)
+                    shutil.copyfileobj(part, entry)
+            with archive.open(f"{METADATA_KEY}.npy", "w") as entry:
+                text = metadata_json({**run_metadata(self._model, self._kept), **metadata})
+                np.lib.format.write_array(entry, np.array(text), allow_pickle=False)
+
+    def _close(self) -> None:
+        self._open.close()
+
+
+class ParquetSink(_FileSink):
+    """Parquet file, for pandas, Polars, DuckDB and others: columns "t", "rotor.flow", "body.pose[0]".
+
+    Each column has its "unit" in the metadata of its field; the file's key "screwbond" names the model, and "screwbond end" the
+    reason why a run ended early or is in doubt. Raises E416, also an ImportError, if pyarrow is not installed.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        require_package("a Parquet file", "pyarrow")
+        super().__init__(path)
+        self._writer: Any = None
+
+    @with_write_errors
+    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
+        """Write the names."""
+        import pyarrow
+        import pyarrow.parquet
+
+        self._kept, self._file, self._rows = tuple(kept), AtomicWrite(atomic_file(self._path)), SampleBuffer(self._write)
+        fields = [pyarrow.field(name, pyarrow.float64(), False, {"unit": unit}) for name, unit in table_columns(kept)]
+        self._schema = pyarrow.schema(fields, {METADATA_KEY: metadata_json(run_metadata(model, kept))})
+        self._writer = pyarrow.parquet.ParquetWriter(self._file.path, self._schema)
+
+    @with_write_errors
+    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """Write rows, buffered."""
+        self._rows.take(t, values)
+
+    def _write(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        import pyarrow
+
+        columns = np.ascontiguousarray(table_rows(t, values, self._kept).T)
+        self._writer.write_table(pyarrow.Table.from_arrays([pyarrow.array(column) for column in columns], schema=self._schema))
+
+    def _finish(self, path: Path, metadata: dict[str, Any]) -> None:
+        self._rows.flush()
+        if metadata:
+            self._writer.add_key_value_metadata({f"{METADATA_KEY} end": metadata_json(metadata)})
+        self._writer.close()
+
+    def _close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+MARKER_FILE = "zarr.json"
+"""File that marks a folder of Zarr."""
+
+
+class ZarrSink(_FileSink):
+    """Folder of Zarr, version 3: `xarray.open_zarr("run.zarr", consolidated=False)["rotor.flow"]`, over "t".
+
+    Each array has its "units" among its attributes; the folder has the "model" and, of a run that ended early or is in doubt,
+    "not ok" and the count of "valid samples". Raises E416, also an ImportError, if zarr is not installed.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        require_package("a folder of Zarr", "zarr")
+        super().__init__(path)
+
+    @with_write_errors
+    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
+        """Create an array for each quantity; E348 for names that folders cannot have."""
+        import zarr
+
+        _check_names(kept)
+        self._file, self._rows = AtomicWrite(atomic_folder(self._path, MARKER_FILE)), SampleBuffer(self._write)
+        quantities = [KeptQuantity("t", "s", ()), *kept]
+        row_size = sum(int(np.prod(one.shape, dtype=int)) for one in quantities)
+        self._folder: Any = zarr.open_group(self._file.path, mode="w", zarr_format=3, attributes={"model": model})
+        for quantity in quantities:
+            self._folder.create_array(
+                quantity.name,
+                shape=(0, *quantity.shape),
+                chunks=(max(1, BUFFER_SIZE // row_size), *quantity.shape),
+                dtype="float64",
+                fill_value=float("nan"),
+                dimension_names=("t", *(f"{quantity.name} {k}" for k in range(len(quantity.shape)))),
+                attributes={"units": quantity.unit},
+            )
+
+    @with_write_errors
+    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """Write chunks, buffered."""
+        self._rows.take(t, values)
+
+    def _write(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        for name, array in {"t": t, **values}.items():
+            self._folder[name].append(array)
+
+    def _finish(self, path: Path, metadata: dict[str, Any]) -> None:
+        self._rows.flush()
+        self._folder.attrs.update(metadata)
+
+
+def _check_names(kept: Sequence[KeptQuantity]) -> None:
+    by_folder: dict[str, str] = {"t": "t"}
+    for name in (quantity.name for quantity in kept):
+        same = by_folder.setdefault(name.casefold(), name)
+        slash = {"/", "\\"} & set(name)
+        if slash or same != name:
+            why = f'"{name}" has a slash' if slash else f'some systems take "{name}" and "{same}" for one'
+            cures = ("a file: .parquet, .npz or .csv", "another name in the graph")
+            raise RunError(Problem("E348", "a folder of Zarr has a folder for each quantity", (why,), cures=cures))
+
+
+SINKS: Mapping[str, Callable[[str | os.PathLike[str]], Sink]] = {
+    ".csv": CsvSink,
+    ".npz": NpzSink,
+    ".parquet": ParquetSink,
+    ".zarr": ZarrSink,
+}
+"""Sink of each file ending."""
+
+
+class Observer(Sink):
+    """Sink that calls a function with times (k,) and values by name (k, *shape)."""
+
+    def __init__(self, function: Callable[[np.ndarray, Mapping[str, np.ndarray]], object]):
+        self._function = function
+
+    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None: ...
+
+    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        self._function(t, values)
+
+    def end(self, wrong: str, valid: int) -> None: ...
+
+    def abandon(self) -> None: ...
+
+
+def sink_for(target: object) -> Sink:
+    """Return the sink for a target: the target itself, that of a path by its ending, or an observer for a function.
+
+    Raises `RunError` E348 for anything else, `FileError` E415 for an unknown ending.
+    """
+    if isinstance(target, str | os.PathLike):
+        return SINKS[known_ending(target, *SINKS)](target)
+    if isinstance(target, Sink):
+        return target
+    if callable(target):
+        return Observer(target)
+    cures = (f'a path, "run.parquet"; endings: {", ".join(SINKS)}', "a function of times and values by name", "an own `Sink`")
+    raise RunError(Problem("E348", f"{type(target).__name__} is no sink", ("samples cannot go there",), cures=cures))

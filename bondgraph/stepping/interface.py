@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile.points import point_of
-from bondgraph.compile.state_names import pick_inputs
+from bondgraph.compile.state_names import pick_inputs, point_of
 from bondgraph.errors import ModelError, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model import laws
@@ -23,7 +22,7 @@ from bondgraph.stepping.gradients import gradients
 from bondgraph.stepping.problem import MODES, Steps, compiled_steps
 from bondgraph.stepping.quadratic.candidates import Candidates, Shapes
 from bondgraph.stepping.quadratic.cone import check_facets
-from bondgraph.stepping.quadratic.layout import StepOptions
+from bondgraph.stepping.quadratic.matrices import StepOptions
 from bondgraph.stepping.quadratic.solver import SOLVED
 from bondgraph.stepping.run import forces_of, modes_of, run_steps
 from bondgraph.stepping.step import StepResult, StepSettings, StepWorkspace

@@ -20,8 +20,7 @@ from bondgraph.model.laws import IdealConstraint, Transformer
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import STABILISED
 from bondgraph.tracing.evaluate import Traced
-from bondgraph.tracing.on_tape.context import along
-from bondgraph.tracing.on_tape.sampling import Samples
+from bondgraph.tracing.on_tape.context import Samples, along
 from bondgraph.tracing.on_tape.values import partials, scalars_of
 
 FLOW_RTOL = 1e-6

@@ -12,7 +12,7 @@ from bondgraph import TF
 from bondgraph.checks.parameters import is_linear
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.draft import Link
-from bondgraph.graph.signal_names import signals_of
+from bondgraph.graph.joining import signals_of
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.laws import (
     OTHER,

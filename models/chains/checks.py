@@ -9,7 +9,7 @@ import numpy as np
 from screwbond.models.chains.inertias import BodyInertia
 from screwbond.models.chains.links import BEFORE, Link, Mimic
 
-from bondgraph.model.names import is_name
+from bondgraph.model.arguments import is_name
 from screws.joints import Joint
 from screws.numeric_arguments import floats, real
 from screws.poses import is_pose

@@ -27,10 +27,10 @@ from screwbond.models.chains.trees import Tree
 
 from bondgraph import J1, MTF, TF, Block, Graph, Op, Parameter, R
 from bondgraph.errors import Place, raise_if_any, refusal
+from bondgraph.model.arguments import names_of
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION
 from bondgraph.model.element import PortRef
 from bondgraph.model.model import Visible
-from bondgraph.model.names import names_of
 from bondgraph.model.units import quotient
 from screws.scalars import array
 from screws.surfaces import Surface

@@ -9,8 +9,7 @@ from pathlib import Path
 from screwbond.models.studies.commands import Command
 
 from bondgraph.errors import FileError, Problem
-from bondgraph.output.files import printable_path
-from bondgraph.output.folders import write_all
+from bondgraph.output.files import printable_path, write_all
 
 PACKAGE = Path(__file__).resolve().parents[1]
 

@@ -13,7 +13,7 @@ from screwbond.models.studies.artefacts import Picture, draw_pictures, select_na
 from screwbond.models.studies.fields import Declared
 from screwbond.models.studies.files import write_files
 
-from bondgraph.output.folders import check_directory, write_all
+from bondgraph.output.files import check_directory, write_all
 from bondgraph.run.results.failure import Failure
 
 SUMMARY = "summary.json"

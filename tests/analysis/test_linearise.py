@@ -7,7 +7,7 @@ import pytest
 
 from bondgraph import J1, Block, C, Graph, I, ModelError, R, Se, StateSpec, compile_model
 from bondgraph.analysis import differentiate, linearise, point_of
-from bondgraph.compile.points import whole_parameters
+from bondgraph.compile.state_names import whole_parameters
 from campaigns.graphs.drawn import random_graph
 from examples import rolling_eggs
 from screws.scalars import sin, sqrt

@@ -7,7 +7,7 @@ import pytest
 
 from bondgraph import J0, J1, Automaton, Block, C, Graph, I, ModelError, R, Se, StateSpec, Transition, compile_model
 from bondgraph.analysis import linearise, operating_point, sensitivities, steady_state
-from bondgraph.analysis.newton import newton
+from bondgraph.analysis.steady import newton
 from screws.scalars import exp, log
 from tests.analysis.models import chain, hoist, motor, pi_filter
 
@@ -141,7 +141,7 @@ def test_sparse_models() -> None:
 
 
 def test_a_large_singular_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bondgraph.analysis.newton._MAX_DENSE", 2)
+    monkeypatch.setattr("bondgraph.analysis.steady._MAX_DENSE", 2)
     with pytest.raises(ModelError, match="E256"):
         steady_state(signals("chemistry", lambda a, b, c: (b - a, a - b, -c), {"a": 1.0, "b": 2.0, "c": 3.0}))
 

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from bondgraph import J0, J1, TF, Ce, Graph, ModelError, Parameter, Re, Se, compile_model, equations
 from bondgraph.analysis import reciprocity
 from bondgraph.export import latex, state_equations, straight_lines
-from bondgraph.schedule import size
+from bondgraph.schedule import kernels
 
 RT = 8.314 * 310.0
 
@@ -81,10 +81,10 @@ def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypa
         graph.connect(node, Ce(f"S{k}", 2.0)).connect(before, reaction.port("1")).connect(reaction.port("2"), node)
         before = node
     system = equations(graph.freeze())
-    monkeypatch.setattr(size, "MAX_STEPS", 100)
-    assert not size.is_large(system)
-    monkeypatch.setattr(size, "MAX_MERGED_STEPS", 100)
-    assert size.is_large(system)
+    monkeypatch.setattr(kernels, "MAX_STEPS", 100)
+    assert not kernels.is_large(system)
+    monkeypatch.setattr(kernels, "MAX_MERGED_STEPS", 100)
+    assert kernels.is_large(system)
 
 
 def test_an_enzyme_agrees_with_mass_action_written_out() -> None:

@@ -21,7 +21,7 @@ from bondgraph.errors import FileError
 from bondgraph.export import OPERATIONS, SymPyRoutine, c_source, matlab_source, numpy_source, straight_lines, sympy_model
 from bondgraph.export.code import sympy as in_sympy
 from bondgraph.export.code.c import C as C_DIALECT
-from bondgraph.export.code.identifiers import MAX_LENGTH, identifier, identifiers, model_identifier
+from bondgraph.export.code.content import MAX_LENGTH, identifier, identifiers, model_identifier
 from bondgraph.export.code.matlab import MATLAB
 from bondgraph.export.code.numpy import NUMPY
 from bondgraph.export.code.printer import Dialect, pieces

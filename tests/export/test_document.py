@@ -13,9 +13,8 @@ import pytest
 from bondgraph import Compiled, ModelError, compile_model
 from bondgraph.export import document
 from bondgraph.export.paper import document as paper
-from bondgraph.export.paper.notation.formulas import FORMS
+from bondgraph.export.paper.notation.definitions import FORMS, latex_parts
 from bondgraph.export.paper.notation.letters import split
-from bondgraph.export.paper.notation.operation_latex import latex_parts
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from tests.acceptance.suite import SUITE

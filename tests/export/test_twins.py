@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bondgraph.compile.points import consistent, point_of
-from bondgraph.compile.state_names import labels_of
+from bondgraph.compile.state_names import consistent, labels_of, point_of
 from bondgraph.emit.kernel import address_of
 from bondgraph.export import SymPyModel, SymPyRoutine, c_source, matlab_source, numpy_source
 from bondgraph.run.bound import Bound

@@ -10,9 +10,8 @@ import pytest
 
 from bondgraph import J1, C, Graph, ModelError, R, compile_model
 from bondgraph.export import document
-from bondgraph.export.paper.markup.as_typst import as_typst
+from bondgraph.export.paper.markup.as_typst import as_typst, typst_math
 from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table
-from bondgraph.export.paper.markup.typst_math import typst_math
 from tests.acceptance.suite import SUITE
 from tests.export.documented import MODELS, paper
 from tests.export.test_document import KATEX

@@ -10,9 +10,8 @@ import pytest
 import sympy
 
 from bondgraph.interchange.formulas import ARITY, MAX_ENTRIES, MAX_NESTING, InvalidFormula, formula_from_json
-from bondgraph.interchange.recording import record_formula
-from bondgraph.interchange.replay import FUNCTIONS, Replay
-from bondgraph.model.gradient import partials
+from bondgraph.interchange.recording import FUNCTIONS, Replay, record_formula
+from bondgraph.model.mechanics import partials
 from bondgraph.tape import opcodes
 from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape, TraceError

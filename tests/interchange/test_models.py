@@ -33,11 +33,10 @@ from bondgraph.assembly.assemble import ASSEMBLE
 from bondgraph.assembly.system import System
 from bondgraph.export import latex
 from bondgraph.interchange import digest
-from bondgraph.interchange.consistency import PORTS
-from bondgraph.interchange.formula_arguments import ARGUMENTS, FormulaOwner, argument_shapes
+from bondgraph.interchange.consistency import ARGUMENTS, PORTS, FormulaOwner, argument_shapes
 from bondgraph.interchange.formulas import formula_from_json
+from bondgraph.interchange.recording import Replay
 from bondgraph.interchange.records import ANYTHING, MODEL_RECORDS, NUMERIC_FIELDS, OPERATIONS, RECORDS, fields_of
-from bondgraph.interchange.replay import Replay
 from bondgraph.model import laws
 from bondgraph.model.domains import Domain
 from bondgraph.model.mechanics import Mechanics

@@ -14,8 +14,8 @@ from screwbond.models import ground, rigid_body
 from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import J1, Block, Graph, I, ModelError, R, Se, compile_model, dump_model, load_model, parse_model, save_model
-from bondgraph.model.gradient import partials
 from bondgraph.model.laws import Law
+from bondgraph.model.mechanics import partials
 from campaigns.small_models import SMALL
 from examples import parallel_gripper, pushing
 from screws import joints

@@ -25,7 +25,7 @@ from screwbond.models.chains.dynamics import inertia_numbers
 from screwbond.models.springs import point_spring
 
 from bondgraph import MTF, Constraint, Graph, Parameter, Se, Sf, compile_model, count_operations
-from bondgraph.model.gradient import partials
+from bondgraph.model.mechanics import partials
 from screws import joints, pose, tilde
 from screws.linear import solve_spd
 from screws.scalars import array, sin

@@ -14,8 +14,7 @@ import pytest
 from bondgraph import J1, C, Graph, R, compile_model
 from bondgraph.errors import FileError
 from bondgraph.export import c_source
-from bondgraph.output.files import UNFINISHED, atomic_file, temporary_folder, write_text
-from bondgraph.output.folders import check_directory, write_all
+from bondgraph.output.files import UNFINISHED, atomic_file, check_directory, temporary_folder, write_all, write_text
 from bondgraph.render.diagram import diagram
 
 posix = pytest.mark.skipif(os.name != "posix", reason="names, links and locks of POSIX")

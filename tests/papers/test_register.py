@@ -27,8 +27,8 @@ import bondgraph
 from bondgraph import IC, J1, C, Graph, Op
 from bondgraph.assembly.system import System
 from bondgraph.compile.pipeline import equations
-from bondgraph.model.gradient import gradient
 from bondgraph.model.laws import Action
+from bondgraph.model.mechanics import gradient
 from bondgraph.model.ops import as_op, entries, sources_of
 from docs.pages import text_of
 from screwbond import models

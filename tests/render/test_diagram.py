@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondgraph import J0, J1, X0, Automaton, Block, C, Graph, I, Model, ModelError, R, Se, assign_causality, compile_model
-from bondgraph.render.diagram import diagram
+from bondgraph.render.diagram import SIGNS, diagram, legend_lines
 from bondgraph.render.glyphs import flow_side
 from bondgraph.render.layout.layout import automatic
 from bondgraph.render.layout.spacing import frame
-from bondgraph.render.legend import SIGNS, legend
 from bondgraph.render.palette import COLOURED
 from bondgraph.render.sketch import sketch, text_width
 from tests.render.graphs import chain, hoist, touching_bodies
@@ -375,7 +374,7 @@ def test_what_is_no_nested_graph_is_not_folded(folded):
 
 @pytest.mark.parametrize("sign", SIGNS)
 def test_a_sign_without_an_entry_in_the_legend_is_named(sign, monkeypatch):
-    assert SIGNS[sign].words in legend({sign}, 0.0, 0.0, 900.0, COLOURED)[0]
+    assert SIGNS[sign].words in legend_lines({sign}, 0.0, 0.0, 900.0, COLOURED)[0]
     monkeypatch.delitem(SIGNS, sign)
     with pytest.raises(ValueError, match=sign):
-        legend({sign}, 0.0, 0.0, 900.0, COLOURED)
+        legend_lines({sign}, 0.0, 0.0, 900.0, COLOURED)

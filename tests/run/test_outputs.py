@@ -11,7 +11,7 @@ from bondgraph import Compiled, Graph, compile_model
 from bondgraph.run.results import outputs
 from bondgraph.run.results.outputs import MAX_REQUESTS
 from bondgraph.run.results.result import Result
-from bondgraph.schedule.size import is_large
+from bondgraph.schedule.kernels import is_large
 from examples import rolling_eggs
 from tests.schedule.graphs import bouncing, chain
 

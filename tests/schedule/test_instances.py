@@ -15,9 +15,9 @@ from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile.pipeline import equations
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import Model
+from bondgraph.schedule.calls import numbered
 from bondgraph.schedule.instances import instances, lazy_system
 from bondgraph.schedule.instances.lazy_system import system_of_instances
-from bondgraph.schedule.statements import numbered
 from bondgraph.tracing.routines import output_names
 from tests.schedule.graphs import chain
 

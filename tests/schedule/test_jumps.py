@@ -10,7 +10,7 @@ from screwbond.models import attach_contact, contact, ground, rigid_body
 from bondgraph import Graph, compile_model, equations
 from bondgraph.emit.kernel import DeferredKernel
 from bondgraph.schedule.build import kernels_in_loops, numpy_kernel, scheduled
-from bondgraph.schedule.machine_code.shared_schedules import shared_kernels, shared_text
+from bondgraph.schedule.machine_code.kernels import shared_kernels, shared_text
 from screws.surfaces import plane, sphere
 from tests.schedule.graphs import blocks, bouncing
 

@@ -16,10 +16,10 @@ from bondgraph.assembly.system import System
 from bondgraph.emit import text
 from bondgraph.emit.kernel import KernelError
 from bondgraph.schedule.build import scheduled
+from bondgraph.schedule.calls import numbered
+from bondgraph.schedule.kernels import is_large
 from bondgraph.schedule.machine_code.kernels import kernels_text
 from bondgraph.schedule.plans import KernelCache, group_values
-from bondgraph.schedule.size import is_large
-from bondgraph.schedule.statements import numbered
 from campaigns.graphs.drawn import random_graph
 from examples import rolling_eggs
 from screws.surfaces import plane, sphere

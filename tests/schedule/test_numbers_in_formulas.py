@@ -6,7 +6,7 @@ import pytest
 from bondgraph import J0, J1, C, Graph, I, Op, R, Se, Sf, compile_model
 from bondgraph.schedule import kernels
 from bondgraph.schedule.build import scheduled
-from bondgraph.schedule.size import MIN_REPETITION, MIN_STATEMENTS, loops_are_better
+from bondgraph.schedule.kernels import MIN_REPETITION, MIN_STATEMENTS, loops_are_better
 from screws.scalars import sin, tanh
 
 SECTIONS = 150

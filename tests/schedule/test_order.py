@@ -7,7 +7,7 @@ import numpy as np
 from bondgraph.assembly.formula_keys import formula_key
 from bondgraph.model.ops import Op, combine, constant
 from bondgraph.schedule.calls import Call, Kind
-from bondgraph.schedule.list_scheduling import batches, needed
+from bondgraph.schedule.memory_layout import batches, needed
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing
 from screws.surfaces import ellipsoid, plane, sphere

@@ -12,10 +12,9 @@ from bondgraph import Graph, equations
 from bondgraph.emit import machine
 from bondgraph.schedule.build import numpy_kernel, scheduled
 from bondgraph.schedule.calls import Kind
-from bondgraph.schedule.machine_code import fusion, loop_blocking, text
-from bondgraph.schedule.machine_code.fusion import fused
+from bondgraph.schedule.machine_code import loop_blocking, text
 from bondgraph.schedule.machine_code.kernels import kernels_text, machine_kernels
-from bondgraph.schedule.machine_code.loop_blocking import tiled
+from bondgraph.schedule.machine_code.loop_blocking import fused, tiled
 from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule
 from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape
@@ -115,7 +114,7 @@ def test_a_chain_runs_in_one_loop_that_stores_its_results_alone(short: None) -> 
     group = max(tiled(rates.loops), key=lambda group: len(group.loops))
     found = fused(group, [])
     assert found is not None and len(group.loops) == 3 and list(group.lags) == sorted(group.lags, reverse=True)
-    assert len(found.dropped) == 2 and max(found.carried.values()) <= fusion.MAX_CARRIED_ROUNDS
+    assert len(found.dropped) == 2 and max(found.carried.values()) <= loop_blocking.MAX_CARRIED_ROUNDS
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="about processors of this family with AVX-512")

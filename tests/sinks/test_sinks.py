@@ -19,7 +19,7 @@ from bondgraph.errors import ExtraError, FileError
 from bondgraph.run.streaming import run as kept_runs
 from bondgraph.run_arguments import KeptQuantity, Sink
 from bondgraph.sinks import CsvSink, NpzSink, file_sinks, sink_for
-from bondgraph.sinks.choose import SINKS
+from bondgraph.sinks.file_sinks import SINKS
 from screws import scalars as s
 from tests.run.test_trust import loop, loop_of_poles
 
@@ -44,8 +44,6 @@ def compiled():
 def small_pages(monkeypatch):
     """Chunks of a few samples, that files get several of."""
     monkeypatch.setattr(kept_runs, "PAGE", 60)
-    for sink in ("parquet_file", "zarr_folder"):
-        __import__(f"bondgraph.sinks.{sink}")
     monkeypatch.setattr(file_sinks, "BUFFER_SIZE", 100)
 
 

@@ -9,8 +9,8 @@ from bondgraph.tape import interpret as reference
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
-from bondgraph.tracing.on_tape import sampling
-from bondgraph.tracing.on_tape.sampling import Samples
+from bondgraph.tracing.on_tape import context
+from bondgraph.tracing.on_tape.context import Samples
 
 STATES = [(np.array([0.1 * k]), np.array([1.0 + k, -2.0]), np.array([3.0]), np.array([float(k % 2)])) for k in range(5)]
 
@@ -22,9 +22,9 @@ def traced():
     return tape, {(0, 0): common + t, (1, 0): s.where(s.equal(m, 1.0), common * x[1], 2.0), (1, 1): tape.scalar(4.0)}
 
 
-@pytest.mark.parametrize("kept", [sampling.MAX_CACHED_BYTES, 0])
+@pytest.mark.parametrize("kept", [context.MAX_CACHED_BYTES, 0])
 def test_they_are_those_of_the_reference(kept, monkeypatch):
-    monkeypatch.setattr(sampling, "MAX_CACHED_BYTES", kept)
+    monkeypatch.setattr(context, "MAX_CACHED_BYTES", kept)
     tape, entries = traced()
     samples = Samples(tape, STATES)
     expected = np.array(

@@ -15,7 +15,7 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.tape.routine import listing
 from bondgraph.tape.specialise import Code, SpecialisedRoutine
 from bondgraph.tracing.events import impulses
-from bondgraph.tracing.linear import sizes
+from bondgraph.tracing.linear import solve
 from bondgraph.tracing.routines import trace_for_runs
 
 ROWS = {"row": lambda k: k - 1, "tree": lambda k: (k - 1) // 2, "star": lambda _: 0}
@@ -161,10 +161,10 @@ def test_natural_sizes_do_not_depend_on_how_they_are_found(monkeypatch: pytest.M
     rng, n = np.random.default_rng(0), 40
     places = {(i, j) for i in range(n) for j in (i, rng.integers(n), rng.integers(n))}
     samples = {place: np.exp(3.0 * rng.normal(size=4)) * rng.choice([-1.0, 1.0]) for place in sorted(places)}
-    dense = sizes.natural_sizes(samples, n, n)
-    monkeypatch.setattr(sizes, "MAX_DENSE_ENTRIES", 0)
-    for one, other in zip(dense, sizes.natural_sizes(samples, n, n), strict=True):
+    dense = solve.natural_sizes(samples, n, n)
+    monkeypatch.setattr(solve, "MAX_DENSE_ENTRIES", 0)
+    for one, other in zip(dense, solve.natural_sizes(samples, n, n), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
     turned = {(i, j): 1e9 * v if i == 3 else v for (i, j), v in samples.items()}
-    rows, columns = sizes.natural_sizes(turned, n, n)
+    rows, columns = solve.natural_sizes(turned, n, n)
     np.testing.assert_allclose(np.outer(rows, columns)[3] * 1e9, np.outer(*dense)[3], rtol=1e-6)

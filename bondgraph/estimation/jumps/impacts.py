@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bondgraph.estimation.jumps.context import RunKernels, SensitivityState
-from bondgraph.estimation.jumps.impulse_derivatives import ImpulseDerivatives, InputDerivatives
-from bondgraph.estimation.jumps.nonsmooth import (
+from bondgraph.estimation.jumps.impulse_derivatives import (
     EventScales,
+    ImpulseDerivatives,
+    InputDerivatives,
     closed,
     edge_refusal,
     held_refusal,

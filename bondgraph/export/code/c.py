@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bondgraph.compile.pipeline import Compilable
-from bondgraph.export.code.content import Content, content_of
-from bondgraph.export.code.event_notes import Phrases, comment_safe, event_notes
-from bondgraph.export.code.identifiers import Entry, count
+from bondgraph.export.code.content import Content, Entry, Phrases, comment_safe, content_of, count, event_notes
 from bondgraph.export.code.printer import Dialect, InputText, constant, pieces
 from bondgraph.output.cells import files
-from bondgraph.output.folders import write_texts
+from bondgraph.output.files import write_texts
 from bondgraph.tape.routine import Listing
 
 RESULT_TABLES = {

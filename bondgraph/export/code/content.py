@@ -1,22 +1,165 @@
-"""Content of generated code in any language: routines step by step, tables of names, the start, events and ticks."""
+"""Content of generated code in any language: identifiers, routines, tables of names, the start, events and ticks, and notes.
+
+Identifiers for the user's names, valid in C, Python, MATLAB and SymPy. One rule for all. Letters and digits of the Latin alphabet
+stay, accents are dropped, Greek letters are spelled out ("ω1" is omega1), a derivative ' is _dot, any other letter is its number
+(u4e2d), and everything between is one underscore. A name that would begin with a digit, be a word of a language or look like a
+step of the code (v12) gets a letter more, and names that then differ only by capitals are numbered.
+"""
 
 from __future__ import annotations
 
+import keyword
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
-from bondgraph.assembly.system import Loop, LoweredTransition, System
+from bondgraph.assembly.system import Loop, LoweredTransition, System, is_internal
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.compile.points import Point, consistent, point_of
+from bondgraph.compile.state_names import Point, consistent, point_of
 from bondgraph.errors import refusal
-from bondgraph.export.code.identifiers import MAX_LENGTH, Entry, entries, is_taken, model_identifier
+from bondgraph.tape.opcodes import NAMES
 from bondgraph.tape.routine import Listing, listing
 from bondgraph.tracing.routines import output_names, trace
+
+MAX_LENGTH = 63
+"""Number of characters that C99 and MATLAB distinguish."""
+
+_C = """
+alignas alignof auto break case char const continue default do double else enum extern float for goto if inline int
+long main register restrict return short signed sizeof static struct switch typedef typeof union unsigned void
+volatile while
+"""
+_CPP = """
+and_eq asm bitand bitor bool catch class compl concept constexpr decltype delete dynamic_cast explicit export false
+friend mutable namespace new noexcept not_eq nullptr operator or_eq private protected public requires template this
+throw true try typeid typename using virtual wchar_t xor xor_eq
+"""
+_MATLAB = """
+break case catch classdef continue else elseif end end_try_catch end_unwind_protect endfor endfunction endif endswitch
+endwhile for function global if otherwise parfor persistent return spmd switch try until unwind_protect while ans i j
+e pi eps inf nan na double abs size numel zeros ones repmat sparse struct
+"""
+_CODE_NAMES = "t x u p m y w out numpy np sympy"
+
+_NUMPY = "select amin amax logical_and logical_or logical_not greater greater_equal arcsin arccos arctan arctan2 array"
+
+RESERVED = frozenset(
+    word.lower()
+    for word in (*f"{_C} {_CPP} {_MATLAB} {_CODE_NAMES} {_NUMPY}".split(), *keyword.kwlist, *keyword.softkwlist, *NAMES)
+)
+"""Words of the languages, and functions that the code calls, in small letters."""
+
+_STEP = re.compile(r"[vcw]\d+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Named part of an array.
+
+    Parameters
+    ----------
+    name : of the user.
+    identifier : in the code; "" for an internal value.
+    start : index of its first number, from 0; arrays are in row-major order.
+    shape, unit : of the value.
+    remark : further text.
+    """
+
+    name: str
+    identifier: str
+    start: int
+    shape: tuple[int, ...] = ()
+    unit: str = ""
+    remark: str = ""
+
+    @property
+    def size(self) -> int:
+        """Count of numbers."""
+        return math.prod(self.shape)
+
+    @property
+    def comment(self) -> str:
+        """Return name, shape, unit and remark in words."""
+        size = f" [{', '.join(map(str, self.shape))}]" if self.shape else ""
+        return " ".join(f"{self.name}{size}{f', {self.unit}' if self.unit not in ('', '1') else ''}{self.remark}".split())
+
+
+def identifier(name: str) -> str:
+    """Return the identifier of a name by itself: "egg 2.pose" -> "egg_2_pose", "Δθ'" -> "Deltatheta_dot"."""
+    spelled = "".join(map(_ascii_text, unicodedata.normalize("NFKD", name)))
+    word = re.sub(r"[^A-Za-z0-9]+", "_", spelled).strip("_") or "unnamed"
+    word = f"n{word}" if word[0].isdigit() else word
+    return f"{word}_" if is_reserved(word) else word
+
+
+def identifiers(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """Return an identifier for each name, unique even without capitals, none of those `taken`, none longer than MAX_LENGTH."""
+    used = {word.lower() for word in taken}
+    results = []
+    for name in names:
+        base = identifier(name)[:MAX_LENGTH]
+        candidate, count = base, 2
+        while candidate.lower() in used:
+            end = f"_{count}"
+            candidate, count = base[: MAX_LENGTH - len(end)] + end, count + 1
+        used.add(candidate.lower())
+        results.append(candidate)
+    return results
+
+
+def is_reserved(word: str) -> bool:
+    """Return True for a word of a language or of the code itself."""
+    return word.lower() in RESERVED or _STEP.fullmatch(word) is not None
+
+
+def is_taken(name: str) -> bool:
+    """Return True for a word of a language, or a module of Python's library, which a file of this name would hide."""
+    return is_reserved(name) or name.lower() in sys.stdlib_module_names
+
+
+def model_identifier(name: str) -> str:
+    """Return the name of a model's code: in small letters, and not taken."""
+    spelled = re.sub(r"[^a-z0-9]+", "_", "".join(map(_ascii_text, unicodedata.normalize("NFKD", name))).lower()).strip("_")
+    unfit = not spelled or spelled[0].isdigit() or is_taken(spelled)
+    return (f"model_{spelled}" if unfit else spelled)[: MAX_LENGTH // 2].strip("_")
+
+
+def entries(items: Iterable[tuple[str, tuple[int, ...], str, str]], taken: Iterable[str] = ()) -> tuple[Entry, ...]:
+    """Return consecutive entries of one array, from (name, shape, unit, remark)."""
+    rows = list(items)
+    words = iter(identifiers((name for name, *_ in rows if not is_internal(name)), taken))
+    results: list[Entry] = []
+    start = 0
+    for name, shape, unit, remark in rows:
+        results.append(Entry(name, "" if is_internal(name) else next(words), start, shape, unit, remark))
+        start += results[-1].size
+    return tuple(results)
+
+
+def count(entries: Iterable[Entry]) -> int:
+    """Return the total count of numbers."""
+    return sum(entry.size for entry in entries)
+
+
+def _ascii_text(character: str) -> str:
+    if character == "'":
+        return "_dot"
+    if character.isascii() or unicodedata.combining(character):
+        return character if character.isascii() else ""
+    words = unicodedata.name(character, "").split()
+    if words[:1] == ["GREEK"] and "LETTER" in words:
+        letter = words[words.index("LETTER") + 1].lower().replace("lamda", "lambda")  # as Unicode spells it
+        return letter.capitalize() if "CAPITAL" in words else letter
+    return f"u{ord(character):04x}" if character.isalpha() else "_"
+
 
 BLOCKS = ("t", "x", "p", "m")
 """Arguments of every routine, in the order of the blocks of its steps; `prepare` has p alone."""
@@ -170,3 +313,79 @@ def _named(entries: Iterable[Entry]) -> list[str]:
 def _of_events(system: System, steps: Mapping[str, Listing], word: str) -> Mapping[int, Listing]:
     routines = {k: steps.get(f"{word}_{k}") for k in range(len(system.events))}
     return MappingProxyType({k: routine for k, routine in routines.items() if routine is not None})
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """Phrases of a language in the notes of generated code.
+
+    Parameters
+    ----------
+    first : number of the first transition, clock or loop.
+    mode : change of m when transition k fires.
+    reset : the function that gives x then.
+    push : condition for an impulse that others may answer.
+    parts : results of that function.
+    times : of a clock k.
+    tick : the function that gives x at a tick.
+    loop : the function of an algebraic loop.
+    """
+
+    first: int
+    mode: str
+    reset: str
+    push: str
+    parts: str
+    times: str
+    tick: str
+    loop: str
+
+
+def event_notes(content: Content, phrases: Phrases) -> list[str]:
+    """Return lines on events, impulses that others may answer, clocks and algebraic loops, as far as a model has them."""
+    lines: list[str] = []
+    for paragraph, items in _paragraphs(content, phrases):
+        lines += ["", *textwrap.wrap(paragraph, 110, break_long_words=False, break_on_hyphens=False)]
+        lines += [f"    {k}: {comment_safe(item)}" for k, item in enumerate(items, start=phrases.first)]
+    return lines
+
+
+def comment_safe(words: str) -> str:
+    """Return text on one line that cannot end or begin a comment."""
+    return " ".join(words.replace("*/", "* /").replace("/*", "/ *").replace('"""', "'''").replace("\\", "/").split())
+
+
+def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[str]]]:
+    """Yield paragraphs, each with its transitions, clocks or loops."""
+    if content.system.events:
+        fires = "Events: transition k fires when guard k rises through zero; its guard is -1 while its mode is not active."
+        yield f"{fires} Then x becomes {phrases.reset}, and {phrases.mode}:", _transitions(content)
+    if content.pushes:
+        answer = "a diode closes rather than let a switch cut off a current"
+        largest = "If the largest of the former, among the transitions that the new modes allow, is positive and x would jump,"
+        after = f"{phrases.parts} {largest} go on with the latter, and carry out that transition next."
+        yield f"{phrases.push} the reset is an impulse that another transition may answer: {answer}. {after}", []
+    if content.ticks:
+        yield (
+            f"Clocks: the ticks of clock k are {phrases.times}, and x holds what they set in between. Integrate to the next tick "
+            "of any clock. There, for all clocks that are due at this time, one after the other from the first to the last, "
+            f"x becomes {phrases.tick}: a later clock sees what an earlier one left. Then look at the guards, for an event may "
+            "follow from a tick at once, and begin the integration anew, for the rates jump:",
+            [tick.element for tick in content.ticks],
+        )
+    if content.loops:
+        yield (
+            "Algebraic loops: some states hold the unknowns of nonlinear loops and follow them by themselves. Before a run, after"
+            f" events and ticks, {phrases.loop} gives the residuals, then a Newton step for those states:",
+            [", ".join(loop.guesses) for loop, _ in content.loops],
+        )
+
+
+def _transitions(content: Content) -> list[str]:
+    lines = []
+    for k, event in enumerate(content.system.events):
+        end = f"; ends the run: {event.error}" if event.error else "; a change of description" * event.internal
+        lines.append(
+            event.kind + ", with a reset" * (k in content.resets) + " that others may answer" * (k in content.pushes) + end
+        )
+    return lines

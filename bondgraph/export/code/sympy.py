@@ -12,10 +12,8 @@ import numpy as np
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import labels_of
 from bondgraph.errors import refusal
-from bondgraph.export.code.content import BLOCKS, Content, content_of
-from bondgraph.export.code.identifiers import Entry, count, identifiers
-from bondgraph.export.symbolic import inputs_of
-from bondgraph.export.sympy_operations import elementary_forms
+from bondgraph.export.code.content import BLOCKS, Content, Entry, content_of, count, identifiers
+from bondgraph.export.symbolic import elementary_forms, inputs_of
 from bondgraph.output.short_repr import short_repr
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing

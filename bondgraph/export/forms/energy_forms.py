@@ -86,7 +86,7 @@ def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeE
 
     Raises `ModelError` as `mechanical_equations` does; E278 for velocities that are the rates of no coordinates, too.
     """
-    from bondgraph.export.forms.derivation.lagrange_hamilton import lagrange_of
+    from bondgraph.export.forms.derivation.virtual_power import lagrange_of
 
     return lagrange_of(compiled_form(model, "lagrange_equations"), numbers)
 
@@ -100,6 +100,6 @@ def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonE
 
     Raises `ModelError` as `lagrange_equations` does.
     """
-    from bondgraph.export.forms.derivation.lagrange_hamilton import hamilton_of
+    from bondgraph.export.forms.derivation.virtual_power import hamilton_of
 
     return hamilton_of(compiled_form(model, "hamilton_equations"), numbers)

@@ -21,7 +21,7 @@ from bondgraph.export.forms.expression_text import letters_of
 from bondgraph.export.forms.records import Case, LinearSystem, StateEquations
 from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.export.value_roles import updates_of
-from bondgraph.model.names import names_of
+from bondgraph.model.arguments import names_of
 from bondgraph.tracing.on_tape.values import scalars_of
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 from bondgraph.assembly.system import Statement, System, Unknown
 from bondgraph.export.latex_lines import filled
-from bondgraph.export.paper.notation.definitions import Definition, Functions
+from bondgraph.export.paper.notation.definitions import Definition, Functions, LatexParts, latex_parts
 from bondgraph.export.paper.notation.letters import Letters
-from bondgraph.export.paper.notation.operation_latex import LatexParts, latex_parts
 from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
 from bondgraph.output.tex import escape_latex
 

@@ -27,7 +27,7 @@ from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of, meas
 from bondgraph.run.validation.checked_result import checked_result
 from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run_arguments import KeepOptions, Sink, Sinkable
-from bondgraph.sinks.choose import sink_for
+from bondgraph.sinks.file_sinks import sink_for
 
 PAGE = 2**18
 """Count of numbers in a page of samples, or one sample if that has more: 2 MB, which fit a processor's cache."""

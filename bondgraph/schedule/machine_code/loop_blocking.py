@@ -3,6 +3,10 @@ processor's cache when the next reads it.
 
 In round r a loop evaluates TILE instances from r TILE + lag on. A loop lags behind those before it if it reads or overwrites what
 later instances of theirs write or read, so that the order of dependent accesses is that of loop by loop.
+
+Loop fusion: merge a group of loops into one that passes values from kernel to kernel in registers. In round r every loop of a
+group evaluates its instance r + lag; values of earlier rounds that are read are carried along. Rounds in which not all loops have
+an instance come before and after, loop by loop, through the workspace.
 """
 
 from __future__ import annotations
@@ -128,3 +132,117 @@ def _ahead(earlier: Reach, later: Reach) -> int | None:
     if earlier.anywhere or later.anywhere or earlier.stride != later.stride or earlier.stride <= 0:
         return None
     return (later.start + later.size - 1 - earlier.start) // earlier.stride
+
+
+MAX_CARRIED_ROUNDS = 4
+"""Most rounds that a value is carried."""
+
+MAX_FUSED_STEPS = 120
+"""Most steps of a round: more would run out of registers."""
+
+_EDGE, _MAX_ENUMERATED = 16, 8
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Source of an input: the result `component` of output `column` of loop `writer` of the group, `rounds` ago."""
+
+    writer: int
+    column: int
+    component: int
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """A group in one loop.
+
+    `first` and `last` bound the rounds in which all loops have an instance; `sources` are, for each loop, the sources of its
+    inputs (argument, component) from this group; `dropped` (loop, column) need not be stored in these rounds, except for
+    those that are carried at the end.
+    """
+
+    group: Tiled
+    first: int
+    last: int
+    sources: tuple[dict[tuple[int, int], Carried], ...]
+    dropped: frozenset[tuple[int, int]]
+
+    @property
+    def carried(self) -> dict[tuple[int, int, int], int]:
+        """Rounds that each result (loop, column, component) is carried."""
+        rounds: dict[tuple[int, int, int], int] = {}
+        for of_loop in self.sources:
+            for source in of_loop.values():
+                key = source.writer, source.column, source.component
+                rounds[key] = max(rounds.get(key, 0), source.rounds)
+        return rounds
+
+    def stretch(self, number: int, first: int, last: int) -> tuple[int, int]:
+        """Return the instances of a loop in the rounds from `first` up to `last`."""
+        lag, count = self.group.lags[number], self.group.loops[number].count
+        return max(first + lag, 0), min(max(last + lag, 0), count)
+
+
+def fused(group: Tiled, others: Sequence[KernelLoop]) -> Fusion | None:
+    """Fuse a group whose kernels are short and read recent rounds, else return None; `others` are all loops after it."""
+    loops, lags = group.loops, group.lags
+    if len(loops) < 2 or sum(len(loop.kind.program.steps) for loop in loops) > MAX_FUSED_STEPS:
+        return None
+    sources: list[dict[tuple[int, int], Carried]] = []
+    first, last = max(-lag for lag in lags), min(loop.count - lag for loop, lag in zip(loops, lags, strict=True))
+    for number, loop in enumerate(loops):
+        of_loop: dict[tuple[int, int], Carried] = {}
+        for argument, read in enumerate(reads(loop)):
+            for component in range(read.size):
+                source = _source(group, number, read, component)
+                if source is not None:
+                    of_loop[argument, component] = source
+                    first = max(first, source.rounds - lags[source.writer])
+        sources.append(of_loop)
+    too_old = any(s.rounds > MAX_CARRIED_ROUNDS for of_loop in sources for s in of_loop.values())
+    if first > _EDGE or last - first < 2 * _EDGE or too_old:
+        return None
+    fusion = Fusion(group, first, last, tuple(sources), frozenset())
+    return Fusion(group, first, last, tuple(sources), _dropped(fusion, others))
+
+
+def _source(group: Tiled, reader: int, read: Reach, component: int) -> Carried | None:
+    """Return the result of an earlier loop of the group that a loop reads as this component of an argument, else None."""
+    if read.block not in ("w", "out") or read.anywhere:
+        return None
+    for writer in range(reader - 1, -1, -1):
+        for column, written in enumerate(writes(group.loops[writer])):
+            if written.block != read.block or not overlap(written, read):
+                continue
+            ahead, offset = divmod(read.start + component - written.start, written.stride)
+            if offset < written.size:
+                return Carried(writer, column, offset, group.lags[writer] - group.lags[reader] - ahead)
+    return None
+
+
+def _dropped(fusion: Fusion, others: Sequence[KernelLoop]) -> frozenset[tuple[int, int]]:
+    """Return the results in the workspace that only this loop reads in the rounds between the first and the last."""
+    dropped = set()
+    outside = [reach for loop in others for reach in reads(loop)]
+    carried = fusion.carried
+    for number, (loop, lag) in enumerate(zip(fusion.group.loops, fusion.group.lags, strict=True)):
+        for column, written in enumerate(writes(loop)):
+            rounds = min((carried.get((number, column, k), 0) for k in range(written.size)), default=0)
+            inner = range(fusion.first + lag, fusion.last + lag - rounds)
+            if written.block == "w" and not any(_reads_inside(reach, written, inner) for reach in outside):
+                dropped.add((number, column))
+    return frozenset(dropped)
+
+
+def _reads_inside(read: Reach, written: Reach, inner: range) -> bool:
+    """Return True if an argument reads results of these instances."""
+    if read.block != written.block or not overlap(read, written):
+        return False
+    if read.anywhere or read.count > _MAX_ENUMERATED:
+        return True
+    addresses = {read.start + read.stride * i + k for i in range(read.count) for k in range(read.size)}
+    return any(
+        (address - written.start) // written.stride in inner and (address - written.start) % written.stride < written.size
+        for address in addresses
+    )

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from bondgraph.emit.text import Part, define
 from bondgraph.schedule.calls import NUMBERS
-from bondgraph.schedule.machine_code.fusion import Fusion
-from bondgraph.schedule.machine_code.loop_blocking import TILE, Tiled
+from bondgraph.schedule.machine_code.loop_blocking import TILE, Fusion, Tiled
 from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule
 from bondgraph.tape import opcodes as op
 

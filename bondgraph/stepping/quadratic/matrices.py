@@ -1,4 +1,4 @@
-"""Matrices of one step's quadratic program: stiffness, damping, inertia and contact rows of a system with given velocities.
+"""Matrices of one step's quadratic program: stiffness, damping, inertia and contact rows, and their layout in one buffer.
 
 With v the velocities of the independent inertias, J = d(flow)/dv of any bond, and everything at the end of the step except for
 the contribution of v:
@@ -26,14 +26,70 @@ from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.model.units import spread
 from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, euler_junctions, is_inertia, velocities_of
+from bondgraph.stepping.quadratic.candidates import TouchingBody
 from bondgraph.stepping.quadratic.cone import CONE, Cone, directions
-from bondgraph.stepping.quadratic.layout import StepLayout, StepOptions
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
 from screws.scalars import maximum, minimum, where
+
+
+@dataclass(frozen=True)
+class StepOptions:
+    """Options of a step's program."""
+
+    inertia: str
+    facets: int | str
+    restitution: Mapping[str, float]
+    """Restitution by contact; 0 by default."""
+    ignored: frozenset[str]
+    """States of storages that are left out."""
+    bodies: tuple[TouchingBody, ...] = ()
+    """Bodies of candidates."""
+
+    @property
+    def full(self) -> bool:
+        """True if velocities continue from step to step."""
+        return self.inertia == "full"
+
+
+@dataclass(frozen=True, eq=False)
+class StepLayout:
+    """Layout of the numbers of a step: fields of one buffer, by name, with their shapes and meaning."""
+
+    unknowns: tuple[str, ...]
+    """Label of each velocity."""
+    owners: tuple[str, ...]
+    """Inertia of each velocity."""
+    turns: np.ndarray
+    """True for the rate of an angle."""
+    velocity_indices: np.ndarray
+    """Index of each velocity in x."""
+    contacts: tuple[ContactPoint, ...]
+    cones: tuple[Cone, ...]
+    constraints: tuple[str, ...]
+    """Element of each equality; these rows come after those of the contacts."""
+    fields: Mapping[str, tuple[int, tuple[int, ...]]]
+    """H (n, n), f (n), A (rows, n), lower (rows), mu (contacts), gap (contacts), slip (slips, n), drift (slips), and of
+    the bodies of candidates poses (numbers), twists (6 bodies, n), carried (6 bodies)."""
+    size: int
+    index: np.ndarray | None
+    """Index in the buffer of each output of the routine; None for a routine that writes the whole buffer."""
+    poses: tuple[int, ...]
+    """Size of the pose of each body of candidates: 7 or 16."""
+    still: bool
+    """True if nothing moves where all velocities vanish."""
+    remembers: bool
+    """True if a step depends on the velocities of the one before."""
+    moving: tuple[str, ...]
+    """All inertias, dependent ones too."""
+
+    def view(self, buffer: np.ndarray, name: str) -> np.ndarray:
+        """Return a field of a buffer."""
+        start, shape = self.fields[name]
+        return buffer[start : start + int(np.prod(shape))].reshape(shape)
 
 
 @dataclass

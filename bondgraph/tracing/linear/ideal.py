@@ -1,15 +1,20 @@
-"""Ideal elements behind the unknowns of a linear system on a tape, restricted to a part of its equations or to one mode.
+"""Ideal elements behind the unknowns of a linear system on a tape, by part of its equations or mode, and their reactions.
 
 If equations do not determine all unknowns, ideal elements share an effort or flow by their reactions (`indeterminate`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bondgraph.tracing.on_tape.values import Entries, nonzero, through
+from bondgraph.assembly.system import Statement, Unknown
+from bondgraph.tape.differentiate import jacobian
+from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext, along, is_discontinuous
+from bondgraph.tracing.on_tape.values import Entries, Values, nonzero, partials, scalars_of, through
+from screws.scalars import maximum
 
 Derived = Callable[[Sequence[Mapping[int, Any]], Sequence[Any]], Sequence[tuple[Mapping[int, Any], Any]]]
 """(combinations of equations, their right sides) -> the equations (entries, right side) of their rates; without entries if there
@@ -83,3 +88,123 @@ class Ideal:
 
         senses, moves = through(fold, self.senses), nonzero(through(fold, self.moves))
         return replace(self, reactions=tuple(reactions), senses=senses, moves=moves, derived=derived)
+
+
+Evaluated = Callable[[Sequence[Any]], Sequence[Any]]
+"""Scalars in terms of the unknowns w -> their values at w = 0 (of an impulse: at the states before it, in the modes after it)."""
+
+
+def along_the_motion(context: TracingContext, acting: ActingUnknowns) -> Ideal:
+    """Return the reactions of ideal elements along the motion."""
+    values, owners = acting.values, acting.owners
+    zero = functools.partial(context.without, acting.w)
+    rates = context.rates(values)
+
+    def derived(combinations: Sequence[Mapping[int, Any]], right: Sequence[Any]) -> Any:
+        equations: list[tuple[Mapping[int, Any], Any]] = []
+        for combination, value in zip(combinations, right, strict=True):
+            scalar = context.tape.scalar(value)
+            alpha = _decay_rate(values, [owners[i].element for i in combination])
+            if alpha is None or is_discontinuous(context, [scalar]):
+                equations.append(({}, 0.0))
+                continue
+            slope = along(context.slopes([scalar]), rates, [alpha * scalar])
+            entries = {j: entry for (_, j), entry in partials(slope, acting.w).items()}
+            equations.append((entries, -zero(slope)[0]))
+        return equations
+
+    positions = [h for u in context.system.unknowns if f"{u.element}.h" in values for h in scalars_of(values[f"{u.element}.h"])]
+    demanded = functools.partial(context.without, [h for h in positions if context.tape.scalar(h).value is None])
+    return _ideal(context, acting, zero, derived, demanded, partials(rates, acting.w), motion=True)
+
+
+def in_an_impulse(context: TracingContext, acting: ActingUnknowns, at: Evaluated, action: Entries) -> Ideal:
+    """Return the reactions as integrals over an impulse, which changes states by `action`: (state, unknown) -> scalar."""
+    owners = acting.owners
+
+    def derived(combinations: Sequence[Mapping[int, Any]], _: Sequence[Any]) -> Any:
+        equations: list[tuple[Mapping[int, Any], Any]] = []
+        for combination in combinations:
+            if not all(owners[i].algebraic and owners[i].stopped for i in combination):
+                equations.append(({}, 0.0))
+                continue
+            total: Any = 0.0
+            for i, part in combination.items():
+                stopped = scalars_of(acting.values[owners[i].stopped])[i - owners.index(owners[i])]
+                total = total + part * acting.values[f"{owners[i].element}.alpha1"] * stopped
+            sparse = jacobian([total], list(context.inputs["x"]))
+            slopes = dict(zip(sparse.columns, at(list(sparse.values)), strict=True))
+            row: dict[int, Any] = {}
+            for (i, j), moved in action.items():
+                if i in slopes:
+                    row[j] = row.get(j, 0.0) + slopes[i] * moved
+            equations.append((row, -at([total])[0]))
+        return equations
+
+    return _ideal(context, acting, at, derived, list, action, motion=False)
+
+
+def _ideal(
+    context: TracingContext,
+    acting: ActingUnknowns,
+    at: Evaluated,
+    derived: Derived,
+    demanded: Callable[[Sequence[Any]], Sequence[Any]],
+    moves: Entries,
+    motion: bool,
+) -> Ideal:
+    values = acting.values
+    reactions: list[IdealReaction] = []
+    senses: dict[int, Any] = {}
+    row = 0
+    for u in context.system.unknowns:
+        size = len(scalars_of(values[u.value]))
+        gate = context.stages.gates.get(u.residual)
+        if u.held:
+            reactions += _reactions(u, gate, acting, at, motion)
+            sense = u.sense if gate is None else gate.op(values[gate.args[0]], float(u.sense), 0.0)
+            senses |= {row + k: at([sense])[0] for k in range(size)} if motion else {}
+        row += size
+    return Ideal(tuple(reactions), senses, moves, derived, demanded, motion)
+
+
+def _reactions(u: Unknown, gate: Statement | None, acting: ActingUnknowns, at: Evaluated, motion: bool) -> list[IdealReaction]:
+    """Return the reactions of an unknown: its value while the element holds, of an open switch its vanishing quantity."""
+    values = acting.values
+    value, limits = values[u.value], None
+    if gate is not None and gate.args[2] == u.value:
+        if u.reason == "switch":
+            value = gate.op(values[gate.args[0]], value, values[u.vanishing])
+    elif gate is not None:
+        limits = at(scalars_of(values[gate.args[2]]))
+    scalars = scalars_of(value)
+    numbers = through(at, partials(scalars, acting.w))
+    offsets = at(scalars) if motion else [0.0] * len(scalars)
+    return [
+        IdealReaction(
+            u.element,
+            {j: slope for (i, j), slope in numbers.items() if i == k},
+            offsets[k],
+            None if limits is None else limits[k],
+        )
+        for k in range(len(scalars))
+    ]
+
+
+def reaction_names(context: TracingContext, elements: Collection[str], modes: Mapping[int, int]) -> tuple[str, ...]:
+    """Return the names of the reactions of these elements in a mode (slot -> state): efforts, or the flow of a closed switch."""
+    system, gates, slots = context.system, context.stages.gates, list(context.system.modes)
+    states = {slots[slot]: float(state) for slot, state in modes.items()}
+    names = []
+    for u in system.unknowns:
+        if u.element in elements and u.held:
+            gate, of_effort = gates.get(u.residual), system.resolve(f"{u.element}.effort") == u.value
+            holds = gate is None or gate.args[0] not in states or bool(gate.op(states[gate.args[0]], 1.0, 0.0))
+            names.append(f"{u.element}.{'effort' if of_effort == holds or u.reason == 'constraint' else 'flow'}")
+    return tuple(names)
+
+
+def _decay_rate(values: Values, elements: Sequence[str]) -> Any:
+    """Return the fastest of the elements' rates of decay, 1/s, or None."""
+    rates = [values[name] for element in dict.fromkeys(elements) if (name := f"{element}.alpha1") in values]
+    return functools.reduce(maximum, rates) if rates else None

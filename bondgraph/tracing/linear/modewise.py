@@ -18,12 +18,10 @@ import numpy as np
 
 from bondgraph.assembly.system import System
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.linear.definite import RedundantPart, solve_redundant
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal import Ideal
-from bondgraph.tracing.linear.indeterminate import LeastNormSolution, solve_least_norm
-from bondgraph.tracing.linear.sizes import equilibrated, matrices_of
-from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, solve, solve_pivoted
+from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
+from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, equilibrated, matrices_of, solve, solve_pivoted
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
 from screws.scalars import equal, where

@@ -19,8 +19,7 @@ from bondgraph.compile.state_names import labels_of, own_states
 from bondgraph.errors import ModelError, ScrewbondError, refusal
 from bondgraph.export.forms.algebra.canonical import reduced
 from bondgraph.export.forms.algebra.definitions import Definitions, TimeDerivatives
-from bondgraph.export.forms.algebra.expression_size import expression_size
-from bondgraph.export.forms.algebra.through_tape import through_tape
+from bondgraph.export.forms.algebra.through_tape import expression_size, through_tape
 from bondgraph.export.forms.records import LinearSystem
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tracing.linear.modewise import parts_of

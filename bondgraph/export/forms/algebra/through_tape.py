@@ -14,7 +14,7 @@ import sympy
 from bondgraph.compile.state_names import labels_of
 from bondgraph.export.forms.algebra.canonical import rational
 from bondgraph.export.forms.algebra.definitions import Definitions, linear_in
-from bondgraph.export.sympy_operations import elementary_forms
+from bondgraph.export.symbolic import elementary_forms
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from bondgraph.tape.differentiate import jacobian
@@ -176,3 +176,28 @@ _SYMPY_FORMS: Mapping[int, Any] = elementary_forms() | {
     opcodes.WHERE: _where,
 }
 """Instruction -> the SymPy expression of its arguments; a test checks that it is complete."""
+
+
+def expression_size(formula: Op, arguments: Sequence[Any]) -> int:
+    """Return the number of operations in all results of formula(*arguments) on SymPy expressions, without creating them.
+
+    The formula runs on a tape, where equal parts are stored once, so that even huge results are counted quickly.
+    """
+    import sympy
+
+    tape, length = Tape(), dict[int, int]()
+    values = []
+    for number, argument in enumerate(arguments):
+        scalars = [sympy.S(scalar) for scalar in scalars_of(argument)]
+        inputs = tape.inputs(f"a{number}", len(scalars))
+        operands = [leaf if s.free_symbols else float(s) for leaf, s in zip(inputs, scalars, strict=True)]
+        values.append(shaped(operands, np.shape(argument)))
+        length |= {leaf.index: 1 + int(sympy.count_ops(s)) for leaf, s in zip(inputs, scalars, strict=True)}
+    results = formula(*values)
+    all_results = results if isinstance(results, tuple) else (results,)
+    roots = [tape.scalar(scalar).index for result in all_results for scalar in scalars_of(result)]
+    for position in reachable(tape, roots):
+        node = tape.nodes[position]
+        if node[0] != opcodes.INPUT:
+            length[position] = 1 + sum(length[a] for a in node[1:]) if node[0] > opcodes.INPUT else 1
+    return sum(length[root] for root in roots)
