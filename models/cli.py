@@ -13,13 +13,13 @@ import numpy as np
 from screwbond.models.delta.command.tasks import DELTA
 from screwbond.models.hand.command import HAND
 from screwbond.models.impact.command import IMPACT
-from screwbond.models.maze.command import MAZE
+from screwbond.models.maze.command import MAZE_COMMAND
 from screwbond.models.studies.commands import Command, parser_of
 from screwbond.models.studies.diagram_command import DIAGRAM
 from screwbond.models.studies.examples_command import EXAMPLES
 from screwbond.models.studies.model_commands import RUN_SAVED, SHOW_SAVED
 from screwbond.models.sweeping.command import SWEEP
-from screwbond.models.two_bodies.command import CONTACT
+from screwbond.models.two_bodies.command import CONTACT_COMMAND
 
 from bondgraph.errors import RunEndedWarning, ScrewbondError
 
@@ -103,7 +103,7 @@ def _warm(_: Any) -> int:
 
 INFO = Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info)
 WARM = Command("warm", "compile the solvers now, so that no first run waits for it", lambda parser: None, _warm)
-COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, RUN_SAVED, SHOW_SAVED, SWEEP, DIAGRAM, EXAMPLES, INFO, WARM)
+COMMANDS = (CONTACT_COMMAND, DELTA, HAND, IMPACT, MAZE_COMMAND, RUN_SAVED, SHOW_SAVED, SWEEP, DIAGRAM, EXAMPLES, INFO, WARM)
 """Every command."""
 
 

@@ -1,6 +1,7 @@
 """The field's words: names that a search engine connects with what they do, and first lines that say it."""
 
 import ast
+import collections
 import functools
 from pathlib import Path
 
@@ -82,3 +83,29 @@ def retired_left(path: Path) -> list[str]:
 @pytest.mark.parametrize("left", [opening_left, vague_left, retired_left])
 def test_names_and_first_lines_are_the_fields(left) -> None:
     assert not [row for path in trees() for row in left(path)]
+
+
+INTERFACES = {"FIELDS", "STEPPER", "TABLEAU", "A", "C"}
+"""Constants that several modules of a room have on purpose: the layout of a table, the parts of a method of integration."""
+
+
+def constants(tree: ast.Module):
+    """Public constants of a module and their values, as text."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                pairs = [(target, node.value)]
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = list(zip(target.elts, node.value.elts, strict=True))
+                yield from ((name.id, ast.dump(value)) for name, value in pairs if isinstance(name, ast.Name))
+
+
+def test_a_constant_has_one_meaning_in_a_room() -> None:
+    """A room is a folder of a package, or one of `bondgraph.run`."""
+    meanings = collections.defaultdict[tuple[Path, str], set[str]](set)
+    for path, tree in trees().items():
+        room = Path(*path.parts[: 3 if path.parts[:2] == ("bondgraph", "run") else 2])
+        for name, value in constants(tree):
+            if name.isupper() and not name.startswith("_") and name not in INTERFACES:
+                meanings[room, name].add(value)
+    assert not [(room.as_posix(), name) for (room, name), values in meanings.items() if len(values) > 1]

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from bondgraph.emit.printers.llvm_procedures import number
 
-LANES = 4
+VECTOR_LANES = 4
 """Angles of one call."""
 
 MAX_EXACT_ANGLE = 1e5
@@ -44,8 +44,8 @@ _COS = (
 _MAGIC = 6755399441055744.0
 """1.5 * 2^52: added to a number, it leaves the nearest integer in the last bits."""
 
-VECTOR = f"<{LANES} x double>"
-RESULT = f"{{ {VECTOR}, {VECTOR} }}"
+VECTOR = f"<{VECTOR_LANES} x double>"
+SINE_AND_COSINE = f"{{ {VECTOR}, {VECTOR} }}"
 
 
 def call(name: str, angles: list[str]) -> list[str]:
@@ -55,9 +55,9 @@ def call(name: str, angles: list[str]) -> list[str]:
     for k, angle in enumerate(angles):
         lines.append(f"%{name}x{k} = insertelement {VECTOR} {vector}, double {angle}, i32 {k}")
         vector = f"%{name}x{k}"
-    lines.append(f"%{name} = call {RESULT} @{NAME}({VECTOR} {vector})")
+    lines.append(f"%{name} = call {SINE_AND_COSINE} @{NAME}({VECTOR} {vector})")
     for index, letter in enumerate("sc"):
-        lines.append(f"%{name}{letter} = extractvalue {RESULT} %{name}, {index}")
+        lines.append(f"%{name}{letter} = extractvalue {SINE_AND_COSINE} %{name}, {index}")
         for k in range(len(angles)):
             lines.append(f"%{name}{letter}{k} = extractelement {VECTOR} %{name}{letter}, i32 {k}")
     return lines
@@ -74,10 +74,10 @@ def wide_call(name: str, angles: list[str], lanes: int) -> list[str]:
 
 
 def _name(lanes: int) -> str:
-    return NAME if lanes == LANES else f"{NAME}.{lanes}"
+    return NAME if lanes == VECTOR_LANES else f"{NAME}.{lanes}"
 
 
-def definition(lanes: int = LANES) -> str:
+def definition(lanes: int = VECTOR_LANES) -> str:
     """Return the text of the function for vectors of so many angles."""
     vector, bits, truths = (f"<{lanes} x {kind}>" for kind in ("double", "i64", "i1"))
     result, every = f"{{ {vector}, {vector} }}", functools.partial(_all, lanes)
@@ -191,6 +191,6 @@ def _by_the_library(lanes: int) -> str:
     return "\n".join(lines)
 
 
-def called(texts: Iterable[str], lanes: int = LANES) -> list[str]:
+def called(texts: Iterable[str], lanes: int = VECTOR_LANES) -> list[str]:
     """Return declarations and definition of the functions if one of the texts calls them, else nothing."""
     return [_declarations(lanes), definition(lanes)] if any(f"@{_name(lanes)}(" in text for text in texts) else []

@@ -22,7 +22,7 @@ from bondgraph.run.table import FieldTable
 COLUMN_PART = 0.1
 """Part of the largest entry of a column that the error weights of smaller entries have."""
 
-NEGLIGIBLE = 1e-13
+ROUNDING_CHANGE = 1e-13
 """Part of the size of a state up to which a change counts as none."""
 
 ACCUMULATED_NOISE, MAX_NOISE_GAIN, SIGNIFICANT, RETRY_LIMITS = 8.0, 64.0, 0.1, (4, 4096)
@@ -99,7 +99,7 @@ class SensitivityWeights(Weights):
             return False
         with np.errstate(all="ignore"):
             blurred = self.exceeded[n:] > rtol * np.maximum(self.size, self.floor)[n:]
-            acting = (self._shares(self.known) * np.abs(numbers) > NEGLIGIBLE) | (numbers == 0.0)
+            acting = (self._shares(self.known) * np.abs(numbers) > ROUNDING_CHANGE) | (numbers == 0.0)
         return bool(np.any(blurred.reshape(-1, n)[acting]))
 
     def _shares(self, sizes: np.ndarray) -> np.ndarray:

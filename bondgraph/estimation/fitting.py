@@ -34,7 +34,7 @@ from bondgraph.quantities import real
 from bondgraph.run.settings import check_names
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 
-TOLERANCE = 1e-8
+CONVERGED = 1e-8
 """Relative change of the sum of squares, and of the numbers, at which the search ends."""
 
 MAX_RUNS = 100
@@ -176,9 +176,9 @@ class _Search:
             jac=lambda z: weight[:, None] * self.evaluate(begin + width * z).slopes * width,
             bounds=((low - begin) / width, (high - begin) / width),
             x_scale="jac" if not bounded.all() else 1.0,
-            xtol=TOLERANCE,
-            ftol=TOLERANCE,
-            gtol=TOLERANCE,
+            xtol=CONVERGED,
+            ftol=CONVERGED,
+            gtol=CONVERGED,
             max_nfev=MAX_RUNS,
             loss=self.loss.name,
             f_scale=MARGIN,

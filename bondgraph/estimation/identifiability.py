@@ -25,7 +25,7 @@ from bondgraph.output.cells import plural
 UNIDENTIFIABLE = 1.0
 """Relative standard deviation from which a number, or a combination, counts as not identifiable."""
 
-NEGLIGIBLE = 1e-9
+ROUNDING_RANK = 1e-9
 """Relative size up to which a column of derivatives, or a singular value, is rounding of runs."""
 
 OUTLIER = 5.0
@@ -65,7 +65,7 @@ def estimate_of(fit: Fit) -> Estimate:
     relative = fit.loss.root_information(residuals, slopes)
     _, s, V = np.linalg.svd(relative, full_matrices=False)
     s, V = np.concatenate([s, np.zeros(k - len(s))]), np.vstack([V, _orthogonal(V, k)])
-    determined = s > NEGLIGIBLE * s.max(initial=0.0)
+    determined = s > ROUNDING_RANK * s.max(initial=0.0)
     with np.errstate(divide="ignore"):
         spread = np.where(determined, 1.0 / np.where(determined, s, 1.0), 0.0)
     inner = (V.T * spread**2) @ V
@@ -126,7 +126,7 @@ def _orthogonal(V: np.ndarray, k: int) -> np.ndarray:
 def _unidentifiable(labels: Sequence[str], slopes: np.ndarray, s: np.ndarray, V: np.ndarray, determined: np.ndarray) -> list[str]:
     """Describe numbers that do not act on the data, and combinations that these do not determine."""
     columns = np.linalg.norm(slopes, axis=0)
-    idle = columns <= NEGLIGIBLE * columns.max(initial=0.0)
+    idle = columns <= ROUNDING_RANK * columns.max(initial=0.0)
     messages = [f'"{labels[j]}" does not act on the data' for j in np.flatnonzero(idle).tolist()]
     for value, direction, is_known in zip(s, V, determined, strict=True):
         part = np.where(idle, 0.0, direction)

@@ -77,7 +77,7 @@ def _by_mode(system: System, unknown: Unknown, producer: Mapping[str, Statement]
     return [*before, rf"{held} \quad {when} \\", *after, rf"{off} \quad {text('else')} \\"]
 
 
-MAX_OPERATIONS = 40
+MAX_LATEX_OPERATIONS = 40
 """Maximum number of operations of a formula without LaTeX of its own that is written out."""
 
 
@@ -137,7 +137,7 @@ def _run_on_symbols(system: System, statement: Statement) -> str:
 
     arguments = [symbol_of(system, arg) for arg in statement.args]
     try:
-        if expression_size(statement.op, arguments) > MAX_OPERATIONS:
+        if expression_size(statement.op, arguments) > MAX_LATEX_OPERATIONS:
             return right_side(system, statement)
         result = statement.op(*arguments)
     except Exception:  # a formula need not take symbols; then its name stands for it

@@ -20,7 +20,7 @@ from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.output.files import atomic_file, known_ending, write_text
 from bondgraph.render import glyphs
-from bondgraph.render.labels import SIZE as LABEL
+from bondgraph.render.labels import BOND_LABEL_SIZE as LABEL
 from bondgraph.render.labels import Label, Rectangle, captions, title_rectangle
 from bondgraph.render.labels import labels as bond_labels
 from bondgraph.render.layout.layout import automatic, placed
@@ -32,7 +32,7 @@ from bondgraph.render.paint import paint, tikz
 from bondgraph.render.palette import Palette, palette_of
 from bondgraph.render.sketch import Sketch, sketch, text_width
 
-SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
+LEGEND_SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,12 @@ def legend_lines(kinds: set[str], left: float, top: float, width: float, palette
         raise ValueError(f"signs without an entry in the legend: {', '.join(sorted(unknown))}")
     parts, x, y = [], left, top + LINE / 2
     for sign in (SIGNS[kind] for kind in SIGNS if kind in kinds):
-        advance = GLYPH + 8 + text_width(sign.words, SIZE) + 18
+        advance = GLYPH + 8 + text_width(sign.words, LEGEND_SIZE) + 18
         if x > left and x + advance - 18 > left + width:
             x, y = left, y + LINE
         start, end = np.array([x, y]), np.array([x + GLYPH - 2, y])
         parts.append(sign.drawn(straight(start, end), x, y, palette))
-        parts.append(glyphs.text(x + GLYPH + 8, y, sign.words, SIZE, palette.muted, "start"))
+        parts.append(glyphs.text(x + GLYPH + 8, y, sign.words, LEGEND_SIZE, palette.muted, "start"))
         x += advance
     return f'<g class="legend" fill="none" stroke-linecap="round">{"".join(parts)}</g>', y + LINE / 2 - top
 

@@ -14,7 +14,7 @@ from bondgraph.render.layout.line import Route
 from bondgraph.render.layout.spacing import NAME_GAP
 from bondgraph.render.sketch import LABEL_SIZE, Mark, Sketch, text_width
 
-SIZE = 10.5
+BOND_LABEL_SIZE = 10.5
 """Font size, px."""
 LABEL_DISTANCE = 5.0
 """Distance from a bond to its labels, px."""
@@ -46,8 +46,8 @@ class Label:
     @property
     def rectangle(self) -> tuple[float, float, float, float]:
         """Return left, top, right, bottom in px."""
-        half = text_width(self.words, SIZE) / 2
-        return self.x - half, self.y - SIZE / 2, self.x + half, self.y + SIZE / 2
+        half = text_width(self.words, BOND_LABEL_SIZE) / 2
+        return self.x - half, self.y - BOND_LABEL_SIZE / 2, self.x + half, self.y + BOND_LABEL_SIZE / 2
 
 
 def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], named: bool) -> dict[int, tuple[Label, ...]]:
@@ -116,7 +116,7 @@ def _labels_at(bond: Bond, line: Route, number: int, step: float, hand: float) -
 
 def _next_to(point: np.ndarray, side: np.ndarray, words: str) -> tuple[float, float]:
     """Return the middle of a text on one side of a point of a line, clear of it."""
-    half = np.array([text_width(words, SIZE) / 2, SIZE / 2])
+    half = np.array([text_width(words, BOND_LABEL_SIZE) / 2, BOND_LABEL_SIZE / 2])
     return _plain(point + side * (LABEL_DISTANCE + float((half * np.abs(side)).sum())))
 
 

@@ -15,7 +15,7 @@ POINTS = 0.75
 """Points per px, of which 96 are an inch."""
 SHARPNESS = 2.0
 """Pixels of a PNG per px."""
-FONT = "DejaVu Sans"
+PRINT_FONT = "DejaVu Sans"
 """Last of the fonts that the SVG names; Matplotlib includes it, so that the picture is the same everywhere."""
 NARROWER = {"normal": 0.90, "bold": 0.84}
 """Scale of its letters, which are wider than Helvetica's, for which the picture was laid out."""
@@ -33,7 +33,7 @@ def paint(svg: str, path: Path, title: str) -> None:
     pdf = path.suffix.lower() == ".pdf"
     # No dates: the same model gives the same file.
     metadata = {"Title": title, "CreationDate": None} if pdf else {"Title": title, "Software": None}
-    with matplotlib.rc_context({"pdf.fonttype": 42, "font.family": FONT, "path.simplify": False}):
+    with matplotlib.rc_context({"pdf.fonttype": 42, "font.family": PRINT_FONT, "path.simplify": False}):
         figure = Figure(figsize=(width * POINTS / 72.0, height * POINTS / 72.0))
         FigureCanvasAgg(figure)
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))

@@ -11,7 +11,7 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Nodes
 from bondgraph.tape.routine import Listing, reachable
 
-OPERATIONS: dict[int, Callable[..., Any]] = {code: operation.numpy for code, operation in enumerate(op.OPERATIONS)}
+NUMPY_FUNCTIONS: dict[int, Callable[..., Any]] = {code: operation.numpy for code, operation in enumerate(op.OPERATIONS)}
 
 
 def interpreter(steps: Listing) -> Callable[[Sequence[np.ndarray], np.ndarray], None]:
@@ -24,7 +24,7 @@ def interpreter(steps: Listing) -> Callable[[Sequence[np.ndarray], np.ndarray], 
         elif code == op.INPUT:
             inputs.append((index, *arguments))
         else:
-            operations.append((index, OPERATIONS[code], arguments, code in op.CONDITIONS))
+            operations.append((index, NUMPY_FUNCTIONS[code], arguments, code in op.CONDITIONS))
 
     def execute(blocks: Sequence[np.ndarray], out: np.ndarray) -> None:
         values = constants.copy()
@@ -52,5 +52,5 @@ def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarra
             elif code == op.INPUT:
                 values[position] = blocks[arguments[0]][..., arguments[1]][()]
             else:
-                result = OPERATIONS[code](*[values[a] for a in arguments])
+                result = NUMPY_FUNCTIONS[code](*[values[a] for a in arguments])
                 values[position] = result * 1.0 if code in op.CONDITIONS else result

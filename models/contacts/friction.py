@@ -41,7 +41,7 @@ from bondgraph.model.units import quotient
 from screws.numeric_arguments import real
 from screws.scalars import absolute, array, equal, maximum, sqrt, where
 
-STATES = ("off", "stick", "slip")
+FRICTION_STATES = ("off", "stick", "slip")
 """States of a friction automaton, in the order of its mode; "off" is without contact."""
 
 _OFF, _SLIP = 0.0, 2.0
@@ -124,7 +124,7 @@ def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones:
         into = np.eye(len(chosen))[:, indices]
         signals = [*(f"{cone.name} cone.{s}" for s in ("trial", "limit", "damping")), f"{cone.name}.mode"]
         symbols = {"flow": "u", "effort": "f"}
-        slider = R(f"{cone.name} slider", flow=SLIP, signals=signals, dimension=len(indices), symbols=symbols)
+        slider = R(f"{cone.name} slider", flow=SLIP_RATE, signals=signals, dimension=len(indices), symbols=symbols)
         pick = TF(
             f"{cone.name} components",
             into,
@@ -148,7 +148,7 @@ def _cone_block(cone: Cone, indices: Sequence[int], normal: int, tangential: Seq
         [
             (("normal", "trial", "damping", "pressing"), trial, ["spring", "rate", "dampings"]),
             ("limit", LIMIT, ["coefficient", "normal"]),
-            ("excess", EXCESS, ["trial", "limit"]),
+            ("excess", SLIDING_EXCESS, ["trial", "limit"]),
             ("beyond", EXCESS_BEYOND_ROUNDING, ["excess", "coefficient", "pressing"]),
         ],
         inputs={"spring": "spring.effort", "rate": "constrained.2.flow", "dampings": "damper.damping"},
@@ -191,14 +191,14 @@ def _slip(effort: Any, trial: Any, limit: Any, damping: Any, mode: Any) -> Any:
 
 
 LIMIT = Op("limit", lambda coefficient, normal: coefficient * normal, "#1 #2")
-EXCESS = Op("excess", lambda w, limit: _length(w) - limit, "|#1| - #2")
+SLIDING_EXCESS = Op("excess", lambda w, limit: _length(w) - limit, "|#1| - #2")
 EXCESS_BEYOND_ROUNDING = Op(
     "beyond rounding",
     lambda excess, coefficient, pressing: excess - _ROUNDING * coefficient * pressing - 2.0 * _TINY**0.5,
     r"#1 - 10^{-12}\,#2\,#3",
 )
 """Excess of the force over its limit, beyond rounding: where the bodies separate N is zero, and so is w of a straight drop."""
-SLIP = Op("slip", _slip, r"(1 - #3 / |#2|)\,#2 / #4 \text{ while it slips, else } 0")
+SLIP_RATE = Op("slip", _slip, r"(1 - #3 / |#2|)\,#2 / #4 \text{ while it slips, else } 0")
 CONTACT_GUARD = Op("contact", lambda mode: mode - 0.5, r"#1 - \tfrac12")
 SEPARATION_GUARD = Op("no contact", lambda mode: 0.5 - mode, r"\tfrac12 - #1")
 
@@ -209,7 +209,7 @@ def _automaton(name: str) -> Automaton:
     prefix = name.removesuffix("friction")
     return Automaton(
         name,
-        STATES,
+        FRICTION_STATES,
         "off",
         (
             Transition("off", "stick", CONTACT_GUARD, switch, kind=f"{name} on", internal=True),

@@ -15,7 +15,7 @@ from screwbond.models.pictures.shapes.meshes import along, lofted
 from screwbond.models.pictures.style import AMBER, BLUE, FORCE, MUTED
 from screwbond.models.urdf import visual_solids
 
-WALL = "#c9cfd9"
+SLAB = "#c9cfd9"
 LINK_COLOURS = (AMBER[0], BLUE[0])
 """Colours of links in turn from the base outward."""
 
@@ -37,7 +37,7 @@ def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
     half, thick = 4.5 * rods.radius, 0.6 * rods.radius
     corners = half * np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [1.0, -1.0, 0.0]])
     slab = lofted(corners - [0.0, 0.0, thick], corners)
-    solids.append(Solid("wall", rest @ along(outward, contact - 0.6 * rods.radius * outward), slab, WALL, look=Look.OPAQUE))
+    solids.append(Solid("wall", rest @ along(outward, contact - 0.6 * rods.radius * outward), slab, SLAB, look=Look.OPAQUE))
     force = np.asarray(result["touch.normal force"], dtype=float)
     arrow = Force(np.tile(contact, (len(force), 1)), -force[:, None] * outward, "on the wall")
     panel = Panel("normal force", "N", (Curve("normal force", force, FORCE),), key=True)

@@ -30,7 +30,7 @@ from screws.joints import fixed
 from screws.rotations import quaternion
 from screws.surfaces import plane, sphere
 
-TIP = "tip that strikes"
+STRIKING_TIP = "tip that strikes"
 TIP_RADIUS = 30.0
 """Radius of the tip, in largest compressions."""
 
@@ -92,9 +92,9 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
     home = np.array(where.chain.links[where.link].home)
     home[:3, 3] += home[:3, :3] @ (where.point + radius * n)
     carrier = where.chain.links[where.link].name
-    tip = Link(TIP, fixed(), None, home, surface=sphere(radius), parent=carrier)
+    tip = Link(STRIKING_TIP, fixed(), None, home, surface=sphere(radius), parent=carrier)
     tipped = Tree(where.chain.name, (*where.chain.links, tip), where.chain.base)
-    arm = chain_graph(tipped, "arm", ports=(TIP,), position=where.q, velocity=velocity, limits="ignore")
+    arm = chain_graph(tipped, "arm", ports=(STRIKING_TIP,), position=where.q, velocity=velocity, limits="ignore")
     H = where.frame
     outward = H[:3, :3] @ n
     wall = ground(
@@ -103,7 +103,7 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
         position=(H[:3, 3] - ahead * outward).tolist(),
         quaternion=np.asarray(quaternion(along(outward, np.zeros(3))[:3, :3]), dtype=float).tolist(),
     )
-    graph, ball = Graph("strike"), arm.link(TIP)
+    graph, ball = Graph("strike"), arm.link(STRIKING_TIP)
     graph.add(arm, wall)
     attach_contact(graph, contact("touch", wall, ball, law=component_law), wall, ball)
     graph.add(signals.integrator("impulse", "touch.normal force"))

@@ -182,4 +182,4 @@ MAP = Task(
 TASKS = {"course": RUN, "gains": MAP}
 """Every task by its name; the first is the default."""
 
-MAZE = study_command("maze", TASKS, help="let a ball roll through a maze under control", arguments=_shared)
+MAZE_COMMAND = study_command("maze", TASKS, help="let a ball roll through a maze under control", arguments=_shared)

@@ -115,4 +115,4 @@ TASK = Task(
         "gravity": GravitySpec,
     },
 )
-CONTACT = study_command("contact", TASK)
+CONTACT_COMMAND = study_command("contact", TASK)

@@ -12,7 +12,7 @@ from screws.shapes.nearest_points import NearestPoints, PlacedShapes, concatenat
 
 END_SHARE = 1e-12
 """Share of a segment at its ends that counts as the ends."""
-PARALLEL_SINE = 0.05
+MAX_PARALLEL_SINE = 0.05
 """Sine up to which capsules count as parallel: they touch at both ends of their common length."""
 
 
@@ -26,12 +26,12 @@ def round_round(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> N
         t, inner = _nearest_parameter(shapes2.p, b, end)
         q = shapes2.p + t[:, None] * b
         cosine = _inward_cosine(q - end, -sign * a)
-        keep = ((cosine <= END_SHARE) | (inner & (cosine <= PARALLEL_SINE))) & (_has_length(a) | (sign > 0.0))
+        keep = ((cosine <= END_SHARE) | (inner & (cosine <= MAX_PARALLEL_SINE))) & (_has_length(a) | (sign > 0.0))
         parts.append((rows[keep], end[keep], q[keep], np.zeros((int(keep.sum()), 3))))
         end = shapes2.p + sign * b
         s, inner = _nearest_parameter(shapes1.p, a, end)
         p = shapes1.p + s[:, None] * a
-        keep = inner & (_inward_cosine(p - end, -sign * b) <= PARALLEL_SINE) & (_has_length(b) | (sign > 0.0))
+        keep = inner & (_inward_cosine(p - end, -sign * b) <= MAX_PARALLEL_SINE) & (_has_length(b) | (sign > 0.0))
         parts.append((rows[keep], p[keep], end[keep], np.zeros((int(keep.sum()), 3))))
     parts.append(_crossing(shapes1.p, a, shapes2.p, b))
     pair, c1, c2, spare = (np.concatenate(column) for column in zip(*parts, strict=True))

@@ -22,7 +22,7 @@ from bondgraph.export import CSource, c_source
 from bondgraph.export.code.c import c_functions, c_number
 from bondgraph.run.bound import Bound
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.interpret import OPERATIONS
+from bondgraph.tape.interpret import NUMPY_FUNCTIONS
 from bondgraph.tape.routine import Alternatives, Listing, Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tracing.routines import trace
@@ -228,7 +228,7 @@ def test_c_gives_the_bits_of_the_reference(
     library = built(model)
     routines = {name: plain(routine) for name, routine in trace(compiled.system)[0].items()}
     for code, function in library_functions().items():
-        monkeypatch.setitem(OPERATIONS, code, function)
+        monkeypatch.setitem(NUMPY_FUNCTIONS, code, function)
     for t, x, own, m in points(compiled):
         added = reference.numpy_kernel(routines["prepare"])(own)
         p = np.concatenate([own, added])
@@ -298,7 +298,7 @@ def test_every_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     compare(exact=False)
     for code, function in library_functions().items():
-        monkeypatch.setitem(OPERATIONS, code, function)
+        monkeypatch.setitem(NUMPY_FUNCTIONS, code, function)
     compare(exact=True)
 
 

@@ -78,7 +78,7 @@ def assert_the_same(model: Model) -> bool:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models count as large, and elements as alike, whatever there are."""
-    for least in ("MIN_ELEMENTS", "MIN_REPETITION"):
+    for least in ("MIN_ELEMENTS", "MIN_PATTERN_ELEMENTS"):
         monkeypatch.setattr(instances, least, 0)
     monkeypatch.setattr(lazy_system, "loops_are_better", lambda kinds: True)
 

@@ -241,7 +241,7 @@ def _redistributed(unit: Cones, z: np.ndarray, offset: np.ndarray) -> np.ndarray
     return shared
 
 
-TOLERANCE = 100.0
+MAX_RESIDUAL = 100.0
 """Largest residual of an equation that derivatives obey, in units of the run's rtol."""
 
 _DIFFER = "the derivatives from both sides differ"
@@ -265,7 +265,7 @@ class EventScales:
         natural = natural_sizes(kernels, event)
         acting = natural > 0.0
         shares = np.asarray(np.max(np.abs(D[acting]) / natural[acting, None], axis=0, initial=0.0))
-        return EventScales(kernels, event, natural, shares, TOLERANCE * kernels.rtol)
+        return EventScales(kernels, event, natural, shares, MAX_RESIDUAL * kernels.rtol)
 
 
 def natural_sizes(kernels: RunKernels, event: Event) -> np.ndarray:

@@ -22,7 +22,7 @@ import numpy as np
 from bondgraph.errors import Problem, RunError
 from bondgraph.estimation.jumps.context import PrecedingSegment, RunKernels, SensitivityState, agree
 from bondgraph.estimation.jumps.impacts import CollisionJumps, ImpactPart
-from bondgraph.estimation.jumps.impulse_derivatives import TOLERANCE, coincidence_refusal, unknown_refusal
+from bondgraph.estimation.jumps.impulse_derivatives import MAX_RESIDUAL, coincidence_refusal, unknown_refusal
 from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.events.records import Event
 
@@ -175,7 +175,7 @@ class EventJumps:
 
     def _refuse_order(self, step: _Step, earlier: Sequence[_Step], event_dt: np.ndarray, dt: np.ndarray) -> None:
         """Refuse a sequence of contacts that act on each other where another value changes their order."""
-        tolerance = TOLERANCE * self._kernels.rtol * np.maximum(np.abs(event_dt), np.abs(dt)).max(initial=0.0)
+        tolerance = MAX_RESIDUAL * self._kernels.rtol * np.maximum(np.abs(event_dt), np.abs(dt)).max(initial=0.0)
         off = np.abs(event_dt - dt) > tolerance
         if off.any() and self._acts(step, earlier):
             raise coincidence_refusal(self._kernels, step.event, step.transition, off)

@@ -51,7 +51,7 @@ _CODE_NAMES = "t x u p m y w out numpy np sympy"
 
 _NUMPY = "select amin amax logical_and logical_or logical_not greater greater_equal arcsin arccos arctan arctan2 array"
 
-RESERVED = frozenset(
+RESERVED_WORDS = frozenset(
     word.lower()
     for word in (*f"{_C} {_CPP} {_MATLAB} {_CODE_NAMES} {_NUMPY}".split(), *keyword.kwlist, *keyword.softkwlist, *NAMES)
 )
@@ -117,7 +117,7 @@ def identifiers(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
 
 def is_reserved(word: str) -> bool:
     """Return True for a word of a language or of the code itself."""
-    return word.lower() in RESERVED or _STEP.fullmatch(word) is not None
+    return word.lower() in RESERVED_WORDS or _STEP.fullmatch(word) is not None
 
 
 def is_taken(name: str) -> bool:

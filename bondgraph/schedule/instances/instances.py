@@ -19,7 +19,7 @@ from bondgraph.causality.assign import Causality
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
 
-MIN_ELEMENTS, MIN_REPETITION = 300, 8
+MIN_ELEMENTS, MIN_PATTERN_ELEMENTS = 300, 8
 """Elements in all, and for each pattern, from which arrays pay."""
 
 
@@ -164,7 +164,7 @@ def instances(model: Model, causality: Causality) -> Instances | None:
             members = by_pattern[key] = _Members()
         members.elements.append(number)
         members.bonds += [index[bond.name] for bond in bonds]
-    if MIN_REPETITION * len(by_pattern) > len(model.elements):
+    if MIN_PATTERN_ELEMENTS * len(by_pattern) > len(model.elements):
         return None
     return _numbered(model, causality, list(by_pattern.values()))
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 from screwbond.models.contacts.components import COMPONENTS, by_component, domain_of, selection, stiffness_problems
-from screwbond.models.contacts.friction import STATES as FRICTION_STATES
+from screwbond.models.contacts.friction import FRICTION_STATES as FRICTION_STATES
 from screwbond.models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
 from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics
 from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
@@ -140,11 +140,11 @@ def _normal_force(graph: Graph, chosen: Sequence[str], cones: Sequence[Cone]) ->
         return f"{cones[0].name} cone.normal"
     if tuple(chosen) == ("v_z",):
         return "constrained.2.effort"
-    graph.add(Block("pressing", [("N", NORMAL, ["wrench"])], inputs={"wrench": "X0.effort"}, units={"N": "N"}))
+    graph.add(Block("pressing", [("N", NORMAL_FORCE, ["wrench"])], inputs={"wrench": "X0.effort"}, units={"N": "N"}))
     return "pressing.N"
 
 
-NORMAL = Op("normal force", lambda wrench: wrench[COMPONENTS.index("v_z")], r"(#1)_{v_z}")
+NORMAL_FORCE = Op("normal force", lambda wrench: wrench[COMPONENTS.index("v_z")], r"(#1)_{v_z}")
 
 
 def _connect(

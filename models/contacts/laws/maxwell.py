@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, number_problems
-from screwbond.models.contacts.laws.three_state import BALLISTIC, CONTACT_EVENT_KINDS, STATES, contact_states
-from screwbond.models.contacts.laws.viscoelastic import FORCE, NORMAL_COMPONENT, normal_only, normal_row, normal_spring
+from screwbond.models.contacts.laws.three_state import BALLISTIC, CONTACT_EVENT_KINDS, PHASES, contact_states
+from screwbond.models.contacts.laws.viscoelastic import CONSTRAINT_FORCE, NORMAL_COMPONENT, normal_only, normal_row, normal_spring
 from screwbond.models.contacts.switches import FREE, SPRING_RELEASE, TOUCHING, range_limits
 
 from bondgraph import J0, Element, Graph, R
@@ -63,12 +63,12 @@ class Maxwell:
         graph.connect(split, row := normal_row()).connect(row, force)
         graph.connect(force, normal_spring(self.k)).connect(force, R("damper", self.c, symbols={"resistance": "c"}))
         signals = ("kinematics.d", "kinematics.d'", "spring.q")
-        further = range_limits(head.surfaces, STATES)
+        further = range_limits(head.surfaces, PHASES)
         machine = contact_states("switch", *signals, kinds=CONTACT_EVENT_KINDS, resets=SPRING_RELEASE, further=further)
         return ContactForces(
             machine,
-            FORCE,
-            FORCE.signal,
+            CONSTRAINT_FORCE,
+            CONSTRAINT_FORCE.signal,
             (("switch", FREE), ("switch", BALLISTIC)),
             ("kinematics.d", "spring.q", "switch"),
             lambda gap: (gap, max(-gap, 0.0), TOUCHING if gap < 0.0 else FREE),

@@ -30,7 +30,7 @@ from screws.scalars import minimum
 BALLISTIC = "ballistic"
 """State without force inside the gap's surface."""
 
-STATES = (FREE, TOUCHING, BALLISTIC)
+PHASES = (FREE, TOUCHING, BALLISTIC)
 
 TOUCHED, RELEASED, APART, AGAIN = EVENT_KINDS = ("contact", "release", "apart", "contact again")
 """Kinds of the events of a contact."""
@@ -74,7 +74,7 @@ def contact_states(
         Transition(BALLISTIC, TOUCHING, INWARD_GUARD, (gap, rate), kind=again),
         *further,
     )
-    return Automaton(name, STATES, FREE, edges)
+    return Automaton(name, PHASES, FREE, edges)
 
 
 @answer_old_names
@@ -119,7 +119,7 @@ class ThreeState:
         numbers: dict[str, Any] = {"alpha1": self.alpha1, "alpha0": self.alpha0, "alpha2": self.alpha2}
         connect_normal(graph, split, closing="smooth", **numbers)
         connect_velocity_constraint(graph, split, head.chosen, self.friction, closing="smooth", alpha1=self.alpha1)
-        connect_dry_friction(graph, split, self.friction, FORCE, SwitchStates(STATES, (TOUCHING,)))
+        connect_dry_friction(graph, split, self.friction, FORCE, SwitchStates(PHASES, (TOUCHING,)))
         signals = ("kinematics.d", "normal.h'", FORCE)
-        machine = contact_states("switch", *signals, kinds=CONTACT_EVENT_KINDS, further=range_limits(head.surfaces, STATES))
+        machine = contact_states("switch", *signals, kinds=CONTACT_EVENT_KINDS, further=range_limits(head.surfaces, PHASES))
         return ideal_tail(machine, (FREE, BALLISTIC), lambda gap: (gap, TOUCHING if gap < 0.0 else FREE), self.friction)

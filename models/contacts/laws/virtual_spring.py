@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, number_problems
 from screwbond.models.contacts.laws.three_state import APART, BALLISTIC, CLOSING_GUARD, INWARD_GUARD, OPENING_GUARD, PULLING_GUARD
-from screwbond.models.contacts.laws.viscoelastic import FORCE, NORMAL_COMPONENT, normal_only, normal_row
+from screwbond.models.contacts.laws.viscoelastic import CONSTRAINT_FORCE, NORMAL_COMPONENT, normal_only, normal_row
 from screwbond.models.contacts.switches import CONTACT_OFF, CONTACT_ON, FREE, SPRING_RELEASE, range_limits
 
 from bondgraph import Automaton, C, Element, Graph, Op, Parameter, Transition
@@ -23,7 +23,7 @@ from screws.renamed import answer_old_names
 from screws.scalars import equal, where
 
 COMPRESSION, RESTITUTION = "compression", "restitution"
-STATES = (FREE, COMPRESSION, RESTITUTION, BALLISTIC)
+SPRING_PHASES = (FREE, COMPRESSION, RESTITUTION, BALLISTIC)
 
 
 @answer_old_names
@@ -71,7 +71,7 @@ class VirtualSpring:
         shortening = ((length, SHORTENED, (length, "spring.restitution")),)
         machine = Automaton(
             "switch",
-            STATES,
+            SPRING_PHASES,
             FREE,
             (
                 Transition(FREE, COMPRESSION, CLOSING_GUARD, (gap,), kind=CONTACT_ON),
@@ -79,13 +79,13 @@ class VirtualSpring:
                 Transition(RESTITUTION, BALLISTIC, PULLING_GUARD, (length,), SPRING_RELEASE, kind=CONTACT_OFF),
                 Transition(BALLISTIC, FREE, OPENING_GUARD, (gap,), kind=APART),
                 Transition(BALLISTIC, COMPRESSION, INWARD_GUARD, (gap, rate), kind=CONTACT_ON),
-                *range_limits(head.surfaces, STATES),
+                *range_limits(head.surfaces, SPRING_PHASES),
             ),
         )
         return ContactForces(
             machine,
-            FORCE,
-            FORCE.signal,
+            CONSTRAINT_FORCE,
+            CONSTRAINT_FORCE.signal,
             (("switch", FREE), ("switch", BALLISTIC)),
             ("kinematics.d", length, "switch"),
             lambda gap: (gap, max(-gap, 0.0), COMPRESSION if gap < 0.0 else FREE),
@@ -95,7 +95,7 @@ class VirtualSpring:
 
 
 def _stiffness(k: Any, e: Any, mode: Any) -> Any:
-    return k / where(equal(mode, float(STATES.index(RESTITUTION))), e * e, 1.0)
+    return k / where(equal(mode, float(SPRING_PHASES.index(RESTITUTION))), e * e, 1.0)
 
 
 _STIFFNESS = r"#2\,#3^{-2\,[#4 = 2]}"

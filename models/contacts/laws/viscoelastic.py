@@ -76,8 +76,8 @@ class Viscoelastic:
         graph.connect(common, normal_spring(self.k)).connect(common, damper)
         return ContactForces(
             gap_switch(head.surfaces),
-            FORCE,
-            FORCE.signal,
+            CONSTRAINT_FORCE,
+            CONSTRAINT_FORCE.signal,
             (("switch", FREE),),
             ("kinematics.d", "spring.q", "switch"),
             lambda gap: (gap, max(-gap, 0.0), TOUCHING if gap < 0.0 else FREE),
@@ -92,7 +92,7 @@ DAMPING = Op(
     r"\max(#2\,#3\,#1, -#4)",
     "WA22 (15)",
 )
-FORCE = SignalEntry("constrained.2.effort")
+CONSTRAINT_FORCE = SignalEntry("constrained.2.effort")
 """Signal of the force of a spring along the normal."""
 
 

@@ -17,7 +17,7 @@ from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph.render.diagram import diagram
 
-COLUMNS = {
+TOUCH_COLUMNS = {
     "t": ("t",),
     "tool": ("wx", "wy", "wz"),
     "motors.torque": ("u1", "u2", "u3"),
@@ -41,14 +41,14 @@ def _arguments(group: Any) -> None:
 
 
 def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Run the touch; the files are touch.csv (`COLUMNS`), events.json with the forces before and after, and graph.svg."""
+    """Run the touch; the files are touch.csv (`TOUCH_COLUMNS`), events.json with the forces before and after, and graph.svg."""
     constants, fade = BALL if options.ball else None, None if options.keep_kp else TouchPlan.fade
     plan = record_of(TouchPlan, options, FLAGS, constants=constants, fade=fade)
     result = soft_touch(robot, plan, t_end=options.until, samples=1e-3)
     run = result.run
-    rows = np.column_stack([_column(result, name, len(heads)) for name, heads in COLUMNS.items()])
+    rows = np.column_stack([_column(result, name, len(heads)) for name, heads in TOUCH_COLUMNS.items()])
     files = {
-        "touch.csv": Table([head for heads in COLUMNS.values() for head in heads], rows, "%.12g"),
+        "touch.csv": Table([head for heads in TOUCH_COLUMNS.values() for head in heads], rows, "%.12g"),
         "events.json": _events(result),
         "graph.svg": lambda: diagram(run.compiled, folded="all"),
     }

@@ -29,7 +29,7 @@ class Grid:
         check_record(self, "E466", "workspace", name="delta robot")
 
 
-FLAGS = {"--points": "points", "--branch": "branch"}
+MAP_FLAGS = {"--points": "points", "--branch": "branch"}
 """Command-line arguments that set fields of the grid."""
 
 
@@ -38,7 +38,7 @@ def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
 
     Raises `ModelError` (E466) for an invalid grid.
     """
-    grid = record_of(Grid, options, FLAGS)
+    grid = record_of(Grid, options, MAP_FLAGS)
     points, branch, p = grid.points, grid.branch, robot.parameters
     reach, depth = abs(p.L0 - p.L3) + p.L1 + p.L2, p.L1 + p.L2
     across, down = np.linspace(-reach, reach, points), np.linspace(-depth, depth, points)
@@ -81,6 +81,6 @@ WORKSPACE = Task(
     map_workspace,
     files=("workspace.npz",),
     pictures=("workspace.png",),
-    arguments=lambda group: add_fields(group, Grid, FLAGS),
+    arguments=lambda group: add_fields(group, Grid, MAP_FLAGS),
     fields=ROBOT_FIELDS,
 )

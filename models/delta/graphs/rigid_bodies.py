@@ -92,7 +92,7 @@ def rigid_delta_graph(
         graph.expose(f"motor {label}", shoulder.port("motion"))
         angles = Block(
             f"angles {label}",
-            [("phi", ANGLES, ["link", "rod", "axes"])],
+            [("phi", ROD_ANGLES, ["link", "rod", "axes"])],
             inputs={"link": link.pose_path, "rod": rod.pose_path},
             parameters={"axes": Parameter(arm_axes, "1")},
             symbols={"axes": "R"},
@@ -172,7 +172,7 @@ def _angles(link: Any, rod: Any, axes: Any) -> Any:
 
 
 SWING = Op("swing", lambda axes, state: _swing(state, axes), r"J_\phi(#2)")
-ANGLES = Op("angles", _angles, r"\phi(#1, #2)")
+ROD_ANGLES = Op("angles", _angles, r"\phi(#1, #2)")
 POSITION = Op("place", lambda state: array([state[4], state[5], state[6]]), r"p(#1)")
 
 

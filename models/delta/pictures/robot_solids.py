@@ -14,7 +14,7 @@ from screwbond.models.pictures.interpolation import Array, unrotated_poses
 from screwbond.models.pictures.parts import Look, Solid
 from screwbond.models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined, lofted, rod
 
-BASE, LINK, ROD, TOOL, MOTOR, BALL = "#c9cfd9", "#e6a756", "#8793a6", "#6aa5d8", "#5d6675", "#3d4554"
+BASE, LINK, ROD, TOOL, MOTOR, JOINT = "#c9cfd9", "#e6a756", "#8793a6", "#6aa5d8", "#5d6675", "#3d4554"
 """Colours of base, proximal links, rods, end effector, motors and ball joints."""
 
 SPREAD = 0.028
@@ -61,7 +61,8 @@ def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Soli
     solids = [Solid("base", unrotated_poses(np.zeros((len(q), 3))), _base(p), look=Look.OPAQUE)]
     link = _link(p)
     rod_mesh = joined(
-        cylinder(0.0068 * unit, 0.0, p.L2, 20).painted(ROD), *(globe(0.0125 * unit, z, 20, 20).painted(BALL) for z in (0.0, p.L2))
+        cylinder(0.0068 * unit, 0.0, p.L2, 20).painted(ROD),
+        *(globe(0.0125 * unit, z, 20, 20).painted(JOINT) for z in (0.0, p.L2)),
     )
     for i, R in enumerate(ROTATIONS):
         shaft, bend, wrist = shafts[:, i], elbows[:, i], wrists[:, i]
@@ -102,7 +103,7 @@ def _axle(p: DeltaParameters, across: Array, centre: Array, radius: float) -> Me
     """Return the axle that carries the balls of two rods."""
     unit = p.L1 + p.L2
     half = 1.25 * SPREAD * unit * across
-    return rod(centre - half, centre + half, radius * unit, 20).painted(BALL)
+    return rod(centre - half, centre + half, radius * unit, 20).painted(JOINT)
 
 
 def _link(p: DeltaParameters) -> Mesh:
@@ -123,7 +124,7 @@ def _tool(p: DeltaParameters, wrists: Array, finger: float) -> Mesh:
         for s in (-1.0, 1.0):
             a = np.array([s * 0.024 * unit, 0.0, 0.4 * finger])
             jaw = tapered_bar(a, a + 0.6 * finger * DOWN, x, (0.012 * unit,) * 2, (0.024 * unit, 0.014 * unit))
-            parts.append(jaw.painted(BALL))
+            parts.append(jaw.painted(JOINT))
         hand, wide = 0.43 * finger * DOWN, 0.03 * unit * x
         parts.append(tapered_bar(hand - wide, hand + wide, y, (0.03 * unit,) * 2, (0.02 * unit,) * 2).painted(MOTOR))
     return joined(*parts)

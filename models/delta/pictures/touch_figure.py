@@ -14,7 +14,7 @@ from bondgraph.output.plot_style import CYCLE, DASHES, INK, MUTED, SMALL
 
 DOTS = {"color": MUTED, "linewidth": 0.8, "linestyle": DASHES[2]}
 
-TITLE = "Soft touch of a brick by a delta robot"
+TOUCH_TITLE = "Soft touch of a brick by a delta robot"
 
 FORCES = "contact.multiplier"
 """Quantity that jumps at events."""
@@ -47,7 +47,7 @@ def plot_touch(
     spans = [(0.0, float(min(touch.run.t[-1] for touch in named.values())))]
     if times:
         spans.append((min(times) - 0.25 * close_up, max(times) + 0.75 * close_up))
-    with plot_file(path, (6.6 + 4.4 * (len(spans) - 1), 7.4), dpi=dpi, title=TITLE) as figure:
+    with plot_file(path, (6.6 + 4.4 * (len(spans) - 1), 7.4), dpi=dpi, title=TOUCH_TITLE) as figure:
         shape = {"width_ratios": (1.45, 1.0)[: len(spans)]}
         panels = figure.subplots(len(ROWS), len(spans), sharex="col", squeeze=False, gridspec_kw=shape)
         for row, (quantity, looks) in zip(panels, ROWS.items(), strict=True):

@@ -22,7 +22,7 @@ from bondgraph import Compiled, Element, Graph, compile_model
 from bondgraph.analysis import Derivatives, Linear, differentiate, point_of
 
 TORQUES = ("motor 1.torque", "motor 2.torque", "motor 3.torque")
-ANGLES = ("y[0]", "y[1]", "y[2]")
+ANGLE_OUTPUTS = ("y[0]", "y[1]", "y[2]")
 VELOCITY = {"lagrangian": "v", "hamiltonian": "p"}
 Numbers = Sequence[float] | np.ndarray
 
@@ -96,7 +96,7 @@ class DeltaRobot:
         return np.sum(felt, axis=0)
 
     def linearise(
-        self, y: Numbers, *, inputs: Sequence[str] = TORQUES, outputs: Sequence[str] = ANGLES, **options: Any
+        self, y: Numbers, *, inputs: Sequence[str] = TORQUES, outputs: Sequence[str] = ANGLE_OUTPUTS, **options: Any
     ) -> Linear:
         """Return the linear system about rest at motor angles y, held by `gravity_torque`: A (18, 18), B, C, D, poles(), zeros().
 

@@ -17,7 +17,7 @@ from bondgraph.run.results.failure import Failure
 from bondgraph.run.results.result import Result, Statistics
 from screws.renamed import answer_old_names
 
-SINGULARITY_TOLERANCE = 1e-3
+NEAR_SINGULARITY = 1e-3
 """Size of sines and determinants of unit vectors, at a row of the result, that counts as a singularity."""
 
 
@@ -150,7 +150,7 @@ class DeltaRun:
     def _singularities_of(self, spline: Any, column: int, s: np.ndarray) -> list[SingularPosture]:
         crossed = np.flatnonzero((s[:-1] > 0.0) != (s[1:] > 0.0))
         singularities = [self._refine(spline, column, int(k), int(k) + 1) for k in crossed]
-        near = np.abs(s) < SINGULARITY_TOLERANCE
+        near = np.abs(s) < NEAR_SINGULARITY
         for begin, end in np.flatnonzero(np.diff(near, prepend=False, append=False)).reshape(-1, 2):
             if not np.any((crossed >= begin - 1) & (crossed < end)):
                 least = int(begin + np.argmin(np.abs(s[begin:end])))

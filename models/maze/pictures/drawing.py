@@ -10,7 +10,7 @@ from screwbond.models.pictures.style import AMBER, BLUE, round_number
 
 from bondgraph.output.plot_style import INK, MUTED, SMALL
 
-RING, BALL, PATH_COLOUR = BLUE[1], AMBER[0], AMBER[1]
+RING, BALL_COLOUR, PATH_COLOUR = BLUE[1], AMBER[0], AMBER[1]
 
 GATE_WIDTH = 1.6
 """Width of a gate over the ball's diameter, in pictures; in the model it is a point."""
@@ -52,7 +52,7 @@ def draw_maze(
     if path is not None:
         axes.plot(*path.T, color=PATH_COLOUR, linewidth=0.9)
     if ball is not None:
-        axes.add_patch(Circle(tuple(ball), maze.ball_radius, facecolor=BALL, edgecolor=INK, linewidth=0.8, zorder=5))
+        axes.add_patch(Circle(tuple(ball), maze.ball_radius, facecolor=BALL_COLOUR, edgecolor=INK, linewidth=0.8, zorder=5))
         tip = ball + maze.ball_radius * np.array([np.cos(spin), np.sin(spin)])
         axes.plot(*np.stack([ball, tip]).T, color=INK, linewidth=0.8, zorder=6)
     if room is None:

@@ -98,7 +98,7 @@ def _hull(points: Array) -> Mesh:
 
 NOTHING = Mesh(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64))
 
-KINDS: dict[str, Callable[[], Mesh]] = {
+JOINT_MESHES: dict[str, Callable[[], Mesh]] = {
     "revolute": lambda: cylinder(0.16, -0.3, 0.3),
     "prismatic": lambda: cuboid((0.26, 0.26, 0.8)),
     "helical": lambda: joined(cylinder(0.2, -0.2, 0.2), cylinder(0.1, -0.5, 0.5)),
@@ -112,5 +112,5 @@ KINDS: dict[str, Callable[[], Mesh]] = {
 
 def joint_mesh(kind: str, size: float) -> Mesh:
     """Return the mesh of a joint of a kind and a size, m, z along its axis; empty for a free or fixed joint."""
-    make = KINDS.get(kind)
+    make = JOINT_MESHES.get(kind)
     return NOTHING if make is None else make().scaled(size)

@@ -22,7 +22,7 @@ from bondgraph.output.files import atomic_file, known_ending
 from bondgraph.output.progress import track
 from bondgraph.run.results.result import Result
 
-STRIP = 132
+PLOT_HEIGHT = 132
 """Height (pixels at 720) of the plot at the foot of each frame."""
 
 
@@ -64,7 +64,7 @@ def frames(scene: Scene, shown: NDArray[np.float64], fps: int, size: tuple[int, 
 
     scale = size[1] / 720
     panels = key_panels(scene)[:1]
-    foot = round(STRIP * scale) if panels else 0
+    foot = round(PLOT_HEIGHT * scale) if panels else 0
     plots = [strip(scene, (size[0], foot), panel, dpi=round(96 * scale)) for panel in panels]
     # Oversample by a quarter each way and average: the cheapest antialiasing in software rendering.
     with Stage(scene, (5 * size[0] // 4, 5 * size[1] // 4), ghosts=4, mesh=(41, 61)) as stage:

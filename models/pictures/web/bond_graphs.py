@@ -22,7 +22,7 @@ POWER_PERCENTILE = 99.0
 """Percentile of a bond's power that sets its largest width: a short impact does not thin all others."""
 
 
-STRIP = 760.0, 310.0
+DRAWING_SIZE = 760.0, 310.0
 """Width and height of the drawing beside a scene, px, in a window of 1300 x 850."""
 
 MIN_SCALE = 0.6
@@ -51,7 +51,7 @@ def bond_graph_svg(result: Result, small: bool = False) -> tuple[str, str]:
     full = diagram(model, title="", legend=False)
     if "data-bond=" not in full.svg:
         return "", ""
-    if not small or min(STRIP[0] / full.width, STRIP[1] / full.height) >= MIN_SCALE:
+    if not small or min(DRAWING_SIZE[0] / full.width, DRAWING_SIZE[1] / full.height) >= MIN_SCALE:
         return full.svg, ""
     paths = _largest(model, full.positions)
     folded = diagram(model, title="", legend=False, folded=paths).svg if paths else ""

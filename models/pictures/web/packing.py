@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from screwbond.models.pictures.interpolation import Array, quaternions
 from screwbond.models.pictures.shapes.meshes import Mesh
 
-KINDS = {"Float32": "<f4", "Float64": "<f8", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
+NUMBER_TYPES = {"Float32": "<f4", "Float64": "<f8", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
 """Number types, as the script and as NumPy call them."""
 
 STEPS = 65534
@@ -25,8 +25,8 @@ class Packed:
         self._meshes: dict[tuple[bytes | None, ...], str] = {}
 
     def put(self, name: str, values: ArrayLike, kind: str = "Float32") -> str:
-        """Pack an array as 32-bit floats, or as another of `KINDS`."""
-        text = base64.b64encode(np.ascontiguousarray(values, dtype=KINDS[kind]).tobytes()).decode()
+        """Pack an array as 32-bit floats, or as another of `NUMBER_TYPES`."""
+        text = base64.b64encode(np.ascontiguousarray(values, dtype=NUMBER_TYPES[kind]).tobytes()).decode()
         self.arrays[name] = text if kind == "Float32" else (kind, text)
         return name
 

@@ -23,7 +23,7 @@ from bondgraph.model.laws import Source
 from bondgraph.model.ops import Op
 from bondgraph.tracing.on_tape.values import Values, scalars_of, shaped
 
-MAX_OPERATIONS = 150
+MAX_ENTRY_OPERATIONS = 150
 """Maximum number of operations of a matrix entry that is brought into canonical form."""
 
 
@@ -115,7 +115,7 @@ def slopes_of(values: Any, symbols: Sequence[Any]) -> Any:
 def arranged(matrix: Any, moving: Sequence[Any]) -> Any:
     """Return a matrix with its entries in canonical form."""
     entries = [sympy.S(entry) for entry in matrix]
-    readable = [canonical(e, set(moving)) if sympy.count_ops(e) <= MAX_OPERATIONS else e for e in entries]
+    readable = [canonical(e, set(moving)) if sympy.count_ops(e) <= MAX_ENTRY_OPERATIONS else e for e in entries]
     return sympy.Matrix(*matrix.shape, readable)
 
 

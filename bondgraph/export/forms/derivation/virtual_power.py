@@ -50,7 +50,7 @@ from bondgraph.model.element import Element
 from bondgraph.model.ops import Op
 from bondgraph.tracing.on_tape.values import scalars_of
 
-WITHOUT_POWER = (laws.Transformer, laws.Junction, laws.SignalBlock)
+WITHOUT_VIRTUAL_POWER = (laws.Transformer, laws.Junction, laws.SignalBlock)
 """Laws of which only the flows are needed."""
 
 
@@ -155,7 +155,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
         parts.gyrators.append(path)
     elif isinstance(law, laws.IdealConstraint) and law.automaton is None:
         parts.constraints.append(path)
-    elif not isinstance(law, WITHOUT_POWER) or (isinstance(law, laws.Junction) and law.automaton is not None):
+    elif not isinstance(law, WITHOUT_VIRTUAL_POWER) or (isinstance(law, laws.Junction) and law.automaton is not None):
         raise no_form(compiled, path, "what it does is neither inertia, potential, damping, transmission nor force")
 
 
