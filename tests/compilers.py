@@ -17,9 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from bondgraph.emit import llvm
-from bondgraph.emit.printers.c_procedures import source_text
-from bondgraph.emit.procedure import Procedure
+from tests.inner.emit import Procedure, llvm, source_text
 
 FLAGS = (*("-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared"), *("-Wall", "-Wextra", "-Wpedantic", "-Werror"))
 COMPILERS = tuple(name for name in ("gcc", "clang") if shutil.which(name))

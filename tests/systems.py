@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from screwbond.models.delta import DeltaParameters, DeltaRobot, rigid_delta_graph, task_control
-from screwbond.models.delta.studies.soft_touch import touch_graph
 from screwbond.models.hand import Hand
 from screwbond.models.maze import maze_graph
 from screwbond.models.motion import axes, quintic
-from screwbond.models.two_bodies.run import two_body_graph
-from screwbond.models.two_bodies.scenario import read_scenario
 
 from bondgraph import Graph
 from examples import rolling_eggs
+from tests.inner.models_delta import touch_graph
+from tests.inner.models_two_bodies import read_scenario, two_body_graph
 
 ROBOT = DeltaParameters.fit()
 

@@ -112,6 +112,16 @@ def test_imports_never_point_upward(layer):
         assert not upward, f"{name} imports {upward}"
 
 
+def test_tests_meet_inner_modules_in_facades():
+    """A module that moves changes one file of `tests/inner`: tests import only packages of the first floor by themselves."""
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        depths = {"bondgraph": 2, "screws": 2, "screwbond": 3}
+        reached = [to for to in imports(ast.parse(path.read_text(encoding="utf-8")), name) if to.partition(".")[0] in depths]
+        inner = [to for to in reached if to.count(".") >= depths[to.partition(".")[0]]]
+        assert name.startswith("tests.inner.") or not inner, f"{name} imports {inner}"
+
+
 def room(name, package):
     """The room of a module in its package; "" for the package's own `__init__`."""
     return name.removeprefix(package).lstrip(".").partition(".")[0]

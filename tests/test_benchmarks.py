@@ -42,6 +42,7 @@ def test_every_file_is_in_the_table_of_benchmarks_or_part_of_one_that_is():
     assert not [name for name in listed if not re.search(rf"^\| `{name}\.py`", page, flags=re.MULTILINE)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", every.MAINS)
 def test_the_quick_form_prints_its_table(name, capsys):
     found = every.MAINS[name](["--quick"])

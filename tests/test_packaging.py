@@ -14,8 +14,8 @@ import numpy
 import pytest
 
 from bondgraph.errors import _is_own
-from bondgraph.sweeps.kept_columns import Kept
 from docs.pages import FRONT, program_of
+from tests.inner.sweeps import Kept
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("bondgraph", "screwbond", "screws")
@@ -140,11 +140,13 @@ def test_the_old_name_gives_the_same_objects(environment, tmp_path, place):
     assert json.loads(run(python, "-c", code, folder=tmp_path)) == [str(folder / "__init__.py"), str(folder / "pictures" / "web")]
 
 
+@pytest.mark.thorough
 def test_a_module_runs_by_both_names(environment, tmp_path):
     for name in ("models.cli", "screwbond.models.cli", "screwbond"):
         assert run(environment[0], "-m", name, "info", folder=tmp_path).startswith("screwbond ")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file", ["models.py", "models/__init__.py"])
 def test_works_beside_models_of_the_user(environment, tmp_path, file):
     """The scripts of the first page, and the user's own import before and after them."""

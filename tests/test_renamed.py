@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 import screwbond.models
 from screwbond.models.cli import main
-from screwbond.models.studies.artefacts import select_names
-from screwbond.models.sweeping.plan import read_plan
 
 import bondgraph
 import screws
@@ -27,6 +25,8 @@ from bondgraph.run_arguments import SETTINGS as SETTINGS_NOW
 from bondgraph.stepping import stepper
 from bondgraph.sweeps import load_runs
 from screws.renamed import FILES, KEYWORDS, MEMBERS, MODULES, NAMES, SETTING_VALUES, SETTINGS
+from tests.inner.models_studies import select_names
+from tests.inner.models_sweeping import read_plan
 
 BEFORE = Path(__file__).parent / "written_before"
 

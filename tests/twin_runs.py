@@ -9,11 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from bondgraph.output.progress import Progress
-from bondgraph.run.batch.prepared import PreparedProgram
-from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.hybrid import Hybrid, result_of
+from tests.inner.output import Progress
+from tests.inner.run import Bound, ClockSchedule, Hybrid, PreparedProgram, result_of
 
 TOLD: Counter[str] = Counter()
 """Runs that were compared, their events, and how many of their instants came back to Python."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph import Compiled, Graph, compile_model
 from bondgraph.analysis import linearise
-from bondgraph.run.results.result import Result
+from tests.inner.run import Result
 
 Found = Sequence[tuple[Any, Any, float]]
 """(found, wanted, tolerance) for every number of an entry."""

@@ -10,8 +10,8 @@ from scipy.linalg import eigvals
 
 from bondgraph import ModelError, compile_model
 from bondgraph.analysis import Linear, linearise
-from bondgraph.analysis.linear import DENSE
 from tests.analysis.models import chain, coupled_masses, motor, two_masses, wired
+from tests.inner.analysis import DENSE
 
 
 def linear(a, b, c, d=None, name: str = "made") -> Linear:

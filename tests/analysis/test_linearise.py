@@ -7,11 +7,11 @@ import pytest
 
 from bondgraph import J1, Block, C, Graph, I, ModelError, R, Se, StateSpec, compile_model
 from bondgraph.analysis import differentiate, linearise, point_of
-from bondgraph.compile.state_names import whole_parameters
 from campaigns.graphs.drawn import random_graph
 from examples import rolling_eggs
 from screws.scalars import sin, sqrt
 from tests.analysis.models import diode, motor, two_masses
+from tests.inner.compile import whole_parameters
 
 
 def differences(compiled, point, step: float = 1e-6) -> np.ndarray:

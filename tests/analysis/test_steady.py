@@ -7,9 +7,9 @@ import pytest
 
 from bondgraph import J0, J1, Automaton, Block, C, Graph, I, ModelError, R, Se, StateSpec, Transition, compile_model
 from bondgraph.analysis import linearise, operating_point, sensitivities, steady_state
-from bondgraph.analysis.steady import newton
 from screws.scalars import exp, log
 from tests.analysis.models import chain, hoist, motor, pi_filter
+from tests.inner.analysis import newton
 
 
 def signals(name: str, rates, initial, parameters=None):

@@ -10,12 +10,10 @@ import pytest
 
 from benchmarks.front_end import calls
 from bondgraph import GY, J0, J1, TF, C, Graph, I, ModelError, R, Se, Sf
-from bondgraph.assembly import patterns
-from bondgraph.assembly.assemble import assemble
-from bondgraph.assembly.system import System
-from bondgraph.causality.assign import assign_causality
-from bondgraph.model.model import Model
 from campaigns.graphs.drawn import random_graph
+from tests.inner.assembly import System, assemble, patterns
+from tests.inner.causality import assign_causality
+from tests.inner.model import Model
 from tests.schedule.graphs import bouncing, chain
 
 

@@ -6,10 +6,9 @@ import networkx as nx
 import pytest
 
 from bondgraph import J1, Automaton, C, Graph, I, R, Se, Switch, Transition, compile_model, signals
-from bondgraph.assembly.stages import stages_of
-from bondgraph.assembly.system import System
-from bondgraph.compile.pipeline import equations
-from bondgraph.model.ops import TIME_DERIVATIVE
+from tests.inner.assembly import System, stages_of
+from tests.inner.compile import equations
+from tests.inner.model import TIME_DERIVATIVE
 
 
 def geared() -> Graph:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph import J0, J1, TF, Automaton, Compiled, Constraint, Diode, Friction, Graph, I, R, Se, Switch
-from bondgraph.model.laws import IdealConstraint, IdealSwitch
 from campaigns.graphs.descriptor import Descriptor
+from tests.inner.model import IdealConstraint, IdealSwitch
 
 DOMAIN = "translation"
 

@@ -29,9 +29,8 @@ from bondgraph import (
     compile_model,
     equations,
 )
-from bondgraph.model.element import Port
-from bondgraph.model.laws import StateSpec, Storage
 from screws.scalars import exp, log
+from tests.inner.model import Port, StateSpec, Storage
 
 
 def join(name: str, *bonds) -> Graph:

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from bondgraph import Compiled, Graph, Model, ModelError, assign_causality, compile_model, equations
-from bondgraph.assembly.execute import evaluate_statements
-from bondgraph.assembly.system import System
-from bondgraph.run.bound import Bound
 from campaigns.graphs.dense import rates_and_power, residual_and_power
 from campaigns.graphs.drawn import curved_graph, random_graph
+from tests.inner.assembly import System, evaluate_statements
+from tests.inner.run import Bound
 
 BLOCKS, PER_BLOCK = 1, 125
 DIAGNOSES = {"E154", "E203", "E204", "E206", "E207", "E208", "E212"}

@@ -28,7 +28,7 @@ from bondgraph import (
     Transition,
     compile_model,
 )
-from bondgraph.model.laws import Storage
+from tests.inner.model import Storage
 
 
 def loop(*parts, **more) -> Graph:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bondgraph import IC, J0, J1, Block, C, Graph, I, ModelError, R, by_mode, equations
-from bondgraph.model.automata import Automaton
 from campaigns.graphs.drawn import asinh, cosh_less_one, sinh
 from screws.scalars import absolute, cos, exp, log, sin, sqrt, tanh, where
+from tests.inner.model import Automaton
 
 
 def around(element) -> Graph:

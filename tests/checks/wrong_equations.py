@@ -6,7 +6,6 @@ import math
 
 import bondgraph
 from bondgraph import J1, C, Constraint, Element, I, R, Se, Sf, Transition, compile_model
-from bondgraph.model.element import Port
 from screws.scalars import sign, sqrt
 from tests.checks.small_graphs import (
     OWN_RATE,
@@ -21,6 +20,7 @@ from tests.checks.small_graphs import (
     shorted_by,
     with_automaton,
 )
+from tests.inner.model import Port
 
 EQUATIONS: list[Case] = [
     ("E203", lambda: loop(Sf("a", 1.0), Sf("b", 1.0), R("r", 1.0)), ('1-junction "loop"', 'Sf "a" and Sf "b"', "Se")),

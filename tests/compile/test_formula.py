@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from bondgraph import ModelError, compile_formula, count_operations
-from bondgraph.emit.kernel import KernelError
-from bondgraph.emit.machine import have_llvm
 from screws.scalars import cos, sin
+from tests.inner.emit import KernelError, have_llvm
 
 BACKENDS = ["numpy", *(["llvm"] if have_llvm() else [])]
 SHAPES = {"R": (2, 2), "x": (2,), "angle": ()}

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.front_end import calls_a_part, plate, uneven
 from bondgraph import Graph, compile_model
-from bondgraph.output.lazy import LazyRow, LazyTable
+from tests.inner.output import LazyRow, LazyTable
 from tests.schedule.graphs import chain
 
 MOST = {"chain": 600, "uneven": 650, "plate": 570}

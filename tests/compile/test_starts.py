@@ -55,7 +55,7 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
     compiled = compile_model(rolling_eggs.build()[0])
     whole, _ = compiled.initial()
     searches = []
-    from screwbond.models.contacts import initial_values
+    from tests.inner.models_contacts import initial_values
 
     search = initial_values.closest_points
     monkeypatch.setattr(

@@ -28,19 +28,19 @@ from screwbond.models.impact import (
 )
 from screwbond.models.maze import MazeParameters, analyse, robustness
 from screwbond.models.pictures import Scene, page, scene_of
-from screwbond.models.studies.artefacts import select_names
 
 import bondgraph
 from bondgraph import J1, C, Compiled, Constraint, Graph, I, R, ScrewbondError, Se, compile_model, signals
 from bondgraph.analysis import linearise, linearise_sampled, operating_point, passivity, sensitivities, steady_state
 from bondgraph.export import c_source, document, linear_equations, mechanical_equations, port_hamiltonian, state_equations
-from bondgraph.render.diagram import diagram
-from bondgraph.run.simulate import simulate as run_program
 from docs.pages import DOCS, FRONT, program_of, run_page, text_of
 from screwbond.imports import ShadowError, check_packages
 from screws.contact import closest_points
 from screws.scalars import sqrt
 from screws.surfaces import closed_surface, egg, parametric, plane, sphere, torus
+from tests.inner.models_studies import select_names
+from tests.inner.render import diagram
+from tests.inner.run import simulate as run_program
 
 ROOT = Path(bondgraph.__file__).parents[1]
 EXECUTED = [

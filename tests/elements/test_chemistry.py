@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from bondgraph import J0, J1, TF, Ce, Graph, ModelError, Parameter, Re, Se, compile_model, equations
 from bondgraph.analysis import reciprocity
 from bondgraph.export import latex, state_equations, straight_lines
-from bondgraph.schedule import kernels
+from tests.inner.schedule import kernels
 
 RT = 8.314 * 310.0
 

@@ -10,10 +10,10 @@ from scipy.integrate import solve_ivp
 
 from bondgraph import IC, J0, J1, TF, Automaton, Block, C, Constraint, Graph, I, ModelError, R, Se, Sf, Transition, compile_model
 from bondgraph.analysis import linearise
-from bondgraph.assembly.formula_keys import formula_key
 from bondgraph.export import c_source, lagrange_equations, latex, mechanical_equations, state_equations
-from bondgraph.render.diagram import diagram
 from screws.scalars import array, cos, sin
+from tests.inner.assembly import formula_key
+from tests.inner.render import diagram
 
 FORMS = ("lagrangian", "hamiltonian")
 PERIOD = 2.3678419  # s, of L = 1 m, g = 9.81 m/s^2 from 90 degrees: 4 K(1/2) sqrt(L/g)

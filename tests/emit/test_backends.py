@@ -6,15 +6,21 @@ import numpy as np
 import pytest
 
 import screws.scalars as s
-from bondgraph.emit import llvm, text
-from bondgraph.emit.kernel import KernelError, machine_kernel
-from bondgraph.emit.llvm import compile_routines, routines_text
-from bondgraph.emit.machine import link, object_code, optimised, target_machine
-from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.routine import Alternatives, Routine, listing
-from bondgraph.tape.scalar import Tape
 from tests.emit.expressions import EXPRESSIONS
+from tests.inner.emit import (
+    KernelError,
+    compile_routines,
+    link,
+    llvm,
+    machine_kernel,
+    numpy_kernel,
+    object_code,
+    optimised,
+    routines_text,
+    target_machine,
+    text,
+)
+from tests.inner.tape import Alternatives, Routine, Tape, jacobian, listing
 
 BACKENDS = {"numpy": numpy_kernel, "llvm": lambda routine: compile_routines([routine]).kernel(routine.name)}
 

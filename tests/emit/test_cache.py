@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, Graph, I, R, simulate
-from bondgraph.emit import cache, llvm, machine
-from bondgraph.emit.llvm import compile_routines, compile_written
-from bondgraph.emit.procedure import Procedure
 from bondgraph.errors import CacheWarning
-from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape
+from tests.inner.emit import Procedure, cache, compile_routines, compile_written, llvm, machine
+from tests.inner.tape import Routine, Tape
 
 posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners of files")
 

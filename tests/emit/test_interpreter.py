@@ -8,16 +8,11 @@ import pytest
 
 import screws.scalars as s
 from bondgraph import J1, C, Graph, I, R, compile_model
-from bondgraph.emit.interpreter.lanes import lane_steps, machine_code
-from bondgraph.emit.interpreter.steps import STRIP, derivatives
-from bondgraph.emit.kernel import address_of, aligned_zeros
-from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.run.bound import Bound
-from bondgraph.tape import opcodes as op
-from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.routine import Routine, reachable
-from bondgraph.tape.scalar import Tape
 from tests.emit.expressions import EXPRESSIONS
+from tests.inner.emit import STRIP, address_of, aligned_zeros, derivatives, lane_steps, machine_code, numpy_kernel
+from tests.inner.run import Bound
+from tests.inner.tape import Routine, Tape, jacobian, reachable
+from tests.inner.tape import opcodes as op
 
 
 def both(formulas, n, **constants):

@@ -7,13 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from bondgraph.emit import llvm
-from bondgraph.emit.llvm import compile_routines, routines_text
-from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.tape.independent_parts import forms
-from bondgraph.tape.routine import Routine, listing
-from bondgraph.tape.scalar import Tape
 from screws.scalars import maximum, where
+from tests.inner.emit import compile_routines, llvm, numpy_kernel, routines_text
+from tests.inner.tape import Routine, Tape, forms, listing
 
 COUNT = 9
 

@@ -7,13 +7,11 @@ import ctypes
 import numpy as np
 import pytest
 
-from bondgraph.compile.kernels import lanes_of
-from bondgraph.emit.lanes import widened
-from bondgraph.emit.llvm import compile_in_lanes, compile_routines
-from bondgraph.tape.routine import Alternatives, Routine
-from bondgraph.tape.scalar import Tape
 from screws import scalars as s
 from tests.emit.expressions import EXPRESSIONS
+from tests.inner.compile import lanes_of
+from tests.inner.emit import compile_in_lanes, compile_routines, widened
+from tests.inner.tape import Alternatives, Routine, Tape
 
 ODD = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e-310, 3e5)
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph.emit import machine
-from bondgraph.emit.llvm import CompileError, compile_ir, compile_routines, routines_text
-from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape
+from tests.inner.emit import compile_ir, compile_routines, machine, routines_text
+from tests.inner.emit import llvm_CompileError as CompileError
+from tests.inner.tape import Routine, Tape
 
 ROOT = Path(__file__).parents[2]
 

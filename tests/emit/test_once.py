@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import bondgraph
-from bondgraph.emit.cached_build import OnceProperty, build_once
+from tests.inner.emit import OnceProperty, build_once
 
 
 def by_function(make: Callable[[], object]) -> Callable[[], object]:

@@ -8,12 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph.emit.instructions import PRIMITIVES
-from bondgraph.emit.llvm import compile_procedures
-from bondgraph.emit.printers.c_procedures import source_text
-from bondgraph.emit.printers.llvm_procedures import module_text
-from bondgraph.emit.procedure import Procedure, Record
 from tests.compilers import COMPILERS, by_compiler, needed
+from tests.inner.emit import PRIMITIVES, Procedure, Record, compile_procedures, module_text, source_text
 
 GOLDEN = Path(__file__).parent / "golden"
 FIELDS = {"values": (0, "ptr"), "count": (1, "i64"), "total": (2, "double"), "report": (3, "ptr")}

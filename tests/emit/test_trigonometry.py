@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph.emit import trigonometry
-from bondgraph.emit.llvm import compile_routines, routines_text
-from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape
 from screws.scalars import cos, sin
+from tests.inner.emit import compile_routines, routines_text, trigonometry
+from tests.inner.tape import Routine, Tape
 
 ANGLES = 6
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bondgraph.compile.compiled import Compiled
-from bondgraph.estimation.free_parameters import free_parameters_of, with_values
+from tests.inner.compile import Compiled
+from tests.inner.estimation import free_parameters_of, with_values
 
 HALVINGS, SHORTER = 5, 4.0
 """Strides of one derivative; what is tried where events are others at the ends of the longest."""

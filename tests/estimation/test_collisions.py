@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from screwbond.models import attach_contact, ground, rigid_body
 from screwbond.models import contact as contact_of
-from screwbond.models.contacts.laws import Impact
 
 from bondgraph import IC, J0, J1, MTF, TF, Automaton, Constraint, Friction, Graph, I, Se, Transition, compile_model
 from bondgraph.errors import RunError
@@ -17,6 +16,7 @@ from bondgraph.estimation import Experiment, estimate, run_sensitivities
 from screws.scalars import array, cos, sin
 from screws.surfaces import plane, sphere
 from tests.estimation.differences import differences, extrapolated
+from tests.inner.models_contacts import Impact
 from tests.run.test_friction_in_collisions import GRAVITY, HEIGHT, MASS, RADIUS, SPEED, ball, contact, plate
 
 EXACT, TIGHT = 1e-8, {"rtol": 1e-12, "progress": False}

@@ -7,8 +7,8 @@ import pytest
 
 from bondgraph.errors import ModelError
 from bondgraph.estimation import estimate
-from bondgraph.estimation.losses import LOSSES, MARGIN
 from tests.estimation.test_estimate import NOISE, RANGES, TIMES, TRUTH, drive, measured
+from tests.inner.estimation import LOSSES, MARGIN
 
 
 def spoilt(seed, known=True):

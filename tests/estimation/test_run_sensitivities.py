@@ -10,12 +10,12 @@ from screwbond.models.delta import DeltaParameters, DeltaRobot
 from bondgraph import J0, J1, Automaton, C, Constraint, Diode, Friction, Graph, I, R, Se, Transition, compile_model, signals
 from bondgraph.errors import ModelError, RunError
 from bondgraph.estimation import run_sensitivities
-from bondgraph.estimation.error_weights import SensitivityWeights
 from examples.bouncing_ball import with_restitution
 from screws.scalars import sin
 from tests.analysis.models import diode as diode_loop
 from tests.analysis.models import motor
 from tests.estimation.differences import differences
+from tests.inner.estimation import SensitivityWeights
 from tests.run.test_accumulation import ball, stop
 from tests.run.test_breaks import pushed
 from tests.run.test_ticks import proportional

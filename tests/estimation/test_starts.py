@@ -9,9 +9,9 @@ from screwbond.models import attach_contact, contact, rigid_body
 from bondgraph import J0, J1, Automaton, Block, Friction, Graph, I, R, Se, StateSpec, Transition, compile_model
 from bondgraph.errors import ModelError, RunError
 from bondgraph.estimation import run_sensitivities
-from bondgraph.estimation.free_parameters import free_parameters_of, start_slopes
 from screws.scalars import sqrt
 from screws.surfaces import egg
+from tests.inner.estimation import free_parameters_of, start_slopes
 
 
 def eggs():

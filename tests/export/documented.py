@@ -10,11 +10,10 @@ from screwbond.models.maze import maze_graph
 from screwbond.models.motion import hold
 
 from bondgraph import J1, TF, Automaton, Block, C, Compiled, Graph, I, Op, R, Se, StateSpec, Transition, compile_model
-from bondgraph.export.paper.document import paper_of
-from bondgraph.export.paper.markup.content import Paper
 from bondgraph.signals import sampled_pid
 from examples import bouncing_ball
 from tests.export import test_indices, test_text
+from tests.inner.export import Paper, paper_of
 from tests.systems import ROBOT
 
 

@@ -10,8 +10,8 @@ import sympy
 from sympy.printing.numpy import NumPyPrinter
 
 from bondgraph import Compiled
-from bondgraph.compile.state_names import labels_of, own_states
 from bondgraph.export import StateEquations
+from tests.inner.compile import labels_of, own_states
 
 
 def start_of(model: Compiled, seed: int, far: float = 0.1) -> tuple[np.ndarray, np.ndarray]:

@@ -15,20 +15,18 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, X1, Automaton, Block, C, Graph, I, ModelError, R, Se, StateSpec, Transition, compile_model
-from bondgraph.compile.compiled import Compiled
-from bondgraph.emit import numpy as reference
-from bondgraph.emit.kernel import address_of
 from bondgraph.export import CSource, c_source
-from bondgraph.export.code.c import c_functions, c_number
-from bondgraph.run.bound import Bound
-from bondgraph.tape import opcodes as op
-from bondgraph.tape.interpret import NUMPY_FUNCTIONS
-from bondgraph.tape.routine import Alternatives, Listing, Routine, listing
-from bondgraph.tape.scalar import Tape, TapeScalar
-from bondgraph.tracing.routines import trace
 from examples import rolling_eggs
 from screws.scalars import array, cos, exp, log, sin, sqrt, where
 from tests.emit.expressions import EXPRESSIONS
+from tests.inner.compile import Compiled
+from tests.inner.emit import address_of
+from tests.inner.emit import numpy as reference
+from tests.inner.export import c_functions, c_number
+from tests.inner.run import Bound
+from tests.inner.tape import NUMPY_FUNCTIONS, Alternatives, Listing, Routine, Tape, TapeScalar, listing
+from tests.inner.tape import opcodes as op
+from tests.inner.tracing import trace
 from tests.tracing.test_impulses import boost
 
 GCC = shutil.which("gcc")

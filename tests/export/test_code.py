@@ -19,15 +19,12 @@ from benchmarks.front_end import calls
 from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model
 from bondgraph.errors import FileError
 from bondgraph.export import OPERATIONS, SymPyRoutine, c_source, matlab_source, numpy_source, straight_lines, sympy_model
-from bondgraph.export.code import sympy as in_sympy
-from bondgraph.export.code.c import C as C_DIALECT
-from bondgraph.export.code.content import MAX_LENGTH, identifier, identifiers, model_identifier
-from bondgraph.export.code.matlab import MATLAB
-from bondgraph.export.code.numpy import NUMPY
-from bondgraph.export.code.printer import Dialect, pieces
-from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Listing
 from tests.export.twin_models import case, clutch, every, expressions_of, rc, servo
+from tests.inner.export import MATLAB, MAX_LENGTH, NUMPY, Dialect, identifier, identifiers, model_identifier, pieces
+from tests.inner.export import C as C_DIALECT
+from tests.inner.export import sympy as in_sympy
+from tests.inner.tape import Listing
+from tests.inner.tape import opcodes as op
 
 # --- names ---
 

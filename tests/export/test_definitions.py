@@ -10,13 +10,13 @@ import sympy
 from screwbond.models.delta import DeltaParameters, delta_graph
 
 from bondgraph import Compiled, ModelError, compile_model
-from bondgraph.compile.state_names import labels_of
 from bondgraph.export import StateEquations, state_equations
-from bondgraph.export.forms.algebra.through_tape import _SYMPY_FORMS
-from bondgraph.tape import opcodes
 from examples.dexterous_hand import hand
 from examples.rolling_eggs import build as build_eggs
 from tests.export.numeric import Numbers, point_of, rates_of, start_of
+from tests.inner.compile import labels_of
+from tests.inner.export import _SYMPY_FORMS
+from tests.inner.tape import opcodes
 
 MODELS = {"eggs": lambda: build_eggs()[0], "hand": lambda: hand().graph(), "delta": lambda: delta_graph(DeltaParameters.fit())}
 
@@ -42,6 +42,7 @@ def deviation(model: Compiled, at: Numbers, seed: int, inside: bool = False) -> 
     return max(abs(rates[name] - wanted[name]) for name in found.equations) / size
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("numbers", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 def test_equations_of_the_large_models_are_the_compiled_ones(name: str, numbers: bool) -> None:

@@ -12,14 +12,13 @@ import pytest
 
 from bondgraph import Compiled, ModelError, compile_model
 from bondgraph.export import document
-from bondgraph.export.paper import document as paper
-from bondgraph.export.paper.notation.definitions import FORMS, latex_parts
-from bondgraph.export.paper.notation.letters import split
-from bondgraph.model.ops import Op
-from bondgraph.tape import opcodes
 from tests.acceptance.suite import SUITE
 from tests.export.documented import MODELS, compiled
 from tests.export.reading.page import NOTE
+from tests.inner.export import FORMS, latex_parts, split
+from tests.inner.export import document as paper
+from tests.inner.model import Op
+from tests.inner.tape import opcodes
 from tests.laws.test_acceptance_models import shown_by
 
 KATEX = set(

@@ -6,10 +6,10 @@ import pytest
 from screwbond.models.chains import Chain, Link, ball_inertia, chain_graph
 
 from bondgraph import J1, C, Graph, I, R, assign_causality
-from bondgraph.compile.pipeline import equations
-from bondgraph.export.latex_lines import _aligned
-from bondgraph.model.ops import Op
 from screws.joints import prismatic, revolute
+from tests.inner.compile import equations
+from tests.inner.export import _aligned
+from tests.inner.model import Op
 from tests.systems import SYSTEMS
 
 TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[{}_^&]|\s+|.", re.DOTALL)

@@ -6,7 +6,7 @@ import pytest
 
 from bondgraph import J1, Block, C, Graph, Op, R, Se, compile_model
 from bondgraph.export import document, latex
-from bondgraph.export.paper.notation.letters import _of_words
+from tests.inner.export import _of_words
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import sympy
 from bondgraph import GY, IC, J0, J1, TF, C, Compiled, Constraint, Graph, I, ModelError, R, Se, Sf, compile_model
 from bondgraph.analysis import linearise
 from bondgraph.export import LinearEquations, linear_equations
-from bondgraph.output.cells import typeset
 from screws.scalars import cos, sin
 from tests.export.numeric import point_of, value_of
+from tests.inner.output import typeset
 
 
 def compiled(graph: Graph) -> Compiled:

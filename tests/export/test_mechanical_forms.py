@@ -11,9 +11,9 @@ from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 from bondgraph import IC, J0, J1, MTF, TF, C, Compiled, Constraint, EulerJunction, Graph, I, ModelError, R, Se, Sf, compile_model
 from bondgraph.export import MechanicalEquations, hamilton_equations, lagrange_equations, mechanical_equations, port_hamiltonian
-from bondgraph.output.cells import typeset
 from screws.scalars import absolute, array, cos, sin
 from tests.export.numeric import point_of, rates_of, start_of, value_of
+from tests.inner.output import typeset
 
 FORMS = ("lagrangian", "hamiltonian")
 

@@ -28,12 +28,12 @@ from bondgraph import (
     Sf,
     compile_model,
 )
-from bondgraph.compile.state_names import labels_of
 from bondgraph.export import PortHamiltonian, port_hamiltonian
-from bondgraph.output.cells import typeset
 from campaigns.graphs.drawn import random_graph, rigid_graph
 from screws.scalars import absolute, array, cos, sin, tanh
 from tests.export.numeric import point_of, rates_of, start_of, value_of
+from tests.inner.compile import labels_of
+from tests.inner.output import typeset
 
 
 def compiled(graph: Graph) -> Compiled:

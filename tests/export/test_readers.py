@@ -12,12 +12,12 @@ import pytest
 
 from bondgraph import Compiled, Graph, ModelError, compile_model
 from bondgraph.export import document
-from bondgraph.run.bound import Bound
 from tests.acceptance.suite import SUITE
 from tests.export import documented, retyped_eggs
 from tests.export.documented import MODELS
 from tests.export.reading.page import Page
 from tests.export.reading.point import Point
+from tests.inner.run import Bound
 from tests.laws.test_acceptance_models import shown_by
 
 
@@ -164,6 +164,7 @@ READ = [name for name in MODELS if name != "own"]
 """Without the one whose user wrote a formula that is not its law."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", READ)
 def test_the_page_is_the_model(name: str) -> None:
     it = read_once(name)

@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondgraph.export import document
-from bondgraph.export.paper.automata import HALF_HEIGHT, NAME_SIZE, Arrows, in_order, lanes, state_diagram
-from bondgraph.export.paper.markup.as_latex import drawing
-from bondgraph.export.paper.markup.content import Figure, Table
 from tests.export.documented import MODELS, compiled, paper
+from tests.inner.export import HALF_HEIGHT, NAME_SIZE, Arrows, Figure, Table, drawing, in_order, lanes, state_diagram
 
 NAMES = ("free", "contact", "a state of many words", "x", "Größe & <0>", "six", "seven")
 Machine = tuple[list[str], str, list[tuple[int, int | None]]]

@@ -35,12 +35,12 @@ from bondgraph import (
     compile_model,
 )
 from bondgraph.export import StateEquations, state_equations
-from bondgraph.export.forms.algebra.canonical import exact, rational
-from bondgraph.output.cells import typeset
 from campaigns.graphs.drawn import random_graph, rigid_graph, switched_graph
 from screws.scalars import array, exp, sin, where
 from tests.acceptance import entries
 from tests.acceptance.suite import SUITE
+from tests.inner.export import exact, rational
+from tests.inner.output import typeset
 
 
 def joined(junction, *parts) -> Graph:

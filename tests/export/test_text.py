@@ -36,11 +36,11 @@ from bondgraph import (
 )
 from bondgraph.analysis import linearise
 from bondgraph.export import c_source, document, latex, state_equations, sympy_statements
-from bondgraph.output.tex import escape_latex
-from bondgraph.render.diagram import diagram
 from bondgraph.signals import hold
 from examples.bouncing_ball import with_restitution
 from screws.scalars import array, cos, sin
+from tests.inner.output import escape_latex
+from tests.inner.render import diagram
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bondgraph.compile.state_names import consistent, labels_of, point_of
-from bondgraph.emit.kernel import address_of
 from bondgraph.export import SymPyModel, SymPyRoutine, c_source, matlab_source, numpy_source
-from bondgraph.run.bound import Bound
 from tests.export.twin_models import MODELS, Case, assert_same, case, expressions_of
+from tests.inner.compile import consistent, labels_of, point_of
+from tests.inner.emit import address_of
+from tests.inner.run import Bound
 
 GCC = shutil.which("gcc")
 OCTAVE = shutil.which("octave-cli") or shutil.which("octave")

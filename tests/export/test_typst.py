@@ -10,11 +10,10 @@ import pytest
 
 from bondgraph import J1, C, Graph, ModelError, R, compile_model
 from bondgraph.export import document
-from bondgraph.export.paper.markup.as_typst import as_typst, typst_math
-from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table
 from tests.acceptance.suite import SUITE
 from tests.export.documented import MODELS, paper
 from tests.export.test_document import KATEX
+from tests.inner.export import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table, as_typst, typst_math
 from tests.laws.test_acceptance_models import shown_by
 
 try:

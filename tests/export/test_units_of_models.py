@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from bondgraph import Compiled, compile_model
-from bondgraph.assembly.system import Statement
 from bondgraph.export import document
-from bondgraph.model.ops import SOUGHT, TIME_DERIVATIVE
 from tests.export.documented import MODELS
+from tests.inner.assembly import Statement
+from tests.inner.model import SOUGHT, TIME_DERIVATIVE
 
 PAPERS = [name for name in MODELS if re.match("rolling|two bodies|two arms|hand|delta|soft|bouncing", name)]
 

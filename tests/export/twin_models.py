@@ -11,14 +11,14 @@ import numpy as np
 from screwbond.models.delta import DeltaParameters, delta_graph
 
 from bondgraph import J0, J1, Block, C, Constraint, Friction, Graph, I, R, Se, StateSpec, compile_model, signals
-from bondgraph.compile.compiled import Compiled
-from bondgraph.emit.kernel import Kernel
 from bondgraph.export import SymPyModel, sympy_model
 from examples import dexterous_hand, rolling_eggs
 from examples.bouncing_ball import with_restitution
 from tests.analysis.models import motor
 from tests.emit.expressions import EXPRESSIONS
 from tests.export.test_c import diode
+from tests.inner.compile import Compiled
+from tests.inner.emit import Kernel
 from tests.tracing.test_impulses import boost
 
 STATES = 20

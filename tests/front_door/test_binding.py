@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondgraph import GY, IC, J1, MTF, C, Constraint, Graph, I, ModelError, R, Se, multiport, signals
-from bondgraph.elements.binding import bound
+from tests.inner.elements import bound
 
 
 def mass(*parts, **start):

@@ -10,7 +10,6 @@ import pytest
 
 from bondgraph import J1, TF, C, Graph, I, R, Se
 from bondgraph.analysis import operating_point, sensitivities
-from bondgraph.analysis.transfer import TransferFunction
 from bondgraph.export import (
     c_source,
     explain,
@@ -21,9 +20,10 @@ from bondgraph.export import (
     port_hamiltonian,
     state_equations,
 )
-from bondgraph.output.cells import MAX_LATEX_LENGTH, number, table, typeset
 from examples import bouncing_ball, rolling_eggs
 from tests.front_door.typesetters import unknown
+from tests.inner.analysis import TransferFunction
+from tests.inner.output import MAX_LATEX_LENGTH, number, table, typeset
 
 MOST = 20_000
 VOID = ("meta", "br", "img")

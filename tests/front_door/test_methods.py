@@ -11,13 +11,13 @@ from screwbond.models import attach_contact, contact, ground, rigid_body
 import bondgraph
 from bondgraph import J1, C, Friction, Graph, I, R, Se, compile_model, signals, simulate
 from bondgraph.analysis import linearise, operating_point
-from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import ModelError, RunError
-from bondgraph.render.diagram import diagram
-from bondgraph.run.simulate import simulate as run_program
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, RunSettings, StartValues
 from screws import plane, sphere
 from screws.scalars import sin
+from tests.inner.compile import Compiled
+from tests.inner.render import diagram
+from tests.inner.run import simulate as run_program
 
 SPRING = {"domain": "translation"}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model
-from bondgraph.model.domains import COEFFICIENTS, DOMAINS
+from tests.inner.model import COEFFICIENTS, DOMAINS
 
 MAKE = {"C": C, "I": I, "R": R}
 UNITS = {

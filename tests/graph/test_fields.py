@@ -8,8 +8,8 @@ import sympy
 
 from bondgraph import J0, J1, TF, C, Graph, I, ModelError, Op, R, Se, Sf, compile_model, multiport
 from bondgraph.analysis import reciprocity
-from bondgraph.model.mechanics import gradient
 from screws.scalars import array, cos, exp, sqrt
+from tests.inner.model import gradient
 
 
 def test_duffing_from_its_energy() -> None:

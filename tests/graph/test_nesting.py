@@ -24,8 +24,8 @@ from bondgraph import (
     compile_model,
     signals,
 )
-from bondgraph.graph.builder import nested
 from screws.scalars import sin
+from tests.inner.graph import nested
 
 
 def section(name: str, mass: float, stiffness: float, damping: float) -> Graph:

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondgraph.interchange.strict_json import nesting_depth
+from tests.inner.interchange import nesting_depth
 
 TEXTS = st.text(st.sampled_from('[]{}"\\/ aé\ud800\n'))
 VALUES = st.recursive(

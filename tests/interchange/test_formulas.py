@@ -9,16 +9,22 @@ import numpy as np
 import pytest
 import sympy
 
-from bondgraph.interchange.formulas import ARITY, MAX_ENTRIES, MAX_NESTING, InvalidFormula, formula_from_json
-from bondgraph.interchange.recording import FUNCTIONS, Replay, record_formula
-from bondgraph.model.mechanics import partials
-from bondgraph.tape import opcodes
-from bondgraph.tape.routine import Routine, listing
-from bondgraph.tape.scalar import Tape, TraceError
 from screws import scalars
 from screws.jets import Jet
 from screws.linear import solve_spd
 from screws.scalars import absolute, array, atan2, cos, equal, exp, less, maximum, sign, sin, where
+from tests.inner.interchange import (
+    ARITY,
+    FUNCTIONS,
+    MAX_ENTRIES,
+    MAX_NESTING,
+    InvalidFormula,
+    Replay,
+    formula_from_json,
+    record_formula,
+)
+from tests.inner.model import partials
+from tests.inner.tape import Routine, Tape, TraceError, listing, opcodes
 
 
 def branches(x: Any, y: Any) -> Any:

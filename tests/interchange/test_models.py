@@ -29,25 +29,31 @@ from bondgraph import (
     save_model,
     simulate,
 )
-from bondgraph.assembly.assemble import ASSEMBLE
-from bondgraph.assembly.system import System
 from bondgraph.export import latex
 from bondgraph.interchange import digest
-from bondgraph.interchange.consistency import ARGUMENTS, PORTS, FormulaOwner, argument_shapes
-from bondgraph.interchange.formulas import formula_from_json
-from bondgraph.interchange.recording import Replay
-from bondgraph.interchange.records import ANYTHING, MODEL_RECORDS, NUMERIC_FIELDS, OPERATIONS, RECORDS, fields_of
-from bondgraph.model import laws
-from bondgraph.model.domains import Domain
-from bondgraph.model.mechanics import Mechanics
-from bondgraph.model.ops import Op
-from bondgraph.render.diagram import diagram
-from bondgraph.tape.routine import listing
-from bondgraph.tracing.routines import trace_for_runs
 from campaigns.small_models import SMALL
 from examples import rolling_eggs
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 from screws.surfaces import closed_surface, parametric
+from tests.inner.assembly import ASSEMBLE, System
+from tests.inner.interchange import (
+    ANYTHING,
+    ARGUMENTS,
+    MODEL_RECORDS,
+    NUMERIC_FIELDS,
+    OPERATIONS,
+    PORTS,
+    RECORDS,
+    FormulaOwner,
+    Replay,
+    argument_shapes,
+    fields_of,
+    formula_from_json,
+)
+from tests.inner.model import Domain, Mechanics, Op, laws
+from tests.inner.render import diagram
+from tests.inner.tape import listing
+from tests.inner.tracing import trace_for_runs
 from tests.schedule.graphs import chain
 from tests.systems import SYSTEMS
 

@@ -14,11 +14,10 @@ from screwbond.models import ground, rigid_body
 from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import J1, Block, Graph, I, ModelError, R, Se, compile_model, dump_model, load_model, parse_model, save_model
-from bondgraph.model.laws import Law
-from bondgraph.model.mechanics import partials
 from campaigns.small_models import SMALL
 from examples import parallel_gripper, pushing
 from screws import joints
+from tests.inner.model import Law, partials
 
 
 @dataclass(frozen=True)

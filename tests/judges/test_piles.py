@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 from screwbond.models import collisions, ground, rigid_body
 
 from bondgraph import Graph
-from bondgraph.stepping.free_bodies import free_body_stepper
 from screws.shapes import Ball, Box, HalfSpace
+from tests.inner.stepping import free_body_stepper
 
 STICK = np.array(
     [

@@ -14,11 +14,11 @@ from screwbond.models.delta import DeltaParameters, DeltaRobot
 from screwbond.models.hand import Hand
 
 from bondgraph import Compiled, Graph, ModelError, compile_model
-from bondgraph.run.results.result import Result
 from campaigns.graphs.equivalents import dual, split, with_units
 from campaigns.graphs.rewritten import Rewritten, boxed, measured, renamed, reordered, turned
 from tests.acceptance import entries
 from tests.acceptance.suite import SUITE
+from tests.inner.run import Result
 
 LAWS = {law.__name__: law for law in (reordered, renamed, boxed, turned, measured, split, with_units, dual)}
 

@@ -6,14 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from screwbond.models.joints.kinds import KINDS
-from screwbond.models.pictures.shapes.surfaces import body_points
 
 from bondgraph import DOMAINS, J0, J1, Ce, Domain, Graph, I, Op, R, Se, compile_model, simulate
-from bondgraph.assembly.assemble import ASSEMBLE
-from bondgraph.model import domains, laws
-from bondgraph.model.laws import Law, Storing
 from screws.surfaces import closed_surface, plane
+from tests.inner.assembly import ASSEMBLE
+from tests.inner.model import Law, Storing, domains, laws
+from tests.inner.models_joints import KINDS
+from tests.inner.models_pictures import body_points
 
 
 def pushed(source: object) -> Graph:

@@ -11,10 +11,19 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from bondgraph import J0, J1, C, Graph, I, ModelError, Op, Se, compile_model, simulate
-from bondgraph.assembly.assemble import ASSEMBLE
-from bondgraph.assembly.draft import Assembly, account_power, declare_state, effort, flow, into, law_arguments, name_port, signed
-from bondgraph.model.element import Element, one_port
-from bondgraph.model.laws import PORT, CausalityPreference, CausalityRequest, Law, StateSpec
+from tests.inner.assembly import (
+    ASSEMBLE,
+    Assembly,
+    account_power,
+    declare_state,
+    effort,
+    flow,
+    into,
+    law_arguments,
+    name_port,
+    signed,
+)
+from tests.inner.model import PORT, CausalityPreference, CausalityRequest, Element, Law, StateSpec, one_port
 
 
 @dataclass(frozen=True)

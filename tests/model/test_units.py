@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, MTF, C, Graph, I, R, Se, assign_causality
-from bondgraph.compile.pipeline import equations
-from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, motions
-from bondgraph.model.units import matrix, per_second, quotient
 from bondgraph.quantities import unknown_unit
+from tests.inner.compile import equations
+from tests.inner.model import ROTATION, SCREW, TRANSLATION, matrix, motions, per_second, quotient
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.two_bodies.scenario import Scenario, read_scenario
 
+from tests.inner.models_two_bodies import Scenario, read_scenario
 from tests.models.independent import Simulator, rotation
 
 EGG = {"type": "egg", "f": 0.035, "S": 0.084, "zB": 0.010425531914893621}

@@ -10,17 +10,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from screwbond.models.delta import DeltaParameters
-from screwbond.models.delta.kinematics.workspace import workspace
-from screwbond.models.delta.studies.analysis import sweep_poles
-from screwbond.models.delta.studies.robot import DeltaRobot
 from screwbond.models.hand import Hand
 from screwbond.models.impact import default_striker
-from screwbond.models.impact.poses import study_poses
 from screwbond.models.maze import MazeParameters, robustness
-from screwbond.models.studies.artefacts import Picture, draw_pictures
 
 from bondgraph import compile_model
-from bondgraph.output import progress
+from tests.inner.models_delta import DeltaRobot, sweep_poles, workspace
+from tests.inner.models_impact import study_poses
+from tests.inner.models_studies import Picture, draw_pictures
+from tests.inner.output import progress
 
 FIT = DeltaParameters.fit()
 GRID = np.linspace(-0.3, 0.3, 3)

@@ -22,13 +22,13 @@ from screwbond.models.chains import (
     potential,
     space_jacobian,
 )
-from screwbond.models.chains.costs import recursion_is_shorter
 
 from bondgraph import ModelError
-from bondgraph.model.mechanics import Mechanics
 from screws import GeometryError, joints, pose, pose_from_state, spatial_inertia
 from screws.poses import Ad, exp, inverse, vee
 from screws.surfaces import sphere
+from tests.inner.model import Mechanics
+from tests.inner.models_chains import recursion_is_shorter
 
 HOME = np.array([0.0, -0.5058167754, 1.5417097332, 0.1641070423])
 """Joints of a finger that holds the ball, from the facts."""

@@ -20,12 +20,12 @@ from screwbond.models.chains import (
 )
 from screwbond.models.contacts import attach_contact, contact
 from screwbond.models.joints import attach_joint, joint_graph
-from screwbond.models.two_bodies.run import run_contact
 
 from bondgraph import MTF, Constraint, Graph, ModelError, Se, compile_model
 from screws import joints, pose, pose_from_state, sphere, tilde
 from screws.poses import Ad, inverse
 from screws.scalars import array
+from tests.inner.models_two_bodies import run_contact
 from tests.models.test_chains import HOME, anything, finger
 
 G = (0.0, 0.0, -9.81)

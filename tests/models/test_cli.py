@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.cli import main
-from screwbond.models.studies.commands import Command
 
 from bondgraph import warming
 from bondgraph.errors import RoundingWarning
 from bondgraph.methods import METHODS
+from tests.inner.models_studies import Command
 
 DATA = Path(__file__).parent / "data"
 SCENARIO = next(iter(sorted(DATA.glob("S1a*.json"))))

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from screwbond.models.bodies import ground, rigid_body
 from screwbond.models.contacts import attach_contact, contact
-from screwbond.models.two_bodies.run import ContactRun, run_contact, run_scenario
-from screwbond.models.two_bodies.scenario import BodySpec, GravitySpec, Scenario, read_scenario
 
 from bondgraph import Graph
 from screws import quaternion_product
 from screws.surfaces import egg, plane
+from tests.inner.models_two_bodies import ContactRun, GravitySpec, Scenario, read_scenario, run_contact, run_scenario
+from tests.inner.models_two_bodies import scenario_BodySpec as BodySpec
 from tests.models.cases import DATA, EGG_INERTIA
 from tests.models.contacts.test_contact_scenarios import CASES, run_of
 from tests.models.independent import rotation

@@ -12,10 +12,10 @@ from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import IC, J1, Constraint, Graph, ModelError, compile_model
 from bondgraph.errors import RoundingWarning, RunEndedWarning
-from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from screws import joints, poses
 from screws.rotations import quaternion
 from screws.scalars import array, cos, sin
+from tests.inner.run import ConstraintMatrix
 
 G = 9.81
 

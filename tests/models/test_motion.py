@@ -23,10 +23,10 @@ from screwbond.models.motion import (
     s_curve,
     sequence,
 )
-from screwbond.models.motion.polynomials import QUANTITIES
 
 from bondgraph import J1, Graph, I, ModelError, compile_model, signals
 from screws.poses import pose_from_state, vee
+from tests.inner.models_motion import QUANTITIES
 
 LIMITS = {"velocity": 0.8, "acceleration": (3.0, 2.0, 4.0), "jerk": 40.0}
 
@@ -304,7 +304,7 @@ def test_the_jump_is_named() -> None:
 
 def test_profiles_are_drawn(tmp_path) -> None:
     matplotlib = pytest.importorskip("matplotlib.image")
-    from screwbond.models.motion.pictures import profiles
+    from tests.inner.models_motion import profiles
 
     limits = {"velocity": 1.0, "acceleration": 5.0, "jerk": 100.0}
     profiles(MOTIONS["pick"], tmp_path / "pick.png", limits=limits, phases=[(0.0, "up")], title="Pick and place", dpi=60)

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from screwbond.models.bodies import ground, rigid_body
 from screwbond.models.joints import attach_joint, joint_graph
-from screwbond.models.joints.kinds import KINDS, Kind, parallel, shift
-from screwbond.models.pictures.shapes.surfaces import body_points
 
 from bondgraph import Graph, compile_model
 from screws import pose
 from screws.joints import Joint
 from screws.scalars import array, atan2, cos, sin
-from screws.surfaces.frames import Geometry, frame
-from screws.surfaces.surface import Surface
+from tests.inner.models_joints import KINDS, Kind, parallel, shift
+from tests.inner.models_pictures import body_points
+from tests.inner.screws import Geometry, Surface, frame
 
 
 def off_axis(R: np.ndarray) -> float:

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 from screwbond.models import attach_between, ground, rigid_body, spatial_spring
 from screwbond.models.bodies import GRAVITY, POTENTIAL
-from screwbond.models.contacts.kinematics import UNIQUENESS
-from screwbond.models.joints.graph import ROLES
-from screwbond.models.joints.kinds import KINDS
-from screwbond.models.springs.spatial import _laws
 
 from bondgraph import Graph, Op
 from bondgraph.export import latex
 from screws import Ad, inverse, joints, pose_from_state, pose_state
 from screws.contact import contact_pose
 from screws.poses import exp
+from tests.inner.models_contacts import UNIQUENESS
+from tests.inner.models_joints import KINDS, ROLES
+from tests.inner.models_springs import _laws
 from tests.models.printed import value
 
 RANDOM = np.random.default_rng(5)

@@ -20,15 +20,14 @@ from screwbond.models.chains import (
     potential,
     space_jacobian,
 )
-from screwbond.models.chains.costs import articulated_is_shorter, operations, recursion_is_shorter
-from screwbond.models.chains.dynamics import inertia_numbers
 from screwbond.models.springs import point_spring
 
 from bondgraph import MTF, Constraint, Graph, Parameter, Se, Sf, compile_model, count_operations
-from bondgraph.model.mechanics import partials
 from screws import joints, pose, tilde
 from screws.linear import solve_spd
 from screws.scalars import array, sin
+from tests.inner.model import partials
+from tests.inner.models_chains import articulated_is_shorter, inertia_numbers, operations, recursion_is_shorter
 from tests.models.test_chains import anything, finger
 from tests.models.test_trees import G, inertia, pinocchio_model, torso, without_pitch
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from screwbond.models.bodies import ground, prescribed_body, rigid_body
 from screwbond.models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
-from screwbond.models.springs.formulas import relative_pose, spring_energy, spring_wrench
 
 from bondgraph import Graph, compile_model
 from bondgraph.analysis import steady_state
@@ -14,6 +13,7 @@ from bondgraph.errors import ModelError
 from screws.poses import Ad, exp, pose_from_state, pose_state
 from screws.rotations import exp as turn
 from screws.rotations import log
+from tests.inner.models_springs import relative_pose, spring_energy, spring_wrench
 
 RANDOM = np.random.default_rng(20240611)
 

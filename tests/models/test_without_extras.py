@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from screwbond.models.cli import COMMANDS
-from screwbond.models.delta.command.tasks import TASKS
 
 from bondgraph import J1, C, Graph, R, simulate
 from bondgraph.errors import ExtraError
+from tests.inner.models_delta import TASKS
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = ROOT / "tests" / "models" / "data" / "S1a.json"
@@ -104,7 +104,7 @@ def discharge():
 
 
 def test_what_needs_an_extra_says_which(no_extras, tmp_path):
-    from screwbond.models.pictures.plotting import plot_signals
+    from tests.inner.models_pictures import plot_signals
 
     result = discharge()
     with pytest.raises(ExtraError, match=r'E416 .*pandas is not installed; try: pip install "screwbond\[tables\]"') as caught:

@@ -14,8 +14,8 @@ import pytest
 from bondgraph import J1, C, Graph, R, compile_model
 from bondgraph.errors import FileError
 from bondgraph.export import c_source
-from bondgraph.output.files import UNFINISHED, atomic_file, check_directory, temporary_folder, write_all, write_text
-from bondgraph.render.diagram import diagram
+from tests.inner.output import UNFINISHED, atomic_file, check_directory, temporary_folder, write_all, write_text
+from tests.inner.render import diagram
 
 posix = pytest.mark.skipif(os.name != "posix", reason="names, links and locks of POSIX")
 

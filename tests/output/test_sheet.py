@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from screwbond.models.pictures.style import AXES, rgb
 
-from bondgraph.output.plot_style import CYCLE, INK, PAPER, SHEET, styled, widen_flat_range
+from tests.inner.models_pictures import AXES, rgb
+from tests.inner.output import CYCLE, INK, PAPER, SHEET, styled, widen_flat_range
 
 ROOT = Path(__file__).parents[2]
 BESIDE = {"bondgraph/output/plot_style.py", "bondgraph/render/paint.py", "models/pictures/style.py"}

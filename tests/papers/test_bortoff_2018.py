@@ -10,10 +10,9 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 from screwbond.models.delta import DeltaParameters, DeltaRobot
-from screwbond.models.delta.graphs.control import model_terms
-from screwbond.models.delta.kinematics import arm as formulas
-from screwbond.models.delta.kinematics.closure import ROTATIONS
 
+from tests.inner.models_delta import ROTATIONS, model_terms
+from tests.inner.models_delta import arm as formulas
 from tests.models.delta import delta_appendix as appendix
 from tests.models.delta import delta_independent as independent
 

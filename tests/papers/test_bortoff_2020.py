@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from screwbond.models.delta import TouchPlan
 from screwbond.models.maze import MazeParameters, analyse, maze_graph
-from screwbond.models.maze.graph import DISTANCE, ROLLING
-from screwbond.models.maze.machine import AT_GATE
 
 from bondgraph import R, compile_model, simulate
 from bondgraph.analysis import linearise
 from examples.bouncing_ball import on_constraint
+from tests.inner.models_maze import AT_GATE, DISTANCE, ROLLING
 
 MASS, GRAVITY = 1.0, 9.81
 A0, A2 = 100.0, 1e6

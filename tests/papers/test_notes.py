@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from screwbond.models.contacts.kinematics import GAUSS_FRAME_NOTE, geometry_op
 from screwbond.models.delta import DeltaParameters
-from screwbond.models.delta.graphs.three_arms import delta_graph
-from screwbond.models.delta.kinematics import arm, formula_notes
-from screwbond.models.delta.kinematics.angles import phi_of
-from screwbond.models.delta.kinematics.closure import ROTATIONS, closure, closure_jacobian
 
 from bondgraph import compile_model
 from bondgraph.export import document
@@ -20,6 +15,8 @@ from examples import bouncing_ball
 from screws import surfaces
 from screws.surfaces import Surface
 from tests.export.formula import value_of
+from tests.inner.models_contacts import GAUSS_FRAME_NOTE, geometry_op
+from tests.inner.models_delta import ROTATIONS, arm, closure, closure_jacobian, delta_graph, formula_notes, phi_of
 
 WITH_LATEX = (
     surfaces.sphere(0.02),

@@ -16,23 +16,19 @@ import pytest
 from screwbond.models import attach_between, attach_contact, contact, ground, point_spring, rigid_body, spatial_spring
 from screwbond.models.control import fading_gain
 from screwbond.models.delta import DeltaParameters
-from screwbond.models.delta.graphs.control import linearising_control, task_control
-from screwbond.models.delta.graphs.three_arms import delta_graph
-from screwbond.models.delta.graphs.touch_graph import add_brick
 from screwbond.models.hand import Hand, HandParameters
 from screwbond.models.maze import maze_graph
 from screwbond.models.motion import hold
 
 import bondgraph
 from bondgraph import IC, J1, C, Graph, Op
-from bondgraph.assembly.system import System
-from bondgraph.compile.pipeline import equations
-from bondgraph.model.laws import Action
-from bondgraph.model.mechanics import gradient
-from bondgraph.model.ops import as_op, entries, sources_of
 from docs.pages import text_of
 from screwbond import models
 from screws.surfaces import egg, sphere
+from tests.inner.assembly import System
+from tests.inner.compile import equations
+from tests.inner.model import Action, as_op, entries, gradient, sources_of
+from tests.inner.models_delta import add_brick, delta_graph, linearising_control, task_control
 
 ROOT = Path(bondgraph.__file__).parents[1]
 PAPERS = ("VI02", "BO18", "BO20", "WA22")

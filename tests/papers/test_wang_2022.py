@@ -19,7 +19,6 @@ from screwbond.models.impact import (
     restitution,
     study_poses,
 )
-from screwbond.models.impact.mobility import striking_point
 
 from bondgraph import Graph, simulate
 from screws.inertia import spatial_inertia
@@ -27,6 +26,7 @@ from screws.poses import Ad, pose
 from screws.rotations import exp
 from screws.surfaces import plane, sphere
 from screws.twists import wrench_of_force
+from tests.inner.models_impact import striking_point
 
 FORCE = np.array([3.0, -1.0, 2.0])
 

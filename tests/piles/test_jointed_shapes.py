@@ -8,10 +8,10 @@ from screwbond.models.joints import attach_joint, joint_graph
 from bondgraph import Graph
 from bondgraph.errors import ModelError, RunEndedWarning
 from bondgraph.stepping import stepper
-from bondgraph.stepping.free_bodies import free_body_stepper
 from screws import pose, quaternion, rotations
 from screws.joints import revolute
 from screws.shapes import Ball, Box, Capsule, HalfSpace
+from tests.inner.stepping import free_body_stepper
 
 pytest.importorskip("daqp", reason="daqp is not installed")
 DOWN = (0.0, 0.0, -9.81)

@@ -12,10 +12,9 @@ from screwbond.models.springs import attach_between, point_spring
 
 from bondgraph import Graph
 from bondgraph.errors import ModelError, RunEndedWarning
-from bondgraph.stepping.free_bodies import free_body_stepper
-from bondgraph.stepping.free_bodies.gauss_seidel import Contacts, solve_contacts
 from screws.joints import revolute
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
+from tests.inner.stepping import Contacts, free_body_stepper, solve_contacts
 
 G = 9.81
 DOWN = (0.0, 0.0, -G)

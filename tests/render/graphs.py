@@ -3,7 +3,7 @@
 import numpy as np
 
 from bondgraph import GY, J0, J1, MTF, TF, X0, Automaton, Block, C, EulerJunction, Graph, I, R, Se, Sf, StateSpec, Transition
-from bondgraph.model.ops import Op
+from tests.inner.model import Op
 
 
 def hoist():

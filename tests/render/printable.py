@@ -9,8 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from bondgraph import Model, ModelError, assign_causality
-from bondgraph.render.diagram import Diagram
-from bondgraph.render.sketch import Sketch, sketch, text_width
+from tests.inner.render import Diagram, Sketch, sketch, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")

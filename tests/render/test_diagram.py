@@ -13,12 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondgraph import J0, J1, X0, Automaton, Block, C, Graph, I, Model, ModelError, R, Se, assign_causality, compile_model
-from bondgraph.render.diagram import SIGNS, diagram, legend_lines
-from bondgraph.render.glyphs import flow_side
-from bondgraph.render.layout.layout import automatic
-from bondgraph.render.layout.spacing import frame
-from bondgraph.render.palette import COLOURED
-from bondgraph.render.sketch import sketch, text_width
+from tests.inner.render import COLOURED, SIGNS, automatic, diagram, flow_side, frame, legend_lines, sketch, text_width
 from tests.render.graphs import chain, hoist, touching_bodies
 
 GRAPHS = {"hoist": hoist, "chain": lambda: chain(5), "sixty nodes": lambda: chain(9), "bodies": touching_bodies}

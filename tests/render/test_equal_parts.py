@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, C, Graph, I, R, Se
-from bondgraph.render.diagram import diagram
+from tests.inner.render import diagram
 
 
 def wheel(name):

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from bondgraph import Graph
-from bondgraph.render.diagram import diagram
-from bondgraph.render.layout import search
+from tests.inner.render import diagram, search
 from tests.render.graphs import chain, hoist, touching_bodies
 from tests.render.printable import faults
 

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from bondgraph import GY, J0, J1, C, Graph, I, ModelError, R, Se
-from bondgraph.render.diagram import diagram
-from bondgraph.render.palette import BLACK, COLOURED
-from bondgraph.render.sketch import MAX_NODES, sketch, text_width
+from tests.inner.render import BLACK, COLOURED, MAX_NODES, diagram, sketch, text_width
 from tests.render.graphs import chain, hoist, touching_bodies
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,7 +9,7 @@ import pytest
 
 from bondgraph import J1, C, Graph, Model, R, compile_model
 from bondgraph.errors import ExtraError
-from bondgraph.render.diagram import diagram
+from tests.inner.render import diagram
 from tests.render.graphs import hoist, touching_bodies
 
 pytest.importorskip("matplotlib")

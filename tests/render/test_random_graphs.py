@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from bondgraph.render.diagram import diagram
+from tests.inner.render import diagram
 from tests.render.graphs import random_graph
 from tests.render.printable import faults
 

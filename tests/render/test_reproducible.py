@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bondgraph.render
-from bondgraph.render.reproducible import Noise, dot, geometric, inverse, length, product
+from tests.inner.render import Noise, dot, geometric, inverse, length, product
 
 MODULES = sorted(Path(bondgraph.render.__file__).parent.rglob("*.py"))
 EXACT = {

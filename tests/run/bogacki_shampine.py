@@ -5,8 +5,8 @@ P. Bogacki, L. F. Shampine, A 3(2) pair of Runge-Kutta formulas, Applied Mathema
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure, Temporary
-from bondgraph.run.steppers.explicit import Tableau, explicit_method
+from tests.inner.emit import Procedure, Temporary
+from tests.inner.run import Tableau, explicit_method
 
 
 def _third_root(write: Procedure, value: Temporary) -> Temporary:

@@ -39,7 +39,7 @@ def of_run(run: object) -> str:
 
 def programs() -> Iterator[tuple[str, Callable[[], str]]]:
     """Small programs by all methods in machine code: events, another mode, noise, a stiff one that changes its method."""
-    from bondgraph.run.simulate import simulate
+    from tests.inner.run import simulate
     from tests.run import problems, test_noise
 
     def run(made, *given, **options):
@@ -59,8 +59,8 @@ def programs() -> Iterator[tuple[str, Callable[[], str]]]:
 def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
     """Graphs with clocks, breaks, Newton loops, collisions and impacts that accumulate."""
     from bondgraph import J1, C, Graph, R, Se, compile_model, signals
-    from bondgraph.run.measures import mean, peak
     from screws import scalars as s
+    from tests.inner.run import mean, peak
     from tests.run import test_accumulation, test_breaks, test_ticks, test_together
 
     def run(made, end, **options):
@@ -103,10 +103,9 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 def others() -> Iterator[tuple[str, Callable[[], str]]]:
     """Machine code besides that of integrators: sweeps over contacts, a step's motion, the interpreter of derivatives."""
-    from bondgraph.stepping.free_bodies.gauss_seidel import solve_contacts
-    from bondgraph.stepping.motion import motion_of
     from tests.emit.expressions import EXPRESSIONS
     from tests.emit.test_interpreter import both
+    from tests.inner.stepping import motion_of, solve_contacts
     from tests.piles.test_piles import random_contacts
     from tests.run import problems
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph.run.ode import OdeFunctions, ode_functions
-from bondgraph.run.program import Program
+from tests.inner.run import OdeFunctions, Program, ode_functions
 
 SOLVERS = ("Radau", "BDF", "LSODA", "DOP853", "cvode")
 

@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile.kernels import lanes_of
-from bondgraph.emit.llvm import compile_routines
-from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.run.program import Layout, Program, RunClock, RunTransition, Slot
-from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape
 from screws import scalars as s
+from tests.inner.compile import lanes_of
+from tests.inner.emit import compile_routines, numpy_kernel
+from tests.inner.run import Layout, Program, RunClock, RunTransition, Slot
+from tests.inner.tape import Routine, Tape, jacobian
 
 Formula = Callable[[Any, Any, Any, Any], Sequence[Any]]
 

@@ -7,10 +7,9 @@ import pytest
 
 from bondgraph import J1, Block, Constraint, Graph, I, Se, StateSpec, compile_model
 from bondgraph.errors import ModelError
-from bondgraph.model.automata import Automaton, Transition
-from bondgraph.run.program import RunTransition, Slot
-from bondgraph.run.simulate import simulate
 from screws.scalars import absolute, equal, where
+from tests.inner.model import Automaton, Transition
+from tests.inner.run import RunTransition, Slot, simulate
 from tests.run.problems import program
 
 METHODS = ["dop853", "rodas5p"]

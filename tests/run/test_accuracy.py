@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, Graph, R, Sf, compile_model
-from bondgraph.run.simulate import simulate
 from screws import scalars as s
+from tests.inner.run import simulate
 from tests.run.judges import SOLVERS, by_scipy, ode_of, solved_by
 from tests.run.problems import decay, oscillator, program, top
 
@@ -182,7 +182,7 @@ def test_equilibrium_and_no_energy(method):
 def test_coefficients_are_those_of_scipy():
     from scipy.integrate._ivp import dop853_coefficients as theirs
 
-    from bondgraph.run.steppers import dop853 as ours
+    from tests.inner.run import dop853 as ours
 
     def full(rows, shape):
         table = np.zeros(shape)

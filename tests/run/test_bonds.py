@@ -14,12 +14,11 @@ from screwbond.models.delta import DeltaParameters, DeltaRobot
 from screwbond.models.hand import Hand
 
 from bondgraph import GY, J1, TF, C, Compiled, Graph, I, ModelError, R, Se, compile_model, quasistatic
-from bondgraph.model.laws import Junction
-from bondgraph.render.diagram import diagram
-from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run.results.result import Result
 from examples.pushing import in_a_plane
 from tests.acceptance.suite import SUITE
+from tests.inner.model import Junction
+from tests.inner.render import diagram
+from tests.inner.run import BondVariables, Result
 from tests.laws.test_acceptance_models import shown_by
 
 PAPERS = {

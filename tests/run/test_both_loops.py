@@ -8,10 +8,9 @@ import pytest
 
 from benchmarks.events import boost as converter
 from bondgraph import J1, Automaton, C, Graph, R, Se, Transition, by_mode, compile_model
-from bondgraph.run.events.handler import EventHandler
-from bondgraph.run.events.reference.accumulation import HISTORY, AccumulationDetector
 from examples.bouncing_ball import on_constraint, with_restitution
 from tests.elements import test_friction
+from tests.inner.run import HISTORY, AccumulationDetector, EventHandler
 from tests.run import (
     test_accumulation,
     test_breaks,

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, Diode, Graph, I, R, Se, compile_model
-from bondgraph.run.events.impacts.fired_transitions import fire
-from bondgraph.run.events.reference import iteration
 from screws.scalars import sin
+from tests.inner.run import fire, iteration
 from tests.twin_runs import compared
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
+from tests.inner.run import ChunkTarget, chunk_size
 
 THREADS, EXECUTOR = ChunkTarget(0.3, shortest=1e-3, least=8), ChunkTarget(0.2, most=10_000, growth=4, multiple=16)
 

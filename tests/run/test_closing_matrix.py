@@ -7,9 +7,8 @@ import pytest
 
 from bondgraph import IC, J1, Constraint, Graph, compile_model
 from bondgraph.errors import RunEndedWarning
-from bondgraph.run.validation import constraint_matrix
-from bondgraph.run.validation.constraint_matrix import ConstraintMatrix, RowScaling, diagonal_blocks
 from screws.scalars import array, cos, sin
+from tests.inner.run import ConstraintMatrix, RowScaling, constraint_matrix, diagonal_blocks
 
 
 def cranks(starts: tuple[float, ...]) -> Graph:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, C, Constraint, Diode, Graph, I, ModelError, Problem, R, RunError, Se, compile_model, signals
-from bondgraph.emit.kernel import KernelError
-from bondgraph.emit.machine import CompileError
 from bondgraph.errors import ExtraError, FileError
 from screws.scalars import sin
+from tests.inner.emit import KernelError
+from tests.inner.emit import machine_CompileError as CompileError
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,7 @@ import pytest
 
 from benchmarks.events import boost
 from bondgraph import compile_model
-from bondgraph.run.simulate import simulate
-from bondgraph.run.steppers.dopri5 import TABLEAU
+from tests.inner.run import TABLEAU, simulate
 from tests.run.order_conditions import most_missed, trees
 from tests.run.problems import ball, oscillator, program
 

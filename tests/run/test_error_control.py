@@ -8,19 +8,21 @@ import signal
 import numpy as np
 import pytest
 
-from bondgraph.emit.kernel import address_of
-from bondgraph.emit.llvm import compile_procedures
-from bondgraph.emit.procedure import Procedure
-from bondgraph.run.accuracy import balancing, error_weights
-from bondgraph.run.accuracy.fields import MODE_SETS
-from bondgraph.run.accuracy.reference import balancing as reference
-from bondgraph.run.accuracy.reference.error_weights import Weights
-from bondgraph.run.accuracy.table import SharedWeights
-from bondgraph.run.batch.simd.natural_scales import FOUR
-from bondgraph.run.bound import Bound
-from bondgraph.run.simulate import simulate
-from bondgraph.run.sparsity.reference import JacobianCouplings, StructureCache
 from screws import scalars as s
+from tests.inner.emit import Procedure, address_of, compile_procedures
+from tests.inner.run import (
+    FOUR,
+    MODE_SETS,
+    Bound,
+    JacobianCouplings,
+    SharedWeights,
+    StructureCache,
+    Weights,
+    error_weights,
+    simulate,
+)
+from tests.inner.run import accuracy_balancing as balancing
+from tests.inner.run import reference_balancing as reference
 from tests.run.problems import bumper, oscillator, program, top
 
 ARRAYS = ("size", "floor", "noise", "speed", "scale", "_squares")

@@ -6,9 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-from bondgraph.compile.pipeline import compile_model
-from bondgraph.run.events.log import Log
 from examples.bouncing_ball import with_restitution
+from tests.inner.compile import compile_model
+from tests.inner.run import Log
 
 
 @pytest.fixture(scope="module")

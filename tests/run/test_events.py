@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, Diode, Graph, I, R, Se, compile_model
-from bondgraph.run.program import RunTransition, Slot
-from bondgraph.run.simulate import simulate
 from screws import scalars as s
+from tests.inner.run import RunTransition, Slot, simulate
 from tests.run.judges import ode_of
 from tests.run.problems import ball, bumper, program
 

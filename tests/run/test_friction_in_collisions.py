@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, TF, Automaton, Constraint, Friction, Graph, I, Se, Transition, compile_model
-from bondgraph.run.events.impacts.friction_cones import Cones, with_restitution
+from tests.inner.run import Cones, with_restitution
 
 MASS, RADIUS, GRAVITY, HEIGHT = 2.0, 0.1, 9.81, 0.3
 SPEED = np.sqrt(2.0 * GRAVITY * HEIGHT)

@@ -12,20 +12,24 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, C, Graph, I, R, RunEndedWarning, RunError, Se, UnreliableRunWarning, compile_model, signals
-from bondgraph.run.bound import Bound
-from bondgraph.run.program import Slot
-from bondgraph.run.results import outputs
-from bondgraph.run.results.result import Result
-from bondgraph.run.samples import SampleRows
-from bondgraph.run.simulate import simulate
-from bondgraph.run.streaming import energy_account
-from bondgraph.run.streaming import run as kept_runs
-from bondgraph.run.streaming.partial_result import KeptResult
-from bondgraph.run.validation.concerns import validity_concerns
-from bondgraph.run.validation.lost_solution import SolutionCheck, energies_at, find_lost_solution
 from bondgraph.run_arguments import KeepOptions, setting_key
 from examples import rolling_eggs
 from screws import scalars as s
+from tests.inner.run import (
+    Bound,
+    KeptResult,
+    Result,
+    SampleRows,
+    Slot,
+    SolutionCheck,
+    energies_at,
+    energy_account,
+    find_lost_solution,
+    outputs,
+    simulate,
+    validity_concerns,
+)
+from tests.inner.run import run as kept_runs
 from tests.models.test_loops import cranks
 from tests.run import problems, test_accumulation, test_breaks, test_ticks, test_trust
 from tests.run.test_prepared import fails

@@ -7,8 +7,7 @@ import functools
 from pathlib import Path
 
 import bondgraph.run
-from bondgraph.run.results.failure import CURES
-from bondgraph.run.status import Status
+from tests.inner.run import CURES, Status
 
 FOLDER = Path(bondgraph.run.__file__).parent
 

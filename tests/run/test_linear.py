@@ -8,10 +8,8 @@ import functools
 import numpy as np
 import pytest
 
-from bondgraph.emit.kernel import address_of
-from bondgraph.emit.llvm import compile_procedures
-from bondgraph.run.linear import system
-from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout, layout_of
+from tests.inner.emit import address_of, compile_procedures
+from tests.inner.run import BAND, DENSE, SPARSE, MatrixLayout, layout_of, system
 
 EPSILON = np.finfo(float).eps
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, Automaton, Graph, I, Op, R, Se, Transition, compile_model
-from bondgraph.run.events import handler
-from bondgraph.run.events.handler import EventHandler
+from tests.inner.run import EventHandler, handler
 
 ALIKE = 5
 

@@ -11,11 +11,9 @@ import pytest
 
 from bondgraph import compile_model, measures, sweep, sweeps
 from bondgraph.errors import RunEndedWarning
-from bondgraph.run.batch.prepared import prepare
-from bondgraph.run.measures import MEASURES, STORED, MachineRule, Measure
-from bondgraph.run.program import Slot
 from bondgraph.run_arguments import KeepOptions, setting_key
 from examples.bouncing_ball import GRAVITY, HEIGHT, with_restitution
+from tests.inner.run import MEASURES, STORED, MachineRule, Measure, Slot, prepare
 from tests.run.problems import oscillator, program
 from tests.run.test_prepared import fails, pushed
 from tests.run.test_repeated_events import CASES, alone, compiled_case, falls

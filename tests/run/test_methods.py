@@ -12,12 +12,11 @@ import pytest
 from bondgraph import J1, C, Graph, I, simulate, warming
 from bondgraph.errors import RunEndedWarning, RunError
 from bondgraph.methods import AUTO, METHODS, RETIRED, MethodEntry, help_text, names, page_table, retired
-from bondgraph.run.batch.prepared import prepare
-from bondgraph.run.simulate import simulate as run
-from bondgraph.run.steppers import integrator
 from bondgraph.run_arguments import SETTINGS
 from campaigns.saved import unequal
 from campaigns.small_models import SMALL
+from tests.inner.run import integrator, prepare
+from tests.inner.run import simulate as run
 from tests.run.bogacki_shampine import BS32
 from tests.run.problems import ball, decay, oscillator, program
 

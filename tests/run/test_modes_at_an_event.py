@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, C, Diode, Friction, Graph, I, R, Se, compile_model
-from bondgraph.run.bound import Bound
+from tests.inner.run import Bound
 
 STEP = 1e-6
 """Look ahead along the motion by which the sense of a beginning slip is told, s."""

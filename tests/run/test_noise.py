@@ -9,14 +9,20 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, C, Graph, I, R, RoundingWarning, Se, compile_model, signals
-from bondgraph.run.accuracy.reference import balancing
-from bondgraph.run.accuracy.reference.natural_scales import natural_scales
-from bondgraph.run.accuracy.reference.rounding_noise import rounding
-from bondgraph.run.bound import Bound
-from bondgraph.run.simulate import simulate
-from bondgraph.run.sparsity.coupling_graph import structure_of
-from bondgraph.run.sparsity.reference import MAX_COUPLING, MIN_COUPLING, CouplingStructure, StructureCache, strong_components
 from screws import scalars as s
+from tests.inner.run import (
+    MAX_COUPLING,
+    MIN_COUPLING,
+    Bound,
+    CouplingStructure,
+    StructureCache,
+    natural_scales,
+    rounding,
+    simulate,
+    strong_components,
+    structure_of,
+)
+from tests.inner.run import reference_balancing as balancing
 from tests.run.problems import oscillator, program
 
 METHODS = ["dop853", "rodas5p"]

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from bondgraph import Compiled, Graph, compile_model
-from bondgraph.run.results import outputs
-from bondgraph.run.results.outputs import MAX_REQUESTS
-from bondgraph.run.results.result import Result
-from bondgraph.schedule.kernels import is_large
 from examples import rolling_eggs
+from tests.inner.run import MAX_REQUESTS, Result, outputs
+from tests.inner.schedule import is_large
 from tests.schedule.graphs import bouncing, chain
 
 LARGE = 400

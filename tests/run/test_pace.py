@@ -10,10 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from bondgraph.run.batch import workers, workspace
-from bondgraph.run.batch.prepared import prepare
-from bondgraph.run.batch.workspace import Workspace
-from bondgraph.run.sparsity.reference import StructureCache
+from tests.inner.run import StructureCache, Workspace, prepare, workers, workspace
 from tests.run.problems import oscillator
 
 

@@ -12,17 +12,11 @@ from benchmarks.chain import chain
 from benchmarks.front_end import calls
 from bondgraph import IC, J1, C, Constraint, Graph, I, R, RunEndedWarning, Se, compile_model, signals
 from bondgraph.errors import ModelError, RunError
-from bondgraph.output.progress import Progress
-from bondgraph.run.batch.prepared import prepare
-from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.hybrid import Hybrid, result_of
-from bondgraph.run.measures import integral, last, lowest, mean, peak
-from bondgraph.run.simulate import simulate
-from bondgraph.run.steppers.choose import choose
 from bondgraph.run_arguments import KeepOptions, setting_key
 from examples.bouncing_ball import with_restitution
 from screws import scalars as s
+from tests.inner.output import Progress
+from tests.inner.run import Bound, ClockSchedule, Hybrid, choose, integral, last, lowest, mean, peak, prepare, result_of, simulate
 from tests.run.problems import ball, oscillator, program, top
 
 KEEP = {

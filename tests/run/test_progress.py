@@ -10,8 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from bondgraph import J1, C, Graph, R, Se, compile_model
-from bondgraph.output import progress
-from bondgraph.output.progress import Progress, duration_text, track
+from tests.inner.output import Progress, duration_text, progress, track
 
 
 class Terminal(io.StringIO):

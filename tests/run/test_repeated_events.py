@@ -10,13 +10,9 @@ import pytest
 from benchmarks.events import boost
 from bondgraph import J1, Automaton, C, Friction, Graph, I, R, Se, Transition, compile_model, signals
 from bondgraph.errors import RunError
-from bondgraph.run.batch.collect import BatchCollector
-from bondgraph.run.batch.prepared import prepare
-from bondgraph.run.measures import events, integral, last, mean, peak, series
-from bondgraph.run.program import RunTransition
-from bondgraph.run.simulate import simulate
 from examples.bouncing_ball import on_constraint, with_restitution
 from screws import scalars as s
+from tests.inner.run import BatchCollector, RunTransition, events, integral, last, mean, peak, prepare, series, simulate
 from tests.run.problems import ball, program
 from tests.run.test_both_loops import ringing
 from tests.run.test_ticks import proportional

@@ -9,11 +9,9 @@ import pytest
 
 from bondgraph.errors import RunError
 from bondgraph.methods import RETIRED
-from bondgraph.output import progress
-from bondgraph.run.program import Layout, RunTransition, Slot
-from bondgraph.run.settings import longest_step
-from bondgraph.run.simulate import simulate
 from screws import scalars as s
+from tests.inner.output import progress
+from tests.inner.run import Layout, RunTransition, Slot, longest_step, simulate
 from tests.run.problems import ball, bumper, decay, oscillator, program
 
 METHODS = ["dop853", "rodas5p"]

@@ -11,10 +11,8 @@ import pytest
 
 from bondgraph import J0, J1, C, Graph, I, R, Se, compile_model
 from bondgraph.errors import RunError
-from bondgraph.run.batch.prepared import prepare
-from bondgraph.run.simulate import simulate
-from bondgraph.run.steppers.rosenbrock import coefficients, quadratures
 from screws import scalars as s
+from tests.inner.run import coefficients, prepare, quadratures, simulate
 from tests.run.judges import by_scipy
 from tests.run.order_conditions import most_missed
 from tests.run.problems import ball, bumper, decay, oscillator, program, top

@@ -9,13 +9,17 @@ import pytest
 from screwbond.models.delta import DeltaParameters, DeltaRobot
 
 from bondgraph import RunEndedWarning, compile_model
-from bondgraph.run.batch import prepared
-from bondgraph.run.batch.collect import BatchCollector
-from bondgraph.run.batch.validity.bounds import bounds
-from bondgraph.run.batch.validity.sample_check import envelope
-from bondgraph.run.measures import integral
-from bondgraph.run.validation.checked_result import MIN_CHECKED, checked_result, checked_times
-from bondgraph.run.validation.constraint_rank import _suspects
+from tests.inner.run import (
+    MIN_CHECKED,
+    BatchCollector,
+    _suspects,
+    bounds,
+    checked_result,
+    checked_times,
+    envelope,
+    integral,
+    prepared,
+)
 from tests.models.test_loops import cranks
 
 

@@ -12,17 +12,11 @@ import pytest
 from screwbond.models.delta import DeltaParameters, DeltaRobot
 
 from bondgraph import J0, J1, C, Graph, I, R, compile_model
-from bondgraph.emit.interpreter.steps import STRIP
-from bondgraph.emit.kernel import AT_SAMPLE, MANY, address_of
-from bondgraph.emit.llvm import compile_procedures
-from bondgraph.emit.procedure import Procedure
 from bondgraph.errors import RunError
-from bondgraph.run.batch.prepared import prepare
-from bondgraph.run.batch.validity import sample_check
-from bondgraph.run.measures import last
-from bondgraph.run.steppers.method import COMMON as INTEGRATOR
-from bondgraph.run.table import FieldTable
 from screws import scalars as s
+from tests.inner.emit import AT_SAMPLE, MANY, STRIP, Procedure, address_of, compile_procedures
+from tests.inner.run import COMMON as INTEGRATOR
+from tests.inner.run import FieldTable, last, prepare, sample_check
 from tests.run.problems import oscillator, program, top
 from tests.run.test_prepared import KEEP, fails, pushed
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from bondgraph import J0, J1, C, Diode, Graph, R, Se, compile_model
-from bondgraph.run.results.result import Result
 from screws.scalars import sin
+from tests.inner.run import Result
 
 CAPACITANCE, LEAK = 1e-2, 50.0
 

@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from bondgraph.run.status import Status
+from tests.inner.run import Status
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,7 +7,7 @@ import pytest
 
 from bondgraph import J1, Block, C, Graph, I, R, Se, StateSpec, compile_model, signals
 from bondgraph.errors import ModelError, RunError
-from bondgraph.model.automata import Automaton, Transition
+from tests.inner.model import Automaton, Transition
 
 METHODS = [{}, {"method": "dopri5"}, {"method": "rodas5p"}]
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, TF, Automaton, Constraint, Graph, I, RunError, Se, Transition, compile_model
-from bondgraph.run.events.impacts.simultaneous import complementary
+from tests.inner.run import complementary
 
 AT = 0.25
 """Time at which all that approaches collides, s."""

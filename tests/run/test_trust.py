@@ -23,9 +23,9 @@ from bondgraph import (
     signals,
     simulate,
 )
-from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.sweeps import sweep
 from screws import scalars as s
+from tests.inner.run import validity_concerns
 
 METHODS = [{}, {"method": "rodas5p"}]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, C, Graph, I, R, Se, compile_model
-from bondgraph.run.simulate import simulate
 from screws import scalars as s
+from tests.inner.run import simulate
 from tests.run.problems import ball, bumper, oscillator, program, top
 
 LINKS = 12

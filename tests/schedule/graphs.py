@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph import J0, J1, X1, Automaton, C, Graph, I, R, Se, Sf, Transition
-from bondgraph.assembly.system import System
-from bondgraph.emit.kernel import Kernel
-from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.schedule.build import jacobian_in_loops, kernels_in_loops, scheduled
-from bondgraph.tape.routine import Alternatives
-from bondgraph.tracing.routines import trace
+from tests.inner.assembly import System
+from tests.inner.emit import Kernel, numpy_kernel
+from tests.inner.schedule import jacobian_in_loops, kernels_in_loops, scheduled
+from tests.inner.tape import Alternatives
+from tests.inner.tracing import trace
 
 
 def chain(sections: int, stiffness: float = 100.0, cubic: bool = False) -> Graph:

@@ -9,16 +9,12 @@ import pytest
 
 from benchmarks.front_end import plate, uneven
 from bondgraph import GY, J0, J1, TF, C, Graph, I, ModelError, R, Se, Sf, compile_model
-from bondgraph.assembly.assemble import assemble
-from bondgraph.assembly.system import System
-from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.compile.pipeline import equations
-from bondgraph.model.element import Element, PortRef
-from bondgraph.model.model import Model
-from bondgraph.schedule.calls import numbered
-from bondgraph.schedule.instances import instances, lazy_system
-from bondgraph.schedule.instances.lazy_system import system_of_instances
-from bondgraph.tracing.routines import output_names
+from tests.inner.assembly import System, assemble
+from tests.inner.causality import Causality, assign_causality
+from tests.inner.compile import equations
+from tests.inner.model import Element, Model, PortRef
+from tests.inner.schedule import instances, lazy_system, numbered, system_of_instances
+from tests.inner.tracing import output_names
 from tests.schedule.graphs import chain
 
 

@@ -8,10 +8,9 @@ import numpy as np
 from screwbond.models import attach_contact, contact, ground, rigid_body
 
 from bondgraph import Graph, compile_model, equations
-from bondgraph.emit.kernel import DeferredKernel
-from bondgraph.schedule.build import kernels_in_loops, numpy_kernel, scheduled
-from bondgraph.schedule.machine_code.kernels import shared_kernels, shared_text
 from screws.surfaces import plane, sphere
+from tests.inner.emit import DeferredKernel
+from tests.inner.schedule import kernels_in_loops, numpy_kernel, scheduled, shared_kernels, shared_text
 from tests.schedule.graphs import blocks, bouncing
 
 

@@ -12,17 +12,12 @@ from screwbond.models import attach_contact, contact, ground, rigid_body
 
 from benchmarks.front_end import uneven
 from bondgraph import J1, C, Graph, I, ModelError, R, compile_model, equations
-from bondgraph.assembly.system import System
-from bondgraph.emit import text
-from bondgraph.emit.kernel import KernelError
-from bondgraph.schedule.build import scheduled
-from bondgraph.schedule.calls import numbered
-from bondgraph.schedule.kernels import is_large
-from bondgraph.schedule.machine_code.kernels import kernels_text
-from bondgraph.schedule.plans import KernelCache, group_values
 from campaigns.graphs.drawn import random_graph
 from examples import rolling_eggs
 from screws.surfaces import plane, sphere
+from tests.inner.assembly import System
+from tests.inner.emit import KernelError, text
+from tests.inner.schedule import KernelCache, group_values, is_large, kernels_text, numbered, scheduled
 from tests.schedule.graphs import assert_equal, blocks, bouncing, chain, dense, in_loops
 
 

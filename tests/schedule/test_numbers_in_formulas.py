@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, C, Graph, I, Op, R, Se, Sf, compile_model
-from bondgraph.schedule import kernels
-from bondgraph.schedule.build import scheduled
-from bondgraph.schedule.kernels import MIN_REPETITION, MIN_STATEMENTS, loops_are_better
 from screws.scalars import sin, tanh
+from tests.inner.schedule import MIN_REPETITION, MIN_STATEMENTS, kernels, loops_are_better, scheduled
 
 SECTIONS = 150
 

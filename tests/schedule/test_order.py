@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.assembly.formula_keys import formula_key
-from bondgraph.model.ops import Op, combine, constant
-from bondgraph.schedule.calls import Call, Kind
-from bondgraph.schedule.memory_layout import batches, needed
-from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Listing
 from screws.surfaces import ellipsoid, plane, sphere
+from tests.inner.assembly import formula_key
+from tests.inner.model import Op, combine, constant
+from tests.inner.schedule import Call, Kind, batches, needed
+from tests.inner.tape import Listing
+from tests.inner.tape import opcodes as op
 
 A, B = (Kind(Listing(((op.INPUT, 0, 0),), (0,)), (1,)) for _ in range(2))
 

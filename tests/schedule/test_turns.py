@@ -9,15 +9,22 @@ import pytest
 
 from benchmarks.front_end import plate
 from bondgraph import Graph, equations
-from bondgraph.emit import machine
-from bondgraph.schedule.build import numpy_kernel, scheduled
-from bondgraph.schedule.calls import Kind
-from bondgraph.schedule.machine_code import loop_blocking, text
-from bondgraph.schedule.machine_code.kernels import kernels_text, machine_kernels
-from bondgraph.schedule.machine_code.loop_blocking import fused, tiled
-from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule
-from bondgraph.tape.routine import Routine, listing
-from bondgraph.tape.scalar import Tape
+from tests.inner.emit import machine
+from tests.inner.schedule import (
+    Access,
+    KernelLoop,
+    Kind,
+    Schedule,
+    fused,
+    kernels_text,
+    loop_blocking,
+    machine_kernels,
+    numpy_kernel,
+    scheduled,
+    text,
+    tiled,
+)
+from tests.inner.tape import Routine, Tape, listing
 from tests.schedule.graphs import chain
 
 FEW = 8

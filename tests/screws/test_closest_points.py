@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from screws import poses, rotations, surfaces
-from screws.contact import ContactCoordinates, closest, closest_points, relative_pose
+from screws.contact import ContactCoordinates, closest_points, relative_pose
 from screws.errors import GeometryError
-from screws.surfaces.checks import sphere_points
+from tests.inner.screws import closest, sphere_points
 
 EGG = surfaces.egg(0.035, 0.084, 0.0104)
 DIRECTIONS = sphere_points(2000)

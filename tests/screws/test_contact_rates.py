@@ -15,8 +15,8 @@ import sympy
 import screws
 from screws import poses, surfaces
 from screws.contact import contact_rates, relative_curvature, relative_pose
-from screws.surfaces import charts, nearest_coordinates
-from screws.surfaces.frames import Geometry
+from screws.surfaces import nearest_coordinates
+from tests.inner.screws import Geometry, charts
 
 X = sympy.symbols("x y z", real=True)
 x, y, z = X

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from screws.errors import GeometryError
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull, arrangement, candidates
-from screws.shapes.collision_detection import overlapping_boxes
+from tests.inner.screws import overlapping_boxes
 
 COAL = importlib.util.find_spec("coal") is not None
 needs_coal = pytest.mark.skipif(not COAL, reason="coal is not installed")

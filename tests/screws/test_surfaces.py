@@ -9,8 +9,7 @@ import sympy
 from screws import scalars, surfaces
 from screws.errors import GeometryError
 from screws.surfaces import nearest_coordinates
-from screws.surfaces.closed import ClosedFormula
-from screws.surfaces.surfaces_of_revolution import Revolution, oval_radius
+from tests.inner.screws import ClosedFormula, Revolution, oval_radius
 
 F, S, ZB = 0.035, 0.084, 0.010425531914893621
 EGG = surfaces.egg(F, S, ZB)

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from bondgraph import Graph, compile_model, signals
-from bondgraph.export.latex_lines import latex
-from bondgraph.export.symbolic import sympy_statements
-from bondgraph.schedule.kernels import is_large
+from tests.inner.export import latex, sympy_statements
+from tests.inner.schedule import is_large
 from tests.signals.chains import chain, compiled, ramped
 from tests.signals.test_refusals import WRONG
 

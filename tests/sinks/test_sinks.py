@@ -16,11 +16,11 @@ import pytest
 
 from bondgraph import J1, C, Compiled, Graph, I, R, RunEndedWarning, RunError, Se, compile_model
 from bondgraph.errors import ExtraError, FileError
-from bondgraph.run.streaming import run as kept_runs
 from bondgraph.run_arguments import KeptQuantity, Sink
-from bondgraph.sinks import CsvSink, NpzSink, file_sinks, sink_for
-from bondgraph.sinks.file_sinks import SINKS
+from bondgraph.sinks import CsvSink, NpzSink, sink_for
 from screws import scalars as s
+from tests.inner.run import run as kept_runs
+from tests.inner.sinks import SINKS, file_sinks
 from tests.run.test_trust import loop, loop_of_poles
 
 KEEP = ["spring.q", "mass.flow", "frame.q"]

@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 from screwbond.models import Rigid, attach_contact, attach_planar_contact, contact, ground, planar_body, rigid_body
-from screwbond.models.contacts.collision_sets import collisions
 
 from bondgraph import J0, C, Graph, Sf
 from bondgraph.stepping import stepper
-from bondgraph.stepping.quadratic.cone import directions
 from screws.scalars import array
 from screws.shapes import Ball, Box, HalfSpace
 from screws.surfaces import plane, sphere
+from tests.inner.models_contacts import collisions
+from tests.inner.stepping import directions
 
 MU, WEIGHT = 0.5, 9.81
 

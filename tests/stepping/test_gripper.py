@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bondgraph import Graph, quasistatic
-from bondgraph.run.results.result import Result
 from bondgraph.stepping import Stepper, stepper
 from examples.parallel_gripper import FRICTION, SPEED, STIFFNESS, T_END, gripper
+from tests.inner.run import Result
 
 
 @pytest.fixture(scope="module")

@@ -17,13 +17,13 @@ from screwbond.models import (
     planar_contact,
     rigid_body,
 )
-from screwbond.models.contacts.collision_sets import collisions
 
 from bondgraph import J0, J1, C, Graph, I, RunEndedWarning, Se, Sf
-from bondgraph.run.results.result import Result
 from bondgraph.stepping import stepper
 from screws.shapes import Box, HalfSpace
 from screws.surfaces import plane, sphere
+from tests.inner.models_contacts import collisions
+from tests.inner.run import Result
 
 HALF = 0.5
 

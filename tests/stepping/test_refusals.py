@@ -9,10 +9,10 @@ import pytest
 from screwbond.models import planar_contact
 
 from bondgraph import GY, J0, J1, C, Graph, I, ModelError, R, RunEndedWarning, Se, Sf, Switch
-from bondgraph.model.automata import Automaton
-from bondgraph.run.results.result import Result
 from bondgraph.stepping import Stepper, stepper
 from screws.scalars import sqrt
+from tests.inner.model import Automaton
+from tests.inner.run import Result
 
 
 def block(*parts: object, friction: float = 0.5, mass: float = 1.0) -> Graph:

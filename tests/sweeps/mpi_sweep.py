@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from bondgraph.sweeps import last, normal, peak, sweep
-from bondgraph.sweeps.executors import workers_of
+from tests.inner.sweeps import workers_of
 from tests.sweeps.oscillators import extremes, oscillator
 
 DRAWN = {"spring.stiffness": normal(50.0, 10.0), "damper.resistance": normal(3.0, 2.0)}

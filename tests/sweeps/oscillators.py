@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph import J1, C, Graph, I, R, Se
-from bondgraph.run.results.result import Result
+from tests.inner.run import Result
 
 
 def oscillator() -> Graph:

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, C, Graph, I, ModelError, R, RunError, Se, compile_model
-from bondgraph.sweeps import executors, load_runs, sweep
-from bondgraph.sweeps.worker_models import SentModel
+from bondgraph.sweeps import load_runs, sweep
+from tests.inner.sweeps import SentModel, executors
 from tests.sweeps import mpi_sweep
 from tests.sweeps.drawn import DRAWN, content, drawn
 from tests.sweeps.oscillators import oscillator, relaxed

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, Automaton, C, Graph, I, ModelError, R
-from bondgraph.output.plot_style import MAX_PANELS
 from bondgraph.sweeps import last, load_runs, normal, peak, sweep
-from bondgraph.sweeps.store import Store
+from tests.inner.output import MAX_PANELS
+from tests.inner.sweeps import Store
 
 pyplot = pytest.importorskip("matplotlib.pyplot", reason="Matplotlib is not installed: pictures of sweeps")
 

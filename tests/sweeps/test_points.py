@@ -12,8 +12,8 @@ from scipy import stats
 
 from bondgraph import ModelError, compile_model
 from bondgraph.sweeps import loguniform, normal, uniform
-from bondgraph.sweeps.points import points_of
 from examples.bouncing_ball import with_restitution
+from tests.inner.sweeps import points_of
 from tests.sweeps.oscillators import oscillator, pendulum_in_space
 
 

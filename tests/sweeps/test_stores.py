@@ -13,8 +13,8 @@ import pytest
 
 from bondgraph import J1, C, Graph, I, ModelError, R, RunError
 from bondgraph.errors import FileError
-from bondgraph.sweeps import executors, last, load_runs, normal, peak, sweep
-from bondgraph.sweeps.store import Store
+from bondgraph.sweeps import last, load_runs, normal, peak, sweep
+from tests.inner.sweeps import Store, executors
 from tests.sweeps.drawn import DRAWN, KEPT, content, drawn
 from tests.sweeps.oscillators import extremes, oscillator
 

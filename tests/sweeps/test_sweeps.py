@@ -7,7 +7,7 @@ import pytest
 
 from bondgraph import J1, Automaton, C, Graph, I, ModelError, R, Transition
 from bondgraph.sweeps import events, integral, last, mean, peak, sweep
-from bondgraph.sweeps.store import distinct
+from tests.inner.sweeps import distinct
 from tests.sweeps.drawn import DRAWN, KEPT
 from tests.sweeps.oscillators import extremes
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.tape.differentiate import derivatives_along, jacobian
-from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape
-from bondgraph.tape.specialise import appended
 from screws.scalars import absolute, exp, sin, sqrt, where
+from tests.inner.emit import numpy_kernel
+from tests.inner.tape import Routine, Tape, appended, derivatives_along, jacobian
 
 N, K = 4, 3
 

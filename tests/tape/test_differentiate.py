@@ -3,12 +3,9 @@ import pytest
 import sympy
 
 import screws.scalars as s
-from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.tape import differentiate
-from bondgraph.tape.differentiate import compressed_columns, jacobian, sparsity_pattern
-from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape, TraceError
 from tests.emit.expressions import EXPRESSIONS
+from tests.inner.emit import numpy_kernel
+from tests.inner.tape import Routine, Tape, TraceError, compressed_columns, differentiate, jacobian, sparsity_pattern
 
 
 def derivatives(formulas, points, n=3):

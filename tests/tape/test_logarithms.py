@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 import screws.scalars as s
-from bondgraph.tape import opcodes as op
-from bondgraph.tape.interpret import interpreter
-from bondgraph.tape.routine import Routine, listing
-from bondgraph.tape.scalar import Tape
+from tests.inner.tape import Routine, Tape, interpreter, listing
+from tests.inner.tape import opcodes as op
 
 LEAST = 1e-300
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bondgraph.tape import opcodes as op
-from bondgraph.tape.differentiate import slopes
-from bondgraph.tape.scalar import Tape
 from screws.jets import variables
 from screws.scalars import FUNCTIONS, apply
+from tests.inner.tape import Tape, slopes
+from tests.inner.tape import opcodes as op
 
 
 def forgotten() -> list[str]:

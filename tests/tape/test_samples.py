@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 import screws.scalars as s
-from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.tape import interpret as reference
-from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape
-from bondgraph.tracing.on_tape import context
-from bondgraph.tracing.on_tape.context import Samples
+from tests.inner.emit import numpy_kernel
+from tests.inner.tape import Routine, Tape
+from tests.inner.tape import interpret as reference
+from tests.inner.tape import opcodes as op
+from tests.inner.tracing import Samples, context
 
 STATES = [(np.array([0.1 * k]), np.array([1.0 + k, -2.0]), np.array([3.0]), np.array([float(k % 2)])) for k in range(5)]
 

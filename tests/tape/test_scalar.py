@@ -3,9 +3,8 @@ import pytest
 
 import screws.scalars as s
 from benchmarks.front_end import calls
-from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Routine, listing
-from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
+from tests.inner.tape import Routine, Tape, TapeScalar, TraceError, listing
+from tests.inner.tape import opcodes as op
 
 
 @pytest.fixture

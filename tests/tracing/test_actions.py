@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from screwbond.models.connections import AD, AD_ACTION
-from screwbond.models.contacts.graph import AD_CONTACT, TO_CONTACT
-from screwbond.models.springs.ports import AD_FRAME, TO_FRAME
 
 from bondgraph import J1, MTF, C, Graph, I, Op, compile_model
-from bondgraph.model.laws import Action
 from screws import poses
+from tests.inner.model import Action
+from tests.inner.models_contacts import AD_CONTACT, TO_CONTACT
+from tests.inner.models_springs import AD_FRAME, TO_FRAME
 
 RANDOM = np.random.default_rng(3)
 

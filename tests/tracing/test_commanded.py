@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bondgraph import J0, J1, TF, Automaton, C, Constraint, Element, Graph, I, ModelError, Sf, Transition, compile_model
-from bondgraph.tracing.singular_messages import prescribing_sources
+from tests.inner.tracing import prescribing_sources
 
 
 def arm(*held: Element, spring: bool = False, ratio: float = 1.0) -> Graph:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bondgraph import J0, J1, Automaton, Constraint, Graph, I, R, Se, Switch
-from bondgraph.assembly.system import System
-from bondgraph.compile.pipeline import equations
-from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, evaluate_system
-from bondgraph.tracing.on_tape.context import context_of
-from bondgraph.tracing.singular_messages import Unsolvable
+from tests.inner.assembly import System
+from tests.inner.compile import equations
+from tests.inner.tracing import Traced, TraceObstacles, Unsolvable, break_loops, context_of, evaluate_system
 
 
 def clamp() -> Graph:

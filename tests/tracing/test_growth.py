@@ -10,13 +10,10 @@ import pytest
 
 from benchmarks.walls import clamped, ladder, levers, star, tree
 from bondgraph import J1, TF, C, Compiled, Graph, I, R, Se, compile_model
-from bondgraph.compile.pipeline import equations
-from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.tape.routine import listing
-from bondgraph.tape.specialise import Code, SpecialisedRoutine
-from bondgraph.tracing.events import impulses
-from bondgraph.tracing.linear import solve
-from bondgraph.tracing.routines import trace_for_runs
+from tests.inner.compile import equations
+from tests.inner.emit import numpy_kernel
+from tests.inner.tape import Code, SpecialisedRoutine, listing
+from tests.inner.tracing import impulses, solve, trace_for_runs
 
 ROWS = {"row": lambda k: k - 1, "tree": lambda k: (k - 1) // 2, "star": lambda _: 0}
 

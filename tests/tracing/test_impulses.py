@@ -32,15 +32,13 @@ from bondgraph import (
     compile_model,
     simulate,
 )
-from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.run.results.result import Result
-from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape
-from bondgraph.tracing.linear import modewise
-from bondgraph.tracing.linear.solve import solve_pivoted
 from screws.inertia import spatial_inertia
 from screws.poses import Ad, pose_from_state
 from screws.scalars import exp, log, sqrt
+from tests.inner.emit import numpy_kernel
+from tests.inner.run import Result
+from tests.inner.tape import Routine, Tape
+from tests.inner.tracing import modewise, solve_pivoted
 
 AT = 0.3
 """Time of the event, s."""

@@ -27,10 +27,10 @@ from bondgraph import (
     Transition,
     compile_model,
 )
-from bondgraph.run.bound import Bound
-from bondgraph.tracing.linear.modewise import SolutionCache
 from screws.scalars import sin
 from tests.causality.branches import branched, brute_force
+from tests.inner.run import Bound
+from tests.inner.tracing import SolutionCache
 from tests.tracing.test_rigid_graphs import modes_of
 
 RNG = np.random.default_rng(5)

@@ -27,8 +27,8 @@ from bondgraph import (
     simulate,
 )
 from bondgraph.export import state_equations
-from bondgraph.tracing import routines
 from screws.scalars import absolute, cos, exp, sin, where
+from tests.inner.tracing import routines
 
 
 def series(*parts: Element, inward: bool = True) -> Graph:

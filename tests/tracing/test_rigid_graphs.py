@@ -17,10 +17,10 @@ import pytest
 from scipy.linalg import eigvals
 
 from bondgraph import J0, J1, TF, C, Compiled, Constraint, Graph, I, ModelError, R, Se, assign_causality, compile_model
-from bondgraph.model.model import Model
-from bondgraph.run.bound import Bound
 from campaigns.graphs.descriptor import Descriptor
 from campaigns.graphs.drawn import rigid_graph, switched_graph
+from tests.inner.model import Model
+from tests.inner.run import Bound
 
 BLOCKS, PER_BLOCK = 1, 75
 POINTS = (0.7 + 1.1j, -1.3 + 0.4j)

@@ -10,9 +10,9 @@ from screwbond.models.bodies import Body
 from screwbond.models.contacts import Compliant, ContactLaw, Impact, ThreeState, Viscoelastic
 
 from bondgraph import Graph, simulate
-from bondgraph.run.results.result import Result
 from screws.poses import pose_from_state
 from screws.surfaces import plane, sphere
+from tests.inner.run import Result
 
 MASS, RADIUS, HEIGHT, G = 1.0, 0.1, 1.0, 9.81
 FALL = np.sqrt(2.0 * HEIGHT / G)

@@ -7,10 +7,10 @@ import functools
 import numpy as np
 import pytest
 from screwbond.models import attach_contact, contact, ground, rigid_body
-from screwbond.models.contacts.laws import Impact
 
 from bondgraph import Graph, compile_model
 from screws.surfaces import plane, sphere
+from tests.inner.models_contacts import Impact
 
 RADIUS, MASS = 0.1, 2.0
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from screwbond.models.two_bodies.run import run_scenario
 
+from tests.inner.models_two_bodies import run_scenario
 from tests.models.cases import PLANE, fixed, free, frictionless, scenario, sphere, uniform
 
 G = 9.81

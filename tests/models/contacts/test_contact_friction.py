@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from screwbond.models.bodies import ground, rigid_body
 from screwbond.models.contacts import attach_contact, contact
-from screwbond.models.two_bodies.run import run_scenario
-from screwbond.models.two_bodies.scenario import read_scenario
 
 from bondgraph import Graph, compile_model
 from bondgraph.errors import ModelError
 from screws.rotations import quaternion_product, rotation
 from screws.surfaces import egg, plane, sphere
+from tests.inner.models_two_bodies import read_scenario, run_scenario
 from tests.models.cases import EGG, PLANE, fixed, free, frictionless, rolling, scenario, uniform, unit
 from tests.models.cases import sphere as ball_surface
 

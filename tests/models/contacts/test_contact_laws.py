@@ -8,9 +8,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from screwbond.models.two_bodies.run import ContactRun, run_scenario
-from screwbond.models.two_bodies.scenario import Scenario, read_scenario
 
+from tests.inner.models_two_bodies import ContactRun, Scenario, read_scenario, run_scenario
 from tests.models.cases import DATA, EGG, PLANE, ellipsoid, fixed, free, frictionless, rolling, scenario, uniform, unit
 from tests.models.contacts.test_contact_scenarios import CASES, run_of
 from tests.models.independent import rotation

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from screwbond.models.bodies import ground, rigid_body
 from screwbond.models.contacts import ContactWarning, attach_contact, contact
-from screwbond.models.two_bodies.run import ContactRun, run_contact
 
 from bondgraph import Graph, ModelError
 from screws import pose
 from screws.contact import all_closest_points, closest_points, is_convex
 from screws.surfaces import cylinder, egg, ellipsoid, parametric, plane, sphere, torus
+from tests.inner.models_two_bodies import ContactRun, run_contact
 
 BAR = ellipsoid((0.06, 0.015, 0.015))
 TROUGH = parametric(lambda u, v: (u, v, 10.0 * u * u), (-0.1, 0.1), (-0.2, 0.2), inside=(0.0, 0.0, -0.01))

@@ -4,8 +4,8 @@ import pytest
 from screwbond.models import attach_contact, contact, ground, rigid_body
 
 from bondgraph import Graph, ModelError
-from bondgraph.model.model import ContactPoint, SignalEntry
 from screws.surfaces import plane, sphere
+from tests.inner.model import ContactPoint, SignalEntry
 
 
 def ball_on_floor(friction: float | None = 0.5) -> Graph:

@@ -6,9 +6,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from screwbond.models.two_bodies.run import ContactRun, run_scenario
-from screwbond.models.two_bodies.scenario import read_scenario
 
+from tests.inner.models_two_bodies import ContactRun, read_scenario, run_scenario
 from tests.models.cases import DATA
 
 SIZE = {"w1_body": 10.0, "w2_body": 10.0, "fn": 10.0, "force_on_2_world": 10.0, "uv1": 10.0, "uv2": 10.0, "vx": 1.0}

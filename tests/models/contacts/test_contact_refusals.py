@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from screwbond.models.bodies import Body, ground, rigid_body
 from screwbond.models.contacts import attach_contact, contact
-from screwbond.models.two_bodies.run import ContactRun, run_contact
 
 from bondgraph import Graph, ModelError
 from screws import GeometryError, quaternion_product
 from screws.surfaces import Surface, cylinder, egg, ellipsoid, parametric, plane, sphere
+from tests.inner.models_two_bodies import ContactRun, run_contact
 
 FLOOR = {"constrained": "rolling and sliding", "normal_stiffness": 1e4}
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from screwbond.models.two_bodies.run import ContactRun, run_scenario
-from screwbond.models.two_bodies.scenario import Scenario
 
+from tests.inner.models_two_bodies import ContactRun, Scenario, run_scenario
 from tests.models.cases import (
     EGG,
     EGG_MASS,

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from screwbond.models.bodies import ground, rigid_body
 from screwbond.models.contacts import attach_contact, contact
-from screwbond.models.two_bodies.run import run_scenario
-from screwbond.models.two_bodies.scenario import BodySpec, Scenario
 
 from bondgraph import Graph, compile_model
 from bondgraph.errors import ModelError
 from screws import quaternion_product
 from screws.surfaces import ellipsoid, parametric, plane, sphere
+from tests.inner.models_two_bodies import Scenario, run_scenario
+from tests.inner.models_two_bodies import scenario_BodySpec as BodySpec
 from tests.models.cases import ellipsoid as skin
 from tests.models.cases import free, rolling, scenario, unit
 from tests.models.contacts.test_contact_laws import exchanged

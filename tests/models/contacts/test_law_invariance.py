@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from screwbond.models import attach_contact, contact, ground, rigid_body
 from screwbond.models.contacts import Compliant, ContactLaw, Impact, Maxwell, ThreeState, VirtualSpring, Viscoelastic
-from screwbond.models.contacts.trajectory import contact_intervals
 
 from bondgraph import Graph, simulate
-from bondgraph.run.results.result import Result
 from screws.surfaces import Surface, egg, plane, sphere
+from tests.inner.models_contacts import contact_intervals
+from tests.inner.run import Result
 from tests.models.contacts.drops import MASS, RADIUS, G, in_world, rolled
 
 

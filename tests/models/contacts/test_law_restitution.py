@@ -10,7 +10,7 @@ from scipy.special import lambertw
 from screwbond.models.contacts import ContactLaw, Impact, Maxwell, VirtualSpring, Viscoelastic
 
 from bondgraph import simulate
-from bondgraph.run.results.result import Result
+from tests.inner.run import Result
 from tests.models.contacts.drops import FALL, MASS, dropped, times
 
 

@@ -9,12 +9,12 @@ import pytest
 from scipy.integrate import solve_ivp
 from screwbond.models import contact
 from screwbond.models.contacts import LAWS, Compliant, ContactLaw, Impact, Maxwell, Rigid, VirtualSpring
-from screwbond.models.contacts.trajectory import contact_intervals
 
 from bondgraph import Graph, ModelError, compile_model, simulate
-from bondgraph.model.model import SignalEntry
-from bondgraph.run.results.result import Result
 from bondgraph.stepping import stepper
+from tests.inner.model import SignalEntry
+from tests.inner.models_contacts import contact_intervals
+from tests.inner.run import Result
 from tests.models.contacts import drops
 from tests.models.contacts.drops import COMPLIANT, FALL, HEIGHT, IMPACT, MASS, SPEED, THREE_STATE, VISCOELASTIC, G, dropped, times
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from screwbond.models import attach_contact, contact, ground, rigid_body
-from screwbond.models.contacts.laws import Impact
 
 from bondgraph import Graph, RunEndedWarning, compile_model, simulate
 from screws.surfaces import plane, sphere
+from tests.inner.models_contacts import Impact
 
 RADIUS, G = 0.1, 9.81
 UP = np.array([[0.0, 0.0, 1.0], [0.13, -0.55, 0.82], [-0.74, 0.6, -0.3], [0.3, 0.9, -0.1]])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.kinematics.parameters import DeltaParameters
+
+from tests.inner.models_delta import DeltaParameters
 
 
 def _moments(p: DeltaParameters) -> tuple[float, float, float]:

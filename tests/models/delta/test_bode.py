@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from screwbond.models.delta.pictures.bode import bode_plot, degrees, gain_crossings, phase_crossings
+
+from tests.inner.models_delta import bode_plot, degrees, gain_crossings, phase_crossings
 
 OMEGA = np.geomspace(0.01, 100.0, 4000)
 

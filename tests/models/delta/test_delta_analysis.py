@@ -18,9 +18,9 @@ from screwbond.models.delta import (
     pole_zero_map,
     sweep_poles,
 )
-from screwbond.models.delta.kinematics.angles import theta_rate
 
 from bondgraph.errors import ModelError
+from tests.inner.models_delta import theta_rate
 from tests.models.delta import delta_independent as independent
 
 SETS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}
@@ -154,8 +154,8 @@ def test_frequency_response_is_what_a_small_sine_gives():
 def test_pictures(tmp_path):
     """All pictures are written, and the pole-zero plot marks what cancels apart from what stays."""
     pytest.importorskip("matplotlib")
-    from screwbond.models.delta.pictures import figures as pictures
-    from screwbond.models.delta.pictures.bode import bode_plot
+    from tests.inner.models_delta import bode_plot
+    from tests.inner.models_delta import figures as pictures
 
     robot = ROBOTS["fit"]
     maps = {at: pole_zero_map(robot.linearise((angle,) * 3)) for at, angle in ANGLES.items()}

@@ -8,15 +8,12 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 from screwbond.models.delta import DeltaParameters, read_parameters
-from screwbond.models.delta.graphs.feedback_linearisation import tip_drift
-from screwbond.models.delta.kinematics import arm as formulas
-from screwbond.models.delta.kinematics.angles import phi_of, phi_rate
-from screwbond.models.delta.kinematics.parameters import UNITS
 
-from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError
-from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape
+from tests.inner.emit import numpy_kernel
+from tests.inner.models_delta import UNITS, phi_of, phi_rate, tip_drift
+from tests.inner.models_delta import arm as formulas
+from tests.inner.tape import Routine, Tape
 from tests.models.delta import delta_appendix as appendix
 from tests.models.delta import delta_independent as independent
 

@@ -7,17 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from screwbond.models.delta import DeltaParameters, DeltaRobot
-from screwbond.models.delta.graphs.control import (
+from screwbond.models.motion import cubic_spline, hold, quintic
+
+from bondgraph import ModelError
+from tests.inner.models_delta import (
+    check_path,
     gravity_compensation,
     joint_control,
     linearising_control,
     model_terms,
     task_control,
+    track,
+    transfer,
 )
-from screwbond.models.delta.studies.pick_and_place import check_path, track, transfer
-from screwbond.models.motion import cubic_spline, hold, quintic
-
-from bondgraph import ModelError
 
 FIT = DeltaParameters.fit()
 HOME = np.array([0.02, -0.03, 0.45])

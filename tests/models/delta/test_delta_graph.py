@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.delta import DeltaParameters, DeltaRobot, connect_arms, delta_arm, delta_graph
-from screwbond.models.delta.kinematics.closure import ROTATIONS
 
 from benchmarks.delta_c import in_theta
 from benchmarks.delta_minimal import minimal_graph
 from bondgraph import IC, J1, MTF, TF, Block, Graph, Op, R, compile_model, signals
 from screws.scalars import array, cos, sin
+from tests.inner.models_delta import ROTATIONS
 from tests.models.delta import delta_independent as independent
 
 SETS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}

@@ -7,17 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 from screwbond.models.delta import DeltaKinematics, DeltaParameters
-from screwbond.models.delta.kinematics.checks import check_arms
-from screwbond.models.delta.kinematics.closure import closure, closure_jacobian, compiled_formulas
-from screwbond.models.delta.kinematics.workspace import workspace
-from screwbond.models.delta.pictures.workspace_figure import outlines, plot_workspace
 
-from bondgraph.emit.machine import have_llvm
-from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError
-from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape
+from tests.inner.emit import have_llvm, numpy_kernel
+from tests.inner.models_delta import check_arms, closure, closure_jacobian, compiled_formulas, outlines, plot_workspace, workspace
+from tests.inner.tape import Routine, Tape, jacobian
 from tests.models.delta import delta_independent as independent
 
 ROBOTS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}

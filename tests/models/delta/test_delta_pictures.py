@@ -8,18 +8,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from screwbond.models.delta import DeltaParameters, DeltaRobot
-from screwbond.models.delta.pictures.robot_solids import joint_positions
-from screwbond.models.delta.pictures.scene import delta_scene
-from screwbond.models.delta.pictures.scene_pictures import film, page, plot_tracking, poster, still, tracking_scene
-from screwbond.models.delta.pictures.touch_figure import plot_touch
-from screwbond.models.delta.studies.pick_and_place import Tracking, track, transfer
-from screwbond.models.delta.studies.soft_touch import BALL, TouchPlan, soft_touch, touch_graph
 from screwbond.models.pictures import rendering
-from screwbond.models.pictures.stage.stage import Stage
-from screwbond.models.pictures.stage.stills import camera_of
-from screwbond.models.pictures.web.pages import contents
 
-from bondgraph.render.diagram import diagram
+from tests.inner.models_delta import (
+    BALL,
+    TouchPlan,
+    Tracking,
+    delta_scene,
+    film,
+    joint_positions,
+    page,
+    plot_touch,
+    plot_tracking,
+    poster,
+    soft_touch,
+    still,
+    touch_graph,
+    track,
+    tracking_scene,
+    transfer,
+)
+from tests.inner.models_pictures import Stage, camera_of, contents
+from tests.inner.render import diagram
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)

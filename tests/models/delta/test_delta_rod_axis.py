@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from screwbond.models.delta import DeltaParameters, DeltaRobot
-from screwbond.models.delta.kinematics import arm as formulas
-from screwbond.models.delta.kinematics.angles import phi_of, phi_rate, theta_of, theta_rate
-from screwbond.models.delta.kinematics.arm import CONE
 
+from tests.inner.models_delta import CONE, phi_of, phi_rate, theta_of, theta_rate
+from tests.inner.models_delta import arm as formulas
 from tests.models.delta import delta_by_tool as by_tool
 from tests.models.delta import delta_independent as independent
 
@@ -104,8 +103,7 @@ def test_a_start_on_the_axis(form, damping, place, speed):
 
 
 def mode_of(q: np.ndarray) -> str:
-    from screwbond.models.delta.kinematics.angles import by_arms
-    from screwbond.models.delta.kinematics.initial_states import assembly_mode
+    from tests.inner.models_delta import assembly_mode, by_arms
 
     return assembly_mode(by_arms(theta_of, q))
 
@@ -151,8 +149,9 @@ def test_a_damped_swing_is_led_through_the_axis(damping):
 def test_statics_and_control_on_the_axis():
     """What holds the robot there holds it; gravity and inertia are those of poses beside it; a controller of the tool leads it
     through: less than 2 cm behind on the way [1.4 mm], since damping is not part of its model."""
-    from screwbond.models.delta.graphs.control import task_control
     from screwbond.models.motion import quintic
+
+    from tests.inner.models_delta import task_control
 
     robot = DeltaRobot(FIT)
     w = on_axis(0.9, -1.0)
@@ -171,7 +170,7 @@ def test_statics_and_control_on_the_axis():
 
 def test_a_rod_along_its_shaft_is_named():
     """cos(theta3) = 0, where the coordinates end: the elbow moves across the rod, the arm is at its limit to the side."""
-    from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
+    from tests.inner.models_delta import DeltaKinematics
 
     theta = np.array([0.5, 0.3, np.pi / 2.0])
     e = np.array([0.0, -np.sin(0.5), np.cos(0.5)])

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from screwbond.models.cli import main
 from screwbond.models.delta import DeltaParameters, DeltaRobot
-from screwbond.models.delta.studies.soft_touch import BALL, SoftTouchRun, TouchPlan, design, soft_touch
 
 from bondgraph import ModelError
+from tests.inner.models_delta import BALL, SoftTouchRun, TouchPlan, design, soft_touch
 
 FIT = DeltaParameters.fit()
 PLAN = TouchPlan()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from screwbond.models.delta.graphs.rigid_bodies import rigid_delta_graph
-from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 from bondgraph import Se, compile_model
 from screws.scalars import sin
+from tests.inner.models_delta import DeltaParameters, rigid_delta_graph
 from tests.models.delta import delta_independent as independent
 
 Y, RATES = np.array([0.7, 0.8, 0.75]), np.array([0.3, -0.5, 0.2])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from screwbond.models.hand import SCENARIOS, Hand, HandParameters, HandRun, ReferenceStep, equilibrium, run_hand, study
-from screwbond.models.hand.studies.run import rotation_vectors
 from screwbond.models.motion import Motion, pose_motion
 
 from benchmarks.front_end import calls
 from bondgraph import Compiled, ModelError, compile_model
+from tests.inner.models_hand import rotation_vectors
 from tests.models.hand.hand_independent import Hand as Independent
 from tests.models.hand.hand_independent import Numbers
 from tests.models.hand.hand_runs import again, main_run

@@ -28,9 +28,9 @@ from screwbond.models.hand import (
     squeeze_forces,
     to_json,
 )
-from screwbond.models.hand.grasping.posture import in_last_link, virtual_points_in_object
 
 from bondgraph.errors import ModelError
+from tests.inner.models_hand import in_last_link, virtual_points_in_object
 from tests.models.hand.hand_reference import reference
 
 HOME = (0.0, -0.5058167754, 1.5417097332, 0.1641070423)

@@ -9,15 +9,10 @@ import numpy as np
 import pytest
 from screwbond.models import cli
 from screwbond.models.hand import HandRun, fingertip_pose, study
-from screwbond.models.hand.grasping.grasp import skeleton
-from screwbond.models.hand.pictures.files import figure6, figure7, grasp_plot
-from screwbond.models.hand.pictures.scene import display_end, hand_scene
 from screwbond.models.pictures import Look, Scene, movie, page, rendering, still
-from screwbond.models.pictures.shapes.meshes import along
-from screwbond.models.pictures.style import AMBER, BLUE, rgb
-from screwbond.models.pictures.timing import show_times
-from screwbond.models.pictures.web.pages import contents
 
+from tests.inner.models_hand import display_end, figure6, figure7, grasp_plot, hand_scene, skeleton
+from tests.inner.models_pictures import AMBER, BLUE, along, contents, rgb, show_times
 from tests.models.hand.hand_runs import main_run, slippery_run
 
 can_render, why = rendering()

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from screwbond.models.chains import BodyInertia, Chain, Link, body_twists, chain_graph, link_pose, mass_matrix
 from screwbond.models.impact import KINDS, default_striker, effective_mass, graph_effective_mass, inverse_inertia, study_poses
-from screwbond.models.impact.mobility import locked_ratio, striking_point
-from screwbond.models.impact.variants import GRAPH_BUILDERS
 
 from bondgraph import ModelError
 from screws.inertia import spatial_inertia
 from screws.joints import free, prismatic, revolute
 from screws.poses import Ad, inverse
+from tests.inner.models_impact import GRAPH_BUILDERS, locked_ratio, striking_point
 from tests.models.impact.panda import FLANGE, Q, panda
 
 Z = (0.0, 0.0, 1.0)

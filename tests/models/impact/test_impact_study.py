@@ -29,14 +29,12 @@ from screwbond.models.impact import (
     striker_from_urdf,
     study_impact,
 )
-from screwbond.models.impact.arm_scene import strike_scene
-from screwbond.models.impact.command import TASK
-from screwbond.models.impact.figures import FIGURES
-from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.urdf import LinkVisual
 
 from bondgraph import ModelError
 from screws.joints import free, revolute
+from tests.inner.models_impact import FIGURES, TASK, strike_scene
+from tests.inner.models_pictures import Mesh
 from tests.models.impact.panda import FLANGE, Q, panda, urdf
 from tests.models.impact.test_impact_mobility import in_small_units
 

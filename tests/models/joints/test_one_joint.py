@@ -8,10 +8,10 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipk
 from screwbond.models.bodies import ground, rigid_body
 from screwbond.models.joints import attach_joint, joint_graph
-from screwbond.models.joints.kinds import KINDS
 
 from bondgraph import C, Graph, Se
 from screws import joints, poses, rotation
+from tests.inner.models_joints import KINDS
 from tests.models.joints.jointed import EYE, INERTIA, G, at, closed_pose, hinge, joint_of, numbers, pair, simulated
 
 RNG = np.random.default_rng(5)

@@ -10,15 +10,27 @@ import numpy as np
 import pytest
 from screwbond.models.cli import main
 from screwbond.models.maze import MazeParameters, run_maze
-from screwbond.models.maze.command import MAP, MOVIES, PICTURES, RUN
-from screwbond.models.maze.pictures.drawing import arc, gate_half_angle
-from screwbond.models.maze.pictures.figures import figure5, figure7, figure9, figure10, figure11, path_figure
-from screwbond.models.maze.pictures.scene import maze_mesh, maze_scene
 from screwbond.models.pictures import still
-from screwbond.models.pictures.probe import rendering
 
 from bondgraph.errors import RunEndedWarning
-from bondgraph.output.extras import missing_package
+from tests.inner.models_maze import (
+    MAP,
+    MOVIES,
+    PICTURES,
+    RUN,
+    arc,
+    figure5,
+    figure7,
+    figure9,
+    figure10,
+    figure11,
+    gate_half_angle,
+    maze_mesh,
+    maze_scene,
+    path_figure,
+)
+from tests.inner.models_pictures import rendering
+from tests.inner.output import missing_package
 
 MAZE = MazeParameters()
 DATA = {"trajectory.npz", "events.json", "summary.json", "maze.json", "graph.svg", "equations.tex"}

@@ -8,22 +8,21 @@ from pathlib import Path
 
 from screwbond.models import collisions, ground, read_scenario, two_body_graph
 from screwbond.models.delta import DeltaParameters
-from screwbond.models.delta.pictures.scene_pictures import tracking_scene
-from screwbond.models.delta.studies.pick_and_place import track, transfer
 from screwbond.models.hand import HandParameters, HandScenario, run_hand
-from screwbond.models.hand.pictures.scene import hand_scene
 from screwbond.models.maze import MazeParameters, run_maze
-from screwbond.models.maze.pictures.scene import maze_scene
 from screwbond.models.pictures import Scene, scene_of
 
 from bondgraph import Graph, simulate
-from bondgraph.run.results.result import Result
-from bondgraph.stepping.free_bodies import free_body_stepper
 from examples.delta_pick_and_place import PICK, PLACE
 from examples.dexterous_hand import UP_AND_ASIDE
 from examples.parallel_gripper import runs
 from examples.pile import boxes
 from screws.shapes import HalfSpace
+from tests.inner.models_delta import track, tracking_scene, transfer
+from tests.inner.models_hand import hand_scene
+from tests.inner.models_maze import maze_scene
+from tests.inner.run import Result
+from tests.inner.stepping import free_body_stepper
 from tests.models.pictures.test_any_model import arm
 
 SCRIPTS = Path(__file__).parents[2] / "front_door" / "scripts"

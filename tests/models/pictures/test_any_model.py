@@ -9,17 +9,15 @@ import numpy as np
 import pytest
 from screwbond.models import Visual, attach_between, attach_contact, contact, ground, point_spring, rigid_body, spatial_spring
 from screwbond.models.chains import Chain, Link, chain_graph, link_pose
-from screwbond.models.chains.inertias import cylinder_inertia
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.pictures import Look, scene_of
-from screwbond.models.pictures.parts import SpringDrawing
-from screwbond.models.pictures.shapes.tubes import helix, stretch_poses
-from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, visual_mesh
 
 from bondgraph import Block, Graph, Op, StateSpec, compile_model
 from screws.joints import fixed, prismatic, revolute
 from screws.poses import pose, pose_from_state
 from screws.surfaces import plane, sphere
+from tests.inner.models_chains import cylinder_inertia
+from tests.inner.models_pictures import SpringDrawing, box_of_inertia, helix, stretch_poses, visual_mesh
 
 DOWN = (0.0, 0.0, -9.81)
 

@@ -17,17 +17,17 @@ from screwbond.models.contacts import (
     attach_contact,
     contact,
 )
-from screwbond.models.contacts.trajectory import contact_intervals
 from screwbond.models.delta import DeltaParameters
-from screwbond.models.delta.graphs.rigid_bodies import rigid_delta_graph
 from screwbond.models.pictures import Scene, movie, page, plots, poster, rendering, scene_of, still
-from screwbond.models.pictures.from_results.energies import energies_of
 from screwbond.models.two_bodies import read_scenario, two_body_graph
 
 from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, compile_model
 from bondgraph.stepping import stepper
 from screws.poses import pose_from_state
 from screws.surfaces import ellipsoid, nearest_coordinates, parametric, plane, sphere
+from tests.inner.models_contacts import contact_intervals
+from tests.inner.models_delta import rigid_delta_graph
+from tests.inner.models_pictures import energies_of
 from tests.models.hand.hand_runs import main_run
 
 can_render, why = rendering()
@@ -164,8 +164,9 @@ def test_a_hand() -> None:
         assert touch.intervals == ((0.0, float(scene.t[-1])),)
 
 
+@pytest.mark.thorough
 @renders
-@pytest.mark.parametrize("filled", [pytest.param("trough", marks=pytest.mark.thorough), "eggs"])
+@pytest.mark.parametrize("filled", ["trough", "eggs"])
 def test_every_picture_of_a_filled_scene(filled, request, tmp_path) -> None:
     from PIL import Image
 

@@ -16,9 +16,9 @@ from PIL import Image
 from screwbond.models.pictures import Page, Scene, page
 
 from bondgraph import J1, C, Graph, I, R, Se, simulate
-from bondgraph.run.results.result import Result
 from examples.bouncing_ball import with_restitution
 from tests.browser import Browser, browser, needs_chromium
+from tests.inner.run import Result
 from tests.models.pictures.shown import SHOWN
 from tests.models.pictures.test_pages import TITLES, curve_of, data_of, quiet, times_of
 
@@ -36,6 +36,9 @@ PLACE_OF = """(name => { const hit = bonds.find(b => M.bonds[b.k].name === name)
       const p = hit.getPointAtLength(all * k / 40), q = new DOMPoint(p.x, p.y).matrixTransform(hit.getScreenCTM());
       if (document.elementFromPoint(q.x, q.y) === hit) return [q.x, q.y]; } })"""
 """Name of a bond -> where it can be clicked, px."""
+
+
+pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture(scope="module")

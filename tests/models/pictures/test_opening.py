@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from screwbond.models.pictures import Page
-from screwbond.models.pictures.web.pages import DESKTOPS
+
+from tests.inner.models_pictures import DESKTOPS
 
 SCRIPT = "import sys; from screwbond.models.pictures import Page; print(Page('title', '<p>text').open(sys.argv[1]))"
 

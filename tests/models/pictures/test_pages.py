@@ -19,9 +19,9 @@ from screwbond.models import read_scenario, two_body_graph
 from screwbond.models.pictures import Page, Scene, page, scene_of
 
 from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, simulate
-from bondgraph.run.results.result import Result
 from examples.bouncing_ball import with_restitution
 from tests.browser import Browser, browser, needs_chromium
+from tests.inner.run import Result
 
 
 def motor() -> Graph:

@@ -11,22 +11,43 @@ import numpy as np
 import pytest
 from PIL import Image
 from screwbond.models.pictures import EventMark, Solid, from_archive, movie, page, plots, poster, rendering, still
-from screwbond.models.pictures.camera import Camera, direction, fit, upward
-from screwbond.models.pictures.figures import save_image
-from screwbond.models.pictures.interpolation import poses, quaternions
-from screwbond.models.pictures.shapes.meshes import along, cylinder, globe, joined, lofted
-from screwbond.models.pictures.shapes.surfaces import coloured_part, grid_normals, is_outward
-from screwbond.models.pictures.shapes.tubes import SIDES, free_normals, path_tube
-from screwbond.models.pictures.stage import movies
-from screwbond.models.pictures.stage.stage import Stage, ghost_samples
-from screwbond.models.pictures.style import BLUE, FORCE, PATHS, force_scale, rgb
-from screwbond.models.pictures.timing import representative_time, show_times, speed_label
-from screwbond.models.pictures.web.pages import contents
-from screwbond.models.pictures.web.scene_packing import downsampled
 
 from bondgraph.errors import ExtraError, FileError
 from screws.scalars import cos, sin
 from screws.surfaces import egg, ellipsoid, nearest_coordinates, parametric, plane, sphere, torus
+from tests.inner.models_pictures import (
+    BLUE,
+    FORCE,
+    PATHS,
+    SIDES,
+    Camera,
+    Stage,
+    along,
+    coloured_part,
+    contents,
+    cylinder,
+    direction,
+    downsampled,
+    fit,
+    force_scale,
+    free_normals,
+    ghost_samples,
+    globe,
+    grid_normals,
+    is_outward,
+    joined,
+    lofted,
+    movies,
+    path_tube,
+    poses,
+    quaternions,
+    representative_time,
+    rgb,
+    save_image,
+    show_times,
+    speed_label,
+    upward,
+)
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)
@@ -406,8 +427,6 @@ def test_movie_has_its_frames(tmp_path):
 
 @renders
 def test_movie_without_ffmpeg_is_a_gif(tmp_path, monkeypatch):
-    from PIL import Image
-
     monkeypatch.setattr(movies, "_has_ffmpeg", lambda: False)
     made = movie(rolling_ball(), tmp_path / "ball.mp4", seconds=0.4, size=(320, 180))
     assert made == tmp_path / "ball.gif"
@@ -415,7 +434,7 @@ def test_movie_without_ffmpeg_is_a_gif(tmp_path, monkeypatch):
 
 
 def test_probe_says_what_to_install(monkeypatch):
-    from screwbond.models.pictures import probe
+    from tests.inner.models_pictures import probe
 
     def trial(returncode, stdout="", stderr=""):
         rendering.cache_clear()
@@ -435,7 +454,7 @@ def test_probe_says_what_to_install(monkeypatch):
 
 
 def test_without_opengl_a_picture_is_refused_before_vtk_ends_the_process(tmp_path, monkeypatch):
-    from screwbond.models.pictures import probe
+    from tests.inner.models_pictures import probe
 
     monkeypatch.setattr(probe.sys, "platform", "linux")
     monkeypatch.delenv("DISPLAY", raising=False)

@@ -6,11 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from screwbond.models.pictures.web.downsampling import STRAIGHTNESS, Downsampling, EventRows
-from screwbond.models.pictures.web.packing import STEPS, Packed
 
 from bondgraph import simulate
 from examples.bouncing_ball import with_restitution
+from tests.inner.models_pictures import STEPS, STRAIGHTNESS, Downsampling, EventRows, Packed
 
 
 def test_what_is_short_is_kept() -> None:

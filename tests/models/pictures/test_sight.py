@@ -8,15 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.pictures import Force, Frame, Look, Scene, Solid, Trail, poster, rendering
-from screwbond.models.pictures.camera import Camera
-from screwbond.models.pictures.interpolation import unrotated_poses
-from screwbond.models.pictures.parts import Curve, Panel
-from screwbond.models.pictures.plotting import strip
-from screwbond.models.pictures.shapes.meshes import cuboid
-from screwbond.models.pictures.stage.labels import Sight, format_times, frame_labels, ghost_labels
-from screwbond.models.pictures.stage.stage import Stage
-from screwbond.models.pictures.stage.stills import force_bar
-from screwbond.models.pictures.timing import SPACING
+
+from tests.inner.models_pictures import (
+    SPACING,
+    Camera,
+    Curve,
+    Panel,
+    Sight,
+    Stage,
+    cuboid,
+    force_bar,
+    format_times,
+    frame_labels,
+    ghost_labels,
+    strip,
+    unrotated_poses,
+)
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from screwbond.models import collisions, ground, rigid_body
 from screwbond.models.pictures import Look, rendering, scene_of, still
-from screwbond.models.pictures.shapes.solids import solids_mesh
 
 from bondgraph import Graph
-from bondgraph.stepping.free_bodies import free_body_stepper
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
+from tests.inner.models_pictures import solids_mesh
+from tests.inner.stepping import free_body_stepper
 
 CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
 can_render, why = rendering()

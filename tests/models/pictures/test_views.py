@@ -10,13 +10,12 @@ import pytest
 from screwbond.models import Visual, ground, rigid_body
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.pictures import rendering, show
-from screwbond.models.pictures.stage.overlay import length_bar
-from screwbond.models.pictures.stage.views import has_screen, in_notebook
 
 from bondgraph import Graph, ModelError, compile_model
-from bondgraph.run.results.result import Result
 from screws.joints import revolute
 from screws.poses import pose
+from tests.inner.models_pictures import has_screen, in_notebook, length_bar
+from tests.inner.run import Result
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)

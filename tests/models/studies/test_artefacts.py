@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 from screwbond.models.cli import COMMANDS, main
-from screwbond.models.pictures import probe
-from screwbond.models.studies.artefacts import Picture, draw_pictures, select_names
-from screwbond.models.studies.commands import parser_of
-from screwbond.models.studies.tasks import SUMMARY, Outcome, Task
 
 from bondgraph.errors import ModelError
+from tests.inner.models_pictures import probe
+from tests.inner.models_studies import SUMMARY, Outcome, Picture, Task, draw_pictures, parser_of, select_names
 
 SCENARIO = str(Path(__file__).parents[1] / "data" / "S1a.json")
 NAMES = ("graph.svg", "page.html", "plots.png", "movie.mp4", "movie.gif")
@@ -111,6 +109,7 @@ RUNS = {
 """Quick runs of every task."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
 def test_each_artefact_is_written_alone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one outcome: the files as they are, the pictures as marks; and together these are all that the help names."""

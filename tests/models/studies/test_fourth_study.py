@@ -8,13 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.cli import COMMANDS, main
-from screwbond.models.studies.commands import study_command
-from screwbond.models.studies.runs import end_summary
-from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph import J1, C, Graph, I, simulate
 from bondgraph.errors import ModelError
-from bondgraph.output.extras import missing_package
+from tests.inner.models_studies import Outcome, Task, end_summary, study_command
+from tests.inner.output import missing_package
 from tests.models.studies import pendulum_study
 from tests.models.studies.pendulum_study import PENDULUM, TASK, Pendulum, graph
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from screwbond.models.cli import main
-from screwbond.models.studies.examples_command import PACKAGE, copy_scripts, example_files
 
 from bondgraph.errors import FileError
+from tests.inner.models_studies import PACKAGE, copy_scripts, example_files
 
 ROOT = Path(__file__).parents[3]
 HERE = sorted(path for path in (ROOT / "examples").iterdir() if path.is_file())

@@ -10,27 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.cli import COMMANDS
-from screwbond.models.delta.command.tasks import TASKS
-from screwbond.models.delta.command.workspace_map import Grid
-from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.studies.soft_touch import TouchPlan
-from screwbond.models.hand.command import TASK as HAND
-from screwbond.models.hand.parameters import SHAPES, HandParameters
-from screwbond.models.hand.scenarios import HandScenario, ReferenceStep
-from screwbond.models.impact.command import TASK as IMPACT_TASK
-from screwbond.models.maze.command import TASKS as MAZE_TASKS
-from screwbond.models.maze.command import GainGrid
-from screwbond.models.maze.parameters import MazeParameters
-from screwbond.models.studies.fields import REQUIRED, declarations, field_lines
-from screwbond.models.studies.files import WRITERS
-from screwbond.models.studies.tasks import SUMMARY
-from screwbond.models.two_bodies.body_fields import MOTIONS, BodySpec
-from screwbond.models.two_bodies.command import TASK as CONTACT
-from screwbond.models.two_bodies.scenario import GRAVITIES, STIFFNESS, ContactSpec, GravitySpec, Scenario
-from screwbond.models.two_bodies.surfaces import SURFACES
 
 from screws import surfaces
 from screws.surfaces import Surface
+from tests.inner.models_delta import TASKS, DeltaParameters, Grid, TouchPlan
+from tests.inner.models_hand import SHAPES, HandParameters, HandScenario, ReferenceStep
+from tests.inner.models_hand import TASK as HAND
+from tests.inner.models_impact import TASK as IMPACT_TASK
+from tests.inner.models_maze import TASKS as MAZE_TASKS
+from tests.inner.models_maze import GainGrid, MazeParameters
+from tests.inner.models_studies import REQUIRED, SUMMARY, WRITERS, declarations, field_lines
+from tests.inner.models_two_bodies import GRAVITIES, MOTIONS, STIFFNESS, SURFACES, ContactSpec, GravitySpec, Scenario
+from tests.inner.models_two_bodies import TASK as CONTACT
+from tests.inner.models_two_bodies import body_fields_BodySpec as BodySpec
 
 ALL_TASKS = {"contact": CONTACT, "hand": HAND, "impact": IMPACT_TASK, **TASKS, **MAZE_TASKS}
 RECORDS = (

@@ -12,8 +12,8 @@ from screwbond.models.cli import main
 
 from bondgraph import save_model, sweep
 from bondgraph.sweeps import last, load_runs, normal
-from bondgraph.sweeps.store import Store
 from examples.tolerances import motor
+from tests.inner.sweeps import Store
 
 PLAN = {
     "t_end": 0.1,

@@ -6,10 +6,10 @@ import json
 
 import numpy as np
 import pytest
-from screwbond.models.sweeping.plan import DISTRIBUTIONS, read_plan
 
 from bondgraph import ModelError
 from bondgraph.sweeps import events, last, loguniform, normal, uniform
+from tests.inner.models_sweeping import DISTRIBUTIONS, read_plan
 
 GOOD = {
     "_why": "a comment",

@@ -4,10 +4,10 @@ import json
 import math
 
 import pytest
-from screwbond.models.studies.documents import key_lines
-from screwbond.models.two_bodies.scenario import read_scenario
 
 from bondgraph.errors import ModelError
+from tests.inner.models_studies import key_lines
+from tests.inner.models_two_bodies import read_scenario
 
 EGG = {"type": "egg", "f": 0.035, "S": 0.084, "zB": 0.0104}
 GOOD = {

@@ -19,10 +19,10 @@ from screwbond.models.chains import (
     potential,
 )
 from screwbond.models.urdf import Robot, read_urdf
-from screwbond.models.urdf.joints import JOINTS
 
 from bondgraph import ModelError, compile_model
 from bondgraph.errors import ExtraError
+from tests.inner.models_urdf import JOINTS
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 

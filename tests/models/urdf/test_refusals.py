@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.chains import mass_matrix
-from screwbond.models.urdf import document, read_urdf, robot_scene
+from screwbond.models.urdf import read_urdf, robot_scene
 
 from bondgraph import ModelError
+from tests.inner.models_urdf import document
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 GOOD = (DATA / "two_links.urdf").read_text()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from screwbond.models.chains import chain_graph, link_pose
 from screwbond.models.pictures import Scene, rendering, scene_of, still
-from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.urdf import Robot, read_urdf, robot_scene
 
 from bondgraph import ModelError
+from tests.inner.models_pictures import Mesh
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 

@@ -1,0 +1,8 @@
+"""Inner names of `bondgraph.compile` that tests look into."""
+
+# ruff: noqa: F401
+
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.kernels import lanes_of
+from bondgraph.compile.pipeline import compile_model, equations
+from bondgraph.compile.state_names import consistent, labels_of, own_states, point_of, whole_parameters

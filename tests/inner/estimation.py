@@ -1,0 +1,7 @@
+"""Inner names of `bondgraph.estimation` that tests look into."""
+
+# ruff: noqa: F401
+
+from bondgraph.estimation.error_weights import SensitivityWeights
+from bondgraph.estimation.free_parameters import free_parameters_of, start_slopes, with_values
+from bondgraph.estimation.losses import LOSSES, MARGIN

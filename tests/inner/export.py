@@ -1,0 +1,22 @@
+"""Inner names of `bondgraph.export` that tests look into."""
+
+# ruff: noqa: F401
+
+from bondgraph.export.code import sympy
+from bondgraph.export.code.c import C, c_functions, c_number
+from bondgraph.export.code.content import MAX_LENGTH, identifier, identifiers, model_identifier
+from bondgraph.export.code.matlab import MATLAB
+from bondgraph.export.code.numpy import NUMPY
+from bondgraph.export.code.printer import Dialect, pieces
+from bondgraph.export.forms.algebra.canonical import exact, rational
+from bondgraph.export.forms.algebra.through_tape import _SYMPY_FORMS
+from bondgraph.export.latex_lines import _aligned, latex
+from bondgraph.export.paper import document
+from bondgraph.export.paper.automata import HALF_HEIGHT, NAME_SIZE, Arrows, in_order, lanes, state_diagram
+from bondgraph.export.paper.document import paper_of
+from bondgraph.export.paper.markup.as_latex import drawing
+from bondgraph.export.paper.markup.as_typst import as_typst, typst_math
+from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table
+from bondgraph.export.paper.notation.definitions import FORMS, latex_parts
+from bondgraph.export.paper.notation.letters import _of_words, split
+from bondgraph.export.symbolic import sympy_statements

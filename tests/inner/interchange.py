@@ -1,0 +1,9 @@
+"""Inner names of `bondgraph.interchange` that tests look into."""
+
+# ruff: noqa: F401
+
+from bondgraph.interchange.consistency import ARGUMENTS, PORTS, FormulaOwner, argument_shapes
+from bondgraph.interchange.formulas import ARITY, MAX_ENTRIES, MAX_NESTING, InvalidFormula, formula_from_json
+from bondgraph.interchange.recording import FUNCTIONS, Replay, record_formula
+from bondgraph.interchange.records import ANYTHING, MODEL_RECORDS, NUMERIC_FIELDS, OPERATIONS, RECORDS, fields_of
+from bondgraph.interchange.strict_json import nesting_depth

@@ -1,0 +1,10 @@
+"""Inner names of `screwbond.models.contacts` that tests look into."""
+
+# ruff: noqa: F401
+
+from screwbond.models.contacts import initial_values
+from screwbond.models.contacts.collision_sets import collisions
+from screwbond.models.contacts.graph import AD_CONTACT, TO_CONTACT
+from screwbond.models.contacts.kinematics import GAUSS_FRAME_NOTE, UNIQUENESS, geometry_op
+from screwbond.models.contacts.laws import Impact
+from screwbond.models.contacts.trajectory import contact_intervals

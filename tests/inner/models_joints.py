@@ -1,0 +1,6 @@
+"""Inner names of `screwbond.models.joints` that tests look into."""
+
+# ruff: noqa: F401
+
+from screwbond.models.joints.graph import ROLES
+from screwbond.models.joints.kinds import KINDS, Kind, parallel, shift

@@ -1,0 +1,7 @@
+"""Inner names of `screwbond.models.springs` that tests look into."""
+
+# ruff: noqa: F401
+
+from screwbond.models.springs.formulas import relative_pose, spring_energy, spring_wrench
+from screwbond.models.springs.ports import AD_FRAME, TO_FRAME
+from screwbond.models.springs.spatial import _laws

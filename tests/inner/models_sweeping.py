@@ -1,0 +1,5 @@
+"""Inner names of `screwbond.models.sweeping` that tests look into."""
+
+# ruff: noqa: F401
+
+from screwbond.models.sweeping.plan import DISTRIBUTIONS, read_plan

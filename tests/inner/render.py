@@ -1,0 +1,12 @@
+"""Inner names of `bondgraph.render` that tests look into."""
+
+# ruff: noqa: F401
+
+from bondgraph.render.diagram import SIGNS, Diagram, diagram, legend_lines
+from bondgraph.render.glyphs import flow_side
+from bondgraph.render.layout import search
+from bondgraph.render.layout.layout import automatic
+from bondgraph.render.layout.spacing import frame
+from bondgraph.render.palette import BLACK, COLOURED
+from bondgraph.render.reproducible import Noise, dot, geometric, inverse, length, product
+from bondgraph.render.sketch import MAX_NODES, Sketch, sketch, text_width

@@ -1,0 +1,70 @@
+"""Inner names of `bondgraph.run` that tests look into."""
+
+# ruff: noqa: F401
+
+from bondgraph.run.accuracy import balancing as accuracy_balancing
+from bondgraph.run.accuracy import error_weights
+from bondgraph.run.accuracy.fields import MODE_SETS
+from bondgraph.run.accuracy.reference import balancing as reference_balancing
+from bondgraph.run.accuracy.reference.error_weights import Weights
+from bondgraph.run.accuracy.reference.natural_scales import natural_scales
+from bondgraph.run.accuracy.reference.rounding_noise import rounding
+from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.batch import prepared, workers, workspace
+from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
+from bondgraph.run.batch.collect import BatchCollector
+from bondgraph.run.batch.prepared import PreparedProgram, prepare
+from bondgraph.run.batch.simd.natural_scales import FOUR
+from bondgraph.run.batch.validity import sample_check
+from bondgraph.run.batch.validity.bounds import bounds
+from bondgraph.run.batch.validity.sample_check import envelope
+from bondgraph.run.batch.workspace import Workspace
+from bondgraph.run.bound import Bound
+from bondgraph.run.clock_schedule import ClockSchedule
+from bondgraph.run.events import handler
+from bondgraph.run.events.handler import EventHandler
+from bondgraph.run.events.impacts.fired_transitions import fire
+from bondgraph.run.events.impacts.friction_cones import Cones, with_restitution
+from bondgraph.run.events.impacts.simultaneous import complementary
+from bondgraph.run.events.log import Log
+from bondgraph.run.events.reference import iteration
+from bondgraph.run.events.reference.accumulation import HISTORY, AccumulationDetector
+from bondgraph.run.hybrid import Hybrid, result_of
+from bondgraph.run.linear import system
+from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout, layout_of
+from bondgraph.run.measures import MEASURES, STORED, MachineRule, Measure, events, integral, last, lowest, mean, peak, series
+from bondgraph.run.ode import OdeFunctions, ode_functions
+from bondgraph.run.program import Layout, Program, RunClock, RunTransition, Slot
+from bondgraph.run.program.bonds import BondVariables
+from bondgraph.run.results import outputs
+from bondgraph.run.results.failure import CURES
+from bondgraph.run.results.outputs import MAX_REQUESTS
+from bondgraph.run.results.result import Result
+from bondgraph.run.samples import SampleRows
+from bondgraph.run.settings import longest_step
+from bondgraph.run.simulate import simulate
+from bondgraph.run.sparsity.coupling_graph import structure_of
+from bondgraph.run.sparsity.reference import (
+    MAX_COUPLING,
+    MIN_COUPLING,
+    CouplingStructure,
+    JacobianCouplings,
+    StructureCache,
+    strong_components,
+)
+from bondgraph.run.status import Status
+from bondgraph.run.steppers import dop853, integrator
+from bondgraph.run.steppers.choose import choose
+from bondgraph.run.steppers.dopri5 import TABLEAU
+from bondgraph.run.steppers.explicit import Tableau, explicit_method
+from bondgraph.run.steppers.method import COMMON
+from bondgraph.run.steppers.rosenbrock import coefficients, quadratures
+from bondgraph.run.streaming import energy_account, run
+from bondgraph.run.streaming.partial_result import KeptResult
+from bondgraph.run.table import FieldTable
+from bondgraph.run.validation import constraint_matrix
+from bondgraph.run.validation.checked_result import MIN_CHECKED, checked_result, checked_times
+from bondgraph.run.validation.concerns import validity_concerns
+from bondgraph.run.validation.constraint_matrix import ConstraintMatrix, RowScaling, diagonal_blocks
+from bondgraph.run.validation.constraint_rank import _suspects
+from bondgraph.run.validation.lost_solution import SolutionCheck, energies_at, find_lost_solution

@@ -1,0 +1,6 @@
+"""Inner names of `bondgraph.sinks` that tests look into."""
+
+# ruff: noqa: F401
+
+from bondgraph.sinks import file_sinks
+from bondgraph.sinks.file_sinks import SINKS

@@ -1,0 +1,14 @@
+"""Inner names of `bondgraph.tracing` that tests look into."""
+
+# ruff: noqa: F401
+
+from bondgraph.tracing import routines
+from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, evaluate_system
+from bondgraph.tracing.events import impulses
+from bondgraph.tracing.linear import modewise, solve
+from bondgraph.tracing.linear.modewise import SolutionCache
+from bondgraph.tracing.linear.solve import solve_pivoted
+from bondgraph.tracing.on_tape import context
+from bondgraph.tracing.on_tape.context import Samples, context_of
+from bondgraph.tracing.routines import output_names, trace, trace_for_runs
+from bondgraph.tracing.singular_messages import Unsolvable, prescribing_sources
