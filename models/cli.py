@@ -15,9 +15,7 @@ from screwbond.models.hand.command import HAND
 from screwbond.models.impact.command import IMPACT
 from screwbond.models.maze.command import MAZE_COMMAND
 from screwbond.models.studies.commands import Command, parser_of
-from screwbond.models.studies.diagram_command import DIAGRAM
-from screwbond.models.studies.examples_command import EXAMPLES
-from screwbond.models.studies.model_commands import RUN_SAVED, SHOW_SAVED
+from screwbond.models.studies.model_commands import DIAGRAM, EXAMPLES, RUN_SAVED, SHOW_SAVED
 from screwbond.models.sweeping.command import SWEEP
 from screwbond.models.two_bodies.command import CONTACT_COMMAND
 

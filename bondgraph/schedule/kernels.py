@@ -235,7 +235,7 @@ MAX_STEPS = 3000
 
 MAX_MERGED_STEPS = 60_000
 """Most steps of straight-line code with both logarithms and exponentials, as of species and reactions: on one tape these are
-products (`tape.logarithms`), at a sixth of the cost of loops."""
+products (`tape.nodes`), at a sixth of the cost of loops."""
 
 
 def is_large(system: System) -> bool:

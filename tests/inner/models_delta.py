@@ -26,8 +26,7 @@ from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
 from screwbond.models.delta.kinematics.workspace import workspace
 from screwbond.models.delta.pictures import figures
 from screwbond.models.delta.pictures.bode import bode_plot, degrees, gain_crossings, phase_crossings
-from screwbond.models.delta.pictures.robot_solids import joint_positions
-from screwbond.models.delta.pictures.scene import delta_scene
+from screwbond.models.delta.pictures.scene import delta_scene, joint_positions
 from screwbond.models.delta.pictures.scene_pictures import film, page, plot_tracking, poster, still, tracking_scene
 from screwbond.models.delta.pictures.touch_figure import plot_touch
 from screwbond.models.delta.pictures.workspace_figure import outlines, plot_workspace

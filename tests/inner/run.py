@@ -16,8 +16,7 @@ from bondgraph.run.batch.collect import BatchCollector
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
 from bondgraph.run.batch.simd.natural_scales import FOUR
 from bondgraph.run.batch.validity import sample_check
-from bondgraph.run.batch.validity.bounds import bounds
-from bondgraph.run.batch.validity.sample_check import envelope
+from bondgraph.run.batch.validity.sample_check import bounds, envelope
 from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
@@ -58,8 +57,8 @@ from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.dopri5 import TABLEAU
 from bondgraph.run.steppers.explicit import Tableau, explicit_method
 from bondgraph.run.steppers.method import COMMON
-from bondgraph.run.steppers.rosenbrock import coefficients, quadratures
-from bondgraph.run.streaming import energy_account, run
+from bondgraph.run.steppers.rosenbrock import coefficients, rodas5p
+from bondgraph.run.streaming import consume, run
 from bondgraph.run.streaming.partial_result import KeptResult
 from bondgraph.run.table import FieldTable
 from bondgraph.run.validation import constraint_matrix

@@ -6,8 +6,10 @@ import ctypes
 import itertools
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Event
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,10 +17,10 @@ from bondgraph.emit.cached_build import LatestBuild
 from bondgraph.emit.kernel import AT_SAMPLE, Kernel, LaneKernels, address_of
 from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
+from bondgraph.run.accuracy.reference.error_weights import Rounding
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.collect import RunBatch
-from bondgraph.run.batch.native_run import MachineRun, RunCost
 from bondgraph.run.batch.results import KeptOfRun
 from bondgraph.run.batch.simd import lane_loop
 from bondgraph.run.batch.simd.tables import UNDER_WAY, emptied, lane_table
@@ -29,17 +31,97 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.guard_history import GuardHistory
 from bondgraph.run.events.handler import EventHandler
+from bondgraph.run.events.records import Events
 from bondgraph.run.events.reference.accumulation import AccumulationDetector
 from bondgraph.run.hybrid import RunCheckpoint
 from bondgraph.run.program import Program
 from bondgraph.run.python_callbacks import check_each
-from bondgraph.run.results.result import Result
+from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.status import STATUSES, Status
 from bondgraph.run.steppers.choose import in_machine_code, tolerances
-from bondgraph.run.steppers.segment import Selection, too_many_steps
+from bondgraph.run.steppers.segment import Effort, Selection, too_many_steps
 from bondgraph.run.table import FieldTable
+
+
+class RunCost(NamedTuple):
+    """Cost of a run beyond its counts: method, tolerance per step, steps at the rounding of the rates, total time, s."""
+
+    choice: Selection
+    local_rtol: float
+    rounding: Rounding
+    wall_time: float
+
+
+@dataclass(frozen=True, eq=False)
+class MachineRun:
+    """A run in machine code.
+
+    Parameters
+    ----------
+    status : last status of the integrator, or `Status.NOT_STARTED`.
+    t, x, q, m : end of the run; rows (samples, n + quadratures), modes (samples, modes) : at the sample times.
+    logged : rows of its events, in pieces (k, width); ticks : count of ticks.
+    effort : cost of the run.
+    """
+
+    status: Status
+    t: float
+    x: np.ndarray
+    q: np.ndarray
+    m: np.ndarray
+    rows: np.ndarray
+    modes: np.ndarray
+    logged: tuple[np.ndarray, ...]
+    ticks: int
+    effort: Effort
+
+    @property
+    def done(self) -> bool:
+        """True if it reached its end; otherwise Python has to continue."""
+        return self.status == Status.STOP
+
+    @property
+    def events(self) -> int:
+        """Return the number of events."""
+        return sum(map(len, self.logged))
+
+    def at(self, samples: np.ndarray) -> MachineRun:
+        """Return the run with some of its samples, by index (k,)."""
+        return replace(self, rows=self.rows[samples], modes=self.modes[samples])
+
+    def result(self, program: Program, settings: Settings, start_energies: np.ndarray, spent: RunCost) -> Result:
+        """Return the result of a finished run; `start_energies` (storages,), J, are the energies before anything happened."""
+        effort, choice, n = self.effort, spent.choice, program.states
+        statistics = Statistics(
+            solver=MACHINE_CODE,
+            method=choice.method,
+            steps=effort.steps,
+            rejected=effort.rejected,
+            rates=effort.rates,
+            jacobians=effort.jacobians,
+            guards=effort.guards,
+            events=self.events,
+            ticks=self.ticks,
+            wall_time=spent.wall_time,
+            integration_time=effort.seconds,
+            local_rtol=spent.local_rtol,
+            rounding=spent.rounding,
+        )
+        return Result(
+            program=program,
+            p=settings.p,
+            t=settings.dates,
+            since=settings.times,
+            x=np.ascontiguousarray(self.rows[:, :n]),
+            m=self.modes,
+            integrals=np.ascontiguousarray(self.rows[:, n:]),
+            start_energies=start_energies,
+            events=Events.from_machine_code(program, settings.p, settings.t_start, self.logged),
+            failure=None,
+            statistics=statistics,
+        )
 
 
 class Schedules:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,13 +21,40 @@ from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.consume import SampleConsumer
-from bondgraph.run.streaming.memory import Memory
 from bondgraph.run.streaming.partial_result import KeptResult, NotKept
 from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of, measures_of
 from bondgraph.run.validation.checked_result import checked_result
 from bondgraph.run.validation.concerns import validity_concerns
-from bondgraph.run_arguments import KeepOptions, Sink, Sinkable
+from bondgraph.run_arguments import KeepOptions, KeptQuantity, Sink, Sinkable
 from bondgraph.sinks.file_sinks import sink_for
+
+
+class Memory(Sink):
+    """Stores values in room for this number of samples: `values` by name, (samples, *shape)."""
+
+    def __init__(self, samples: int):
+        self._samples, self._written = samples, 0
+        self.values: dict[str, np.ndarray] = {}
+
+    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
+        """Allocate the arrays."""
+        self.values = {one.name: np.empty((self._samples, *one.shape)) for one in kept}
+
+    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """Store the values."""
+        for name, array in values.items():
+            self.values[name][self._written : self._written + len(t)] = array
+        self._written += len(t)
+
+    def end(self, wrong: str, valid: int) -> None:
+        """Drop invalid samples."""
+        if valid < self._samples:
+            self.values = {name: array[:valid].copy() for name, array in self.values.items()}
+
+    def abandon(self) -> None:
+        """Drop all values."""
+        self.values = {}
+
 
 PAGE = 2**18
 """Count of numbers in a page of samples, or one sample if that has more: 2 MB, which fit a processor's cache."""

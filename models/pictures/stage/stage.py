@@ -10,12 +10,163 @@ from numpy.typing import NDArray
 from screwbond.models.pictures.camera import Camera
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import Force, Frame, Look, SpringDrawing, Trail
+from screwbond.models.pictures.probe import require_opengl
 from screwbond.models.pictures.scene import Scene
-from screwbond.models.pictures.shapes.meshes import polyline
-from screwbond.models.pictures.shapes.tubes import helix, path_tube, stretch_poses
-from screwbond.models.pictures.stage import actors
-from screwbond.models.pictures.style import INK
+from screwbond.models.pictures.shapes.meshes import Mesh, along, polyline
+from screwbond.models.pictures.shapes.tubes import SIDES, helix, path_tube, stretch_poses
+from screwbond.models.pictures.stage import stage
+from screwbond.models.pictures.style import AXES, FORCE, INK, rgb
 from screwbond.models.pictures.timing import SPACING
+
+# Transparent where seen face on, opaque at grazing angles: the rim shows the shape, the middle the inside.
+_GLASS = """//VTK::Light::Impl
+  float rim = 1.0 - abs(normalVCVSOutput.z);
+  fragOutput0.a = mix({low:f}, {high:f}, rim * rim) * {strength:f};
+"""
+
+_LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4), 0.26))
+"""Positions relative to the camera, and intensities."""
+
+
+def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = False) -> Any:
+    """Open a window of a size (pixels) with lights, on the screen if `seen`; `background`: colour, and colour at the top.
+
+    Raises `ExtraError` E418 if rendering is impossible.
+    """
+    require_opengl()
+    import pyvista as pv
+    from vtkmodules.vtkCommonCore import vtkLogger
+
+    # Without a screen VTK tries to open one, complains, and then renders off-screen anyway.
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
+    window = pv.Plotter(off_screen=not seen, window_size=list(size), lighting="none")
+    # Pictures are rendered larger and averaged, which is cheaper in software than multisampling.
+    window.render_window.SetMultiSamples(0)
+    window.set_background(background[0], top=background[1])
+    for position, intensity in _LIGHTS:
+        window.add_light(pv.Light(position=position, light_type="camera light", intensity=intensity))
+    return window
+
+
+def surface(mesh: Mesh) -> Any:
+    """Convert the triangles of a mesh for pyvista, with its normals, and its colours as point scalars "rgb"."""
+    import pyvista as pv
+
+    polydata = pv.PolyData.from_regular_faces(mesh.points, mesh.faces)
+    polydata.point_data.active_normals = mesh.normals
+    if mesh.colours is not None:
+        polydata.point_data["rgb"] = np.round(255.0 * mesh.colours).astype(np.uint8)
+    return polydata
+
+
+def glass(window: Any, mesh: Mesh, colour: str, low: float, high: float, strength: float = 1.0) -> Any:
+    """Add a mesh as glass: its opacity is `low` where it is seen face on, `high` at its rim, both times `strength`."""
+    look = {"opacity": 0.99, "ambient": 0.42, "diffuse": 0.72, "specular": 0.35, "specular_power": 40}
+    culling = None if mesh.open else "back"
+    actor = window.add_mesh(surface(mesh), color=colour, smooth_shading=True, culling=culling, reset_camera=False, **look)
+    code = _GLASS.format(low=low, high=high, strength=strength)
+    actor.GetShaderProperty().AddFragmentShaderReplacement("//VTK::Light::Impl", True, code, False)
+    return actor
+
+
+def opaque(window: Any, mesh: Mesh, colour: str) -> Any:
+    """Add a mesh as a slightly shiny solid."""
+    return _painted(window, mesh, colour, ambient=0.5, diffuse=0.68, specular=0.2, specular_power=35, smooth_shading=True)
+
+
+def veil(window: Any, mesh: Mesh, colour: str) -> Any:
+    """Add a mesh as unlit colour with 30 % opacity."""
+    return _painted(window, mesh, colour, opacity=0.3, lighting=False)
+
+
+def wall(window: Any, mesh: Mesh, colour: str) -> Any:
+    """Add a mesh that is visible from its front only."""
+    return _painted(window, mesh, colour, ambient=0.6, diffuse=0.45, culling="back")
+
+
+def _painted(window: Any, mesh: Mesh, colour: str, **look: Any) -> Any:
+    """Add a mesh in its own colours, if it has any."""
+    look |= {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
+    return window.add_mesh(surface(mesh), reset_camera=False, **look)
+
+
+def lines(window: Any, mesh: Mesh, colour: str, width: float, opacity: float) -> Any:
+    """Add the lines of a mesh."""
+    import pyvista as pv
+
+    cells = np.column_stack([np.full(len(mesh.lines), 2), mesh.lines])
+    polydata = pv.PolyData(mesh.points, lines=cells)
+    return window.add_mesh(polydata, color=colour, line_width=width, opacity=opacity, lighting=False, reset_camera=False)
+
+
+def triad(window: Any, length: float, radius: float) -> Any:
+    """Add three arrows x, y, z in their colours, whose heads do not grow with their radius."""
+    import pyvista as pv
+
+    head = 0.26
+    shape = {"tip_length": head, "tip_radius": 0.42 * head, "shaft_radius": radius / length, "scale": length}
+    resolution = {"tip_resolution": 28, "shaft_resolution": 20}
+    parts = [pv.Sphere(radius=1.6 * radius, theta_resolution=18, phi_resolution=18)]
+    parts += [pv.Arrow(direction=axis, **shape, **resolution) for axis in np.eye(3)]
+    for part, colour in zip(parts, ((60, 66, 80), *map(rgb, AXES)), strict=True):
+        part.point_data.clear()
+        part.point_data["rgb"] = np.tile(np.array(colour, dtype=np.uint8), (part.n_points, 1))
+    mesh = parts[0].append_polydata(*parts[1:])
+    mesh = mesh.compute_normals(split_vertices=True, feature_angle=40, cell_normals=False)
+    return window.add_mesh(mesh, scalars="rgb", rgb=True, reset_camera=False, ambient=0.35, diffuse=0.7, specular=0.2)
+
+
+class Tube:
+    """Path that grows, with a bead at its end."""
+
+    def __init__(self, window: Any, mesh: tuple[Array, Array, NDArray[np.int64]], colour: str, radius: float):
+        import pyvista as pv
+
+        self._vertices, self._normals, self._triangles = mesh
+        look = {"color": colour, "ambient": 0.45, "diffuse": 0.6, "reset_camera": False}
+        bead = pv.Sphere(radius=radius, theta_resolution=16, phi_resolution=16)
+        self.path = window.add_mesh(bead, smooth_shading=False, **look)
+        self.path.prop.interpolation = "Phong"
+        self.bead = window.add_mesh(bead, smooth_shading=True, **look)
+
+    def show(self, rings: int, pose: Array, end: Array) -> None:
+        """Show the first `rings` rings at the pose (4, 4) of its body, and the bead at its present end (3,) in those axes."""
+        import pyvista as pv
+
+        faces = self._triangles[: max(rings - 1, 0) * SIDES * 2]
+        self.path.visibility = len(faces) > 0
+        if len(faces):
+            mesh = pv.PolyData.from_regular_faces(self._vertices[: rings * SIDES], faces)
+            mesh.point_data.active_normals = self._normals[: rings * SIDES]
+            self.path.mapper.SetInputData(mesh)
+        self.path.user_matrix = pose
+        H = pose.copy()
+        H[:3, 3] += pose[:3, :3] @ end
+        self.bead.user_matrix = H
+
+
+class Arrow:
+    """Force arrow: a shaft that grows with the force and a head of constant size."""
+
+    def __init__(self, window: Any, radius: float):
+        import pyvista as pv
+
+        self.head = 9.0 * radius
+        shaft = pv.Cylinder(center=(0, 0, 0.5), direction=(0, 0, 1), radius=radius, height=1.0, resolution=24)
+        cone = pv.Cone(center=(0, 0, -0.5 * self.head), direction=(0, 0, 1), height=self.head, radius=3.2 * radius, resolution=32)
+        look = {"color": FORCE, "ambient": 0.4, "diffuse": 0.65, "reset_camera": False}
+        self.actors = window.add_mesh(shaft, **look), window.add_mesh(cone, **look)
+
+    def show(self, start: Array, tip: Array) -> None:
+        """Draw from a point (3,) to another; hide if hardly longer than the head."""
+        length = float(np.linalg.norm(tip - start))
+        for actor in self.actors:
+            actor.visibility = length > 1.2 * self.head
+        if length > 1.2 * self.head:
+            H = along(tip - start, start)
+            H[:3, 2] *= length - 0.9 * self.head
+            self.actors[0].user_matrix, self.actors[1].user_matrix = H, along(tip - start, tip)
+
 
 COVER_SHARE = 0.6
 """Share of the spacing below which two ghosts cover each other."""
@@ -99,7 +250,7 @@ class Stage:
         self.scene, self.size, self.around = scene, size, around
         self.radius = RADIUS * scene.unit * fine
         self.axis = GAUSS * scene.unit * fine * longer
-        self.plotter = actors.plotter(size, background, seen)
+        self.plotter = stage.plotter(size, background, seen)
         self.meshes = [scene.mesh(i, *mesh) for i in range(len(scene.solids))]
         self._ghosts = [
             [self._glass(i, 0.02, 0.75, 0.8 ** (age + 1)) for age in range(ghosts if solid.ghosts is not None else 0)]
@@ -108,13 +259,13 @@ class Stage:
         self._solids = [self._solid(i) for i in range(len(scene.solids))]
         self._triads = [self._triad(frame) for frame in scene.all_frames]
         self._tubes = [self._tube(path) for path in scene.all_paths]
-        self._arrows = [actors.Arrow(self.plotter, 0.62 * self.radius) for _ in scene.all_forces]
+        self._arrows = [stage.Arrow(self.plotter, 0.62 * self.radius) for _ in scene.all_forces]
         self._strings = [
-            actors.lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.show_gap else None
+            stage.lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.show_gap else None
             for touch in scene.contacts
         ]
         self._coils = [
-            actors.opaque(self.plotter, helix(coil.length, self._helix_radius(coil), coil.turns), coil.colour)
+            stage.opaque(self.plotter, helix(coil.length, self._helix_radius(coil), coil.turns), coil.colour)
             for coil in scene.springs
         ]
         self._order: list[int] = []
@@ -127,7 +278,7 @@ class Stage:
         """Return an actor of a solid with a clear middle and an opaque rim."""
         solid = self.scene.solids[index]
         low, high = (0.4, 0.4) if solid.unbounded else (low, high)
-        return actors.glass(self.plotter, self.meshes[index], solid.colour, low, high, strength)
+        return stage.glass(self.plotter, self.meshes[index], solid.colour, low, high, strength)
 
     def _solid(self, index: int) -> list[Any]:
         """Return the actors of a solid and of its lines."""
@@ -135,26 +286,26 @@ class Stage:
         if solid.look is Look.GLASS:
             drawn_actors = [self._glass(index, 0.20, 0.95)]
         else:
-            draw = {Look.OPAQUE: actors.opaque, Look.VEIL: actors.veil, Look.WALL: actors.wall}[solid.look]
+            draw = {Look.OPAQUE: stage.opaque, Look.VEIL: stage.veil, Look.WALL: stage.wall}[solid.look]
             drawn_actors = [draw(self.plotter, mesh, solid.colour)]
         if len(mesh.lines):
             width = max(1.0, self.size[1] / 800)
             opacity = 0.4 if solid.look is Look.GLASS else 0.6
-            drawn_actors.append(actors.lines(self.plotter, mesh, solid.line_colour, width, opacity))
+            drawn_actors.append(stage.lines(self.plotter, mesh, solid.line_colour, width, opacity))
         return drawn_actors
 
     def _triad(self, frame: Frame) -> Any:
-        return actors.triad(self.plotter, self.axis * frame.length, self.radius * frame.thickness) if frame.length else None
+        return stage.triad(self.plotter, self.axis * frame.length, self.radius * frame.thickness) if frame.length else None
 
-    def _tube(self, path: Trail) -> tuple[actors.Tube, Array]:
+    def _tube(self, path: Trail) -> tuple[stage.Tube, Array]:
         """Return the actors of a path, and the times of its rings."""
         t = self.scene.t
         pick = np.unique(np.linspace(0, len(t) - 1, min(len(t), MAX_RINGS)).astype(int))
         thick = TUBE * self.radius * np.broadcast_to(path.thick, len(t))[pick]
         mesh = path_tube(path.points[pick], path.normals[pick], thick)
         if path.ahead:
-            actors.lines(self.plotter, polyline(path.points), path.colour, self.size[1] / 700, 0.35)
-        return actors.Tube(self.plotter, mesh, path.colour, TUBE * self.radius), t[pick]
+            stage.lines(self.plotter, polyline(path.points), path.colour, self.size[1] / 700, 0.35)
+        return stage.Tube(self.plotter, mesh, path.colour, TUBE * self.radius), t[pick]
 
     def __enter__(self) -> Stage:
         return self

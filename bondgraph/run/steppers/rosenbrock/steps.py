@@ -9,9 +9,21 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.codegen_helpers import clock_time
 from bondgraph.run.linear.elimination import without_tiny
 from bondgraph.run.linear.system import FIELDS as SYSTEM
-from bondgraph.run.steppers.method import error_weight
+from bondgraph.run.steppers.method import error_weight, with_method_fields
 from bondgraph.run.steppers.rosenbrock import coefficients as table
-from bondgraph.run.steppers.rosenbrock.fields import record_of
+
+# jacobian, nonzeros: its kernel, and the kernel's output; rate, drift: rates of a stage, and their time derivative; ahead,
+# beyond: rates a little later; u, rest: of all stages, and the contribution of earlier stages to the right-hand side of one;
+# speed: as in `weights`.
+# system: the table of the linear systems (`linear.system`).
+# f, flows: coefficients of the dense output of states, and for each power its values at the nodes of a step, times the step size.
+FIELDS = with_method_fields("jacobian nonzeros rate drift ahead beyond u rest speed system f flows", "nonzero_count")
+
+
+def record_of(write: Procedure) -> Record:
+    """Return the table passed as argument c."""
+    return Record(write["c"], FIELDS)
+
 
 LAST = 1
 """Index, in k, of the rates at the end of a step."""
