@@ -1,7 +1,8 @@
 # make demo   set everything up, run the rolling eggs, open their page, draw poster, plots and movie; all in demo/
 # make environment  set everything up that the checks need
 # make test   set everything up, run every check that is quick or often finds something
-# make thorough  the other checks: types, notebooks, links of the site, drawn pictures, documents set in type, code for other processors
+# make thorough  the other checks: types, notebooks, links of the site, pages in a browser, drawn pictures, documents set in type,
+#   benchmarks in quick form, code for other processors
 # make portable  the checks that compare text and tight numbers once more, as the least processor of the family rounds
 # make pictures  draw every picture under docs/ anew
 # make notebooks  run the notebooks of examples/ and store what they show
