@@ -182,6 +182,9 @@ def test_no_circles_of_files_or_folders(package):
     """Imports wherever they stand in a file; at every depth, folders counted as one."""
     pairs = {(name, to) for name, to in inside(package) if SOURCES[to].name != "__init__.py" or not name.startswith(f"{to}.")}
     assert not circles(pairs)
+    assert not [
+        name for name in modules(package) if name in {*imports(tree_of(name), name)} and SOURCES[name].name != "__init__.py"
+    ]
     for prefix in {f"{name}." for name, path in modules(package).items() if path.name == "__init__.py"}:
         here = {(a, b) for a, b in pairs if a.startswith(prefix) and b.startswith(prefix)}
         children = {tuple(prefix + name.removeprefix(prefix).split(".")[0] for name in pair) for pair in here}

@@ -1,4 +1,5 @@
-"""Statements of ideal elements: constraints and switches, whose effort or flow is the unknown that makes another value zero."""
+"""Statements of ideal elements: constraints (by index reduction) and switches, whose unknown effort or flow keeps a value at
+zero."""
 
 from __future__ import annotations
 

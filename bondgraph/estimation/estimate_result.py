@@ -1,4 +1,6 @@
-"""Estimate of parameters: values, covariance, confidence intervals, identifiability, and prediction intervals of its runs.
+"""Estimate of parameters: values, standard errors, confidence region, identifiability, and prediction intervals of its runs.
+
+A confidence interval of one parameter follows from its standard error.
 
 Prediction intervals of a run: standard deviations of every quantity over time, from sensitivities and a covariance. First-order
 error propagation: with y(p) linear over the deviations of p, its variance is (dy/dp) C (dy/dp)^T.

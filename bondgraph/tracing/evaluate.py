@@ -1,4 +1,4 @@
-"""Statement evaluation on a tape: compute every value of a system, and solve its implicit equations on the way.
+"""Evaluation of statements on a tape, index reduction included: compute every value of a system and solve its implicit equations.
 
 Most are linear systems A w = b whose entries come from the statements themselves: A by differentiating the residuals
 with respect to the unknowns, b from the statements evaluated with the unknowns at zero. With the solution in place the statements

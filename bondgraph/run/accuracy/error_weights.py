@@ -11,7 +11,7 @@ from __future__ import annotations
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Record, Temporary, cold
-from bondgraph.run.accuracy import balancing, error_weights, natural_scales, rounding_noise
+from bondgraph.run.accuracy import balancing, natural_scales, rounding_noise
 from bondgraph.run.accuracy.fields import CALLBACKS, MODE_SETS, evaluate, record_of
 from bondgraph.run.accuracy.natural_scales import structure_of
 from bondgraph.run.accuracy.reference.error_weights import (
@@ -117,15 +117,7 @@ _STEP = {**_AT, "h": "double", "relative": "double", "implicit": "i64"}
 
 def procedures() -> list[Procedure]:
     """Return all procedures, with those of `balancing`, `natural_scales` and `rounding_noise`."""
-    parts = [
-        _energies(),
-        _measure_powers(),
-        _remember_modes(),
-        _refresh(),
-        _see(),
-        _begin(),
-        *error_weights.zero_energy_procedures(),
-    ]
+    parts = [_energies(), _measure_powers(), _remember_modes(), _refresh(), _see(), _begin(), *zero_energy_procedures()]
     parts += [_propagate_noise(), _measure_noise(), _test_noise(), _decay(), _reset()]
     parts += [_by_callback("refresh", _AT), _by_callback("test_noise", _STEP), _by_callback("decay", _STEP)]
     return cold([*balancing.procedures(), *natural_scales.procedures(), *rounding_noise.procedures(), *parts])

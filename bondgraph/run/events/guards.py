@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bondgraph.emit.procedure import Local, Procedure, Temporary
 from bondgraph.run.codegen_helpers import clock_time, is_finite, larger, magnitude
-from bondgraph.run.events import guards
 from bondgraph.run.events.guard_history import (
     LOOK_AHEAD_RATIO,
     MARGIN,
@@ -92,7 +91,7 @@ _AT = {"s": "ptr", "t": "double", "x": "ptr"}
 def procedures() -> list[Procedure]:
     """Return all procedures, callees first."""
     parts = [_kernel("rates_at", "rates"), _kernel("guards_at", "guards"), _instant(), _spread(), _noise(), _zero(), _ahead()]
-    return [*parts, *guards.reversal_procedures(), _starts_near(), _noise_ahead(), _growing(), _firing_guards()]
+    return [*parts, *reversal_procedures(), _starts_near(), _noise_ahead(), _growing(), _firing_guards()]
 
 
 def _kernel(name: str, kernel: str) -> Procedure:

@@ -23,7 +23,7 @@ def factor() -> Procedure:
     (n,). Return 1 if a pivot is too small, else 0.
 
     a holds the columns of the matrix, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ..., those
-    of U in above[above_at[j]] ..., ascending. nested (n,) as in `ordering.FillPattern`: blocks of such columns do not change the
+    of U in above[above_at[j]] ..., ascending. nested (n,) as in `layout.FillPattern`: blocks of such columns do not change the
     order of subtractions in any entry. worth (n,) as in `dense.factor`; work (n,) is zero before and after.
     """
     arguments = {"a": "ptr", **_PATTERN, **_FACTORS, "nested": "ptr", "worth": "ptr", "work": "ptr", "n": "i64"}

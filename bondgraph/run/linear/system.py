@@ -12,7 +12,7 @@ from bondgraph.run.linear import band, dense, sparse
 from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout
 from bondgraph.run.table import FieldTable, fields_of
 
-# As in `layout.MatrixLayout` and `ordering.FillPattern`; matrix: its numbers; right: right-hand side, then the solution; worth:
+# As in `layout.MatrixLayout` and `layout.FillPattern`; matrix: its numbers; right: right-hand side, then the solution; worth:
 # as in `dense.factor`; count: number of entries with an index; full: whether these are all entries, in sequence.
 _PATTERN = "starts rows below_at below above_at above"
 _FACTORS = "inverse lower_factor upper_factor"

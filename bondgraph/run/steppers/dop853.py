@@ -5,7 +5,6 @@ from __future__ import annotations
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary
-from bondgraph.run.steppers import dop853
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.explicit import ExplicitStepper, Tableau, method_of
 
@@ -85,9 +84,7 @@ def _eighth_root(write: Procedure, value: Temporary) -> Temporary:
     return write.intrinsic("sqrt", write.intrinsic("sqrt", write.intrinsic("sqrt", value)))
 
 
-TABLEAU = Tableau(
-    name="dop853", a=dop853.A, c=dop853.C, last=12, errors=(dop853.E5, dop853.E3), dense=dop853.D, boundary=6.1, root=_eighth_root
-)
+TABLEAU = Tableau(name="dop853", a=A, c=C, last=12, errors=(E5, E3), dense=D, boundary=6.1, root=_eighth_root)
 
 
 def written() -> list[Procedure]:

@@ -14,7 +14,6 @@ from screwbond.models.pictures.probe import require_opengl
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.shapes.meshes import Mesh, along, polyline
 from screwbond.models.pictures.shapes.tubes import SIDES, helix, path_tube, stretch_poses
-from screwbond.models.pictures.stage import stage
 from screwbond.models.pictures.style import AXES, FORCE, INK, rgb
 from screwbond.models.pictures.timing import SPACING
 
@@ -250,7 +249,7 @@ class Stage:
         self.scene, self.size, self.around = scene, size, around
         self.radius = RADIUS * scene.unit * fine
         self.axis = GAUSS * scene.unit * fine * longer
-        self.plotter = stage.plotter(size, background, seen)
+        self.plotter = plotter(size, background, seen)
         self.meshes = [scene.mesh(i, *mesh) for i in range(len(scene.solids))]
         self._ghosts = [
             [self._glass(i, 0.02, 0.75, 0.8 ** (age + 1)) for age in range(ghosts if solid.ghosts is not None else 0)]
@@ -259,14 +258,12 @@ class Stage:
         self._solids = [self._solid(i) for i in range(len(scene.solids))]
         self._triads = [self._triad(frame) for frame in scene.all_frames]
         self._tubes = [self._tube(path) for path in scene.all_paths]
-        self._arrows = [stage.Arrow(self.plotter, 0.62 * self.radius) for _ in scene.all_forces]
+        self._arrows = [Arrow(self.plotter, 0.62 * self.radius) for _ in scene.all_forces]
         self._strings = [
-            stage.lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.show_gap else None
-            for touch in scene.contacts
+            lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.show_gap else None for touch in scene.contacts
         ]
         self._coils = [
-            stage.opaque(self.plotter, helix(coil.length, self._helix_radius(coil), coil.turns), coil.colour)
-            for coil in scene.springs
+            opaque(self.plotter, helix(coil.length, self._helix_radius(coil), coil.turns), coil.colour) for coil in scene.springs
         ]
         self._order: list[int] = []
 
@@ -278,7 +275,7 @@ class Stage:
         """Return an actor of a solid with a clear middle and an opaque rim."""
         solid = self.scene.solids[index]
         low, high = (0.4, 0.4) if solid.unbounded else (low, high)
-        return stage.glass(self.plotter, self.meshes[index], solid.colour, low, high, strength)
+        return glass(self.plotter, self.meshes[index], solid.colour, low, high, strength)
 
     def _solid(self, index: int) -> list[Any]:
         """Return the actors of a solid and of its lines."""
@@ -286,26 +283,26 @@ class Stage:
         if solid.look is Look.GLASS:
             drawn_actors = [self._glass(index, 0.20, 0.95)]
         else:
-            draw = {Look.OPAQUE: stage.opaque, Look.VEIL: stage.veil, Look.WALL: stage.wall}[solid.look]
+            draw = {Look.OPAQUE: opaque, Look.VEIL: veil, Look.WALL: wall}[solid.look]
             drawn_actors = [draw(self.plotter, mesh, solid.colour)]
         if len(mesh.lines):
             width = max(1.0, self.size[1] / 800)
             opacity = 0.4 if solid.look is Look.GLASS else 0.6
-            drawn_actors.append(stage.lines(self.plotter, mesh, solid.line_colour, width, opacity))
+            drawn_actors.append(lines(self.plotter, mesh, solid.line_colour, width, opacity))
         return drawn_actors
 
     def _triad(self, frame: Frame) -> Any:
-        return stage.triad(self.plotter, self.axis * frame.length, self.radius * frame.thickness) if frame.length else None
+        return triad(self.plotter, self.axis * frame.length, self.radius * frame.thickness) if frame.length else None
 
-    def _tube(self, path: Trail) -> tuple[stage.Tube, Array]:
+    def _tube(self, path: Trail) -> tuple[Tube, Array]:
         """Return the actors of a path, and the times of its rings."""
         t = self.scene.t
         pick = np.unique(np.linspace(0, len(t) - 1, min(len(t), MAX_RINGS)).astype(int))
         thick = TUBE * self.radius * np.broadcast_to(path.thick, len(t))[pick]
         mesh = path_tube(path.points[pick], path.normals[pick], thick)
         if path.ahead:
-            stage.lines(self.plotter, polyline(path.points), path.colour, self.size[1] / 700, 0.35)
-        return stage.Tube(self.plotter, mesh, path.colour, TUBE * self.radius), t[pick]
+            lines(self.plotter, polyline(path.points), path.colour, self.size[1] / 700, 0.35)
+        return Tube(self.plotter, mesh, path.colour, TUBE * self.radius), t[pick]
 
     def __enter__(self) -> Stage:
         return self

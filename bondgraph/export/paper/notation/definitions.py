@@ -19,7 +19,6 @@ from functools import cache
 
 import numpy as np
 
-from bondgraph.export.paper.notation import definitions
 from bondgraph.model.ops import Op, sources_of
 from bondgraph.tape import opcodes
 from bondgraph.tape import opcodes as op
@@ -272,7 +271,7 @@ class _FormulaWriter:
             return piece
         uses, size = self._uses[position], width(piece.latex)
         again = (uses > 1 and size > _MAX_REPEATED_WIDTH) or (uses > 0 and position in self._last and size > _MAX_REPEATED_WIDTH)
-        awkward = uses > 0 and (piece.strength == definitions.CHOICE or size > _MAX_UNNAMED_WIDTH)
+        awkward = uses > 0 and (piece.strength == CHOICE or size > _MAX_UNNAMED_WIDTH)
         if not (again or awkward):
             return piece
         name = Piece(f"{self.shared}_{{{len(self.parts) + 1}}}")
@@ -282,7 +281,7 @@ class _FormulaWriter:
     def _piece(self, step: tuple[float | int, ...]) -> Piece:
         code = int(step[0])
         if code == op.CONSTANT:
-            return definitions.number(float(step[1]))
+            return number(float(step[1]))
         if code == op.INPUT:
             return Piece(self._letters[int(step[1])][int(step[2])])
         operands = [self._pieces[int(position)] for position in step[1:]]
@@ -293,28 +292,28 @@ class _FormulaWriter:
 
 
 def _product(a: Piece, b: Piece) -> Piece:
-    return definitions.raised(a, "2") if a == b else definitions.times(a, b)
+    return raised(a, "2") if a == b else times(a, b)
 
 
 def _power(a: Piece, b: Piece) -> Piece:
-    return definitions.raised(a, b.latex)
+    return raised(a, b.latex)
 
 
 def _function(name: str) -> Callable[..., Piece]:
-    return lambda *arguments: definitions.called(name, *arguments)
+    return lambda *arguments: called(name, *arguments)
 
 
 def _between(sign: str) -> Callable[[Piece, Piece], Piece]:
-    return lambda a, b: Piece(f"{a.within(definitions.SUM)} {sign} {b.within(definitions.SUM)}", definitions.CHOICE)
+    return lambda a, b: Piece(f"{a.within(SUM)} {sign} {b.within(SUM)}", CHOICE)
 
 
 FORMS: Mapping[int, Callable[..., Piece]] = {
-    op.ADD: definitions.plus,
-    op.SUBTRACT: definitions.minus,
+    op.ADD: plus,
+    op.SUBTRACT: minus,
     op.MULTIPLY: _product,
-    op.DIVIDE: lambda a, b: definitions.over(a, b, _MAX_FRACTION_WIDTH),
-    op.NEGATIVE: definitions.opposite,
-    op.RECIPROCAL: lambda a: definitions.over(Piece("1"), a, _MAX_FRACTION_WIDTH),
+    op.DIVIDE: lambda a, b: over(a, b, _MAX_FRACTION_WIDTH),
+    op.NEGATIVE: opposite,
+    op.RECIPROCAL: lambda a: over(Piece("1"), a, _MAX_FRACTION_WIDTH),
     op.POWER: _power,
     op.SIN: _function(r"\sin"),
     op.COS: _function(r"\cos"),
@@ -323,7 +322,7 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.ACOS: _function(r"\arccos"),
     op.ATAN: _function(r"\arctan"),
     op.ATAN2: _function(r"\operatorname{atan2}"),
-    op.SQRT: lambda a: Piece(rf"\sqrt{{{a.latex}}}") if width(a.latex) <= _MAX_FRACTION_WIDTH else definitions.raised(a, "1/2"),
+    op.SQRT: lambda a: Piece(rf"\sqrt{{{a.latex}}}") if width(a.latex) <= _MAX_FRACTION_WIDTH else raised(a, "1/2"),
     op.EXP: _function(r"\exp"),
     op.LOG: _function(r"\ln"),
     op.TANH: _function(r"\tanh"),
@@ -335,10 +334,10 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.LESS: _between("<"),
     op.LESS_EQUAL: _between(r"\le"),
     op.EQUAL: _between("="),
-    op.BOTH: lambda a, b: Piece(f"{a.within(definitions.SUM)} \\wedge {b.within(definitions.SUM)}", definitions.CHOICE),
-    op.EITHER: lambda a, b: Piece(f"{a.within(definitions.SUM)} \\vee {b.within(definitions.SUM)}", definitions.CHOICE),
-    op.OPPOSITE: lambda a: Piece(f"\\neg {a.within(definitions.ATOM)}", definitions.CHOICE),
-    op.WHERE: definitions.chosen,
+    op.BOTH: lambda a, b: Piece(f"{a.within(SUM)} \\wedge {b.within(SUM)}", CHOICE),
+    op.EITHER: lambda a, b: Piece(f"{a.within(SUM)} \\vee {b.within(SUM)}", CHOICE),
+    op.OPPOSITE: lambda a: Piece(f"\\neg {a.within(ATOM)}", CHOICE),
+    op.WHERE: chosen,
 }
 """Formula of each instruction."""
 

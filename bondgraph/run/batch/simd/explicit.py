@@ -1,7 +1,7 @@
 """Steps of several runs side by side: stages, errors and dense output of each lane from its state and step length.
 
-Arrays hold one number per lane where those of `steps` hold one, so that vector instructions process all lanes at once. The
-operations on each are those of `steps`, in the same order: a lane has the bits of a single run.
+Arrays hold one number per lane where those of `steppers.explicit` hold one, so that vector instructions process all lanes at
+once. The operations on each are those of `steppers.explicit`, in the same order: a lane has the bits of a single run.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ STAGES, EXTENDED, DENSE = TABLEAU.last, len(TABLEAU.a), TABLEAU.rows
 # `steps.FIELDS`; hs, chosen: for each number the length of its lane's step, and 1 if that step is accepted, else 0; own, fifth,
 # third: terms of the sums. seats, taken, stiff: for each lane the run in it or -1, whether its step is accepted, whether
 # stability limits it (integers). following, paused: the run to begin next, and whether one has made so many steps that the caller
-# must check for interrupts. tables: those of `steps`, of each run under way; row_blocks, runs, found: address of its samples, its
-# number or -1, and its status. couplings, scales: the tables of `error_control.lane_couplings`, or 0, and `lane_scales`; due_t
-# ... due_modes: of as many due runs as there are lanes: times, since the start and on the clock of the formulas, numbers side by
-# side, run indices, and the addresses of y and m of each.
+# must check for interrupts. tables: those of `steppers.explicit`, of each run under way; row_blocks, runs, found: address of its
+# samples, its number or -1, and its status. couplings, scales: the tables of `error_control.lane_couplings`, or 0, and
+# `lane_scales`; due_t ... due_modes: of as many due runs as there are lanes: times, since the start and on the clock of the
+# formulas, numbers side by side, run indices, and the addresses of y and m of each.
 DRIVER = ("ready", "proposed", "judged", "lengthened", "held_down", "noisy_step", "weigh", "dense_samples", "flush")
 """Procedures of the method, and of the loop around its steps, called by address."""
 _POINTERS = """rates powers rates_and_powers t h t_new later now error above below taken
@@ -210,7 +210,8 @@ def _prepare_dense(lanes: int) -> Procedure:
 
 
 def _rises() -> Procedure:
-    """Compute for each state the squares that `stiffness` (`steps`) sums; `all` has the length of the state with the powers."""
+    """Compute for each state the squares that `stiffness` (`steppers.explicit`) sums; `all` has the length of the state with the
+    powers."""
     arguments = {"v": "ptr", "rises": "ptr noalias", "runs": "ptr noalias", "count": "i64", "all": "i64"}
     write = Procedure("rises", arguments, internal=True)
     record, k, every_one = Record(write["v"], FIELDS), Record(write["v"], FIELDS).get("k"), write["all"]
@@ -226,7 +227,7 @@ def _rises() -> Procedure:
 
 
 def _stiffness(lanes: int) -> Procedure:
-    """Compute the sums of squares of `stiffness` (`steps`) into `above` and `below`."""
+    """Compute the sums of squares of `stiffness` (`steppers.explicit`) into `above` and `below`."""
     write = Procedure("stiffness_all", {"v": "ptr"}, internal=True)
     record = Record(write["v"], FIELDS)
     n, rises, runs = record.get("n"), record.get("fifth"), record.get("third")

@@ -15,7 +15,7 @@ from bondgraph.run.linear import system
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.method import Method, error_weight
-from bondgraph.run.steppers.rosenbrock import coefficients, rodas5p, steps
+from bondgraph.run.steppers.rosenbrock import coefficients, steps
 from bondgraph.run.steppers.rosenbrock.steps import FIELDS, LAST, record_of
 from bondgraph.run.steppers.segment import Tolerances
 
@@ -93,9 +93,9 @@ def inside() -> Procedure:
 
 def _procedures() -> list[Procedure]:
     stages = [steps.combination(stage) for stage in range(1, coefficients.STAGES)]
-    inside = [steps.prepare_dense(), steps.inside(), rodas5p.inside(), steps.dense(), steps.look()]
-    step_parts = [rodas5p.integrals(), steps.drift(), steps.jacobian(), steps.factors(), steps.unknowns(), steps.attempt()]
-    return [*system.procedures(), *stages, *inside, *step_parts]
+    dense_parts = [steps.prepare_dense(), steps.inside(), inside(), steps.dense(), steps.look()]
+    step_parts = [integrals(), steps.drift(), steps.jacobian(), steps.factors(), steps.unknowns(), steps.attempt()]
+    return [*system.procedures(), *stages, *dense_parts, *step_parts]
 
 
 RODAS5P = Method(
@@ -133,7 +133,7 @@ class Rodas5P(OneStep):
         self._system = system.table_of(program.matrix_layout(options.linear))
         lengths = dict.fromkeys(("rate", "drift", "ahead", "beyond", "rest"), n)
         lengths |= {"k": 2 * (n + powered), "u": coefficients.STAGES * n, "f": steps.DENSE * n}
-        lengths |= {"flows": len(rodas5p.NODES) * powered, "nonzeros": int(self._system["count"])}
+        lengths |= {"flows": len(NODES) * powered, "nonzeros": int(self._system["count"])}
         super().__init__(RODAS5P, machine_code(), bound, tolerances, weights, lengths, options.ticks, options.settler)
         self.table.point("system", self._system.address)
         self.table["nonzero_count"] = self._system["count"]
