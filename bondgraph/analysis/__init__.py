@@ -10,7 +10,7 @@ from bondgraph.analysis.sampled import linearise_sampled
 from bondgraph.analysis.steady import OperatingPoint, Sensitivities, operating_point, sensitivities, steady_state
 from bondgraph.analysis.symmetry import Reciprocity, reciprocity
 from bondgraph.analysis.transfer import TransferFunction
-from bondgraph.compile.state_names import Point, point_of
+from bondgraph.compile.points import Point, point_of
 
 __all__ = [
     "Derivatives",

@@ -12,7 +12,8 @@ import numpy as np
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.compile.state_names import Point, consistent, moving_states, pick_inputs, pick_outputs, point_of
+from bondgraph.compile.points import Point, consistent, point_of
+from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outputs
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import OpenSamplerWarning, caller_depth, refusal

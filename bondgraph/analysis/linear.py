@@ -24,7 +24,7 @@ from bondgraph.analysis.transfer import (
     minimal_basis,
     transfer,
 )
-from bondgraph.compile.state_names import Point
+from bondgraph.compile.points import Point
 from bondgraph.errors import refusal
 from bondgraph.output.cells import cell, line, plural, table
 from bondgraph.output.plot_style import CYCLE, styled

@@ -11,7 +11,8 @@ import numpy as np
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.compile.state_names import Point, consistent, own_states, pick_inputs, pick_outputs, point_of, whole_parameters
+from bondgraph.compile.points import Point, consistent, point_of, whole_parameters
+from bondgraph.compile.state_names import own_states, pick_inputs, pick_outputs
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import refusal
 from bondgraph.run.simulate import simulate

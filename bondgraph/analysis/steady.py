@@ -22,7 +22,8 @@ from bondgraph.analysis.derivatives import SPARSE, Derivatives, differentiate, w
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.compile.state_names import Point, consistent, evaluate_at, pick_states, point_of, whole_parameters
+from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, whole_parameters
+from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, refusal
 from bondgraph.output.cells import cell, items, line, table
 from bondgraph.output.short_repr import short_repr

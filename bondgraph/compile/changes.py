@@ -1,217 +1,25 @@
-"""Changes of parameters, start values and modes for a run: check them by name, and put them into the model's order.
-
-Start values are checked too: dependent storages that differ from others, switches and dry friction whose mode does not hold.
-"""
+"""Changes of parameters, start values and modes for a run: check them by name, and put them into the model's order."""
 
 from __future__ import annotations
 
-import functools
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from bondgraph.assembly.draft import effort, flow
 from bondgraph.assembly.execute import computed
-from bondgraph.assembly.system import System, Unknown
+from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.checks.parameters import check_energies, check_ranges
-from bondgraph.elements.friction import BACKWARD, FORWARD, SLIP
+from bondgraph.compile.starts import START_RTOL, contradicting_friction, sliding_at_start
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
-from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element, named
-from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storing
+from bondgraph.model.element import Element
+from bondgraph.model.laws import Storing
 from bondgraph.model.model import Model
 from bondgraph.quantities import real
-from bondgraph.run.events.guard_history import perturbations, rounding_error
-from bondgraph.run.program import Layout
 from bondgraph.tracing.on_tape.values import flat
-
-START_RTOL = 1e-6
-"""Relative difference up to which a start value agrees with the computed one."""
-
-
-def dependent_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:
-    """Return the start values (other than zero) of a model's storages in derivative causality, by the name of the state."""
-    starts = {}
-    for path in causality.derivative:
-        element = model.elements[path]
-        name, spec = element.law_as(Storing).follows
-        if spec.claimed and np.any(np.asarray(spec.initial, dtype=float)):
-            starts[f"{path}.{name}"] = np.asarray(spec.initial, dtype=float)
-    return starts
-
-
-def contradicting_starts(
-    model: Model,
-    causality: Causality,
-    system: System,
-    starts: Mapping[str, np.ndarray],
-    evaluate: Callable[[], Mapping[str, Any]],
-) -> list[Problem]:
-    """Report storages in derivative causality whose `starts`, by the name of the state, differ from the computed values (E213).
-
-    `evaluate` gives all values at the start; it is called only if there are such starts.
-    """
-    if not starts:
-        return []
-    values, problems = evaluate(), []
-    for name, start in starts.items():
-        path, _, state = name.rpartition(".")
-        follows = np.asarray(values[system.resolve(name)], dtype=float)
-        size = float(np.max(np.abs(start)) + np.max(np.abs(follows)))
-        if not np.all(np.isfinite(follows)) or np.max(np.abs(follows - start)) <= START_RTOL * size:
-            continue
-        others = model.elements_at(causality.forced_by.get(path, ()))
-        element = model.elements[path]
-        by = named(others) or "the rest of the graph"
-        title = f'{element.kind} "{path}" cannot start with {state} = {_number(start)}: it follows from others'
-        details = (f"its {element.law_as(Storing).gives} is set by {by}; from there follows {_number(follows)}",)
-        cures = (
-            f"leave its start out, or give {_number(follows)}",
-            "start values of the storages that it follows",
-            "a C, R or I between them, if it is to start apart",
-        )
-        problems.append(Problem("E213", title, details, (element.place, *(e.place for e in others)), cures))
-    return problems
-
-
-def contradicting_switches(
-    model: Model, system: System, values: Mapping[str, Any], near: Callable[[], Sequence[Mapping[str, Any]]]
-) -> list[Problem]:
-    """Report switches and diodes that start closed with an effort across them, or open with a flow through them (E214).
-
-    A mode that begins during a run begins with an impulse, the start does not. `values` are those at the start; `near` gives them
-    at points that differ by rounding, and is called only in doubt.
-    """
-    problems: list[Problem] = []
-    points = functools.cache(near)
-
-    def at_points(name: str) -> np.ndarray:
-        return np.array([abs(float(point[system.resolve(name)])) for point in points()])
-
-    for unknown, closed, references in _switches(model, system):
-        element, stopped = model.elements[unknown.element], abs(float(values[system.resolve(unknown.stopped)]))
-        size = max(float(np.max(np.abs(values[name]))) for name in references)
-        if stopped <= START_RTOL * size or stopped <= float(rounding_error(np.array(stopped), at_points(unknown.stopped))):
-            continue
-        mode, variable, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
-        title = f'{element.kind} "{unknown.element}" cannot start {mode} with {variable} = {stopped:.6g} {through} it'
-        cures = (
-            "a start in the other mode; what then fires at once gets its impulse",
-            "start values of the storages that agree",
-            'initial="open" for a diode that another switch would short',
-        )
-        problems.append(Problem("E214", title, (f"while it is {mode} its {variable} is zero",), (element.place,), cures))
-    return problems
-
-
-def _switches(model: Model, system: System) -> Iterator[tuple[Unknown, bool, tuple[str, ...]]]:
-    """Yield the unknowns of switches and diodes, True if it is zero in the closed state, and the values that give its scale."""
-    references = dict[tuple[Domain, bool], tuple[str, ...]]()
-    for unknown in system.unknowns:
-        if not isinstance(model.elements[unknown.element].law, IdealSwitch):
-            continue
-        bond = model.bonds_at(unknown.element)[0]
-        closed = system.resolve(unknown.vanishing) == system.resolve(effort(bond))
-        if (bond.domain, closed) not in references:
-            bonds = (other for other in model.bonds if other.domain == bond.domain)
-            names = dict.fromkeys(system.resolve((effort if closed else flow)(b)) for b in bonds)
-            references[bond.domain, closed] = tuple(names)
-        yield unknown, closed, references[bond.domain, closed]
-
-
-class SwitchIndices:
-    """Indices, among outputs and states, of the values that `contradicting_switches` compares: a quick check without names."""
-
-    def __init__(self, model: Model, system: System, layout: Layout, outputs: int):
-        def indices(name: str) -> np.ndarray:
-            slot = layout[name]
-            assert slot.block in ("out", "x"), "an effort or flow"
-            return np.arange(slot.start, slot.stop) + (outputs if slot.block == "x" else 0)
-
-        switches = list(_switches(model, system))
-        of = {references: np.concatenate([indices(name) for name in references]) for _, _, references in switches}
-        self._stopped = [(indices(system.resolve(unknown.stopped)), of[references]) for unknown, _, references in switches]
-
-    def agree(self, outputs: np.ndarray, x: np.ndarray) -> bool:
-        """Return True if all switches agree with their modes by a margin, with these outputs in the state x."""
-        sizes = np.abs(np.concatenate([outputs, x]))
-        return all(float(sizes[k].max()) <= 0.5 * START_RTOL * float(sizes[of].max()) for k, of in self._stopped)
-
-
-@dataclass(frozen=True)
-class Sliding:
-    """Dry friction that slips at the start: the index of its mode, and the states that record its direction and speed."""
-
-    mode: int
-    noted: Mapping[str, np.ndarray]
-
-
-def frictions_of(model: Model) -> dict[str, Element]:
-    """Return the dry friction elements by path: ideal constraints with an automaton of their own."""
-    elements = {path: model.elements[path] for path in model.automata if path in model.elements}
-    return {path: e for path, e in elements.items() if isinstance(e.law, IdealConstraint) and e.automaton is not None}
-
-
-def sliding_at_start(model: Model, system: System, inputs_of: Callable[[], Mapping[str, Any]]) -> dict[str, Sliding]:
-    """Return, by path, the dry friction whose parts move against each other at the start.
-
-    `inputs_of` gives all states, parameters, modes (as numbers) and the time. A flow that depends on the effort of the friction
-    does not count, nor does rounding.
-    """
-    sliding, frictions = {}, frictions_of(model)
-    inputs = inputs_of() if frictions else {}
-    for path, element in frictions.items():
-        assert element.automaton is not None and isinstance(element.law, IdealConstraint)
-        name = system.resolve(f"{path}.h'")
-        try:
-            flow = np.asarray(computed(system, name, inputs), dtype=float)
-        except KeyError:
-            continue
-        if np.any(flow) and np.any(np.abs(flow) > rounding_error(flow, _at_points(system, name, inputs))):
-            index = element.automaton.states.index
-            if not element.law.noted:
-                sliding[path] = Sliding(index(FORWARD if flow > 0.0 else BACKWARD), {})
-                continue
-            pace = np.asarray(np.linalg.norm(flow))
-            sliding[path] = Sliding(index(SLIP), {f"{path}.heading": flow / pace, f"{path}.pace": pace})
-    return sliding
-
-
-def _at_points(system: System, name: str, inputs: Mapping[str, Any]) -> np.ndarray:
-    """Evaluate a value at points that differ by rounding in all inputs but modes."""
-    sizes = {key: 0 if key in system.modes else int(np.size(value)) for key, value in inputs.items()}
-    changes, at = perturbations(sum(sizes.values())), dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
-    points = [
-        {
-            key: value * (1.0 + row[at[key] : at[key] + sizes[key]].reshape(np.shape(value))) if sizes[key] else value
-            for key, value in inputs.items()
-        }
-        for row in changes
-    ]
-    return np.array([computed(system, name, point) for point in points], dtype=float)
-
-
-def contradicting_friction(
-    model: Model, system: System, modes: Mapping[str, int], sliding: Mapping[str, Sliding]
-) -> list[Problem]:
-    """Report dry friction whose start mode is not that of its motion (E214)."""
-    problems = []
-    for path, slip in sliding.items():
-        states = system.modes[f"{path}.mode"][0]
-        if modes[f"{path}.mode"] != slip.mode:
-            title = f'friction "{path}" cannot start in "{states[modes[f"{path}.mode"]]}": its parts move'
-            details = (f'it sticks without any flow, and slips along it: here "{states[slip.mode]}"',)
-            cures = (f'leave its start out, or give "{states[slip.mode]}"', "start values of the storages that agree")
-            problems.append(Problem("E214", title, details, (model.elements[path].place,), cures))
-    return problems
-
-
-def _number(value: np.ndarray) -> str:
-    return np.array2string(value, precision=6).replace("\n", "")
 
 
 def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, np.ndarray]:

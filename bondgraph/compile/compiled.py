@@ -14,17 +14,9 @@ import numpy as np
 from bondgraph.assembly.execute import evaluate_statements
 from bondgraph.assembly.system import Loop, System
 from bondgraph.causality.assign import Causality
-from bondgraph.compile.changes import (
-    StartCall,
-    SwitchIndices,
-    changed_start,
-    checked_changes,
-    contradicting_starts,
-    dependent_among,
-    frictions_of,
-    mapping_of,
-)
+from bondgraph.compile.changes import StartCall, changed_start, checked_changes, dependent_among, mapping_of
 from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
+from bondgraph.compile.starts import SwitchIndices, contradicting_starts, frictions_of
 from bondgraph.emit.cached_build import LatestBuild, OnceProperty
 from bondgraph.errors import raise_if_any
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Storing

@@ -30,11 +30,11 @@ import numpy as np
 from bondgraph.assembly.assemble import assemble
 from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.compile.changes import contradicting_starts, dependent_starts
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import contradicting_closures
 from bondgraph.compile.kernels import autonomous, couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
 from bondgraph.compile.programs import program_of
+from bondgraph.compile.starts import contradicting_starts, dependent_starts
 from bondgraph.emit.cached_build import build_once
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.builder import Graph

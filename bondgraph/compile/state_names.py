@@ -1,4 +1,4 @@
-"""Select inputs, outputs and states by name, and the points t, x, p, m at which formulas are evaluated."""
+"""Select inputs, outputs and states of a compiled model by name."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import difflib
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bondgraph.assembly.system import State, System
-from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import ModelError, Problem, refusal
 from bondgraph.model.arguments import names_of
-from bondgraph.output.short_repr import short_repr
-from bondgraph.run_arguments import Initial, StartValues, start_of
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
 
@@ -113,74 +109,3 @@ def unknown_name(code: str, name: str, kind: str, names: Iterable[str], also: st
     why = f"{'similar names' if near else 'names'}: {', '.join(listed)}" if listed else "there is none"
     cures = (f"a name from the list{also}",) if listed else ("leave it out",)
     return Problem(code, f'"{name}" is no {kind}', (why,), cures=cures)
-
-
-@short_repr
-@dataclass(frozen=True)
-class Point:
-    """A time (s), state x (n,), the user's parameters p (without derived ones) and modes m."""
-
-    t: float
-    x: np.ndarray
-    p: np.ndarray
-    m: np.ndarray
-
-
-def point_of(
-    compiled: Compiled,
-    t: float = 0.0,
-    initial: np.ndarray | Initial | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    modes: Mapping[str, str] | None = None,
-) -> Point:
-    """Return the point of the start values with changes.
-
-    Parameters
-    ----------
-    initial : the whole state (n,); changes of the start values by name; the `final` of a run; or an operating point, whose
-        parameters are used too.
-    modes : names of automata and of the states they are in.
-
-    Raises `ModelError` E252 if `initial` does not fit; E121, E122, E124 for changes that do not.
-    """
-    begin = start_of(initial)
-    named = begin if isinstance(begin, Mapping) else {}
-    if isinstance(begin, StartValues):
-        parameters = {**begin.parameters, **(parameters or {})}
-    start, m = compiled.initial({**named, **(modes or {})}, parameters)
-    if begin is not None and not isinstance(begin, Mapping):
-        x = np.asarray(begin, dtype=float)
-        if x.shape != start.shape or not np.all(np.isfinite(x)):
-            title = f"a state of shape {x.shape} is no state of this model"
-            cure = "the array in the order of the states, or a dictionary of states by name"
-            raise refusal("E252", title, cure, about=compiled.model.name, why=f"it needs {len(start)} finite numbers", places=())
-        start = x.copy()
-    count = sum(int(np.size(value)) for value in compiled.system.parameters.values())
-    return Point(float(t), start, compiled.parameters(parameters)[:count], m)
-
-
-def consistent(compiled: Compiled, point: Point) -> Point:
-    """Return the point with the unknowns of nonlinear algebraic loops in x solved for.
-
-    Raises `ModelError` E262 if no solution of a loop is found.
-    """
-    if not compiled.program.loops:
-        return point
-    from bondgraph.run.bound import Bound
-
-    x, failed = Bound(compiled.program, whole_parameters(compiled, point)).consistent(point.t, point.x, point.m)
-    if failed is not None:
-        title = f"no solution of the algebraic loop through {', '.join(failed.elements)} at this point"
-        cures = ("another point", "a small C or I that breaks the loop")
-        raise refusal("E262", title, *cures, about=compiled.model.name, places=())
-    return replace(point, x=x)
-
-
-def evaluate_at(compiled: Compiled, point: Point) -> dict[str, Any]:
-    """Return all values of a model by name at a point."""
-    return compiled.evaluate(point.t, point.x, whole_parameters(compiled, point), point.m)
-
-
-def whole_parameters(compiled: Compiled, point: Point) -> np.ndarray:
-    """Return the parameter vector of the kernels: the user's parameters, and derived ones."""
-    return np.concatenate([point.p, compiled.prepare(point.p)])

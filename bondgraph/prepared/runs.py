@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile.changes import checked_changes, contradicting_switches, mapping_of, unusable_parameters
+from bondgraph.compile.changes import checked_changes, mapping_of, unusable_parameters
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import misfit_problems
+from bondgraph.compile.starts import contradicting_switches
 from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.model.laws import Storing
 from bondgraph.output.short_repr import short_repr

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile.state_names import pick_inputs, point_of
+from bondgraph.compile.points import point_of
+from bondgraph.compile.state_names import pick_inputs
 from bondgraph.errors import ModelError, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model import laws

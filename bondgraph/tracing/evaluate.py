@@ -26,7 +26,8 @@ from bondgraph.assembly.system import Loop, State, System, Unknown
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tape.differentiate import active_nodes, derivatives_along, jacobian
 from bondgraph.tape.scalar import TapeScalar
-from bondgraph.tracing.linear.equations import Closures, SparseEquations, closures_of, equations_of, positions_held
+from bondgraph.tracing.linear.constraint_matrix import Closures, closures_of, positions_held
+from bondgraph.tracing.linear.equations import SparseEquations, equations_of
 from bondgraph.tracing.linear.ideal import along_the_motion
 from bondgraph.tracing.linear.modewise import SharedMode, solve_in_modes
 from bondgraph.tracing.newton import NewtonIteration, newton_iteration, rates_of_guesses

@@ -15,8 +15,10 @@ from bondgraph.export.paper import document
 from bondgraph.export.paper.automata import HALF_HEIGHT, NAME_SIZE, Arrows, in_order, lanes, state_diagram
 from bondgraph.export.paper.document import paper_of
 from bondgraph.export.paper.markup.as_latex import drawing
-from bondgraph.export.paper.markup.as_typst import as_typst, typst_math
+from bondgraph.export.paper.markup.as_typst import as_typst
 from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table
-from bondgraph.export.paper.notation.definitions import FORMS, latex_parts
+from bondgraph.export.paper.markup.typst_math import typst_math
+from bondgraph.export.paper.notation.definitions import latex_parts
+from bondgraph.export.paper.notation.formulas import FORMS
 from bondgraph.export.paper.notation.letters import _of_words, split
 from bondgraph.export.symbolic import sympy_statements

@@ -23,7 +23,7 @@ import numpy as np
 from bondgraph.assembly.system import Loop, LoweredTransition, System, is_internal
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.compile.state_names import Point, consistent, point_of
+from bondgraph.compile.points import Point, consistent, point_of
 from bondgraph.errors import refusal
 from bondgraph.tape.opcodes import NAMES
 from bondgraph.tape.routine import Listing, listing

@@ -14,6 +14,7 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import refusal
 from bondgraph.export.paper import tables
 from bondgraph.export.paper.automata import clocks, machine
+from bondgraph.export.paper.conventions import conventions, method, summary
 from bondgraph.export.paper.equations import REMARK, Counterparts, Writer, is_needless
 from bondgraph.export.paper.markup.as_latex import as_latex
 from bondgraph.export.paper.markup.as_markdown import as_markdown
@@ -34,7 +35,6 @@ from bondgraph.export.paper.markup.content import (
 from bondgraph.export.paper.notation.definitions import Definition, Functions
 from bondgraph.export.paper.notation.letters import Letters, letters_of
 from bondgraph.export.paper.notation.parts import Branch, Component, Parts, branches, inside, parts_of
-from bondgraph.export.paper.tables import conventions, method, summary
 from bondgraph.export.value_roles import ledger_only, of_transitions, solved_only
 from bondgraph.model.laws import Junction, Ratio, SkewGyrator
 from bondgraph.model.model import Model

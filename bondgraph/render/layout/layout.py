@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bondgraph.errors import ModelError, Problem
-from bondgraph.render.layout.cost import expanded, first_cells, nesting, prices, without_gaps
+from bondgraph.render.layout.cost import prices
+from bondgraph.render.layout.grid import expanded, first_cells, nesting, without_gaps
 from bondgraph.render.layout.parts import Copies, components, contents, equal_parts, part_of, shrunk
 from bondgraph.render.layout.search import improve
 from bondgraph.render.layout.spacing import centres, extent, in_rows

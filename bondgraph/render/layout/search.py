@@ -12,17 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from bondgraph.render.layout.cost import (
-    Nesting,
-    Prices,
-    are_valid,
-    is_valid,
-    lower_bounds,
-    node_costs,
-    total_cost,
-    total_costs,
-    without_gaps,
-)
+from bondgraph.render.layout.cost import Prices, lower_bounds, node_costs, total_cost, total_costs
+from bondgraph.render.layout.grid import Nesting, are_valid, is_valid, without_gaps
 from bondgraph.render.layout.parts import Copies
 from bondgraph.render.reproducible import Noise, geometric
 

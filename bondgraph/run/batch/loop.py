@@ -1,8 +1,5 @@
 """Loop over a batch of runs in machine code: start, advance, check and measure each.
 
-It keeps the energy lost at events before each sample, and checks that Newton iteration has not lost the solution of an algebraic
-loop.
-
 Runs that machine code cannot finish, or whose end is doubtful, are marked for the Python loop to repeat and check.
 """
 
@@ -11,149 +8,19 @@ from __future__ import annotations
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.batch import native_measures
+from bondgraph.run.batch import event_losses, native_measures
 from bondgraph.run.batch.fields import modes_at, tables_of
-from bondgraph.run.batch.validity import rank_screen, sample_check
+from bondgraph.run.batch.validity import lost_loops, rank_screen, sample_check
 from bondgraph.run.batch.validity.sample_check import FIELDS as LOOK
 from bondgraph.run.codegen_helpers import is_finite, larger, magnitude
-from bondgraph.run.events.log import SCALARS
-from bondgraph.run.events.state import FIELDS as INSTANTS
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import HOPELESS_RATIO, MIN_STEPS_BEFORE_GIVING_UP
 
 
-def _loss_procedures() -> list[Procedure]:
-    """Return the procedures of the energy lost at events, callees first."""
-    return [_forget(), _note(), _finish()]
-
-
-def _forget() -> Procedure:
-    """Reset the losses at the start of a run."""
-    write = Procedure("forget_events", {"r": "ptr"}, internal=True)
-    record, _, _ = tables_of(write)
-    record.get("lost")[0] = 0.0
-    for name, value in (("lost_rows", 1), ("event_count", 0), ("lost_total", 0.0)):
-        record.set(name, value)
-    write.give()
-    return write
-
-
-def _known_until(write: Procedure, record: Record, time: Temporary | None) -> None:
-    """Set the energy lost before the samples up to a time, or up to the end, to the current total."""
-    with write.repeat() as (_, done):
-        k = record.get("lost_rows")
-        with write.when(k >= record.get("samples")):
-            write.jump(done)
-        if time is not None:
-            with write.when(record.get("times")[k] > time):
-                write.jump(done)
-        record.get("lost")[k] = record.get("lost_total")
-        record.set("lost_rows", k + 1)
-
-
-def _note() -> Procedure:
-    """Process the rows of the log and empty it. A sample at the exact time of an event shows the values before it, except at the
-    start (`ledger.account`)."""
-    write = Procedure("note_events", {"r": "ptr"}, internal=True)
-    record, integrator, weights = tables_of(write)
-    instants = Record(integrator.get("instants"), INSTANTS)
-    n, modes, storages, p = instants.get("n"), instants.get("modes"), weights.get("storages"), integrator.get("p")
-    energies = record.get("energies")
-    with write.loop(instants.get("logged")) as k:
-        row = instants.get("log").at(instants.get("row_width") * k)
-        since, clock = row[SCALARS.index("since")], row.at(SCALARS.index("clock"))
-        write.call("measure_event", [write["r"], record.get("present"), row])
-        _known_until(write, record, since)
-        x = row.at(len(SCALARS))
-        m = x.at(n * 2)
-        lost = write.local(0.0)
-        with write.when(storages > 0):
-            for sign, side, mode in ((1.0, x, m), (-1.0, x.at(n), m.at(modes))):
-                write.call(weights.get("energies"), [clock, side, p, mode, energies])
-                with write.loop(storages) as i:
-                    lost.set(lost.get() + sign * energies[i])
-        supplied = m.at(modes * 2)
-        with write.loop(instants.get("quadratures")) as i:
-            lost.set(lost.get() + supplied[i])
-        record.set("lost_total", record.get("lost_total") + lost.get())
-        with write.when(since <= record.get("times")[0]):
-            record.get("lost")[0] = record.get("lost_total")
-    record.count("event_count", instants.get("logged"))
-    instants.set("events_left", instants.get("events_left") - instants.get("logged"))
-    instants.set("logged", 0)
-    write.give()
-    return write
-
-
-def _finish() -> Procedure:
-    """Set the losses of the remaining samples at the end of the run."""
-    write = Procedure("finish_events", {"r": "ptr", "run": "i64"}, internal=True)
-    record, integrator, _ = tables_of(write)
-    pointer = integrator.get("instants")
-    with write.when(pointer.is_given()):
-        write.call("note_events", [write["r"]])
-        count = integrator.get("mode_count")
-        with write.loop(record.get("samples"), Record(pointer, INSTANTS).get("held_rows") + 1) as k, write.loop(count) as i:
-            modes_at(record, k)[i] = integrator.get("m")[i]
-    _known_until(write, record, None)
-    record.get("event_counts").store(write["run"], record.get("event_count"), "i64")
-    write.give()
-    return write
-
-
-def _loop_check_procedures() -> list[Procedure]:
-    """Return the procedures that check the solutions of algebraic loops."""
-    return [_see(), _has_lost_loop()]
-
-
-def _see() -> Procedure:
-    """Record, at a sample, the size of each unknown after the steps of every evaluation, and the remaining step."""
-    arguments = {"r": "ptr", "k": "i64", "date": "ptr", "row": "ptr", "m": "ptr"}
-    write = Procedure("see_loops", arguments, internal=True)
-    record, integrator, _ = tables_of(write)
-    pointer, x, out = integrator.get("instants"), record.get("x_solved"), record.get("loop_out")
-    with write.when(~pointer.is_given()):
-        write.give()
-    loops, first = Record(pointer, INSTANTS), write.local(0, "i64")
-    with write.loop(loops.get("loops")) as j:
-        count, kernel = loops.get("loop_counts").load(j, "i64"), loops.get("loop_kernels").load(j, "ptr")
-        states = loops.get("loop_places").at(first.get(), "i64")
-        sizes, further = (record.get(name).at(first.get()) for name in ("loop_sizes", "loop_further"))
-        at = [write["date"], x, integrator.get("p"), write["m"], out]
-        with write.loop(loops.get("n")) as i:
-            x[i] = write["row"][i]
-        with write.loop(record.get("loop_steps").load(j, "i64")):
-            write.call(kernel, at)
-            with write.loop(count) as i:
-                state = states.load(i, "i64")
-                x[state] = x[state] + out[count + i]
-        write.call(kernel, at)
-        with write.loop(count) as i:
-            with write.when(write["k"].equals(0)):
-                sizes[i] = 0.0
-                further[i] = 0.0
-            sizes[i] = larger(write, sizes[i], magnitude(write, x[states.load(i, "i64")]))
-            further[i] = larger(write, further[i], magnitude(write, out[count + i]))
-        first.set(first.get() + count)
-    write.give()
-    return write
-
-
-def _has_lost_loop() -> Procedure:
-    """Return 1 if a remaining step is too large relative to its unknown."""
-    write = Procedure("astray", {"r": "ptr"}, "i64", internal=True)
-    record, _, _ = tables_of(write)
-    least, sizes, further = (record.get(name) for name in ("loop_near", "loop_sizes", "loop_further"))
-    with write.loop(record.get("unknowns")) as i, write.when(further[i] > record.get("off") * larger(write, sizes[i], least[i])):
-        write.give(1)
-    write.give(0)
-    return write
-
-
 def procedures(lanes: int) -> list[Procedure]:
     """Return the procedures that start and end a run and check its rows in `lanes` SIMD lanes."""
-    lost_loop_parts = _loop_check_procedures() if lanes == 1 else []
-    parts = [*native_measures.procedures(), *_loss_procedures(), *sample_check.procedures(lanes), *lost_loop_parts]
+    lost_loop_parts = lost_loops.procedures() if lanes == 1 else []
+    parts = [*native_measures.procedures(), *event_losses.procedures(), *sample_check.procedures(lanes), *lost_loop_parts]
     return [*parts, *rank_screen.procedures(lanes), _examine(lanes), _begun(), _too_many_steps(), _ended()]
 
 

@@ -23,7 +23,8 @@ import numpy as np
 
 from bondgraph.assembly.system import LoweredTransition, Statement, System, Unknown
 from bondgraph.model.ops import Choice
-from bondgraph.tracing.linear.equations import given_equations, positions_held
+from bondgraph.tracing.linear.constraint_matrix import positions_held
+from bondgraph.tracing.linear.equations import given_equations
 from bondgraph.tracing.linear.ideal import along_the_motion, in_an_impulse
 from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.solve import SingularSystem

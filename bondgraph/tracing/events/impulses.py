@@ -25,7 +25,8 @@ from bondgraph.assembly.system import LoweredTransition, Unknown
 from bondgraph.model.ops import REBOUND, TIME_DERIVATIVE
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.linear.equations import SparseEquations, equations_of, positions_held
+from bondgraph.tracing.linear.constraint_matrix import positions_held
+from bondgraph.tracing.linear.equations import SparseEquations, equations_of
 from bondgraph.tracing.linear.ideal import in_an_impulse
 from bondgraph.tracing.linear.modewise import MAX_SINGULAR_CASES, Solved, in_modes, solve_in_modes
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext

@@ -7,11 +7,6 @@ operations a mass. In such cases steps on the way from unknowns to residuals sta
 
 Solved in an order of little fill, the system of a tree of levers then costs as many operations as it has levers, as when inertias
 are reflected from lever to lever.
-
-Constraint (Delassus) matrix A = J M^-1 J^T of constraints on positions for the run, with its redundant rows. A planar loop of
-hinges in space holds three motions twice: its constraints are redundant, the motion is unique, and the shares of the forces are
-not. The matrix is then singular wherever the loop closes, though not at states off it. The least-norm solution is used, each
-multiplier measured by its own diagonal entry (`linear.indeterminate`).
 """
 
 from __future__ import annotations
@@ -24,13 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.system import Closing, System
-from bondgraph.model.ops import STABILISED
 from bondgraph.tape.differentiate import active_nodes, slopes, sparsity_pattern
 from bondgraph.tape.scalar import Tape, TapeScalar
-from bondgraph.tracing.linear.indeterminate import RedundantPart
 from bondgraph.tracing.on_tape.context import TracingContext
-from bondgraph.tracing.on_tape.values import Entries, Values, nonzero, owners_of, partials, scalars_of, through
+from bondgraph.tracing.on_tape.values import Entries, nonzero, partials, through
 
 MIN_WORK_RATIO = 4
 """Operations of eliminating A in units of the entries of the larger matrix from which the larger one is solved."""
@@ -136,48 +128,3 @@ class _Combination:
                 term = tape.multiply(slope, factor)
                 total[a] = tape.add(total[a], term) if a in total else term
         return _Combination(total, offset)
-
-
-@dataclass(frozen=True)
-class Closures:
-    """The constraints of a system, and the scalars of their routine: flows, entries of A, then the right sides of redundant
-    rows, then the residuals of these."""
-
-    closing: Closing
-    scalars: tuple[Any, ...]
-
-    @property
-    def flows(self) -> tuple[Any, ...]:
-        """The flows."""
-        return self.scalars[: len(self.closing.flows)]
-
-    @property
-    def matrix(self) -> tuple[Any, ...]:
-        """The entries of A."""
-        first = len(self.closing.flows)
-        return self.scalars[first : first + len(self.closing.pattern)]
-
-
-def closures_of(
-    system: System, values: Values, equations: SparseEquations, repeating: Sequence[RedundantPart]
-) -> Closures | None:
-    """Return the constraints among the unknowns of a system with their values, or None."""
-    owners = owners_of(system, system.unknowns)
-    flows = [(u.element, s) for u in system.unknowns if u.reason == "constraint" for s in scalars_of(values[u.vanishing])]
-    if not flows:
-        return None
-    always = [k for k in sorted(positions_held(system)) if owners[k].residual == owners[k].held]
-    at = {k: row for row, k in enumerate(always)}
-    entries = {(at[i], at[j]): value for (i, j), value in equations.entries.items() if i in at and j in at}
-    rows = [(at[i], b, r) for part in repeating for i, b, r in zip(part.rows, part.right, part.residuals, strict=True) if i in at]
-    elements = tuple(owners[k].element for k in always)
-    closing = Closing(tuple(element for element, _ in flows), elements, tuple(entries), tuple(i for i, _, _ in rows))
-    scalars = (*(flow for _, flow in flows), *entries.values(), *(b for _, b, _ in rows), *(r for _, _, r in rows))
-    return Closures(closing, scalars)
-
-
-def positions_held(system: System) -> frozenset[int]:
-    """Return indices, in the row of all scalars, of unknowns that hold a position which is a function of the states."""
-    states = {state.name for state in system.states}
-    makes = {out for s in system.statements for out in s.outs if s.op is STABILISED and s.args[2] not in states}
-    return frozenset(k for k, unknown in enumerate(owners_of(system, system.unknowns)) if unknown.held in makes)

@@ -1,0 +1,175 @@
+"""Explanations around the equations: the kind of model, the notation, and the solution method."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from bondgraph.assembly.system import System
+from bondgraph.compile.compiled import Compiled
+from bondgraph.export.paper.markup.content import Block, Math, Paragraph, Piece, Section, Words
+from bondgraph.export.paper.notation.parts import Branch
+from bondgraph.model.laws import Junction
+
+LITERATURE = {
+    "VI02": "M. Visser, S. Stramigioli and C. Heemskerk (2002), Screw bondgraph contact dynamics",
+    "BO18": "S. A. Bortoff (2018), Object-oriented modeling and control of delta robots",
+    "BO20": "S. A. Bortoff (2020), Modeling contact and collisions for robotic assembly control",
+    "WA22": "Y. Wang, N. Dehio and A. Kheddar (2022), On inverse inertia matrix and contact-force model for robotic manipulators"
+    " at normal impacts",
+    "Brockett 1984": "R. W. Brockett (1984), Robotic manipulators and the product of exponentials formula",
+    "Fasse and Broenink 1997": "E. D. Fasse and J. F. Broenink (1997), A spatial impedance controller for robotic manipulation",
+    "Featherstone 2008": "R. Featherstone (2008), Rigid Body Dynamics Algorithms",
+    "Murray, Li and Sastry 1994": "R. Murray, Z. Li and S. Sastry (1994), A Mathematical Introduction to Robotic Manipulation",
+    "Stramigioli 2001": "S. Stramigioli (2001), Modeling and IPC Control of Interactive Mechanical Systems",
+}
+"""Works that operations cite by a short name."""
+
+
+def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]]) -> list[Block]:
+    """Return counts, and the class of the model: its kinds of equations."""
+    system, model = compiled.system, compiled.model
+    size = sum(np.size(state.initial) for state in system.states if state.name not in system.guesses)
+    counts = (
+        f"{len(model.elements)} elements, {len(model.bonds)} bonds, {size} states (scalars), "
+        f"{len(system.parameters)} parameters, {equations} numbered equations."
+    )
+    kinds: list[Piece] = ["The states follow "]
+    kinds += [
+        Math(r"\dot x = f(t, x, p, \sigma)" if system.modes else r"\dot x = f(t, x, p)"),
+        ": the equations below, evaluated as each needs the others, give the rates that the table of states names",
+    ]
+    if sought:
+        kinds.append("; unknown are ")
+        for k, (letter, number) in enumerate(sought):
+            kinds += [", " if k else "", Math(letter), f" ({number})"]
+        kinds.append(": they are such that the equations whose numbers stand there hold")
+    if system.modes:
+        kinds += ["; the modes ", Math(r"\sigma"), " of state machines change at events, where states may jump"]
+    if any(clock.period for clock in system.clocks):
+        kinds.append("; sampled blocks set their states at the ticks of clocks and hold them in between")
+    kinds.append(".")
+    return [Paragraph((counts,), "Model."), Paragraph(tuple(kinds))]
+
+
+def conventions(
+    system: System, functions: Sequence[Paragraph], alike: Sequence[Branch], sections: Sequence[Block]
+) -> list[Block]:
+    """Return the notation, as far as it occurs."""
+    written = repr(sections)
+    latex = "".join(statement.op.latex for statement in system.statements)
+    words: list[Piece] = [
+        "Letters with the number of a part as their last index belong to that part: ",
+        Math("e_n"),
+        " is its effort, ",
+        Math("f_n"),
+        " its flow, ",
+        Math(r"e_{n\to k}"),
+        " that of the bond from part n to part k; power is positive along half arrows. Vectors stand for columns; a vector that"
+        " multiplies a vector is the diagonal of a matrix, and ",
+        Math("a^{-1}"),
+        " of it has the reciprocals; ",
+        Math(r"^{\top}"),
+        " transposes; a matrix of one row gives a number; components are counted from 1",
+    ]
+    if re.search(r"\}_[xyz](?![a-z])", written):
+        words += [", ", Math("v_x, v_y, v_z"), " are the first three"]
+    if r"(\\mathsf" in written or r"({\\mathsf" in written:
+        words += [", ", Math("(a, b) = c"), " cuts ", Math("c"), " in halves, or a pose in its parts"]
+    if re.search(r"[&+] \\{2}mathbf\{1\}", written):
+        words += ["; ", Math(r"\mathbf{1}"), " is the unit matrix"]
+    if r"\\tilde" in written or r"\mathrm{Ad}" in latex:
+        words += ["; ", Math(r"\tilde a\,b = a \times b")]
+    words.append(". Some values serve the reader alone.")
+    if functions:
+        words += [
+            " Functions ",
+            Math(r"\mathrm{name}_k"),
+            " are defined under Dk, in letters without serifs that hold only there: arguments, results, and shared parts ",
+            Math(r"\mathsf{s}_1, \mathsf{s}_2, \ldots"),
+            "; a condition in brackets counts 1 where it holds and else 0, ",
+            Math(r"\wedge"),
+            " is and, ",
+            Math(r"\vee"),
+            " or, ",
+            Math(r"\neg"),
+            " not; a mode stands for the number of its state",
+            "; ",
+            Math(r"|\cdot|"),
+            " is the root of the sum of squares, also of a matrix.",
+        ]
+    for k, branch in enumerate(alike):
+        names = ", ".join(part.path for part in branch.members)
+        words += ["; " if k else " Parts that are alike have a letter for their number: ", Math(branch.index)]
+        words += [f" = {', '.join(part.number for part in branch.members)} ({names})"]
+    blocks: list[Block] = [Section("Conventions", 2), Paragraph((*words, "." if alike else ""))]
+    if r"\mathrm{Ad}" in latex:
+        blocks.append(Paragraph(_SCREWS))
+    cited = [f"{short}: {long}" for short, long in LITERATURE.items() if any(short in s.op.source for s in system.statements)]
+    if cited:
+        text = f"{'. '.join(cited)}. Numbers are those of equations there; corrected, where what is printed there is wrong."
+        blocks.append(Paragraph((text,), "Sources.", small=True))
+    if any(event.resets or event.impulse for event in system.events):
+        blocks.append(Paragraph(("At an event, ", Math(":="), " sets a state to a value computed just before, all at once.")))
+    return blocks
+
+
+_SCREWS: Words = (
+    "Twists are ",
+    Math(r"(\omega, v)"),
+    ", wrenches ",
+    Math(r"(\tau, f)"),
+    ". A pose ",
+    Math("H"),
+    " is a matrix ",
+    Math(r"\begin{bmatrix} R & p \\ 0 & 1 \end{bmatrix}"),
+    ", or seven numbers (of unit 1, m): a quaternion (w, x, y, z), of which only the direction counts, and ",
+    Math("p"),
+    "; ",
+    Math(
+        r"R = I + \tfrac{2}{w^2+x^2+y^2+z^2}\begin{bmatrix} -y^2-z^2 & xy-wz & xz+wy \\ xy+wz & -x^2-z^2 & yz-wx \\"
+        r" xz-wy & yz+wx & -x^2-y^2 \end{bmatrix}"
+    ),
+    ". ",
+    Math(r"\mathrm{Ad}_H = \begin{bmatrix} R & 0 \\ \tilde p R & R \end{bmatrix}"),
+    "; ",
+    Math(r"H^{-1}"),
+    " is the inverse pose; a product of poses is that of their matrices, in seven numbers with the product of the quaternions; ",
+    Math(r"H\,b"),
+    " of a point ",
+    Math("b"),
+    " is ",
+    Math(r"R\,b + p"),
+    ".",
+)
+
+
+def method(compiled: Compiled) -> list[Block]:
+    """Return the action of impulses, changes of description, and ends of a run."""
+    system, model = compiled.system, compiled.model
+    words: list[Piece] = []
+    if any(event.impulse for event in system.events):
+        words += [
+            "An impulse of the efforts that constraints or closing switches exert changes the momenta as those efforts change"
+            " their rates, and every other state stays; it is such that the flows that the table names take their new values"
+            " (",
+            Math("^-"),
+            " before, ",
+            Math("^+"),
+            " after). ",
+        ]
+    if any(event.internal for event in system.events):
+        words.append("Changes of description replace coordinates where others are better (a chart near a pole), and no more. ")
+    if any(isinstance(e.law, Junction) and e.law.automaton for e in model.elements.values()):
+        words.append("An X-junction joins its bonds in the states that it names, and transmits nothing in all others. ")
+    ends = list(dict.fromkeys(event.error for event in system.events if event.error))
+    if ends:
+        words.append(f"A run ends where: {'; '.join(ends)}. ")
+    if system.indeterminate:
+        words.append("Where ideal elements share a load that the equations do not divide, their shares are those of least norm. ")
+    words.append(
+        "Between events, an integrator with error control follows the states; events are found where a guard rises through zero."
+    )
+    return [Section("Method", 2), Paragraph(tuple(words))]

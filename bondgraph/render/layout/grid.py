@@ -1,0 +1,151 @@
+"""Grid: one cell for every node near its position, with boxes as rectangles of cells that never overlap."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.render.reproducible import length
+from bondgraph.render.sketch import Box, Sketch
+
+
+@dataclass(frozen=True)
+class Nesting:
+    """Boxes as index sets: members, outsiders, and pairs of boxes that are not nested."""
+
+    members: tuple[np.ndarray, ...]
+    outside: tuple[np.ndarray, ...]
+    apart: tuple[tuple[int, ...], ...]
+    around: tuple[tuple[int, ...], ...]
+    """Node -> the boxes around it."""
+    foreign: np.ndarray
+    """(boxes, nodes): True if a node is outside of a box."""
+    strangers: tuple[np.ndarray, np.ndarray]
+    """Pairs of boxes that are not inside one another."""
+    all_members: np.ndarray
+    """Members of all boxes, one box after the other."""
+    starts: np.ndarray
+    """Start index of each box in `all_members`."""
+
+
+def nesting(sketch: Sketch) -> Nesting:
+    """Return index sets of a sketch's boxes."""
+    count = len(sketch.nodes)
+    members = tuple(np.array(box.members) for box in sketch.boxes)
+    outside = tuple(np.setdiff1d(np.arange(count), inside) for inside in members)
+    apart = tuple(tuple(j for j, other in enumerate(sketch.boxes) if not _related(box, other)) for box in sketch.boxes)
+    around = tuple(tuple(g for g, box in enumerate(sketch.boxes) if n in box.members) for n in range(count))
+    foreign = np.ones((len(members), count), dtype=bool)
+    for g, inside in enumerate(members):
+        foreign[g, inside] = False
+    pairs = np.array([(g, h) for g, others in enumerate(apart) for h in others if h > g], dtype=int).reshape(-1, 2).T
+    starts = np.cumsum([0, *map(len, members)])[:-1]
+    everyone = np.concatenate([np.zeros(0, dtype=int), *members])
+    return Nesting(members, outside, apart, around, foreign, (pairs[0], pairs[1]), everyone, starts)
+
+
+def _related(a: Box, b: Box) -> bool:
+    return f"{a.path}.".startswith(f"{b.path}.") or f"{b.path}.".startswith(f"{a.path}.")
+
+
+def is_valid(cells: np.ndarray, boxes: Nesting) -> bool:
+    """Return True if every cell holds at most one node and every box holds its own nodes only."""
+    return bool(are_valid(cells[None], boxes)[0])
+
+
+def are_valid(trials: np.ndarray, boxes: Nesting) -> np.ndarray:
+    """Return (k,) for many drawings (k, n, 2): every cell holds at most one node and every box its own nodes only."""
+    x, y = trials[..., 0], trials[..., 1]
+    codes = np.sort(x * 1048576 + y, axis=1)
+    good = (codes[:, 1:] != codes[:, :-1]).all(axis=1)
+    if boxes.members:
+        (left, right), (top, bottom) = (_spans(each, boxes) for each in (x, y))
+        x, y = x[:, None], y[:, None]
+        within = (x >= left[..., None]) & (x <= right[..., None]) & (y >= top[..., None]) & (y <= bottom[..., None])
+        good &= ~np.any(within & boxes.foreign, axis=(1, 2))
+        g, h = boxes.strangers
+        separated = (
+            (left[:, g] > right[:, h]) | (left[:, h] > right[:, g]) | (top[:, g] > bottom[:, h]) | (top[:, h] > bottom[:, g])
+        )
+        good &= separated.all(axis=1)
+    return np.asarray(good)
+
+
+def _spans(x: np.ndarray, boxes: Nesting) -> tuple[np.ndarray, np.ndarray]:
+    """Return minimum and maximum of a coordinate (k, n) in each box: both (k, boxes)."""
+    coordinates = x[:, boxes.all_members]
+    return np.minimum.reduceat(coordinates, boxes.starts, axis=1), np.maximum.reduceat(coordinates, boxes.starts, axis=1)
+
+
+def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:
+    """Return cells (n, 2) near the positions: boxes are filled from the inside out, then placed like large nodes."""
+    children: dict[str, list[Box]] = {}
+    for box in sketch.boxes:
+        children.setdefault(box.parent, []).append(box)
+
+    def fill(path: str) -> dict[int, tuple[int, int]]:
+        """Return cells of all nodes inside a box, from (0, 0)."""
+        parts = [{i: (0, 0)} for i, node in enumerate(sketch.nodes) if node.group == path]
+        parts += [fill(box.path) for box in children.get(path, [])]
+        wishes = [positions[list(part)].mean(axis=0) for part in parts]
+        sizes = [(max(x for x, _ in p.values()) + 1, max(y for _, y in p.values()) + 1) for p in parts]
+        corners = _place(np.array(wishes).reshape(-1, 2), sizes)
+        return {
+            node: (x + corner[0], y + corner[1])
+            for part, corner in zip(parts, corners, strict=True)
+            for node, (x, y) in part.items()
+        }
+
+    cell_of = fill("")
+    return np.array([cell_of[i] for i in range(len(sketch.nodes))], dtype=int).reshape(-1, 2)
+
+
+def expanded(cells: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the parts (k, 2) at the cells (parts, 2) of a coarse grid, with columns and rows as wide as their content."""
+    sizes = np.array([part.max(axis=0) + 1 for part in parts]).reshape(-1, 2)
+    corners = np.zeros_like(sizes)
+    for axis in (0, 1):
+        columns, size = cells[:, axis] - cells[:, axis].min(initial=0), sizes[:, axis]
+        widths = np.zeros(columns.max(initial=0) + 1, dtype=int)
+        np.maximum.at(widths, columns, size)
+        starts = np.concatenate([[0], np.cumsum(widths)])
+        corners[:, axis] = starts[columns] + (widths[columns] - size) // 2
+    return [part + corner for part, corner in zip(parts, corners, strict=True)]
+
+
+def _place(wishes: np.ndarray, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return corners of rectangles of cells, as near to the wished centres as free cells allow; the minimum is (0, 0)."""
+    taken: set[tuple[int, int]] = set()
+    corners = [(0, 0)] * len(sizes)
+    middle = wishes.mean(axis=0) if len(wishes) else np.zeros(2)
+    areas = [-width * height for width, height in sizes]
+    order = sorted(range(len(sizes)), key=lambda i: (areas[i], round(float(length(wishes[i] - middle)), 6), i))
+    for i in order:
+        width, height = sizes[i]
+        wish = wishes[i] - (np.array([width, height]) - 1) / 2
+        corners[i] = next(corner for corner in _around(wish) if not taken & _cells(corner, width, height))
+        taken |= _cells(corners[i], width, height)
+    left = min((x for x, _ in corners), default=0)
+    top = min((y for _, y in corners), default=0)
+    return [(x - left, y - top) for x, y in corners]
+
+
+def _cells(corner: tuple[int, int], width: int, height: int) -> set[tuple[int, int]]:
+    return {(corner[0] + i, corner[1] + j) for i in range(width) for j in range(height)}
+
+
+def _around(wish: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield grid points by their distance from a wish, ring by ring, without end."""
+    x0, y0 = round(float(wish[0])), round(float(wish[1]))
+    for ring in itertools.count():
+        span = range(-ring, ring + 1)
+        points = [(x0 + i, y0 + j) for i in span for j in span if max(abs(i), abs(j)) == ring]
+        yield from sorted(points, key=lambda p: (round((p[0] - wish[0]) ** 2 + (p[1] - wish[1]) ** 2, 6), p))
+
+
+def without_gaps(cells: np.ndarray) -> np.ndarray:
+    """Return cells in the same order of columns and rows, none of them empty."""
+    return np.stack([np.unique(cells[:, axis], return_inverse=True)[1] for axis in (0, 1)], axis=1)
