@@ -124,6 +124,17 @@ def test_tests_meet_inner_modules_in_facades():
         assert name.startswith(("tests.inner.", OUTSIDER)) or not inner, f"{name} imports {inner}"
 
 
+def test_facades_hold_what_tests_use():
+    used, offered = set(), set()
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and path.parent.name == "inner":
+                offered |= {(f"tests.inner.{path.stem}", alias.asname or alias.name) for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                used |= {(node.module, alias.name) for alias in node.names}
+    assert offered <= used, sorted(offered - used)
+
+
 def room(name, package):
     """The room of a module in its package; "" for the package's own `__init__`."""
     return name.removeprefix(package).lstrip(".").partition(".")[0]

@@ -5,7 +5,8 @@ Every derivative is exact, from the tape of the model's formulas.
 """
 
 from bondgraph.analysis.derivatives import Derivatives, differentiate, linearise
-from bondgraph.analysis.linear import Linear, Passivity, passivity
+from bondgraph.analysis.linear import Linear
+from bondgraph.analysis.positive_real import Passivity, passivity
 from bondgraph.analysis.sampled import linearise_sampled
 from bondgraph.analysis.steady import OperatingPoint, Sensitivities, operating_point, sensitivities, steady_state
 from bondgraph.analysis.symmetry import Reciprocity, reciprocity

@@ -1,12 +1,4 @@
-"""Linearisation of a model: its linear state-space system near a point, dx' = A dx + B du, dy = C dx + D du, and its passivity.
-
-Passivity of a linear system with power ports: the positive-real test of G(s) + G(s)^H right of the imaginary axis.
-
-References
-----------
-S. Boyd, V. Balakrishnan, P. Kabamba, "A bisection method for computing the H-infinity norm of a transfer matrix",
-Math. Control Signals Systems 2 (1989) 207-219: the eigenvalues of a Hamiltonian matrix give every crossing.
-"""
+"""Linearisation of a model: its linear state-space system near a point, dx' = A dx + B du, dy = C dx + D du."""
 
 from __future__ import annotations
 
@@ -32,8 +24,12 @@ from bondgraph.output.short_repr import short_repr
 
 SHOWN = 12
 """Largest number of states, inputs or outputs of printed matrices."""
+
+
 DENSE = 4000
 """Largest number of states of dense algebra, such as all eigenvalues."""
+
+
 _SHOWN = 16
 """Largest number of states whose matrices and poles notebooks show."""
 
@@ -329,98 +325,3 @@ def _indices(system: Linear, kind: str, names: str | tuple[str, ...], labels: tu
             why = f"{kind}s: {', '.join(labels) or 'none'}"
             raise refusal("E255", title, "one of these", about=system.name, why=why, places=())
     return [labels.index(name) for name in names]
-
-
-_POINTS = 300
-
-
-@dataclass(frozen=True)
-class Passivity:
-    """Result of the positive-real test.
-
-    Parameters
-    ----------
-    passive : True if the system is positive real, as far as the method shows.
-    strict : True if power is lost at every frequency; None where D + D^T is singular, so that the test does not apply.
-    margin : smallest eigenvalue of G + G^H over the size of G. frequency : where, rad/s.
-    method : "hamiltonian" (all frequencies are covered) or "grid".
-    reason : why it is not passive; empty if it is.
-    """
-
-    passive: bool
-    strict: bool | None
-    margin: float
-    frequency: float
-    method: str
-    reason: str = ""
-
-    def __bool__(self) -> bool:
-        return self.passive
-
-
-def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) -> Passivity:
-    """Test a system for passivity (positive real), with input k and output k the effort and the flow of one port, power inward.
-
-    G is evaluated along a line just right of the imaginary axis, so that poles on the axis are judged by their residues:
-    at the frequencies of all poles and zeros, on a logarithmic grid, and - if D + D^T is positive definite - between all
-    frequencies where an eigenvalue of G + G^H can change its sign, which are eigenvalues of a Hamiltonian matrix.
-
-    Parameters
-    ----------
-    frequencies : further frequencies to test, rad/s.
-    tolerance : how far below zero a margin may lie and still count as rounding.
-
-    Raises `ModelError` E257 if there are not as many inputs as outputs, or none; E100 for anything but a `Linear`.
-    """
-    if not isinstance(linear, Linear):
-        title = f"passivity takes a linear system, not {type(linear).__name__}"
-        cures = ("passivity(linearise(model, inputs=[...], outputs=[...])), with the efforts and flows of its ports",)
-        raise refusal("E100", title, *cures, about="passivity")
-    if len(linear.inputs) != len(linear.outputs) or not linear.inputs:
-        title = f"{len(linear.inputs)} inputs and {len(linear.outputs)} outputs are no power ports"
-        cures = ("one output for each input, effort with flow, in the same order: linear.part(inputs, outputs)",)
-        raise refusal("E257", title, *cures, about=linear.name, places=())
-    system = linear.minimal().balance() if linear.order else linear
-    a, b, c, d = system.dense()
-    poles = system.poles()
-    speed = np.abs(poles[np.abs(poles) > 1e-9 * np.abs(poles).max(initial=0.0)])
-    slow, fast = (float(speed.min()), float(speed.max())) if len(speed) else (1.0, 1.0)
-    right = poles[poles.real > 1e-9 * fast]
-    if len(right):
-        worst = right[np.argmax(right.real)]
-        return Passivity(False, False, -np.inf, float(abs(np.imag(worst))), "poles", f"unstable pole at {worst:.6g} 1/s")
-    shift = 1e-7 * slow
-    special = np.concatenate([np.abs(poles), np.abs(np.imag(poles)), np.abs(np.imag(system.zeros()))])
-    grid = np.concatenate(
-        [[0.0], special, np.geomspace(1e-3 * slow, 1e3 * fast, _POINTS), np.abs(np.asarray(frequencies or ())).ravel()]
-    )
-    both = d + d.T
-    size = np.linalg.norm(both)
-    covered = bool(size > 0 and np.linalg.eigvalsh(both)[0] > 1e-12 * size)
-    crossings = np.zeros(0)
-    if covered:
-        crossings = _crossings(a - shift * np.eye(len(a)), b, c, both)
-        ends = np.concatenate([[0.0], np.sort(crossings), [2.0 * crossings.max(initial=0.0) + fast]])
-        grid = np.concatenate([grid, 0.5 * (ends[1:] + ends[:-1])])
-    grid = np.unique(grid[np.isfinite(grid)])
-    response = system.at(shift + 1j * grid)
-    lowest = np.linalg.eigvalsh(response + np.conj(np.swapaxes(response, 1, 2)))[:, 0]
-    margins = lowest / np.maximum(np.linalg.norm(response, axis=(1, 2)), 1e-300)
-    worst_at = int(np.argmin(margins))
-    margin, frequency = float(margins[worst_at]), float(grid[worst_at])
-    passive = margin >= -tolerance
-    strict = bool(passive and not len(crossings) and margin > tolerance) if covered else None
-    reason = "" if passive else f"power comes out at {frequency:.6g} rad/s"
-    return Passivity(passive, strict, margin, frequency, "hamiltonian" if covered else "grid", reason)
-
-
-def _crossings(a: np.ndarray, b: np.ndarray, c: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """Return frequencies where G + G^H is singular or nearly so; D + D^T = both is positive definite."""
-    from scipy.linalg import eigvals
-
-    through, toward = np.linalg.solve(both, c), np.linalg.solve(both, b.T)
-    core = a - b @ through
-    hamiltonian = np.block([[core, -b @ toward], [c.T @ through, -core.T]])
-    values = eigvals(hamiltonian)
-    near = np.abs(values.real) <= 1e-7 * np.abs(values)
-    return np.abs(values.imag[near])

@@ -1,10 +1,9 @@
-"""Compiled model: kernels of all its routines, whose inputs are states, parameters and modes, and its report."""
+"""Compiled model: kernels of all its routines, whose inputs are states, parameters and modes."""
 
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
@@ -12,17 +11,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from bondgraph.assembly.execute import evaluate_statements
-from bondgraph.assembly.system import Loop, System
+from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.compile.changes import StartCall, changed_start, checked_changes, dependent_among, mapping_of
 from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
 from bondgraph.compile.starts import SwitchIndices, contradicting_starts, frictions_of
 from bondgraph.emit.cached_build import LatestBuild, OnceProperty
 from bondgraph.errors import raise_if_any
-from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Storing
+from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE, Frozen
-from bondgraph.output.cells import cell, collapsible, items, line
 from bondgraph.output.lazy import LazyTable
 from bondgraph.output.short_repr import short_repr
 from bondgraph.output.tables import Parameters, Quantities, Quantity
@@ -48,100 +46,7 @@ if TYPE_CHECKING:
     from bondgraph.run.batch.prepared import PreparedProgram
     from bondgraph.run.ode import OdeFunctions
     from bondgraph.run.results.result import Result
-
-
-def sections(model: Model, causality: Causality, system: System) -> dict[str, list[str]]:
-    """Return the lines of the report by the titles of its sections."""
-    parts: tuple[tuple[str, Iterable[str]], ...] = (
-        ("strokes", _strokes(model, causality)),
-        ("storages in derivative causality", _dependent(model, causality)),
-        ("algebraic loops", (_loop(loop, system, model) for loop in system.loops)),
-        ("constraints and switches", _constraints(model, system)),
-        ("modes", _modes(system)),
-        *((("redundant constraints", _repeating(system)),) if system.closing and system.closing.repeating else ()),
-    )
-    if system.indeterminate:
-        parts += (("indeterminate efforts and flows, shared by least norm", _shares(system)),)
-    return {title: list(entries) for title, entries in parts}
-
-
-def size(model: Model, system: System) -> str:
-    """Describe the size of a model: elements, bonds, states."""
-    states = sum(np.size(state.initial) for state in system.states)
-    return f"{len(model.elements)} elements, {len(model.bonds)} bonds, {states} states"
-
-
-def report(model: Model, causality: Causality, system: System) -> str:
-    """Return the report as text."""
-    lines = [f'"{model.name}": {size(model, system)}']
-    for title, entries in sections(model, causality, system).items():
-        lines += [title + ("" if entries else ": none"), *(f"  {entry}" for entry in entries)]
-    return "\n".join(lines)
-
-
-def report_cell(model: Model, causality: Causality, system: System) -> str:
-    """Return the report as HTML for a notebook, every section behind its title."""
-    parts = sections(model, causality, system).items()
-    none = ", ".join(title for title, entries in parts if not entries)
-    shown = [collapsible(f"{title} ({len(entries)})", items(entries, limit=None)) for title, entries in parts if entries]
-    return cell(line(model.name, size(model, system)), *shown, *([line("none", none)] if none else []))
-
-
-def _strokes(model: Model, causality: Causality) -> Iterator[str]:
-    for bond in model.bonds:
-        head = causality.effort_into_head[bond.name]
-        tail_name, head_name = bond.tail.element, bond.head.element
-        picture = f"{tail_name} ---> | {head_name}" if head else f"{tail_name} | ---> {head_name}"
-        free = " (a free choice)" if bond.name in causality.chosen else ""
-        yield f"{picture}   {tail_name if head else head_name} sets the effort{free}"
-
-
-def _dependent(model: Model, causality: Causality) -> Iterator[str]:
-    for path in causality.derivative:
-        element = model.elements[path]
-        others = ", ".join(f'{e.kind} "{e.name}"' for e in model.elements_at(causality.forced_by.get(path, ())))
-        yield f'{element.kind} "{path}": its {element.law_as(Storing).gives} is set by {others or "the rest of the graph"}'
-
-
-def _loop(loop: Loop, system: System, model: Model) -> str:
-    paths = list(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop]))
-    closing = [e for e in model.elements_at(paths) if not isinstance(e.law, Junction)] or model.elements_at(paths)
-    count = sum(math.prod(system.values[u.value].shape or ()) for u in loop.unknowns)
-    how = "Newton's method along the run" if loop.guesses else "solved in place"
-    names = ", ".join(f'{e.kind} "{e.name}"' for e in closing)
-    return f"{names}: {count} unknown{'s' if count > 1 else ''}, {how}"
-
-
-def _constraints(model: Model, system: System) -> Iterator[str]:
-    algebraic = {u.element for u in system.unknowns if u.algebraic}
-    for path, element in model.elements.items():
-        law = element.law
-        if isinstance(law, (IdealConstraint, IdealSwitch)):
-            when = "closed" if isinstance(law, IdealSwitch) else "holds"
-            where = "always" if law.automaton is None else f'in {", ".join(law.active)} of "{law.automaton}"'
-            once = "by itself (something yields to it at once)" if path in algebraic else "once differentiated"
-            yield f'{element.kind} "{path}": {when} {where}; what vanishes is solved for {once}'
-
-
-def _repeating(system: System) -> Iterator[str]:
-    assert system.closing is not None
-    rows = [system.closing.owners[k] for k in system.closing.repeating]
-    counts = ", ".join(f'"{path}" ({rows.count(path)})' for path in dict.fromkeys(rows))
-    yield f"some of these conditions repeat others: {counts}"
-    yield "the motion is unique; how they share the forces is not, and theirs are those of least norm"
-
-
-def _shares(system: System) -> Iterator[str]:
-    for mode in system.indeterminate:
-        names = ", ".join(mode.quantities) or "nothing"
-        ends = "; a run that stays there ends (E220), unless the equations agree" if mode.contradicts else ""
-        yield f"in {mode}: {names}{ends if mode.unique else '; the motion is not decided, which ends a run (E220)'}"
-
-
-def _modes(system: System) -> Iterator[str]:
-    for name, (states, start) in system.modes.items():
-        listed = ", ".join(f"{state} (start)" if state == start else state for state in states)
-        yield f"{name.removesuffix('.mode')}: {listed}"
+from bondgraph.compile.report import report, report_cell
 
 
 @short_repr

@@ -69,6 +69,10 @@ def motions(turns: Sequence[bool]) -> Domain:
     )
 
 
+STORED = ("displacement", "momentum")
+"""Variables that storages integrate."""
+
+
 @dataclass(frozen=True)
 class Coefficient:
     """Coefficient of a linear C, I or R.
@@ -89,8 +93,8 @@ class Coefficient:
 
     @property
     def positive(self) -> bool:
-        """True if zero is excluded."""
-        return self.kind == "I" or (self.kind == "C" and self.of == "effort")
+        """True if zero is excluded: the law needs the inverse, as the argument follows from what is stored."""
+        return self.makes in STORED
 
 
 _MECHANICAL = (TRANSLATION, ROTATION, SCREW)

@@ -16,8 +16,9 @@ from bondgraph.tape.differentiate import compressed_columns, jacobian
 from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tape.specialise import Code, SpecialisedRoutine, hoist, specialise
 from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, evaluate_system
-from bondgraph.tracing.events.collisions import colliding, collision_table, paradoxes
+from bondgraph.tracing.events.collisions import colliding, collision_table
 from bondgraph.tracing.events.impulses import can_respond, impulse_of, impulsive, sharing_events
+from bondgraph.tracing.events.painleve import paradoxes
 from bondgraph.tracing.linear.ideal import reaction_names
 from bondgraph.tracing.linear.modewise import in_modes
 from bondgraph.tracing.on_tape.context import context_of

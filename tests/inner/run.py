@@ -58,7 +58,7 @@ from bondgraph.run.steppers.dopri5 import TABLEAU
 from bondgraph.run.steppers.explicit import Tableau, explicit_method
 from bondgraph.run.steppers.method import COMMON
 from bondgraph.run.steppers.rosenbrock import coefficients, rodas5p
-from bondgraph.run.streaming import consume, run
+from bondgraph.run.streaming import energy_account, run
 from bondgraph.run.streaming.partial_result import KeptResult
 from bondgraph.run.table import FieldTable
 from bondgraph.run.validation import constraint_matrix

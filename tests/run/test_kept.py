@@ -22,8 +22,8 @@ from tests.inner.run import (
     SampleRows,
     Slot,
     SolutionCheck,
-    consume,
     energies_at,
+    energy_account,
     find_lost_solution,
     outputs,
     simulate,
@@ -206,7 +206,7 @@ def test_memory_does_not_grow_with_the_count_of_samples(monkeypatch):
         assert sum(taken) == count
         pages.append(len(turned))
         rows, staying = run.samples.rows.nbytes + run.samples.modes.nbytes, sum(len(part[0]) for part in taking._stays)
-        found.append((rows, staying, taking.account._rows.nbytes <= 8 * 8 * (consume.MAX_SAMPLES + 2)))
+        found.append((rows, staying, taking.account._rows.nbytes <= 8 * 8 * (energy_account.MAX_SAMPLES + 2)))
     assert found == [found[0]] * 3 and found[0][0] <= 8 * 3000 and found[0][2]
     assert pages[0] < pages[1] < pages[2]
 
@@ -215,7 +215,7 @@ def test_a_long_account_keeps_what_is_furthest_off(monkeypatch):
     run = CASES["doubts"]()
     with pytest.warns(UnreliableRunWarning):
         plain = run()
-    monkeypatch.setattr(consume, "MAX_SAMPLES", 10)
+    monkeypatch.setattr(energy_account, "MAX_SAMPLES", 10)
     page(monkeypatch, 7, plain)
     with pytest.warns(UnreliableRunWarning):
         kept = run(keep="k.q")

@@ -17,7 +17,7 @@ FASTEST_RATES, PROPAGATED = 1, 2
 # in `error_weights.Weights`; nominal, absolute: the user's hints and absolute tolerances. seen: modes (MODE_SETS, modes);
 # squares: energy per square of each state in the modes square_modes; ladder: trial factors. coupled_at: time, states and modes (1
 # + n + modes) of the present couplings, valid if `coupled`; ahead: 1 if the nonzeros for their next use are ready
-# (`batch.simd.couplings`); rated: 1 if the rates are in `driven`; scaled: progress of the natural scales for the next update
+# (`batch.simd.lane_jacobians`); rated: 1 if the rates are in `driven`; scaled: progress of the natural scales for the next update
 # (`batch.simd.natural_scales`): 0, `FASTEST_RATES` or `PROPAGATED`. wide_rates, ...: SIMD kernels with `lanes` lanes, 0 if there
 # are none, and their blocks. patterns, pattern: records of the kept sparsity patterns, and the present one; meet: looks one up by
 # found. autonomous: as in `program.Program`. callbacks: the table `CALLBACKS` of weights in Python.

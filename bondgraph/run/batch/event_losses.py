@@ -40,7 +40,7 @@ def _known_until(write: Procedure, record: Record, time: Temporary | None) -> No
 
 def _note() -> Procedure:
     """Process the rows of the log and empty it. A sample at the exact time of an event shows the values before it, except at the
-    start (`ledger.account`)."""
+    start (`results.energy_account`)."""
     write = Procedure("note_events", {"r": "ptr"}, internal=True)
     record, integrator, weights = tables_of(write)
     instants = Record(integrator.get("instants"), INSTANTS)

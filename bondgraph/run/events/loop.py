@@ -6,115 +6,17 @@ reference there is `hybrid.Hybrid`.
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Local, Procedure, Record, Temporary
-from bondgraph.run.bound import CLOSE, MAX_NEWTON_ITERATIONS, MIN_STEP_FRACTION, ROUNDED, SMALL
-from bondgraph.run.codegen_helpers import clock_time, is_finite, magnitude
-from bondgraph.run.events import accumulation, guards, iteration, mode_search, transitions
-from bondgraph.run.events.state import FIELDS, record_of, truth
+from bondgraph.emit.procedure import Procedure, Record
+from bondgraph.run.events import accumulation, algebraic_loops, guards, iteration, mode_search, transitions
+from bondgraph.run.events.state import FIELDS
 from bondgraph.run.status import Status
 from bondgraph.run.table import Fields
-
-
-def _algebraic_loop_procedures() -> list[Procedure]:
-    """Return the procedures that solve algebraic loops, callees first."""
-    return [_largest(), _finite(), _solved(), _consistent()]
-
-
-def _largest() -> Procedure:
-    """Return the largest magnitude of `count` numbers; NaN if one is NaN."""
-    write = Procedure("largest", {"values": "ptr", "count": "i64"}, "double", internal=True)
-    top = write.local(0.0)
-    with write.loop(write["count"]) as i:
-        size = magnitude(write, write["values"][i])
-        top.set(write.select((size > top.get()) | ~size.equals(size), size, top.get()))
-    write.give(top.get())
-    return write
-
-
-def _finite() -> Procedure:
-    """Return 1 if `count` numbers are finite."""
-    write = Procedure("all_finite", {"values": "ptr", "count": "i64"}, "i64", internal=True)
-    with write.loop(write["count"]) as i, write.when(~is_finite(write["values"][i])):
-        write.give(0)
-    write.give(1)
-    return write
-
-
-def _largest_of(write: Procedure, values: Temporary, count: Temporary) -> Temporary:
-    return write.call("largest", [values, count], "double")
-
-
-def _solved() -> Procedure:
-    """Solve one loop, with its kernel and the indices of its unknowns, by damped Newton iteration: 1 if x is a solution."""
-    arguments = {"s": "ptr", "t": "double", "x": "ptr", "kernel": "ptr", "places": "ptr", "count": "i64"}
-    write = Procedure("solved", arguments, "i64", internal=True)
-    record, x, count, indices = record_of(write), write["x"], write["count"], write["places"]
-    out, step, start = (record.get(name) for name in ("newton", "newton_step", "newton_start"))
-    further = out.at(count)
-
-    def evaluate() -> None:
-        arguments = [clock_time(write, record, write["t"]), x, record.get("p"), record.get("m_after"), out]
-        write.call(write["kernel"], arguments)
-
-    def largest_unknown() -> Temporary:
-        top = write.local(0.0)
-        with write.loop(count) as i:
-            size = magnitude(write, x[indices.load(i, "i64")])
-            top.set(write.select((size > top.get()) | ~size.equals(size), size, top.get()))
-        return top.get()
-
-    def try_step(part: Local | None) -> None:
-        with write.loop(count) as i:
-            x[indices.load(i, "i64")] = start[i] if part is None else start[i] + part.get() * step[i]
-        evaluate()
-
-    evaluate()
-    going, part = write.local(1, "i64"), write.local(1.0)
-    with write.loop(MAX_NEWTON_ITERATIONS), write.when(going.get().equals(1)):
-        size, longest = _largest_of(write, out, count), _largest_of(write, further, count)
-        near = longest <= ROUNDED * (SMALL + largest_unknown())
-        going.set(truth(write, ~(size.equals(0.0) | near)))
-        with write.when(going.get().equals(1)):
-            with write.loop(count) as i:
-                step[i] = further[i]
-                start[i] = x[indices.load(i, "i64")]
-            part.set(1.0)
-            with write.repeat() as (_, done):
-                with write.when(~(part.get() > MIN_STEP_FRACTION)):
-                    try_step(None)  # no step reduces the residual: converged to rounding, or stuck
-                    going.set(0)
-                    write.jump(done)
-                try_step(part)
-                good = write.call("all_finite", [out, count * 2], "i64").equals(1)
-                with write.when(good & (_largest_of(write, out, count) < size)):
-                    write.jump(done)
-                part.set(part.get() * 0.5)
-    good = write.call("all_finite", [out, count * 2], "i64").equals(1)
-    far = _largest_of(write, further, count) > CLOSE * (CLOSE + largest_unknown())
-    write.give(truth(write, good & ~far))
-    return write
-
-
-def _consistent() -> Procedure:
-    """Machine code of `Bound.consistent` at (t, x) in the modes m_after, in place: 1 if all loops are solved."""
-    write = Procedure("consistent", {"s": "ptr", "t": "double", "x": "ptr"}, "i64", internal=True)
-    record = record_of(write)
-    offset = write.local(0, "i64")
-    with write.loop(record.get("loops")) as k:
-        count, at = record.get("loop_counts").load(k, "i64"), record.get("loop_places").at(offset.get(), "i64")
-        kernel = record.get("loop_kernels").load(k, "ptr")
-        solved = write.call("solved", [write["s"], write["t"], write["x"], kernel, at, count], "i64")
-        with write.when(solved.equals(0)):
-            write.give(0)
-        offset.set(offset.get() + count)
-    write.give(1)
-    return write
 
 
 def procedures(fields: Fields, advance: str, event: int) -> list[Procedure]:
     """Return the loop `run` around an integrator's procedure `advance` (c), which returns `event` at an event; `fields` are the
     fields of c."""
-    parts = [*guards.procedures(), *_algebraic_loop_procedures(), *transitions.procedures(), *mode_search.procedures()]
+    parts = [*guards.procedures(), *algebraic_loops.procedures(), *transitions.procedures(), *mode_search.procedures()]
     parts += [*accumulation.procedures(), *iteration.procedures(), *iteration.start_procedures()]
     return [*parts, _run(fields, advance, event)]
 

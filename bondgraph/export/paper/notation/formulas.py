@@ -1,8 +1,8 @@
 """LaTeX of an operation: a line for each result and for shared parts, built from pieces that know their precedence and width.
 
 The operation is recorded on a tape, as in compilation: the document prints what is computed. A part that occurs more than once,
-or is too long to read in one piece, gets a name. Letters that remarks introduce hold in these lines alone and are set as such: Latin
-ones without serifs, Greek ones bold.
+or is too long to read in one piece, gets a name. Letters that remarks introduce hold in these lines alone and are set as such:
+Latin ones without serifs, Greek ones bold.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ STAGES, EXTENDED, DENSE = TABLEAU.last, len(TABLEAU.a), TABLEAU.rows
 # third: terms of the sums. seats, taken, stiff: for each lane the run in it or -1, whether its step is accepted, whether
 # stability limits it (integers). following, paused: the run to begin next, and whether one has made so many steps that the caller
 # must check for interrupts. tables: those of `steppers.explicit`, of each run under way; row_blocks, runs, found: address of its
-# samples, its number or -1, and its status. couplings, scales: the tables of `error_control.lane_couplings`, or 0, and
-# `lane_scales`; due_t ... due_modes: of as many due runs as there are lanes: times, since the start and on the clock of the
-# formulas, numbers side by side, run indices, and the addresses of y and m of each.
+# samples, its number or -1, and its status. couplings, scales: the tables of `lane_jacobians`, or 0, and
+# those of `natural_scales`; due_t ... due_modes: of as many due runs as there are lanes: times, since the start and on the clock
+# of the formulas, numbers side by side, run indices, and the addresses of y and m of each.
 DRIVER = ("ready", "proposed", "judged", "lengthened", "held_down", "noisy_step", "weigh", "dense_samples", "flush")
 """Procedures of the method, and of the loop around its steps, called by address."""
 _POINTERS = """rates powers rates_and_powers t h t_new later now error above below taken

@@ -1,10 +1,10 @@
 """Rank screening of the constraint matrix along a run, in machine code: a cheap test that excludes a loss of rank.
 
 If A' - theta A is positive definite for two successive matrices A, A', then every eigenvalue of A' is larger than theta times
-that of A, and remains so after any congruence (Loewner's order; the change of scale in `outcome.singular` is one). Two attempted
-decompositions thus exclude too fast a change in either direction (`bounds`), and eigenvalues are needed only if one fails.
-Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored: independent bodies and chains cost as
-much as their own constraints.
+that of A, and remains so after any congruence (Loewner's order; the change of scale in `validation.constraint_rank` is one). Two
+attempted decompositions thus exclude too fast a change in either direction (`bounds`), and eigenvalues are needed only if one
+fails. Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored: independent bodies and chains
+cost as much as their own constraints.
 """
 
 from __future__ import annotations

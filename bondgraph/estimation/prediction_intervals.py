@@ -1,0 +1,119 @@
+"""Prediction intervals of a run: standard deviations of every quantity over time, from sensitivities and a covariance.
+
+First-order error propagation: with y(p) linear over the deviations of p, its variance is (dy/dp) C (dy/dp)^T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import refusal
+from bondgraph.estimation.estimate_result import Estimate
+from bondgraph.estimation.sensitivity_results import RunSensitivities
+from bondgraph.quantities import real
+from bondgraph.run.results.curves import curves
+from screws.renamed import answer_old_names
+
+_ROUNDING = 1e-9
+"""Rounding error of a covariance whose variances are one."""
+
+
+@answer_old_names
+@dataclass(frozen=True, eq=False, repr=False)
+class Uncertainty:
+    """First-order uncertainty of a run.
+
+    Parameters
+    ----------
+    sensitivities : of the run.
+    covariance : of the varied numbers (k, k), in their units.
+    """
+
+    sensitivities: RunSensitivities
+    covariance: np.ndarray = field(repr=False)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return the standard deviation of a quantity over time, (samples, *shape), in its unit."""
+        slopes = self.sensitivities[name]
+        return np.asarray(np.sqrt(np.maximum(np.einsum("...i,ij,...j->...", slopes, self.covariance, slopes), 0.0)))
+
+    def variance_shares(self, name: str) -> np.ndarray:
+        """Return the part of the variance by each number alone, (samples, *shape, k); without correlation the parts add to
+        one."""
+        alone = self.sensitivities[name] ** 2 * np.diag(self.covariance)
+        with np.errstate(all="ignore"):
+            return np.asarray(alone / self[name][..., None] ** 2)
+
+    def plot(self, *names: str, axes: Any = None) -> np.ndarray:
+        """Plot as `Result.plot`, with a prediction interval of two standard deviations on either side of scalar quantities."""
+        result = self.sensitivities.result
+        all_axes = curves(result, names, axes)
+        for panel, name in zip(all_axes, names, strict=False):
+            if np.ndim(result[name]) == 1:
+                off = 2.0 * self[name]
+                panel.fill_between(result.t, result[name] - off, result[name] + off, alpha=0.2, linewidth=0.0)
+        return all_axes
+
+    def __repr__(self) -> str:
+        pairs = zip(self.sensitivities.labels, np.sqrt(np.diag(self.covariance)), strict=True)
+        text = ", ".join(f"{label} +- {deviation:.3g}" for label, deviation in pairs)
+        return f'Uncertainty("{self.sensitivities.result.program.name}", {text})'
+
+
+@answer_old_names
+def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float] | np.ndarray | Estimate) -> Uncertainty:
+    """Return standard deviations of all quantities of a run, by first-order error propagation.
+
+    Parameters
+    ----------
+    run : of `run_sensitivities`.
+    parameter_uncertainty : standard deviation of each varied number, by name; their covariance (k, k); or an
+        `Estimate` of them.
+
+    Raises `ModelError` E379 where it does not fit the run.
+    """
+    labels, about = run.labels, run.result.program.name
+    if isinstance(parameter_uncertainty, Estimate):
+        missing = [label for label in labels if label not in parameter_uncertainty.labels]
+        if missing:
+            raise refusal(
+                "E379", f"the estimate says nothing of {', '.join(missing)}", "a run that varies what it knows", about=about
+            )
+        indices = [parameter_uncertainty.labels.index(label) for label in labels]
+        covariance = parameter_uncertainty.covariance[np.ix_(indices, indices)]
+    elif isinstance(parameter_uncertainty, Mapping):
+        if set(parameter_uncertainty) != set(labels):
+            why, named = f"varied: {', '.join(labels)}", ", ".join(map(str, parameter_uncertainty)) or "nothing"
+            raise refusal("E379", f"deviations of {named} are given", "one for each that is varied", about=about, why=why)
+        deviations = real([parameter_uncertainty[label] for label in labels])
+        if deviations is not None and np.any(deviations < 0.0):
+            raise refusal(
+                "E379", "a standard deviation is negative", "its size", about=about, why=f"given: {dict(parameter_uncertainty)}"
+            )
+        covariance = np.full((0, 0), np.nan) if deviations is None else np.diag(np.asarray(deviations, dtype=float) ** 2)
+    else:
+        matrix = real(parameter_uncertainty)
+        covariance = np.full((0, 0), np.nan) if matrix is None else np.asarray(matrix, dtype=float)
+    if covariance.shape != (len(labels),) * 2 or not np.all(np.isfinite(covariance)):
+        why = f"it has the shape {covariance.shape}" if np.all(np.isfinite(covariance)) else "it is not finite: not all is known"
+        raise refusal(
+            "E379", f"this is no covariance of {len(labels)} numbers", "finite standard deviations", about=about, why=why
+        )
+    if not isinstance(parameter_uncertainty, Estimate) and not _is_semidefinite(covariance):
+        why, cure = "it is not symmetric, or some sum of the numbers has a negative variance", "finite standard deviations"
+        raise refusal("E379", f"this is no covariance of {len(labels)} numbers", cure, about=about, why=why)
+    return Uncertainty(run, covariance)
+
+
+def _is_semidefinite(covariance: np.ndarray) -> bool:
+    """Return True if a matrix (k, k) is positive semidefinite up to rounding, in any units."""
+    variances = np.diag(covariance)
+    if np.any(variances < 0.0):
+        return False
+    root = np.sqrt(np.where(variances > 0.0, variances, 1.0))
+    scaled = covariance / root[:, None] / root
+    return bool(np.abs(scaled - scaled.T).max() <= _ROUNDING and np.linalg.eigvalsh(scaled).min() >= -_ROUNDING)

@@ -1,0 +1,79 @@
+"""Show a result in a notebook: how it ended, its states, names to plot, events, energy account."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bondgraph.output.cells import MAX_ROWS, cell, code, collapsible, items, line, plural, table
+from bondgraph.run.results.curves import Plottable
+from bondgraph.run.results.energy_account import Ledger
+
+if TYPE_CHECKING:
+    pass
+
+_NAMES = 12
+"""Number of quantities of one part that are named."""
+
+
+class Finished(Plottable, Protocol):
+    """A finished run."""
+
+    @property
+    def failure(self) -> Any:
+        """Why it ended early, or None."""
+
+    @property
+    def warnings(self) -> Sequence[Any]:
+        """Why it cannot be trusted, if so."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The energy account."""
+
+
+def result_cell(result: Finished) -> str:
+    """Return HTML."""
+    if not len(result.t):
+        return cell(line(result.program.name, "no samples"))
+    end = "ok" if result.failure is None and not result.warnings else "in doubt" if result.failure is None else "ended early"
+    span = f"{result.t[0]:g} to {result.t[-1]:g} s, {plural(len(result.t), 'sample')}, {end}"
+    notes = [code(str(note)) for note in (*([result.failure] if result.failure else []), *result.warnings)]
+    blocks = [line(result.program.name, span), *notes, _states(result), _quantities(result), _events(result)]
+    if len(result.ledger.elements):
+        blocks.append(collapsible(f"energy account, residual {result.ledger.relative_residual:.1e}", result.ledger.tables()))
+    return cell(*blocks)
+
+
+def _states(result: Finished) -> str:
+    layout, rows = result.program.layout, []
+    names = [name for name in layout.names("x") if name in result]
+    for name in names[: MAX_ROWS + 1]:
+        course, slot = result[name], layout[name]
+        rows.append((name, slot.unit, course[0], course[-1], *((course.min(), course.max()) if course.ndim == 1 else ("", ""))))
+    more = [line(f"and {len(names) - len(rows)} more")] if len(names) > len(rows) else []
+    return collapsible(
+        f"states ({len(names)})", table(("", "unit", "start", "end", "least", "most"), rows, None), *more, is_open=len(names) < 7
+    )
+
+
+def _quantities(result: Finished) -> str:
+    """List names and units by the part that they belong to."""
+    layout, parts = result.program.layout, dict[str, list[str]]()
+    for name in layout.names():
+        if layout[name].block != "p" and name in result:
+            size = f" ({' × '.join(map(str, layout[name].shape))})" if layout[name].shape else ""
+            unit = f", {layout[name].unit}" if layout[name].unit else ""
+            part, _, rest = name.partition("." if "." in name else ":")
+            parts.setdefault(part, []).append(f"{rest or part}{size}{unit}")
+    count = sum(map(len, parts.values()))
+    lists = (collapsible(f"{part} ({len(names)})", items(names, _NAMES)) for part, names in parts.items())
+    return collapsible(f"quantities ({count}): result[name], result.plot(name)", *lists)
+
+
+def _events(result: Finished) -> str:
+    shown = result.events.select(~result.events.internal)
+    if not len(shown):
+        return ""
+    rows = [(f"{time:.6g} s", kind, lost) for time, kind, lost in zip(shown.times, shown.kinds, shown.lost, strict=True)]
+    return collapsible(f"events ({len(shown)})", table(("time", "event", "energy lost (J)"), rows), is_open=len(shown) <= 6)

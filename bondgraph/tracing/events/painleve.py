@@ -1,0 +1,107 @@
+"""Dry friction on a tape: dependence on normal forces, and guards of Painlevé's paradox, no or several solutions.
+
+While it slips, a friction F = mu N along its direction changes the normal force N that a constraint needs: N = N0 + k mu N, so
+that (1 - k mu) N = N0. If 1 - k mu is positive there is one N; at zero and below, a constraint that presses makes its bodies
+approach by its friction: either no N is a solution, or both N = 0 and a positive one.
+
+Source: Painleve 1895; Genot and Brogliato 1999.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.assembly.system import LoweredTransition, Statement, Unknown
+from bondgraph.tracing.linear.constraint_matrix import positions_held
+from bondgraph.tracing.linear.equations import given_equations
+from bondgraph.tracing.linear.ideal import along_the_motion
+from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
+from bondgraph.tracing.linear.solve import SingularSystem
+from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext
+from bondgraph.tracing.on_tape.values import nonzero, partials, residuals_of, scalars_of
+
+
+@dataclass(frozen=True)
+class DryFriction:
+    """Dry friction: its unknown, the indices of its scalars among all unknowns, the selection between sticking and slipping, and
+    slopes of its effort while it slips by the efforts of constraints: (its scalar, index of the other) -> slope."""
+
+    unknown: Unknown
+    indices: tuple[int, ...]
+    gate: Statement
+    slopes: dict[tuple[int, int], Any]
+    limit: Any
+    """Size of its effort while it slips, without the viscous part."""
+
+    @property
+    def normals(self) -> tuple[int, ...]:
+        """Indices of the efforts (normal forces) that it depends on."""
+        return tuple(dict.fromkeys(j for _, j in self.slopes))
+
+
+def dry_frictions(context: TracingContext, acting: ActingUnknowns) -> Iterator[DryFriction]:
+    """Yield all dry friction of a system."""
+    released = {s.element: s for s in context.system.statements if s.outs[0] == f"{s.element}.released effort"}
+    for unknown in context.system.unknowns:
+        if unknown.element not in released:
+            continue
+        efforts = scalars_of(acting.values[f"{unknown.element}.released effort"])
+        indices = tuple(k for k, owner in enumerate(acting.owners) if owner.element == unknown.element)
+        normal = {k for k, u in enumerate(acting.owners) if u.reason == "constraint" and u.element not in released}
+        slopes = {(k, j): slope for (k, j), slope in nonzero(partials(efforts, acting.w)).items() if j in normal}
+        limit = _limit(released[unknown.element], acting)
+        yield DryFriction(unknown, indices, context.stages.gates[unknown.residual], slopes, limit)
+
+
+def _limit(statement: Statement, acting: ActingUnknowns) -> Any:
+    """Return the effort of slipping at zero flow in the first slipping mode; of several directions that along the heading."""
+    _, flow, *others = (acting.values[name] for name in statement.args)
+    still = np.zeros(np.shape(flow)) if np.ndim(flow) else 0.0
+    effort = statement.op(1.0, still, *others)
+    if not np.ndim(flow):
+        return effort
+    return sum(e * u for e, u in zip(effort, others[0], strict=True))
+
+
+def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[LoweredTransition, Any]]:
+    """Return ends of a run at which slipping friction has no or several solutions, with their guards k mu - 1."""
+    ends = []
+    for friction in dry_frictions(context, acting):
+        reduction = _normal_force_reduction(context, acting, friction) if friction.normals else 0.0
+        if context.tape.scalar(reduction).value is not None:
+            continue
+        mode = friction.gate.args[0]
+        slot = list(context.system.modes).index(mode)
+        elements = tuple(dict.fromkeys((friction.unknown.element, *(acting.owners[j].element for j in friction.normals))))
+        for state in range(1, len(context.system.modes[mode][0])):  # the first one sticks
+            name = f":paradox {friction.unknown.element} {state}"
+            event = LoweredTransition(
+                mode.removesuffix(".mode"), slot, state, state, name, (), "no or several solutions", False, None, paradox=elements
+            )
+            ends.append((event, reduction - 1.0))
+    return ends
+
+
+def _normal_force_reduction(context: TracingContext, acting: ActingUnknowns, friction: DryFriction) -> Any:
+    """Return k mu, the part of its normal force that friction takes away; a constant if there is none."""
+    w = list(acting.w)
+    entries = partials(residuals_of(acting.values, context.system.unknowns), w)
+    entries = {key: value for key, value in entries.items() if key[0] not in friction.indices}
+    entries |= {(k, k): context.tape.scalar(1.0) for k in friction.indices}
+    held, total = positions_held(context.system), context.tape.scalar(0.0)
+    equations = given_equations(entries, len(w))
+    ideal = functools.cache(functools.partial(along_the_motion, context, acting))
+    for j in friction.normals:
+        right: list[Any] = [0.0] * len(w)
+        for k, index in enumerate(friction.indices):
+            right[index] = friction.slopes.get((k, j), 0.0)
+        try:
+            total = total + solve_in_modes(context, equations, right, ideal, held).values[j]
+        except (SingularSystem, SingularMode):
+            return 0.0  # shares that the equations leave open: N itself is by convention
+    return total
