@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from bondgraph.assembly.constraints_and_switches import constraint, switch
 from bondgraph.assembly.draft import (
     Assembly,
     account_power,
@@ -24,7 +25,6 @@ from bondgraph.assembly.draft import (
     signed,
     variable,
 )
-from bondgraph.assembly.ideal import constraint, switch
 from bondgraph.assembly.patterns import Patterns
 from bondgraph.assembly.storages import inertial_field, non_integral_storages, storage
 from bondgraph.assembly.system import Clock, Power, System

@@ -49,7 +49,7 @@ from bondgraph.schedule.kernels import is_large
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.specialise import Code
 from bondgraph.tracing.on_tape.values import Untraceable
-from bondgraph.tracing.positions import foreign_positions
+from bondgraph.tracing.position_check import foreign_positions
 from bondgraph.tracing.routines import trace_for_runs
 from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untraceable
 

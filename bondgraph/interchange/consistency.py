@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
+from bondgraph.assembly.constraints_and_switches import NOT_IN_POSITION, STABILISERS
 from bondgraph.assembly.draft import law_arguments
-from bondgraph.assembly.ideal import NOT_IN_POSITION, STABILISERS
 from bondgraph.assembly.system import System
 from bondgraph.errors import Problem
 from bondgraph.graph.joining import signals_of

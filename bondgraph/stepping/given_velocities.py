@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.assemble import Writer, assemble
+from bondgraph.assembly.constraints_and_switches import constraint
 from bondgraph.assembly.draft import Assembly, declare_state, effort, flow, into, law_arguments, name_port
-from bondgraph.assembly.ideal import constraint
 from bondgraph.assembly.storages import storage
 from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality

@@ -23,7 +23,7 @@ from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.index_reduction import depending_on_unknowns, rates_need_derivatives, with_derivatives
 from bondgraph.tracing.linear.constraint_matrix import Closures, closures_of, positions_held
 from bondgraph.tracing.linear.equations import SparseEquations, equations_of
-from bondgraph.tracing.linear.ideal import along_the_motion
+from bondgraph.tracing.linear.ideal_reactions import along_the_motion
 from bondgraph.tracing.linear.modewise import SharedMode, solve_in_modes
 from bondgraph.tracing.newton import NewtonIteration, newton_iteration, rates_of_guesses
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext

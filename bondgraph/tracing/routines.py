@@ -19,7 +19,7 @@ from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, eval
 from bondgraph.tracing.events.collisions import colliding, collision_table
 from bondgraph.tracing.events.impulses import can_respond, impulse_of, impulsive, sharing_events
 from bondgraph.tracing.events.painleve import paradoxes
-from bondgraph.tracing.linear.ideal import reaction_names
+from bondgraph.tracing.linear.ideal_reactions import reaction_names
 from bondgraph.tracing.linear.modewise import in_modes
 from bondgraph.tracing.on_tape.context import context_of
 from bondgraph.tracing.on_tape.values import scalars_of

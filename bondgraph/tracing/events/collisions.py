@@ -16,7 +16,7 @@ from bondgraph.assembly.system import LoweredTransition, System, Unknown
 from bondgraph.model.ops import Choice
 from bondgraph.tracing.events.painleve import dry_frictions
 from bondgraph.tracing.linear.equations import given_equations
-from bondgraph.tracing.linear.ideal import in_an_impulse
+from bondgraph.tracing.linear.ideal_reactions import in_an_impulse
 from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext

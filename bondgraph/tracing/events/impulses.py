@@ -27,7 +27,7 @@ from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.linear.constraint_matrix import positions_held
 from bondgraph.tracing.linear.equations import SparseEquations, equations_of
-from bondgraph.tracing.linear.ideal import in_an_impulse
+from bondgraph.tracing.linear.ideal_reactions import in_an_impulse
 from bondgraph.tracing.linear.modewise import MAX_SINGULAR_CASES, Solved, in_modes, solve_in_modes
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext
 from bondgraph.tracing.on_tape.values import Entries, partials, scalars_of, shaped, shapes_of, through

@@ -19,7 +19,7 @@ import numpy as np
 from bondgraph.assembly.system import LoweredTransition, Statement, Unknown
 from bondgraph.tracing.linear.constraint_matrix import positions_held
 from bondgraph.tracing.linear.equations import given_equations
-from bondgraph.tracing.linear.ideal import along_the_motion
+from bondgraph.tracing.linear.ideal_reactions import along_the_motion
 from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.tracing.linear.ideal import Ideal, IdealReaction
+from bondgraph.tracing.linear.ideal_reactions import Ideal, IdealReaction
 from bondgraph.tracing.linear.solve import (
     SINGULAR,
     Eliminated,

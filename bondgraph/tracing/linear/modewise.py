@@ -19,7 +19,7 @@ import numpy as np
 from bondgraph.assembly.system import System
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.equations import SparseEquations
-from bondgraph.tracing.linear.ideal import Ideal
+from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
 from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, equilibrated, matrices_of, solve, solve_pivoted
 from bondgraph.tracing.on_tape.context import TracingContext
@@ -187,8 +187,8 @@ def solve_in_modes(
 ) -> Solved:
     """Solve A w = b for scalars of the tape, with separate pivot orders for all combinations of modes if no order suits all.
 
-    In modes in which A is singular, `ideal` determines the solution; constraints on positions, with the indices `positions`, may
-    be redundant. At most `cases` combinations of modes of a part are searched for singular ones.
+    In modes in which A is singular, `ideal_reactions` determines the solution; constraints on positions, with the indices
+    `positions`, may be redundant. At most `cases` combinations of modes of a part are searched for singular ones.
 
     Raises `SingularSystem`, or `SingularMode` with those modes if only some are singular without a solution. Avoidable modes do
     not count: a state of an automaton is refused if it has no solution in any state of the others.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.batch.simd import lane_jacobians, natural_scales
-from bondgraph.run.batch.simd.explicit import FIELDS
+from bondgraph.run.batch.simd.lane_steps import FIELDS
 from bondgraph.run.batch.simd.tables import UNDER_WAY, table_of
 from bondgraph.run.status import Status
 

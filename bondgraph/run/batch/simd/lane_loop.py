@@ -1,7 +1,7 @@
 """Loop over a batch of runs in machine code with SIMD: as `loop`, with a run in each lane of the processor's vectors.
 
 Each run has the tables of a single run: its own time, step length, error control and counts. Vector instructions do the step
-attempt, the dense output and the acceptance (`explicit.lanes`) for all lanes at once; the rest is done lane by lane. More runs
+attempt, the dense output and the acceptance (`lane_steps`) for all lanes at once; the rest is done lane by lane. More runs
 are under way than there are lanes: a run whose weights are due leaves its lane to another until several are refreshed together.
 """
 
@@ -19,8 +19,8 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary, in_lanes
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.fields import FIELDS as MANY
 from bondgraph.run.batch.simd import error_weights
-from bondgraph.run.batch.simd import explicit as vectors
-from bondgraph.run.batch.simd.explicit import DENSE, EXTENDED, FIELDS, STAGES
+from bondgraph.run.batch.simd import lane_steps as vectors
+from bondgraph.run.batch.simd.lane_steps import DENSE, EXTENDED, FIELDS, STAGES
 from bondgraph.run.batch.simd.tables import NOBODY, UNDER_WAY, exchange, move, of_lane, table_of
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.explicit import is_far

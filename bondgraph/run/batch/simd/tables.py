@@ -9,8 +9,8 @@ import numpy as np
 
 from bondgraph.emit.kernel import LaneKernels, aligned_zeros
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.batch.simd.explicit import COMPONENTS, DRIVER, FIELDS, SUMS
 from bondgraph.run.batch.simd.lane_jacobians import lane_couplings
+from bondgraph.run.batch.simd.lane_steps import COMPONENTS, DRIVER, FIELDS, SUMS
 from bondgraph.run.batch.simd.natural_scales import lane_scales
 from bondgraph.run.program import Program
 from bondgraph.run.status import Status
