@@ -97,7 +97,7 @@ def pytest_collection_finish() -> None:
     """What has been collected lives to the end: no collection of garbage need look through it again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000)
+    gc.set_threshold(50_000)  # collecting at every 700 new objects took 7 % of the time of tests that trace
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -28,7 +28,7 @@ METADATA_KEY = "screwbond"
 
 
 def run_metadata(model: str, kept: Sequence[KeptQuantity]) -> dict[str, Any]:
-    """Return the metadata at the begin of a run: the model, and the unit of each quantity."""
+    """Return the metadata at the beginning of a run: the model, and the unit of each quantity."""
     return {"model": model, "units": {"t": "s", **{quantity.name: quantity.unit for quantity in kept}}}
 
 
