@@ -15,6 +15,7 @@ from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.compile.changes import StartCall, changed_start, checked_changes, dependent_among, mapping_of
 from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
+from bondgraph.compile.loop_solutions import start_on_branch, unexpected_guesses
 from bondgraph.compile.starts import SwitchIndices, contradicting_starts, frictions_of
 from bondgraph.emit.cached_build import LatestBuild, OnceProperty
 from bondgraph.errors import raise_if_any
@@ -124,21 +125,22 @@ class Compiled(Frozen):
         return x, m
 
     def starting_point(
-        self, initial: Initial | None, parameters: Mapping[str, Any] | None
+        self, initial: Initial | None, parameters: Mapping[str, Any] | None, t: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return start state x (n,) and modes m (modes,) as `initial` does, and p (parameters,) of the kernels with changes."""
+        """Return start state x (n,) and modes m (modes,) as `initial` does for a start at the time t (s), and p (parameters,) of
+        the kernels with changes."""
         changes = self._changes("initial", initial)
         changed = checked_changes(self.model, self.system, self.with_start_parameters(initial, parameters))
         p = self._with_parameters(changed)
         x, m, started = self._unchanged_start
-        if changes or (changed and self._start_depends_on_parameters):
-            x, m, _ = self._started(changes, changed, p, started)
+        if changes or (changed and self._start_depends_on_parameters) or (t and self.program.loops):
+            x, m, _ = self._started(changes, changed, p, started, t)
         return x.copy(), m.copy(), p
 
     @cached_property
     def _start_depends_on_parameters(self) -> bool:
         """True if start values may depend on parameters."""
-        return bool(self.system.starts or frictions_of(self.model))
+        return bool(self.system.starts or self.program.loops or frictions_of(self.model))
 
     def with_start_parameters(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Return changes of parameters, with the parameters of the start values."""
@@ -150,15 +152,38 @@ class Compiled(Frozen):
         return self._started({}, {}, self._unchanged_parameters, ())
 
     def _started(
-        self, changes: Mapping[str, Any], parameters: Mapping[str, np.ndarray], p: np.ndarray, earlier: tuple[StartCall, ...]
+        self,
+        changes: Mapping[str, Any],
+        parameters: Mapping[str, np.ndarray],
+        p: np.ndarray,
+        earlier: tuple[StartCall, ...],
+        t: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray, tuple[StartCall, ...]]:
         dependent, others = dependent_among(self.model, self.system, self.causality, changes)
+        guesses = {name: others.pop(name) for name in changes if name in others and self._is_guess(name)}
+        raise_if_any(self.model.name, unexpected_guesses(self.model, self.program, guesses))
         near = {f"{self.system.resolve(name)}~": value for name, value in dependent.items()}
         others |= {guess: value for guess, value in near.items() if guess in self.system.guesses}
         x, m, started = changed_start(self.model, self.system, others, parameters, earlier)
+        if self.program.loops and not self.system.guesses & set(others):
+            meant = {**self.model.guesses, **guesses}
+            x = start_on_branch(self.model, self.program, t, x, p, m, meant, self._begun_unknowns)
         evaluate = functools.partial(self.evaluate, 0.0, x, p, m)
         raise_if_any(self.model.name, contradicting_starts(self.model, self.causality, self.system, dependent, evaluate))
         return x, m, started
+
+    @cached_property
+    def _begun_unknowns(self) -> frozenset[int]:
+        """Indices in x of the unknowns of nonlinear loops whose elements have start values."""
+        named = ((u, f"{u.value}~") for loop in self.system.loops if loop.guesses for u in loop.unknowns)
+        begun = [guess for unknown, guess in named if self.system.values[unknown.value].near is not None]
+        return frozenset(k for guess in begun for k in self.system.places[guess])
+
+    def _is_guess(self, name: str) -> bool:
+        """Return True if a start value names no state but a value in the nonlinear loops."""
+        if not self.program.loops or name not in self.program.layout:
+            return False
+        return self.program.layout[name].block == "out"
 
     def consistent(
         self,

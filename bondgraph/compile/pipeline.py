@@ -23,6 +23,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -33,6 +34,7 @@ from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import contradicting_closures
 from bondgraph.compile.kernels import autonomous, couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
+from bondgraph.compile.loop_solutions import unexpected_guesses
 from bondgraph.compile.programs import program_of
 from bondgraph.compile.starts import contradicting_starts, dependent_starts
 from bondgraph.emit.cached_build import build_once
@@ -77,7 +79,9 @@ def equations(model: Model, causality: Causality | None = None) -> System:
 
 
 @paused_collection()
-def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool = True) -> Compiled:
+def compile_model(
+    model: Model | Graph, *, backend: str = "auto", progress: bool = True, guess: Mapping[str, float] | None = None
+) -> Compiled:
     """Compile a graph or model.
 
     Parameters
@@ -85,6 +89,7 @@ def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool
     model : a `Graph` is frozen (and so checked) first.
     backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
     progress : show a bar on a terminal when compilation takes longer than two seconds.
+    guess : efforts or flows, {"load.effort": 72.0}: of several solutions of an algebraic loop at the start the nearest is meant.
 
     Raises `ModelError` with all problems of a stage; E100 for another argument than a graph or model, E434 for contacts that only
     time stepping can handle: it compiles the model without them, `replace(model, contacts=())`.
@@ -93,6 +98,7 @@ def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool
     if not isinstance(model, (Graph, Model)):
         raise no_model(model, "compile_model")
     model = model.freeze() if isinstance(model, Graph) else model
+    model = replace(model, guess={**model.guess, **guess}) if guess else model
     raise_if_any(model.name, _without_law(model))
     with Progress(f'compiling "{model.name}"', 1.0, progress) as bar:
         bar.show(0.0, "causality and equations")
@@ -195,6 +201,7 @@ def _routines(
 def _check_start(compiled: Compiled) -> Compiled:
     """Return the model if its start gives finite numbers and contradicts neither itself nor the constraints."""
     model, causality, system = compiled.model, compiled.causality, compiled.system
+    raise_if_any(model.name, unexpected_guesses(model, compiled.program, model.guesses))
     raise_if_any(model.name, _start_problems(compiled))
     raise_if_any(
         model.name, contradicting_starts(model, causality, system, dependent_starts(model, causality), compiled.evaluate)

@@ -67,6 +67,7 @@ def R(
     parameters: Mapping[str, Any] | None = None,
     signals: Signals = (),
     passive: bool = False,
+    guess: Mapping[str, float] | None = None,
     dimension: int | None = None,
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,
@@ -76,6 +77,7 @@ def R(
     `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals).
 
     A relation that is declared `passive` is tested at many values when the model is checked, and refused where it gives power.
+    `guess`, {"effort": 72.0} or {"flow": 14.0}, picks one of several solutions of an algebraic loop at the start: the nearest.
     """
     linear = {"resistance": resistance, "damping": damping, "conductance": conductance}
     if effort is not None or flow is not None:
@@ -91,7 +93,9 @@ def R(
         law = _BY_PRODUCT if COEFFICIENTS[word].makes == "effort" else _BY_INVERSE
         values = {word: linear[word]}
         dimension = dimension or size_of(values[word])
-    return one_port("R", name, law, values, paths_of(signals), dimension=dimension, domain=domain, symbols=symbols, frame=frame)
+    port = OnePort(dimension=dimension, domain=domain, symbols=symbols, frame=frame)
+    element = one_port("R", name, law, values, paths_of(signals), **port)
+    return replace(element, guess=dict(guess)) if guess else element
 
 
 _BY_PRODUCT, _BY_INVERSE = (

@@ -48,6 +48,8 @@ class Element(Frozen):
     place: Place | None = None
     automaton: Automaton | None = None
     """Automaton of the element, which has its name."""
+    guess: Mapping[str, float] = field(default_factory=dict)
+    """Guesses of its effort or flow in an algebraic loop with several solutions."""
 
     def __post_init__(self) -> None:
         need_name(self.kind, self.name)

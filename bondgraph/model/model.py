@@ -169,6 +169,14 @@ class Model(Frozen):
     """Sets of bodies that may touch anywhere."""
     visible: tuple[Visible, ...] = ()
     """Parts that pictures can show."""
+    guess: Mapping[str, float] = field(default_factory=dict)
+    """Guesses of values in algebraic loops with several solutions, by name: the nearest solution is meant."""
+
+    @property
+    def guesses(self) -> Mapping[str, float]:
+        """Guesses of the elements, and those of the model."""
+        local = {f"{path}.{name}": value for path, element in self.elements.items() for name, value in element.guess.items()}
+        return {**local, **self.guess}
 
     def elements_at(self, paths: Iterable[str]) -> list[Element]:
         """Return elements by their paths, each once; unknown paths are left out."""

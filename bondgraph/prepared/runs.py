@@ -75,7 +75,11 @@ def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tupl
     """Return states (runs, n) and modes (1, modes), or one row of each where nothing varies; None where some follow from others,
     from parameters or from motion."""
     model, system = compiled.model, compiled.system
-    if system.starts or any(element.automaton is not None for element in model.elements_at(model.automata)):
+    if (
+        system.starts
+        or compiled.program.loops
+        or any(element.automaton is not None for element in model.elements_at(model.automata))
+    ):
         return None
     x, m = (block[None] for block in compiled.initial())
     if not varied:
@@ -139,7 +143,7 @@ class PreparedRun:
         E214, E455."""
         compiled, program, t = self.compiled, self.compiled.program, self.program.settings.t_start
         model, system = compiled.model, compiled.system
-        x, m, p = compiled.starting_point(initial, parameters)
+        x, m, p = compiled.starting_point(initial, parameters, t)
         if not np.isfinite(p).all():
             changes = compiled.with_start_parameters(initial, parameters)
             numbers = {**system.parameters, **checked_changes(model, system, changes)}

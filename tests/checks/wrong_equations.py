@@ -74,6 +74,16 @@ EQUATIONS: list[Case] = [
         ('Sw "short" cannot start closed with effort = 3 across it', "a start in the other mode"),
     ),
     (
+        "E215",
+        lambda: loop(Se("u", 100.0), R("line", 2.0), R("load", flow=lambda e: 1000.0 / e)),
+        ('R "load" has 2 solutions', "load.effort = -72.3607", "load.effort = -27.6393", 'guess={"load.effort": -27.6393}'),
+    ),
+    (
+        "E216",
+        lambda: loop(Se("u", 1.0), R("line", 2.0), R("load", flow=lambda e: e**3 + e, guess={"position": 1.0})),
+        ('"load.position" is no value to guess', "load.effort"),
+    ),
+    (
         "E129",
         lambda: loop(Se("u", lambda t: 1.0 if t < 1.0 else 0.0, signals=["time"]), I("m", 1.0)),
         ('formula of Se "u" cannot be compiled', "branches", "screws.scalars"),

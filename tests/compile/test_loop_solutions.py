@@ -1,0 +1,105 @@
+"""A nonlinear algebraic loop with several solutions is refused, or a guess says which is meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, C, Graph, ModelError, R, Se, compile_model, load_model, measures, save_model
+from screws.scalars import exp
+
+HIGH, LOW = 50.0 + np.sqrt(500.0), 50.0 - np.sqrt(500.0)
+"""Solutions of u^2 - 100 u + 2000 = 0: 100 V behind 2 Ohm feed 1000 W."""
+
+
+def feeder(source: Any = 100.0, **load: Any) -> Graph:
+    """A load of constant power behind a line."""
+    node = J1("node", domain="electrical")
+    drive = Se("source", source, **({"signals": ["time"]} if callable(source) else {}))
+    graph = Graph("feeder").connect(drive, node).connect(node, R("line", 2.0))
+    return graph.connect(node, R("load", flow=lambda e, p: p / e, parameters={"p": 1000.0}, **load))
+
+
+def refused(make: Any) -> Any:
+    with pytest.raises(ModelError) as error:
+        make()
+    return error.value.problems[0]
+
+
+def test_both_solutions_are_told_and_the_advice_works() -> None:
+    problem = refused(feeder().compile)
+    assert problem.code == "E215"
+    assert problem.details[:2] == (
+        "load.effort = 27.6393 V, load.flow = 36.1803 A",
+        "load.effort = 72.3607 V, load.flow = 13.8197 A",
+    )
+    assert 'guess={"load.effort": 72.3607}' in problem.cures[0]
+    assert feeder().compile(guess={"load.effort": 72.3607}).simulate(1.0)["load.effort"][-1] == pytest.approx(HIGH, rel=1e-12)
+
+
+@pytest.mark.parametrize(("guess", "answer"), [(72.0, HIGH), (1e6, HIGH), (28.0, LOW), (-1.0, LOW)])
+def test_every_way_to_guess_picks_the_nearest(guess: float, answer: float) -> None:
+    runs = (
+        compile_model(feeder(), guess={"load.effort": guess}).simulate(1.0),
+        feeder(guess={"effort": guess}).simulate(1.0),
+        feeder(guess={"effort": 100.0 - guess}).simulate(1.0, initial={"load.effort": guess}),
+        feeder().compile(guess={"line.effort": 100.0 - guess}).simulate(1.0),
+    )
+    for run in runs:
+        np.testing.assert_allclose(run["load.effort"], answer, rtol=1e-12)
+
+
+def test_a_guess_is_saved(tmp_path: Any) -> None:
+    for graph, guess in ((feeder(guess={"effort": 30.0}), None), (feeder(), {"load.effort": 30.0})):
+        save_model(compile_model(graph, guess=guess), tmp_path / "feeder.json")
+        again = compile_model(load_model(tmp_path / "feeder.json"))
+        assert again.simulate(1.0)["load.effort"][-1] == pytest.approx(LOW)
+
+
+def test_a_run_follows_its_branch_and_ends_where_it_is_lost() -> None:
+    """u^2 - s u + 2000 = 0 has no solution once the source is below sqrt(8000) V."""
+    run = feeder(lambda t: 100.0 - t, guess={"effort": 72.0})
+    with pytest.warns(UserWarning, match="the run ended"):
+        result = run.simulate(20.0, samples=np.linspace(0.0, 20.0, 201))
+    source = 100.0 - result.t
+    exact = (source + np.sqrt(np.maximum(source**2 - 8000.0, 0.0))) / 2.0
+    early = result.t < 10.0
+    np.testing.assert_allclose(result["load.effort"][early], exact[early], rtol=1e-6)
+    assert result.failure is not None and abs(result.failure.time - (100.0 - np.sqrt(8000.0))) < 0.2
+
+
+def test_changes_of_parameters_are_looked_at_in_single_runs_and_in_batches() -> None:
+    compiled = feeder(guess={"effort": 72.0}).compile()
+    powers = np.array([400.0, 1000.0, 1200.0])
+    expected = 50.0 + np.sqrt(2500.0 - 2.0 * powers)
+    runs = [compiled.simulate(1.0, parameters={"load.p": p})["load.effort"][-1] for p in powers]
+    np.testing.assert_allclose(runs, expected, rtol=1e-12)
+    prepared = compiled.prepare_run(1.0)
+    batch = prepared.run_many(*prepared.start_values_many({"load.p": powers}), keep={"u": measures.last("load.effort")})
+    np.testing.assert_array_equal(batch.kept["u"], runs)
+    unguessed = feeder().compile
+    assert refused(unguessed).code == "E215"
+    single = compile_model(feeder(), guess={"load.effort": 72.0})
+    assert refused(lambda: single.initial({"no.effort": 1.0})).code == "E122"
+
+
+@pytest.mark.parametrize("guess", [{"nobody.effort": 1.0}, {"load.effort": np.nan}, {"load.effort": [1.0, 2.0]}])
+def test_a_guess_that_does_not_fit_is_refused(guess: dict[str, Any]) -> None:
+    assert refused(lambda: feeder().compile(guess=guess)).code == "E216"
+
+
+def test_rounding_makes_no_second_solution() -> None:
+    """exp(u / .025) - 1 behind 1e6 Ohm at 0 V has the solution zero, and numbers about it that round to it."""
+    node = J1("node")
+    graph = Graph("diode").connect(Se("s", 0.0), node).connect(node, R("r", 1e6))
+    graph.connect(node, R("d", flow=lambda u: 1e-12 * (exp(u / 0.025) - 1.0)))
+    assert abs(graph.compile().simulate(1.0)["d.effort"][-1]) < 1e-12
+
+
+def test_a_start_of_a_storage_still_decides() -> None:
+    node = J1("node", domain="electrical")
+    graph = Graph("held").connect(Se("source", 100.0), node).connect(node, R("line", 2.0))
+    graph.connect(node, C("c", capacitance=1.0, initial=3.0))
+    assert graph.compile().initial()[0][0] == 3.0
