@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.chains import BodyInertia, Tree, body_jacobian, combined_inertia, link_pose, mass_matrix
+from screwbond.models.chains.dynamics import mass_problems
 
 from bondgraph.errors import ModelError, refusal
 from screws.inertia import spatial_inertia
@@ -123,6 +124,11 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
         why = f"coordinates: {', '.join(chain.coordinates)}" if angles is None else ()
         raise refusal("E541", f'impact of chain "{chain.name}": {what}', cure, about=about, why=why)
     strike = StrikingPoint(chain, angles, len(names) - 1 if link is None else names.index(link), where)
+    bare = mass_problems(chain, chain.name)
+    if bare or not chain.freedoms:
+        cure = "mass on the outer links, and joints that move them"
+        title = f'the mass matrix of chain "{chain.name}" is singular'
+        raise refusal("E542", title, cure, about=about, why=tuple(problem.title for problem in bare))
     M = strike.mass_matrix
     diagonal = np.diag(M)
     if not np.all(diagonal > 0.0) or np.linalg.eigvalsh(M / np.sqrt(np.outer(diagonal, diagonal)))[0] <= SINGULAR:
