@@ -8,7 +8,7 @@ body Jacobian of the point, angular rows first (the paper has linear rows first)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -79,7 +79,7 @@ class StrikingPoint:
             inertia = self.chain.links[k].inertia
             assert inertia is not None
             centre = H[:3, :3] @ inertia.centre + H[:3, 3]
-            parts.append(BodyInertia(inertia.mass, H[:3, :3] @ inertia.rotational @ H[:3, :3].T, centre))
+            parts.append(replace(inertia, rotational=H[:3, :3] @ inertia.rotational @ H[:3, :3].T, centre=centre))
         return combined_inertia(*parts)
 
     @cached_property
