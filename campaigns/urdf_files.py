@@ -53,7 +53,7 @@ def reasons_of(error: ModelError) -> set[str]:
 
 
 def mended(text: bytes) -> bytes:
-    """Return a file for a strict parser: links, joints and inertias alone, limits for all, a declared world, plain XML."""
+    """Return a file for a strict parser: links and joints alone, all products of inertia, limits, a declared world, plain XML."""
     from lxml import etree
 
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, remove_comments=True)
@@ -62,6 +62,9 @@ def mended(text: bytes) -> bytes:
         element.tag = element.tag.rpartition("}")[2].replace(":", "_")
         for key, value in element.attrib.items():
             element.set(key, " ".join(value.split()))
+        if element.tag == "inertia":
+            for key in ("ixy", "ixz", "iyz"):
+                element.set(key, element.get(key, "0"))
     root.set("name", root.get("name", "robot"))
     names: set[tuple[str, str]] = set()
     for element in list(root):
@@ -84,8 +87,10 @@ class Judge:
 
     def __init__(self, pin: Any, robot: Robot, text: bytes):
         self.pin, self.robot = pin, robot
+        self.base = robot.tree.links[0] if robot.tree.links[0].joint.freedoms else None
+        root_joint = () if self.base is None else (pin.JointModelFreeFlyer(),)
         try:
-            self.model = pin.buildModelFromXML(text.decode("utf-8", "replace"))
+            self.model = pin.buildModelFromXML(text.decode("utf-8", "replace"), *root_joint)
         except Exception as error:
             raise NotCompared("Pinocchio cannot read it") from error
         self.data = self.model.createData()
@@ -98,8 +103,9 @@ class Judge:
         pin, tree = self.pin, self.robot.tree
         at, S = pin.neutral(self.model), np.zeros((self.model.nv, tree.freedoms))
         for joint in self.robot.joints:
-            other = self.model.joints[self.model.getJointId(joint.name)]
             link = tree.index(joint.link)
+            is_base = self.base is not None and link == 0
+            other = self.model.joints[1 if is_base else self.model.getJointId(joint.name)]
             J = np.asarray(body_jacobian(tree, link, q), dtype=float)
             if other.nv == 1:
                 x, row = self._position(joint, q, tree.freedoms)
@@ -107,8 +113,10 @@ class Judge:
                 S[other.idx_v] = row
             elif other.nv == 6:
                 own = self.robot.coordinates[joint.name]
-                carrier = np.asarray(link_pose(tree, tree.parents[link], q), dtype=float) @ self._origin(joint.name)
-                H = np.linalg.solve(carrier, np.asarray(link_pose(tree, link, q), dtype=float))
+                H = np.asarray(link_pose(tree, link, q), dtype=float)
+                if not is_base:
+                    carrier = np.asarray(link_pose(tree, tree.parents[link], q), dtype=float) @ self._origin(joint.name)
+                    H = np.linalg.solve(carrier, H)
                 at[other.idx_q : other.idx_q + 7] = pin.SE3ToXYZQUAT(pin.SE3(H))
                 S[np.ix_(range(other.idx_v, other.idx_v + 6), own)] = np.vstack([J[3:], J[:3]])[:, own]
             else:
@@ -131,6 +139,7 @@ class Judge:
         factor, offset = 1.0, 0.0
         while joint.leader:
             mimic = links[joint.link].mimic
+            assert mimic is not None
             offset, factor, joint = offset + factor * mimic.offset, factor * mimic.factor, joints[joint.leader]
         (k,) = self.robot.coordinates[joint.name]
         return float(factor * q[k] + offset), factor * np.eye(count)[k]
@@ -184,6 +193,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--names", action="store_true", help="print the file of every refusal and difference")
+    parser.add_argument("--floating", action="store_true", help="bases that move freely")
     arguments = parser.parse_args()
     if arguments.folder is None:
         print("no folder given, so no files are read")
@@ -200,7 +210,7 @@ def main() -> int:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                robot = read_urdf(path, meshes=False)
+                robot = read_urdf(path, meshes=False, floating=arguments.floating)
         except ModelError as error:
             reasons.update(found := reasons_of(error))
             if arguments.names:

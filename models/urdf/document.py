@@ -20,7 +20,7 @@ MAX_ELEMENTS = 30_000
 MAX_SLIPS = 50
 """Number of harmless slips from which a file is refused; the parser reports a hundred messages, and no error after them."""
 
-XACRO = re.compile(r"\{[^}]*/xacro/?\}|xacro:")
+XACRO = re.compile(r"\{[^}]*\bxacro\b[^}]*\}|xacro:")
 """Beginning of the tag of a macro, with or without a declared namespace."""
 
 HARMLESS = {
