@@ -24,10 +24,13 @@ class Finding(NamedTuple):
     cure: str
 
 
-def findings(links: Sequence[Any], base: Any) -> list[Finding]:
-    """Return the problems E450 to E453, E535 and E537 of links; names and types come before what refers to them."""
+def findings(links: Sequence[Any], base: Any, moves: bool) -> list[Finding]:
+    """Return the problems E450 to E453, E535 and E537 of links; names and types come before what refers to them.
+
+    `moves` : False for links that need no freedom.
+    """
     references = _coordinates(links), _parents(links), _mimics(links)
-    for checks in ((_kinds(links),), (_names(links), _numbers(links, base)), references):
+    for checks in ((_kinds(links),), (_names(links, moves), _numbers(links, base)), references):
         results = [finding for check in checks for finding in check]
         if results:
             return results
@@ -65,7 +68,7 @@ def _kinds(links: Sequence[Any]) -> Iterator[Finding]:
             yield Finding("E450", title, "nothing that a mechanism can be made of", "Link(name, revolute((0, 1, 0)), inertia)")
 
 
-def _names(links: Sequence[Any]) -> Iterator[Finding]:
+def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
     names = [link.name for link in links]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -76,7 +79,7 @@ def _names(links: Sequence[Any]) -> Iterator[Finding]:
         if not (isinstance(name, str) and is_name(name)):
             detail = "a dot separates a part from what is inside it, a colon a bond from its variables"
             yield Finding("E450", f"{name!r} is no name for a link", detail, "letters, digits, spaces or underscores")
-    if not any(link.joint.freedoms for link in links):
+    if not links or (moves and not any(link.joint.freedoms for link in links)):
         yield Finding("E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)")
 
 

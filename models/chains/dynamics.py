@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.chains.inertias import Vector
+from screwbond.models.chains.inertias import UncheckedInertia, Vector
 from screwbond.models.chains.kinematics import Frame, section_twists, step, steps
 from screwbond.models.chains.sections import SNAP
 from screwbond.models.chains.trees import Tree
 
+from bondgraph.errors import Problem, caller_place, raise_if_any
 from screws.scalars import array
 from screws.vectors import cross
 
@@ -65,13 +66,14 @@ def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
         if link.inertia is None:
             continue
         J, centre = link.inertia.rotational, link.inertia.centre
-        size = max(float(np.abs(centre).max()), float(np.sqrt(np.trace(J) / link.inertia.mass)))
+        gyration = np.sqrt(abs(np.trace(J)) / link.inertia.mass) if link.inertia.mass else 0.0
+        size = max(float(np.abs(centre).max()), float(gyration))
         numbers[f"{link.name} mass"] = (link.inertia.mass, "kg")
         for i in range(3):
             if abs(centre[i]) > SNAP * size:
                 numbers[f"{link.name} centre {'xyz'[i]}"] = (float(centre[i]), "m")
         for i, j in ENTRIES:
-            if abs(J[i, j]) > SNAP * np.trace(J):
+            if abs(J[i, j]) > SNAP * abs(np.trace(J)):
                 numbers[f"{link.name} inertia {'xyz'[i]}{'xyz'[j]}"] = (float(J[i, j]), "kg m^2")
     return numbers
 
@@ -106,9 +108,16 @@ def _composites(tree: Tree, moves: Sequence[Frame], carried: Sequence[Moments]) 
 
 
 def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
-    """Return the mass matrix M(q) (n, n) of the joint coordinates, kg m^2, kg m or kg, by composite bodies."""
+    """Return the mass matrix M(q) (n, n) of the joint coordinates, kg m^2, kg m or kg, by composite bodies.
+
+    Raises `ModelError` E538 for a coordinate that moves no mass, E526 for a link whose kinetic energy could be negative (both
+    only without `numbers`: graphs check when they are made).
+    """
     moves, freedoms = steps(tree, q), tree.sections.freedoms
-    composites = _composites(tree, moves, section_moments(tree, numbers))
+    carried = section_moments(tree, numbers)
+    if not numbers:
+        raise_if_any(tree.name, mass_problems(tree, tree.name, carried))
+    composites = _composites(tree, moves, carried)
     screws = [section.screw for section in freedoms]
     M = np.zeros((len(moves), len(moves)), dtype=object)
     for k in range(len(moves)):
@@ -121,18 +130,43 @@ def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
             moment = R @ moment + cross(p, force)
             j = freedoms[j].before - 1
             M[k, j] = M[j, k] = _along(screws[j], moment, force)
+    if not moves:
+        return np.zeros((0, 0))
     rows = tree.sections.gathered(list(M))
     return array([list(row) for row in np.array(tree.sections.gathered(list(np.array(rows).T))).T])
 
 
-def massless(tree: Tree) -> list[str]:
-    """Return the names of coordinates that move no mass, wherever the joints are."""
+def mass_problems(tree: Tree, name: str, carried: Sequence[Moments] | None = None) -> list[Problem]:
+    """Return E538 for coordinates that move no mass, E526 for links whose kinetic energy could be negative.
+
+    `carried` : moments of the sections, if they are known.
+    """
+    about, place = f'{type(tree).__name__.lower()} "{name}"', tree.place or caller_place()
+    problems: list[Problem] = []
+    coordinates = massless(tree, section_moments(tree, ()) if carried is None else carried)
+    if coordinates:
+        title = about + ': no mass moves with "' + '", "'.join(coordinates) + '"'
+        cures = (
+            "inertia for this link or one that it carries, or fixed() as its joint",
+            "of a URDF: <inertial> in the file, or read_urdf(..., tip=...) up to links with mass",
+        )
+        problems.append(Problem("E538", title, ("every force would accelerate it without end",), (place,), cures))
+    for link in tree.links:
+        if isinstance(link.inertia, UncheckedInertia) and not link.inertia.is_passive:
+            title = f'{about}: the kinetic energy of "{link.name}" could be negative'
+            cures = ("moments about the centre of mass, all positive", "<inertial> of a real body in the file")
+            problems.append(Problem("E526", title, (link.inertia.defect,), (link.inertia.place,), cures))
+    return problems
+
+
+def massless(tree: Tree, carried: Sequence[Moments]) -> list[str]:
+    """Return the names of coordinates that move no mass, wherever the joints are; `carried` are the moments of the sections."""
     freedoms = tree.sections.freedoms
-    masses = [body.mass for body in section_moments(tree, ())]
+    loaded = [bool(body.mass) or bool(np.any(body.second)) for body in carried]
     for k in range(len(freedoms) - 1, -1, -1):
         if freedoms[k].before:
-            masses[freedoms[k].before - 1] += masses[k]
-    moving = {drive.coordinate for drive, mass in zip(tree.sections.drives, masses, strict=True) if mass}
+            loaded[freedoms[k].before - 1] |= loaded[k]
+    moving = {drive.coordinate for drive, load in zip(tree.sections.drives, loaded, strict=True) if load}
     return [name for k, name in enumerate(tree.coordinates) if k not in moving]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bondgraph.errors import Place
 from screws.errors import GeometryError
 from screws.inertia import check_inertia
 from screws.numeric_arguments import fixed_floats, floats
@@ -41,6 +42,26 @@ class BodyInertia:
         if centre is None:
             raise GeometryError("G114", f"the centre of mass is {self.centre!r}", "three finite numbers, in m")
         object.__setattr__(self, "centre", fixed_floats(centre))
+
+
+@dataclass(frozen=True, eq=False)
+class UncheckedInertia(BodyInertia):
+    """Inertia that a file gives, though no rigid body has it.
+
+    Attributes
+    ----------
+    defect : why no body has it.
+    is_passive : True if no motion has a negative kinetic energy: mass and moments are not negative.
+    place : line of the file.
+    """
+
+    defect: str = ""
+    is_passive: bool = True
+    place: Place | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rotational", fixed_floats(self.rotational))
+        object.__setattr__(self, "centre", fixed_floats(self.centre))
 
 
 def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> BodyInertia:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.chains import limits as stops
-from screwbond.models.chains.dynamics import mass_matrix, massless
+from screwbond.models.chains.dynamics import mass_matrix, mass_problems
 from screwbond.models.chains.trees import Tree
 
 from bondgraph.errors import Place, Problem, caller_place
@@ -82,13 +82,14 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
 
 
 def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -> list[Problem]:
-    """Return E538 for freedoms that move no mass, E454 where M is singular for another reason."""
+    """Return E450 without freedoms, E538 and E526 of `mass_problems`, E454 where M is singular for another reason."""
     about = f'{type(tree).__name__.lower()} "{name}"'
-    coordinates = massless(tree)
-    if coordinates:
-        title = about + ': no mass moves with "' + '", "'.join(coordinates) + '"'
-        cure = "inertia for this link or one that it carries, or fixed() as its joint"
-        return [Problem("E538", title, ("every force would accelerate it without end",), (place,), (cure,))]
+    if not tree.freedoms:
+        title, cure = about + ": nothing can move", "a tree with joints; of a URDF: read_urdf(..., floating=True)"
+        return [Problem("E450", title, (f"{len(tree.links)} links, no freedom",), (place,), (cure,))]
+    problems = mass_problems(tree, name)
+    if problems:
+        return problems
     dependent = _without_inertia(tree, q0)
     if not dependent:
         return []

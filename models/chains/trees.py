@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from screwbond.models.chains.checks import Finding, branches, contradictory_limits, coordinates_of, findings
@@ -44,11 +44,14 @@ class Tree:
     base: np.ndarray = field(default_factory=lambda: np.eye(4))
     place: Place | None = field(default_factory=caller_place)
 
+    moves: ClassVar[bool] = True
+    """True if at least one joint must have a freedom."""
+
     def __post_init__(self) -> None:
         argument: Any = self.links
         links = (argument,) if isinstance(argument, Link) or not isinstance(argument, Iterable) else tuple(argument)
         object.__setattr__(self, "links", links)
-        self._refuse(findings(links, self.base))
+        self._refuse(findings(links, self.base, self.moves))
         self._refuse(contradictory_limits(self.coordinates, self.limits))
         object.__setattr__(self, "base", fixed_floats(self.base))
 
@@ -148,6 +151,14 @@ class Chain(Tree):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._refuse(branches(self.links, self.parents))
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class FixedTree(Tree):
+    """Tree whose links may all be fixed to the base, for their poses alone."""
+
+    moves: ClassVar[bool] = False
 
 
 def _limits(link: Link) -> np.ndarray:

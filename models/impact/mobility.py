@@ -8,12 +8,13 @@ body Jacobian of the point, angular rows first (the paper has linear rows first)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from screwbond.models.chains import BodyInertia, Tree, body_jacobian, combined_inertia, link_pose, mass_matrix
+from screwbond.models.chains.dynamics import mass_problems
 
 from bondgraph.errors import ModelError, refusal
 from screws.inertia import spatial_inertia
@@ -78,7 +79,7 @@ class StrikingPoint:
             inertia = self.chain.links[k].inertia
             assert inertia is not None
             centre = H[:3, :3] @ inertia.centre + H[:3, 3]
-            parts.append(BodyInertia(inertia.mass, H[:3, :3] @ inertia.rotational @ H[:3, :3].T, centre))
+            parts.append(replace(inertia, rotational=H[:3, :3] @ inertia.rotational @ H[:3, :3].T, centre=centre))
         return combined_inertia(*parts)
 
     @cached_property
@@ -123,6 +124,11 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
         why = f"coordinates: {', '.join(chain.coordinates)}" if angles is None else ()
         raise refusal("E541", f'impact of chain "{chain.name}": {what}', cure, about=about, why=why)
     strike = StrikingPoint(chain, angles, len(names) - 1 if link is None else names.index(link), where)
+    bare = mass_problems(chain, chain.name)
+    if bare or not chain.freedoms:
+        cure = "mass on the outer links, and joints that move them"
+        title = f'the mass matrix of chain "{chain.name}" is singular'
+        raise refusal("E542", title, cure, about=about, why=tuple(problem.title for problem in bare))
     M = strike.mass_matrix
     diagonal = np.diag(M)
     if not np.all(diagonal > 0.0) or np.linalg.eigvalsh(M / np.sqrt(np.outer(diagonal, diagonal)))[0] <= SINGULAR:

@@ -1,6 +1,6 @@
 """Robots from URDF files: chains and trees with inertias, joints, limits and damping, and meshes for pictures."""
 
-from screwbond.models.urdf.grammar import Ignored
+from screwbond.models.urdf.document import Ignored
 from screwbond.models.urdf.joints import RobotJoint
 from screwbond.models.urdf.link_visuals import LinkVisual
 from screwbond.models.urdf.reading import read_urdf

@@ -1,8 +1,11 @@
-"""XML documents of URDF: parse a file safely, without entities, network access or code."""
+"""XML documents of URDF: parse a file safely, without entities, network access or code; list the slips that do no harm."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +17,38 @@ MAX_BYTES = 16 * 2**20
 MAX_ELEMENTS = 30_000
 """Limit of a file; the largest public robots have about 4000."""
 
-XACRO = "http://www.ros.org/wiki/xacro"
+MAX_SLIPS = 50
+"""Number of harmless slips from which a file is refused; the parser reports a hundred messages, and no error after them."""
+
+XACRO = re.compile(r"\{[^}]*\bxacro\b[^}]*\}|xacro:")
+"""Beginning of the tag of a macro, with or without a declared namespace."""
+
+HARMLESS = {
+    "ERR_UNKNOWN_VERSION": ("the version of XML", "the file is read as version 1.0"),
+    "ERR_RESERVED_XML_NAME": ("an XML declaration after the first line", "only one in the first line says anything"),
+    "ERR_HYPHEN_IN_COMMENT": ("comments with a double hyphen", "comments say nothing about the robot"),
+    "NS_ERR_UNDEFINED_NAMESPACE": ("prefixes without a namespace", "URDF has no names with a prefix"),
+    "ERR_DOCUMENT_END": ("text after </robot>", "the robot ends there"),
+}
+"""Messages of the parser that leave no doubt about the robot: its types, what is ignored, and the reason."""
 
 
-def read_document(path: str | os.PathLike[str]) -> Any:
-    """Return the root element <robot> of a URDF file, without comments.
+@dataclass(frozen=True)
+class Ignored:
+    """Element or attribute of a file that the robot lacks, with the reason and the lines."""
+
+    what: str
+    why: str
+    lines: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        times = f"{len(self.lines)} times, first in line" if len(self.lines) > 1 else "line"
+        where = f" ({times} {self.lines[0]})" if self.lines else ""
+        return f"{self.what}{where}: {self.why}"
+
+
+def read_document(path: str | os.PathLike[str]) -> tuple[Any, tuple[Ignored, ...]]:
+    """Return the root element <robot> of a URDF file, without comments, and what is ignored of the document around it.
 
     Raises `ModelError` E520 for a missing file, invalid or too deeply nested XML, another format, or more than `MAX_BYTES` or
     `MAX_ELEMENTS`, and E521 for a document type: it can only define entities, which may grow without bound or read other files.
@@ -26,12 +56,13 @@ def read_document(path: str | os.PathLike[str]) -> Any:
     file = Path(path)
     text = _read_bytes(file)
     refuse_document_types(file, text)
-    root = _parse(file, text)
+    root, slips = _parse(file, text)
     count = sum(1 for _ in root.iter())
     if count > MAX_ELEMENTS:
         raise _too_large(file, f"it has {count} elements, more than {MAX_ELEMENTS}; the largest public robots have some 4000")
+    ignored = (*_harmless_slips(slips), *_drop_namespace(root))
     raise_if_any(file.name, _format_problems(file, root))
-    return root
+    return root, ignored
 
 
 def place(file: Path, line: int | None) -> Place:
@@ -84,33 +115,68 @@ def refuse_document_types(file: Path, text: bytes) -> None:
         def close(self) -> None:
             """Nothing."""
 
-    try:
-        etree.fromstring(text, _parser(etree, Listener()))
-    except etree.XMLSyntaxError as error:
-        raise _malformed(file, error) from error
+    parser = _parser(etree, Listener())
+    etree.fromstring(text, parser)
+    _refuse_errors(file, text, parser.error_log)
 
 
-def _parse(file: Path, text: bytes) -> Any:
+def _parse(file: Path, text: bytes) -> tuple[Any, Sequence[Any]]:
+    """Return the root and the harmless messages of the parser; E520 for any other message."""
     from lxml import etree
 
-    try:
-        return etree.fromstring(text, _parser(etree))
-    except etree.XMLSyntaxError as error:
-        raise _malformed(file, error) from error
+    parser = _parser(etree)
+    root = etree.fromstring(text, parser)
+    _refuse_errors(file, text, parser.error_log)
+    return root, parser.error_log
+
+
+def _refuse_errors(file: Path, text: bytes, messages: Sequence[Any]) -> None:
+    """Raise E520 for a message of the parser that is not harmless."""
+    errors = [message for message in messages if not _is_harmless(text, message)] or list(messages)[MAX_SLIPS:]
+    if errors:
+        reason = str(errors[0].message).partition(", line ")[0]
+        title, places = f'"{file.name}" is no XML: {reason}', (place(file, errors[0].line),)
+        raise refusal("E520", title, _cure(reason), about=file.name, places=places)
+
+
+def _is_harmless(text: bytes, message: Any) -> bool:
+    """Return True for a slip that leaves no doubt; text after the end does if it holds links or joints."""
+    if message.type_name != "ERR_DOCUMENT_END":
+        return message.type_name in HARMLESS
+    line, *more = text.replace(b"\0", b"").split(b"\n")[message.line - 1 :]
+    before, end, after = line.partition(b"</robot>")
+    tail = b"\n".join([after if end else before, *more])
+    return not any(word in tail for word in (b"<link", b"<joint"))
+
+
+def _harmless_slips(slips: Sequence[Any]) -> list[Ignored]:
+    lines: dict[str, list[int]] = {}
+    for slip in slips:
+        lines.setdefault(slip.type_name, []).append(slip.line)
+    return [Ignored(*HARMLESS[kind], tuple(places)) for kind, places in lines.items()]
+
+
+def _drop_namespace(root: Any) -> list[Ignored]:
+    """Take the namespace of the root from the names of all its elements."""
+    from lxml import etree
+
+    namespace, _, tag = str(root.tag).rpartition("}")
+    if tag != "robot" or not namespace:
+        return []
+    for element in root.iter():
+        if isinstance(element.tag, str) and element.tag.startswith(namespace):
+            element.tag = element.tag.removeprefix(namespace + "}")
+    etree.cleanup_namespaces(root)
+    return [Ignored(f'the namespace "{namespace[1:]}"', "URDF has none", (root.sourceline,))]
 
 
 def _parser(etree: Any, target: Any = None) -> Any:
-    """Return a parser without entities, document types, network access, or elements more than 256 deep."""
-    safe = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False, "recover": False}
+    """Return a parser without entities, document types, network access, or elements more than 256 deep.
+
+    It goes on after an error, so that `_refuse_errors` can judge all messages.
+    """
+    safe = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False, "recover": True}
     return etree.XMLParser(target=target, remove_comments=True, remove_pis=True, **safe)
-
-
-def _malformed(file: Path, error: Any) -> ModelError:
-    """Return E520 with the message of the parser; its log also holds messages about other files."""
-    reason = str(error.msg).partition(", line ")[0]
-    return refusal(
-        "E520", f'"{file.name}" is no XML: {reason}', _cure(reason), about=file.name, places=(place(file, error.lineno),)
-    )
 
 
 def _cure(reason: str) -> str:
@@ -118,6 +184,8 @@ def _cure(reason: str) -> str:
         return "links and joints side by side in <robot>: a URDF is never more than six elements deep"
     if "entit" in reason.lower():
         return "the text itself, or &amp; for the sign &"
+    if "Extra content" in reason:
+        return "links and joints before the line </robot>; whatever follows it is not read"
     return "mend that line; an editor for XML shows what is open"
 
 
@@ -132,9 +200,10 @@ def _format_problems(file: Path, root: Any) -> list[Problem]:
                 "E520", f'"{file.name}" is no URDF: it begins with <{root.tag}>', (), (place(file, root.sourceline),), (cure,)
             )
         ]
-    macros = [element for element in root.iter() if isinstance(element.tag, str) and element.tag.startswith(f"{{{XACRO}}}")]
+    macros = [element for element in root.iter() if isinstance(element.tag, str) and XACRO.match(element.tag)]
     if macros:
         lines = tuple(place(file, element.sourceline) for element in macros[:3])
-        title = f'"{file.name}" is not expanded: it has {len(macros)} elements of xacro'
-        return [Problem("E520", title, (), lines, (f"xacro {file.name} > robot.urdf, and read that file",))]
+        title = f'"{file.name}" is not expanded: it has {len(macros)} element{"s" if len(macros) > 1 else ""} of xacro'
+        cures = f"xacro {file.name} > robot.urdf, and read that file", "the file without those lines, if the robot is whole so"
+        return [Problem("E520", title, (), lines, cures)]
     return []

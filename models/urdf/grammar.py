@@ -8,18 +8,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.urdf.document import place
+from screwbond.models.urdf.document import Ignored, place
 
 from bondgraph.errors import Problem
 
 Reader = Callable[[str], bool]
 
 SMALL, LARGE = 1e-12, 1e12
-"""Range of lengths, masses and inertias; beyond it, products would overflow."""
+"""Range of lengths and inertias; beyond it, products would overflow."""
+
+LIGHTEST = 1e-100
+"""Smallest mass (kg) other than zero; some files have a few femtograms where others have no mass."""
 
 
 def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
@@ -57,8 +60,8 @@ FACTOR = AttributeRule(_accepts_numbers(1, -LARGE, LARGE), f"a number of at most
 LENGTH = AttributeRule(_accepts_numbers(1, SMALL, LARGE), f"a length from {SMALL:g} to {LARGE:g} m")
 NOT_NEGATIVE = AttributeRule(_accepts_numbers(1, 0.0), "a finite number of zero or more")
 MASS = AttributeRule(
-    lambda text: _accepts_numbers(1, 0.0, LARGE)(text) and not 0.0 < float(text) < SMALL,
-    f"zero, or a number from {SMALL:g} to {LARGE:g}",
+    lambda text: _accepts_numbers(1, 0.0, LARGE)(text) and not 0.0 < float(text) < LIGHTEST,
+    f"zero, or a number from {LIGHTEST:g} to {LARGE:g}",
 )
 THREE = AttributeRule(_accepts_numbers(3, -LARGE, LARGE), f"three finite numbers of at most {LARGE:g}")
 FOUR = AttributeRule(_accepts_numbers(4, 0.0, 1.0), "four numbers from 0 to 1")
@@ -79,6 +82,8 @@ class ElementRule:
     most: float = 1
     choice: bool = False
     """True if it must have exactly one child element."""
+    first_counts: bool = False
+    """True if further ones are ignored; otherwise only copies of the first are."""
 
 
 ORIGIN = ElementRule({"xyz": THREE, "rpy": THREE})
@@ -94,7 +99,9 @@ INERTIA = {f"i{entry}": FACTOR.required if entry[0] == entry[1] else FACTOR for 
 INERTIAL = {"origin": ORIGIN, "mass": ElementRule({"value": MASS.required}, least=1), "inertia": ElementRule(INERTIA, least=1)}
 LINK = {
     "inertial": ElementRule({}, INERTIAL),
-    "visual": ElementRule({"name": TEXT}, {**SKIN, "material": ElementRule({"name": TEXT}, MATERIAL)}, most=math.inf),
+    "visual": ElementRule(
+        {"name": TEXT}, {**SKIN, "material": ElementRule({"name": TEXT}, MATERIAL, first_counts=True)}, most=math.inf
+    ),
     "collision": ElementRule({"name": TEXT}, SKIN, most=math.inf),
 }
 JOINT = {
@@ -102,7 +109,7 @@ JOINT = {
     "child": ElementRule({"link": NAME.required}, least=1),
     "origin": ORIGIN,
     "axis": ElementRule({"xyz": THREE}),
-    "limit": ElementRule({"lower": NUMBER, "upper": NUMBER, "effort": NOT_NEGATIVE, "velocity": NOT_NEGATIVE}),
+    "limit": ElementRule({"lower": NUMBER, "upper": NUMBER, "effort": NUMBER, "velocity": NUMBER}),
     "dynamics": ElementRule({"damping": NOT_NEGATIVE, "friction": NOT_NEGATIVE}),
     "mimic": ElementRule({"joint": NAME.required, "multiplier": FACTOR, "offset": FACTOR}),
 }
@@ -117,6 +124,11 @@ ROBOT = ElementRule(
 """Grammar of all that is read of a URDF."""
 
 ROOT = "robot"
+
+SHAPE_KINDS = ("visual", "collision")
+
+SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
+"""Shape -> the attributes that say how large it is."""
 
 REASONS = {
     "transmission": "motors and gears are parts of the graph around the robot",
@@ -133,19 +145,7 @@ REASONS = {
 }
 """Reasons why well-known elements are ignored."""
 
-
-@dataclass(frozen=True)
-class Ignored:
-    """Element or attribute of a file that the robot lacks, with the reason and the lines."""
-
-    what: str
-    why: str
-    lines: tuple[int, ...] = ()
-
-    def __str__(self) -> str:
-        times = f"{len(self.lines)} times, first in line" if len(self.lines) > 1 else "line"
-        where = f" ({times} {self.lines[0]})" if self.lines else ""
-        return f"{self.what}{where}: {self.why}"
+UNKNOWN = "no part of a URDF that says how a robot moves or looks"
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,29 +157,29 @@ class CheckedTree:
     ignored: tuple[Ignored, ...]
     complete: bool
     """True if no link or joint was removed."""
-    invalid_inertias: frozenset[str]
-    """Links with an invalid inertia."""
 
 
-def check(file: Path, root: Any) -> CheckedTree:
-    """Check a tree against the grammar; remove invalid elements from a copy, so that later checks can continue."""
+def check(file: Path, root: Any, drawn: str = "") -> CheckedTree:
+    """Check a tree against the grammar; remove invalid elements from a copy, so that later checks can continue.
+
+    `drawn` : the kind of shape whose errors are problems, "visual" or "collision"; other invalid shapes are ignored.
+    """
     clean = deepcopy(root)
-    checker = _Checker(file)
+    checker = _Checker(file, drawn)
     checker.check(clean, ROBOT, "robot")
-    return CheckedTree(
-        clean, tuple(checker.problems), checker.ignored_items(), checker.complete, frozenset(checker.invalid_inertias)
-    )
+    checker.drop_repeated(clean)
+    return CheckedTree(clean, tuple(checker.problems), checker.ignored_items(), checker.complete)
 
 
 class _Checker:
     """State of one traversal of a tree: problems and ignored elements so far."""
 
-    def __init__(self, file: Path):
+    def __init__(self, file: Path, drawn: str):
         self.file = file
+        self.drawn = drawn
         self.problems: list[Problem] = []
-        self.ignored: dict[str, list[int]] = {}
+        self.ignored: dict[str, tuple[str, list[int]]] = {}
         self.complete = True
-        self.invalid_inertias: set[str] = set()
 
     def check(self, element: Any, rule: ElementRule, label: str) -> bool:
         """Remove unknown and invalid parts from an element; return True if the element is valid."""
@@ -194,9 +194,12 @@ class _Checker:
                 unread = True
                 self._ignore(f"<{part.tag}>" + ("" if element.tag == ROOT else f" of <{element.tag}>"), part)
                 element.remove(part)
+            elif part.tag in SHAPE_KINDS:
+                if not self._check_shape(part, part_rule, f"<{part.tag}>{name}{above}"):
+                    element.remove(part)
             elif not self.check(part, part_rule, f"<{part.tag}>{name}{above}"):
                 missing.add(part.tag)
-                self._note_removed(element, part)
+                self.complete &= not (element.tag == ROOT and part.tag in ("link", "joint"))
                 element.remove(part)
         needed = {tag for tag, part_rule in rule.elements.items() if part_rule.least}
         if missing & needed or (rule.choice and not len(element) and (missing or unread)):
@@ -205,9 +208,33 @@ class _Checker:
 
     def ignored_items(self) -> tuple[Ignored, ...]:
         """Return the ignored elements and attributes, each kind once."""
-        unknown = "no part of a URDF that says how a robot moves or looks"
-        reasons = {what: REASONS.get(what.split(" of ")[0].strip("<>"), unknown) for what in self.ignored}
-        return tuple(Ignored(what, reasons[what], tuple(lines)) for what, lines in self.ignored.items())
+        return tuple(Ignored(what, why, tuple(lines)) for what, (why, lines) in self.ignored.items())
+
+    def drop_repeated(self, root: Any) -> None:
+        """Remove links and joints that are copies of earlier ones."""
+        first: dict[tuple[str, str], Any] = {}
+        for element in list(root):
+            earlier = first.setdefault((element.tag, element.get("name")), element)
+            if earlier is not element and element.tag in ("link", "joint") and _are_copies(earlier, element):
+                self._ignore(f"repeated <{element.tag}>", element, "each is a copy of an earlier one")
+                root.remove(element)
+
+    def _check_shape(self, shape: Any, rule: ElementRule, label: str) -> bool:
+        """Return True for a shape to keep; an error in one that is not drawn is no problem."""
+        if _is_point(shape):
+            self._ignore(f"<{shape.tag}> of size zero", shape, "a point cannot be seen")
+            return False
+        before = len(self.problems)
+        if self.check(shape, rule, label):
+            return True
+        errors = self.problems[before:]
+        del self.problems[before:]
+        if shape.tag == self.drawn:
+            cure = "meshes=False, for a robot without shapes"
+            self.problems += [replace(error, cures=(*error.cures, cure)) for error in errors]
+        elif errors:
+            self._ignore(f"<{shape.tag}> with errors", shape, f"not drawn; the first: {errors[0].title}")
+        return False
 
     def _check_attributes(self, element: Any, rule: ElementRule, label: str) -> bool:
         before = len(self.problems)
@@ -217,11 +244,10 @@ class _Checker:
                 del element.attrib[key]
             elif not rule.attributes[key].accepts(text):
                 shown = text if len(text) < 60 else text[:56] + " ..."
-                self._problem(
-                    element,
-                    f'{key}="{shown}" of {label} is not {rule.attributes[key].description}',
-                    f'{key}="...", {rule.attributes[key].description}',
-                )
+                cure = f'{key}="...", {rule.attributes[key].description}'
+                if "${" in text or "$(" in text:
+                    cure = f"xacro {self.file.name} > robot.urdf, and read that file: it is not expanded"
+                self._problem(element, f'{key}="{shown}" of {label} is not {rule.attributes[key].description}', cure)
         for key, attribute in rule.attributes.items():
             if attribute.is_required and key not in element.attrib:
                 self._problem(element, f"{label} has no {key}", f'{key}="...", {attribute.description}')
@@ -230,6 +256,10 @@ class _Checker:
     def _check_counts(self, element: Any, rule: ElementRule, label: str, needed: set[str]) -> bool:
         before = len(self.problems)
         for tag, part_rule in rule.elements.items():
+            for spare in element.findall(tag)[1:] if part_rule.most == 1 else ():
+                if part_rule.first_counts or _are_copies(element.find(tag), spare):
+                    self._ignore(f"further <{tag}> of <{element.tag}>", spare, "the first one counts")
+                    element.remove(spare)
             count = len(element.findall(tag))
             if count > part_rule.most:
                 self._problem(element, f"{label} has {count} elements <{tag}>", f"one <{tag}>")
@@ -240,14 +270,24 @@ class _Checker:
             self._problem(element, f"{label} has {len(element)} elements", f"one of {listed}")
         return len(self.problems) == before
 
-    def _note_removed(self, element: Any, part: Any) -> None:
-        if element.tag == ROOT and part.tag in ("link", "joint"):
-            self.complete = False
-        elif part.tag == "inertial":
-            self.invalid_inertias.add(str(element.get("name")))
-
-    def _ignore(self, what: str, element: Any) -> None:
-        self.ignored.setdefault(what, []).append(element.sourceline or 0)
+    def _ignore(self, what: str, element: Any, why: str = "") -> None:
+        why = why or REASONS.get(what.split(" of ")[0].strip("<>"), UNKNOWN)
+        self.ignored.setdefault(what, (why, []))[1].append(element.sourceline or 0)
 
     def _problem(self, element: Any, title: str, cure: str) -> None:
         self.problems.append(Problem("E522", title, (), (place(self.file, element.sourceline),), (cure,)))
+
+
+def _are_copies(first: Any, second: Any) -> bool:
+    """Return True if two elements have equal attributes and parts."""
+    pairs = zip(first.iter(), second.iter(), strict=False)
+    return sum(1 for _ in first.iter()) == sum(1 for _ in second.iter()) and all(
+        a.tag == b.tag and a.attrib == b.attrib and len(a) == len(b) for a, b in pairs
+    )
+
+
+def _is_point(shape: Any) -> bool:
+    """Return True for a box, cylinder or sphere of size zero."""
+    solids = shape.findall("geometry/*")
+    texts = [solid.get(key, "") for solid in solids for key in SIZES.get(solid.tag, ())]
+    return bool(texts) and all(text.strip() and _accepts_numbers(len(text.split()), 0.0, 0.0)(text) for text in texts)

@@ -10,51 +10,48 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.chains import BodyInertia
-from screwbond.models.urdf.document import place
+from screwbond.models.chains.inertias import UncheckedInertia
+from screwbond.models.urdf.document import Ignored, place
 from screwbond.models.urdf.skeleton import SelectedTree
 
-from bondgraph.errors import Problem
 from screws.errors import GeometryError
 from screws.poses import inverse
 
 InertiaTerms = tuple[float, np.ndarray, np.ndarray]
 """Mass, rotational inertia (3, 3) about the centre of mass, and the centre (3,)."""
 
+ROUNDING, GYRATION = 1e-12, 1e-10
+"""Moments below this share of their neighbours, or of a radius of gyration (m) below the size of an atom, are zero."""
+
 
 def inertias_of(
-    selected: SelectedTree,
-    inertials: Mapping[str, Any],
-    home_poses: Mapping[str, np.ndarray],
-    invalid_inertias: frozenset[str],
-    floating: bool,
-) -> tuple[dict[str, BodyInertia], list[Problem]]:
-    """Return moving link -> inertia of its body; no entry for massless bodies that carry others.
+    selected: SelectedTree, inertials: Mapping[str, Any], home_poses: Mapping[str, np.ndarray], floating: bool
+) -> tuple[dict[str, BodyInertia], list[Ignored]]:
+    """Return moving link -> inertia of its body, without massless bodies, and notes on what no rigid body has.
 
     Parameters
     ----------
     inertials : link -> record of yourdfpy, or None.
     home_poses : link -> pose (4, 4) in the base with all joints at zero.
-    invalid_inertias : links whose inertia could not be read.
     floating : True if the base moves too.
     """
     inertias: dict[str, BodyInertia] = {}
-    problems: list[Problem] = []
+    massless: list[str] = []
     carriers: set[str | None] = set()
     for body, links in reversed(selected.bodies.items()):
         if body == selected.base and not floating:
             continue
-        unknown = bool(invalid_inertias & set(links))
         with_inertial = [link for link in links if inertials.get(link) is not None]
         total = _combine_inertias(
             [_inertia_in_body(home_poses[body], home_poses[link], inertials[link]) for link in with_inertial]
         )
-        if not (unknown or (_is_massless(total) and body in carriers)):
-            try:
-                inertias[body] = BodyInertia(*total)
-            except GeometryError as error:
-                problems.append(_inertia_problem(selected, body, with_inertial, total, error))
-        carriers.add(selected.carrier(body))
-    return inertias, problems
+        if _is_massless(total):
+            massless += [] if body in carriers else [body]
+        else:
+            inertias[body] = _body_inertia(selected, with_inertial, total)
+        if body in inertias or body in carriers:
+            carriers.add(selected.carrier(body))
+    return inertias, [*_massless_note(selected, massless[::-1]), *_unchecked_notes(inertias)]
 
 
 def _inertia_in_body(body: np.ndarray, link: np.ndarray, inertial: Any) -> InertiaTerms:
@@ -79,22 +76,35 @@ def _is_massless(total: InertiaTerms) -> bool:
     return total[0] == 0.0 and not np.any(total[1])
 
 
-def _inertia_problem(
-    selected: SelectedTree, body: str, with_inertial: Sequence[str], total: InertiaTerms, error: GeometryError
-) -> Problem:
-    """Return E526 in the terms of the file."""
-    links, above = selected.bodies[body], selected.skeleton.parent_joint
-    others = ", ".join(link for link in links if link != body)
-    about = f'"{body}"' + (f" with what is fixed to it ({others})" if others else "")
-    cure_fixed = f'type="fixed" for joint "{above[body].name}"' if body in above else "floating=False"
-    if _is_massless(total):
-        title = f"nothing that moves with {about} has mass, and it carries nothing that has"
-        cures = (f'<inertial> with mass and inertia in link "{body}"', cure_fixed)
-    else:
-        title = f"{about} moves, and no body can have its inertia: {error.message.replace('the body', 'it')}"
-        cures = (error.cure, cure_fixed)
-    lines = tuple(place(selected.skeleton.file, selected.skeleton.links[link]) for link in with_inertial or [body])
-    return Problem("E526", title, (), lines, cures)
+def _body_inertia(selected: SelectedTree, links: Sequence[str], total: InertiaTerms) -> BodyInertia:
+    """Return the inertia of a body; unchecked where no rigid body has it."""
+    try:
+        return BodyInertia(*total)
+    except GeometryError as error:
+        mass, moment, centre = total
+        smallest = float(np.linalg.eigvalsh(moment)[0])
+        rounding = ROUNDING * float(np.abs(moment).max() + mass * centre @ centre) + mass * GYRATION**2
+        line = place(selected.skeleton.file, selected.skeleton.links[links[0]])
+        return UncheckedInertia(*total, error.message.replace(" of the body", ""), smallest >= -rounding, line)
+
+
+def _massless_note(selected: SelectedTree, bodies: Sequence[str]) -> list[Ignored]:
+    """Return a note on bodies without mass that carry none: forces on them have no answer."""
+    if not bodies:
+        return []
+    named = ", ".join(bodies[:8]) + (" ..." if len(bodies) > 8 else "")
+    why = "a pose needs none; M(q) and a run refuse joints that move no mass (E538)"
+    return [Ignored(f"no mass of {named}", why, tuple(selected.skeleton.links[body] for body in bodies))]
+
+
+def _unchecked_notes(inertias: Mapping[str, BodyInertia]) -> list[Ignored]:
+    notes = []
+    for body, inertia in inertias.items():
+        if isinstance(inertia, UncheckedInertia):
+            effect = "kept as the file says" if inertia.is_passive else "M(q) and a run refuse it (E526)"
+            lines = () if inertia.place is None else (inertia.place.line,)
+            notes.append(Ignored(f'no rigid body has the inertia of "{body}"', f"{inertia.defect}; {effect}", lines))
+    return notes[::-1]
 
 
 def pose_of(record: Any) -> np.ndarray:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from screwbond.models.chains import Link, Mimic
-from screwbond.models.urdf.document import place
-from screwbond.models.urdf.grammar import Ignored
+from screwbond.models.urdf.document import Ignored, place
 from screwbond.models.urdf.skeleton import Branch, SelectedTree
 
 from bondgraph.errors import Problem
@@ -57,7 +56,8 @@ class RobotJoint:
 def robot_joint(joint: Branch, record: Any) -> RobotJoint:
     """Return the record of a moving joint."""
     limit, friction = record.limit, getattr(record.dynamics, "friction", None)
-    effort, velocity = (None, None) if limit is None else (limit.effort, limit.velocity)
+    limits = (None, None) if limit is None else (limit.effort, limit.velocity)
+    effort, velocity = (None if value is None or value < 0.0 else value for value in limits)
     return RobotJoint(joint.name, joint.kind, joint.child, joint.leader or "", effort, velocity, float(friction or 0.0))
 
 
@@ -87,6 +87,9 @@ def bounds_of(
         missing = Ignored(f'limits of joint "{joint.name}"', "none are said, so it has none", (joint.line,))
         return None, [], (missing,)
     lower, upper = float(limit.lower or 0.0), float(limit.upper or 0.0)
+    if lower == upper == 0.0:
+        blank = Ignored(f'limits of joint "{joint.name}"', "both are 0, as exporters write blanks, so it has none", (joint.line,))
+        return None, [], (blank,)
     if lower < upper:
         return (lower, upper), [], ()
     title = f'joint "{joint.name}" cannot move: its limits are {lower:g} and {upper:g}'
@@ -134,6 +137,16 @@ def limit_problems(selected: SelectedTree, links: Sequence[Link]) -> list[Proble
                 Problem("E528", title, (), tuple(place(selected.skeleton.file, joint.line) for joint in joints), cures)
             )
     return problems
+
+
+def negative_limits(selected: SelectedTree, records: Mapping[str, Any]) -> list[Ignored]:
+    """Return the negative limits of effort and velocity: programs write -1 for none."""
+    ignored = []
+    for key in ("effort", "velocity"):
+        values = ((joint, getattr(records[joint.name].limit, key, None)) for joint in selected.joints)
+        lines = tuple(joint.line for joint, value in values if value is not None and value < 0.0)
+        ignored += [Ignored(f"negative {key} limits", "read as none", lines)] if lines else []
+    return ignored
 
 
 def unused_fields(selected: SelectedTree, joints: Sequence[RobotJoint], limits: bool) -> list[Ignored]:

@@ -12,10 +12,20 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.chains import BEFORE, Chain, Link, Tree
-from screwbond.models.urdf.document import place, read_document
-from screwbond.models.urdf.grammar import Ignored, check
+from screwbond.models.chains.trees import FixedTree
+from screwbond.models.urdf.document import Ignored, place, read_document
+from screwbond.models.urdf.grammar import check
 from screwbond.models.urdf.inertias import inertias_of, pose_of
-from screwbond.models.urdf.joints import RobotJoint, bounds_of, limit_problems, mimic_of, robot_joint, screws_of, unused_fields
+from screwbond.models.urdf.joints import (
+    RobotJoint,
+    bounds_of,
+    limit_problems,
+    mimic_of,
+    negative_limits,
+    robot_joint,
+    screws_of,
+    unused_fields,
+)
 from screwbond.models.urdf.link_visuals import Packages, read_visuals, visuals_by_link
 from screwbond.models.urdf.robot import Robot
 from screwbond.models.urdf.skeleton import SelectedTree, mimic_problems, select_tree, skeleton_of, tree_problems
@@ -35,21 +45,17 @@ class TreeLinks:
     problems: tuple[Problem, ...] = ()
 
 
-def links_of(selected: SelectedTree, parsed: Any, invalid_inertias: frozenset[str], *, limits: bool, floating: bool) -> TreeLinks:
-    """Build the links of a selected tree.
-
-    `parsed` : record of yourdfpy; `invalid_inertias` : links of unknown inertia.
-    """
+def links_of(selected: SelectedTree, parsed: Any, *, limits: bool, floating: bool) -> TreeLinks:
+    """Build the links of a selected tree from the record `parsed` of yourdfpy."""
     records = {joint.name: joint for joint in parsed.joints}
     home_poses = {selected.base: np.eye(4)}
     for joint in selected.joints:
         home_poses[joint.child] = home_poses[joint.parent] @ pose_of(records[joint.name])
-    inertias, problems = inertias_of(
-        selected, {link.name: link.inertial for link in parsed.links}, home_poses, invalid_inertias, floating
-    )
+    inertials = {link.name: link.inertial for link in parsed.links}
+    inertias, ignored = inertias_of(selected, inertials, home_poses, floating)
     links = [Link(selected.base, free() if floating else fixed(), inertias.get(selected.base), parent=None)]
     joints = [RobotJoint(selected.base, "floating", selected.base)] if floating else []
-    ignored: list[Ignored] = []
+    problems: list[Problem] = []
     for joint in selected.joints:
         record = records[joint.name]
         screws, screw_errors = screws_of(selected, joint, record, home_poses[joint.child])
@@ -66,7 +72,8 @@ def links_of(selected: SelectedTree, parsed: Any, invalid_inertias: frozenset[st
     if selected.serial:
         # A fixed link may hang on any link of its body, so also on the previous one.
         links = [replace(link, parent=BEFORE) for link in links]
-    return TreeLinks(tuple(links), tuple(joints), (*ignored, *unused_fields(selected, joints, limits)), tuple(problems))
+    ignored += [*negative_limits(selected, records), *unused_fields(selected, joints, limits)]
+    return TreeLinks(tuple(links), tuple(joints), tuple(ignored), tuple(problems))
 
 
 def plain_name(name: str) -> str:
@@ -93,6 +100,21 @@ def rename_links(root: Any) -> tuple[Ignored, ...]:
     first = next(iter(changed))
     why = f'they are parts of paths in a graph; "{first}" is "{plain_name(first)}"'
     return (Ignored("dots, colons, apostrophes and arrows in names", why, tuple(changed.values())),)
+
+
+WORLD = "world"
+"""Link that some programs know without a declaration."""
+
+
+def declare_world(root: Any) -> tuple[Ignored, ...]:
+    """Add the link "world" to the tree if joints start there and no element declares it."""
+    joints = [joint for joint in root.findall("joint") if joint.find("parent").get("link") == WORLD]
+    if not joints or WORLD in (link.get("name") for link in root.findall("link")):
+        return ()
+    root.insert(0, root.makeelement("link", {"name": WORLD}))
+    root[0].sourceline = joints[0].sourceline
+    lines = tuple(joint.sourceline for joint in joints)
+    return (Ignored('parent "world" without <link name="world"/>', "it is read as a link without mass", lines),)
 
 
 KINDS = ("collision", "visual", False)
@@ -124,15 +146,20 @@ def read_urdf(
 
     An inertia is that of a moving link with all links fixed to it. Fixed links stay as frames under their names.
 
+    `ignored` of the robot lists what the file has and the robot lacks, and slips that leave no doubt. A robot may have no mass,
+    or no joint: poses need none. `mass_matrix` and `chain_graph` refuse it (E538, E450), and an inertia with which a kinetic
+    energy could be negative (E526).
+
     Raises `ModelError` with every problem and its line: E520 no URDF, or too large; E521 entities; E522 an invalid element or
     number; E523 links and joints that form no tree; E524 base or tip; E525 a joint of unknown kind, or without range of
-    motion; E526 a mass or an inertia that no body has; E527 meshes; E528 mimic. `ExtraError` (E416) without yourdfpy.
+    motion; E527 meshes; E528 mimic. `ExtraError` (E416) without yourdfpy.
     """
     file, tips = Path(path), () if tip is None else (tip,) if isinstance(tip, str) else tip
     _check_options(file, base, tips, meshes, packages)
     require_package("a robot from URDF", "yourdfpy")
-    checked = check(file, read_document(file))
-    renamed = rename_links(checked.root) if checked.complete else ()
+    root, slips = read_document(file)
+    checked = check(file, root, str(meshes or ""))
+    renamed = (*declare_world(checked.root), *rename_links(checked.root)) if checked.complete else ()
     skeleton = skeleton_of(file, checked.root) if checked.complete else None
     structure_problems = [] if skeleton is None else [*tree_problems(skeleton), *mimic_problems(skeleton)]
     if skeleton is None or structure_problems:
@@ -143,23 +170,30 @@ def read_urdf(
     if selected is None:
         raise ModelError(file.name, [*checked.problems, *tip_problems])
     parsed = _parse(checked.root)
-    tree_links = links_of(selected, parsed, checked.invalid_inertias, limits=limits, floating=floating)
+    tree_links = links_of(selected, parsed, limits=limits, floating=floating)
     lines = {link: skeleton.links[link] for link in (selected.base, *(joint.child for joint in selected.joints))}
     skins, mesh_problems = read_visuals(file, parsed, str(meshes), lines, packages or {}) if meshes else ([], [])
     raise_if_any(file.name, [*checked.problems, *tree_links.problems, *mesh_problems] or _immobile_problems(selected, tree_links))
     ignored = (*_omitted_links(selected), *tree_links.ignored, *_ignored_shapes(parsed, meshes), *renamed, *checked.ignored)
-    mechanism, visuals = Chain if selected.serial else Tree, visuals_by_link(file, parsed, packages or {}) if meshes else {}
+    ignored = (*slips, *_immobile_note(tree_links), *ignored)
+    mechanism = FixedTree if not tree_links.joints else Chain if selected.serial else Tree
+    visuals = visuals_by_link(file, parsed, packages or {}) if meshes else {}
     links = tuple(replace(link, visual=visuals.get(link.name)) for link in tree_links.links)
     return Robot(mechanism(plain_name(parsed.name or file.stem), links), tree_links.joints, tuple(skins), ignored)
 
 
 def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Problem]:
-    """Return E524 for a tree without moving joints."""
-    if tree_links.joints:
+    """Return E524 for a part of a robot without the joints that move."""
+    if tree_links.joints or not any(joint.moves for joint in selected.skeleton.joints):
         return []
     title = f'nothing moves on "{selected.base}"' + (f" up to {selected.joints[-1].child}" if selected.joints else "")
     cures = ("floating=True", f"another base or tip; links: {', '.join(list(selected.skeleton.links)[:12])}")
     return [Problem("E524", title, (), (place(selected.skeleton.file, selected.skeleton.links[selected.base]),), cures)]
+
+
+def _immobile_note(tree_links: TreeLinks) -> list[Ignored]:
+    why = "it has poses alone, and its masses do not count; floating=True makes it a free body"
+    return [] if tree_links.joints else [Ignored("no joint moves", why)]
 
 
 def _parse(root: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.chains import Tree
-from screwbond.models.urdf.grammar import Ignored
+from screwbond.models.urdf.document import Ignored
 from screwbond.models.urdf.joints import RobotJoint
 from screwbond.models.urdf.link_visuals import LinkVisual
 
@@ -56,7 +56,7 @@ class Robot:
         indices = self.coordinates
         problems = []
         if not isinstance(values, Mapping):
-            cure = f'robot.position({{"{next(iter(indices))}": 0.1}}), or the array itself, of {self.tree.freedoms} coordinates'
+            cure = f'robot.position({{"{next(iter(indices), "joint")}": 0.1}}), or an array of {self.tree.freedoms} coordinates'
             raise refusal("E529", f"positions of joints are {values!r}, without names", cure, about=self.name)
         for name, value in values.items():
             if name not in indices:
@@ -92,7 +92,7 @@ class Robot:
     def __str__(self) -> str:
         bodies = [link.inertia.mass for link in self.tree.links if link.inertia is not None]
         counts = ((len(self.joints), "moving joint"), (self.tree.freedoms, "coordinate"), (len(self.tree.links), "link"))
-        head = f"{self.name}: " + "".join(f"{count} {what}{'s' if count > 1 else ''}, " for count, what in counts)
+        head = f"{self.name}: " + "".join(f"{count} {what}{'s' if count != 1 else ''}, " for count, what in counts)
         rows = [("joint", "kind", "moves", "limits", "damping", "effort", "velocity", "follows"), *map(self._row, self.joints)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -177,11 +177,8 @@ def tree_problems(skeleton: Skeleton) -> list[Problem]:
     for joint in skeleton.joints:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in skeleton.links:
-                problem(
-                    f'the {role} of joint "{joint.name}" is "{link}", which is no link',
-                    _close_names(link, skeleton.links),
-                    joint.line,
-                )
+                title = f'the {role} of joint "{joint.name}" is "{link}", which is no link'
+                problem(title, f'{_close_names(link, skeleton.links)}; or <link name="{link}"/> in <robot>', joint.line)
         if joint.child in carried:
             first = carried[joint.child]
             title = f'link "{joint.child}" hangs on two joints, "{first.name}" and "{joint.name}"'
