@@ -186,7 +186,7 @@ def run_contact(
     """Compile and run a graph that holds two bodies and the contact between them.
 
     Raises the errors of `compile_model`, and `ModelError` E459 for bodies without a surface. A run that ends early has a
-    `result.failure`; bodies that penetrate each other outside a contact give a `ContactWarning`.
+    `result.failure`; bodies that overlap where no contact is are in `result.warnings`, or give a `ContactWarning`.
     """
     _check_bodies(graph.name, body1, body2)
     compiled = compile_model(graph)
@@ -196,7 +196,7 @@ def run_contact(
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
     others = [c.point.path for c in result.program.contacts if c.point.frames and c.point.path in graph.parts]
     untracked = find_untracked_contact(result, bodies, surfaces, others)
-    if untracked is not None:
+    if untracked is not None and result.ok:
         warnings.warn(f'"{graph.name}": {untracked}', ContactWarning, stacklevel=2)
     return ContactRun(
         graph.name, bodies, surfaces, contact, compiled, result, trajectory, rtol, method, title or graph.name, notes, untracked

@@ -264,6 +264,11 @@ def _between_convex(bodies: Bodies) -> StationaryPair | None:
     return pair
 
 
+def is_isolated_minimum(bodies: Bodies, pair: StationaryPair) -> bool:
+    """Return True if the gap has a minimum at a pair of facing points, or its continuation into penetration."""
+    return pair.facing < 0.0 and _in_range(bodies, pair) and _verdict(pair) == ""
+
+
 def _in_range(bodies: Bodies, pair: StationaryPair) -> bool:
     coordinates = ((bodies.surface1, pair.pair.q1), (bodies.surface2, pair.pair.q2))
     return all(not surface.has_edge or surface.edge_margin(q) >= 0.0 for surface, q in coordinates)
