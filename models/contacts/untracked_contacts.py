@@ -52,8 +52,8 @@ def find_untracked_contact(
         H1, H2 = (np.asarray(pose_from_state(time_series(result, f"{name}.pose")[k]), dtype=float) for name in bodies)
         points = [find_contact(result, name).point for name in contacts]
         at = np.array([result[point.frames[0]][k][:3, 3] for point in points])
-        known = max((-float(result[point.gap][k]) for point in points), default=0.0)
-        overlap = overlap_elsewhere(*surfaces, np.asarray(inverse(H1), dtype=float) @ H2, at, max(known, 0.0))
+        depth = max((-float(result[point.gap][k]) for point in points), default=0.0)
+        overlap = overlap_elsewhere(*surfaces, np.asarray(inverse(H1), dtype=float) @ H2, at, max(depth, 0.0))
         if overlap is not None:
             return UntrackedContact(float(result.t[k]), overlap.point, overlap.depth)
     return None

@@ -94,8 +94,9 @@ def inside_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, conta
         points, depths, feet = _samples_inside(bodies, body)
         in_other = bodies.in_second(points) if body == 1 else points
         for k in np.flatnonzero((depths > 0.0) & _away(bodies, points, contacts)):
-            own, foot = (samples.q[k], float(samples.chart[k])), _coordinates(other, in_other[k], int(feet[k]))
-            inside.append(InsidePoint(points[k], body, float(depths[k]), Pair(*own, *foot) if body == 1 else Pair(*foot, *own)))
+            sample, foot = (samples.q[k], float(samples.chart[k])), _coordinates(other, in_other[k], int(feet[k]))
+            pair = Pair(*sample, *foot) if body == 1 else Pair(*foot, *sample)
+            inside.append(InsidePoint(points[k], body, float(depths[k]), pair))
     return inside
 
 
@@ -157,8 +158,8 @@ def _depths(surface: Surface, points: np.ndarray) -> tuple[np.ndarray, np.ndarra
     nearest = np.argmin(_squares(surface) - 2.0 * points @ samples.points.T, axis=1)
     offset, normals = points - samples.points[nearest], samples.normals[nearest]
     height = np.einsum("ij,ij->i", offset, normals)
-    beside = np.linalg.norm(offset - height[:, None] * normals, axis=1)
-    return np.where(beside < _REACH * surface.size, -height, 0.0), nearest
+    sideways = np.linalg.norm(offset - height[:, None] * normals, axis=1)
+    return np.where(sideways < _REACH * surface.size, -height, 0.0), nearest
 
 
 def _coordinates(surface: Surface, point: np.ndarray, sample: int) -> tuple[np.ndarray, float]:

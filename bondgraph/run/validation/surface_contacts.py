@@ -18,7 +18,7 @@ from screws.surfaces import Surface
 
 MAX_SAMPLES, MAX_SEARCHES = 100, 3
 """Largest number of samples of a run at which overlaps are looked for, and of searches among them."""
-TILT, SHARE, ROUNDING = 0.1, 0.1, 1e-5
+MAX_TILT, GAP_SHARE, SIZE_SHARE = 0.1, 0.1, 1e-5
 """Angle between the normals of closest points, rad; part of the largest gap in contact; part of the size of the smaller body:
 coordinates of a contact that are off by more are not those of the closest points."""
 APART = "a start or a shape with which the bodies touch in one place"
@@ -106,7 +106,9 @@ def _poses(result: Result, name: str, rows: np.ndarray) -> np.ndarray:
     """Return poses (k, 4, 4) of a body at some samples of a run."""
     values, shape = result[name], result.program.layout[name].shape
     if values.shape == shape:  # a parameter: the body never moves
-        return np.broadcast_to(np.asarray(pose_from_state(values), dtype=float), (len(rows), 4, 4))
+        values = np.broadcast_to(values, (len(result.t), *shape))
+    if shape == (4, 4):
+        return np.asarray(values[rows], dtype=float)
     return np.array([np.asarray(pose_from_state(values[k]), dtype=float) for k in rows])
 
 
@@ -125,8 +127,8 @@ def _lost_contact(
     between, normal = H2[:, :3, 3] - H1[:, :3, 3], H1[:, :3, 2]
     height = np.einsum("ki,ki->k", normal, between)
     tilt = np.linalg.norm(normal + H2[:, :3, 2], axis=1)
-    allowed = max(SHARE, 10.0 * rtol) * np.abs(gap).max() + ROUNDING * size
-    off = np.maximum(tilt / max(TILT, 10.0 * rtol), np.abs(gap - height) / allowed)
+    allowed = max(GAP_SHARE, 10.0 * rtol) * np.abs(gap).max() + SIZE_SHARE * size
+    off = np.maximum(tilt / max(MAX_TILT, 10.0 * rtol), np.abs(gap - height) / allowed)
     if point.penetration is not None:
         depth = np.asarray(result[point.penetration.signal])[rows].reshape(len(rows), -1)[:, point.penetration.index or 0]
         off = np.maximum(off, np.abs(gap + depth) / allowed)
@@ -148,8 +150,8 @@ def _overlap(result: Result, group: SurfaceContacts, surfaces: tuple[Surface, Su
     for k in np.argsort(depths, kind="stable")[::-1][:MAX_SEARCHES]:
         if depths[k] == 0.0:
             return None
-        known = max(-float(result[contact.point.gap][rows[k]]) for contact, _ in group.contacts)
-        overlap = overlap_elsewhere(*surfaces, H_1_2[k], points[k], max(known, 0.0))
+        depth = max(-float(result[contact.point.gap][rows[k]]) for contact, _ in group.contacts)
+        overlap = overlap_elsewhere(*surfaces, H_1_2[k], points[k], max(depth, 0.0))
         if overlap is not None:
             names = " and ".join(f'"{contact.point.path}"' for contact, _ in group.contacts)
             least = 1e-9 * min(surface.size for surface in surfaces)

@@ -15,9 +15,9 @@ from screws import pose, revolution
 from screws.contact import all_closest_points, closest_points, is_convex
 from screws.scalars import absolute, sqrt
 from screws.surfaces import Surface, cylinder, egg, ellipsoid, parametric, plane, sphere, torus
-from screws.surfaces.formulas import Parametric
 from tests.inner.models_two_bodies import ContactRun, run_contact
 from tests.inner.run import watched_contacts
+from tests.inner.screws import Parametric
 
 BAR = ellipsoid((0.06, 0.015, 0.015))
 TROUGH = parametric(lambda u, v: (u, v, 10.0 * u * u), (-0.1, 0.1), (-0.2, 0.2), inside=(0.0, 0.0, -0.01))
