@@ -22,6 +22,10 @@ MAX_TILT, GAP_SHARE, SIZE_SHARE = 0.1, 0.1, 1e-5
 """Angle between the normals of closest points, rad; part of the largest gap in contact; part of the size of the smaller body:
 coordinates of a contact that are off by more are not those of the closest points."""
 APART = "a start or a shape with which the bodies touch in one place"
+FOCAL = (
+    "a body smaller than the radius of curvature of every hollow that it comes to",
+    "where it touches both sides of a hollow, a contact for each, with near=(x, y, z)",
+)
 LOST = (
     "a smooth surface: no edge, tip or step, such as of absolute, maximum or where, on the way of the contact",
     "a smaller rtol; start values of the contact from its bodies' poses",
@@ -84,17 +88,32 @@ def _has_surfaces(shape: object) -> bool:
 
 def contact_concerns(result: Result, rtol: float) -> tuple[ValidityConcern, ...]:
     """Return a concern about each contact that lost the closest points, and about each place of overlap without a contact."""
-    concerns = list[ValidityConcern]()
+    concerns = _focal_distances(result)
     for group in watched_contacts(result.program):
         surfaces = group.actual_surfaces(result)
         if group.may_lose_contact:
             size = min(surface.size for surface in surfaces)
             lost = (_lost_contact(result, contact, _bodies(group, side), size, rtol) for contact, side in group.contacts)
             concerns += [concern for concern in lost if concern is not None]
-        if group.may_touch_twice and not concerns:
+        if group.may_touch_twice and not any(concern.cures is LOST for concern in concerns):
             overlap = _overlap(result, group, surfaces)
             concerns += [] if overlap is None else [overlap]
     return tuple(concerns)
+
+
+def _focal_distances(result: Result) -> list[ValidityConcern]:
+    """Return a concern about the contact whose coordinates let a run end with ever smaller steps."""
+    failure = result.failure
+    if failure is None or failure.kind != "step too small":
+        return []
+    paths = (contact.point.path for contact in result.program.contacts if contact.point.frames)
+    return [
+        ValidityConcern(
+            f'the closest points of "{path}" turn without bound, as at a focal distance', failure.time, path, cures=FOCAL
+        )
+        for path in paths
+        if failure.suspect.startswith(f"{path}.")
+    ]
 
 
 def _bodies(group: SurfaceContacts, side: int) -> tuple[str, str]:
