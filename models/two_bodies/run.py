@@ -162,6 +162,7 @@ def _check_bodies(name: str, *bodies: Any) -> None:
     """Refuse (E459) anything but bodies, links of a chain included, that have a surface."""
     problems = []
     for body in bodies:
+        cures: tuple[str, ...]
         if not isinstance(getattr(body, "pose_path", None), str):
             title = f"{shown(body)} ({type(body).__name__}) is no body"
             cures = (
