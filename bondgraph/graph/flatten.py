@@ -223,6 +223,7 @@ def _flat_contact(prefix: str, contact: ContactPoint, resolver: _Resolver) -> Co
         ignored=tuple(map(full, contact.ignored)),
         frames=tuple(map(full, contact.frames)),
         stepped=tuple(map(full, contact.stepped)),
+        penetration=None if contact.penetration is None else entry(contact.penetration),
     )
 
 

@@ -370,7 +370,7 @@ def _pictures_and_collisions(model: Model) -> Iterator[str]:
 
 
 def _contact(model: Model, signals: set[str], point: ContactPoint) -> Iterator[str]:
-    entries = [*point.slip, *(() if point.normal is None else (point.normal,))]
+    entries = [*point.slip, *(entry for entry in (point.normal, point.penetration) if entry is not None)]
     read = {point.gap, point.gap_rate, *(entry.signal for entry in entries), *point.ignored, *point.frames, *point.stepped}
     read |= set() if point.friction is None else {point.friction}
     yield from (f'contact "{point.path}" reads {name[:60]!r}, which does not exist' for name in read - signals)

@@ -88,6 +88,8 @@ class ContactPoint:
     are refused (E434). Empty where the contact has a law."""
     place: Place | None = field(default=None, compare=False)
     """Line of the user's source."""
+    penetration: SignalEntry | None = None
+    """State of the law that is the depth of the bodies in each other while it acts, m; None where the law has none."""
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,8 @@ def contact(
         graph.expose("2", relative)
     graph.expose("1", relative)
     graph.mark_contact(_contact_point(tail, chosen))
-    graph.mark_visible(Visible("contact", {"1": "pose 1", "2": "pose 2"}, (surface1, surface2)))
+    sizes = {path.removeprefix("kinematics."): path for path in start_parameters(surface1, surface2)}
+    graph.mark_visible(Visible("contact", {"1": "pose 1", "2": "pose 2", **sizes}, (surface1, surface2)))
     graph.export("gap", "kinematics.d")
     graph.export("wrench", tail.wrench)
     graph.export("normal force", tail.force)
@@ -208,6 +209,7 @@ def _contact_point(tail: ContactForces, chosen: Sequence[str]) -> ContactPoint:
         ("kinematics.H_O1_C1", "kinematics.H_O2_C2"),
         tail.stepped,
         caller_place(),
+        tail.penetration,
     )
 
 

@@ -40,7 +40,10 @@ SPRING_RELEASE = (("spring.q", Op("zero", lambda s: 0.0 * s, "0"), ("spring.q",)
 
 def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Transition]:
     """Return transitions that end the run where closest points stop being unique or leave a surface with an edge."""
-    focal = "the bodies reach a focal distance: nearest points are not unique any more (K2 B + A is singular)"
+    focal = (
+        "the bodies reach a focal distance: nearest points are not unique any more (K2 B + A is singular), as over a hollow whose"
+        " radius of curvature is no larger than that of the body"
+    )
     transitions = [Transition(s, s, NEGATE, ("kinematics.uniqueness",), kind="curvature limit", error=focal) for s in states]
     for index, surface in enumerate(surfaces, start=1):
         if surface.has_edge:

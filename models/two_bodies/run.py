@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.bodies import Body
+from screwbond.models.connections import Touchable
 from screwbond.models.contacts import ContactWarning, UntrackedContact, attach_contact, contact, find_untracked_contact
 from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
 from screwbond.models.gravity import attach_central_gravity, central_gravity
@@ -17,9 +18,10 @@ from screwbond.models.two_bodies.body_fields import MOTIONS
 from screwbond.models.two_bodies.scenario import Scenario
 
 from bondgraph import Compiled, Graph, compile_model
-from bondgraph.errors import Problem, caller_place, raise_if_any
+from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.results.result import Result
+from screws.numeric_arguments import shown
 from screws.renamed import answer_old_names
 from screws.surfaces import Surface
 
@@ -73,7 +75,7 @@ class ContactRun:
 
     name: str
     bodies: tuple[str, str]
-    """Names of the bodies in the graph."""
+    """Paths of the bodies in the graph, before `.pose`."""
     surfaces: tuple[Surface, Surface]
     contact: str
     """Name of the contact in the graph."""
@@ -157,22 +159,29 @@ def vertex(t: np.ndarray, values: np.ndarray) -> tuple[float, float]:
 
 
 def _check_bodies(name: str, *bodies: Any) -> None:
-    cures = (
-        "rigid_body(..., surface=sphere(0.02)), ground(...) or prescribed_body(...)",
-        "compile_model(graph).simulate(t_end) for a link of a chain: the signals of the contact are in its result",
-    )
-    titles = [
-        f"{body!r} ({type(body).__name__}) is no body with a surface"
-        for body in bodies
-        if not isinstance(body, Body) or body.surface is None
-    ]
-    raise_if_any(name, [Problem("E459", title, (), (caller_place(),), cures) for title in titles])
+    """Refuse (E459) anything but bodies, links of a chain included, that have a surface."""
+    problems = []
+    for body in bodies:
+        cures: tuple[str, ...]
+        if not isinstance(getattr(body, "pose_path", None), str):
+            title = f"{shown(body)} ({type(body).__name__}) is no body"
+            cures = (
+                "rigid_body(..., surface=sphere(0.02)), ground(...), prescribed_body(...)",
+                'arm.link("hand") of a chain graph',
+            )
+        elif body.surface is None:
+            title = f'"{body.name}" has no surface'
+            cures = ("surface=sphere(0.02) where it is made; of a link: Link(..., surface=...), arm.link(name, surface=...)",)
+        else:
+            continue
+        problems.append(Problem("E459", title, (), (caller_place(),), cures))
+    raise_if_any(name, problems)
 
 
 def run_contact(
     graph: Graph,
-    body1: Body,
-    body2: Body,
+    body1: Touchable,
+    body2: Touchable,
     t_end: float,
     samples: float | np.ndarray,
     *,
@@ -183,20 +192,25 @@ def run_contact(
     title: str = "",
     notes: tuple[str, ...] = (),
 ) -> ContactRun:
-    """Compile and run a graph that holds two bodies and the contact between them.
+    """Compile and run a graph that holds two bodies, or links of a chain, and the contact between them.
 
-    Raises the errors of `compile_model`, and `ModelError` E459 for bodies without a surface. A run that ends early has a
-    `result.failure`; bodies that penetrate each other outside a contact give a `ContactWarning`.
+    Raises the errors of `compile_model`, and `ModelError` E459 for anything but bodies with a surface, E301 for a contact
+    in the place of the time. A run that ends early has a `result.failure`; bodies that overlap where no contact is are in
+    `result.warnings`, or give a `ContactWarning`.
     """
     _check_bodies(graph.name, body1, body2)
+    if isinstance(t_end, Graph):
+        cure = f'run_contact(graph, body1, body2, t_end, samples, contact="{t_end.name}")'
+        raise refusal("E301", f'the contact "{t_end.name}" stands in the place of t_end', cure, about=graph.name)
     compiled = compile_model(graph)
     result = compiled.simulate(t_end, samples=samples, rtol=rtol, method=method, progress=progress)
     assert body1.surface is not None and body2.surface is not None  # by _check_bodies
-    bodies, surfaces = (body1.name, body2.name), (body1.surface, body2.surface)
+    paths, surfaces = [body.pose_path.removesuffix(".pose") for body in (body1, body2)], (body1.surface, body2.surface)
+    bodies = paths[0], paths[1]
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
     others = [c.point.path for c in result.program.contacts if c.point.frames and c.point.path in graph.parts]
     untracked = find_untracked_contact(result, bodies, surfaces, others)
-    if untracked is not None:
+    if untracked is not None and result.ok:
         warnings.warn(f'"{graph.name}": {untracked}', ContactWarning, stacklevel=2)
     return ContactRun(
         graph.name, bodies, surfaces, contact, compiled, result, trajectory, rtol, method, title or graph.name, notes, untracked

@@ -264,6 +264,11 @@ def _between_convex(bodies: Bodies) -> StationaryPair | None:
     return pair
 
 
+def is_isolated_minimum(bodies: Bodies, pair: StationaryPair) -> bool:
+    """Return True if the gap has a minimum at a pair of facing points, or its continuation into penetration."""
+    return pair.facing < 0.0 and _in_range(bodies, pair) and _verdict(pair) == ""
+
+
 def _in_range(bodies: Bodies, pair: StationaryPair) -> bool:
     coordinates = ((bodies.surface1, pair.pair.q1), (bodies.surface2, pair.pair.q2))
     return all(not surface.has_edge or surface.edge_margin(q) >= 0.0 for surface, q in coordinates)
@@ -337,16 +342,35 @@ def _coordinates(bodies: Bodies, pair: StationaryPair) -> ContactCoordinates:
 
 def _search_error(bodies: Bodies, pairs: list[StationaryPair], verdicts: list[str]) -> GeometryError:
     names = f"{bodies.surface1.name} and {bodies.surface2.name}"
+    endless = {type(surface.shape) for surface in (bodies.surface1, bodies.surface2)} <= {Plane, Cylinder}
     if "flat" in verdicts and not any(v in ("overlap", "") for v in verdicts):
-        gap = pairs[verdicts.index("flat")].gap
-        title = f"{names} have no isolated closest points at a gap of {gap:g} m: the relative curvature K2 (d A + I) + A "
-        title += "is singular, as for flat on flat, a cylinder along a plane, or at a focal distance"
-        return GeometryError("G122", title, "a surface with some curvature in every direction, or another pose")
+        return _not_isolated(names, pairs[verdicts.index("flat")], endless)
     if "overlap" in verdicts or any(pair.gap < 0.0 for pair in pairs):
         gap = max(pair.gap for pair in pairs if pair.gap < 0.0)
         title = f"{names} overlap beyond the curvature limit: no shallow pair of points with opposite normals is left "
         title += f"(the shallowest has a gap of {gap:g} m)"
         return GeometryError("G123", title, "start with the bodies apart or in light contact")
+    if endless:
+        title = f"{names} have no closest points: the cylinder is endless, and cuts the plane in this pose"
+        return GeometryError("G121", title, BOUNDED)
     title = f"no pair of closest points of {names} was found: none of the starts converged to a minimum of the distance "
     cure = "check that the surfaces face each other in this pose and that their ranges hold the closest points, or give a guess"
     return GeometryError("G121", f"{title}within the surfaces", cure)
+
+
+BOUNDED = "a body with ends in place of the cylinder: ellipsoid((r, r, length)), or a closed_surface with round ends"
+
+
+def _not_isolated(names: str, pair: StationaryPair, endless: bool) -> GeometryError:
+    """Return the error of bodies that touch along a line, or of a focal distance, where a hollow is as round as the other."""
+    hollow = min(float(np.linalg.eigvalsh(K)[0]) for K in (pair.K1, pair.K2))
+    title = f"{names} have no isolated closest points at a gap of {pair.gap:g} m: "
+    if endless:
+        return GeometryError("G122", f"{title}the cylinder is endless, and touches along a line", BOUNDED)
+    if hollow < 0.0:
+        title += "it is a focal distance, at which a hollow is as round as the other body with the gap"
+        return GeometryError(
+            "G122", title, "a body below the hollow's radius of curvature, that starts inside of it or to one side"
+        )
+    title += "the relative curvature K2 (d A + I) + A is singular, as for flat on flat or a cylinder along a flat side"
+    return GeometryError("G122", title, "a surface with some curvature in every direction, or another pose")

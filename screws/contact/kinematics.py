@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from screws.poses import inverse, product
-from screws.scalars import Scalar, absolute, array, cos, sin
+from screws.scalars import Scalar, absolute, array, cos, maximum, sin
 from screws.surfaces.frames import Geometry
 from screws.vectors import dot
 
@@ -110,12 +110,22 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
     )
 
 
+FAR = 8.0
+"""Gap times relative curvature beyond which the gap limits how fast contact coordinates may be corrected."""
+
+
 def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray) -> Scalar:
     """Return the rate of rotation, and of sliding over the curvature, rad/s; independent of the unit of length.
 
     |omega| + |v| |S| of the twist T of body 2 relative to body 1 in C2, sums of sizes, S = K2 B + A the relative curvature.
     Contact coordinates drift in proportion to the motion; a correction at this rate removes an error within a radian of it.
+
+    Where the gap exceeds some radii, d |S| > `FAR`, nothing turns that fast any more: |S| grows with the gap, so that the rate
+    would make bodies that fly far apart stiff. There |omega| + (|v| + |v_z|) `FAR` / d takes its place: an error in length decays
+    as the gap to the power `FAR` while the bodies approach.
     """
     s11, _, _, s22 = relative_curvature(g1, g2, alpha, d)[2]
     turning = absolute(T[0]) + absolute(T[1]) + absolute(T[2])
-    return turning + (absolute(T[3]) + absolute(T[4])) * (absolute(s11) + absolute(s22))
+    curvature = absolute(s11) + absolute(s22)
+    near = 1.0 / maximum(1.0, d * curvature * (1.0 / FAR))
+    return turning + (absolute(T[3]) + absolute(T[4]) + absolute(T[5]) * (1.0 - near)) * (curvature * near)

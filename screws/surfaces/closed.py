@@ -13,6 +13,7 @@ from screws.jets import Jet, jet
 from screws.numeric_arguments import reals, shown
 from screws.scalars import Scalar, array
 from screws.surfaces import charts, checks
+from screws.surfaces.edges import refuse_edges
 from screws.surfaces.frames import Geometry, frame, from_forms, gauss_frame
 from screws.surfaces.surface import Coordinates, Surface, Values
 from screws.vectors import Triple, cross, dot, length, scaled, times
@@ -146,7 +147,7 @@ def closed_surface(
     formula : plain formula of any scalar (functions from `screws.scalars`) that returns (x, y, z), m.
     parameters : name -> number; passed to the formula in this order and kept as run-time inputs.
 
-    Raises `GeometryError` g104 inward normal, G105 not regular, G107 not three coordinates.
+    Raises `GeometryError` g104 inward normal, G105 not regular, or with an edge or tip, G107 not three coordinates.
 
     Examples
     --------
@@ -166,4 +167,5 @@ def checked_surface(shape: Any, parameters: dict[str, float]) -> Surface:
     size = float(np.max(np.ptp(points, axis=0))) / 2.0 if np.all(np.isfinite(points)) else 1.0
     surface = Surface(shape, parameters, size)
     checks.check_closed_surface(surface)
+    refuse_edges(surface)
     return surface

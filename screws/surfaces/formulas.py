@@ -16,6 +16,7 @@ from screws.jets import variables
 from screws.scalars import Scalar
 from screws.surfaces import checks
 from screws.surfaces.closed import derivatives, triple
+from screws.surfaces.edges import refuse_edges
 from screws.surfaces.frames import Geometry, gauss_frame
 from screws.surfaces.surface import Coordinates, Surface, Values
 from screws.vectors import Triple
@@ -139,8 +140,8 @@ def parametric(
     periodic : which coordinates are periodic.
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
-    Raises `GeometryError` g101 empty range or a parameter that is no number, G104 inward normal, G105 not regular or not finite
-    in its range, G107 unusable formula, G116 a point inside that does not define the side.
+    Raises `GeometryError` g101 empty range or a parameter that is no number, G104 inward normal, G105 not regular, with an edge
+    or tip, or not finite in its range, G107 unusable formula, G116 a point inside that does not define the side.
 
     Examples
     --------
@@ -166,6 +167,7 @@ def parametric(
     size = float(np.max(np.ptp(points, axis=0))) / 2.0 if np.all(np.isfinite(points)) else 1.0
     surface = Surface(shape, numbers, size)
     checks.check_patch(surface, inside)
+    refuse_edges(surface)
     return surface
 
 

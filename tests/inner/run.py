@@ -67,3 +67,4 @@ from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run.validation.constraint_matrix import ConstraintMatrix, RowScaling, diagonal_blocks
 from bondgraph.run.validation.constraint_rank import _suspects
 from bondgraph.run.validation.lost_solution import SolutionCheck, energies_at, find_lost_solution
+from bondgraph.run.validation.surface_contacts import watched_contacts

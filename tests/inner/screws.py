@@ -7,6 +7,7 @@ from screws.shapes.collision_detection import overlapping_boxes
 from screws.surfaces import charts
 from screws.surfaces.checks import sphere_points
 from screws.surfaces.closed import ClosedFormula
+from screws.surfaces.formulas import Parametric
 from screws.surfaces.frames import Geometry, frame
 from screws.surfaces.surface import Surface
 from screws.surfaces.surfaces_of_revolution import Revolution, oval_radius

@@ -22,7 +22,7 @@ from screwbond.models.contacts import attach_contact, contact
 from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import MTF, Constraint, Graph, ModelError, Se, compile_model
-from screws import joints, pose, pose_from_state, sphere, tilde
+from screws import joints, parametric, plane, pose, pose_from_state, sphere, tilde
 from screws.poses import Ad, inverse
 from screws.scalars import array
 from tests.inner.models_two_bodies import run_contact
@@ -327,13 +327,33 @@ def test_what_is_no_chain_or_no_number_is_refused(make, code):
         make()
 
 
-def test_a_link_of_a_chain_is_no_body_of_a_contact_run():
+def test_what_has_no_surface_is_not_run_in_contact():
+    """E459 names the link or body and what is lacking."""
     part = chain_graph(pendulum_chain(), ports=["bob"])
-    graph = Graph("robot").add(part)
-    floor = ground("floor", surface=sphere(0.1))
-    for link in (part.link("bob"), part.link("bob", surface=sphere(0.02)), "bob"):
-        with pytest.raises(ModelError, match="E459"):
-            run_contact(graph, link, floor, 1.0, 0.1, progress=False)
+    graph, floor = Graph("robot").add(part), ground("floor", surface=sphere(0.1))
+    for body, words in ((part.link("bob"), '"arm bob" has no surface'), (ground("wall"), '"wall" has no'), ("bob", "is no body")):
+        with pytest.raises(ModelError, match=f"E459 .*{words}") as caught:
+            run_contact(graph, body, floor, 1.0, 0.1, progress=False)
+        assert "LinkBody(" not in str(caught.value)
+
+
+@pytest.mark.parametrize("floor", [plane(), parametric(lambda u, v: (u, v, 0.1 * u * v), (-1.0, 1.0), (-1.0, 1.0))])
+def test_a_link_of_a_chain_runs_in_contact(floor):
+    """A pendulum swings down onto a floor: the trajectory has the link's pose, its point of contact and its force."""
+    inertia, end = cylinder_inertia(1.0, 0.02, (-0.3, 0, 0), (0, 0, 0)), pose(np.eye(3), np.array([0.3, 0.0, 0.0]))
+    arm = Chain("arm", (Link("bob", joints.revolute((0, 1, 0)), inertia, home=end),))
+    bob = chain_graph(arm, ports=["bob"], gravity=(0.0, 0.0, -9.81)).link("bob", surface=sphere(0.05))
+    table, graph = ground("table", surface=floor, position=(0.0, 0.0, -0.08)), Graph("g")
+    touch = contact("contact", table, bob, normal_stiffness=1e4, normal_damping=20.0)
+    attach_contact(graph, touch)
+    run = run_contact(graph, table, bob, 1.0, 1e-3, progress=False)
+    assert run.result.ok and run.trajectory["fn"].max() > 1.0
+    pressed = run.trajectory["fn"] > 1.0
+    lowest = run.trajectory["p2"][pressed, 2] - 0.05
+    assert np.allclose(lowest, -0.08 + run.trajectory["gap"][pressed], atol=1e-3)
+    assert run.summary()["peak_force"]["value"] > 1.0
+    with pytest.raises(ModelError, match=r'E301 the contact "contact" stands in the place of t_end'):
+        run_contact(graph, table, bob, touch, 0.1)
 
 
 def pendulum_chain():

@@ -35,6 +35,7 @@ from bondgraph.run.streaming.run import KeptRuns, kept_runs
 from bondgraph.run.validation.checked_result import checked_result, checked_times, has_constraints
 from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run.validation.lost_solution import find_lost_solution
+from bondgraph.run.validation.surface_contacts import contact_concerns, watched_contacts
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepOptions, RunSettings
 from screws.renamed import answer_old_names
 
@@ -50,7 +51,8 @@ def checked_settings(program: Program, t_end: float, settings: RunSettings) -> t
     start, end = checks.span_of(settings["t_start"], t_end)
     since, dates = checks.sample_times(settings["samples"], start, end)
     relative, absolute = checks.tolerances(program, settings["rtol"], settings["atol"])
-    watched, max_steps = checked_times(program, since, end - start), checks.count("max_steps", settings["max_steps"])
+    is_checked = has_constraints(program) or bool(watched_contacts(program))
+    watched, max_steps = checked_times(is_checked, since, end - start), checks.count("max_steps", settings["max_steps"])
     checked = Settings(
         x=np.zeros(program.states),
         p=np.zeros(program.parameters),
@@ -107,8 +109,8 @@ class PreparedProgram:
 
     @cached_property
     def _is_checked_in_machine_code(self) -> bool:
-        """True if machine code alone can check the validity of a run, constraints included."""
-        return not has_constraints(self.program) or screens(self.program)
+        """True if machine code alone can check the validity of a run, constraints and contacts included."""
+        return (not has_constraints(self.program) or screens(self.program)) and not watched_contacts(self.program)
 
     @cached_property
     def _wanted_indices(self) -> np.ndarray | None:
@@ -164,9 +166,9 @@ class PreparedProgram:
         if end.sound and self._is_checked_in_machine_code:
             return end.result, end
         result = checked_result(end.result, settings.t_start, self.wanted, (end.t, end.x))
-        if result.failure is None and not end.sound:
-            result = replace(result, warnings=validity_concerns(result, result.account(), settings.rtol))
-        return result, end
+        balanced = end.sound or result.failure is not None
+        concerns = () if balanced else validity_concerns(result, result.account(), settings.rtol)
+        return replace(result, warnings=(*concerns, *contact_concerns(end.result, settings.rtol))), end
 
     def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
         """Run once, keep only some names, and check the result too."""

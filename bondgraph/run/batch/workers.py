@@ -29,6 +29,7 @@ from bondgraph.run.settings import Settings
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.validation.checked_result import has_constraints
+from bondgraph.run.validation.surface_contacts import watched_contacts
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import LaneKernels
@@ -164,7 +165,7 @@ class BatchRunner:
         collected = BatchCollector(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
         machine = machine and (outputs is None or outputs.is_machine_code)
         machine = machine and all(item.measure.kind.machine is not None for item in kept)
-        machine = machine and (not watched or screens(self.program))
+        machine = machine and (not watched or screens(self.program)) and not watched_contacts(self.program)
         lane_kernels = self._in_lanes(pool.lanes, runs) if machine else None
         remaining: Sequence[int] = range(runs)
         called_off = Event()

@@ -61,6 +61,12 @@ class Failure:
         return "\n".join(lines + [f"  try: {cure}" for cure in self.cures])
 
 
+ENERGY_CURES = (
+    "a smaller rtol, or an atol that fits the size of the states",
+    "a check of the suspect's formulas: does its energy fit its effort and flow?",
+)
+
+
 @dataclass(frozen=True)
 class ValidityConcern:
     """Why a run that reached its end cannot be trusted.
@@ -68,22 +74,21 @@ class ValidityConcern:
     Parameters
     ----------
     reason : in words. time : where it arises, s. suspect : suspected element.
-    residual, expected : residual of the energy account relative to the energy in play, and the one that rtol promises.
+    residual, expected : residual of the energy account relative to the energy in play, and the one that rtol promises; zeros
+        where something else raises the doubt.
+    cures : what to try.
     """
 
     reason: str
     time: float
     suspect: str
-    residual: float
-    expected: float
+    residual: float = 0.0
+    expected: float = 0.0
+    cures: tuple[str, ...] = ENERGY_CURES
 
     def __str__(self) -> str:
-        return (
-            f"the result cannot be trusted: {self.reason}\n"
-            f'  it arises at about t = {self.time:.6g} s; suspect: "{self.suspect}"\n'
-            "  try: a smaller rtol, or an atol that fits the size of the states\n"
-            "  try: a check of the suspect's formulas: does its energy fit its effort and flow?"
-        )
+        where = f'  it arises at about t = {self.time:.6g} s; suspect: "{self.suspect}"'
+        return "\n".join([f"the result cannot be trusted: {self.reason}", where, *(f"  try: {cure}" for cure in self.cures)])
 
 
 def describe(program: Program, kind: str, reason: str, t: float, x: np.ndarray, suspect: str = "") -> Failure:

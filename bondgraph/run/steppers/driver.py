@@ -194,8 +194,8 @@ def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new:
     """After the step to the event, correct its length by Newton iteration until the guard is zero, then end the segment.
 
     The dense output has the rounding error of the whole step, which can exceed the value of a guard at its beginning, for
-    instance after a start from zero. If the guard is not near zero after all, and no other has risen, the integration continues
-    with shorter steps.
+    instance after a start from zero or where the tolerance is large. If the guard is not near zero after all, and no other has
+    risen, the integration continues with shorter steps.
     """
     g = record.get("g").at(record.get("guard_count") * (POINTS - 1))
     write.call("guard_values", [write["c"], t_new, record.get("y_new"), g])
@@ -210,7 +210,8 @@ def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new:
         write.jump(again)
     write.call("samples", [write["c"], h, t_new])
     before, risen = record.get("g"), write.local(1, "i64")
-    with write.when((h < record.get("h") * _EARLY_FRACTION) & (value < before[record.get("first")] * 0.5)):
+    early = (h < record.get("h") * _EARLY_FRACTION) & (value < before[record.get("first")] * 0.5)
+    with write.when(early | ((value < 0.0) & (slope > 0.0) & worth & ~(size < 0.05 * h))):
         risen.set(0)
         with write.loop(record.get("guard_count")) as i:
             fires = write.select((before[i] < 0.0) & (g[i] >= 0.0), 1, 0, "i64")

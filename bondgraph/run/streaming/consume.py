@@ -10,8 +10,9 @@ from bondgraph.run.hybrid import Hybrid
 from bondgraph.run.program import Program
 from bondgraph.run.streaming.energy_account import RunningAccount
 from bondgraph.run.streaming.quantities import ChosenQuantities
-from bondgraph.run.validation.checked_result import check_stride
+from bondgraph.run.validation.checked_result import check_stride, has_constraints
 from bondgraph.run.validation.lost_solution import SolutionCheck, energies_at
+from bondgraph.run.validation.surface_contacts import watched_contacts
 
 PROBES = 16
 """Number of samples whose states are kept for checks of a run that cannot be trusted."""
@@ -108,9 +109,10 @@ class SampleConsumer:
 
 
 def _staying(program: Program, wanted: np.ndarray) -> np.ndarray:
-    """Return a mask (k,) of the samples that stay: a few of the `wanted` ones (k,), and those that constraints are checked at."""
+    """Return a mask (k,) of the samples that stay: a few of the `wanted` ones (k,), and those that constraints and contacts are
+    checked at."""
     stay, asked = np.zeros(len(wanted), dtype=bool), np.flatnonzero(wanted)
     stay[asked[np.linspace(0, len(asked) - 1, PROBES).astype(int)]] = True
-    if program.closing is not None and program.closing.owners:
+    if has_constraints(program) or watched_contacts(program):
         stay[:: check_stride(len(wanted))] = True
     return stay

@@ -25,6 +25,7 @@ from bondgraph.run.streaming.partial_result import KeptResult, NotKept
 from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of, measures_of
 from bondgraph.run.validation.checked_result import checked_result
 from bondgraph.run.validation.concerns import validity_concerns
+from bondgraph.run.validation.surface_contacts import contact_concerns
 from bondgraph.run_arguments import KeepOptions, KeptQuantity, Sink, Sinkable
 from bondgraph.sinks.file_sinks import sink_for
 
@@ -129,11 +130,14 @@ class KeptRuns:
             failure=run.failure,
             statistics=statistics,
         )
+        watched = few
         few = checked_result(few, settings.t_start, (since[asked], dates[asked]), (run.t, run.x))
         count = consumer.asked(holding)
         if few.failure is not run.failure:
             count = min(count, int(np.searchsorted(since, few.since[-1], side="right")))
         totals = consumer.account.ledger(float(dates[count - 1]))
+        concerns = () if few.failure is not None else validity_concerns(few, totals, settings.rtol)
+        concerns = (*concerns, *contact_concerns(watched, settings.rtol))
         last = consumer.last if consumer.sent == count else None
         if last is None and few.since[-1] == since[count - 1]:
             last = few.x[-1], few.m[-1]
@@ -151,7 +155,7 @@ class KeptRuns:
             events=few.events,
             failure=few.failure,
             statistics=statistics,
-            warnings=() if few.failure is not None else validity_concerns(few, totals, settings.rtol),
+            warnings=concerns,
             slots=self.chosen.slots,
             values=None,
             totals=totals,

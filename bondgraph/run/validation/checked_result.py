@@ -27,9 +27,10 @@ def has_constraints(program: Program) -> bool:
     return program.closing is not None and bool(program.closing.owners)
 
 
-def checked_times(program: Program, since: np.ndarray, span: float) -> np.ndarray:
-    """Return the sample times of a run, since its start: the requested ones, and more if constraints are checked between them."""
-    if not has_constraints(program) or len(since) >= MIN_CHECKED:
+def checked_times(checked: bool, since: np.ndarray, span: float) -> np.ndarray:
+    """Return the sample times of a run, since its start: the requested ones, and more if constraints or contacts are `checked`
+    between them."""
+    if not checked or len(since) >= MIN_CHECKED:
         return since
     grid = np.linspace(0.0, span, MIN_CHECKED)
     after = np.searchsorted(since, grid)

@@ -106,6 +106,7 @@ class Compliant:
             "X0.effort",
             ("spring.q",),
             None if self.friction is None else "friction cone.coefficient",
+            penetration=SignalEntry("spring.q", chosen.index("v_z")) if "v_z" in chosen else None,
         )
 
     def _cones(self, chosen: Sequence[str]) -> tuple[Cone, ...]:

@@ -46,6 +46,7 @@ class ContactForces:
     friction : parameter of the coefficient of friction.
     stepped : signals of its forces, if only time stepping sets them.
     vectors : states (2,) in the axes x and y of C2, which a change of chart rotates.
+    penetration : state that is the depth of the bodies in each other while the law acts, if it has one.
     """
 
     switch: Automaton
@@ -59,6 +60,7 @@ class ContactForces:
     friction: str | None = None
     stepped: tuple[str, ...] = ()
     vectors: tuple[str, ...] = ()
+    penetration: SignalEntry | None = None
 
 
 @runtime_checkable

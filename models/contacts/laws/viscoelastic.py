@@ -83,6 +83,7 @@ class Viscoelastic:
             lambda gap: (gap, max(-gap, 0.0), TOUCHING if gap < 0.0 else FREE),
             "X0.effort",
             ("spring.q",),
+            penetration=SignalEntry("spring.q"),
         )
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
 import pytest
 from screwbond.models.bodies import ground, rigid_body
-from screwbond.models.contacts import ContactWarning, attach_contact, contact
+from screwbond.models.contacts import ContactWarning, Viscoelastic, attach_contact, contact
 
-from bondgraph import Graph, ModelError
-from screws import pose
+from bondgraph import Graph, ModelError, RunEndedWarning, UnreliableRunWarning
+from screws import pose, revolution
 from screws.contact import all_closest_points, closest_points, is_convex
-from screws.surfaces import cylinder, egg, ellipsoid, parametric, plane, sphere, torus
+from screws.scalars import absolute, sqrt
+from screws.surfaces import Surface, cylinder, egg, ellipsoid, parametric, plane, sphere, torus
 from tests.inner.models_two_bodies import ContactRun, run_contact
+from tests.inner.run import watched_contacts
+from tests.inner.screws import Parametric
 
 BAR = ellipsoid((0.06, 0.015, 0.015))
 TROUGH = parametric(lambda u, v: (u, v, 10.0 * u * u), (-0.1, 0.1), (-0.2, 0.2), inside=(0.0, 0.0, -0.01))
+GRAVITY = (0.0, 0.0, -9.81)
 LEFT, RIGHT = (-0.05, 0.0, 0.02), (0.05, 0.0, 0.02)
 
 
@@ -54,10 +59,79 @@ def test_two_contacts_hold_a_bar_across_a_trough():
 
 def test_an_end_that_no_contact_holds_is_said():
     """One contact: the other end goes through the trough, and the run says where."""
-    with pytest.warns(ContactWarning, match="where no contact is"):
+    with pytest.warns(UnreliableRunWarning, match="no contact is there"):
         run = dropped(LEFT, t_end=0.08)
+        notes = run.summary()["notes"]
+    assert not run.result.ok and any("no contact" in note for note in notes)
     assert run.untracked_contact is not None and run.untracked_contact.depth > 0.0 and run.untracked_contact.point[0] > 0.02
-    assert any("no contact" in note for note in run.summary()["notes"])
+
+
+def resting(floor, skin, height, *near, **start):
+    """A body that falls on a floor, as a graph with a contact for each place."""
+    graph, still = Graph("resting"), ground("floor", surface=floor)
+    body = rigid_body("body", mass=0.1, inertia=(2e-5,) * 3, surface=skin, position=(0.0, 0.0, height), gravity=GRAVITY, **start)
+    for i, place in enumerate(near):
+        touching = contact(f"contact {i}", still, body, constrained="v_z", normal_stiffness=1e4, normal_damping=5.0, near=place)
+        attach_contact(graph, touching, still, body)
+    return graph
+
+
+VALLEY = parametric(lambda u, v: (u, v, 1.2 * sqrt(u * u + 1e-4)), (-0.2, 0.2), (-0.2, 0.2))
+PEANUT = revolution(lambda w, a: a * (0.6 + 0.5 * w * w), lambda w, a: 1.2 * a * w, {"a": 0.04})
+LYING = (np.cos(0.75), 0.0, np.sin(0.75), 0.0)
+TWICE = {
+    "bar across a trough": (TROUGH, BAR, 0.045, {}),
+    "ball in a valley": (VALLEY, sphere(0.05), 0.083, {"velocity": (0.05, 0.0, 0.0)}),
+    "peanut on a floor": (plane(), PEANUT, 0.06, {"quaternion": LYING}),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_every_run_notices_a_second_place(name):
+    """With two samples, with names that are kept alone, and among many; and not before the bodies touch."""
+    floor, skin, height, start = TWICE[name]
+    compiled = resting(floor, skin, height, None, **start).compile()
+    assert compiled.simulate(0.02, samples=[0.0, 0.02], progress=False).ok
+    words = "overlap by .* m elsewhere, at .* and no contact is there"
+    for options in ({"samples": [0.0, 0.12]}, {"samples": 1e-3, "keep": ["contact 0.gap"]}):
+        with pytest.warns((UnreliableRunWarning, RunEndedWarning), match=words):
+            run = compiled.simulate(0.12, progress=False, **options)
+        assert not run.ok and run.warnings[-1].suspect == "contact 0"
+    prepared = compiled.prepare_run(0.12, samples=[0.0, 0.12])
+    many = prepared.run_many(*prepared.start_values_many({"contact 0.spring.stiffness": [1e4, 2e4]}))
+    assert not many.ok.any()
+
+
+def test_the_advice_for_a_second_place():
+    """A further contact, with the point of the message: both hold the bar, and the run is sound."""
+    with pytest.warns(UnreliableRunWarning):
+        run = resting(TROUGH, BAR, 0.045, LEFT).simulate(0.08, samples=[0.0, 0.08], progress=False)
+    near = re.search(r"near=\((.*?)\)", run.warnings[0].cures[0])
+    assert near is not None
+    held = resting(TROUGH, BAR, 0.045, LEFT, tuple(map(float, near[1].split(",")))).simulate(0.12, samples=[0.0, 0.12])
+    assert held.ok and max(held[f"contact {i}.gap"][-1] for i in (0, 1)) > -1e-3
+
+
+@pytest.mark.parametrize("law", [None, Viscoelastic(1e4, 1e4)])
+def test_a_force_that_is_not_that_of_the_gap_is_in_doubt(law):
+    """A groove with an edge, made around the check of surfaces: the contact's coordinates jump, its spring does not."""
+    edged = Surface(Parametric(lambda u, v: (u, v, absolute(u)), (-0.3, 0.3, False), (-0.3, 0.3, False)), {}, 0.3)
+    graph, still = Graph("groove"), ground("floor", surface=edged)
+    ball = rigid_body(
+        "ball", mass=0.1, inertia=(2e-5,) * 3, surface=sphere(0.02), position=(0.1, 0, 0.2), velocity=(-1, 0, 0), gravity=GRAVITY
+    )
+    numbers = {"law": law} if law is not None else {"normal_stiffness": 1e4, "normal_damping": 5.0}
+    attach_contact(graph, contact("touch", still, ball, **numbers), still, ball)
+    with pytest.warns(UnreliableRunWarning, match="lost the closest points"):
+        run = graph.simulate(0.6, samples=[0.0, 0.6], progress=False)
+    assert not run.ok and not run.failure
+
+
+def test_convex_bodies_cost_no_check():
+    """Nothing is looked for between surfaces that are known to be smooth and convex; the samples are the requested ones."""
+    compiled = resting(plane(), BAR, 0.0151, None).compile()
+    assert watched_contacts(compiled.program) == ()
+    assert compiled.simulate(0.01, samples=[0.0, 0.01], progress=False).ok
 
 
 def test_a_start_in_several_places_is_refused():

@@ -7,7 +7,7 @@ import pytest
 from screwbond.models.bodies import Body, ground, rigid_body
 from screwbond.models.contacts import attach_contact, contact
 
-from bondgraph import Graph, ModelError
+from bondgraph import Graph, ModelError, RunEndedWarning
 from screws import GeometryError, quaternion_product
 from screws.surfaces import Surface, cylinder, egg, ellipsoid, parametric, plane, sphere
 from tests.inner.models_two_bodies import ContactRun, run_contact
@@ -28,6 +28,26 @@ def run(body1: Body, body2: Body, t_end: float = 0.1, **law) -> ContactRun:
 
 
 LYING = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
+BOWL = parametric(lambda u, v: (u, v, 50.0 * (u * u + v * v)), (-0.03, 0.03), (-0.03, 0.03))
+"""Its radius of curvature at the bottom is half of that of the ball."""
+
+
+@pytest.mark.parametrize("skin", [ellipsoid((0.02, 0.02, 0.06)), sphere(0.005)])
+def test_the_advice_of_lines_and_hollows(skin):
+    """A body with ends in place of an endless cylinder, one that is smaller than the hollow it falls into."""
+    floor, height = (plane(), 0.03) if skin.size > 0.02 else (BOWL, 0.008)
+    assert run(ground("g", surface=floor), ball((0.0, 0.0, height), skin, quaternion=LYING), 0.01).result.ok
+
+
+def test_a_ball_that_is_too_large_for_a_groove_is_told_why():
+    """It comes to the distance at which both sides of the groove are equally near: the reason names the hollow and the cure."""
+    groove = parametric(lambda u, v: (u, v, u * u / 0.038), (-0.03, 0.03), (-0.2, 0.2))
+    for rtol in (1e-7, 1e-10):
+        graph, floor, body = Graph("groove"), ground("g", surface=groove), ball((0.012, 0.0, 0.05), gravity=(0.0, 0.0, -9.81))
+        attach_contact(graph, contact("contact", floor, body, **FLOOR), floor, body)
+        with pytest.warns(RunEndedWarning, match="focal distance"):
+            result = graph.simulate(0.1, samples=[0.0, 0.1], rtol=rtol, progress=False)
+        assert result.failure is not None and 0.04 < result.failure.time < 0.05
 
 
 @pytest.mark.parametrize(
@@ -44,7 +64,15 @@ LYING = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
         (ground("g", surface=plane()), ball((0, 0, -0.1)), {"G123"}, "overlap"),
         # The words for plane on plane are those of the search: parallel planes have no pair that it could settle on.
         (ground("g", surface=plane()), ball(surface=plane()), {"G121", "G122"}, "plane and plane"),
-        (ground("g", surface=plane()), ball(surface=cylinder(0.02), quaternion=LYING), {"G122"}, "flat on flat"),
+        (
+            ground("g", surface=plane()),
+            ball(surface=cylinder(0.02), quaternion=LYING),
+            {"G122"},
+            "endless, and touches along a line",
+        ),
+        (ground("g", surface=plane()), ball(surface=cylinder(0.02)), {"G121"}, "endless, and cuts the plane"),
+        (ground("g", surface=cylinder(0.02)), ball(surface=cylinder(0.02)), {"G122"}, "endless, and touches along a line"),
+        (ground("g", surface=BOWL), ball((0.0, 0.0, 0.04)), {"G122"}, "a focal distance, at which a hollow"),
     ],
 )
 def test_start_poses_without_a_contact_point(body1, body2, codes, words):

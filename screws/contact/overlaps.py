@@ -1,0 +1,207 @@
+"""Search for a place where two bodies overlap besides known contact points: its point and depth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from screws.contact.closest import is_isolated_minimum, solve_stationarity
+from screws.contact.initial_guesses import Bodies, Pair
+from screws.errors import GeometryError
+from screws.surfaces.closed import Sphere
+from screws.surfaces.nearest import bounded_samples, nearest_coordinates
+from screws.surfaces.single_chart import Cylinder, Plane
+from screws.surfaces.surface import Surface
+
+_AWAY = 0.05
+"""Distance from all contact points, in sizes of the smaller body, beyond which a point is of another place."""
+_REACH = 0.2
+"""Largest distance of a point from the normal at the nearest sample, in sizes of the surface; beyond it the surface has ended."""
+_STARTS, _APART = 6, 0.3
+"""Number of points from which a place is searched, and their least distance in sizes of the smaller body."""
+_SHALLOW = 1e-6
+"""Depth in sizes of the smaller body that is rounding."""
+_CLEAR, _DEEPER = 0.02, 1.5
+"""Depth in sizes of the smaller body, and over the depth of the known contacts, of a point that is of none of these."""
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Place where two bodies overlap: a point (3,) of body 1 in its axes, and the depth there, m."""
+
+    point: tuple[float, float, float]
+    depth: float
+
+
+@dataclass(frozen=True)
+class InsidePoint:
+    """Sample of one body inside of the other: its point (3,) in the axes of body 1, m, the number of its body, its depth below
+    the nearest sample of the other, m, and the coordinates of both."""
+
+    point: np.ndarray
+    body: int
+    depth: float
+    pair: Pair
+
+
+def overlap_elsewhere(
+    surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray, known_depth: float = 0.0
+) -> Overlap | None:
+    """Return the deepest place where two bodies overlap away from the points `contacts` (k, 3) of body 1; None without one.
+
+    `H_1_2` is the pose (4, 4) of body 2 in body 1. A place is a pair of points with opposite normals along their common line, or,
+    where none converges, a point that lies clearly deeper in the other body than the contacts do, by `known_depth` m. Overlaps
+    between the samples of the surfaces may escape the search.
+    """
+    bodies, inside = Bodies(surface1, surface2, H_1_2), inside_points(surface1, surface2, H_1_2, contacts)
+    overlaps = []
+    for start in _spread(inside, _APART * bodies.length):
+        pair = solve_stationarity(bodies, start.pair)
+        if pair is None or pair.gap >= -_SHALLOW * bodies.length or not is_isolated_minimum(bodies, pair):
+            continue
+        if _away(bodies, pair.p1[None, :], contacts)[0]:
+            overlaps.append(Overlap(_triple(pair.p1), -pair.gap))
+    if not overlaps and inside:
+        deepest = max(inside, key=lambda point: point.depth)
+        depth = _depth(bodies, deepest)
+        if depth > max(_CLEAR * bodies.length, _DEEPER * known_depth):
+            overlaps.append(Overlap(_triple(deepest.point), depth))
+    return max(overlaps, key=lambda overlap: overlap.depth, default=None)
+
+
+def deepest_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray) -> float:
+    """Return the depth of the deepest sample of the smaller body inside of the other, away from the points `contacts` (k, 3) of
+    body 1, m; 0 if none is inside. It is fast, for a first look."""
+    bodies = Bodies(surface1, surface2, H_1_2)
+    smaller = min((body for body in (1, 2) if has_samples(_surface(bodies, body))), key=lambda body: _surface(bodies, body).size)
+    points, depths, _ = _samples_inside(bodies, smaller)
+    inside = depths > 0.0
+    inside[inside] = _away(bodies, points[inside], contacts)
+    return float(depths[inside].max(initial=0.0))
+
+
+def inside_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray) -> list[InsidePoint]:
+    """Return the samples of either body that lie inside of the other, away from the points `contacts` (k, 3) of body 1."""
+    bodies = Bodies(surface1, surface2, H_1_2)
+    inside = []
+    for body in (1, 2):
+        surface, other = _surface(bodies, body), _surface(bodies, 3 - body)
+        if not has_samples(surface):
+            continue
+        samples = bounded_samples(surface)
+        points, depths, feet = _samples_inside(bodies, body)
+        in_other = bodies.in_second(points) if body == 1 else points
+        for k in np.flatnonzero((depths > 0.0) & _away(bodies, points, contacts)):
+            sample, foot = (samples.q[k], float(samples.chart[k])), _coordinates(other, in_other[k], int(feet[k]))
+            pair = Pair(*sample, *foot) if body == 1 else Pair(*foot, *sample)
+            inside.append(InsidePoint(points[k], body, float(depths[k]), pair))
+    return inside
+
+
+def _surface(bodies: Bodies, body: int) -> Surface:
+    return bodies.surface1 if body == 1 else bodies.surface2
+
+
+def _samples_inside(bodies: Bodies, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the samples (k, 3) of a body in the axes of body 1, their depths (k,) in the other one, m, not positive outside, and
+    the nearest samples (k,) of that, -1 where it has a closed form or the sample lies far outside."""
+    samples, other = bounded_samples(_surface(bodies, body)), _surface(bodies, 3 - body)
+    points = samples.points if body == 1 else bodies.in_first(samples)[0]
+    in_other = bodies.in_second(points) if body == 1 else points
+    if has_samples(other):
+        centre, radius = _sphere(other)
+        near = np.linalg.norm(in_other - centre, axis=1) < 1.1 * radius
+        depths, feet = np.zeros(len(points)), np.full(len(points), -1)
+        if near.any():
+            depths[near], feet[near] = _depths(other, in_other[near])
+        return points, depths, feet
+    if _has_closed_form(other):
+        return points, *_depths(other, in_other)
+    return points, np.zeros(len(points)), np.full(len(points), -1)
+
+
+@lru_cache(maxsize=256)
+def _sphere(surface: Surface) -> tuple[np.ndarray, float]:
+    """Return centre (3,) and radius of a sphere around the samples of a surface."""
+    points = bounded_samples(surface).points
+    centre = points.mean(axis=0)
+    return centre, float(np.linalg.norm(points - centre, axis=1).max())
+
+
+@lru_cache(maxsize=256)
+def _squares(surface: Surface) -> np.ndarray:
+    """Return the squared distances (k,) of the samples of a surface from its origin."""
+    return np.asarray(np.sum(bounded_samples(surface).points ** 2, axis=1))
+
+
+def has_samples(surface: Surface) -> bool:
+    """Return True if a surface is bounded, so that samples cover it."""
+    return surface.closed or all(np.isfinite(stop - start) for start, stop, _ in surface.shape.ranges())
+
+
+def _has_closed_form(surface: Surface) -> bool:
+    return isinstance(surface.shape, (Plane, Cylinder, Sphere))
+
+
+def _depths(surface: Surface, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the depths (k,) of points (k, 3) below a surface, m, and the nearest samples (k,) where it has no closed form."""
+    none = np.full(len(points), -1)
+    if isinstance(surface.shape, Plane):
+        return -points[:, 2], none
+    if isinstance(surface.shape, Cylinder):
+        return surface.values()[0] - np.hypot(points[:, 0], points[:, 1]), none
+    if isinstance(surface.shape, Sphere):
+        return surface.values()[0] - np.linalg.norm(points, axis=1), none
+    samples = bounded_samples(surface)
+    nearest = np.argmin(_squares(surface) - 2.0 * points @ samples.points.T, axis=1)
+    offset, normals = points - samples.points[nearest], samples.normals[nearest]
+    height = np.einsum("ij,ij->i", offset, normals)
+    sideways = np.linalg.norm(offset - height[:, None] * normals, axis=1)
+    return np.where(sideways < _REACH * surface.size, -height, 0.0), nearest
+
+
+def _coordinates(surface: Surface, point: np.ndarray, sample: int) -> tuple[np.ndarray, float]:
+    """Return coordinates and chart of the surface near a point (3,): those of the nearest sample, or of a closed form."""
+    if sample >= 0:
+        samples = bounded_samples(surface)
+        return samples.q[sample], float(samples.chart[sample])
+    guess = surface.shape.guess(point, surface.values())
+    assert guess is not None
+    return guess
+
+
+def _away(bodies: Bodies, points: np.ndarray, contacts: np.ndarray) -> np.ndarray:
+    """Return which of the points (k, 3) are away from all contacts."""
+    distance = np.linalg.norm(points[:, None, :] - contacts[None, :, :], axis=2).min(axis=1, initial=np.inf)
+    return np.asarray(distance > _AWAY * bodies.length)
+
+
+def _spread(inside: list[InsidePoint], apart: float) -> list[InsidePoint]:
+    """Return the deepest points that lie apart from each other."""
+    chosen = list[InsidePoint]()
+    for point in sorted(inside, key=lambda point: -point.depth):
+        if len(chosen) < _STARTS and all(np.linalg.norm(point.point - other.point) > apart for other in chosen):
+            chosen.append(point)
+    return chosen
+
+
+def _depth(bodies: Bodies, inside: InsidePoint) -> float:
+    """Return the depth of a sample below the nearest point of the other surface, m; 0 beyond its edge or where there is none."""
+    surface, point = bodies.surface2, bodies.in_second(inside.point)
+    if inside.body == 2:
+        surface, point = bodies.surface1, inside.point
+    try:
+        q, chart = nearest_coordinates(surface, point)
+    except GeometryError:
+        return 0.0
+    if surface.has_edge and surface.edge_margin(q) <= 0.0:
+        return 0.0
+    H = np.asarray(surface.geometry(q, chart).H, dtype=float)
+    return float(H[:3, 2] @ (H[:3, 3] - point))
+
+
+def _triple(point: np.ndarray) -> tuple[float, float, float]:
+    x, y, z = map(float, point)
+    return x, y, z
