@@ -20,10 +20,16 @@ from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storing
 from bondgraph.model.model import Model
 from bondgraph.run.events.guard_history import perturbations, rounding_error
-from bondgraph.run.program import Layout
+from bondgraph.run.program import Layout, Program
 
 START_RTOL = 1e-6
 """Relative difference up to which a start value agrees with the computed one."""
+
+START_STEP = 1e-6
+"""Relative change of states and parameters that measures the size of a position."""
+
+MAX_START_MISFIT = 0.05
+"""Part of its size by which the position of a constraint may miss zero at the start."""
 
 
 def dependent_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:
@@ -135,6 +141,57 @@ class SwitchIndices:
         return all(float(sizes[k].max()) <= 0.5 * START_RTOL * float(sizes[of].max()) for k, of in self._stopped)
 
 
+def violated_constraints(
+    model: Model, system: System, program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray
+) -> list[Problem]:
+    """Report constraints that hold at the start although their position is far from zero (E218).
+
+    Stabilisation would pull the parts together within a second, by forces that nothing bounds. The size of a position is how much
+    it changes if states and parameters change by themselves, so that units do not matter.
+    """
+    held = {path: f"{path}.h" for path in _positions_held(model, system, m) if f"{path}.h" in program.layout}
+    if not held or program.outputs is None:
+        return []
+    steps = np.eye(len(x) + len(p)) * START_STEP
+    states, numbers = x * (1.0 + steps[:, : len(x)]), p * (1.0 + steps[:, len(x) :])
+    outputs = program.outputs.many(t, np.vstack([x, states]), np.vstack([p, numbers]), np.tile(m, (1 + len(steps), 1)))
+    problems = []
+    for path, name in held.items():
+        slot, element = program.layout[name], model.elements[path]
+        if slot.block != "out":
+            continue
+        h = outputs[:, slot.start : slot.stop]
+        size = np.abs(h[1:] - h[0]).sum(axis=0) / START_STEP
+        if not np.any(np.abs(h[0]) > MAX_START_MISFIT * size):
+            continue
+        reads = [signal for signal in element.signals if signal in program.layout]
+        where = ", ".join(f"{signal} = {_number(_value_at(program, outputs[0], x, p, signal))}" for signal in reads[:4])
+        details = (f"its position, which is zero where it holds, is {_number(h[0])}" + (f" at {where}" if where else ""),)
+        cures = (
+            f"start values at which the position of {path} is zero",
+            'closing="smooth" of the constraint: what is off decays, and takes or gives energy',
+        )
+        problems.append(Problem("E218", f'{element.kind} "{path}" is violated at the start', details, (element.place,), cures))
+    return problems
+
+
+def _positions_held(model: Model, system: System, m: np.ndarray) -> Iterator[str]:
+    """Yield the paths of the constraints with a position of the user's that hold in the modes m, and begin to hold abruptly."""
+    names = list(system.modes)
+    for unknown in system.unknowns:
+        law = model.elements[unknown.element].law
+        if not isinstance(law, IdealConstraint) or law.position is None or law.measured or not law.impulsive:
+            continue
+        if law.automaton is None or system.modes[law.mode][0][int(m[names.index(law.mode)])] in law.active:
+            yield unknown.element
+
+
+def _value_at(program: Program, outputs: np.ndarray, x: np.ndarray, p: np.ndarray, name: str) -> np.ndarray:
+    slot = program.layout[name]
+    block = {"out": outputs, "x": x, "p": p}.get(slot.block, np.full(slot.stop, np.nan))
+    return np.asarray(block[slot.start : slot.stop].reshape(slot.shape))
+
+
 @dataclass(frozen=True)
 class Sliding:
     """Dry friction that slips at the start: the index of its mode, and the states that record its direction and speed."""
@@ -204,4 +261,4 @@ def contradicting_friction(
 
 
 def _number(value: np.ndarray) -> str:
-    return np.array2string(value, precision=6).replace("\n", "")
+    return np.array2string(value[0] if value.shape == (1,) else value, precision=6).replace("\n", "")

@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.compile.changes import checked_changes, mapping_of, unusable_parameters
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import misfit_problems
-from bondgraph.compile.starts import contradicting_switches
+from bondgraph.compile.starts import contradicting_switches, violated_constraints
 from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.model.laws import Storing
 from bondgraph.output.short_repr import short_repr
@@ -155,9 +155,11 @@ class PreparedRun:
         return x, p, m
 
     def _ensure_coherent(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> None:
-        """Raise E214 where modes of switches do not hold at a start, E455 where its velocities do not fit the constraints."""
+        """Raise E214 where modes of switches do not hold at a start, E218 where its positions, E455 where its velocities do not
+        fit the constraints."""
         compiled, program = self.compiled, self.compiled.program
         model, system = compiled.model, compiled.system
+        raise_if_any(model.name, violated_constraints(model, system, program, t, x, p, m))
         if compiled.switches is not None and program.outputs and not compiled.switches.agree(program.outputs(t, x, p, m), x):
             near = functools.partial(compiled.near, t, x, p, m)
             raise_if_any(model.name, contradicting_switches(model, system, compiled.evaluate(t, x, p, m), near))

@@ -42,6 +42,15 @@ def loop(*parts, **more) -> Graph:
 OWN_RATE = Storage("flow", "p", StateSpec(0.0), Op("f", lambda p: p), Op("E", lambda p: p * p / 2), Op("p'", lambda p, e: e - p))
 
 
+def rod(x: float, **more) -> Graph:
+    """A mass in a plane on a rod of 1 m, which starts at (x, 0)."""
+    graph, vx, vy = Graph("pendulum"), J1("vx", domain="translation"), J1("vy", domain="translation")
+    graph.connect(vx, I("mx", mass=1.0)).connect(vy, I("my", mass=1.0)).connect(Se("weight", -9.81), vy)
+    graph.connect(vx, C("px", stiffness=0.0, initial=x)).connect(vy, C("py", stiffness=0.0))
+    held = Constraint("rod", position=lambda x, y: x * x + y * y - 1.0, coordinates=["px.q", "py.q"], **more)
+    return graph.connect(vx, held.port("1")).connect(vy, held.port("2"))
+
+
 def at_switched(*parts) -> Graph:
     x = X0("x", automaton="gate", active=["on"])
     graph = Graph("g").add_automaton(Automaton("gate", ("on", "off"), "on", ()))

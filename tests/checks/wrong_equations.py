@@ -15,6 +15,7 @@ from tests.checks.small_graphs import (
     falling,
     loop,
     rc,
+    rod,
     short_by_two,
     shorted,
     shorted_by,
@@ -83,6 +84,7 @@ EQUATIONS: list[Case] = [
         lambda: loop(Se("u", 1.0), R("line", 2.0), R("load", flow=lambda e: e**3 + e, guess={"position": 1.0})),
         ('"load.position" is no value to guess', "load.effort"),
     ),
+    ("E218", lambda: rod(2.0).simulate(1.0), ('"rod" is violated at the start', "3. at px.q = 2., py.q = 0.", "smooth")),
     (
         "E129",
         lambda: loop(Se("u", lambda t: 1.0 if t < 1.0 else 0.0, signals=["time"]), I("m", 1.0)),
