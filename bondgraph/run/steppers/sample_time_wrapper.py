@@ -76,6 +76,9 @@ class SampleTimeWrapper(Integrator):
         self._levels = np.where(raw < -np.abs(self._levels), 0.0, self._levels)
         return raw - self._levels
 
+    def slow_pace(self) -> float:
+        return self._integrator.slow_pace()
+
     def effort(self) -> Effort:
         return self._integrator.effort()
 
