@@ -18,6 +18,7 @@ from tests.run import (
     test_friction_in_collisions,
     test_jumping_guards,
     test_modes_at_an_event,
+    test_newton_cycles,
     test_settling,
     test_ticks,
     test_together,
@@ -41,6 +42,7 @@ ALL_IN_MACHINE_CODE = {
     "answered impulses": lambda: compile_model(boost("open", 4.196961, 24.109746)).simulate(2e-4, progress=False),
     "accumulation and rest": lambda: compile_model(with_restitution()).simulate(6.0, progress=False),
     "constraints that close and open": lambda: compile_model(on_constraint(10.0)).simulate(6.0, progress=False),
+    "Newton steps to and fro": lambda: test_newton_cycles.shut_at_an_event(1e-9).simulate(1.0, progress=False),
     "guards that jump": lambda: test_jumping_guards.JUMPING.simulate(2.5, progress=False),
     "Newton loops": lambda: compile_model(ringing()).simulate(20.0, progress=False),
 }

@@ -39,6 +39,11 @@ class Page:
         """Rows that are still empty."""
         return self._rows[self.written :]
 
+    @property
+    def filled(self) -> np.ndarray:
+        """Rows on this page that are filled."""
+        return self._rows[: self.written]
+
     def put(self, values: np.ndarray) -> None:
         """Fill as many rows as there are values (k, n + quadratures)."""
         while len(values) > len(self.left):
