@@ -50,6 +50,7 @@ from bondgraph.schedule.instances.lazy_system import system_of_instances
 from bondgraph.schedule.kernels import is_large
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.specialise import Code
+from bondgraph.tracing.ambiguous_guards import ambiguous_guards
 from bondgraph.tracing.on_tape.values import Untraceable
 from bondgraph.tracing.position_check import foreign_positions
 from bondgraph.tracing.routines import trace_for_runs
@@ -105,6 +106,7 @@ def compile_model(
         causality = assign_causality(model)
         numbered = system_of_instances(model, causality)
         system, table = (equations(model, causality), None) if numbered is None else numbered
+        raise_if_any(model.name, ambiguous_guards(system, model))
         times.append(time.perf_counter())
         bar.show(_EQUATIONS_SHARE, "tracing")
         routines, system, differentiate = _routines(model, system, table)

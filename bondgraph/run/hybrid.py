@@ -57,7 +57,7 @@ from bondgraph.run.events.reference.iteration import (
     iterate_events,
     rest_transition,
 )
-from bondgraph.run.results.failure import Failure, cause, describe, fastest_rate
+from bondgraph.run.results.failure import SLIDING_CURES, Failure, cause, describe, fastest_rate
 from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
@@ -65,6 +65,7 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers import segment as legs
 from bondgraph.run.steppers.choose import build, event_settler, selection_after_stiffness, settle_function, tolerances
 from bondgraph.run.steppers.segment import Effort, Integrator, Segment, Selection
+from bondgraph.run.validation.chattering import sliding_mode
 from bondgraph.run.validation.lost_solution import LostSolution, find_lost_solution
 
 if TYPE_CHECKING:
@@ -260,8 +261,8 @@ class Hybrid:
         after = self.handle_events((), probe, rested.union(resting))
         return replace(after, firings=(*settled.firings, *firings, *after.firings))
 
-    def _fail(self, kind: str, reason: str, suspect: str) -> None:
-        self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect)
+    def _fail(self, kind: str, reason: str, suspect: str, cures: tuple[str, ...] = ()) -> None:
+        self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect, cures)
 
     def _integrate(
         self, integrator: Integrator, choice: Selection, levels: np.ndarray, first: Segment | None
@@ -292,9 +293,18 @@ class Hybrid:
                 self._fail(*cause(self.bound, segment.reason, self.t, self.x, self.m, settings.span, self.weights.known))
             elif segment.status == Status.PAUSE and (too_many := self._too_many(integrator.effort().steps)):
                 self._fail("too many steps", too_many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
+            elif segment.status == Status.PAUSE and (pace := integrator.slow_pace()) > 0.0:
+                self._fail_if_chattering(pace)
             elif restart:
                 levels = self._settle_here(choice, segment.fired, segment_start, tried=segment.start is not None)
         return None, levels
+
+    def _fail_if_chattering(self, pace: float) -> None:
+        """End the run if it creeps along a surface at which a law jumps to and fro, at a mean step of `pace` s."""
+        sides = sliding_mode(self.bound, self.t, self.x, self.m, self.weights.known, pace)
+        if sides is not None:
+            reason, suspect = sides.described(self.bound, self.t, self.m)
+            self._fail("chattering", reason, suspect, SLIDING_CURES)
 
     def _next_page(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
         """Return empty rows for more samples, where those on the page are full."""

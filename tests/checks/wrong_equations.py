@@ -58,6 +58,11 @@ EQUATIONS: list[Case] = [
         lambda: loop(Sf("drive", lambda t: sign(t - 1.0), signals=["time"]), I("m", 1.0)),
         ("derivative is needed of what jumps", 'I "m"', "an R between", "a ramp"),
     ),
+    (
+        "E217",
+        lambda: with_automaton(*(Transition("a", to, lambda t: t - 1.0, "time") for to in ("b", "a"))),
+        ('automaton "relay": two transitions from "a" have the same guard', '"b" and to "a"', "one of them only", "min("),
+    ),
     ("E211", lambda: falling("floor"), ('"floor" is no Constraint', "name a Constraint")),
     ("E211", lambda: falling("stop"), ('Constraint "stop" has no restitution', "restitution=0.8")),
     ("E212", lambda: shorted(), ('mode "on" of "lever"', 'Sw "short"', "an R (a resistance) in series")),

@@ -16,7 +16,9 @@ from tests.run import (
     test_breaks,
     test_events,
     test_friction_in_collisions,
+    test_jumping_guards,
     test_modes_at_an_event,
+    test_newton_cycles,
     test_settling,
     test_ticks,
     test_together,
@@ -40,11 +42,13 @@ ALL_IN_MACHINE_CODE = {
     "answered impulses": lambda: compile_model(boost("open", 4.196961, 24.109746)).simulate(2e-4, progress=False),
     "accumulation and rest": lambda: compile_model(with_restitution()).simulate(6.0, progress=False),
     "constraints that close and open": lambda: compile_model(on_constraint(10.0)).simulate(6.0, progress=False),
+    "guards that jump": lambda: test_jumping_guards.JUMPING.simulate(2.5, progress=False),
     "Newton loops": lambda: compile_model(ringing()).simulate(20.0, progress=False),
 }
 """Runs whose events never come back to Python."""
 
 WITH_PYTHON = {
+    "Newton steps to and fro": lambda: test_newton_cycles.shut_at_an_event(1e-9).simulate(1.0, progress=False),
     "a ball comes to rest": lambda: test_accumulation.test_a_ball_comes_to_rest_where_its_impacts_accumulate(0.8, 4.063713),
     "many impacts without a limit": test_accumulation.test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest,
     "a rest that is left": test_accumulation.test_what_rests_may_start_again,

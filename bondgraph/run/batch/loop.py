@@ -138,12 +138,13 @@ def _start_of(record: Record, run: Temporary) -> list[Temporary]:
 
 
 def _too_many_steps() -> Procedure:
-    """Return 1 if a run takes too many steps."""
+    """Return 1 if a run takes too many steps, or would do so at its present pace."""
     write = Procedure("hopeless", {"r": "ptr"}, "i64", internal=True)
     record, integrator, _ = tables_of(write)
     steps, most = integrator.get("steps"), record.get("most")
     way = integrator.get("t") / record.get("span") * write.real(most) * HOPELESS_RATIO
-    write.give(write.select((steps > most) | ((steps >= MIN_STEPS_BEFORE_GIVING_UP) & (way <= write.real(steps))), 1, 0, "i64"))
+    hopeless = (steps > most) | ((steps >= MIN_STEPS_BEFORE_GIVING_UP) & (way <= write.real(steps)))
+    write.give(write.select(hopeless | (integrator.get("pace") > 0.0), 1, 0, "i64"))
     return write
 
 

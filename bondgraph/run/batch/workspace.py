@@ -222,7 +222,7 @@ class Workspace:
             if status == Status.LOG_FULL:
                 assert settler is not None
                 pieces.append(settler.take_rows())
-            elif too_many_steps(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
+            elif table["pace"] > 0.0 or too_many_steps(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
                 break
             table["tried"] = 0
             if bar is not None:

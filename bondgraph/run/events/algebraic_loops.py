@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Local, Procedure, Temporary
-from bondgraph.run.bound import CLOSE, MAX_NEWTON_ITERATIONS, MIN_STEP_FRACTION, ROUNDED, SMALL
+from bondgraph.run.bound import CLOSE, DECREASES, MAX_NEWTON_ITERATIONS, MIN_STEP_FRACTION, ROUNDED, SMALL
 from bondgraph.run.codegen_helpers import clock_time, is_finite, magnitude
 from bondgraph.run.events.state import record_of, truth
 
 
 def procedures() -> list[Procedure]:
     """Return the procedures that solve algebraic loops, callees first."""
-    return [_largest(), _finite(), _solved(), _consistent()]
+    return [_largest(), _finite(), _iterated(), _solved(), _consistent()]
 
 
 def _largest() -> Procedure:
@@ -37,10 +37,30 @@ def _largest_of(write: Procedure, values: Temporary, count: Temporary) -> Tempor
     return write.call("largest", [values, count], "double")
 
 
+_LOOP = {"s": "ptr", "t": "double", "x": "ptr", "kernel": "ptr", "places": "ptr", "count": "i64"}
+
+
 def _solved() -> Procedure:
-    """Solve one loop, with its kernel and the indices of its unknowns, by damped Newton iteration: 1 if x is a solution."""
-    arguments = {"s": "ptr", "t": "double", "x": "ptr", "kernel": "ptr", "places": "ptr", "count": "i64"}
-    write = Procedure("solved", arguments, "i64", internal=True)
+    """Solve one loop, with its kernel and the indices of its unknowns: 1 if x is a solution."""
+    write = Procedure("solved", _LOOP, "i64", internal=True)
+    record, x, count, indices = record_of(write), write["x"], write["count"], write["places"]
+    begun = record.get("newton_begun")
+    with write.loop(count) as i:
+        begun[i] = x[indices.load(i, "i64")]
+    for number, decrease in enumerate(DECREASES):
+        if number:
+            with write.loop(count) as i:
+                x[indices.load(i, "i64")] = begun[i]
+        arguments = [*(write[name] for name in _LOOP), write.value(decrease, "double")]
+        with write.when(write.call("newton_iteration", arguments, "i64").equals(1)):
+            write.give(1)
+    write.give(0)
+    return write
+
+
+def _iterated() -> Procedure:
+    """Machine code of `Bound._iterated`: 1 if x is a solution."""
+    write = Procedure("newton_iteration", {**_LOOP, "decrease": "double"}, "i64", internal=True)
     record, x, count, indices = record_of(write), write["x"], write["count"], write["places"]
     out, step, start = (record.get(name) for name in ("newton", "newton_step", "newton_start"))
     further = out.at(count)
@@ -79,7 +99,7 @@ def _solved() -> Procedure:
                     write.jump(done)
                 try_step(part)
                 good = write.call("all_finite", [out, count * 2], "i64").equals(1)
-                with write.when(good & (_largest_of(write, out, count) < size)):
+                with write.when(good & (_largest_of(write, out, count) < size - write["decrease"] * part.get() * size)):
                     write.jump(done)
                 part.set(part.get() * 0.5)
     good = write.call("all_finite", [out, count * 2], "i64").equals(1)

@@ -149,7 +149,10 @@ class GuardHistory:
         self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, candidates: np.ndarray, bounce: np.ndarray
     ) -> np.ndarray:
         """Find the guards among the `candidates` that grow, by the shortest look ahead in which they change more than rounding;
-        of bounces, those that grow or pass below zero."""
+        of bounces, those that grow or pass below zero.
+
+        A guard that neither moves nor has a rounding error is constant here: later it can only jump, which is a later event.
+        """
         growing, open_ = np.zeros(len(now), dtype=bool), candidates.copy()
         if not open_.any():
             return growing
@@ -161,6 +164,7 @@ class GuardHistory:
         ahead = self._noise_ahead(t, x, m, steps, changes)
         noise = np.where(np.abs(changes) <= still, still, still + ahead)
         states = self._states(t, x, self._bound.p, m, steps)
+        open_ &= (changes[0] != 0.0) | (still != 0.0)
         for step, y, change, least in zip(steps, states, changes, noise, strict=True):
             rises = open_ & (change > least)
             if rises.any():  # and by more than the accumulated rounding error

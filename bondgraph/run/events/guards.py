@@ -228,6 +228,7 @@ def _growing() -> Procedure:
         write.give()
     step = write.local(larger(write, MIN_LOOK_AHEAD * record.get("span"), write.call("instant", [s, t], "double")))
     latest, started, measured = MAX_LOOK_AHEAD * record.get("span"), write.local(0, "i64"), write.local(0, "i64")
+    first = write.local(1, "i64")
     with write.repeat() as (_, done):
         h = step.get()
         write.call("ahead", [s, t, x, record.get("p"), h, write["speed"], y, change])
@@ -237,6 +238,9 @@ def _growing() -> Procedure:
             least[i] = 0.0
             with write.when(flag(open_, i) & ~change[i].equals(0.0)):
                 differs.set(1)
+        with write.when(first.get().equals(1)):
+            _drop_constant(write, measured)
+            first.set(0)
         with write.when(differs.get().equals(1)):
             _measure_noise(write, measured)
             with write.loop(count) as i:
@@ -273,6 +277,18 @@ def _measure_noise(write: Procedure, measured: Local) -> None:
             sizes[i] = magnitude(write, write["x"][i])
         write.call("noise", [write["s"], write["t"], write["x"], sizes, record.get("now"), record.get("still")])
         measured.set(1)
+
+
+def _drop_constant(write: Procedure, measured: Local) -> None:
+    """Close the open guards that neither move in the first look ahead nor have a rounding error."""
+    record, unmoved = record_of(write), write.local(0, "i64")
+    count, open_, change = record.get("transitions"), record.get("open"), record.get("change")
+    with write.loop(count) as i, write.when(flag(open_, i) & change[i].equals(0.0)):
+        unmoved.set(1)
+    with write.when(unmoved.get().equals(1)):
+        _measure_noise(write, measured)
+        with write.loop(count) as i, write.when(change[i].equals(0.0) & record.get("still")[i].equals(0.0)):
+            open_.store(i, 0, "i64")
 
 
 def _mark_rises(write: Procedure, h: Temporary) -> None:

@@ -112,7 +112,7 @@ class EventHandler:
         lengths |= dict.fromkeys(["was", "now", "zero", "soon", "change", "least", "still", "levels_begun"], count)
         lengths |= {"m_here": modes, "m_after": modes, "m_start": modes, "near": 2 * PAIRS * count, "near_now": 2 * PAIRS * count}
         lengths |= {"speed_near": 2 * PAIRS * n, "pushed": count + n, "overwritten": most_noted}
-        table.lay({**lengths, "newton": 2 * most, "newton_step": most, "newton_start": most})
+        table.lay({**lengths, "newton": 2 * most, "newton_step": most, "newton_start": most, "newton_begun": most})
         self._lay_rows(layout.width, _rows_of(FREE_BYTES, layout.width))
         counts = {"n": n, "modes": modes, "parameters": program.parameters, "transitions": count, "turns": most_transitions}
         counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.true_states)}

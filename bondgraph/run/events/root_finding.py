@@ -3,6 +3,8 @@
 Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest. The crest is
 searched, however narrow, until an upper bound on it (by chords, where the guard is concave) lies below zero. So bodies that graze
 for a moment in a long step are seen. Two crests between two neighbouring fractions are not told apart.
+
+A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without one.
 """
 
 from __future__ import annotations
@@ -20,6 +22,12 @@ POINTS = len(FRACTIONS)
 _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
 _STRAIGHT, _SURE = 8, 2
+_STEEP = 1024.0
+"""A guard this much steeper at its zero than on average may jump there."""
+_JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE = 0.25, 8.0, 64.0
+"""A jump keeps its height to this ratio, in reaches from the first (in time resolutions) to the square of the scale times it."""
+_FLAT = 2.0**-20
+"""Part of a bracket before an exact zero in which a guard that jumped to zero is zero too."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +36,8 @@ class StepAccess:
 
     `exact` and, if there is a cheaper approximation, `cubic` are procedures (c, fraction, [h,] out): the state at a fraction of
     the step of length h from time "t".
-    Fields: guard_count; g, `POINTS` times the guards; g_dense, theta, fired, one each; y_dense, a state; first, slope. The
-    procedure guard_values (c, t, state, g) evaluates the guards.
+    Fields: guard_count; g, `POINTS` times the guards; g_dense, theta, fired, steep, one each; y_dense, a state; first, slope,
+    jumps. The procedure guard_values (c, t, state, g) evaluates the guards.
     """
 
     fields: Mapping[str, tuple[int, str]]
@@ -201,6 +209,7 @@ def root(access: StepAccess) -> Procedure:
     """Find the zero crossing of guard i between fractions low (guard negative) and high (not negative).
 
     Illinois method, which converges in about ten steps; after twenty (for a guard that leaves zero without a slope), bisection.
+    Note in `steep` whether the guard may jump there.
     """
     arguments = {"c": "ptr", "h": "double", "i": "i64"}
     arguments |= dict.fromkeys(("low", "high", "at_low", "at_high"), "double")
@@ -208,13 +217,22 @@ def root(access: StepAccess) -> Procedure:
     record, h = access.record(write), write["h"]
     low, high = write.local(write["low"]), write.local(write["high"])
     below, above = write.local(write["at_low"]), write.local(write["at_high"])
-    side = write.local(0, "i64")
-    size = write.intrinsic("maxnum", write.intrinsic("fabs", record.get("t")), h)
-    tolerance = write.intrinsic("maxnum", size / h * EPSILON, EPSILON)
+    side, flat = write.local(0, "i64"), write.local(0, "i64")
+    true_below, true_above = write.local(write["at_low"]), write.local(write["at_high"])
+    tolerance = _resolution(write, record, h)
+    mean_slope = (write["at_high"] - write["at_low"]) / (write["high"] - write["low"])
+    record.get("steep").store(write["i"], 0, "i64")
     with write.loop(80) as k:
         a, b, fa, fb = low.get(), high.get(), below.get(), above.get()
-        with write.when((b - a <= tolerance) | fb.equals(0.0)):
+        with write.when(b - a <= tolerance):
+            is_steep = true_above.get() - true_below.get() > mean_slope * (b - a) * _STEEP
+            record.get("steep").store(write["i"], write.select(is_steep, 1, 0, "i64"), "i64")
             write.give(b)
+        with write.when(fb.equals(0.0) & flat.get().equals(0)):
+            before = _guard_at(access, write, h, b - (b - a) * _FLAT, write["i"])
+            with write.when(~before.equals(0.0)):
+                write.give(b)
+            flat.set(1)
         secant = a + (b - a) * (fa / (fa - fb))
         inside = (secant > a) & (secant < b) & (k < 20)
         theta = write.select(inside, secant, 0.5 * (a + b))
@@ -225,17 +243,25 @@ def root(access: StepAccess) -> Procedure:
         with write.when(rising):
             high.set(theta)
             above.set(value)
+            true_above.set(value)
             with write.when(was.equals(1)):
                 below.set(fa * 0.5)
             side.set(1)
         with write.when(~rising):
             low.set(theta)
             below.set(value)
+            true_below.set(value)
             with write.when(was.equals(-1)):
                 above.set(fb * 0.5)
             side.set(-1)
     write.give(high.get())
     return write
+
+
+def _resolution(write: Procedure, record: Record, h: Temporary) -> Temporary:
+    """Return the smallest distinguishable fraction of the step."""
+    size = write.intrinsic("maxnum", write.intrinsic("fabs", record.get("t")), h)
+    return write.intrinsic("maxnum", size / h * EPSILON, EPSILON)
 
 
 def locate(access: StepAccess) -> Procedure:
@@ -248,7 +274,10 @@ def locate(access: StepAccess) -> Procedure:
 
     def search(i: Temporary, low: Operand, high: Operand, at_low: Temporary, at_high: Temporary) -> None:
         ends = [write.value(low, "double"), write.value(high, "double")]
+        was_steep = record.get("steep").load(i, "i64")
         crossing = write.call("root", [write["c"], h, i, *ends, at_low, at_high], "double")
+        with write.when(crossing >= theta[i]):
+            record.get("steep").store(i, was_steep, "i64")
         theta[i] = write.intrinsic("minnum", theta[i], crossing)
 
     with write.loop(count) as i:
@@ -281,9 +310,14 @@ def locate(access: StepAccess) -> Procedure:
 
 
 def _measure_slope(access: StepAccess, write: Procedure, h: Temporary, crossing: Temporary) -> None:
-    """Measure the slope of the guard that fires first, so near its zero that it is straight."""
+    """Measure the slope of the guard that fires first, so near its zero that it is straight; or note in `jumps` that it jumps."""
     record, reach = access.record(write), write.local(1e-4)
     first = record.get("first")
+    record.set("jumps", 0)
+    with write.when(record.get("steep").load(first, "i64").equals(1)):
+        record.set("jumps", write.select(_is_jump(access, write, h, crossing), 1, 0, "i64"))
+    with write.when(record.get("jumps").equals(1)):
+        write.give(crossing)
     with write.loop(_STRAIGHT):
         ahead = _guard_at(access, write, h, crossing + reach.get(), first)
         behind = _guard_at(access, write, h, crossing - reach.get(), first)
@@ -292,3 +326,19 @@ def _measure_slope(access: StepAccess, write: Procedure, h: Temporary, crossing:
         with write.when(straight):
             write.give(crossing)
         reach.set(reach.get() * 0.0625)
+
+
+def _is_jump(access: StepAccess, write: Procedure, h: Temporary, crossing: Temporary) -> Temporary:
+    """Return 1 if the guard that fires first keeps its values on both sides of its zero, however near or far: a jump."""
+    record = access.record(write)
+    reach = _resolution(write, record, h) * _JUMP_REACH
+    reaches = (reach, reach * _JUMP_SCALE, reach * _JUMP_SCALE**2)
+    ahead, behind = (
+        [_guard_at(access, write, h, crossing + side * reach, record.get("first")) for reach in reaches] for side in (1.0, -1.0)
+    )
+    height = (ahead[0] - behind[0]) * _JUMP_RATIO
+    jumps = height > 0.0
+    for values in (ahead, behind):
+        for value in values[1:]:
+            jumps = jumps & (write.intrinsic("fabs", value - values[0]) <= height)
+    return jumps

@@ -28,7 +28,7 @@ _POINTERS = """
     was now zero soon change least still near near_now firm asked bounce open rising once left
     trials tried tried_after tried_size tried_speed tried_ahead tried_now tried_soon
     endless code_steps allowed parents edges codes x_start m_start
-    pushed newton newton_step newton_start watched noted_of overwritten counted resting marked rested
+    pushed newton newton_step newton_start newton_begun watched noted_of overwritten counted resting marked rested
 """
 _WHOLES = """
     n modes parameters transitions quadratures loops kept_count width turns

@@ -42,6 +42,13 @@ CURES: dict[str, tuple[str, ...]] = {
     "ended": ("a change of the model or of its start so that this does not happen, or a shorter t_end",),
 }
 
+SLIDING_CURES = (
+    "`Friction` for a force against a motion, which also holds at rest",
+    "two thresholds in place of one (hysteresis): an `Automaton`, and `by_mode` for the values on both sides",
+    "a steep but continuous law in place of the jump",
+)
+"""Remedies where a law that jumps chatters."""
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -91,12 +98,14 @@ class ValidityConcern:
         return "\n".join([f"the result cannot be trusted: {self.reason}", where, *(f"  try: {cure}" for cure in self.cures)])
 
 
-def describe(program: Program, kind: str, reason: str, t: float, x: np.ndarray, suspect: str = "") -> Failure:
-    """Return a failure with its state by name and the usual remedies of its kind."""
+def describe(
+    program: Program, kind: str, reason: str, t: float, x: np.ndarray, suspect: str = "", cures: tuple[str, ...] = ()
+) -> Failure:
+    """Return a failure with its state by name and its `cures`, or else the usual remedies of its kind."""
     slots = {name: slot for name, slot in program.layout.slots.items() if slot.block == "x"}
     state: dict[str, object] = {name: np.array(x[slot.start : slot.stop]).reshape(slot.shape) for name, slot in slots.items()}
     state = state or {f"x[{i}]": float(value) for i, value in enumerate(x)}
-    return Failure(reason, kind, float(t), state, suspect, CURES[kind])
+    return Failure(reason, kind, float(t), state, suspect, cures or CURES[kind])
 
 
 def cause(

@@ -15,8 +15,14 @@ from bondgraph.run.steppers.method import Method, derivative, error_weight
 from bondgraph.run.steppers.shared_fields import guard_values, note_rounding, rows_until
 from bondgraph.run.steppers.step_control import GROW
 
-# A zero crossing within this fraction of a step is checked twice.
 _EARLY_FRACTION = 1e-2
+"""A zero crossing within this fraction of a step is checked twice."""
+_TRUSTED = 0.05
+"""Largest correction of a landing, as a fraction of its step."""
+_MOST_LANDINGS, _MOST_PUSHES = 3, 12
+"""Most corrections of a landing, and most that take it past a jump."""
+_RATIO = 4.0
+"""Ratio of two reaches in the search for a jump."""
 
 
 def ready(method: Method) -> Procedure:
@@ -85,8 +91,9 @@ def noisy_step(method: Method) -> Procedure:
     return write
 
 
-def _accept(method: Method, write: Procedure, record: Record, h: Temporary, t_new: Temporary) -> None:
+def _accept(method: Method, write: Procedure, h: Temporary, t_new: Temporary) -> None:
     """Accept the step."""
+    record = method.record(write)
     y, y_new, k, width, size = (record.get(name) for name in ("y", "y_new", "k", "width", "size"))
     with write.when(record.get("noisy") > 0):
         write.call("noisy_step", [write["c"], h])
@@ -167,7 +174,7 @@ def attempts(method: Method) -> Procedure:
             write.give(verdict)
         with write.when(record.get("guard_count") > 0):
             with write.when(land):
-                _land(method, write, record, h, t_new, again)
+                _land(method, write, again)
             suspect = write.call("crossing_check", [c, h, t_new], "i64")
             with write.when(suspect.equals(1)):
                 write.call("prepare_dense", [c, h])
@@ -182,7 +189,7 @@ def attempts(method: Method) -> Procedure:
         if method.explicit:
             with write.when(record.get("watch").equals(1)):
                 stiff.set(write.call("stiffness", [c, h], "i64"))
-        _accept(method, write, record, h, t_new)
+        _accept(method, write, h, t_new)
         following = write.call("lengthened", [c, error, stiff.get()], "i64")
         with write.when(~following.equals(Status.RETRY)):
             write.give(following)
@@ -190,39 +197,98 @@ def attempts(method: Method) -> Procedure:
     return write
 
 
-def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new: Temporary, again: str) -> None:
+def _land(method: Method, write: Procedure, again: str) -> None:
     """After the step to the event, correct its length by Newton iteration until the guard is zero, then end the segment.
 
     The dense output has the rounding error of the whole step, which can exceed the value of a guard at its beginning, for
-    instance after a start from zero or where the tolerance is large. If the guard is not near zero after all, and no other has
-    risen, the integration continues with shorter steps.
+    instance after a start from zero or where the tolerance is large. If the guard is not near zero after all, or has not jumped,
+    and no other has risen, the integration continues with shorter steps.
     """
+    record, c = method.record(write), write["c"]
+    h, t_new, jumps = record.get("trial"), record.get("target"), record.get("jumps").equals(1)
     g = record.get("g").at(record.get("guard_count") * (POINTS - 1))
-    write.call("guard_values", [write["c"], t_new, record.get("y_new"), g])
+    write.call("guard_values", [c, t_new, record.get("y_new"), g])
+    with write.when(jumps):
+        _approach_jump(method, write, again)
     value, slope = g[record.get("first")], record.get("slope")
     shift = value / slope
     size = write.intrinsic("fabs", shift)
     worth = size > 2.0 * EPSILON * (write.intrinsic("fabs", t_new) + h)
-    trusted = (size < 0.05 * h) & (slope > 0.0)
-    with write.when(worth & trusted & (record.get("landings") < 3)):
+    trusted = (size < _TRUSTED * h) & (slope > 0.0) & ~jumps
+    with write.when(worth & trusted & (record.get("landings") < _MOST_LANDINGS)):
         record.count("landings")
         record.set("landing", h - shift)
         write.jump(again)
-    write.call("samples", [write["c"], h, t_new])
+    write.call("samples", [c, h, t_new])
     before, risen = record.get("g"), write.local(1, "i64")
     early = (h < record.get("h") * _EARLY_FRACTION) & (value < before[record.get("first")] * 0.5)
-    with write.when(early | ((value < 0.0) & (slope > 0.0) & worth & ~(size < 0.05 * h))):
+    below = (value < 0.0) & (jumps | ((slope > 0.0) & worth & ~(size < _TRUSTED * h)))
+    with write.when(early | below):
         risen.set(0)
         with write.loop(record.get("guard_count")) as i:
             fires = write.select((before[i] < 0.0) & (g[i] >= 0.0), 1, 0, "i64")
             record.get("fired").store(i, fires, "i64")
             risen.set(write.select(fires.equals(1), 1, risen.get(), "i64"))
-    _accept(method, write, record, h, t_new)
+    _accept(method, write, h, t_new)
     with write.when(risen.get().equals(0)):
         record.set("is_landing", 0)
         record.set("h", h * GROW)
         write.jump(again)
     write.give(Status.EVENT)
+
+
+def _approach_jump(method: Method, write: Procedure, again: str) -> None:
+    """Land again, at the first time past a jump; a step that ended before it by rounding goes further each time."""
+    record = method.record(write)
+    h, t_new, landings = record.get("trial"), record.get("target"), record.get("landings")
+    value = record.get("g").at(record.get("guard_count") * (POINTS - 1))[record.get("first")]
+    shift = write.call("jump_shift", [write["c"], h, t_new], "double")
+    behind = (value < 0.0) & (shift > 0.0) & (landings < _MOST_PUSHES)
+    beyond = (value >= 0.0) & (shift < -2.0 * EPSILON * (write.intrinsic("fabs", t_new) + h)) & (landings < _MOST_LANDINGS)
+    with write.when(behind | beyond):
+        further = write.select(behind, shift * (write.real(landings) + 1.0), shift)
+        record.count("landings")
+        record.set("landing", h + further)
+        write.jump(again)
+
+
+def _jump_shift(method: Method) -> Procedure:
+    """Return the time from the end of a step to the nearest jump of the first guard, s, to the end of it where the guard is not
+    negative; 0 if there is none nearby. The states follow their rates there: second order terms lie below rounding."""
+    write = Procedure("jump_shift", {"c": "ptr", "h": "double", "t_new": "double"}, "double", internal=True)
+    record, h, t_new = method.record(write), write["h"], write["t_new"]
+    first, y, y_new, g = (record.get(name) for name in ("first", "y_dense", "y_new", "g_dense"))
+    rates = record.get("k").at(record.get("width") * method.last)
+
+    def is_past(shift: Temporary) -> Temporary:
+        with write.loop(record.get("n")) as i:
+            y[i] = y_new[i] + shift * rates[i]
+        write.call("guard_values", [write["c"], t_new + shift, y, g])
+        return g[first] >= 0.0
+
+    least = 2.0 * EPSILON * h
+    past = record.get("g").at(record.get("guard_count") * (POINTS - 1))[first] >= 0.0
+    near, far = write.local(0.0), write.local(write.select(past, -1.0 * least, least))
+    with write.repeat() as (_, bracketed):
+        with write.when(write.intrinsic("fabs", far.get()) > _TRUSTED * h):
+            write.give(0.0)
+        there = is_past(far.get())
+        with write.when((past & ~there) | (~past & there)):
+            write.jump(bracketed)
+        near.set(far.get())
+        far.set(far.get() * _RATIO)
+    low, high = write.local(write.select(past, far.get(), near.get())), write.local(write.select(past, near.get(), far.get()))
+    with write.repeat() as (_, narrow):
+        middle = 0.5 * (low.get() + high.get())
+        with write.when((high.get() - low.get() <= least) | ~(middle > low.get()) | ~(middle < high.get())):
+            write.jump(narrow)
+        there = is_past(middle)
+        with write.when(there):
+            high.set(middle)
+        with write.when(~there):
+            low.set(middle)
+    write.give(high.get())
+    return write
 
 
 def procedures(method: Method) -> list[Procedure]:
@@ -238,6 +304,7 @@ def procedures(method: Method) -> list[Procedure]:
     cold_parts += [
         part(method)
         for part in (
+            _jump_shift,
             sample_clocks.due,
             sample_clocks.flush,
             sample_clocks.carry_out_ticks,

@@ -12,7 +12,7 @@ from bondgraph.run.steppers.method import Method, error_weight
 
 _COUNTS = (
     "steps rejected rate_count jacobian_count guard_calls noisy_steps written tried stiff mild doubts noisy is_landing"
-    " landings cornered"
+    " landings cornered inspection"
 )
 
 
@@ -41,7 +41,8 @@ def open_run(method: Method) -> Procedure:
     rows, m, window, instants = write["rows"], record.get("m"), record.get("window"), record.get("instants")
     for name in _COUNTS.split():
         record.set(name, 0)
-    record.set("t", 0.0)
+    for name in ("t", "pace", "t_inspected"):
+        record.set(name, 0.0)
     record.set("fresh", 1)
     record.set("renewal", RENEWALS[0])
     record.set("patience", RETRY_LIMITS[0])

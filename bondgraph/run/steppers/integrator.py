@@ -39,6 +39,11 @@ class Page:
         """Rows that are still empty."""
         return self._rows[self.written :]
 
+    @property
+    def filled(self) -> np.ndarray:
+        """Rows on this page that are filled."""
+        return self._rows[: self.written]
+
     def put(self, values: np.ndarray) -> None:
         """Fill as many rows as there are values (k, n + quadratures)."""
         while len(values) > len(self.left):
@@ -199,6 +204,10 @@ class OneStep(Integrator):
         begin = time.perf_counter()
         status = STATUSES[self._function(self.table.address)]
         return time.perf_counter() - begin, status
+
+    def slow_pace(self) -> float:
+        pace, self.table["pace"] = float(self.table["pace"]), 0.0
+        return pace
 
     def effort(self) -> Effort:
         steps, rejected, rates, jacobians, guards, noisy = self._counts()

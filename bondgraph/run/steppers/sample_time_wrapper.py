@@ -40,6 +40,7 @@ class SampleTimeWrapper(Integrator):
                 row = np.concatenate([self._x, self._q])
                 page.put(np.broadcast_to(row, (reached, len(row))))
                 event_segment = self._tick()
+                self._see_break(page, times, row)
                 if event_segment is not None:
                     return replace(event_segment, written=page.written)
                 ticked += 1
@@ -54,6 +55,14 @@ class SampleTimeWrapper(Integrator):
             page.wrote(segment.written)
             if segment.status != Status.STOP or not inside:
                 return replace(segment, written=page.written)
+
+    def _see_break(self, page: Page, times: np.ndarray, before: np.ndarray) -> None:
+        """At a break of time, which changes no state, give a sample there the unknowns of loops after it: it evaluates the
+        formulas there, too far from the values `before`."""
+        true_states = self._bound.true_states
+        sampled = page.written > 0 and times[page.total - 1] >= self._t
+        if sampled and np.array_equal(before[true_states], self._x[true_states]):
+            page.filled[-1, : len(self._x)] = self._x
 
     def _tick(self) -> Segment | None:
         """Carry out ticks; return a segment if a guard jumps through zero, or an algebraic loop has no solution."""
@@ -75,6 +84,9 @@ class SampleTimeWrapper(Integrator):
         raw = self._bound.guards(t, x, self._m)
         self._levels = np.where(raw < -np.abs(self._levels), 0.0, self._levels)
         return raw - self._levels
+
+    def slow_pace(self) -> float:
+        return self._integrator.slow_pace()
 
     def effort(self) -> Effort:
         return self._integrator.effort()

@@ -80,6 +80,9 @@ MIN_STEPS_BEFORE_GIVING_UP, HOPELESS_RATIO = 100_000, 1e6
 """A run gives up after this many steps if, at its rate of progress, it would need this multiple of its maximum number of
 steps."""
 
+FIRST_INSPECTION = 8192
+"""Number of steps after which a run that would take too many is inspected for chattering for the first time."""
+
 
 def too_many_steps(steps: int, max_steps: int, progress: float) -> bool:
     """Return True if this number of steps for this fraction of the run is too large, or certainly will be. The test depends on
@@ -97,6 +100,9 @@ class Integrator(Protocol):
         """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event. States and
         integrated powers at the times reached go into rows (k, n + quadratures), contiguous, or into fewer rows, which
         `following` exchanges for empty ones when they are full."""
+
+    def slow_pace(self) -> float:
+        """Return the mean length of the last steps if the run would take too many of them, s, else 0; once at each inspection."""
 
     def effort(self) -> Effort:
         """Counts since the start."""

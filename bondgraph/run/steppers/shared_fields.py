@@ -19,12 +19,12 @@ from bondgraph.run.events.root_finding import POINTS
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.table import FieldTable, fields_of
 
-# p, m, levels: parameters, modes, and as in `segment.Integrator`; y_dense ... fired, first, slope: as in
-# `root_finding.StepAccess`. size, floor, noise, exceeded: as in `error_weights`; patience: rejections before the noise test;
+# p, m, levels: parameters, modes, and as in `segment.Integrator`; y_dense ... steep, first, slope, jumps: as
+# in `root_finding.StepAccess`. size, floor, noise, exceeded: as in `error_weights`; patience: rejections before the noise test;
 # times, rows: sample times, and room for `samples` rows; drain: callback that makes room for more, or 0.
 # origin, window: as in `bound.Bound`; t is the time since the start of the run.
-_POINTERS = "rates powers guards p m levels size floor noise exceeded window times rows drain g g_dense y_dense theta fired"
-_WHOLES = "n quadratures guard_count samples written guard_calls steps patience noisy_steps first fresh"
+_POINTERS = "rates powers guards p m levels size floor noise exceeded window times rows drain g g_dense y_dense theta fired steep"
+_WHOLES = "n quadratures guard_count samples written guard_calls steps patience noisy_steps first jumps fresh"
 _REALS = "t origin stop rtol h slope"
 
 Fields = Mapping[str, tuple[int, str]]
@@ -45,7 +45,8 @@ def table_of(fields: Fields, bound: Bound, tolerances: Tolerances, weights: Weig
     shared = {"m": program.modes, "levels": guards, "g": POINTS * guards, "g_dense": guards, "theta": guards, "y_dense": width}
     for name, length in {**shared, **lengths}.items():
         table.point(name, np.zeros(length))
-    table.point("fired", np.zeros(guards, dtype=np.int64))
+    for name in ("fired", "steep"):
+        table.point(name, np.zeros(guards, dtype=np.int64))
     table.point("p", bound.p)
     table.point("window", bound.window)
     for name in fields.keys() & {"rates", "powers", "guards", "rates_and_powers", "jacobian"}:

@@ -10,7 +10,7 @@ from bondgraph.run.clock_schedule import SAME_TIME
 from bondgraph.run.events.root_finding import EPSILON
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.method import Method
-from bondgraph.run.steppers.segment import HOPELESS_RATIO, MIN_STEPS_BEFORE_GIVING_UP
+from bondgraph.run.steppers.segment import FIRST_INSPECTION, HOPELESS_RATIO, MIN_STEPS_BEFORE_GIVING_UP
 
 GROW = 6.0
 """Largest growth factor of the step size."""
@@ -45,6 +45,20 @@ def _pause_if_too_many_steps(write: Procedure, record: Record) -> None:
         scaled = record.get("t") / record.get("span") * write.real(most) * HOPELESS_RATIO
         with write.when(scaled <= write.real(steps)):
             write.give(Status.PAUSE)
+    with write.when((steps >= FIRST_INSPECTION) & (steps >= record.get("inspection"))):
+        _inspect_pace(write, record)
+
+
+def _inspect_pace(write: Procedure, record: Record) -> None:
+    """Pause if the run would take too many steps at the pace since the last inspection; set `pace` to it, s. The number of steps
+    doubles from one inspection to the next."""
+    t, steps, since = record.get("t"), record.get("steps"), record.get("t_inspected")
+    pace = (t - since) / (write.real(steps) - 0.5 * write.real(record.get("inspection")))
+    record.set("inspection", steps * 2)
+    record.set("t_inspected", t)
+    with write.when(pace * write.real(record.get("most") - steps) < record.get("span") - t):
+        record.set("pace", pace)
+        write.give(Status.PAUSE)
 
 
 def proposed(method: Method) -> Procedure:

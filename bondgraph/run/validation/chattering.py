@@ -1,0 +1,115 @@
+"""Find out whether a run chatters: a law jumps across a surface, and the rates on both sides lead back to it (sliding mode).
+
+However short the steps, they cross the surface to and fro; a smooth law looks constant to short enough steps. No step size
+control gets past such a surface, so the run would take steps without end (Filippov 1988, chapter 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.run.bound import Bound
+from bondgraph.run.events.root_finding import EPSILON
+
+_FIRST, _RATIO, _LEVELS = 1.0 / 64.0, 1.0 / 8.0, 4
+"""Step of the first walk relative to the mean step of the run, ratio of the next, and number of walks."""
+_MOST_STEPS, _CROSSINGS = 16_384, 4
+"""Most steps of a walk, and the number of crossings that ends it."""
+_JUMP, _ALIKE = 0.1, 0.5
+"""Least relative change of a rate in a step that counts as a jump, and ratio of the smallest to the largest of alike jumps."""
+_LEAST_SHARE = 1e-6
+"""Least rate that counts, relative to the largest one, in sizes of the states."""
+_ROUNDING = 64.0
+"""Least change of some state in a step, in rounding errors."""
+
+
+@dataclass(frozen=True)
+class SlidingMode:
+    """States (n,) on both sides of a surface at which the rate of state number `state` jumps."""
+
+    state: int
+    before: np.ndarray
+    after: np.ndarray
+
+    def described(self, bound: Bound, t: float, m: np.ndarray) -> tuple[str, str]:
+        """Return the reason in words, and the element whose law jumps, or else the state whose rate does."""
+        layout = bound.program.layout
+        label = layout.label("x", self.state)
+        name = _jumping_quantity(bound, t, m, self)
+        what = f'the rate of "{label}"' if name is None else f'"{name}"'
+        text = f"{what} chatters: it jumps to and fro across a switching surface that the run cannot leave (sliding mode)"
+        return text, label if name is None else name.rpartition(".")[0]
+
+
+def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> str | None:
+    """Return the effort or flow of a source or dissipator that changes most from one side to the other, relative to itself."""
+    program = bound.program
+    with np.errstate(all="ignore"):
+        before, after = (bound.outputs(t, x, m) for x in (sides.before, sides.after))
+        change = np.abs(after - before) / np.maximum(np.abs(before), np.abs(after))
+    best: tuple[float, str] | None = None
+    for name in program.power_names:
+        for quantity in (f"{name}.effort", f"{name}.flow"):
+            slot = program.layout.slots.get(quantity)
+            if slot is None or slot.block != "out":
+                continue
+            size = float(np.nan_to_num(change[slot.start : slot.stop]).max(initial=0.0))
+            if size > _JUMP and (best is None or size > best[0]):
+                best = size, quantity
+    return None if best is None else best[1]
+
+
+def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, pace: float) -> SlidingMode | None:
+    """Walk from (t, x) in ever shorter Euler steps, the first a part of `pace`, s: return the last crossing of a surface that
+    each walk crosses to and fro with a jump of the same height, or None; `size` (n,) are sizes of the states."""
+    scale = np.where(size > 0.0, size, np.inf)
+    last, height = None, None
+    for level in range(_LEVELS):
+        step = pace * _FIRST * _RATIO**level
+        with np.errstate(all="ignore"):
+            crossings = _crossings(bound, t, x, m, scale, step)
+        if crossings is None:
+            return None
+        last, walked, jump = crossings
+        if height is not None and not _ALIKE <= jump / height <= 1.0 / _ALIKE:
+            return None
+        height, t, x = jump, t + walked, last.after
+    return last
+
+
+def _crossings(
+    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, scale: np.ndarray, step: float
+) -> tuple[SlidingMode, float, float] | None:
+    """Walk until one rate has jumped to and fro, with heights alike: return the last crossing, the time of the walk, s, and the
+    height; None if it does not."""
+    rates, jumps = bound.rates(t, x, m), list[tuple[int, float]]()
+    if not np.any(step * np.abs(rates) > _ROUNDING * EPSILON * np.abs(x)):
+        return None
+    for number in range(1, _MOST_STEPS + 1):
+        x_next = x + step * rates
+        next_rates = bound.rates(t + number * step, x_next, m)
+        if not np.isfinite(next_rates).all():
+            return None
+        state, height = _jump(rates, next_rates, scale)
+        if state is not None:
+            jumps.append((state, height))
+            if len(jumps) == _CROSSINGS:
+                heights = np.array([value for _, value in jumps])
+                to_and_fro = np.all(heights[1:] * heights[:-1] < 0.0) and len({k for k, _ in jumps}) == 1
+                sizes = np.abs(heights)
+                if to_and_fro and sizes.min() >= _ALIKE * sizes.max():
+                    return SlidingMode(state, x, x_next), number * step, float(sizes.mean())
+                jumps.pop(0)
+        x, rates = x_next, next_rates
+    return None
+
+
+def _jump(before: np.ndarray, after: np.ndarray, scale: np.ndarray) -> tuple[int | None, float]:
+    """Return the state whose rate jumps most, relative to itself, and by how much; None if none does."""
+    largest = np.maximum(np.abs(before), np.abs(after))
+    counts = largest / scale > _LEAST_SHARE * np.max(largest / scale)
+    change = np.where(counts, np.abs(after - before) / largest, 0.0)
+    state = int(np.argmax(change))
+    return (state, float(after[state] - before[state])) if change[state] > _JUMP else (None, 0.0)

@@ -1,0 +1,132 @@
+"""Events of guards that jump: located where their smooth counterparts cross zero, to rounding, by every method, in runs of any
+length."""
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, Automaton, C, Graph, I, R, Se, Transition, by_mode, signals
+from screws.scalars import absolute, floor, maximum, minimum, sign, sqrt, where
+
+PAIRS = (
+    (lambda x, c: x > c, lambda x, c: x - c),
+    (lambda x, c: x >= c, lambda x, c: x - c),
+    (lambda x, c: sign(x - c), lambda x, c: x - c),
+    (lambda x, c: sign(sign(x - c)), lambda x, c: x - c),
+    (lambda x, c: where(x > c, 1.0, -1.0), lambda x, c: x - c),
+    (lambda x, c: where(x < c, -1.0, 1.0), lambda x, c: x - c),
+    (lambda x, c: where(x > c, 0.0, -1.0), lambda x, c: x - c),
+    (lambda x, c: where(x > c, 1e-9, -1.0), lambda x, c: x - c),
+    (lambda x, c: where(x > c, 1.0, -1e-9), lambda x, c: x - c),
+    (lambda x, c: where(x > c, 1e9, -1.0), lambda x, c: x - c),
+    (lambda x, c: where(x > c, x, x - 9.0), lambda x, c: x - c),
+    (lambda x, c: x - c + where(x > c, 1e-6, -1e-6), lambda x, c: x - c),
+    (lambda x, c: where((x > c) & (x < 9.0), 1.0, -1.0), lambda x, c: minimum(x - c, 9.0 - x)),
+    (lambda x, c: where((x > c) | (x < -9.0), 1.0, -1.0), lambda x, c: maximum(x - c, -9.0 - x)),
+    (lambda x, c: where(x > 0.05, where(x > c, 2.0, -1.0), -3.0), lambda x, c: x - c),
+    (lambda x, c: where(where(x > c, x, -x) > 0.0, 1.0, -1.0), lambda x, c: x - c),
+    (lambda x, c: sign(where(x > c, 1.0, -1.0) - 0.5), lambda x, c: x - c),
+    (lambda x, c: -sign(x - c) * sign(x - 9.0), lambda x, c: minimum(x - c, 9.0 - x)),
+    (lambda x, c: sign(x - 0.05) + sign(x - c) - 1.0, lambda x, c: x - c),
+    (lambda x, c: floor(x / c) - 0.5, lambda x, c: x - c),
+    (lambda x, c: where(absolute(x - c - 3.0) < 3.0, 1.0, -1.0), lambda x, c: x - c),
+    (lambda x, c: where(x * x > c * c, 1.0, -1.0), lambda x, c: x - c),
+    (lambda x, c: where(sqrt(x) > c**0.5, 1.0, -1.0), lambda x, c: x - c),
+    (lambda x, c: where(1e6 * x > 1e6 * c, 1e-6, -1e-6), lambda x, c: x - c),
+    (lambda x, c: (x > c) * 2.0 - 1.0, lambda x, c: x - c),
+)
+"""Guards of x and a threshold c: one that jumps, and its smooth counterpart."""
+
+
+def oscillator(*automata):
+    """Mass on a spring, pushed to rest at 1 m; x is "s.q", m."""
+    graph, v = Graph("oscillator"), J1("v", domain="translation")
+    graph.connect(Se("f", 1.0), v).connect(v, I("m", mass=1.0)).connect(v, R("r", damping=0.2)).connect(v, C("s", stiffness=1.0))
+    for automaton in automata:
+        graph.add_automaton(automaton)
+    return graph
+
+
+def once(name, guard, reads):
+    """Automaton that fires once."""
+    return Automaton(name, ("before", "after"), "before", (Transition("before", "after", guard, reads),))
+
+
+def at(pair, number):
+    """Guard of a pair with a threshold of its own, each on the first way up."""
+    threshold = 0.13 + 0.05 * number
+    return lambda x: pair(x, threshold)
+
+
+def blocks():
+    """Signals that jump from 0 to 1 where x passes 0.07, 0.08 ... 0.11 m."""
+    level = [signals.comparator(f"above {k}", "s.q", 0.07 + 0.01 * k) for k in range(5)]
+    level += [signals.comparator("above signal", "s.q", "level.y"), signals.ramp("level", slope=0.0, offset=0.08)]
+    level += [signals.logic("and", "and", ["above 0.y", "above 2.y"]), signals.logic("not", "not", ["above 3.y"])]
+    return [*level, signals.table("steps", "above 4.y", [0.0, 0.5, 0.5 + 1e-6, 1.0], [-1.0, -1.0, 1.0, 1.0])]
+
+
+BLOCKS = (
+    (lambda y: y - 0.5, "above 0.y", 0.07),
+    (lambda y: y - 0.5, "above signal.y", 0.08),
+    (lambda y: y - 0.5, "and.y", 0.09),
+    (lambda y: 0.5 - y, "not.y", 0.1),
+    (lambda y: y, "steps.y", 0.11),
+)
+
+
+def models():
+    """Compile the oscillator with all jumping guards, and with their smooth counterparts."""
+    pairs = [[once(f"a{i}", at(pair[k], i), "s.q") for i, pair in enumerate(PAIRS)] for k in (0, 1)]
+    for i, (guard, read, threshold) in enumerate(BLOCKS):
+        pairs[0].append(once(f"b{i}", guard, read))
+        pairs[1].append(once(f"b{i}", lambda x, c=threshold: x - c, "s.q"))
+    jumping, smooth = (oscillator(*automata) for automata in pairs)
+    for block in blocks():
+        jumping.add(block)
+    return jumping.compile(), smooth.compile()
+
+
+JUMPING, SMOOTH = models()
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e5])
+@pytest.mark.parametrize("length", [2.5, 25.0])
+def test_guards_that_jump_fire_where_their_smooth_counterparts_do(method, scale, length):
+    times = []
+    for compiled in (JUMPING, SMOOTH):
+        values = {"m.mass": scale**2, "r.damping": 0.2 * scale}
+        run = compiled.simulate(length * scale, parameters=values, method=method)
+        assert run.ok
+        times.append({event.name: event.time for event in run.events})
+    assert times[0].keys() == times[1].keys() and len(times[0]) == len(PAIRS) + len(BLOCKS) == 30
+    assert max(abs(times[0][name] / times[1][name] - 1.0) for name in times[0]) < 1e-13
+
+
+def thermostat(*guards):
+    """Machine that is driven up to 1.1 m/s and left to slow down to 0.9 m/s, by turns."""
+    graph, v = Graph("thermostat"), J1("v", domain="translation")
+    edges = (Transition("on", "off", *guards[0]), Transition("off", "on", *guards[1]))
+    graph.add_automaton(Automaton("switch", ("on", "off"), "on", edges))
+    graph.connect(Se("f", by_mode("switch", {"on": 2.0, "off": 0.0})), v).connect(v, I("m", mass=1.0))
+    return graph.connect(v, R("r", damping=1.0))
+
+
+@pytest.mark.parametrize("backend", ["auto", "numpy"])
+def test_a_thermostat_of_two_comparators_keeps_time(backend):
+    graph = thermostat((lambda high: high - 0.5, "high.y"), (lambda low: 0.5 - low, "low.y"))
+    graph.add(signals.comparator("high", "v.flow", 1.1))
+    graph.add(signals.comparator("low", "v.flow", 0.9))
+    times = graph.compile(backend=backend).simulate(20.0).events.times
+    half = np.log(1.1 / 0.9)
+    assert len(times) == 96
+    assert times == pytest.approx(np.log(2.0 / 0.9) + half * np.arange(len(times)), abs=1e-12)
+
+
+def test_what_another_event_sees_ahead_of_it_is_no_jump():
+    """The guard x > c is 0 until x passes c: an event shortly before does not fire it."""
+    shortly = 1.0 - 1e-9
+    graph = oscillator(once("first", lambda x: x - shortly, "s.q"), once("second", lambda x: x > 1.0, "s.q"))
+    smooth = oscillator(once("first", lambda x: x - shortly, "s.q"), once("second", lambda x: x - 1.0, "s.q"))
+    times = [model.simulate(1e4).events.times for model in (graph, smooth)]
+    assert times[0] == pytest.approx(times[1], rel=1e-13) and times[0][1] > times[0][0] * (1.0 + 1e-10)
