@@ -363,7 +363,7 @@ def test_random_changes_of_a_file_are_read_or_refused(tmp_path: Path) -> None:
         "0 0 0",
     )
     read = 0
-    for _ in range(300):
+    for _ in range(120):
         text = (GOOD, GRIPPER)[rng.integers(2)]
         for _ in range(rng.integers(1, 3)):
             values = list(re.finditer(r'="([^"<]*)"', text))
@@ -386,7 +386,7 @@ def test_random_changes_of_a_file_are_read_or_refused(tmp_path: Path) -> None:
             read += 1
             M = np.asarray(mass_matrix(robot.tree, np.full(robot.tree.freedoms, 0.1)), dtype=float)
             assert np.all(np.isfinite(M)) and str(robot)
-    assert 30 < read < 270
+    assert 10 < read < 108
 
 
 def test_positions_by_name(tmp_path: Path) -> None:
