@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from docs.pages import DOCS, FRONT, run_page
 
 if TYPE_CHECKING:
+    from PIL import Image
     from screwbond.models.hand import HandRun
     from screwbond.models.impact import ImpactStudy
 
@@ -262,8 +263,8 @@ SCENES: dict[str, Callable[[Path], None]] = {
 WIDTH = 1200
 
 
-def reduced(path: Path) -> None:
-    """Make a PNG as small as a page needs it: at most `WIDTH` px wide. Its colours stay: a palette would dull the rare ones."""
+def narrowed(path: Path) -> Image.Image:
+    """Read a picture at most `WIDTH` px wide, as a page needs it. Its colours stay: a palette would dull the rare ones."""
     from PIL import Image
 
     with Image.open(path) as drawn:
@@ -271,14 +272,14 @@ def reduced(path: Path) -> None:
     if picture.width > WIDTH:
         height = round(picture.height * WIDTH / picture.width)
         picture = picture.resize((WIDTH, height), Image.Resampling.LANCZOS)
-    picture.save(path, optimize=True)
+    return picture
 
 
 def draw(name: str, path: Path) -> None:
     """Draw one of the pictures into a file."""
     (DIAGRAMS | PLOTS | SCENES)[name](path)
     if name not in DIAGRAMS:
-        reduced(path)
+        narrowed(path).save(path, optimize=True)
 
 
 def main(given: Sequence[str] | None = None) -> None:

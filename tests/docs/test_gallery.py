@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from screwbond.models.pictures import rendering
 
-from docs.gallery import DIAGRAMS, PICTURES, PLOTS, SCENES, draw
+from docs.gallery import DIAGRAMS, PICTURES, PLOTS, SCENES, draw, narrowed
 from docs.pages import DOCS
 
 NOTE = "README.md"
@@ -50,7 +50,7 @@ def different(drawn: Path, kept: Path) -> float:
     """Share of the averaged pixels in which two pictures of one size differ visibly."""
     from PIL import Image
 
-    pictures = [Image.open(path).convert("RGB") for path in (drawn, kept)]
+    pictures = [narrowed(path) for path in (drawn, kept)]
     assert pictures[0].size == pictures[1].size
     size = pictures[0].width // COARSE, pictures[0].height // COARSE
     one, two = (np.asarray(picture.resize(size, Image.Resampling.BOX), dtype=float) for picture in pictures)
@@ -64,7 +64,7 @@ def test_a_picture_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
         pytest.skip('Matplotlib is not installed: pip install "screwbond[viz]"')
     if name in SCENES and not rendering()[0]:
         pytest.skip(rendering()[1])
-    draw(name, tmp_path / name)
+    (PLOTS | SCENES)[name](tmp_path / name)
     assert different(tmp_path / name, PICTURES / name) < 2e-3, f"python -m docs.gallery {name}"
 
 

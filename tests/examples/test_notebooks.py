@@ -8,6 +8,7 @@ import io
 import re
 from html.parser import HTMLParser
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -152,11 +153,10 @@ def in_page(window: Browser, script: str) -> Any:
 
 @pytest.mark.thorough
 @needs_chromium
-@pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_in_a_browser(name: str, tmp_path: Path) -> None:
-    path = written(name, tmp_path)
+def test_notebooks_in_a_browser(tmp_path: Path) -> None:
     with browser() as window:
-        for width in WIDTHS:
+        for name, width in product(NAMES, WIDTHS):
+            path = written(name, tmp_path)
             window.open(path, width)
             window.run("document.querySelector('iframe').scrollIntoView()")
             while not in_page(window, "document.querySelector('#panels canvas, #panels svg') !== null"):

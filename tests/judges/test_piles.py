@@ -35,24 +35,26 @@ def stepped(*bodies, step, end, **contact):
     return free_body_stepper(graph, tolerance=1e-10, max_sweeps=10000).simulate(end, step=step)
 
 
-def stick(step, end=0.2):
-    """A stick whose lower end strikes the floor twice, with restitution 1 and friction 0.01: its end is a ball without size."""
-    tilt = np.pi / 4
+def stick(step, end=0.2, start=0.0):
+    """A stick whose lower end strikes the floor twice, with restitution 1 and friction 0.01: its end is a ball without size.
+    It flies from time 0 on, in closed form until `start`."""
+    tilt = np.pi / 4 + 0.1 * start
     body = rigid_body(
         "stick",
         mass=1.0,
         inertia=(1 / 12, 1 / 12, 1e-3),
         gravity=(0, 0, -10.0),
-        position=(0.5 * np.sin(tilt), 0, 0.5 * np.cos(tilt) + 0.01),
+        position=(0.5 * np.sin(np.pi / 4) - 0.5 * start, 0, 0.5 * np.cos(np.pi / 4) + 0.01 + 0.1 * start - 5.0 * start**2),
         quaternion=(np.cos(tilt / 2), 0, -np.sin(tilt / 2), 0),
-        velocity=(-0.5, 0, 0.1),
+        velocity=(-0.5, 0, 0.1 - 10.0 * start),
         angular_velocity=(0, -0.1, 0),
         shape=Ball(1e-9, position=(0, 0, -0.5)),
     )
-    run = stepped(body, step=step, end=end, friction=0.01, restitution=1.0)
+    run = stepped(body, step=step, end=end - start, friction=0.01, restitution=1.0)
     pose, spin = run["stick.pose"], -run["stick.twist"][:, 1]
     course = np.column_stack([pose[:, 4], pose[:, 6], -2.0 * np.arctan2(pose[:, 2], pose[:, 0]), spin])
-    return np.array([[np.interp(t, run.t, column) for column in course.T] for t in STICK[STICK[:, 0] <= end, 0]])
+    wanted = STICK[(STICK[:, 0] >= start) & (STICK[:, 0] <= end), 0]
+    return np.array([[np.interp(t - start, run.t, column) for column in course.T] for t in wanted])
 
 
 def test_an_impacting_stick():
@@ -69,21 +71,21 @@ def test_an_impacting_stick():
     exact = 0.1 + turning * impulse
     assert -0.5 + 0.1 * height < 0.0 < -0.5 - 0.01 * impulse + exact * height
     assert found[3, 3] == pytest.approx(exact, abs=1e-2) and STICK[3, 4] == pytest.approx(exact, abs=1e-2)
-    assert stick(4e-5, 0.076)[2, 3] == pytest.approx(exact, abs=4e-3)
+    assert stick(4e-5, 0.076, start=0.05)[1, 3] == pytest.approx(exact, abs=4e-3)
 
 
 def test_a_bouncing_ball():
-    """At their step both are some millimetres off e^2 of the height before; at a fifth of it we are a fifth of that off."""
+    """At their step both are some millimetres off e^2 of the height before; at two fifths of it we are two fifths of that off."""
     ball = {"mass": 1.0, "inertia": (1, 1, 1), "gravity": (0, 0, -9.81), "position": (0, 0, 1.0), "velocity": (0, 0, 2.0)}
     exact = 0.1 + (0.9 + 2.0**2 / (2 * 9.81)) * 0.81 ** np.arange(3)
     errors = []
-    for step in (5e-3, 1e-3):
+    for step in (5e-3, 2e-3):
         run = stepped(rigid_body("ball", shape=Ball(0.1), **ball), step=step, end=2.0, friction=0.6, restitution=0.9)
         z = run["ball.pose"][:, 6]
         tops = z[1:-1][(z[1:-1] > z[:-2]) & (z[1:-1] >= z[2:])][:3]
         errors.append(np.abs(tops - exact).max())
     assert errors[0] < 0.01 and np.abs(APEXES - exact).max() < 0.01
-    assert errors[1] < 0.3 * errors[0]
+    assert errors[1] < 0.5 * errors[0]
 
 
 @pytest.mark.parametrize("friction", [0.2, 0.05, 0.3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ class Shown:
     settings: Any = None
 
 
-def shown_by(name: str, monkeypatch: pytest.MonkeyPatch) -> list[Shown]:
+@cache
+def shown_by(name: str) -> tuple[Shown, ...]:
     """The graphs of an entry, as it gives them to the compiler."""
     found: list[Shown] = []
     graphs: dict[int, Graph] = {}
@@ -52,11 +54,17 @@ def shown_by(name: str, monkeypatch: pytest.MonkeyPatch) -> list[Shown]:
         found.append(Shown(graphs[id(self)], t_end, settings))
         raise Seen
 
-    with monkeypatch.context() as patched, contextlib.suppress(Seen, ModelError):
+    with pytest.MonkeyPatch.context() as patched, contextlib.suppress(Seen, ModelError):
         patched.setattr(entries, "compile_model", compiling)
         patched.setattr(Compiled, "simulate", running)
         SUITE[name]()
-    return found
+    return tuple(found)
+
+
+@cache
+def physics_of(name: str) -> list[tuple[Graph, dict[str, Any]]]:
+    """Each graph of an entry once, with its physics: every law is compared with them."""
+    return [(one.graph, physics(one.graph)) for one in {id(one.graph): one for one in shown_by(name)}.values()]
 
 
 def physics(graph: Graph) -> dict[str, Any]:
@@ -103,22 +111,19 @@ def rewritten(graph: Graph, law: str, *seed: int) -> Rewritten:
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("name", SUITE)
-def test_start(name: str, law: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = shown_by(name, monkeypatch)
-    assert shown
-    for number, one in enumerate({id(s.graph): s for s in shown}.values()):
-        mine = physics(one.graph)
-        for seed in range(2):
-            other = rewritten(one.graph, law, seed, number)
-            same(mine, physics(other.graph), other, 1e-9)
+def test_start(name: str, law: str) -> None:
+    assert physics_of(name)
+    for number, (graph, mine) in enumerate(physics_of(name)):
+        other = rewritten(graph, law, number)
+        same(mine, physics(other.graph), other, 1e-9)
 
 
-def test_half_of_the_entries_have_a_dual(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_of_the_entries_have_a_dual() -> None:
     """The others hold constraints, switches, ICs or matrices with a direction, which are elements without one."""
     found = []
     for name in SUITE:
         with contextlib.suppress(ModelError):  # entries that show a refusal
-            found.append(dual(shown_by(name, monkeypatch)[0].graph, np.random.default_rng(0)))
+            found.append(dual(shown_by(name)[0].graph, np.random.default_rng(0)))
     assert sum(one is not None for one in found) > len(found) / 2
 
 
@@ -152,13 +157,19 @@ RUN = (
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("name", RUN)
-def test_run(name: str, law: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = [one for one in shown_by(name, monkeypatch) if one.t_end]
-    for one in runs or [Shown(shown_by(name, monkeypatch)[0].graph, 2.0)]:
+def test_run(name: str, law: str) -> None:
+    for one, mine, before in runs_of(name):
         other = rewritten(one.graph, law, 1)
-        (mine, before), (theirs, after) = (ended(graph, one.t_end) for graph in (one.graph, other.graph))
+        theirs, after = ended(other.graph, one.t_end)
         assert instants(theirs) == pytest.approx(instants(mine), rel=1e-7)
         same(before, after, other, 1e-6)
+
+
+@cache
+def runs_of(name: str) -> list[tuple[Shown, Result, dict[str, float]]]:
+    """What an entry runs, each with its run and the energies at its end; an entry without a run is given 2 s."""
+    runs = [one for one in shown_by(name) if one.t_end] or [Shown(shown_by(name)[0].graph, 2.0)]
+    return [(one, *ended(one.graph, one.t_end)) for one in runs]
 
 
 def ended(graph: Graph, t_end: float) -> tuple[Result, dict[str, float]]:

@@ -60,7 +60,7 @@ class Oval:
         to_A, to_B = x - self.A, x - self.B
         r_A, r_B = np.sqrt(to_A @ to_A), np.sqrt(to_B @ to_B)
         a, b = to_A / r_A, to_B / r_B
-        hessian = (EYE - np.outer(a, a)) / r_A + 2.0 * (EYE - np.outer(b, b)) / r_B
+        hessian = (EYE - _outer(a, a)) / r_A + 2.0 * (EYE - _outer(b, b)) / r_B
         return float(r_A + 2.0 * r_B - self.S), a + 2.0 * b, hessian
 
     def polar(self, x: np.ndarray, normal: np.ndarray, axis: int) -> tuple[float, np.ndarray]:
@@ -102,12 +102,16 @@ def _meridian(m: np.ndarray, axis: int) -> tuple[float, np.ndarray]:
 def _bend(surface: Any, x: np.ndarray) -> np.ndarray:
     """Shape operator dn/dx (3, 3) of a surface at a point on it."""
     _, g, H = surface(x)
-    across = EYE - np.outer(_unit(g), _unit(g))
+    across = EYE - _outer(_unit(g), _unit(g))
     return across @ H @ across / np.sqrt(g @ g)
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
     return x / np.sqrt(x @ x)
+
+
+def _outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a[:, None] * b
 
 
 def _directions(count: int) -> np.ndarray:
@@ -147,7 +151,7 @@ def closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray, start: Closest) ->
         n = g1 / length
         F2, g2, H2 = two(R.T @ (x1 + d * n - r))
         g2, H2 = R @ g2, R @ H2 @ R.T
-        N = (H1 - np.outer(n, n @ H1)) / length
+        N = (H1 - _outer(n, n @ H1)) / length
         shift = EYE + d * N
         J[0, :3], J[0, 3] = g1, 0.0
         J[1, :3], J[1, 3] = g2 @ shift, g2 @ n
@@ -354,7 +358,7 @@ class Simulator:
         W1, W2 = R1 @ _bend(self.one, now.near.x1) @ R1.T, R2 @ _bend(self.two, x2) @ R2.T
         w1, w2 = R1 @ y[10:13], R2 @ y[23:26]
         v = now.frame[:, :2] @ now.twist[3:5]
-        S = W1 + W2 @ (EYE + d * W1) + np.outer(n, n)
+        S = W1 + W2 @ (EYE + d * W1) + _outer(n, n)
         rate = _cross(w1, n) + W1 @ np.linalg.solve(S, _cross(w2 - w1, n) + W2 @ v)
         spin = 0.5 * (w1 + w2) @ n if self.transport == "bodies" else 0.0
         return _cross(n, rate) + spin * n

@@ -79,23 +79,25 @@ def anything(seed: int = 1) -> Chain:
     return Chain("anything", tuple(links), place())
 
 
-def product_of_exponentials(chain: Chain, link: int, q: np.ndarray) -> np.ndarray:
-    screws = np.concatenate([x.joint.screws for x in chain.links[: link + 1]], axis=1)
-    H = np.array(chain.base)
-    for screw, x in zip(screws.T, q, strict=False):
-        H = H @ np.asarray(exp(screw * x), dtype=float)
-    return H @ chain.links[link].home
+def products_of_exponentials(chain: Chain, q: np.ndarray) -> np.ndarray:
+    """Poses (n, 4, 4) of all links."""
+    H, values, found = np.array(chain.base), iter(q), []
+    for link in chain.links:
+        for screw in link.joint.screws.T:
+            H = H @ np.asarray(exp(screw * next(values)), dtype=float)
+        found.append(H @ link.home)
+    return np.array(found)
 
 
 def sum_over_bodies(chain: Chain, q: np.ndarray) -> np.ndarray:
     """M = sum of J^T G J with Jacobians from differences of the products of exponentials."""
     total = np.zeros((len(q), len(q)))
+    slopes = np.stack([difference(lambda x: products_of_exponentials(chain, x), q, i) for i in range(len(q))])
     for k, link in enumerate(chain.links):
         if link.inertia is None:
             continue
-        J = np.stack([difference(lambda x, k=k: product_of_exponentials(chain, k, x), q, i) for i in range(len(q))])
-        H = inverse(product_of_exponentials(chain, k, q))
-        columns = np.array([vee(H @ slope) for slope in J]).T
+        H = inverse(products_of_exponentials(chain, q)[k])
+        columns = np.array([vee(H @ slope) for slope in slopes[:, k]]).T
         total += columns.T @ spatial_inertia(link.inertia.mass, link.inertia.rotational, link.inertia.centre) @ columns
     return total
 
@@ -119,7 +121,7 @@ def test_poses_and_jacobians(case):
     chain, q, v = case
     twists = body_twists(chain, q, v)
     for k in range(len(chain.links)):
-        H = product_of_exponentials(chain, k, q)
+        H = products_of_exponentials(chain, q)[k]
         assert np.abs(link_pose(chain, k, q) - H).max() < 1e-13
         assert np.abs(pose_from_state(link_pose_state(chain, k, q)) - H).max() < 1e-13
         assert np.linalg.norm(link_pose_state(chain, k, q)[:4]) == pytest.approx(1.0, abs=1e-13)
@@ -137,8 +139,8 @@ def test_mass_matrix_velocity_forces_and_weight(case):
     assert np.abs(M - sum_over_bodies(chain, q)).max() < 1e-11 * np.abs(M).max()
     assert kinetic_energy(chain, q, v) == pytest.approx(0.5 * v @ M @ v, rel=1e-13)
 
-    slopes = np.array([difference(lambda x: mass_matrix(chain, x), q, i) for i in range(len(q))])
-    h = np.einsum("kij,k,j->i", slopes, v, v) - 0.5 * np.einsum("ijk,j,k->i", slopes, v, v)
+    rate = difference(lambda s: mass_matrix(chain, q + s[0] * v), np.zeros(1), 0)
+    h = rate @ v - [difference(lambda x: kinetic_energy(chain, x, v), q, i) for i in range(len(q))]
     assert np.abs(bias(chain, q, v) - h).max() < 1e-10 * np.abs(h).max()
     by_tape = Mechanics(lambda x: mass_matrix(chain, x), None, None, None, None, False).coriolis(q, v)
     assert np.abs(bias(chain, q, v) - by_tape).max() < 1e-12 * np.abs(h).max()
@@ -147,8 +149,8 @@ def test_mass_matrix_velocity_forces_and_weight(case):
 
     def weight(x: np.ndarray) -> float:
         return -sum(
-            link.inertia.mass * g @ (product_of_exponentials(chain, k, x) @ [*link.inertia.centre, 1.0])[:3]
-            for k, link in enumerate(chain.links)
+            link.inertia.mass * g @ (H @ [*link.inertia.centre, 1.0])[:3]
+            for k, (link, H) in enumerate(zip(chain.links, products_of_exponentials(chain, x), strict=True))
             if chain.sections.carrier[k]
         )
 

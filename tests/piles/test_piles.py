@@ -187,7 +187,7 @@ def tumbling(step, spring=False):
     graph = graph_of(ground_floor, *stones, friction=0.4, restitution=0.5)
     if spring:
         attach_between(graph, point_spring("string", 60.0, (0.0, 0.0, 0.5)), ground_floor, stones[1])
-    return free_body_stepper(graph).simulate(0.6, step=step)
+    return free_body_stepper(graph).simulate(0.45, step=step)
 
 
 def test_the_account_is_measured_and_closes():
@@ -197,7 +197,7 @@ def test_the_account_is_measured_and_closes():
     assert courses["contacts"][-1] > 10.0 and np.ptp(courses["step"]) > 1e-3
     assert run.ledger.relative_residual < 1e-11
     assert not np.array_equal(run.ledger.residual, np.zeros(len(run.t)))
-    with_string = [tumbling(step, spring=True).ledger.relative_residual for step in (0.004, 0.001)]
+    with_string = [tumbling(step, spring=True).ledger.relative_residual for step in (0.004, 0.0015)]
     assert 1e-6 < with_string[1] < 0.5 * with_string[0] < 0.05
 
 
@@ -441,19 +441,19 @@ def test_another_world_frame_and_another_order():
     def run(H, p, order):
         seen = H.as_quat(scalar_first=True)
         bodies = [ground("floor", shape=HalfSpace(), position=p, quaternion=seen)]
-        for k in range(4):
+        for k in range(3):
             turn = Rotation.from_rotvec((0.3 * k, 0.2, -0.1 * k))
             bodies.append(
                 cuboid(
                     f"box {k}",
                     gravity=H.apply(DOWN),
-                    position=H.apply((0.03 * k, 0.01 * k, 0.1 + 0.16 * k)) + p,
+                    position=H.apply((0.03 * k, 0.01 * k, 0.075 + 0.16 * k)) + p,
                     quaternion=(H * turn).as_quat(scalar_first=True),
                 )
             )
         made = free_body_stepper(graph_of(*bodies[::order], friction=0.5, max_contacts=256), tolerance=1e-11, max_sweeps=100000)
-        result = made.simulate(0.2, step=0.005)
-        return np.array([H.inv().apply(result[f"box {k}.pose"][:, 4:] - p) for k in range(4)]), result
+        result = made.simulate(0.15, step=0.005)
+        return np.array([H.inv().apply(result[f"box {k}.pose"][:, 4:] - p) for k in range(3)]), result
 
     plain, result = run(Rotation.identity(), np.zeros(3), 1)
     moved, _ = run(G, shift, 1)

@@ -59,7 +59,7 @@ def test_ball_in_the_hole_of_a_torus_and_on_its_side():
     check(torus, ball, at((0.0, -3.7, 0.0)), 0.2)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(10))
 def test_ellipsoids_against_support_functions(seed):
     """For convex bodies the gap is the largest separation over all directions, apart and overlapping alike."""
     rng = np.random.default_rng(seed)
@@ -98,8 +98,12 @@ def body_of_each_kind():
     return [EGG, surfaces.ellipsoid((0.03, 0.02, 0.025)), pebble, pear, dish]
 
 
-@pytest.mark.parametrize("one", body_of_each_kind(), ids=lambda s: s.name)
-@pytest.mark.parametrize("two", [*body_of_each_kind(), surfaces.plane()], ids=lambda s: s.name)
+BODIES = body_of_each_kind()
+# Every kind with itself, with the next one, and with a plane: each is body 1 and body 2 of a pair.
+PAIRS = [pair for k, one in enumerate(BODIES) for pair in ((one, one), (one, BODIES[k - 1]), (one, surfaces.plane()))]
+
+
+@pytest.mark.parametrize(("one", "two"), PAIRS, ids=lambda s: s.name)
 def test_known_contact_coordinates_are_found(one, two):
     rng = np.random.default_rng(3)
     for d in (0.01, -0.001):
@@ -178,7 +182,7 @@ def test_what_is_found_at_once_is_what_the_search_finds(pair):
         "egg and egg": (EGG, EGG),
     }[pair]
     rng, found = np.random.default_rng(5), 0
-    for _ in range(12):
+    for _ in range(6):
         where = rng.uniform(0.2, 0.5, 3) * (np.sign(rng.normal(size=3)) if pair != "egg and plane" else 1.0)
         H = at(where, rng.normal(size=3))
         first = closest._between_convex(closest._bodies(one, two, H))
@@ -188,4 +192,4 @@ def test_what_is_found_at_once_is_what_the_search_finds(pair):
         found += 1
         assert len(places) == 1 and abs(places[0].d - first.gap) <= 1e-13
         assert np.allclose(one.point(places[0].q1, places[0].chart1), first.p1, rtol=0, atol=1e-9)
-    assert found >= 6
+    assert found >= 3

@@ -29,7 +29,7 @@ def rotation_vectors(draw):
 twists = st.tuples(rotation_vectors(), vectors).map(np.concatenate)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rotation_vectors())
 def test_rotation_exp_log_round_trip(w):
     R = rotations.exp(w)
@@ -47,7 +47,7 @@ def test_log_keeps_relative_precision_near_identity():
         assert np.allclose(rotations.log(rotations.exp(w)), w, rtol=1e-11 if size > 1e-10 else 1e-6, atol=0)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(twists)
 def test_pose_exp_log_round_trip(T):
     H = poses.exp(T)
@@ -56,7 +56,7 @@ def test_pose_exp_log_round_trip(T):
         assert np.allclose(poses.log(H), T, atol=2e-14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(twists, twists, twists)
 def test_group_axioms(A, B, C):
     HA, HB, HC = poses.exp(A), poses.exp(B), poses.exp(C)
@@ -66,7 +66,7 @@ def test_group_axioms(A, B, C):
     assert np.allclose(inverse(HA @ HB), inverse(HB) @ inverse(HA), atol=1e-14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(twists, twists, twists)
 def test_adjoint_is_a_homomorphism(A, B, T):
     HA, HB = poses.exp(A), poses.exp(B)
@@ -89,7 +89,7 @@ def test_adjoint_structure_and_rate():
     assert np.allclose(rate, Ad(H) @ ad(T), atol=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(rotation_vectors(), rotation_vectors(), st.floats(0.1, 10.0))
 def test_quaternions(a, b, stretch):
     A, B = rotations.exp(a), rotations.exp(b)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 from itertools import permutations, product
 from typing import Any
 
@@ -15,7 +16,7 @@ from bondgraph import Graph, compile_model
 from bondgraph.errors import ModelError
 from screws import quaternion_product
 from screws.surfaces import ellipsoid, parametric, plane, sphere
-from tests.inner.models_two_bodies import Scenario, run_scenario
+from tests.inner.models_two_bodies import ContactRun, Scenario, run_scenario
 from tests.inner.models_two_bodies import scenario_BodySpec as BodySpec
 from tests.models.cases import ellipsoid as skin
 from tests.models.cases import free, rolling, scenario, unit
@@ -43,6 +44,12 @@ def impact(law: dict[str, Any], stiffer: float = 1.0) -> Scenario:
     )
     stiff = {k: v * stiffer ** (0.5 if k[0] in "cr" else 1.0) for k, v in law.items() if k[1:2] == "_" and k[0] in "kcr"}
     return scenario(0.02, 0.0005, one, two, {**law, **stiff})
+
+
+@cache
+def run_of(law: str, transport: str, stiffer: float = 1.0) -> ContactRun:
+    """The run of an impact, which several tests look at."""
+    return run_scenario(impact({**LAWS[law], "transport": transport}, stiffer), progress=False)
 
 
 def signed(rotation: np.ndarray, body: BodySpec) -> BodySpec:
@@ -88,11 +95,11 @@ def renamed(given: Scenario, first: np.ndarray, second: np.ndarray) -> Scenario:
 def test_names_of_axes_do_not_matter(law, transport):
     """Some of the 24 ways to name the axes of either body; rtol 1e-10 of .06 m grows to 4e-11 m."""
     given = impact({**LAWS[law], "transport": transport})
-    plain = run_scenario(given, progress=False)
+    plain = run_of(law, transport)
     assert [e.kind for e in plain.result.events if e.kind.startswith("contact")] == ["contact on", "contact off"]
     assert np.abs(plain.trajectory["deformation"]).max() > 1e-5, "nothing to carry along"
     # The chart of body 2 in use differs with the names, and with it the axes of C2.
-    chosen = range(0, 24, 3) if (law, transport) == ("rolling", "parallel") else (5, 14)
+    chosen = (0, 5, 14, 21) if (law, transport) == ("rolling", "parallel") else (14,)
     for k in chosen:
         other = run_scenario(renamed(given, ROTATIONS[(7 * k + 3) % 24], ROTATIONS[k]), progress=False)
         for key in ("p1", "p2"):
@@ -103,7 +110,7 @@ def test_names_of_axes_do_not_matter(law, transport):
 
 def test_names_of_axes_matter_to_the_literal_law():
     given = impact({**STICKING, "transport": "gauss"})
-    one, two = (run_scenario(s, progress=False) for s in (given, renamed(given, ROTATIONS[3], ROTATIONS[14])))
+    one, two = run_of("rolling", "gauss"), run_scenario(renamed(given, ROTATIONS[3], ROTATIONS[14]), progress=False)
     assert np.abs(one.trajectory["p2"] - two.trajectory["p2"]).max() > 1e-6
 
 
@@ -111,7 +118,7 @@ def test_names_of_axes_matter_to_the_literal_law():
 def test_agrees_with_vectors_of_the_world(transport):
     """The independent simulator keeps the springs as vectors of the world and turns them with the normal [1e-12 m]."""
     given = impact({**STICKING, "transport": transport})
-    run = run_scenario(given, progress=False)
+    run = run_of("rolling", transport)
     course = Simulator(given).run(run.trajectory["t"])
     for index in (1, 2):
         assert np.abs(run.trajectory[f"p{index}"] - course.body(index)["p"]).max() < 1e-9
@@ -120,10 +127,7 @@ def test_agrees_with_vectors_of_the_world(transport):
 
 
 def test_the_three_laws_differ():
-    paths = [
-        run_scenario(impact({**STICKING, "transport": t}), progress=False).trajectory["p2"]
-        for t in ("parallel", "bodies", "gauss")
-    ]
+    paths = [run_of("rolling", transport).trajectory["p2"] for transport in ("parallel", "bodies", "gauss")]
     assert min(np.abs(a - b).max() for a, b in zip(paths, [*paths[1:], paths[0]], strict=True)) > 1e-6
 
 
@@ -134,7 +138,7 @@ def test_names_of_bodies_matter_by_the_penetration_only(transport):
     apart = []
     for stiffer in (1.0, 100.0):
         given = impact({**STICKING, "transport": transport}, stiffer)
-        one, two = run_scenario(given, progress=False), run_scenario(exchanged(given), progress=False)
+        one, two = run_of("rolling", transport, stiffer), run_scenario(exchanged(given), progress=False)
         apart.append(np.abs(one.trajectory["p2"] - two.trajectory["p1"]).max())
     assert apart[0] < 1e-2 and apart[1] < 0.15 * apart[0]
 
@@ -258,5 +262,7 @@ def test_charts_and_units_do_not_matter(more):
     plain = _on_saddle(1.0, False, 1.0, "parallel", **more)
     assert np.abs(_on_saddle(0.5, True, 1.0, "parallel", **more) - plain).max() < 1e-9
     assert np.abs(_on_saddle(1.0, False, 1e-3, "parallel", **more) - plain).max() < 1e-9
-    literal = [_on_saddle(s, exchanged, 1.0, "gauss", **more) for s, exchanged in ((1.0, False), (0.5, True))]
+    if more:
+        return
+    literal = [_on_saddle(s, exchanged, 1.0, "gauss") for s, exchanged in ((1.0, False), (0.5, True))]
     assert np.abs(literal[0] - literal[1]).max() > 1e-9

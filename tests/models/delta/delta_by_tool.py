@@ -19,7 +19,7 @@ STEP = 1e-4
 
 
 def link(p: dict[str, float], tool: Any, branch: float) -> Any:
-    """Direction (2,) of the proximal link, along x2 and x3, of an arm whose tip is at `tool` (3,), in its own axes.
+    """Directions (2, k) of the proximal link, along x2 and x3, of an arm whose tip is at `tool` (3, k), in its own axes.
 
     branch -1 has the elbow out, +1 in.
     """
@@ -32,13 +32,14 @@ def link(p: dict[str, float], tool: Any, branch: float) -> Any:
 
 
 def features(p: dict[str, float], w: Any, branch: tuple[float, float, float]) -> tuple[Any, Any, Any]:
-    """Places of all mass points (3 n,) in world axes, directions of links and rods (9,) each, in their arms' axes."""
+    """For tools (3, k): places of all mass points (3 n, k) in world axes, directions of links and rods (9, k) each, in their
+    arms' axes."""
     points, links, rods = [], [], []
+    shaft = np.array([[0.0], [p["L0"] - p["L3"]], [0.0]])
     for R, sign in zip(TO_WORLD, branch, strict=True):
         tool = R.T @ w
         y, z = link(p, tool, sign)
         upper = np.array([0.0 * y, y, z])
-        shaft = np.array([0.0, p["L0"] - p["L3"], 0.0])
         lower = (tool - shaft - p["L1"] * upper) / p["L2"]
         points += [R @ (shaft + r * upper) for _, r in _pair(p["M1"], p["LC1"], p["J1"])]
         points += [R @ (shaft + p["L1"] * upper + r * lower) for _, r in [*_pair(p["M2"], p["LC2"], p["J2"]), (0.0, p["L2"])]]
@@ -53,24 +54,20 @@ def masses(p: dict[str, float]) -> np.ndarray:
     return np.tile(one, 3)
 
 
-def velocities(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any) -> tuple[np.ndarray, ...]:
-    """What `features` change by along v, per second: exact, by a complex step."""
-    return tuple(part.imag / 1e-30 for part in features(p, w + 1e-30j * v, branch))
-
-
 def acceleration(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any, cone: float) -> np.ndarray:
     """w'' (3,) without motor torques; friction of the paper's angles, its divisor at least cone^2."""
-    columns = [velocities(p, w, e, branch) for e in np.eye(3)]
-    J, links, rods = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
-    weights = np.repeat(masses(p), 3)
     h = STEP / max(float(np.linalg.norm(v)), 1e-3)
-    near, far = (velocities(p, w + k * h * v, v, branch)[0] - velocities(p, w - k * h * v, v, branch)[0] for k in (1.0, 2.0))
-    bias = (8.0 * near - far) / (12.0 * h)
+    # Complex steps along the three axes at w, and along v at four places around it, all at once.
+    ahead = [w + k * h * v + 1e-30j * v for k in (-2.0, -1.0, 1.0, 2.0)]
+    found = features(p, np.stack([*(w + 1e-30j * np.eye(3)), *ahead], axis=1), branch)
+    points, links, rods = (part.imag / 1e-30 for part in found)
+    J, weights = points[:, :3], np.repeat(masses(p), 3)
+    bias = points[:, 3:] @ [1.0, -8.0, 8.0, -1.0] / (12.0 * h)
     down = np.tile([0.0, 0.0, p["g"]], len(J) // 3)
     force = J.T @ (weights * (down - bias))
-    n = features(p, w, branch)[2].reshape(3, 3)
+    n = found[2][:, 0].real.reshape(3, 3)
     for i in range(3):
-        swing, turn = rods[3 * i : 3 * i + 3], links[3 * i : 3 * i + 3]
+        swing, turn = rods[3 * i : 3 * i + 3, :3], links[3 * i : 3 * i + 3, :3]
         about = np.cross(n[i], swing, axis=0)[1] * n[i, 1] / max(1.0 - n[i, 1] ** 2, cone * cone)
         for row in (*turn, *swing, about):
             force = force - p["DAMPING"] * row * (row @ v)

@@ -86,9 +86,17 @@ def test_a_start_off_the_constraint_decays_with_the_double_pole(name, form):
         assert np.abs(h - h[0] * (1.0 + 5.0 * t) * np.exp(-5.0 * t)).max() < 1e-9
 
 
-@pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
-@pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize("damping", [0.0, 1e-3, None])
+@pytest.mark.parametrize(
+    ("name", "form", "damping"),
+    [
+        ("fit", "lagrangian", 0.0),
+        ("lab", "hamiltonian", 0.0),
+        ("fit", "hamiltonian", 1e-3),
+        ("lab", "lagrangian", 1e-3),
+        ("fit", "lagrangian", None),
+        ("lab", "hamiltonian", None),
+    ],
+)
 def test_free_drop_runs_through_the_singularities(name, form, damping):
     """From pi/4, 5 s: the arms stretch and the distal links become parallel on the way, and the tips stay together
     below 1 um at rtol 1e-6 [2e-8], below 1 nm at rtol 1e-9 [4e-11]. With its own damping the robot comes to rest there."""

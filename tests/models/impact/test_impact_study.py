@@ -49,8 +49,7 @@ def slow(law: str, name: str = "own") -> ImpactRun:
     return simulate_impact(striker, equivalent_laws(0.01, mass * 0.01 * 1.3, 2e-3, 0.3)[law], samples=800)
 
 
-@pytest.mark.parametrize("name", ["own", "panda"])
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("law", "name"), [*((law, "own") for law in LAWS), ("viscoelastic", "panda")])
 def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: str) -> None:
     """It moves by 20 um meanwhile: what is not a single mass in it is of that order over its size."""
     found = slow(law, name)
@@ -117,7 +116,7 @@ def test_strikes_that_cannot_be() -> None:
 
 @cache
 def studied() -> ImpactStudy:
-    return study_impact(MeasuredImpact(poses=20))
+    return study_impact(MeasuredImpact(poses=8))
 
 
 def test_the_study_of_the_paper() -> None:
@@ -186,10 +185,10 @@ def test_a_striker_has_the_meshes_of_its_file(tmp_path: Path) -> None:
 
 def test_the_command_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "impact"
-    assert main(["impact", "--out", str(out), "--no-render", "--poses", "5", "--e", "0.3", "--seed", "4"]) == 0
+    assert main(["impact", "--out", str(out), "--no-render", "--poses", "3", "--e", "0.3", "--seed", "4"]) == 0
     assert {path.name for path in out.iterdir()} == {*TASK.files, "summary.json"}
     summary = json.loads((out / "summary.json").read_text())
-    assert summary["order"]["poses"] == 5 and summary["measured"]["e"] == 0.3 and summary["disagreement"] < 1e-12
+    assert summary["order"]["poses"] == 3 and summary["measured"]["e"] == 0.3 and summary["disagreement"] < 1e-12
     rows = list(csv.DictReader((out / "masses.csv").open()))
     assert [row["kind"] for row in rows] == ["projection", "composite", "momentum", "flexibility"]
     assert float(rows[1]["graph kg"]) == pytest.approx(float(rows[1]["formula kg"]), rel=1e-12)
@@ -197,7 +196,7 @@ def test_the_command_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixt
         force, t = laws["viscoelastic force"], laws["viscoelastic t"]
     assert np.trapezoid(force, t) == pytest.approx(0.6662, rel=1e-3)
     poses = np.loadtxt(out / "poses.csv", delimiter=",", skiprows=1)
-    assert poses.shape == (5, 7 + 4)
+    assert poses.shape == (3, 7 + 4)
     assert effective_mass(seven_joint_arm(), poses[2, :7], (0.0, 0.0, 0.15), kind="momentum") == pytest.approx(poses[2, 9])
     told = capsys.readouterr().out
     assert "e = 0.3" in told and "composite rigid body" in told and "no graph" in told

@@ -98,14 +98,15 @@ def test_a_file_of_parameters(tmp_path, capsys):
 def test_a_map_of_gains(tmp_path, capsys):
     out = tmp_path / "out"
     arguments = ["maze", "gains", "--points", "3", "--spread", "1.2", "--until", "60", "--out", str(out)]
-    assert main([*arguments, "--no-render"]) == 0
+    drawn = [] if not missing_package("matplotlib") else ["--no-render"]
+    assert main([*arguments, *drawn]) == 0
     table = np.genfromtxt(out / "robustness.csv", delimiter=",", names=True)
     assert len(table) == 9 and table["k1"][4] == pytest.approx(0.32) and table["events"][4] == 8
     assert table["in_the_centre_at"][4] == pytest.approx(44.554527, abs=1e-6)
     assert table["rightmost_ring_4"][4] == pytest.approx(-0.052365, abs=5e-7)
     assert "9 pairs of gains" in capsys.readouterr().out
-    if not missing_package("matplotlib"):
-        assert main(arguments) == 0 and {path.name for path in out.iterdir()} == set(MAP.names)
+    if not drawn:
+        assert {path.name for path in out.iterdir()} == set(MAP.names)
 
 
 # --- pictures --------------------------------------------------------------------------------------------------------

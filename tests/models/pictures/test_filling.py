@@ -61,6 +61,13 @@ def eggs():
     return graph, compile_model(graph).simulate(0.06, samples=0.001, progress=False)
 
 
+@pytest.fixture(scope="module")
+def robot():
+    """A run of a delta robot of rigid bodies, none of which has a surface."""
+    graph = rigid_delta_graph(DeltaParameters.fit(), (0.5, 0.6, 0.7))
+    return compile_model(graph).simulate(0.01, samples=0.005, progress=False)
+
+
 def nested_trough():
     """A bar across a trough, in contact at two places, all of it in a part of a larger graph whose name has no meaning."""
     inner, floor = Graph("cell"), ground("floor", surface=TROUGH)
@@ -138,15 +145,13 @@ def test_grounds_at_one_place_are_told_apart() -> None:
     fits_together(scene)
 
 
-def test_a_delta_robot_of_rigid_bodies() -> None:
+def test_a_delta_robot_of_rigid_bodies(robot) -> None:
     """Eight bodies without surfaces: frames where the result says, and boxes that have their inertia."""
-    graph = rigid_delta_graph(DeltaParameters.fit(), (0.5, 0.6, 0.7))
-    result = compile_model(graph).simulate(0.01, samples=0.005, progress=False)
-    scene = scene_of(result)
+    scene = scene_of(robot)
     assert not scene.contacts and len(scene.frames) == 8
     found = {frame.label[0]: frame.poses[-1] for frame in scene.frames}
     for name, H in found.items():
-        np.testing.assert_allclose(H, pose_at(result, f"{name}.pose"), atol=1e-12)
+        np.testing.assert_allclose(H, pose_at(robot, f"{name}.pose"), atol=1e-12)
 
 
 def test_a_hand() -> None:
@@ -173,17 +178,19 @@ def test_every_picture_of_a_filled_scene(filled, request, tmp_path) -> None:
     result = request.getfixturevalue(filled)[1]
     scene = scene_of(result, "Filled by itself")
     still(scene, tmp_path / "still.png", 0.05, (320, 180))
-    poster(scene, tmp_path / "poster.png")
     plots(scene, tmp_path / "plots.png", dpi=40)
     page(scene, tmp_path / "page.html")
-    for name in ("still.png", "poster.png", "plots.png"):
+    drawn = ["still.png", "plots.png"]
+    if filled == "trough":
+        poster(scene, tmp_path / "poster.png")
+        drawn.append("poster.png")
+    for name in drawn:
         assert len(np.unique(np.asarray(Image.open(tmp_path / name).convert("L")))) > 60, name
 
 
 @renders
-def test_a_scene_of_frames_alone_is_drawn(tmp_path) -> None:
-    graph = rigid_delta_graph(DeltaParameters.fit(), (0.5, 0.6, 0.7))
-    scene = scene_of(compile_model(graph).simulate(0.01, samples=0.005, progress=False))
+def test_a_scene_of_frames_alone_is_drawn(robot, tmp_path) -> None:
+    scene = scene_of(robot)
     still(scene, tmp_path / "still.png", 0.01, (320, 180))
     page(scene, tmp_path / "page.html")
     assert (tmp_path / "still.png").stat().st_size > 5_000
@@ -226,7 +233,7 @@ LAWS = (
 def test_a_contact_of_any_law_is_seen(law, tmp_path) -> None:
     """Its frames, its force while it lasts, its times and its energies, whose sum stays what it was."""
     graph = dropped(law)
-    result = compile_model(graph).simulate(0.6, samples=0.002, rtol=1e-9, progress=False)
+    result = compile_model(graph).simulate(0.4, samples=0.004, rtol=1e-9, progress=False)
     scene = scene_of(result)
     (touch,) = scene.contacts
     fits_together(scene)
@@ -236,8 +243,9 @@ def test_a_contact_of_any_law_is_seen(law, tmp_path) -> None:
     energy = next(panel for panel in scene.panels if panel.title == "energy")
     total = next(curve for curve in energy.curves if curve.name == "sum").values
     np.testing.assert_allclose(total, total[0], atol=1e-3 * total[0])
-    plots(scene, tmp_path / "plots.png")
-    page(scene, tmp_path / "page.html")
+    if isinstance(law, Compliant | Impact):  # a scene of forces, and one of impulses
+        plots(scene, tmp_path / "plots.png")
+        page(scene, tmp_path / "page.html")
 
 
 @renders
@@ -246,7 +254,6 @@ def test_a_movie_of_bounces(tmp_path) -> None:
     graph = dropped(Impact(1.0))
     scene = scene_of(compile_model(graph).simulate(0.5, samples=0.01, progress=False))
     assert scene.contacts[0].intervals == () and scene.force_legend == "" and len(scene.event_marks) >= 2
-    still(scene, tmp_path / "still.png", 0.2, (320, 180))
     movie(scene, tmp_path / "movie.mp4", seconds=0.5, fps=8, size=(320, 180))
     assert (tmp_path / "movie.mp4").stat().st_size > 1000
 

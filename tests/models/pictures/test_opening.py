@@ -1,15 +1,14 @@
 """A page opens in the browser of the desktop; where there is none, it is written and the answer says so."""
 
-import subprocess
+import importlib
 import sys
+import webbrowser
 from pathlib import Path
 
 import pytest
 from screwbond.models.pictures import Page
 
 from tests.inner.models_pictures import DESKTOPS
-
-SCRIPT = "import sys; from screwbond.models.pictures import Page; print(Page('title', '<p>text').open(sys.argv[1]))"
 
 
 def test_without_a_desktop_the_page_is_written_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,12 +20,15 @@ def test_without_a_desktop_the_page_is_written_only(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a browser that is a shell script")
-def test_the_browser_of_the_user_gets_the_page(tmp_path: Path) -> None:
+def test_the_browser_of_the_user_gets_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     browser, told = tmp_path / "browser", tmp_path / "told"
     browser.write_text(f'#!/bin/sh\necho "$1" > {told}\n')
     browser.chmod(0o755)
-    around = {"BROWSER": f"{browser} %s", "PYTHONPATH": str(Path(__file__).parents[3])}
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "page.html")]
-    done = subprocess.run(command, env=around, capture_output=True, text=True, check=True)
-    assert done.stdout == "True\n"
+    with monkeypatch.context() as around:
+        for name in DESKTOPS:
+            around.delenv(name, raising=False)
+        around.setenv("BROWSER", f"{browser} %s")
+        importlib.reload(webbrowser)  # it looks at the environment once
+        assert Page("title", "<p>text").open(tmp_path / "page.html")
+    importlib.reload(webbrowser)
     assert told.read_text().strip() == (tmp_path / "page.html").as_uri()

@@ -147,6 +147,15 @@ def test_what_draws_bodies_is_small() -> None:
 
 
 @pytest.fixture(scope="module")
+def paths(driven: Result, eggs: Scene, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Files of pages that several tests open: a motor, two eggs, a ball that bounces until it rests."""
+    folder = tmp_path_factory.mktemp("pages")
+    bouncing = simulate(with_restitution(), 6.0, samples=5e-3, progress=False)
+    shown: dict[str, Result | Scene] = {"motor": driven, "eggs": eggs, "ball": bouncing}
+    return {name: page(one).write(folder / f"{name}.html") for name, one in shown.items()}
+
+
+@pytest.fixture(scope="module")
 def window() -> Any:
     with browser() as found:
         yield found
@@ -164,12 +173,9 @@ def quiet(window: Browser, path: Path) -> None:
 
 @needs_chromium
 @pytest.mark.parametrize("width", [390, 1300])
-@pytest.mark.parametrize("name", ["motor", "eggs", "ball"])
-def test_pages_open_quietly(name: str, width: int, driven: Result, eggs: Scene, window: Browser, tmp_path: Path) -> None:
-    bouncing = simulate(with_restitution(), 3.0, samples=5e-3, progress=False)
-    shown = {"motor": driven, "eggs": eggs, "ball": bouncing}[name]
-    path = tmp_path / f"{name}.html"
-    page(shown, path)
+@pytest.mark.parametrize("name", ["motor", "eggs"])
+def test_pages_open_quietly(name: str, width: int, paths: dict[str, Path], window: Browser) -> None:
+    path = paths[name]
     window.open(path, width, 850)
     assert window.overflow() == 0
     for time in (0.0, 0.37, 1.0):
@@ -184,10 +190,8 @@ def test_pages_open_quietly(name: str, width: int, driven: Result, eggs: Scene, 
 
 
 @needs_chromium
-def test_the_slider_moves_plots_and_power(driven: Result, window: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "motor.html"
-    page(driven, path)
-    window.open(path)
+def test_the_slider_moves_plots_and_power(driven: Result, paths: dict[str, Path], window: Browser) -> None:
+    window.open(paths["motor"])
     slide = "$('time').value = {}; $('time').dispatchEvent(new Event('input')); 1"
     told = "panels.map(panel => panel.outputs.map(o => o.textContent).join()).join(';')"
     found, seen = [], []
@@ -209,9 +213,8 @@ def test_the_slider_moves_plots_and_power(driven: Result, window: Browser, tmp_p
 
 
 @needs_chromium
-def test_a_click_on_a_bond_plots_it(driven: Result, window: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "motor.html"
-    page(driven, path)
+def test_a_click_on_a_bond_plots_it(driven: Result, paths: dict[str, Path], window: Browser) -> None:
+    path = paths["motor"]
     window.open(path)
     before = window.run(TITLES)
     middle = """(() => { const path = document.querySelector('[data-bond="motor -> shaft"] .hit'),
@@ -233,10 +236,8 @@ def test_a_click_on_a_bond_plots_it(driven: Result, window: Browser, tmp_path: P
 
 
 @needs_chromium
-def test_components_of_a_screw_bond_are_plotted_by_unit(eggs: Scene, window: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "eggs.html"
-    page(eggs, path)
-    window.open(path)
+def test_components_of_a_screw_bond_are_plotted_by_unit(paths: dict[str, Path], window: Browser) -> None:
+    window.open(paths["eggs"])
     window.run("pick(M.bonds.findIndex(bond => bond.words[0] === 'wrench'))")
     titles = window.run(TITLES)
     assert [title.rpartition(" (")[2] for title in titles[:5]] == ["N m)", "N)", "rad/s)", "m/s)", "W)"]
@@ -244,21 +245,17 @@ def test_components_of_a_screw_bond_are_plotted_by_unit(eggs: Scene, window: Bro
 
 
 @needs_chromium
-def test_states_of_switches_are_told(window: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "ball.html"
-    page(simulate(with_restitution(), 6.0, samples=5e-3, progress=False), path)
-    window.open(path)
+def test_states_of_switches_are_told(paths: dict[str, Path], window: Browser) -> None:
+    window.open(paths["ball"])
     assert window.run("switches.map(s => s.text.textContent)") == ["free"]
     window.run("go(END)")
     assert window.run("switches.map(s => s.text.textContent)") == ["resting"]
 
 
 @needs_chromium
-def test_without_webgl_there_is_text_and_every_plot(eggs: Scene, tmp_path: Path) -> None:
-    path = tmp_path / "eggs.html"
-    page(eggs, path)
+def test_without_webgl_there_is_text_and_every_plot(eggs: Scene, paths: dict[str, Path]) -> None:
     with browser(webgl=False) as window:
-        window.open(path)
+        window.open(paths["eggs"])
         assert not window.run("Boolean(gl)")
         assert "WebGL is switched off" in window.run("$('scene').innerText")
         assert window.run("panels.length") == len(eggs.panels) and window.run("bonds.length") > 0

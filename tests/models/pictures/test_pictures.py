@@ -337,8 +337,6 @@ def test_long_motions_are_thinned_for_the_page():
 def test_plots_have_all_panels_and_units(tmp_path):
     pytest.importorskip("matplotlib")
     plots(rolling_ball(hop=True), tmp_path / "plots.svg")
-    plots(rolling_ball(hop=True), tmp_path / "plots.png")
-    assert (tmp_path / "plots.png").stat().st_size > 20_000
     text = (tmp_path / "plots.svg").read_text()
     for words in ("gap", "normal force", "coordinates (rad, m)", "energy (mJ)", "residual (J)", "time (s)", "kinetic"):
         assert words in text, words
@@ -406,6 +404,7 @@ def test_nothing_pushes_through_the_air():
         assert pressed > 40 and near(stage.image(), FORCE) == 0
 
 
+@pytest.mark.thorough
 @renders
 def test_poster_is_large_and_leaves_no_part(tmp_path):
     from PIL import Image

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import sys
 from argparse import Namespace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from screwbond.models.cli import COMMANDS, main
@@ -109,18 +111,25 @@ RUNS = {
 """Quick runs of every task."""
 
 
+@cache
+def ran(name: str) -> tuple[Task, Outcome]:
+    """A task, and what its command has found, of which nothing is written yet."""
+    saved: list[tuple[Task, Outcome]] = []
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        short = Path(folder) / "short.json"
+        short.write_text('{"t_end": 0.05, "motion": []}')
+        patched.setattr(Task, "save", lambda own, outcome, out, **more: saved.append((own, outcome)))
+        arguments = [str(short) if word == "SHORT" else word for word in RUNS[name]]
+        assert main([*arguments, "--out", str(Path(folder) / "out")]) in (0, 1)
+    ((own, outcome),) = saved
+    return own, outcome
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
-def test_each_artefact_is_written_alone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_artefact_is_written_alone(name: str, tmp_path: Path) -> None:
     """Of one outcome: the files as they are, the pictures as marks; and together these are all that the help names."""
-    short = tmp_path / "short.json"
-    short.write_text('{"t_end": 0.01, "motion": []}')
-    saved: list[tuple[Task, Outcome]] = []
-    monkeypatch.setattr(Task, "save", lambda own, outcome, out, **more: saved.append((own, outcome)))
-    arguments = [str(short) if word == "SHORT" else word for word in RUNS[name]]
-    assert main([*arguments, "--out", str(tmp_path / "out")]) in (0, 1)
-    monkeypatch.undo()
-    ((own, outcome),) = saved
+    own, outcome = ran(name)
     may_miss = {"lost.png", "movie.gif"}
     made = {*outcome.files, *outcome.pictures, SUMMARY}
     assert made <= set(own.names) and set(own.names) - made <= may_miss
@@ -149,15 +158,12 @@ def test_without_vtk_the_rest_is_drawn(
 ) -> None:
     """Nothing of PyVista is imported, all that Matplotlib draws is there, and one sentence says what is left out and why."""
     pytest.importorskip("matplotlib")
-    short = tmp_path / "short.json"
-    short.write_text('{"t_end": 0.05, "motion": []}')
+    own, outcome = ran(name)
     for package in ("pyvista", "vtkmodules"):
         monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr(probe, "rendering", lambda: (False, "pyvista is not installed"))
-    arguments = [str(short) if word == "SHORT" else word for word in RUNS[name]]
     drawn = {"contact": "page,plots", "hand": "page,figure7", "impact": "impacts", "maze": "path"}[name]
-    scenes = ",".join(sorted(SCENES[name]))
-    assert main([*arguments, "--out", str(tmp_path / "out"), "--only", f"{drawn},{scenes}"]) in (0, 1)
+    own.save(outcome, tmp_path / "out", only=[*drawn.split(","), *sorted(SCENES[name])])
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("without ")]
     (line,) = said
     left_out, why = line.removeprefix("without ").split(": ")

@@ -76,7 +76,7 @@ def test_rates_are_those_of_the_independent_hand(name: str) -> None:
     tested = {(charts, bool(on)): 0 for charts in itertools.product((0, 1), (0, 1)) for on in (0, 1)}
     with written.library() as loaded:
         for charts in itertools.product((0, 1), (0, 1)):
-            for _ in range(12):
+            for _ in range(6):
                 x = random_state(hand, random, 1.0)
                 q, w, springs, ball, virtual = hand.unpack(x)
                 x[24:33] *= np.repeat(hand.contacts(hand.tips(q, w), springs, ball)["d"] < 0.0, 3)
