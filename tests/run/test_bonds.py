@@ -132,6 +132,7 @@ def test_values_of_a_bond() -> None:
         result.bond_values("lop -> r")
 
 
+@pytest.mark.usefixtures("rough_layout")
 @pytest.mark.parametrize("name", ["eggs", "delta"])
 def test_the_diagram_marks_its_bonds(name: str) -> None:
     compiled = compile_model(PAPERS[name](), backend="numpy")
