@@ -84,10 +84,6 @@ def measure(names: Sequence[str] = tuple(GRAPHS), repeats: int = 5, rounds: int 
     """All figures of these scenarios."""
     found: dict[str, Any] = {"processor": timing.processor(), "compiler": compiler_version()}
     models = {name: compile_model(GRAPHS[name]()) for name in names}
-    for flags in FLAGS.values():
-        with hand_written(flags) as library:
-            for name, compiled in models.items():
-                ensure_same(name, compiled, library)
     found["import"] = cold_start.imports(repeats)
     for name, compiled in models.items():
         found[name] = {

@@ -76,6 +76,15 @@ def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
+def rough_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that do not look at where nodes of a diagram are: leave them in their first cells, without a search for better
+    ones, which takes most of the time of a drawing."""
+    from tests.inner.render import layout
+
+    monkeypatch.setattr(layout, "improve", lambda cells, *_: cells)
+
+
+@pytest.fixture
 def one_loop(request: pytest.FixtureRequest) -> None:
     """For tests that count what a run takes."""
     if request.config.getoption("--both-loops"):

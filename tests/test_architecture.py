@@ -15,6 +15,7 @@ import pytest
 from docs import floors
 from docs.floors import ROOMS
 from tests.conftest import LONGEST
+from tests.syntax import called, files, nodes
 
 ROOT = Path(__file__).parents[1]
 LAYERS = ("screws", "bondgraph", "screwbond.models", "screwbond", "examples")
@@ -80,12 +81,6 @@ def layer_of(name):
     return next((layer for layer in PACKAGES if f"{name}.".startswith(f"{layer}.")), name.partition(".")[0])
 
 
-@functools.cache
-def tree_of(name):
-    """What a module says, parsed; not before a test asks, since every worker imports this file."""
-    return ast.parse(SOURCES[name].read_text(encoding="utf-8"), str(SOURCES[name]))
-
-
 def targets(node, importer):
     """Modules that an import statement names; `from package import module` is an import of the module."""
     if isinstance(node, ast.Import):
@@ -99,38 +94,37 @@ def targets(node, importer):
     return [f"{base}.{alias.name}" if f"{base}.{alias.name}" in SOURCES else base for alias in node.names]
 
 
-def imports(tree, importer):
-    """All modules that a module imports, wherever in its text."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from targets(node, importer)
+@functools.cache
+def imports(path, importer):
+    """All modules that a file imports, wherever in its text."""
+    return [target for node in nodes(path, ast.Import, ast.ImportFrom) for target in targets(node, importer)]
 
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_imports_never_point_upward(layer):
     forbidden = {*LAYERS[LAYERS.index(layer) + 1 :], "tests", "benchmarks"}
     for name in modules(layer):
-        upward = [target for target in imports(tree_of(name), name) if layer_of(target) in forbidden]
+        upward = [target for target in imports(SOURCES[name], name) if layer_of(target) in forbidden]
         assert not upward, f"{name} imports {upward}"
 
 
 def test_tests_meet_inner_modules_in_facades():
     """A module that moves changes one file of `tests/inner`: tests import only packages of the first floor by themselves."""
-    for path in sorted((ROOT / "tests").rglob("*.py")):
+    for path in files("tests"):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         depths = {"bondgraph": 2, "screws": 2, "screwbond": 3}
-        reached = [to for to in imports(ast.parse(path.read_text(encoding="utf-8")), name) if to.partition(".")[0] in depths]
+        reached = [to for to in imports(path, name) if to.partition(".")[0] in depths]
         inner = [to for to in reached if to.count(".") >= depths[to.partition(".")[0]]]
         assert name.startswith(("tests.inner.", OUTSIDER)) or not inner, f"{name} imports {inner}"
 
 
 def test_facades_hold_what_tests_use():
     used, offered = set(), set()
-    for path in sorted((ROOT / "tests").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and path.parent.name == "inner":
+    for path in files("tests"):
+        for node in nodes(path, ast.ImportFrom):
+            if path.parent.name == "inner":
                 offered |= {(f"tests.inner.{path.stem}", alias.asname or alias.name) for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
+            else:
                 used |= {(node.module, alias.name) for alias in node.names}
     assert offered <= used, sorted(offered - used)
 
@@ -144,7 +138,7 @@ def room(name, package):
 def inside(package):
     """Imports between modules of a package, as pairs, but for shortcuts: those of functions and of type checkers too."""
     own = modules(package)
-    found = ((name, to) for name in own for to in imports(tree_of(name), name) if to in own)
+    found = ((name, to) for name in own for to in imports(SOURCES[name], name) if to in own)
     return {(name, to) for name, to in found if to != name and to not in SHORTCUTS.get(name, ())}
 
 
@@ -152,18 +146,16 @@ def inside(package):
 def test_a_shortcut_is_an_import_and_a_return(name):
     """In a method of two lines, or for type checkers alone; so it can neither hold any logic nor be met while modules load."""
     allowed, met = [], set()
-    for node in ast.walk(tree_of(name)):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            allowed += node.body
-        if isinstance(node, ast.FunctionDef):
-            kinds = [type(line) for line in node.body]
-            if kinds == [ast.Expr, ast.ImportFrom, ast.Return] and isinstance(node.body[2].value, ast.Call):
-                allowed.append(node.body[1])
-    for node in ast.walk(tree_of(name)):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            up = set(targets(node, name)) & set(SHORTCUTS[name])
-            assert not up or node in allowed, f"{name}:{node.lineno}"
-            met |= up
+    for node in nodes(SOURCES[name], ast.If):
+        allowed += node.body if ast.unparse(node.test) == "TYPE_CHECKING" else []
+    for node in nodes(SOURCES[name], ast.FunctionDef):
+        kinds = [type(line) for line in node.body]
+        if kinds == [ast.Expr, ast.ImportFrom, ast.Return] and isinstance(node.body[2].value, ast.Call):
+            allowed.append(node.body[1])
+    for node in nodes(SOURCES[name], ast.Import, ast.ImportFrom):
+        up = set(targets(node, name)) & set(SHORTCUTS[name])
+        assert not up or node in allowed, f"{name}:{node.lineno}"
+        met |= up
     assert met == set(SHORTCUTS[name])
 
 
@@ -194,7 +186,7 @@ def test_no_circles_of_files_or_folders(package):
     pairs = {(name, to) for name, to in inside(package) if SOURCES[to].name != "__init__.py" or not name.startswith(f"{to}.")}
     assert not circles(pairs)
     assert not [
-        name for name in modules(package) if name in {*imports(tree_of(name), name)} and SOURCES[name].name != "__init__.py"
+        name for name in modules(package) if name in {*imports(SOURCES[name], name)} and SOURCES[name].name != "__init__.py"
     ]
     for prefix in {f"{name}." for name, path in modules(package).items() if path.name == "__init__.py"}:
         here = {(a, b) for a, b in pairs if a.startswith(prefix) and b.startswith(prefix)}
@@ -218,10 +210,9 @@ def test_files_are_short(folder):
 def test_functions_take_few_arguments_by_place():
     """Formulas of `screwbond.models` and `screws` may take as many as their equation has."""
     for name in modules("bondgraph"):
-        for node in ast.walk(tree_of(name)):
-            if isinstance(node, ast.FunctionDef):
-                taken = [one.arg for one in (*node.args.posonlyargs, *node.args.args) if one.arg not in ("self", "cls")]
-                assert len(taken) <= MOST_ARGUMENTS, f"{name}:{node.lineno} {node.name}{taken}"
+        for node in nodes(SOURCES[name], ast.FunctionDef):
+            taken = [one.arg for one in (*node.args.posonlyargs, *node.args.args) if one.arg not in ("self", "cls")]
+            assert len(taken) <= MOST_ARGUMENTS, f"{name}:{node.lineno} {node.name}{taken}"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -240,7 +231,7 @@ def test_a_module_is_not_called_as_what_its_package_exports(package):
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_class_name_has_one_meaning(package):
     """Private classes may share a name: nobody meets two of them in one place."""
-    found = [(node.name, name) for name in modules(package) for node in ast.walk(tree_of(name)) if isinstance(node, ast.ClassDef)]
+    found = [(node.name, name) for name in modules(package) for node in nodes(SOURCES[name], ast.ClassDef)]
     names = [name for name, _ in found if not name.startswith("_")]
     assert not [pair for pair in found if names.count(pair[0]) > 1]
 
@@ -249,23 +240,21 @@ def test_only_bondgraph_knows_its_tape_and_emitters():
     """There is `compile_formula` for that."""
     for name in SOURCES:
         if not name.startswith("bondgraph"):
-            known = [to for to in imports(tree_of(name), name) if to.startswith(("bondgraph.tape", "bondgraph.emit"))]
+            known = [to for to in imports(SOURCES[name], name) if to.startswith(("bondgraph.tape", "bondgraph.emit"))]
             assert not known, f"{name} imports {known}"
 
 
 def test_text_is_never_evaluated_as_code():
     """No module calls what turns text or files into running code."""
     for name in SOURCES:
-        tree = tree_of(name)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call):
-                called = ast.unparse(node.func)
-                assert called not in {"eval", "exec", "builtins.eval", "builtins.exec"}, f"{name}:{node.lineno}"
-                assert called.rpartition(".")[2] not in {"sympify", "parse_expr"}, f"{name}:{node.lineno}"
-                allowed = [word for word in node.keywords if word.arg == "allow_pickle"]
-                assert not any(getattr(word.value, "value", True) for word in allowed), f"{name}:{node.lineno}"
+        for node in nodes(SOURCES[name], ast.Call):
+            function = called(node.func)
+            assert function not in {"eval", "exec", "builtins.eval", "builtins.exec"}, f"{name}:{node.lineno}"
+            assert function.rpartition(".")[2] not in {"sympify", "parse_expr"}, f"{name}:{node.lineno}"
+            allowed = [word for word in node.keywords if word.arg == "allow_pickle"]
+            assert not any(getattr(word.value, "value", True) for word in allowed), f"{name}:{node.lineno}"
         unsafe = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
-        assert not unsafe & {target.partition(".")[0] for target in imports(tree, name)}, f"{name} can load pickles"
+        assert not unsafe & {target.partition(".")[0] for target in imports(SOURCES[name], name)}, f"{name} can load pickles"
 
 
 def public():
@@ -328,9 +317,9 @@ def test_no_test_is_judged_by_a_clock() -> None:
     clocks = {"process_time", "thread_time", "process_time_ns", "thread_time_ns", "timeit"}
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in (ROOT / "tests").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if getattr(node, "attr", None) in clocks
+        for path in files("tests")
+        for node in nodes(path, ast.Attribute)
+        if node.attr in clocks
     ]
     assert not found
 
@@ -347,57 +336,56 @@ def test_names_are_no_identity() -> None:
     So nothing is compared with such a word, and no dictionary has it as a key, be it to store or to look up.
     """
     found = []
-    for path in [*(ROOT / "bondgraph").rglob("*.py"), *(ROOT / "screws").rglob("*.py")]:
+    for path in (*files("bondgraph"), *files("screws")):
         name = path.relative_to(ROOT).as_posix()
         if not name.startswith(f"{DRAWING}/"):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            found += [f"{name}:{node.lineno} {ast.unparse(node)}" for node in _compared_with_text(tree)]
+            found += [f"{name}:{node.lineno} {ast.unparse(node)}" for node in _compared_with_text(path)]
             kinds = () if name.startswith(f"{MACHINE_TYPES}/") else ("kind",)
-            found += [f"{name}:{node.lineno} key {ast.unparse(node)}" for node in _keys_by_name(tree, kinds)]
+            found += [f"{name}:{node.lineno} key {ast.unparse(node)}" for node in _keys_by_name(path, kinds)]
     assert found == []
 
 
-def _compared_with_text(tree: ast.Module):
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Compare) and any(map(_holds_text, (node.left, *node.comparators))):
-            sides = (side for side in (node.left, *node.comparators) if isinstance(side, ast.Attribute))
-            yield from (side for side in sides if side.attr in ("name", "kind") and _is_anothers(side))
+def _compared_with_text(path: Path):
+    for node in nodes(path, ast.Compare):
+        sides = [side for side in (node.left, *node.comparators) if isinstance(side, ast.Attribute)]
+        words = [side for side in sides if side.attr in ("name", "kind") and _is_anothers(side)]
+        if words and any(map(_holds_text, (node.left, *node.comparators))):
+            yield from words
 
 
-def _keys_by_name(tree: ast.Module, kinds: tuple[str, ...]):
+def _keys_by_name(path: Path, kinds: tuple[str, ...]):
     """Keys of dictionaries that are the word for a kind, or the name of an operation."""
-    operations = set(_operations(tree))
-    for key in _keys(tree):
+    for key in _keys(path):
         for part in key.elts if isinstance(key, ast.Tuple) else [key]:
             if isinstance(part, ast.Attribute) and _is_anothers(part):
                 owner = re.split(r"[^\w.]", ast.unparse(part.value))[0].rpartition(".")[2]
-                if part.attr in kinds or (part.attr == "name" and owner in operations):
+                if part.attr in kinds or (part.attr == "name" and owner in _operations(path)):
                     yield part
 
 
-def _keys(tree: ast.Module):
+def _keys(path: Path):
     """Keys that dictionaries are made with, and those that are looked up."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Dict):
-            yield from filter(None, node.keys)
-        elif isinstance(node, ast.DictComp):
-            yield node.key
-        elif isinstance(node, ast.Subscript):
-            yield node.slice
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", None) in ("get", "pop", "setdefault", "fromkeys"):
+    for node in nodes(path, ast.Dict):
+        yield from filter(None, node.keys)
+    yield from (node.key for node in nodes(path, ast.DictComp))
+    yield from (node.slice for node in nodes(path, ast.Subscript))
+    for node in nodes(path, ast.Call):
+        if getattr(node.func, "attr", None) in ("get", "pop", "setdefault", "fromkeys"):
             yield from node.args[:1]
-        elif isinstance(node, ast.Compare) and any(isinstance(word, ast.In | ast.NotIn) for word in node.ops):
-            yield node.left
+    yield from (node.left for node in nodes(path, ast.Compare) if any(isinstance(word, ast.In | ast.NotIn) for word in node.ops))
 
 
-def _operations(tree: ast.Module):
+@functools.cache
+def _operations(path: Path) -> set[str]:
     """Names of operations: by their annotation, by the table that they come from, or by themselves."""
-    yield from ("op", "operation", "OPERATIONS")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg) and node.annotation is not None and ast.unparse(node.annotation) in ("Op", "Operation"):
-            yield node.arg
-        elif isinstance(node, ast.For | ast.comprehension) and "OPERATIONS" in ast.unparse(node.iter):
-            yield from (part.id for part in ast.walk(node.target) if isinstance(part, ast.Name))
+    names = {"op", "operation", "OPERATIONS"}
+    for node in nodes(path, ast.arg):
+        if node.annotation is not None and ast.unparse(node.annotation) in ("Op", "Operation"):
+            names.add(node.arg)
+    for node in nodes(path, ast.For, ast.comprehension):
+        if "OPERATIONS" in ast.unparse(node.iter):
+            names |= {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+    return names
 
 
 def _holds_text(node: ast.expr) -> bool:

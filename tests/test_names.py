@@ -2,12 +2,12 @@
 
 import ast
 import collections
-import functools
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.syntax import ROOT, files, nodes, tree_of
+
 PACKAGES = ("bondgraph", "screws", "models", "screwbond")
 
 OPENERS = ("The same", "What", "Whether", "How", "Which", "Where", "Who", "So many")
@@ -31,58 +31,47 @@ RETIRED = set(_OLD_WORDS.split())
 place."""
 
 
-@functools.cache
-def trees() -> dict[Path, ast.Module]:
-    return {
-        path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"))
-        for package in PACKAGES
-        for path in sorted((ROOT / package).rglob("*.py"))
-    }
+SOURCES = [path for package in PACKAGES for path in files(package)]
 
 
-def docstrings(tree: ast.Module):
+def docstrings(path: Path):
     """Every string that is a statement, with its line: docstrings of modules, classes and functions, and those of fields."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+    for node in nodes(path, ast.Expr):
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.lineno, node.value.value
 
 
-def variables(tree: ast.Module):
+def variables(path: Path):
     """Names of parameters and variables of functions, with their lines."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            yield node.lineno, node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.lineno, node.id
+    yield from ((node.lineno, node.arg) for node in nodes(path, ast.arg))
+    yield from ((node.lineno, node.id) for node in nodes(path, ast.Name) if isinstance(node.ctx, ast.Store))
 
 
-def definitions(path: Path, tree: ast.Module):
+def definitions(path: Path):
     """Names of the module, its folder, and of all classes, functions and constants in it, with their lines."""
     yield 1, path.stem
     yield 1, path.parent.name
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef):
-            yield node.lineno, node.name
-    for node in tree.body:
+    yield from ((node.lineno, node.name) for node in nodes(path, ast.ClassDef, ast.FunctionDef))
+    for node in tree_of(path).body:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         yield from ((node.lineno, target.id) for target in targets if isinstance(target, ast.Name))
 
 
 def opening_left(path: Path) -> list[str]:
-    return [f"{path}:{line} {text[:60]!r}" for line, text in docstrings(trees()[path]) if text.lstrip().startswith(OPENERS)]
+    return [f"{path}:{line} {text[:60]!r}" for line, text in docstrings(path) if text.lstrip().startswith(OPENERS)]
 
 
 def vague_left(path: Path) -> list[str]:
-    return [f"{path}:{line} variable {name}" for line, name in variables(trees()[path]) if name in VAGUE]
+    return [f"{path}:{line} variable {name}" for line, name in variables(path) if name in VAGUE]
 
 
 def retired_left(path: Path) -> list[str]:
-    return [f"{path}:{line} name {name}" for line, name in definitions(path, trees()[path]) if name.lstrip("_") in RETIRED]
+    return [f"{path}:{line} name {name}" for line, name in definitions(path) if name.lstrip("_") in RETIRED]
 
 
 @pytest.mark.parametrize("left", [opening_left, vague_left, retired_left])
 def test_names_and_first_lines_are_the_fields(left) -> None:
-    assert not [row for path in trees() for row in left(path)]
+    assert not [row for path in SOURCES for row in left(path)]
 
 
 INTERFACES = {"FIELDS", "STEPPER", "TABLEAU", "A", "C"}
@@ -103,9 +92,10 @@ def constants(tree: ast.Module):
 def test_a_constant_has_one_meaning_in_a_room() -> None:
     """A room is a folder of a package, or one of `bondgraph.run`."""
     meanings = collections.defaultdict[tuple[Path, str], set[str]](set)
-    for path, tree in trees().items():
-        room = Path(*path.parts[: 3 if path.parts[:2] == ("bondgraph", "run") else 2])
-        for name, value in constants(tree):
+    for path in SOURCES:
+        parts = path.relative_to(ROOT).parts
+        room = Path(*parts[: 3 if parts[:2] == ("bondgraph", "run") else 2])
+        for name, value in constants(tree_of(path)):
             if name.isupper() and not name.startswith("_") and name not in INTERFACES:
                 meanings[room, name].add(value)
     assert not [(room.as_posix(), name) for (room, name), values in meanings.items() if len(values) > 1]

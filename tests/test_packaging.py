@@ -143,7 +143,7 @@ def test_the_old_name_gives_the_same_objects(environment, tmp_path, place):
 @pytest.mark.thorough
 def test_a_module_runs_by_both_names(environment, tmp_path):
     for name in ("models.cli", "screwbond.models.cli", "screwbond"):
-        assert run(environment[0], "-m", name, "info", folder=tmp_path).startswith("screwbond ")
+        assert run(environment[0], "-m", name, "--version", folder=tmp_path).startswith("screwbond ")
 
 
 @pytest.mark.thorough
@@ -159,6 +159,8 @@ def test_works_beside_models_of_the_user(environment, tmp_path, file):
         "import screwbond\nfrom screwbond.models.delta import DeltaRobot\nimport models\nprint(models.mass, screwbond.__file__)"
     )
     assert run(python, "after.py", folder=tmp_path).split() == ["1.0", str(site / "screwbond" / "__init__.py")]
+    if file != "models.py":
+        return  # the scripts run beside one form of them
     run(python, "before.py", folder=tmp_path)
     assert (tmp_path / "egg.html").stat().st_size > 1000 and (tmp_path / "oscillator.png").exists()
 

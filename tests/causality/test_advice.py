@@ -34,6 +34,8 @@ DOMAINS = {
     "rotation": ("a torsion spring", "a moment of inertia", "a rotary damper"),
     "hydraulic": ("an elastic chamber", "the inertia of a line", "a throttle"),
 }
+SOME = ("rotation", "hydraulic")
+"""Where the words of each domain have been looked at before, by E203 of efforts and flows."""
 Kind = Callable[..., object]
 
 
@@ -88,7 +90,7 @@ def test_two_that_set_one_flow(domain: str) -> None:
     assert runs(at(J1, domain, one, Se("two", 2.0), load))
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", SOME)
 def test_nobody_sets_the_flow(domain: str) -> None:
     """E203 where all set efforts: an I or R at the junction."""
     _, inertia, damper = DOMAINS[domain]
@@ -98,7 +100,7 @@ def test_nobody_sets_the_flow(domain: str) -> None:
         assert runs(at(J1, domain, *parts, more))
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", SOME)
 def test_diodes_alone_need_no_advice(domain: str) -> None:
     """Two in series between storages, and two at one junction with a source and a resistance."""
     for kind, source in ((J1, Se("u", 1.0)), (J0, Sf("u", 1.0))):
@@ -120,7 +122,7 @@ def lossy(domain: str, shaft: bool) -> Graph:
     return graph.connect(fast, loss)
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", SOME)
 def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
     """E205: a stiff C between a storage and the rest, or in place of a constraint."""
     compliance = DOMAINS[domain][0]
@@ -134,7 +136,7 @@ def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
     assert runs(drag(C("stop", capacitance=1e-2)))
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", SOME)
 def test_constraints_that_contradict(domain: str) -> None:
     """E208: leave one out, or put a stiff C in its place."""
     parts = Sf("drive", 1.0), I("m", 1.0)
@@ -147,7 +149,7 @@ def lever(graph: Graph, *transitions: Transition, states=("off", "on")) -> Graph
     return graph.add_automaton(Automaton("lever", states, "off", transitions))
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", SOME)
 def test_states_of_switches_without_a_solution(domain: str) -> None:
     """E212: a resistance in series with what shorts an effort source, or beside what cuts off a flow source."""
     damper = DOMAINS[domain][2]
@@ -159,7 +161,7 @@ def test_states_of_switches_without_a_solution(domain: str) -> None:
     assert runs(lever(at(J1, domain, Sf("i", 1.0), R("r", 1.0), (cut, R("own", 10.0))), flips[0]))
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", SOME)
 def test_switches_that_must_exclude_each_other(domain: str) -> None:
     """E220, E212: one automaton for them."""
     closes = Transition("off", "on", lambda t: t - 0.2, ("time",))
@@ -175,7 +177,7 @@ def test_switches_that_must_exclude_each_other(domain: str) -> None:
     assert runs(lever(half(("lever", "on"), ("lever", "off")), closes))
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", SOME)
 def test_switches_that_cannot_start_so(domain: str) -> None:
     """E214: a start in the other mode, or start values that agree."""
 

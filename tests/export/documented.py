@@ -13,7 +13,7 @@ from bondgraph import J1, TF, Automaton, Block, C, Compiled, Graph, I, Op, R, Se
 from bondgraph.signals import sampled_pid
 from examples import bouncing_ball
 from tests.export import test_indices, test_text
-from tests.inner.export import Paper, paper_of
+from tests.inner.export import Paper, as_markdown, paper_of
 from tests.systems import ROBOT
 
 
@@ -91,3 +91,9 @@ def compiled(name: str) -> Compiled:
 def paper(name: str) -> Paper:
     """What its document says, before it is written in a style."""
     return paper_of(compiled(name))
+
+
+@cache
+def page(name: str) -> str:
+    """Its document in Markdown."""
+    return as_markdown(paper(name))

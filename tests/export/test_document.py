@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,10 @@ import pytest
 from bondgraph import Compiled, ModelError, compile_model
 from bondgraph.export import document
 from tests.acceptance.suite import SUITE
-from tests.export.documented import MODELS, compiled
+from tests.export.documented import MODELS, compiled, page, paper
 from tests.export.reading.page import NOTE
-from tests.inner.export import FORMS, latex_parts, split
-from tests.inner.export import document as paper
+from tests.inner.export import FORMS, as_latex, latex_parts, split
+from tests.inner.export import document as paper_module
 from tests.inner.model import Op
 from tests.inner.tape import opcodes
 from tests.laws.test_acceptance_models import shown_by
@@ -33,11 +32,6 @@ KATEX = set(
     )
 )
 """Commands of formulas, all of which KaTeX and MathJax know; found by rendering them."""
-
-
-@cache
-def page(name: str) -> str:
-    return document(compiled(name), style="markdown")
 
 
 def formulas(text: str) -> list[str]:
@@ -192,9 +186,9 @@ def test_what_must_be_told_is_told() -> None:
 def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a length only parts that occur several times are written, and the page says so."""
     whole = page("hand")
-    monkeypatch.setattr(paper, "MAX_EQUATIONS", 100)
-    monkeypatch.setattr(paper, "MAX_BOXES", 3)
-    short = document(MODELS["hand"](), style="markdown")
+    monkeypatch.setattr(paper_module, "MAX_EQUATIONS", 100)
+    monkeypatch.setattr(paper_module, "MAX_BOXES", 3)
+    short = document(compiled("hand"), style="markdown")
     assert len(short) < len(whole) and "only parts that occur several times are written here, 2 of 5" in short
     assert "### i contact 0, contact 1, contact 2" in short and "### 4 controller" not in short
     assert "is too large for a page" in short and "![The bond graph" not in short and "too large" not in whole
@@ -206,9 +200,8 @@ def test_another_style_is_refused() -> None:
 
 
 def test_the_same_model_gives_the_same_text() -> None:
-    for style in ("latex", "markdown"):
-        one, other = (document(compile_model(MODELS["spatial"](), backend="numpy"), style) for _ in range(2))  # type: ignore
-        assert one == other
+    again = compile_model(MODELS["spatial"](), backend="numpy")
+    assert document(again, "markdown") == page("spatial") and document(again, "latex") == as_latex(paper("spatial"))
 
 
 def test_each_instruction_can_be_written() -> None:

@@ -7,12 +7,23 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bondgraph.export import document
-from tests.export.documented import MODELS, compiled, paper
-from tests.inner.export import HALF_HEIGHT, NAME_SIZE, Arrows, Figure, Table, drawing, in_order, lanes, state_diagram
+from tests.export.documented import MODELS, compiled, page, paper
+from tests.inner.export import (
+    HALF_HEIGHT,
+    NAME_SIZE,
+    Arrows,
+    Figure,
+    Table,
+    as_latex,
+    as_typst,
+    drawing,
+    in_order,
+    lanes,
+    state_diagram,
+)
 
 NAMES = ("free", "contact", "a state of many words", "x", "Größe & <0>", "six", "seven")
 Machine = tuple[list[str], str, list[tuple[int, int | None]]]
@@ -42,6 +53,7 @@ def labels(figure: Figure) -> list[ElementTree.Element]:
     return [t for t in elements(figure, "text") if t.get("font-size") != f"{NAME_SIZE:g}"]
 
 
+@settings(max_examples=30)
 @given(machines())
 def test_every_state_and_transition_is_there(machine: Machine) -> None:
     states, _, transitions = machine
@@ -53,6 +65,7 @@ def test_every_state_and_transition_is_there(machine: Machine) -> None:
     assert drawing(figure).count(r"\makebox") == len(states) + len(labels(figure))
 
 
+@settings(max_examples=30)
 @given(machines())
 def test_nothing_lies_on_anything_else(machine: Machine) -> None:
     figure = state_diagram(*machine)
@@ -77,6 +90,7 @@ def heads(figure: Figure) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in (re.findall(r"(-?[\d.]+),(-?[\d.]+)", d)[0] for d in closed)]
 
 
+@settings(max_examples=30)
 @given(machines())
 def test_arrows_end_at_their_states(machine: Machine) -> None:
     states, start, transitions = machine
@@ -88,6 +102,7 @@ def test_arrows_end_at_their_states(machine: Machine) -> None:
     assert len(rings) == len({a for a, b in transitions if b is None})
 
 
+@settings(max_examples=30)
 @given(machines())
 def test_arcs_that_meet_lie_apart(machine: Machine) -> None:
     states, start, transitions = machine
@@ -127,6 +142,6 @@ def test_documents_have_them(name: str) -> None:
         numbers = {number for label in labels(figure) for number in (label.text or "").split(", ")}
         assert set(rows) == numbers and len(rows) == len(numbers)
     if shown:
-        assert document(model, "markdown").count("data:image/svg+xml") == 1 + len(shown)
-        assert document(model, "latex").count(r"\begin{picture}") == 1 + len(shown)
-        assert document(model, "typst").count("#image(") == 1 + len(shown)
+        assert page(name).count("data:image/svg+xml") == 1 + len(shown)
+        assert as_latex(paper(name)).count(r"\begin{picture}") == 1 + len(shown)
+        assert as_typst(paper(name)).count("#image(") == 1 + len(shown)

@@ -335,16 +335,15 @@ def values_by_label(name: str, values) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("draw", [random_graph, rigid_graph])
-@pytest.mark.parametrize("numbers", [False, True])
-def test_random_graphs_agree_with_the_compiled_model(draw, numbers: bool) -> None:
-    """Those of scalars that compile: loops, dependent storages, constraints, modulated two-ports, switches."""
+def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
+    """Those of scalars that compile, every second one with numbers: loops, dependent storages, constraints."""
     seen: Counter[str] = Counter()
     for seed in range(30):
         try:
             model = compiled(draw(np.random.default_rng(seed)))
             if any(value.shape for value in model.system.values.values()):
                 continue
-            found = state_equations(model, numbers=numbers)
+            found = state_equations(model, numbers=seed % 2 == 1)
         except ModelError as error:
             seen[error.problems[0].code] += 1
             continue
@@ -357,7 +356,7 @@ def test_random_graphs_agree_with_the_compiled_model(draw, numbers: bool) -> Non
 def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
     """Switched constraints, switches and dry friction, some of which yield at once: what vanishes is not differentiated."""
     seen: Counter[str] = Counter()
-    for seed in range(25):
+    for seed in range(20):
         try:
             model = compiled(switched_graph(np.random.default_rng(seed)))
             if any(value.shape for value in model.system.values.values()):

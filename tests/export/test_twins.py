@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.util
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,30 +25,39 @@ GCC = shutil.which("gcc")
 OCTAVE = shutil.which("octave-cli") or shutil.which("octave")
 
 
+LARGEST = "hand"
+WITH_LARGEST = [pytest.param(model, marks=pytest.mark.thorough) if model == LARGEST else model for model in MODELS]
+
+
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    """All models in one library."""
+def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctypes.CDLL]:
+    """The library of a model: the largest has its own, all others are in one."""
     if GCC is None:
         pytest.skip("no gcc to compile the C source with")
-    folder = tmp_path_factory.mktemp("c")
-    paths = [c_source(case(model).compiled, model.replace(" ", "_")).write(folder)[1] for model in MODELS]
+    others = tuple(model for model in MODELS if model != LARGEST)
+    build = functools.cache(lambda models: shared_library(models, tmp_path_factory.mktemp("c")))
+    return lambda model: build((LARGEST,) if model == LARGEST else others)
+
+
+def shared_library(models: tuple[str, ...], folder: Path) -> ctypes.CDLL:
+    paths = [c_source(case(model).compiled, model.replace(" ", "_")).write(folder)[1] for model in models]
     flags = ["-std=c99", "-O0", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
     built = folder / "twins.so"
-    done = subprocess.run([GCC, *flags, *map(str, paths), "-lm", "-o", str(built)], capture_output=True, text=True)
+    done = subprocess.run([str(GCC), *flags, *map(str, paths), "-lm", "-o", str(built)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:2000]
     return ctypes.CDLL(str(built))
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_c(model: str, library: ctypes.CDLL) -> None:
-    this, n = case(model), model.replace(" ", "_")
+@pytest.mark.parametrize("model", WITH_LARGEST)
+def test_c(model: str, library: Callable[[str], ctypes.CDLL]) -> None:
+    this, n, built = case(model), model.replace(" ", "_"), library(model)
     p = np.concatenate([this.own, np.full(len(this.p) - len(this.own), np.nan)])
-    getattr(library, f"{n}_prepare")(ctypes.c_void_p(address_of(p)))
+    getattr(built, f"{n}_prepare")(ctypes.c_void_p(address_of(p)))
     assert_same(p, this.p, "prepare")
     for word, number, kernel in this.kernels():
         wanted = this.wanted(kernel)
         found = np.full_like(wanted, 7.0)
-        function = getattr(library, f"{n}_{word}_{number}" if word == "loop" else f"{n}_{word}")
+        function = getattr(built, f"{n}_{word}_{number}" if word == "loop" else f"{n}_{word}")
         first = [] if number is None or word == "loop" else [ctypes.c_int(number)]
         for t, x, m, out in zip(this.t, this.x, this.m, found, strict=True):
             function(*first, ctypes.c_double(t), *(ctypes.c_void_p(address_of(block)) for block in (x, p, m, out)))
@@ -55,21 +65,24 @@ def test_c(model: str, library: ctypes.CDLL) -> None:
 
 
 @pytest.fixture(scope="module")
-def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ModuleType]:
-    """All models as modules of NumPy."""
-    folder, found = tmp_path_factory.mktemp("numpy"), {}
-    for model in MODELS:
+def module_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ModuleType]:
+    """A model as a module of NumPy."""
+    folder = tmp_path_factory.mktemp("numpy")
+
+    def load(model: str) -> ModuleType:
         path = numpy_source(case(model).compiled).write(folder)
         specification: Any = importlib.util.spec_from_file_location(path.stem, path)
-        found[model] = importlib.util.module_from_spec(specification)
-        specification.loader.exec_module(found[model])
-    return found
+        module = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(module)
+        return module
+
+    return functools.cache(load)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_numpy(model: str, modules: dict[str, ModuleType]) -> None:
+@pytest.mark.parametrize("model", WITH_LARGEST)
+def test_numpy(model: str, module_of: Callable[[str], ModuleType]) -> None:
     """All points at once, and the first one alone."""
-    this, module = case(model), modules[model]
+    this, module = case(model), module_of(model)
     assert_same(module.prepare(this.own), this.p, "prepare")
     start = consistent(this.compiled, point_of(this.compiled))
     for letter in "xpm":
@@ -153,7 +166,7 @@ def test_matlab(model: str, octave: Path) -> None:
         assert_same(found, wanted, f"{word} {number}", this.beside(word))
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", WITH_LARGEST)
 def test_sympy(model: str) -> None:
     """The expressions with common sub-expressions, as functions that `sympy.lambdify` makes."""
     this = case(model)
@@ -194,11 +207,17 @@ def dense(this: Case) -> np.ndarray:
 
 
 @pytest.mark.parametrize("model", SMALL)
-def test_jacobians_are_matrices(model: str, modules: dict[str, ModuleType], octave: Path) -> None:
-    this, n = case(model), model.replace(" ", "_")
+def test_jacobians_are_matrices(model: str, module_of: Callable[[str], ModuleType]) -> None:
+    this = case(model)
     points, states = this.x.shape
-    found = modules[model].jacobian(this.t, this.x, this.p, this.m)
+    found = module_of(model).jacobian(this.t, this.x, this.p, this.m)
     assert found.shape == (points, states, states)
     assert_same(found.reshape(points, -1), dense(this), "NumPy")
+
+
+@pytest.mark.parametrize("model", SMALL)
+def test_jacobians_of_matlab_are_matrices(model: str, octave: Path) -> None:
+    this, n = case(model), model.replace(" ", "_")
+    points, states = this.x.shape
     by_columns = np.fromfile(octave / f"{n}.jacobian").reshape(points, states, states)
     assert_same(by_columns.transpose(0, 2, 1).reshape(points, -1), dense(this), "MATLAB")

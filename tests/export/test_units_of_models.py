@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bondgraph import Compiled, compile_model
-from bondgraph.export import document
-from tests.export.documented import MODELS
+from bondgraph import Compiled
+from tests.export.documented import MODELS, compiled, page
 from tests.inner.assembly import Statement
 from tests.inner.model import SOUGHT, TIME_DERIVATIVE
 
@@ -31,11 +29,6 @@ BASE: dict[str, tuple[int, int, int]] = {
 
 OTHER_UNITS = (2.0, 8.0, 0.5)
 """What m, kg and s are counted in: powers of two, so that nothing is rounded."""
-
-
-@cache
-def compiled(name: str) -> Compiled:
-    return compile_model(MODELS[name](), backend="numpy")
 
 
 def dimension(unit: str) -> tuple[int, ...]:
@@ -78,7 +71,7 @@ def factors(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_unit_is_given_and_every_letter_has_one_meaning(name: str) -> None:
-    text = document(compiled(name), style="markdown")
+    text = page(name)
     assert "| not given |" not in text
     assert not re.search(r"_\{[^}]*\(\d\)", text), "two values of one part that have the same letter"
 

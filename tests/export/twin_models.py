@@ -21,7 +21,7 @@ from tests.inner.compile import Compiled
 from tests.inner.emit import Kernel
 from tests.tracing.test_impulses import boost
 
-STATES = 20
+STATES = 6
 """Random states in each mode."""
 COMBINATIONS = 8
 """Up to so many combinations of modes, every one is tried at that many states; beyond, every state of each automaton."""

@@ -36,8 +36,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 0 and done.stdout.startswith("screwbond "), done.stderr
 
 
-@pytest.mark.parametrize("package", ["bondgraph", "screws"])
-@pytest.mark.parametrize(("file", "word"), [("{}.py", "file"), ("{}/__init__.py", "folder")])
+@pytest.mark.parametrize(("package", "file", "word"), [("bondgraph", "{}.py", "file"), ("screws", "{}/__init__.py", "folder")])
 def test_a_file_that_hides_a_package(tmp_path: Path, package: str, file: str, word: str) -> None:
     path = tmp_path / file.format(package)
     path.parent.mkdir(exist_ok=True)

@@ -60,13 +60,13 @@ def eggs():
     graph, *others = rolling_eggs.build()
     compiled = compile_model(graph)
     run = compiled.simulate(0.05)
-    return [graph, *others, compiled, run, run.ledger, run.final, compiled.states, compiled.parameters]
+    sources = [source(compiled) for source in (c_source, numpy_source, matlab_source)]
+    return [graph, *others, compiled, run, run.ledger, run.final, compiled.states, compiled.parameters, *sources]
 
 
 def hand():
     compiled = compile_model(Hand().graph())
-    sources = [source(compiled) for source in (c_source, numpy_source, matlab_source)]
-    return [Hand(), Hand().graph(), compiled, compiled.simulate(0.01), linearise(compiled), *sources]
+    return [Hand(), Hand().graph(), compiled, compiled.simulate(0.01), linearise(compiled)]
 
 
 def delta():

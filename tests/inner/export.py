@@ -14,7 +14,8 @@ from bondgraph.export.latex_lines import _aligned, latex
 from bondgraph.export.paper import document
 from bondgraph.export.paper.automata import HALF_HEIGHT, NAME_SIZE, Arrows, in_order, lanes, state_diagram
 from bondgraph.export.paper.document import paper_of
-from bondgraph.export.paper.markup.as_latex import drawing
+from bondgraph.export.paper.markup.as_latex import as_latex, drawing
+from bondgraph.export.paper.markup.as_markdown import as_markdown
 from bondgraph.export.paper.markup.as_typst import as_typst
 from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table
 from bondgraph.export.paper.markup.typst_math import typst_math

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.inner.interchange import nesting_depth
@@ -46,6 +46,7 @@ def counted(value: Any) -> int:
     return 1 + max(map(counted, value.values() if isinstance(value, dict) else value), default=0)
 
 
+@settings(max_examples=40)
 @given(VALUES, st.booleans())
 def test_it_is_that_of_the_value(value: Any, ascii_only: bool) -> None:
     assert nesting_depth(json.dumps(value, ensure_ascii=ascii_only, indent=1)) == counted(value)

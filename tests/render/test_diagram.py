@@ -271,7 +271,7 @@ def outer_bonds(model, folded):
     return {bond.name: tuple(map(home, bond.ends)) for bond in model.bonds if len(set(map(home, bond.ends))) == 2}
 
 
-@pytest.mark.parametrize("folded", [(path,) for path in BODIES] + [BODIES[:2], BODIES, "all"])
+@pytest.mark.parametrize("folded", [BODIES[:1], BODIES[2:], BODIES[:2], "all"])
 def test_folded_graphs_are_one_box_each(folded):
     model = touching_bodies().freeze()
     causality = assign_causality(model)

@@ -99,7 +99,10 @@ DRAWN = {
 }
 
 
-@pytest.mark.parametrize("name", DRAWN)
+LARGE = ("delta", "hand, fingers")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.thorough) if name in LARGE else name for name in DRAWN])
 def test_diagrams_of_models_can_be_read(name):
     make, given = DRAWN[name]
     model = make()

@@ -45,12 +45,14 @@ def machine(arms, fingers, springs):
 # --- folding ---
 
 
+@pytest.mark.usefixtures("rough_layout")
 def test_small_models_are_drawn_open():
     model = machine(2, 2, 5)
     assert len(model.elements) < MAX_NODES
     assert set(diagram(model).positions) == set(model.elements)
 
 
+@pytest.mark.usefixtures("rough_layout")
 def test_large_models_are_folded_from_the_inside_until_a_page_can_be_read():
     model = machine(4, 3, 5)
     assert len(model.elements) == 1 + 4 * 6 + 12 * 6 > MAX_NODES
@@ -68,6 +70,7 @@ def test_models_without_nested_graphs_stay_as_they_are():
     assert set(sketch(model, None).nodes) == set(sketch(model).nodes)
 
 
+@pytest.mark.usefixtures("rough_layout")
 def test_what_is_unfolded_stays_open_with_all_that_is_around_it():
     model = machine(10, 2, 5)
     shown = set(diagram(model, unfolded=("arm 3.finger 1",)).positions)
@@ -96,6 +99,7 @@ def test_what_cannot_be_chosen_is_refused(given, code):
     assert all(problem.cures for problem in error.value.problems)
 
 
+@pytest.mark.usefixtures("rough_layout")
 def test_the_method_of_a_graph_takes_what_the_function_takes():
     function, method = (inspect.signature(each).parameters for each in (diagram, Graph.diagram))
     assert [str(each) for each in list(method.values())[1:]] == [str(each) for each in list(function.values())[1:]]
@@ -110,6 +114,7 @@ def test_the_method_of_a_graph_takes_what_the_function_takes():
 # --- title, legend, colours ---
 
 
+@pytest.mark.usefixtures("rough_layout")
 def test_title_and_legend_are_there_unless_one_says_otherwise():
     usual = diagram(hoist())
     assert texts(usual, "title") == ["hoist"] and 'class="legend"' in usual.svg and "causal stroke" in usual.svg
@@ -120,6 +125,7 @@ def test_title_and_legend_are_there_unless_one_says_otherwise():
     assert bare.height < usual.height and bare.positions == usual.positions
 
 
+@pytest.mark.usefixtures("rough_layout")
 def test_every_colour_is_of_the_palette():
     def used(palette):
         return {getattr(palette, role) for role in palette.__dataclass_fields__}
@@ -147,6 +153,7 @@ def units():
     return graph.connect(push, plane).connect(plane, C("sheet", stiffness=np.eye(2)))
 
 
+@pytest.mark.usefixtures("rough_layout")
 def test_values_have_their_units():
     found = texts(diagram(units(), values=True), "value")
     assert set(found) == {
@@ -160,6 +167,7 @@ def test_values_have_their_units():
     assert texts(diagram(units()), "value") == []
 
 
+@pytest.mark.usefixtures("rough_layout")
 def test_many_values_are_counted():
     from screwbond.models.delta import DeltaParameters, delta_graph
 

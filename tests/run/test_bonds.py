@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -28,11 +29,17 @@ PAPERS = {
 }
 
 
+@functools.cache
+def of_paper(name: str) -> Compiled:
+    return compile_model(PAPERS[name](), backend="numpy")
+
+
 def every_model(name: str, monkeypatch: pytest.MonkeyPatch) -> list[Compiled]:
     """The models of an entry of the acceptance suite, or of a paper; none of entries that show a refusal."""
-    graphs = [PAPERS[name]()] if name in PAPERS else list({id(s.graph): s.graph for s in shown_by(name, monkeypatch)}.values())
+    if name in PAPERS:
+        return [of_paper(name)]
     found = []
-    for graph in graphs:
+    for graph in {id(shown.graph): shown.graph for shown in shown_by(name, monkeypatch)}.values():
         with contextlib.suppress(ModelError):
             found.append(compile_model(graph, backend="numpy"))
     return found
@@ -132,9 +139,10 @@ def test_values_of_a_bond() -> None:
         result.bond_values("lop -> r")
 
 
+@pytest.mark.usefixtures("rough_layout")
 @pytest.mark.parametrize("name", ["eggs", "delta"])
 def test_the_diagram_marks_its_bonds(name: str) -> None:
-    compiled = compile_model(PAPERS[name](), backend="numpy")
+    compiled = of_paper(name)
     root = ElementTree.fromstring(diagram(compiled).svg)
     groups = [node for node in root.iter("{http://www.w3.org/2000/svg}g") if node.get("data-bond") is not None]
     assert sorted(node.get("data-bond") for node in groups) == sorted(bond.name for bond in compiled.bonds)

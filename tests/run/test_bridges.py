@@ -40,9 +40,9 @@ def waves(t, speed, size):
     return np.array([size * np.sin(speed * t - 2.0 * np.pi * k / 3.0) for k in range(3)])
 
 
-@pytest.fixture(scope="module", params=[(0, 1, 2, 3, 4, 5), (5, 3, 1, 4, 2, 0)], ids=["in order", "mixed"])
-def bridge(request):
-    return three_phase(request.param)
+@pytest.fixture(scope="module")
+def bridge():
+    return three_phase()
 
 
 @pytest.mark.parametrize("size, load", [(1.0, 1.0), (1e3, 1.0), (1e-3, 1.0), (1.0, 1e-3), (1e-3, 1e3)])
@@ -63,7 +63,8 @@ def test_a_bridge_at_ideal_sources_gives_the_largest_line_voltage(bridge, speed,
 
 @pytest.fixture(scope="module")
 def choked():
-    return three_phase(choke=1.0)
+    """Its diodes are added in another order."""
+    return three_phase((5, 3, 1, 4, 2, 0), choke=1.0)
 
 
 def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):

@@ -127,6 +127,7 @@ def test_a_block_that_sticks_gives_way_to_a_blow():
     assert hit.lost == pytest.approx(0.5 * 0.75 * 0.75, rel=1e-12)
 
 
+@functools.cache
 def plate(friction, restitution, offset=0.0, h=(0.2, 0.2), mass=2.0, inertia=0.3, half=0.5, height=0.0):
     """A rigid body with two corners over a floor, each with friction: x, y and turn, geometry as when it is upright."""
     graph, w = Graph("plate"), J1("w", domain="rotation")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 
 import numpy as np
@@ -29,9 +30,14 @@ MODELS = {
 }
 
 
-@pytest.fixture(scope="module", params=MODELS)
+@functools.cache
+def compiled_of(name: str) -> Compiled:
+    return compile_model(MODELS[name](), progress=False)
+
+
+@pytest.fixture(params=MODELS)
 def compiled(request: pytest.FixtureRequest) -> Compiled:
-    return compile_model(MODELS[request.param](), progress=False)
+    return compiled_of(request.param)
 
 
 def alone(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> tuple[Result, Result]:
@@ -70,22 +76,22 @@ def test_many_values_in_one_request_and_in_any_order(compiled: Compiled, monkeyp
 
 
 def test_components_and_sides_of_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = compile_model(bouncing(3), progress=False)
+    compiled = compiled_of("bounces")
     whole, single = (compiled.simulate(0.5, samples=0.1, progress=False) for _ in range(2))
     assert whole.events
     before = whole.at_events("m1.flow")
     monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)
     for one, other in zip(before, single.at_events("m1.flow"), strict=True):
         equal(compiled, "m1.flow", one, other)
-    body = compile_model(eggs(), progress=False)
+    body = compiled_of("charts")
     run = body.simulate(0.01, samples=0.005, progress=False)
     name = next(name for name in body.program.layout.names("out") if body.program.layout[name].shape == (6,))
     np.testing.assert_array_equal(run[f"{name}[2]"].ravel(), run[name][:, 2])
 
 
 def test_after_many_requests_all_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert is_large(compile_model(chain(LARGE), progress=False).system)
-    compiled = compile_model(chain(LARGE), progress=False)
+    compiled = compiled_of("a chain in loops")
+    assert is_large(compiled.system)
     _, single = alone(compiled, monkeypatch)
     names = compiled.program.layout.names("out")
     for name in names[: MAX_REQUESTS + 1]:

@@ -153,5 +153,5 @@ def test_loops_do_not_know_units(curve):
 
     wanted = run(1.0)
     np.testing.assert_allclose(output(wanted[1], 1.0), wanted[0], rtol=1e-13)
-    for u in (1e-15, 1e-12, 1e-6, 1e3, 1e12):
+    for u in (1e-15, 1e-6, 1e12):
         np.testing.assert_allclose(run(u), wanted, rtol=1e-7)

@@ -30,16 +30,14 @@ def explicit(seed: int) -> System | None:
     return None if system.loops or system.unknowns else system
 
 
-@pytest.mark.parametrize("block", range(2))
-def test_random_graphs_equal_straight_line_code(block: int) -> None:
-    systems = [system for seed in range(25 * block, 25 * (block + 1)) if (system := explicit(seed))]
+def test_random_graphs_equal_straight_line_code() -> None:
+    systems = [system for seed in range(25) if (system := explicit(seed))]
     assert len(systems) > 8
     for number, system in enumerate(systems):
         assert_equal(system, machine_code=number % 8 == 0)
 
 
-@pytest.mark.parametrize("machine_code", [False, True])
-def test_two_eggs_in_contact_equal_straight_line_code(machine_code: bool) -> None:
+def test_two_eggs_in_contact_equal_straight_line_code() -> None:
     built = rolling_eggs.build()
     compiled = compile_model(built[0] if isinstance(built, tuple) else built, backend="numpy")
     x, _ = compiled.initial()
@@ -48,7 +46,7 @@ def test_two_eggs_in_contact_equal_straight_line_code(machine_code: bool) -> Non
         states.append(replace(state, initial=x[start : start + state.initial.size].reshape(state.initial.shape)))
         start += state.initial.size
     assert not is_large(compiled.system)
-    assert_equal(replace(compiled.system, states=tuple(states)), machine_code)
+    assert_equal(replace(compiled.system, states=tuple(states)), machine_code=True)
 
 
 @pytest.mark.parametrize("machine_code", [False, True])
@@ -114,18 +112,15 @@ def test_jacobian_of_a_long_chain_equals_difference_quotients() -> None:
 
 def test_a_jacobian_has_the_same_bits_whether_or_not_its_code_is_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
     """And those of the reference: nothing is fused."""
-    found = []
-    for longest in (10**9, 0):
-        monkeypatch.setattr("bondgraph.schedule.machine_code.kernels.MAX_OPTIMISED_LENGTH", longest)
-        for make in (functools.partial(chain, 150, cubic=True), functools.partial(uneven, 150)):
+    for make in (functools.partial(chain, 150, cubic=True), functools.partial(uneven, 150)):
+        reference = compile_model(make(), backend="numpy")
+        x, m = reference.initial()
+        at = (0.0, x + np.sin(np.arange(len(x))), reference.parameters(), m)
+        wanted = reference.program.jacobian(*at)
+        for longest in (10**9, 0):
+            monkeypatch.setattr("bondgraph.schedule.machine_code.kernels.MAX_OPTIMISED_LENGTH", longest)
             compiled = compile_model(make())
-            program, (x, m), p = compiled.program, compiled.initial(), compiled.parameters()
-            at = (0.0, x + np.sin(np.arange(len(x))), p, m)
-            found.append(program.jacobian(*at))
-            reference = compile_model(make(), backend="numpy")
-            np.testing.assert_array_equal(found[-1], reference.program.jacobian(*at[:2], reference.parameters(), m))
-    for optimised, quick in zip(found[:2], found[2:], strict=True):
-        np.testing.assert_array_equal(optimised, quick)
+            np.testing.assert_array_equal(compiled.program.jacobian(*at[:2], compiled.parameters(), m), wanted)
 
 
 def test_count_of_loops_does_not_grow_with_the_chain() -> None:

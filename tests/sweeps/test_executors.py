@@ -38,6 +38,7 @@ def test_threads_and_processes_give_equal_bytes(compiled, reference):
             sweep(compiled, DRAWN, 1.0, keep={"own": lambda run: 0.0}, runs=2, executor=processes, progress=False)
 
 
+@pytest.mark.thorough
 def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
     distributed = pytest.importorskip("distributed", reason="distributed is not installed: a sweep on a cluster of Dask")
     cluster = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None, "processes": True}
@@ -47,6 +48,7 @@ def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
         assert content(drawn(compiled, executor=executor)) == content(reference)
 
 
+@pytest.mark.thorough
 def test_workers_of_mpi_give_equal_bytes(tmp_path):
     """As the page on sweeps says it is typed."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed: a sweep on a cluster by MPI")

@@ -259,12 +259,13 @@ def phases(count: int, *load) -> Graph:
 
 
 @pytest.mark.parametrize("count", [2, 3])
-@pytest.mark.parametrize("rtol", [1e-6, 1e-10])
-def test_a_bridge_of_several_phases_has_the_largest_difference_of_voltages(count: int, rtol: float) -> None:
-    run = compile_model(phases(count, R("load", 2.0))).simulate(14.0, progress=False, rtol=rtol)
-    assert run.ok and len(run.events) >= 2 * count * 2
-    voltages = np.array([np.sin(run.t - 2 * np.pi * k / count) for k in range(count)])
-    np.testing.assert_allclose(run["load.effort"], np.ptp(voltages, axis=0), atol=1e-9)
+def test_a_bridge_of_several_phases_has_the_largest_difference_of_voltages(count: int) -> None:
+    compiled = compile_model(phases(count, R("load", 2.0)))
+    for rtol in (1e-6, 1e-10):
+        run = compiled.simulate(14.0, progress=False, rtol=rtol)
+        assert run.ok and len(run.events) >= 2 * count * 2
+        voltages = np.array([np.sin(run.t - 2 * np.pi * k / count) for k in range(count)])
+        np.testing.assert_allclose(run["load.effort"], np.ptp(voltages, axis=0), atol=1e-9)
 
 
 def buck() -> Graph:
