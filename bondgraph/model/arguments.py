@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bondgraph.errors import ModelError, refusal
+from bondgraph.errors import ModelError, Place, Problem, caller_place, refusal
 from bondgraph.model.domains import COEFFICIENTS, DOMAINS, GENERIC, Domain
 from bondgraph.model.laws import ByMode, Parameter
 from bondgraph.quantities import real
+from bondgraph.units import Mismatch, Unreadable, conversion, in_si
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,11 +33,44 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
 
 
 def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = None) -> dict[str, Parameter]:
-    """Return parameters of plain values; a `Parameter` stays unchanged."""
-    units = units or {}
-    return {
-        name: value if isinstance(value, Parameter) else Parameter(value, units.get(name, "")) for name, value in values.items()
+    """Return parameters of plain values and `Parameter`s, with the expected `units` by name."""
+    parameters = {name: value if isinstance(value, Parameter) else Parameter(value) for name, value in values.items()}
+    return parameters | {
+        name: expecting(parameters[name], unit) for name, unit in (units or {}).items() if name in values and unit
     }
+
+
+def expecting(parameter: Parameter, unit: str) -> Parameter:
+    """Return a parameter that its formula reads in this unit, which is also its own if it has none."""
+    declared = parameter.unit or unit
+    implied = declared == unit and conversion(unit, "") is None
+    return replace(parameter, unit=declared, expected="" if implied else unit)
+
+
+def in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
+    """Return an argument in the expected unit ("" for SI): the number of a `Parameter`; anything else unchanged.
+
+    Raises `ModelError` E156 for a unit that cannot be read, E175 for one of another dimension.
+    """
+    if not isinstance(value, Parameter):
+        return value
+    convert = conversion(value.unit, unit, shape_of(value))
+    if isinstance(convert, (Mismatch, Unreadable)):
+        raise ModelError(
+            about, [unit_problem(f'"{about}": {argument} cannot be given in {value.unit!r}', convert, caller_place())]
+        )
+    numbers = real(value.value)
+    return value.value if convert is None or numbers is None else convert(numbers[()])
+
+
+def unit_problem(title: str, fault: Unreadable | Mismatch, place: Place | None) -> Problem:
+    """Return the problem of a unit that cannot be read (E156) or that has another dimension than the expected one (E175)."""
+    places = () if place is None else (place,)
+    if isinstance(fault, Unreadable):
+        return Problem("E156", title, (fault.why,), places, fault.cures)
+    expected = fault.expected or "a unit with one meaning"
+    details = (f"given: {fault.given}; expected: {expected}", fault.why)
+    return Problem("E175", title, details, places, (", ".join(fault.cures),) if fault.cures else ())
 
 
 def bounded(value: Any, max_value: float = math.inf, not_below: str = "") -> Parameter:
@@ -102,10 +136,16 @@ def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments
         raise refusal("E110", title, cure, about=name, why=f"{', '.join(extra)} belong to a formula of your own")
 
 
+def unit_of_start(initial: Any) -> str:
+    """Return the unit of SI of a start value that is given as a `Parameter`, else ""."""
+    return in_si(initial.unit) if isinstance(initial, Parameter) and isinstance(initial.unit, str) else ""
+
+
 def start_of(initial: Any, dimension: int | None) -> Any:
-    """Return a start value as floats, a scalar repeated over a vector bond; other values are left for the checks."""
+    """Return a start value as floats in SI, a scalar repeated over a vector bond; other values are left for the checks."""
     if type(initial) is float and dimension in (None, 1):
         return np.float64(initial)
+    initial = in_unit("start value", "it", initial, "")
     start = real(initial)
     if start is None:
         return initial
