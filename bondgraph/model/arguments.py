@@ -19,6 +19,7 @@ from bondgraph.quantities import real
 from bondgraph.units import Mismatch, Unreadable, conversion, in_si
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
@@ -60,7 +61,65 @@ def in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
             about, [unit_problem(f'"{about}": {argument} cannot be given in {value.unit!r}', convert, caller_place())]
         )
     numbers = real(value.value)
-    return value.value if convert is None or numbers is None else convert(numbers[()])
+    if convert is None or numbers is None:
+        return value.value
+    return convert(numbers if numbers.ndim else float(numbers))
+
+
+def in_units(**units: str) -> Callable[[T], T]:
+    """Decorate a function or a record whose arguments are numbers in these `units` by name ("" for SI): a `Parameter` in place of
+    a number is converted, also in a list of numbers, and one of another dimension is refused as by `in_unit`."""
+
+    def decorated(function: Any) -> Any:
+        is_record = isinstance(function, type)
+        body = function.__init__ if is_record else function  # type: ignore[misc]
+        signature = inspect.signature(body)
+
+        @functools.wraps(body)
+        def converted(*arguments: Any, **keywords: Any) -> Any:
+            if any(map(_has_unit, (*arguments, *keywords.values()))):
+                values = signature.bind(*arguments, **keywords)
+                about = str(keywords.get("name", next((a for a in arguments if isinstance(a, str)), function.__name__)))
+                for name, value in _named_values(values).items():
+                    if name in units and _has_unit(value):
+                        _set_value(values, name, _numbers_in_unit(about, name, value, units[name]))
+                return body(*values.args, **values.kwargs)
+            return body(*arguments, **keywords)
+
+        converted.units = units  # type: ignore[attr-defined]
+        if not is_record:
+            return converted
+        function.__init__ = converted  # type: ignore[misc]
+        return function
+
+    return decorated
+
+
+def _has_unit(value: Any) -> bool:
+    """Return True for a `Parameter`, or a list of numbers with one."""
+    return isinstance(value, Parameter) or (isinstance(value, (list, tuple)) and any(map(_has_unit, value)))
+
+
+def _named_values(values: inspect.BoundArguments) -> dict[str, Any]:
+    """Return the arguments of a call by name, also those that a function takes as `**keywords`."""
+    variadic = _variadic(values)
+    return {**values.arguments, **(values.arguments.get(variadic, {}) if variadic else {})}
+
+
+def _variadic(values: inspect.BoundArguments) -> str | None:
+    kinds = values.signature.parameters.items()
+    return next((name for name, each in kinds if each.kind is inspect.Parameter.VAR_KEYWORD), None)
+
+
+def _set_value(values: inspect.BoundArguments, name: str, value: Any) -> None:
+    variadic = _variadic(values)
+    (values.arguments if name in values.signature.parameters or variadic is None else values.arguments[variadic])[name] = value
+
+
+def _numbers_in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return in_unit(about, argument, value, unit)
+    return [_numbers_in_unit(about, argument, each, unit) for each in value]
 
 
 def unit_problem(title: str, fault: Unreadable | Mismatch, place: Place | None) -> Problem:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bondgraph.model.arguments import in_units
 from screws.errors import GeometryError
 from screws.inertia import check_inertia
 from screws.numeric_arguments import fixed_floats, floats
@@ -14,6 +15,7 @@ from screws.numeric_arguments import fixed_floats, floats
 Vector = Sequence[float] | np.ndarray
 
 
+@in_units(mass="kg", rotational="kg m^2", centre="m")
 @dataclass(frozen=True, eq=False)
 class BodyInertia:
     """Inertia of a rigid body in a frame of its own.
@@ -43,6 +45,7 @@ class BodyInertia:
         object.__setattr__(self, "centre", fixed_floats(centre))
 
 
+@in_units(mass="kg", radius="m", start="m", end="m")
 def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> BodyInertia:
     """Return the inertia of a solid cylinder of `mass` (kg) and `radius` (m) between the centres `start` and `end` (m) of its
     faces."""
@@ -53,6 +56,7 @@ def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> 
     return BodyInertia(mass, across * np.eye(3) + (along - across) * np.outer(axis, axis), 0.5 * (a + b))
 
 
+@in_units(mass="kg", radius="m", centre="m")
 def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -> BodyInertia:
     """Return the inertia of a solid ball of `mass` (kg) and `radius` (m) about `centre` (m)."""
     return BodyInertia(mass, np.full(3, 0.4 * mass * radius**2), np.asarray(centre, dtype=float))
