@@ -48,7 +48,8 @@ J 1 energy; W 1 power; V 1 voltage; C 1 charge; F 1 kg-1 m-2 s4 A2; H 1 kg m2 s-
 S 1 kg-1 m-2 s3 A2; Ohm 1 kg m2 s-3 A-2; ohm 1 kg m2 s-3 A-2; Ω 1 kg m2 s-3 A-2; Ω 1 kg m2 s-3 A-2; lm 1 cd; lx 1 cd m-2
 Bq 1 frequency; Gy 1 dose; Sv 1 dose; kat 1 mol s-1; L 1/1000 volume; l 1/1000 volume; bar 100000 pressure
 eV 1.602176634e-19 energy; cal 4.184 energy; M 1000 mol m-3; Da 1.66053906660e-27 kg; t 1000 kg; B 1 B; bit 1 bit
-Nm 1 energy; Nmm 1/1000 energy; Ncm 1/100 energy; Wh 3600 energy; Ws 1 energy; Ah 3600 charge; As 1 charge; VA 1 power; Vs 1 flux; P 0.1 viscosity
+Nm 1 energy; Nmm 1/1000 energy; Ncm 1/100 energy; Wh 3600 energy; Ws 1 energy; Ah 3600 charge; As 1 charge; VA 1 power
+Vs 1 flux; P 0.1 viscosity
 St 1/10000 diffusivity; pc 30856775814913673 m
 """
 """Symbol, factor and dimension of the units that take prefixes."""

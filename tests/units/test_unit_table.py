@@ -15,31 +15,33 @@ from tests.inner.model import in_unit
 
 PI = math.pi
 QUANTITIES = [
-    (20.0, "mF", "F", 0.02), (4.7, "uF", "F", 4.7e-6), (4.7, "µF", "F", 4.7e-6), (4.7, "μF", "F", 4.7e-6), (100.0, "pF", "F", 1e-10),
-    (3.3, "mH", "H", 3.3e-3), (10.0, "uH", "H", 1e-5), (2.2, "kOhm", "Ohm", 2200.0), (2.2, "kΩ", "Ohm", 2200.0), (8.0, "ohm", "V/A", 8.0),
-    (5.0, "mS", "A/V", 5e-3), (230.0, "mV", "V", 0.23), (2.5, "A h", "C", 9000.0), (2.5, "mAh", "C", 9.0), (7.0, "mWb", "Wb", 7e-3),
-    (3.0, "kN/mm", "N/m", 3e6), (1.0, "N/mm", "N/m", 1000.0), (2.0, "lbf/in", "N/m", 2 * 4.4482216152605 / 0.0254),
-    (500.0, "g", "kg", 0.5), (2.0, "lb", "kg", 0.90718474), (3.0, "t", "kg", 3000.0), (12.0, "inch", "m", 0.3048),
-    (6.0, "ft", "m", 1.8288), (3.0, "in", "m", 0.0762), (250.0, "um", "m", 2.5e-4), (10.0, "lbf", "N", 44.482216152605),
-    (2.0, "kgf", "N", 19.6133), (60.0, "mph", "m/s", 26.8224), (36.0, "km/h", "m/s", 10.0), (1.5, "N s/mm", "N s/m", 1500.0),
+    (20.0, "mF", "F", 0.02), (4.7, "uF", "F", 4.7e-6), (4.7, "µF", "F", 4.7e-6), (4.7, "μF", "F", 4.7e-6),
+    (100.0, "pF", "F", 1e-10), (3.3, "mH", "H", 3.3e-3), (10.0, "uH", "H", 1e-5), (2.2, "kOhm", "Ohm", 2200.0),
+    (2.2, "kΩ", "Ohm", 2200.0), (8.0, "ohm", "V/A", 8.0), (5.0, "mS", "A/V", 5e-3), (230.0, "mV", "V", 0.23),
+    (2.5, "A h", "C", 9000.0), (2.5, "mAh", "C", 9.0), (7.0, "mWb", "Wb", 7e-3), (3.0, "kN/mm", "N/m", 3e6),
+    (1.0, "N/mm", "N/m", 1000.0), (2.0, "lbf/in", "N/m", 2 * 4.4482216152605 / 0.0254), (500.0, "g", "kg", 0.5),
+    (2.0, "lb", "kg", 0.90718474), (3.0, "t", "kg", 3000.0), (12.0, "inch", "m", 0.3048), (6.0, "ft", "m", 1.8288),
+    (3.0, "in", "m", 0.0762), (250.0, "um", "m", 2.5e-4), (10.0, "lbf", "N", 44.482216152605), (2.0, "kgf", "N", 19.6133),
+    (60.0, "mph", "m/s", 26.8224), (36.0, "km/h", "m/s", 10.0), (1.5, "N s/mm", "N s/m", 1500.0),
     (5.0, "mm/s^2", "m/s^2", 5e-3), (1.0, "lbf-ft", "N m", 4.4482216152605 * 0.3048), (4.0, "Nmm", "N m", 4e-3),
-    (7.0, "kNm", "N m", 7000.0), (7.0, "N.m", "N m", 7.0), (1.0, "N*m/rad", "N m/rad", 1.0), (2.0, "N m/deg", "N m/rad", 360.0 / PI),
-    (3.0, "kg cm^2", "kg m^2", 3e-4), (3.0, "g cm2", "kg m^2", 3e-7), (3.0, "kg·m²", "kg m^2", 3.0), (1500.0, "rpm", "rad/s", 50 * PI),
-    (90.0, "deg", "rad", PI / 2), (45.0, "°", "rad", PI / 4), (30.0, "deg/s", "rad/s", PI / 6), (2.0, "rev/s", "rad/s", 4 * PI),
-    (1.0, "turn", "rad", 2 * PI), (2.0, "mN m s/rad", "N m s/rad", 2e-3), (5.0, "mm/rev", "m/rad", 5e-3 / (2 * PI)),
-    (6.0, "bar", "Pa", 6e5), (15.0, "mbar", "Pa", 1500.0), (3.0, "psi", "Pa", 3 * 4.4482216152605 / 0.0254**2),
-    (30.0, "l/min", "m^3/s", 5e-4), (30.0, "L/min", "m^3/s", 5e-4), (2.0, "cm^3", "m^3", 2e-6), (2.0, "l/bar", "m^3/Pa", 2e-8),
-    (1.0, "bar min/l", "Pa s/m^3", 6e9), (1.0, "kWh", "J", 3.6e6), (2.0, "kW h", "J", 7.2e6), (1.0, "hp", "W", 745.69987158227022),
-    (10.0, "kcal", "J", 41840.0), (20.0, "degC", "K", 293.15), (68.0, "degF", "K", 293.15), (2.0, "W/°C", "W/K", 2.0),
-    (4.0, "kJ/degC", "J/K", 4000.0), (5.0, "K/kW", "K/W", 5e-3), (3.0, "mmol/min", "mol/s", 5e-5), (40.0, "%", "1", 0.4),
-    (250.0, "ms", "s", 0.25), (2.0, "min", "s", 120.0), (1.5, "h", "s", 5400.0), (50.0, "Hz", "1/s", 50.0), (4.0, "s-1", "1/s", 4.0),
-    (8.0, "kJ/mol", "J/mol", 8000.0), (3.0, "m N/A", "N m/A", 3.0), (12.0, "V/krpm", None, None),
+    (7.0, "kNm", "N m", 7000.0), (7.0, "N.m", "N m", 7.0), (1.0, "N*m/rad", "N m/rad", 1.0),
+    (2.0, "N m/deg", "N m/rad", 360.0 / PI), (3.0, "kg cm^2", "kg m^2", 3e-4), (3.0, "g cm2", "kg m^2", 3e-7),
+    (3.0, "kg·m²", "kg m^2", 3.0), (1500.0, "rpm", "rad/s", 50 * PI), (90.0, "deg", "rad", PI / 2), (45.0, "°", "rad", PI / 4),
+    (30.0, "deg/s", "rad/s", PI / 6), (2.0, "rev/s", "rad/s", 4 * PI), (1.0, "turn", "rad", 2 * PI),
+    (2.0, "mN m s/rad", "N m s/rad", 2e-3), (5.0, "mm/rev", "m/rad", 5e-3 / (2 * PI)), (6.0, "bar", "Pa", 6e5),
+    (15.0, "mbar", "Pa", 1500.0), (3.0, "psi", "Pa", 3 * 4.4482216152605 / 0.0254**2), (30.0, "l/min", "m^3/s", 5e-4),
+    (30.0, "L/min", "m^3/s", 5e-4), (2.0, "cm^3", "m^3", 2e-6), (2.0, "l/bar", "m^3/Pa", 2e-8),
+    (1.0, "bar min/l", "Pa s/m^3", 6e9), (1.0, "kWh", "J", 3.6e6), (2.0, "kW h", "J", 7.2e6),
+    (1.0, "hp", "W", 745.69987158227022), (10.0, "kcal", "J", 41840.0), (20.0, "degC", "K", 293.15),
+    (68.0, "degF", "K", 293.15), (2.0, "W/°C", "W/K", 2.0), (4.0, "kJ/degC", "J/K", 4000.0), (5.0, "K/kW", "K/W", 5e-3),
+    (3.0, "mmol/min", "mol/s", 5e-5), (40.0, "%", "1", 0.4), (250.0, "ms", "s", 0.25), (2.0, "min", "s", 120.0),
+    (1.5, "h", "s", 5400.0), (50.0, "Hz", "1/s", 50.0), (4.0, "s-1", "1/s", 4.0), (8.0, "kJ/mol", "J/mol", 8000.0),
+    (3.0, "m N/A", "N m/A", 3.0), (12.0, "V/krpm", "V s/rad", 0.36 / PI),
 ]  # fmt: skip
-"""(number, unit, expected unit, number in it); the last one is no unit."""
-GOOD = [row for row in QUANTITIES if row[2] is not None]
+"""(number, unit, expected unit, number in it)."""
 
 
-@pytest.mark.parametrize(("number", "unit", "expected", "in_expected"), GOOD)
+@pytest.mark.parametrize(("number", "unit", "expected", "in_expected"), QUANTITIES)
 def test_quantities_as_engineers_write_them(number: float, unit: str, expected: str, in_expected: float) -> None:
     found = in_unit("q", "value", Parameter(number, unit), expected)
     assert abs(found - in_expected) <= 1e-15 * abs(in_expected)
@@ -49,7 +51,7 @@ def test_quantities_as_engineers_write_them(number: float, unit: str, expected: 
 
 
 def test_there_are_sixty() -> None:
-    assert len(GOOD) >= 60 and isinstance(read("V/krpm"), Unreadable)
+    assert len(QUANTITIES) >= 60
 
 
 def test_a_factor_of_one_leaves_the_number_alone() -> None:
