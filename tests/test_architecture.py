@@ -58,6 +58,7 @@ HEAVY = (
     "trimesh",
     "pyarrow",
     "zarr",
+    "pint",
     "bondgraph.run.steppers",
 )
 
