@@ -105,15 +105,23 @@ def _components(text: str, shape: tuple[int, ...]) -> np.ndarray | None:
 
 
 def _whole(given: str, expected: str, bases: frozenset[str]) -> Any:
-    """Return None where the units of components that cannot be assigned to the numbers are all those of SI, else a fault."""
-    for part in given.replace(";", ",").removesuffix("...").split(","):
-        unit = read(part.strip(), bases)
+    """Return None where the units of components that cannot be assigned to the numbers are all expected ones, else a fault."""
+    targets = [read(part, bases) for part in _parts(expected)]
+    dimensions = [target.dimension for target in targets if isinstance(target, Unit)]
+    for part in _parts(given):
+        unit = read(part, bases)
         if isinstance(unit, Unreadable):
             return unit
-        if not unit.coherent and part.strip() not in [each.strip() for each in expected.replace(";", ",").split(",")]:
-            why = "it cannot be assigned to the components"
-            return Mismatch(given, expected, why, (expected,) if expected else ())
+        if dimensions and unit.dimension not in dimensions:
+            return Mismatch(given, expected, "they have different dimensions", (expected,))
+        if not unit.coherent and part not in _parts(expected):
+            return Mismatch(given, expected, "it cannot be assigned to the components", (expected,) if expected else ())
     return None
+
+
+def _parts(text: str) -> list[str]:
+    parts = text.replace(";", ",").removesuffix("...").split(",")
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _of_one(given: str, expected: str, bases: frozenset[str]) -> Any:
