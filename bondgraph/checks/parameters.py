@@ -282,11 +282,12 @@ def check_units(model: Model) -> Iterator[Problem]:
         for name, unit in _units(element):
             if isinstance(unit, str) and unit in valid:
                 continue
-            fault = unknown_unit(unit, model.domain_symbols)
-            if fault is None:
+            unreadable = unknown_unit(unit, model.domain_symbols)
+            if unreadable is None:
                 valid.add(unit)
             elif (path, name) not in reported:
-                yield unit_problem(f'{element.kind} "{path}": the unit of {name} cannot be {unit!r}', fault, element.place)
+                title = f'{element.kind} "{path}": the unit of {name} cannot be {unit!r}'
+                yield unit_problem(title, unreadable, element.place)
 
 
 def _starts_in_wrong_units(model: Model) -> Iterator[Problem]:

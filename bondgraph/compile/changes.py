@@ -85,7 +85,8 @@ def changed_start(
             title = f'"{name}" is no state and no automaton'
             raise _unknown(model, "E122", title, {**states, **modes})
     calls, computed_values = [], dict[str, Any]()
-    numbers = cast(MutableMapping[str, Any], system.read_by_statements(ChainMap(parameters, system.parameters)))
+    declared = ChainMap[str, Any](*cast(list[MutableMapping[str, Any]], [parameters, system.parameters]))
+    numbers = cast(MutableMapping[str, Any], system.read_by_statements(declared))
     inputs = ChainMap[str, Any](*states.maps, numbers)
     for index, start in enumerate(system.starts):
         values = [computed(system, system.resolve(a), inputs) for a in start.arguments]

@@ -128,7 +128,7 @@ def unit_problem(title: str, fault: Unreadable | Mismatch, place: Place | None) 
     if isinstance(fault, Unreadable):
         return Problem("E156", title, (fault.why,), places, fault.cures)
     expected = fault.expected or "a unit with one meaning"
-    details = (f"given: {fault.given}; expected: {expected}", fault.why)
+    details = (f"given: {fault.declared}; expected: {expected}", fault.why)
     return Problem("E175", title, details, places, (", ".join(fault.cures),) if fault.cures else ())
 
 

@@ -1,4 +1,4 @@
-"""Conversions between units of one dimension: the one function that checks a given unit against the expected one."""
+"""Conversions between units of one dimension: the one function that checks a declared unit against the expected one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PI = Fraction(math.pi) + Fraction(1.2246467991473532e-16)
 
 @dataclass(frozen=True)
 class Conversion:
-    """Linear map (value + shift) * factor / divisor from a given unit to the expected one; each a number, or an array for values
+    """Linear map (value + shift) * factor / divisor from a declared unit to the expected one; each a number, or an array for values
     whose components have unlike units."""
 
     factor: Any = 1.0
@@ -40,18 +40,18 @@ class Mismatch:
 
     Parameters
     ----------
-    given, expected : units.
+    declared, expected : units.
     why : what prevents the conversion.
     cures : units that would do.
     """
 
-    given: str
+    declared: str
     expected: str
     why: str
     cures: tuple[str, ...] = ()
 
 
-def conversion(given: str, expected: str, shape: tuple[int, ...] = (), bases: frozenset[str] = frozenset()) -> Any:
+def conversion(declared: str, expected: str, shape: tuple[int, ...] = (), bases: frozenset[str] = frozenset()) -> Any:
     """Return the `Conversion` of numbers (of a `shape`) from a unit to the expected one, None where they stay as they are.
 
     Without an expected unit ("") the numbers are converted to SI. Units are texts; commas separate those of components, and
@@ -59,31 +59,31 @@ def conversion(given: str, expected: str, shape: tuple[int, ...] = (), bases: fr
 
     Returns `Unreadable` for a text that is no unit, and `Mismatch` for another dimension or for components that do not fit.
     """
-    if not given or given == expected:
+    if not declared or declared == expected:
         return None
-    return _conversion(given, expected, shape, bases)
+    return _conversion(declared, expected, shape, bases)
 
 
 @functools.lru_cache(maxsize=4096)
-def _conversion(given: str, expected: str, shape: tuple[int, ...], bases: frozenset[str]) -> Any:
-    over, under = _components(given, shape), _components(expected, shape)
-    several = [text for text in (given, expected) if "," in text or ";" in text]
+def _conversion(declared: str, expected: str, shape: tuple[int, ...], bases: frozenset[str]) -> Any:
+    over, under = _components(declared, shape), _components(expected, shape)
+    several = [text for text in (declared, expected) if "," in text or ";" in text]
     if not several:
-        return _of_one(given, expected, bases)
+        return _of_one(declared, expected, bases)
     if over is None or (under is None and expected):
-        return _whole(given, expected, bases)
+        return _whole(declared, expected, bases)
     pairs = [(a, b) for a, b in np.broadcast(over, "" if under is None else under)]
     table = {pair: _of_one(*pair, bases) for pair in dict.fromkeys(pairs)}
     faults = [each for each in table.values() if isinstance(each, (Mismatch, Unreadable))]
     if faults and over.size == 1 and len(faults) < len(table):  # the unit of some components stands for all
-        return _whole(given, expected, bases)
+        return _whole(declared, expected, bases)
     if faults:
         return faults[0]
     if not any(table.values()):
         return None
     rows = [table[pair] or Conversion() for pair in pairs]
-    whole = np.broadcast_shapes(over.shape, np.shape(under)) if under is not None else over.shape
-    columns = (np.array([getattr(row, name) for row in rows]).reshape(whole) for name in ("factor", "divisor", "shift"))
+    full_shape = np.broadcast_shapes(over.shape, np.shape(under)) if under is not None else over.shape
+    columns = (np.array([getattr(row, name) for row in rows]).reshape(full_shape) for name in ("factor", "divisor", "shift"))
     return Conversion(*columns)
 
 
@@ -104,18 +104,18 @@ def _components(text: str, shape: tuple[int, ...]) -> np.ndarray | None:
     return np.repeat(np.repeat(table, shape[0] // len(rows), axis=0), shape[1] // len(rows[0]), axis=1)
 
 
-def _whole(given: str, expected: str, bases: frozenset[str]) -> Any:
+def _whole(declared: str, expected: str, bases: frozenset[str]) -> Any:
     """Return None where the units of components that cannot be assigned to the numbers are all expected ones, else a fault."""
     targets = [read(part, bases) for part in _parts(expected)]
     dimensions = [target.dimension for target in targets if isinstance(target, Unit)]
-    for part in _parts(given):
+    for part in _parts(declared):
         unit = read(part, bases)
         if isinstance(unit, Unreadable):
             return unit
         if dimensions and unit.dimension not in dimensions:
-            return Mismatch(given, expected, "they have different dimensions", (expected,))
+            return Mismatch(declared, expected, "they have different dimensions", (expected,))
         if not unit.coherent and part not in _parts(expected):
-            return Mismatch(given, expected, "it cannot be assigned to the components", (expected,) if expected else ())
+            return Mismatch(declared, expected, "it cannot be assigned to the components", (expected,) if expected else ())
     return None
 
 
@@ -124,22 +124,22 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def _of_one(given: str, expected: str, bases: frozenset[str]) -> Any:
+def _of_one(declared: str, expected: str, bases: frozenset[str]) -> Any:
     """Return the conversion between two units without commas."""
-    if given == expected:
+    if declared == expected:
         return None
-    unit = read(given, bases)
+    unit = read(declared, bases)
     target = read(expected, bases) if expected else None
     if isinstance(unit, Unreadable):
         return unit
     if isinstance(target, Unreadable):  # a user's own text, which nothing but itself equals
-        return Mismatch(given, expected, f"the expected unit {expected!r} cannot be read", (expected,))
+        return Mismatch(declared, expected, f"the expected unit {expected!r} cannot be read", (expected,))
     if target is None:
         return _free(unit, bases)
     if unit.dimension != target.dimension:
-        return Mismatch(given, expected, "they have different dimensions", spellings(target))
+        return Mismatch(declared, expected, "they have different dimensions", spellings(target))
     if unit.counts_cycles and "rad" in target.symbols:
-        return Mismatch(given, expected, "Hz counts cycles, and a cycle is 2 pi rad", (f"{expected}", "rev/s", "rpm"))
+        return Mismatch(declared, expected, "Hz counts cycles, and a cycle is 2 pi rad", (f"{expected}", "rev/s", "rpm"))
     return _linear(unit.ratio / target.ratio, unit.turns - target.turns, unit.zero if target.symbols == {"K"} else Fraction(0))
 
 
@@ -167,9 +167,9 @@ def _linear(ratio: Fraction, turns: Fraction, zero: Fraction) -> Conversion | No
     return Conversion(float(ratio), 1.0, shift)
 
 
-def _is_float(whole: int) -> bool:
+def _is_float(number: int) -> bool:
     """Return True for a whole number that a float holds exactly."""
-    return whole.bit_length() <= 1000 and int(float(whole)) == whole
+    return number.bit_length() <= 1000 and int(float(number)) == number
 
 
 _SPELLINGS = """

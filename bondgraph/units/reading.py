@@ -166,13 +166,13 @@ class _Parser:
     def _symbol(self, name: str) -> _Product:
         if name in self.bases and name not in SYMBOLS:
             return _Product(Fraction(1), Fraction(0), {name: Fraction(1)})
-        known = symbol(name)
-        if known is None:
+        unit = symbol(name)
+        if unit is None:
             near = difflib.get_close_matches(name, sorted(SYMBOLS), n=_SHOWN, cutoff=_NEAR)
             why = f"there is no unit {name!r}" + (f"; near it: {', '.join(near)}" if near else "")
             self.fault = self.fault or Unreadable(name, why)
             return _Product(Fraction(1), Fraction(0), {})
-        return _Product(known.ratio, Fraction(known.turns), dict(known.dimension))
+        return _Product(unit.ratio, Fraction(unit.turns), dict(unit.dimension))
 
     def _next(self, group: str) -> bool:
         return self.at < len(self.tokens) and bool(self.tokens[self.at][group])

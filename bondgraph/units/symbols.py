@@ -123,8 +123,8 @@ TEMPERATURES = frozenset(_SCALES)
 
 def symbol(name: str) -> Symbol | None:
     """Return the unit of a symbol from the table, else from `pint` if it is installed; None for an unknown one."""
-    known = SYMBOLS.get(name)
-    return known if known is not None or not name.isidentifier() else _from_pint(name)
+    entry = SYMBOLS.get(name)
+    return entry if entry is not None or not name.isidentifier() else _from_pint(name)
 
 
 _PINT_BASES = {

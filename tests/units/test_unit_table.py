@@ -12,6 +12,7 @@ import pytest
 from bondgraph import ModelError, Parameter
 from bondgraph.units import SYMBOLS, Conversion, Mismatch, Unit, Unreadable, conversion, in_si, read, unknown_unit
 from tests.inner.model import in_unit
+from tests.inner.units import symbols
 
 PI = math.pi
 QUANTITIES = [
@@ -194,7 +195,6 @@ def test_pint_agrees_with_the_table_and_adds_to_it() -> None:
 
 def test_symbols_of_pint(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the table lacks is asked of a registry, if there is one, as a multiple of SI base units."""
-    from bondgraph.units import symbols
 
     class Quantity:
         def __init__(self, number: int, name: str):
