@@ -18,8 +18,8 @@ PI = Fraction(math.pi) + Fraction(1.2246467991473532e-16)
 
 @dataclass(frozen=True)
 class Conversion:
-    """Linear map (value + shift) * factor / divisor from a declared unit to the expected one; each a number, or an array for values
-    whose components have unlike units."""
+    """Linear map (value + shift) * factor / divisor from a declared unit to the expected one; each is a number, or an array for
+    values whose components have unlike units."""
 
     factor: Any = 1.0
     divisor: Any = 1.0
