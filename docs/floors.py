@@ -19,7 +19,7 @@ ROOMS = {
         ("contact", "inertia", "joints", "shapes"),
     ),
     "bondgraph": (
-        ("errors", "methods", "quantities"),  # the ground
+        ("errors", "methods", "quantities", "units"),  # the ground
         ("output", "run_arguments", "tape"),
         ("emit", "model", "sinks"),
         ("checks", "elements"),

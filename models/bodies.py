@@ -17,6 +17,7 @@ from screwbond.models.visuals import Appearance, Visual, visuals_of
 from bondgraph import J1, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
 from bondgraph.elements import Element, Port
 from bondgraph.errors import refusal
+from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import SCREW
 from bondgraph.model.element import PortRef
 from bondgraph.model.laws import Parameter, Storage
@@ -155,6 +156,9 @@ GYROSCOPIC = Op(
 )
 
 
+@in_units(
+    mass="kg", inertia="kg m^2", centre_of_mass="m", position="m", velocity="m/s", angular_velocity="rad/s", gravity="m/s^2"
+)
 def rigid_body(
     name: str,
     *,
@@ -246,6 +250,7 @@ def latex_name(name: str) -> str:
     return rf"\mathrm{{{plain}}}"
 
 
+@in_units(position="m")
 def ground(
     name: str,
     *,
@@ -275,6 +280,7 @@ def ground(
     return complete_body(body, world, "pose.H", "pose.twist")
 
 
+@in_units(twist="rad/s, m/s", position="m")
 def prescribed_body(
     name: str,
     *,

@@ -7,6 +7,7 @@ from screwbond.models.bodies import Body
 from screwbond.models.connections import connect_bodies, point_transformer, velocity_at
 
 from bondgraph import J0, C, Graph, Op, Parameter
+from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import TRANSLATION
 from screws.poses import pose_from_state
 from screws.vectors import length
@@ -20,6 +21,7 @@ ORIGIN_VELOCITY = Op(
 )
 
 
+@in_units(force="N")
 def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph:
     """Build a force of constant magnitude `force` (N) on `drawn`, towards the origin of `centre`, which feels the reaction.
 

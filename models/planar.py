@@ -21,6 +21,7 @@ from screwbond.models.visuals import Visual, visuals_of
 
 from bondgraph import J0, J1, MTF, Block, Graph, I, Op, Parameter, Se, StateSpec
 from bondgraph.errors import refusal
+from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import TRANSLATION, motions
 from bondgraph.model.element import PortRef
 from bondgraph.model.model import ContactPoint, SignalEntry, Visible
@@ -32,6 +33,7 @@ from screws.scalars import array, cos, sin
 _GAP_RATE = Op("gap rate", lambda rate, *_: rate, "#1")
 
 
+@in_units(gap="m", friction="1")
 def planar_contact(name: str, *, gap: float = 0.0, friction: float | None = None) -> Graph:
     """Build a contact between coordinates, with the ports `normal` and, with friction, `tangent`.
 
@@ -85,6 +87,7 @@ class PlanarBody(Graph):
         return self.port("motion")
 
 
+@in_units(mass="kg", inertia="kg m^2", gravity="m/s^2", outline="m")
 def planar_body(
     name: str,
     *,
@@ -125,6 +128,7 @@ def planar_body(
     return body
 
 
+@in_units(friction="1")
 def attach_planar_contact(
     graph: Graph,
     name: str,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import ModelError, refusal
+from bondgraph.model.arguments import in_units
 from screws.joints import Vector
 from screws.numeric_arguments import floats, reals
 from screws.poses import pose_from_state
@@ -25,6 +26,7 @@ MESH_SUFFIXES = ".stl, .obj, .ply"
 """Suffixes of mesh files."""
 
 
+@in_units(box="m", cylinder="m", capsule="m", sphere="m", position="m")
 @dataclass(frozen=True, eq=False)
 class Visual:
     """Shape of a body or link in pictures, with exactly one of the shapes; it does not affect the mechanics.

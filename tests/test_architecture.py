@@ -59,6 +59,7 @@ HEAVY = (
     "trimesh",
     "pyarrow",
     "zarr",
+    "pint",
     "bondgraph.run.steppers",
 )
 

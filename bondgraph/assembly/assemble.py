@@ -29,16 +29,17 @@ from bondgraph.assembly.patterns import Patterns
 from bondgraph.assembly.storages import inertial_field, non_integral_storages, storage
 from bondgraph.assembly.system import Clock, Power, System
 from bondgraph.assembly.transitions import dependent_resets, events_of
-from bondgraph.assembly.units import across_unit, parameter_unit, ratio_unit
-from bondgraph.causality.assign import Causality, ordered_bonds
+from bondgraph.causality.assign import Causality
 from bondgraph.errors import raise_if_any, refusal
 from bondgraph.model import laws
 from bondgraph.model.element import Element
+from bondgraph.model.expected_units import across_unit, conversion_of, conversions, expected_unit, implied_unit, ratio_unit
 from bondgraph.model.laws import OTHER, Action, Gyrator, Junction, Ratio, Reaction, SkewGyrator, Transformer, Variable
 from bondgraph.model.modal import choose_by, numbers_of
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import APPLY, APPLY_INVERSE, APPLY_TRANSPOSED, IDENTITY, NEGATE, Op, combine, gate, zeros
 from bondgraph.model.units import per_second
+from bondgraph.units import in_si
 
 
 def junction(draft: Assembly, path: str, element: Element) -> None:
@@ -98,7 +99,7 @@ def gyrator(draft: Assembly, path: str, element: Element) -> None:
 def _two_port(draft: Assembly, path: str, element: Element) -> tuple[Bond, Bond, str]:
     """Write the ratio and return the bonds at port 1 and 2, and its name."""
     law = element.law_as(Ratio)
-    one, two = ordered_bonds(draft.model, path)
+    one, two = draft.model.bonds_by_port(path)
     shape = () if law.invertible else None
     ratio = draft.declare(f"{path}.{law.letter}", shape, ratio_unit(element, one, two), element.symbols.get("matrix", ""))
     draft.write(path, law.matrix, ratio, *law_arguments(path, element))
@@ -125,7 +126,7 @@ def skew_gyrator(draft: Assembly, path: str, element: Element) -> None:
 def reaction(draft: Assembly, path: str, element: Element) -> None:
     """Write the rate v of a reaction, the flows of both bonds with their arrows' signs, and the power (e1 - e2) v."""
     law = element.law_as(Reaction)
-    one, two = ordered_bonds(draft.model, path)
+    one, two = draft.model.bonds_by_port(path)
     through = draft.declare(f"{path}.flow", (), one.domain.flow_unit, element.symbols.get("flow", ""))
     draft.write(path, law.flow, through, effort(one), effort(two), *law_arguments(path, element))
     for bond, sign, label in ((one, into(one, path), "1"), (two, -into(two, path), "2")):
@@ -175,6 +176,7 @@ def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law]
         tuple(draft.unknowns),
         clocks=tuple(draft.clocks),
         same=tuple(draft.equal),
+        conversions=conversions(model),
     )
 
 
@@ -187,7 +189,7 @@ def write_element(draft: Assembly, path: str, element: Element, writer: Writer |
 def _declare_parameters(draft: Assembly, path: str, element: Element) -> None:
     for name, parameter in element.parameters.items():
         for key, value in numbers_of(name, parameter).items():
-            unit = parameter.unit or parameter_unit(draft.model, path, name, value)
+            unit = parameter.unit or implied_unit(draft.model, path, name, value)
             draft.declare(f"{path}.{key}", np.shape(value), unit, element.symbols.get(key, ""))
             draft.parameters[f"{path}.{key}"] = np.asarray(value, dtype=float)
         if isinstance(parameter.value, laws.ByMode):
@@ -209,8 +211,11 @@ def _by_mode(draft: Assembly, path: str, name: str, parameter: laws.Parameter) -
     by_mode = parameter.value
     states = draft.model.automata[by_mode.automaton].states
     names = tuple(f"{path}.{key}" for key in numbers_of(name, parameter))
-    first = draft.values[names[0]]
-    selected = draft.declare(f"{path}.{name}", first.shape, first.unit, draft.model.elements[path].symbols.get(name, ""))
+    first, value = draft.values[names[0]], next(iter(by_mode.values.values()))
+    unit = first.unit
+    if parameter.unit and conversion_of(draft.model, path, name, parameter, value) is not None:
+        unit = expected_unit(draft.model, path, name, parameter, value) or in_si(unit)
+    selected = draft.declare(f"{path}.{name}", first.shape, unit, draft.model.elements[path].symbols.get(name, ""))
     choose = choose_by(tuple(states.index(state) for state in by_mode.values))
     draft.write(path, choose, selected, f"{by_mode.automaton}.mode", *names)
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from bondgraph.assembly.draft import Assembly, account_power, declare_state, effort, flow, into, keep_state, name_port, signed
 from bondgraph.assembly.system import Power, Unknown
-from bondgraph.causality.assign import ordered_bonds
 from bondgraph.model import ops
 from bondgraph.model.element import Element
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Switched
@@ -86,7 +85,7 @@ def _by_coordinates(draft: Assembly, path: str, element: Element, read: tuple[st
     unknown = draft.declare(f"{path}.effort", shape, "", element.symbols.get("effort", ""))
     moving = draft.declare(f"{path}.flow", shape, "", element.symbols.get("flow", ""))
     terms: list[str] = []
-    for k, bond in enumerate(ordered_bonds(draft.model, path)):
+    for k, bond in enumerate(draft.model.bonds_by_port(path)):
         inward, local = into(bond, path), element.ports[k].name
         sign = 1 if _at_common_flow(draft, bond, path) else inward
         slope = draft.declare(f"{path}.{local}.J", None)

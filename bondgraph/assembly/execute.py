@@ -14,7 +14,7 @@ Numbers = Sequence[Any] | np.ndarray
 
 
 def environment(system: System, t: Any, x: Numbers, p: Numbers, m: Numbers) -> dict[str, Any]:
-    """Return the inputs by name, cut out of the flat blocks t, x, p, m."""
+    """Return the inputs by name, cut out of the flat blocks t, x, p, m; parameters are converted from their declared units."""
     env: dict[str, Any] = {"time": t}
     for block, items in (
         (x, [(s.name, np.shape(s.initial)) for s in system.states]),
@@ -25,6 +25,7 @@ def environment(system: System, t: Any, x: Numbers, p: Numbers, m: Numbers) -> d
             size = int(np.prod(shape))
             env[name] = np.asarray(block[start : start + size]).reshape(shape) if shape else block[start]
             start += size
+    env |= {name: convert(env[name]) for name, convert in system.conversions.items()}
     env |= {name: m[index] for index, name in enumerate(system.modes)}
     return env
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import numpy as np
 from bondgraph.model.automata import Start
 from bondgraph.model.ops import Op
 from bondgraph.output.short_repr import short_repr
+from bondgraph.units import Conversion
 
 
 @dataclass(frozen=True)
@@ -208,6 +209,8 @@ class System:
     same: tuple[tuple[str, str], ...] = ()
     """Pairs of names of one value, until aliases are removed."""
     closing: Closing | None = None
+    conversions: Mapping[str, Conversion] = field(default_factory=dict)
+    """Conversions of parameters, which count in their declared units, to the units in which statements read them."""
     indeterminate: tuple[Indeterminate, ...] = ()
     """Statically indeterminate modes, found by tracing."""
 
@@ -225,6 +228,12 @@ class System:
     def places(self) -> Mapping[str, range]:
         """Indices in x of each state."""
         return _indices({state.name: state.initial for state in self.states})
+
+    def read_by_statements(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return parameters by name as statements read them, from their values in declared units."""
+        if not self.conversions:
+            return parameters
+        return {name: self.conversions[name](value) if name in self.conversions else value for name, value in parameters.items()}
 
     @cached_property
     def parameter_places(self) -> Mapping[str, range]:

@@ -266,7 +266,7 @@ def openings(model: Model) -> dict[str, tuple[str, ...]]:
 
 def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     """Return the causality of a model, and the bonds that could set the common variable of each switched junction."""
-    strokes = Strokes(model, lambda path: ordered_bonds(model, path))
+    strokes = Strokes(model, model.bonds_by_port)
     demands = _demands(model)
     problems: dict[str, Problem] = {}
     for path, bond, into_element in demands[CausalityPreference.MUST]:
@@ -363,19 +363,6 @@ def _others(paths: tuple[str, ...], by: str) -> tuple[str, ...]:
 # --- demands of the elements ------------------------------------------------------------------------------------------
 
 
-def ordered_bonds(model: Model, path: str) -> tuple[Bond, ...]:
-    """Return the bonds of an element in the order of its ports."""
-    bonds, element = model.bonds_at(path), model.elements[path]
-    if len(bonds) < 2 or isinstance(element.law, Junction):
-        return bonds
-    names = [port.name for port in element.ports]
-
-    def port_index(bond: Bond) -> int:
-        return min(names.index(end.port) for end in bond.ends if end.element == path)
-
-    return tuple(sorted(bonds, key=port_index))
-
-
 Demands = Mapping[CausalityPreference, Sequence[tuple[str, Bond, bool]]]
 """Strength of a demand for a causality -> (element, bond, effort into the element) of these demands."""
 
@@ -386,7 +373,7 @@ def _demands(model: Model) -> Demands:
         law = element.law
         if isinstance(law, Junction):  # a junction demands nothing
             continue
-        for port, bond in enumerate(ordered_bonds(model, path)):
+        for port, bond in enumerate(model.bonds_by_port(path)):
             demand = law.demand(port)
             if demand is not None:
                 demands[demand.wish].append((path, bond, demand.effort_in))

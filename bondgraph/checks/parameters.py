@@ -3,21 +3,23 @@ units that exist."""
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from bondgraph.errors import Problem
+from bondgraph.model.arguments import unit_problem
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
-from bondgraph.model.laws import InertialField, Junction, Resistor, SignalBlock, Storage, Transformer
+from bondgraph.model.expected_units import converted_parameters, unit_conversions
+from bondgraph.model.laws import InertialField, Junction, Parameter, Resistor, SignalBlock, Storage, Transformer
 from bondgraph.model.modal import modal_parameters, numbers_of
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Constant
-from bondgraph.quantities import UNITS, real, symbols_of, unknown_unit
+from bondgraph.quantities import real
+from bondgraph.units import Conversion, Mismatch, conversion, unknown_unit
 
 
 def check_numbers(model: Model) -> Iterator[Problem]:
@@ -116,7 +118,7 @@ def check_kinetic_energies(model: Model) -> Iterator[Problem]:
         numbers = [real(value) for _, value in _numbers(element)]
         if any(array is None or not np.isfinite(array).all() for array in numbers):
             continue
-        parameters = [np.asarray(parameter.value, dtype=float)[()] for parameter in element.parameters.values()]
+        parameters = [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
         q = np.asarray(law.position.initial, dtype=float)[()]
         v = np.linspace(0.7, 1.3, q.size).reshape(q.shape)[()]
         try:
@@ -182,7 +184,8 @@ def check_sizes(model: Model) -> Iterator[Problem]:
 def check_ranges(model: Model) -> Iterator[Problem]:
     """Check that parameters lie between zero and their `max_value`, and not below the parameter in `not_below` (E151)."""
     for path, element in model.elements.items():
-        for key, parameter in element.parameters.items():
+        parameters = converted_parameters(model, path)
+        for key, parameter in parameters.items():
             most = parameter.max_value
             for name, number in numbers_of(key, parameter).items() if most is not None else ():
                 value = real(number)
@@ -194,16 +197,16 @@ def check_ranges(model: Model) -> Iterator[Problem]:
                 yield Problem("E151", title, details, (element.place,), (f"for {name}, a number that is {wanted}",))
             if not parameter.not_below:
                 continue
-            number, least = _number(element, key), _number(element, parameter.not_below)
+            number, least = _number(parameters, key), _number(parameters, parameter.not_below)
             if number is not None and least is not None and 0.0 <= number < least:
                 title = f'{element.kind} "{path}": {key} must be no less than {parameter.not_below}'
                 cures = (f"a {key} of the {parameter.not_below} or more; for a run, change both",)
                 yield Problem("E151", title, (f"{key} {number:g}, {parameter.not_below} {least:g}",), (element.place,), cures)
 
 
-def _number(element: Element, key: str) -> float | None:
+def _number(parameters: Mapping[str, Parameter], key: str) -> float | None:
     """Return the value of a scalar parameter, None for others."""
-    value = real(element.parameters[key].value) if key in element.parameters else None
+    value = real(parameters[key].value) if key in parameters else None
     return float(value) if value is not None and value.shape == () else None
 
 
@@ -223,7 +226,7 @@ def check_passive(model: Model) -> Iterator[Problem]:
         if element.signals:
             yield _not_passive(element, "it reads signals, so that it cannot be tried by itself", "leave `passive` out")
             continue
-        values = [np.asarray(parameter.value, dtype=float)[()] for parameter in element.parameters.values()]
+        values = [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
         bonds = model.bonds_at(path)
         dimension = bonds[0].dimension if bonds else 1
         for name, formula in (("flow", law.effort), ("effort", law.flow)):
@@ -260,33 +263,53 @@ def _not_passive(element: Element, why: str, cure: str) -> Problem:
 
 
 def check_units(model: Model) -> Iterator[Problem]:
-    """Check that units are products of SI units, their usual companions and the units of the model's domains (E156)."""
-    domains = {id(bond.domain): bond.domain for bond in model.bonds}
-    domain_units = [u for d in domains.values() for u in (d.effort_unit, d.flow_unit, d.displacement_unit, d.momentum_unit)]
-    symbols = frozenset(symbol for unit in domain_units for symbol in symbols_of(unit))
+    """Check that units are products of known symbols and of those of the model's domains (E156), and that the units of parameters
+    have the dimension that laws and domains expect (E175)."""
+    reported: set[tuple[str, str]] = set()
+    for path, key, parameter, fault in unit_conversions(model):
+        name = key.partition(" in ")[0]
+        if isinstance(fault, Conversion) or (path, name) in reported:
+            continue
+        reported.add((path, name))
+        element = model.elements[path]
+        title = f'{element.kind} "{path}": the unit of {name} cannot be {parameter.unit!r}'
+        yield unit_problem(title, fault, element.place)
+    yield from _starts_in_wrong_units(model)
     valid: set[str] = set()
     for path, element in model.elements.items():
-        law = element.law
-        if not element.parameters and isinstance(law, Junction):
+        if isinstance(element.law, Junction):
             continue
         for name, unit in _units(element):
             if isinstance(unit, str) and unit in valid:
                 continue
-            wrong = unknown_unit(unit, symbols)
-            if wrong is None:
+            unreadable = unknown_unit(unit, model.domain_symbols)
+            if unreadable is None:
                 valid.add(unit)
-                continue
-            near = difflib.get_close_matches(wrong, sorted(UNITS), n=3, cutoff=0.5)
-            details = (f"there is no unit {wrong!r}" + (f"; near it: {', '.join(near)}" if near else ""),)
-            title = f'{element.kind} "{path}": the unit of {name} cannot be {unit!r}'
-            cures = ('a product of powers, such as "kg m^2/s"; "1" for a plain number',)
-            yield Problem("E156", title, details, (element.place,), cures)
+            elif (path, name) not in reported:
+                title = f'{element.kind} "{path}": the unit of {name} cannot be {unit!r}'
+                yield unit_problem(title, unreadable, element.place)
+
+
+def _starts_in_wrong_units(model: Model) -> Iterator[Problem]:
+    """Yield a problem for each start value of a storage whose unit is not that of its state (E175)."""
+    for path, element in model.elements.items():
+        law = element.law
+        if isinstance(law, Storage) and law.rate is None and law.spec.unit and (bonds := model.bonds_at(path)):
+            domain = bonds[0].domain
+            expected = domain.displacement_unit if law.gives == "effort" else domain.momentum_unit
+            fault = conversion(law.spec.unit, expected, np.shape(law.spec.initial), model.domain_symbols) if expected else None
+            if isinstance(fault, Mismatch):
+                title = f'{element.kind} "{path}": the unit of its start value cannot be {law.spec.unit!r}'
+                yield unit_problem(title, fault, element.place)
 
 
 def _units(element: Element) -> Iterator[tuple[str, str]]:
+    """Yield the names of an element's quantities with their declared units."""
     for name, parameter in element.parameters.items():
-        yield name, parameter.unit
+        if parameter.unit:
+            yield name, parameter.unit
     for name, spec in element.law.states().items():
-        yield name, spec.unit
+        if spec.unit:
+            yield name, spec.unit
     if isinstance(element.law, SignalBlock):
-        yield from element.law.units.items()
+        yield from ((name, unit) for name, unit in element.law.units.items() if unit)

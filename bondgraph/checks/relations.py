@@ -6,7 +6,7 @@ Samples where a formula is undefined (a logarithm of something negative) or domi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,8 @@ from bondgraph.checks.parameters import is_linear
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.element import Element
-from bondgraph.model.laws import ByMode, InertialField, Resistor, Storage
+from bondgraph.model.expected_units import converted_parameters
+from bondgraph.model.laws import ByMode, InertialField, Parameter, Resistor, Storage
 from bondgraph.model.mechanics import gradient
 from bondgraph.model.model import Model
 from bondgraph.quantities import real
@@ -73,7 +74,7 @@ def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Probl
         if centre is None or size is None or any(value is None for value in signals):
             continue
         samples = _samples(np.broadcast_to(centre, shape) if shape else centre[()], size)
-        for values, mode in _parameters(element):
+        for values, mode in _parameters(converted_parameters(model, path)):
             problem = next(
                 (p for pair in pairs_of(element, [*values, *signals]) if (p := _contradiction(element, pair, samples, mode))),
                 None,
@@ -83,9 +84,9 @@ def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Probl
                 break
 
 
-def _parameters(element: Element) -> Iterator[tuple[list[Any], str]]:
+def _parameters(read: Mapping[str, Parameter]) -> Iterator[tuple[list[Any], str]]:
     """Yield the values of an element's parameters for each discrete state that they depend on, and a text of that state."""
-    parameters = [parameter.value for parameter in element.parameters.values()]
+    parameters = [parameter.value for parameter in read.values()]
     count = max((len(value.values) for value in parameters if isinstance(value, ByMode)), default=1)
     for k in range(count):
         values, states = [], []

@@ -15,6 +15,7 @@ from bondgraph.causality.assign import Causality
 from bondgraph.checks.parameters import check_energies, check_ranges
 from bondgraph.compile.starts import START_RTOL, contradicting_friction, sliding_at_start
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
+from bondgraph.model.arguments import in_unit
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Storing
 from bondgraph.model.model import Model
@@ -36,7 +37,7 @@ def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) ->
         if root not in defaults:
             raise _unknown(model, "E121", f'"{name}" is no parameter', defaults)
         _refuse_second_name(model.name, name, root, name_used)
-        checked[root] = _fitting(model.name, name, value, defaults[root])
+        checked[root] = _fitting(model.name, name, value, defaults[root], system.values[root].unit)
         path, _, local = root.rpartition(".")
         element = changed.get(path, model.elements[path])
         parameter = replace(element.parameters[local.partition(" in ")[0]], value=checked[root])
@@ -77,15 +78,16 @@ def changed_start(
         root = name if name in states else system.resolve(name)
         _refuse_second_name(model.name, name, root, name_used)
         if root in states:
-            states[root] = _fitting(model.name, name, value, states[root])
+            states[root] = _fitting(model.name, name, value, states[root], system.values[root].unit)
         elif name in modes:
             modes[name] = value
         else:
             title = f'"{name}" is no state and no automaton'
             raise _unknown(model, "E122", title, {**states, **modes})
     calls, computed_values = [], dict[str, Any]()
-    numbers = cast(list[MutableMapping[str, Any]], [parameters, system.parameters])
-    inputs = ChainMap[str, Any](*states.maps, *numbers)
+    declared = ChainMap[str, Any](*cast(list[MutableMapping[str, Any]], [parameters, system.parameters]))
+    numbers = cast(MutableMapping[str, Any], system.read_by_statements(declared))
+    inputs = ChainMap[str, Any](*states.maps, numbers)
     for index, start in enumerate(system.starts):
         values = [computed(system, system.resolve(a), inputs) for a in start.arguments]
         if index < len(earlier) and earlier[index].fits(values):
@@ -116,7 +118,7 @@ def changed_start(
             title = f'"{automaton}" has no state {modes[automaton]!r}'
             raise _unknown(model, "E122", title, state_names)
         mode_indices[name] = state_names.index(modes[automaton])
-    sliding = sliding_at_start(model, system, lambda: {**system.parameters, **parameters, **states, **mode_indices, "time": 0.0})
+    sliding = sliding_at_start(model, system, lambda: {**numbers, **states, **mode_indices, "time": 0.0})
     with_start = {path: slip for path, slip in sliding.items() if path in name_used}
     raise_if_any(model.name, contradicting_friction(model, system, mode_indices, with_start))
     mode_indices |= {f"{path}.mode": slip.mode for path, slip in sliding.items()}
@@ -150,7 +152,8 @@ def dependent_among(
         root = system.resolve(name)
         if root in state_of:
             _refuse_second_name(model.name, name, root, name_used)
-            dependent[state_of[root]] = _fitting(model.name, name, value, np.zeros(system.values[root].shape or ()))
+            kind = system.values[root]
+            dependent[state_of[root]] = _fitting(model.name, name, value, np.zeros(kind.shape or ()), kind.unit)
         else:
             others[name] = value
     return dependent, others
@@ -163,9 +166,9 @@ def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, s
         raise refusal("E124", f'"{other}" and "{name}" are two names of one number', "one of them", about=model, why=why)
 
 
-def _fitting(model: str, name: str, value: Any, like: Any) -> np.ndarray:
-    """Return a change as an array of the shape of `like`, or raise E124."""
-    array = real(value)
+def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np.ndarray:
+    """Return a change as an array of the shape of `like`, in the unit of the quantity, or raise E124; E175 for another unit."""
+    array = real(in_unit(model, name, value, unit))
     if array is None or array.shape != np.shape(like) or not np.all(np.isfinite(array)):
         shown = repr(value)
         fault = "no number" if array is None else f"of shape {array.shape}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bondgraph.errors import caller_place, refusal
-from bondgraph.model.arguments import names_of, parameters_of, refused, start_of
+from bondgraph.model.arguments import in_unit, names_of, parameters_of, refused, start_of
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Equation, SignalBlock, StateSpec
 from bondgraph.model.ops import Op, as_op
@@ -32,13 +32,14 @@ def Block(
     `inputs` maps local names to signal paths, `states` maps state variables to a `StateSpec` or the start value alone, `rates`
     maps states to the local names of their time derivatives. Every local name is the signal `<name>.<local>`.
 
-    `updates` maps states to the local names of their values after a tick; ticks are at `offset` + n `period` (s, n = 0, 1, ...;
+    `updates` maps states to the local names of their values after a tick; ticks are at `offset` + n `period` (n = 0, 1, ...; s,
     without a period at `offset` alone), which become parameters of these names. A state without a rate is held between them, and
     between the resets of automata. `breaks` names parameters that are times (s) of jumps or kinks of a result.
     """
     values, inputs = dict(parameters or {}), inputs or {}
     offset = 0.0 if offset is None and period is not None else offset
-    ticking = {key: value for key, value in (("period", period), ("offset", offset)) if value is not None}
+    clock = {"period": period, "offset": offset}
+    ticking = {key: in_unit(name, key, value, "s") for key, value in clock.items() if value is not None}
     if twice := sorted(ticking.keys() & values.keys()):
         title = f'block "{name}" defines twice {", ".join(twice)}'
         raise refusal("E118", title, "another name for the parameter", about=name)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import caller_place, refusal
-from bondgraph.model.arguments import parameters_of, start_of
+from bondgraph.model.arguments import parameters_of, start_of, unit_of_start
 from bondgraph.model.domains import CHEMICAL
 from bondgraph.model.element import Element, Port, one_port
 from bondgraph.model.laws import Parameter, Reaction, StateSpec, Storage
@@ -49,7 +49,7 @@ def Ce(
     law = Storage(
         "effort",
         "q",
-        StateSpec(start_of(initial, None), nominal, claimed=False),
+        StateSpec(start_of(initial, None), nominal, unit_of_start(initial), claimed=False),
         Op("potential", _bound_to_parameters(values, fixed, _potential), _potential_latex(values, fixed)),
         Op("energy", _bound_to_parameters(values, fixed, _energy), r"G(#1)"),
         inverse=Op("amount", _bound_to_parameters(values, fixed, _amount), r"q(#1)"),

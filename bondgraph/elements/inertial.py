@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import one_of, parameters_of, start_of
+from bondgraph.model.arguments import in_unit, one_of, parameters_of, start_of
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, one_port
 from bondgraph.model.laws import ByMode, InertialField, StateSpec
@@ -85,7 +85,7 @@ def IC(
         if signals or any(isinstance(value.value, ByMode) for value in values.values()):
             title = f'IC "{name}" cannot have a start momentum that depends on signals'
             raise refusal("E135", title, f'no velocity here, and initial={{"{name}.p": ...}} at the run', about=name)
-        numbers = [np.asarray(parameter.value, dtype=float)[()] for parameter in values.values()]
+        numbers = [np.asarray(in_unit(name, key, each, each.expected), dtype=float)[()] for key, each in values.items()]
         v = np.asarray(on_bond(mechanics, Mechanics.momentum, 2)(q, v, *numbers), dtype=float)[()]
     law = _law(mechanics, lagrangian, q, v, nominal)
     size = dimension or max(int(np.size(q)), 1)

@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack
 
 from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import caller_place, refusal
-from bondgraph.model.arguments import domain_of, names_of, parameters_of, shape_of, spelled_out, value_of
+from bondgraph.model.arguments import domain_of, in_unit, names_of, parameters_of, shape_of, spelled_out
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, OnePort, Port, one_port
 from bondgraph.model.laws import Action, Gyrator, Junction, Law, Transformer
@@ -31,12 +31,14 @@ def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports
     `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural` its numbers belong to the equations
     (a selection of components, say) and are no run-time parameter.
     """
-    if structural and real(value_of(ratio)) is None:
+    if structural:
+        ratio = in_unit(name, "ratio", ratio, "")
+    if structural and real(ratio) is None:
         title, why = f'TF "{name}": ratio is {ratio!r}', "it must be a finite number or an array of them"
         raise refusal("E113", title, "a ratio of numbers", about=name, why=why)
     shape = _ratio_shape("TF", name, ratio, {0: "()", 1: "(n1,)", 2: "(n2, n1)"})
     dimensions = (None, None) if shape == () else (shape[0], 1) if len(shape) == 1 else (shape[1], shape[0])
-    law = Transformer(constant(value_of(ratio)) if structural else _RATIO, shape == ())
+    law = Transformer(constant(ratio) if structural else _RATIO, shape == ())
     return _two_port("TF", name, law, {} if structural else {"ratio": ratio}, (), dimensions, **ports)
 
 

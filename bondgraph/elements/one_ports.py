@@ -21,6 +21,7 @@ from bondgraph.model.arguments import (
     size_of,
     spelled_out,
     start_of,
+    unit_of_start,
 )
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import COEFFICIENTS, Domain
@@ -162,7 +163,7 @@ def Constraint(
     position = bound(name, position, 0, parameters, named)
     law = IdealConstraint(
         as_op(position, "h") if position else None,
-        StateSpec(start_of(initial, dimension)),
+        StateSpec(start_of(initial, dimension), unit=unit_of_start(initial)),
         automaton=automaton,
         active=names_of(active, "active"),
         impulsive=closing == "impulse",
@@ -264,7 +265,7 @@ def C(
     if ambiguous:
         raise _ambiguous(name, *ambiguous)
     size = dimension or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
-    spec = StateSpec(start_of(initial, size), nominal)
+    spec = StateSpec(start_of(initial, size), nominal, unit_of_start(initial))
     formulas = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
     law, values = _law("C", name, ("effort", "q", spec), output, formulas, domain, linear)
     return one_port("C", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
@@ -300,7 +301,7 @@ def I(  # noqa: E743 - the name of the element in the literature
     """
     linear = {"inertia": inertia, "mass": mass, "inductance": inductance, "inertance": inertance}
     size = dimension or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
-    spec = StateSpec(start_of(initial, size), nominal)
+    spec = StateSpec(start_of(initial, size), nominal, unit_of_start(initial))
     formulas = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
     law, values = _law("I", name, ("flow", "p", spec), output, formulas, domain, linear)
     return one_port("I", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)

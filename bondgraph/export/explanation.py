@@ -133,7 +133,8 @@ class _Tracer:
         if name in self.states:
             yield from self._state(name, depth)
         elif name in self.system.parameters:
-            yield Reason(depth, name, f"{name} = {_numbers(self.system.parameters[name])}")
+            unit = f" {self.system.values[name].unit}" if name in self.system.conversions else ""
+            yield Reason(depth, name, f"{name} = {_numbers(self.system.parameters[name])}{unit}")
         elif name in self.system.modes:
             states, start = self.system.modes[name]
             yield Reason(depth, name, f"{name} is one of {', '.join(states)}; it starts in {start}")

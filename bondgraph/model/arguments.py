@@ -12,12 +12,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bondgraph.errors import ModelError, refusal
+from bondgraph.errors import ModelError, Place, Problem, caller_place, refusal
 from bondgraph.model.domains import COEFFICIENTS, DOMAINS, GENERIC, Domain
 from bondgraph.model.laws import ByMode, Parameter
 from bondgraph.quantities import real
+from bondgraph.units import Mismatch, Unreadable, conversion, in_si
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
@@ -32,11 +34,102 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
 
 
 def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = None) -> dict[str, Parameter]:
-    """Return parameters of plain values; a `Parameter` stays unchanged."""
-    units = units or {}
-    return {
-        name: value if isinstance(value, Parameter) else Parameter(value, units.get(name, "")) for name, value in values.items()
+    """Return parameters of plain values and `Parameter`s, with the expected `units` by name."""
+    parameters = {name: value if isinstance(value, Parameter) else Parameter(value) for name, value in values.items()}
+    return parameters | {
+        name: expecting(parameters[name], unit) for name, unit in (units or {}).items() if name in values and unit
     }
+
+
+def expecting(parameter: Parameter, unit: str) -> Parameter:
+    """Return a parameter that its formula reads in this unit, which is also its own if it has none."""
+    declared = parameter.unit or unit
+    implied = declared == unit and conversion(unit, "") is None
+    return replace(parameter, unit=declared, expected="" if implied else unit)
+
+
+def in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
+    """Return an argument in the expected unit ("" for SI): the number of a `Parameter`; anything else unchanged.
+
+    Raises `ModelError` E156 for a unit that cannot be read, E175 for one of another dimension.
+    """
+    if not isinstance(value, Parameter):
+        return value
+    convert = conversion(value.unit, unit, shape_of(value))
+    if isinstance(convert, (Mismatch, Unreadable)):
+        raise ModelError(
+            about, [unit_problem(f'"{about}": {argument} cannot be given in {value.unit!r}', convert, caller_place())]
+        )
+    numbers = real(value.value)
+    if convert is None or numbers is None:
+        return value.value
+    return convert(numbers if numbers.ndim else float(numbers))
+
+
+def in_units(**units: str) -> Callable[[T], T]:
+    """Decorate a function or a record whose arguments are numbers in these `units` by name ("" for SI): a `Parameter` in place of
+    a number is converted, also in a list of numbers, and one of another dimension is refused as by `in_unit`."""
+
+    def decorated(function: Any) -> Any:
+        is_record = isinstance(function, type)
+        body = function.__init__ if is_record else function  # type: ignore[misc]
+        signature = inspect.signature(body)
+
+        @functools.wraps(body)
+        def converted(*arguments: Any, **keywords: Any) -> Any:
+            if any(map(_has_unit, (*arguments, *keywords.values()))):
+                values = signature.bind(*arguments, **keywords)
+                about = str(keywords.get("name", next((a for a in arguments if isinstance(a, str)), function.__name__)))
+                for name, value in _named_values(values).items():
+                    if name in units and _has_unit(value):
+                        _set_value(values, name, _numbers_in_unit(about, name, value, units[name]))
+                return body(*values.args, **values.kwargs)
+            return body(*arguments, **keywords)
+
+        converted.units = units  # type: ignore[attr-defined]
+        if not is_record:
+            return converted
+        function.__init__ = converted  # type: ignore[misc]
+        return function
+
+    return decorated
+
+
+def _has_unit(value: Any) -> bool:
+    """Return True for a `Parameter`, or a list of numbers with one."""
+    return isinstance(value, Parameter) or (isinstance(value, (list, tuple)) and any(map(_has_unit, value)))
+
+
+def _named_values(values: inspect.BoundArguments) -> dict[str, Any]:
+    """Return the arguments of a call by name, also those that a function takes as `**keywords`."""
+    variadic = _variadic(values)
+    return {**values.arguments, **(values.arguments.get(variadic, {}) if variadic else {})}
+
+
+def _variadic(values: inspect.BoundArguments) -> str | None:
+    kinds = values.signature.parameters.items()
+    return next((name for name, each in kinds if each.kind is inspect.Parameter.VAR_KEYWORD), None)
+
+
+def _set_value(values: inspect.BoundArguments, name: str, value: Any) -> None:
+    variadic = _variadic(values)
+    (values.arguments if name in values.signature.parameters or variadic is None else values.arguments[variadic])[name] = value
+
+
+def _numbers_in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return in_unit(about, argument, value, unit)
+    return [_numbers_in_unit(about, argument, each, unit) for each in value]
+
+
+def unit_problem(title: str, fault: Unreadable | Mismatch, place: Place | None) -> Problem:
+    """Return the problem of a unit that cannot be read (E156) or that has another dimension than the expected one (E175)."""
+    places = () if place is None else (place,)
+    if isinstance(fault, Unreadable):
+        return Problem("E156", title, (fault.why,), places, fault.cures)
+    expected = fault.expected or "a unit with one meaning"
+    details = (f"given: {fault.declared}; expected: {expected}", fault.why)
+    return Problem("E175", title, details, places, (", ".join(fault.cures),) if fault.cures else ())
 
 
 def bounded(value: Any, max_value: float = math.inf, not_below: str = "") -> Parameter:
@@ -102,10 +195,16 @@ def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments
         raise refusal("E110", title, cure, about=name, why=f"{', '.join(extra)} belong to a formula of your own")
 
 
+def unit_of_start(initial: Any) -> str:
+    """Return the unit of SI of a start value that is given as a `Parameter`, else ""."""
+    return in_si(initial.unit) if isinstance(initial, Parameter) and isinstance(initial.unit, str) else ""
+
+
 def start_of(initial: Any, dimension: int | None) -> Any:
-    """Return a start value as floats, a scalar repeated over a vector bond; other values are left for the checks."""
+    """Return a start value as floats in SI, a scalar repeated over a vector bond; other values are left for the checks."""
     if type(initial) is float and dimension in (None, 1):
         return np.float64(initial)
+    initial = in_unit("start value", "it", initial, "")
     start = real(initial)
     if start is None:
         return initial

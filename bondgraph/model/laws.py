@@ -32,6 +32,8 @@ class Parameter:
     """Upper limit, with zero as the lower one; None for any number."""
     not_below: str = ""
     """Another parameter of the element that is the lower limit."""
+    expected: str = ""
+    """Unit in which the formula reads it, where neither the law and its domain nor `unit` say so."""
 
 
 @short_repr

@@ -11,8 +11,10 @@ from bondgraph.errors import Place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
+from bondgraph.model.laws import Junction
 from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import short_repr
+from bondgraph.units import symbols_of
 from screws.renamed import answer_old_names
 from screws.shapes import Arrangement, Solid, arrangement
 
@@ -187,6 +189,24 @@ class Model(Frozen):
     def bonds_at(self, element: str) -> tuple[Bond, ...]:
         """Return the bonds of an element, in the order of their creation."""
         return self._incidence.get(element, ())
+
+    def bonds_by_port(self, path: str) -> tuple[Bond, ...]:
+        """Return the bonds of an element in the order of its ports."""
+        bonds, element = self.bonds_at(path), self.elements[path]
+        if len(bonds) < 2 or isinstance(element.law, Junction):
+            return bonds
+        names = [port.name for port in element.ports]
+
+        def port_index(bond: Bond) -> int:
+            return min(names.index(end.port) for end in bond.ends if end.element == path)
+
+        return tuple(sorted(bonds, key=port_index))
+
+    @cached_property
+    def domain_symbols(self) -> frozenset[str]:
+        """Symbols in the units of the domains of all bonds, which may be the user's own."""
+        domains = {id(bond.domain): bond.domain for bond in self.bonds}.values()
+        return symbols_of([u for d in domains for u in (d.effort_unit, d.flow_unit, d.displacement_unit, d.momentum_unit)])
 
     @cached_property
     def _incidence(self) -> Mapping[str, tuple[Bond, ...]]:

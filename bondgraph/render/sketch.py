@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.units import parameter_unit
 from bondgraph.errors import Problem, raise_if_any
 from bondgraph.model.arguments import names_of
 from bondgraph.model.element import Element
+from bondgraph.model.expected_units import implied_unit
 from bondgraph.model.laws import ByMode, Junction, SignalBlock
 from bondgraph.model.model import Bond, Model
 
@@ -80,7 +80,7 @@ def values_of(model: Model, path: str) -> tuple[str, ...]:
     """Return name, value and unit of each parameter of an element; for an array that is no short vector, its shape."""
     lines = []
     for name, parameter in model.elements[path].parameters.items():
-        unit = parameter.unit or parameter_unit(model, path, name, parameter.value)
+        unit = parameter.unit or implied_unit(model, path, name, parameter.value)
         lines.append(
             f"{name} = {_value_text(parameter.value)}{' ' if unit not in ('', '1') else ''}{unit if unit != '1' else ''}"
         )

@@ -11,6 +11,7 @@ from bondgraph.assembly.formula_keys import formula_key
 from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import IDENTITY, Op
 from bondgraph.tape.routine import Listing
+from bondgraph.units import Conversion
 
 GIVEN = ("t", "x", "p", "m")
 """Input blocks of every routine; results lie in `out`, intermediate values in the workspace `w`."""
@@ -136,9 +137,12 @@ def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
         declare(state.name, state.initial.shape, False, ("x", start))
         start += state.initial.size
     start = 0
+    converted: list[tuple[Conversion, int, str]] = []
     for name, value in system.parameters.items():
-        declare(name, value.shape, True, ("p", start))
+        number = declare(name, value.shape, True, ("p", start))
         start += value.size
+        if name in system.conversions:
+            converted.append((system.conversions[name], number, name))
     for slot, name in enumerate(system.modes):
         declare(name, (), False, ("m", slot))
 
@@ -151,7 +155,9 @@ def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
     producer: dict[int, int] = {}
     depth: dict[int, int] = {}  # of values that depend on parameters only
     varies, values = {value for value, fixed in enumerate(book.fixed) if not fixed}, system.values
-    for index, statement in enumerate((*system.statements, *extra)):
+    first = [Statement((name,), Op("in the expected unit", convert), (f"{name}:declared",), "") for convert, _, name in converted]
+    numbers.update((f"{name}:declared", number) for _, number, name in converted)
+    for index, statement in enumerate((*first, *system.statements, *extra)):
         formula = by_identity.get(id(statement.op))
         if formula is None:
             formula = keys.setdefault(formula_key(statement.op), len(keys))

@@ -12,7 +12,16 @@ from bondgraph.errors import refusal
 from bondgraph.model.arguments import names_of, spelled_out
 from bondgraph.model.ops import APPLY, combine
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import Format, need_inputs, need_order, numbers_of, result_of, shape_message, static_block
+from bondgraph.signals.arguments import (
+    Format,
+    need_inputs,
+    need_order,
+    numbers_of,
+    of_result,
+    result_of,
+    shape_message,
+    static_block,
+)
 
 
 @spelled_out
@@ -45,15 +54,17 @@ def product(name: str, inputs: Sequence[str], **shown: Unpack[Format]) -> Elemen
 @spelled_out
 def limiter(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Format]) -> Element:
     """Limiter: y = u held between `lowest` and `highest`. Raises `ModelError` E148 if these are in the wrong order."""
-    need_order("limiter", name, lowest=lowest, highest=highest)
-    return static_block(name, formulas.LIMITER, [input], {"lowest": lowest, "highest": highest}, **shown)
+    values = of_result(shown.get("unit", ""), lowest=lowest, highest=highest)
+    need_order("limiter", name, **values)
+    return static_block(name, formulas.LIMITER, [input], values, **shown)
 
 
 @spelled_out
 def dead_zone(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Format]) -> Element:
     """Dead zone: y = u - lowest below `lowest`, 0 between, u - highest above `highest`. Raises `ModelError` E148 as `limiter`."""
-    need_order("dead zone", name, lowest=lowest, highest=highest)
-    return static_block(name, formulas.DEAD_ZONE, [input], {"lowest": lowest, "highest": highest}, **shown)
+    values = of_result(shown.get("unit", ""), lowest=lowest, highest=highest)
+    need_order("dead zone", name, **values)
+    return static_block(name, formulas.DEAD_ZONE, [input], values, **shown)
 
 
 @spelled_out
@@ -75,7 +86,9 @@ def table(name: str, input: str, points: Sequence[float], values: Sequence[float
         why = f"{knots[first]:g} is followed by {knots[first + 1]:g}, at index {first + 1}"
         cure = "sort the points, each with its value; for a jump, two points close together"
         raise refusal("E146", title, cure, about=name, why=why)
-    return static_block(name, formulas.lookup(tuple(knots.tolist())), [input], {"values": values}, **shown)
+    return static_block(
+        name, formulas.lookup(tuple(knots.tolist())), [input], of_result(shown.get("unit", ""), values=values), **shown
+    )
 
 
 def comparator(name: str, input: str, threshold: Any = 0.0, *, symbol: str = "") -> Element:

@@ -13,6 +13,7 @@ from bondgraph.model.arguments import parameters_of, value_of
 from bondgraph.model.laws import Parameter
 from bondgraph.model.ops import Op
 from bondgraph.quantities import real
+from bondgraph.units import Conversion, conversion
 
 
 class Format(TypedDict, total=False):
@@ -37,8 +38,13 @@ def need_inputs(kind: str, name: str, inputs: Sequence[str] | Mapping[str, Any])
 
 
 def numbers_of(value: Any) -> np.ndarray | None:
-    """Return a value as an array of floats; None if it is no number (`checks.check_numbers` reports parameters)."""
-    return real(value_of(value))
+    """Return a value as an array of floats in the unit in which a block reads it; None if it is no number (`checks.check_numbers`
+    reports parameters)."""
+    numbers = real(value_of(value))
+    if numbers is None or not isinstance(value, Parameter):
+        return numbers
+    convert = conversion(value.unit, value.expected, numbers.shape)  # checks report faults
+    return np.asarray(convert(numbers)) if isinstance(convert, Conversion) else numbers
 
 
 def shape_message(numbers: np.ndarray | None) -> str:
@@ -74,7 +80,7 @@ def need_order(kind: str, name: str, **values: Any) -> None:
 
 def coefficients(name: str, which: str, value: Any) -> np.ndarray:
     """Return coefficients without leading zeros; only den must not vanish."""
-    numbers = numbers_of(value)
+    numbers = real(value_of(value))
     if numbers is None or numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.size:
         title = f'transfer function "{name}": {which} is no list of coefficients'
         raise refusal("E145", title, "finite numbers, the highest power of s first", about=name, why=f"given: {value!r}")
@@ -88,6 +94,11 @@ def coefficients(name: str, which: str, value: Any) -> np.ndarray:
 def in_seconds(**times: Any) -> dict[str, Parameter]:
     """Return parameters that are times, s."""
     return parameters_of(times, dict.fromkeys(times, "s"))
+
+
+def of_result(unit: str, **values: Any) -> dict[str, Parameter]:
+    """Return parameters that are values of the result of a block, in its unit."""
+    return parameters_of(values, dict.fromkeys(values, unit))
 
 
 def same_unit(source: Any, value: Any) -> Any:

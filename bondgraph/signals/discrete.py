@@ -17,7 +17,17 @@ from bondgraph.model.arguments import spelled_out
 from bondgraph.model.laws import StateSpec
 from bondgraph.model.ops import Op, as_op
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import Format, Scaled, in_seconds, inputs_of, need_order, need_positive, numbers_of, start_values
+from bondgraph.signals.arguments import (
+    Format,
+    Scaled,
+    in_seconds,
+    inputs_of,
+    need_order,
+    need_positive,
+    numbers_of,
+    of_result,
+    start_values,
+)
 from bondgraph.signals.block_builder import PID_LETTERS, BlockBuilder
 
 
@@ -159,8 +169,9 @@ def sampled_pid(
         title, why = f'sampled pid "{name}" has no kd', "measurement and filter_period belong to the slope"
         raise refusal("E143", title, "kd=...", about=name, why=why)
     if limits is not None:
-        need_order("sampled pid", name, lowest=limits[0], highest=limits[1])
-        parameters |= {"lowest": limits[0], "highest": limits[1]}
+        held = of_result(unit, lowest=limits[0], highest=limits[1])
+        need_order("sampled pid", name, **held)
+        parameters |= held
         arguments += ["lowest", "highest"]
     kind = (ki is not None, 0 if kd is None else 1 if measurement is None else -1, limits is not None)
     builder.equations.append((results, formulas.sampled_pid(*kind), arguments))

@@ -12,6 +12,7 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import Problem, raise_if_any, refusal
+from bondgraph.model.arguments import in_unit
 from bondgraph.model.laws import Storing
 from bondgraph.output.tables import unknown_name
 from bondgraph.quantities import real
@@ -266,6 +267,7 @@ class _PointReader:
                 self._report(f'"{name}" has no state {_shown(wrong[0])}', " or ".join(role.states))
                 return None
             return np.array(plain if isinstance(plain, str) else words, dtype=str)
+        values = in_unit("sweep", name, values, role.unit)
         try:
             array = real(values if isinstance(values, np.ndarray) else list(values) if np.ndim(values) else values)
         except (TypeError, ValueError):

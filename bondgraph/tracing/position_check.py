@@ -14,7 +14,6 @@ import numpy as np
 
 from bondgraph.assembly.draft import flow
 from bondgraph.assembly.system import System, Unknown
-from bondgraph.causality.assign import ordered_bonds
 from bondgraph.errors import Problem
 from bondgraph.model.laws import IdealConstraint, Transformer
 from bondgraph.model.model import Bond, Model
@@ -131,7 +130,7 @@ def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:
     other = next(end.element for end in bonds[0].ends if end.element != path)
     if len(bonds) != 1 or not isinstance(model.elements[other].law, Transformer):
         return None
-    one, two = ordered_bonds(model, other)
+    one, two = model.bonds_by_port(other)
     return (other, one) if two is bonds[0] else None
 
 

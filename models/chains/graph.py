@@ -27,7 +27,7 @@ from screwbond.models.chains.trees import Tree
 
 from bondgraph import J1, MTF, TF, Block, Graph, Op, Parameter, R
 from bondgraph.errors import Place, raise_if_any, refusal
-from bondgraph.model.arguments import names_of
+from bondgraph.model.arguments import in_unit, in_units, names_of
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION
 from bondgraph.model.element import PortRef
 from bondgraph.model.model import Visible
@@ -85,6 +85,7 @@ class ChainGraph(Graph):
         return LinkBody(f"{self.name} {name}", skin, self.place, self.port(name), f"{path}.pose", f"{path}.H")
 
 
+@in_units(gravity="m/s^2")
 def chain_graph(
     tree: Tree,
     name: str | None = None,
@@ -127,6 +128,14 @@ def chain_graph(
         raise refusal("E450", title, "Tree(name, links), Chain(name, links)", about=str(name or "chain"))
     label = name or tree.name
     n = tree.freedoms
+    motion = joint_domain(tree)
+    position, velocity = (
+        in_unit(label, what, value, unit)
+        for what, value, unit in (("position", position, motion.displacement_unit), ("velocity", velocity, motion.flow_unit))
+    )
+    stiffness = quotient(motion.effort_unit, motion.displacement_unit)
+    stop_stiffness = in_unit(label, "stop_stiffness", stop_stiffness, stiffness)
+    stop_dissipation = in_unit(label, "stop_dissipation", stop_dissipation, quotient("1", motion.flow_unit))
     q0, v0 = (np.zeros(n) if values is None else as_floats(values) for values in (position, velocity))
     pull = as_floats(gravity)
     options = ChainOptions(ports, joint_ports, form, q0, v0, pull, limits, stop_stiffness, stop_dissipation, nominal)

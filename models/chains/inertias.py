@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bondgraph.errors import Place
+from bondgraph.model.arguments import in_units
 from screws.errors import GeometryError
 from screws.inertia import check_inertia
 from screws.numeric_arguments import fixed_floats, floats
@@ -15,6 +16,7 @@ from screws.numeric_arguments import fixed_floats, floats
 Vector = Sequence[float] | np.ndarray
 
 
+@in_units(mass="kg", rotational="kg m^2", centre="m")
 @dataclass(frozen=True, eq=False)
 class BodyInertia:
     """Inertia of a rigid body in a frame of its own.
@@ -64,6 +66,7 @@ class UncheckedInertia(BodyInertia):
         object.__setattr__(self, "centre", fixed_floats(self.centre))
 
 
+@in_units(mass="kg", radius="m", start="m", end="m")
 def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> BodyInertia:
     """Return the inertia of a solid cylinder of `mass` (kg) and `radius` (m) between the centres `start` and `end` (m) of its
     faces."""
@@ -74,6 +77,7 @@ def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> 
     return BodyInertia(mass, across * np.eye(3) + (along - across) * np.outer(axis, axis), 0.5 * (a + b))
 
 
+@in_units(mass="kg", radius="m", centre="m")
 def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -> BodyInertia:
     """Return the inertia of a solid ball of `mass` (kg) and `radius` (m) about `centre` (m)."""
     return BodyInertia(mass, np.full(3, 0.4 * mass * radius**2), np.asarray(centre, dtype=float))

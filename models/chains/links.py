@@ -10,14 +10,19 @@ import numpy as np
 from screwbond.models.chains.inertias import BodyInertia, Vector
 from screwbond.models.visuals import Visual, visuals_of
 
+from bondgraph.model.arguments import in_unit, in_units
+from bondgraph.model.laws import Parameter
 from bondgraph.output.short_repr import short_repr
 from screws.joints import Joint
 from screws.surfaces import Surface
 
+DAMPING = {"rad": "N m s/rad", "m": "N s/m"}
+"""Unit of the damping of a freedom, by that of its coordinate."""
 BEFORE = ""
 """As `parent`: the preceding link of the list."""
 
 
+@in_units(factor="", offset="")
 @dataclass(frozen=True)
 class Mimic:
     """A joint driven by that of another link: its coordinate is factor * (that of `link`) + offset.
@@ -47,7 +52,7 @@ class Link:
     inertia : in the frame of the link; None for a link without mass.
     home : (4, 4) pose of the link's frame in the base with all joints at zero.
     damping : viscous, N m s/rad or N s/m: a number, or one for each freedom.
-    limits : (lower, upper) of the joint, or (n, 2); None or infinite: no limit.
+    limits : (lower, upper) of the joint, or (n, 2), rad or m; None or infinite: no limit. `Parameter([-170, 170], "deg")`.
     surface : its skin in the link's frame, for contacts.
     parent : name of an earlier link that carries it; `BEFORE` is the preceding one, None the base.
     mimic : of a joint with one freedom: the joint that drives it; it then has no coordinate of its own.
@@ -67,3 +72,10 @@ class Link:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "visual", visuals_of(self.name, self.visual))
+        if isinstance(self.damping, Parameter) or isinstance(self.limits, Parameter):
+            units = ["rad" if np.any(screw[:3]) else "m" for screw in self.joint.screws.T]
+            same = len(set(units)) < 2
+            limits = units[:1] if same else units
+            damping = [DAMPING[unit] for unit in limits]
+            object.__setattr__(self, "limits", in_unit(self.name, "limits", self.limits, "; ".join(limits)))
+            object.__setattr__(self, "damping", in_unit(self.name, "damping", self.damping, ", ".join(damping)))

@@ -11,6 +11,7 @@ from screwbond.models.bodies import Body
 from bondgraph import Graph
 from bondgraph.errors import refusal
 from bondgraph.model import laws
+from bondgraph.model.arguments import in_units
 from bondgraph.model.element import Element
 from bondgraph.model.model import Collider, CollisionSet
 from screws.numeric_arguments import real, shown
@@ -22,6 +23,7 @@ MAX_CANDIDATES = 64
 """Default limit of the number of contact candidates."""
 
 
+@in_units(friction="1", restitution="1")
 @answer_old_names
 def collisions(
     graph: Graph,

@@ -35,14 +35,14 @@ from screwbond.models.contacts.components import (
 from screwbond.models.contacts.initial_values import start_parameters, start_results, start_values
 from screwbond.models.contacts.kinematics import contact_kinematics
 from screwbond.models.contacts.laws import LAWS, Compliant, ContactKinematics, ContactLaw
-from screwbond.models.contacts.laws.compliant import Compliance
+from screwbond.models.contacts.laws.compliant import COMPLIANCE_UNITS, Compliance
 from screwbond.models.contacts.laws.law_interface import ContactForces
 from screwbond.models.contacts.switches import chart_switch
 from screwbond.models.contacts.transport import TWIST_2, needs_transport, transport_problems
 
 from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Se
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
-from bondgraph.model.arguments import spelled_out
+from bondgraph.model.arguments import in_units, spelled_out
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
 from bondgraph.model.model import ContactPoint, SignalEntry, Visible
@@ -61,6 +61,7 @@ class ContactGraph(Graph):
         self.bodies = bodies
 
 
+@in_units(near="m", **COMPLIANCE_UNITS)
 @spelled_out
 def contact(
     name: str,

@@ -12,6 +12,7 @@ from screwbond.models.control.control_blocks import ModelTerm
 from screwbond.models.motion.polynomials import Motion, numbers, refuse
 
 from bondgraph import Element, Op, Parameter, StateSpec
+from bondgraph.model.arguments import in_units
 from bondgraph.model.ops import IDENTITY
 from bondgraph.model.units import per_second, quotient
 from screws.scalars import maximum, minimum
@@ -26,6 +27,7 @@ ANTI_WINDUP = Op(
 INTEGRAL_SUM = Op("sum", lambda z, rate, period: z + rate * period, r"#1 + #2\,#3")
 
 
+@in_units(filter_time="s", period="s")
 def joint_pid(
     name: str,
     reference: str | Mapping[str, str],

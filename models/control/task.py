@@ -13,6 +13,7 @@ from screwbond.models.control.gains import check_gains
 from screwbond.models.motion.polynomials import Motion, refuse
 
 from bondgraph import Element, Op
+from bondgraph.model.arguments import in_units
 from bondgraph.model.units import per_second
 from screws.linear import solve_spd
 from screws.scalars import array
@@ -21,6 +22,7 @@ PD = Op("PD", lambda kp, kd, e, de, ff: kp * e + kd * de + ff, r"#1\,#3 + #2\,#4
 PD_EXTRA = Op("PD", lambda kp, kd, e, de, ff, f: kp * e + kd * de + ff + f, r"#1\,#3 + #2\,#4 + #5 + #6", "BO20 (11)")
 
 
+@in_units(filter_time="s", period="s")
 def pd_feedforward(
     name: str,
     reference: str | Mapping[str, str],
@@ -109,6 +111,7 @@ TORQUE_BY_MASS = Op("torque", _torque_by_mass, r"#2^T \left(#2\,#1^{-1} #2^T\rig
 TORQUE = Op("torque", _torque_by_task_inertia, r"#2^T\,#1\,#3", "Khatib 1987")
 
 
+@in_units(period="s")
 def operational_torque(
     name: str,
     acceleration: str,

@@ -25,6 +25,7 @@ from screwbond.models.joints.kinds import KINDS, joint_error
 
 from bondgraph import J1, MTF, Block, Constraint, Element, Graph, Op, Parameter, Se
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
+from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import SCREW, motions
 from bondgraph.model.model import Visible
 from bondgraph.model.ops import NEGATE
@@ -33,6 +34,7 @@ from screws.numeric_arguments import real
 from screws.poses import inverse, is_pose, pose_from_state, pose_state, product
 
 
+@in_units(alpha1="1/s", alpha0="1/s^2", alpha2="", largest_gap="m", largest_tilt="rad")
 def joint_graph(
     name: str,
     joint: Joint,

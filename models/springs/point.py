@@ -18,6 +18,7 @@ from screwbond.models.springs.ports import spring_of_signal
 from screwbond.models.springs.stiffness import spring_error
 
 from bondgraph import J0, Block, Element, Graph, Op, Parameter
+from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import TRANSLATION
 from bondgraph.model.model import Visible
 from screws.numeric_arguments import floats, real
@@ -45,6 +46,7 @@ WITH_LENGTH = (
 )
 
 
+@in_units(stiffness="N/m", point_a="m", point_b="m", rest_length="m")
 def point_spring(
     name: str, stiffness: float, point_a: Any = (0.0, 0.0, 0.0), point_b: Any = (0.0, 0.0, 0.0), rest_length: float = 0.0
 ) -> Graph:

@@ -30,6 +30,7 @@ from screwbond.models.springs.ports import into_frame, spring_of_signal
 from screwbond.models.springs.stiffness import damping_matrix, frame, spring_error, stiffness_blocks
 
 from bondgraph import Automaton, Block, Graph, Op, Parameter, R, Transition
+from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import Visible
 
@@ -37,6 +38,7 @@ NEAR_PI = 1e-2
 """cos(angle / 2) below which a run with the rotation vector ends: 0.02 rad before pi."""
 
 
+@in_units(stiffness="N m/rad, N; N/rad, N/m", rotational="N m/rad", translational="N/m", coupling="N", frame_a="m", frame_b="m")
 def spatial_spring(
     name: str,
     stiffness: Any = None,
@@ -137,6 +139,7 @@ def _limit() -> Automaton:
     return Automaton("limit", ("regular",), "regular", (turned,))
 
 
+@in_units(damping="N m s/rad, N s; N s/rad, N s/m", rotational="N m s/rad", translational="N s/m", centre="m")
 def spatial_damper(
     name: str, damping: Any = None, *, rotational: Any = None, translational: Any = None, centre: Any = None
 ) -> Graph:

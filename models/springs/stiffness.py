@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import ModelError, refusal
+from bondgraph.model.arguments import in_units
 from screws.numeric_arguments import floats
 from screws.poses import is_pose, pose_state
 from screws.rotations import tilde, untilde
 
 
+@in_units(stiffness="N m/rad, N; N/rad, N/m")
 def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the centre r (3,) of a spring, m, and its stiffness matrix (6, 6) there: only there its coupling is symmetric.
 

@@ -30,6 +30,8 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, caller_place, raise_if_any
+from bondgraph.model.arguments import in_unit
+from bondgraph.model.laws import Parameter
 
 REQUIRED: Any = object()
 """Default of a required field."""
@@ -180,7 +182,7 @@ def field_problems(record: Any, code: str, what: str) -> list[Problem]:
 def check_record(
     record: Any, code: str, what: str, cross_check: Callable[[Any], Iterable[Problem]] = lambda _: (), *, name: str = ""
 ) -> None:
-    """Convert the values of a record to floats and tuples, or raise `ModelError` with all their problems.
+    """Convert the values of a record to floats and tuples in their declared units, or raise `ModelError` with all their problems.
 
     Parameters
     ----------
@@ -188,6 +190,10 @@ def check_record(
     what : subject of the record; also the model in the error, unless `name` is given.
     cross_check : returns contradictions between valid values.
     """
+    for field, declared in declarations(record).items():
+        if isinstance(value := getattr(record, field), Parameter):
+            numbers = np.asarray(in_unit(what, field, value, declared.unit or "1")).tolist()
+            object.__setattr__(record, field, tuple(numbers) if isinstance(numbers, list) else numbers)
     problems = field_problems(record, code, what)
     if not problems:
         for field, declared in declarations(record).items():

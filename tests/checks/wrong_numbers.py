@@ -59,6 +59,11 @@ NUMBERS: list[Case] = [
     ),
     ("E156", lambda: loop(C("c", capacitance=1.0), R("r", Parameter(1.0, "kgg"))), ("'kgg'", "kg", "kg m^2/s")),
     (
+        "E175",
+        lambda: loop(C("c", capacitance=1.0, domain="electrical"), R("r", Parameter(1.0, "V"))),
+        ("given: V; expected: Ohm", "kOhm"),
+    ),
+    (
         "E157",
         lambda: pickle.dumps(loop(C("c", capacitance=1.0), R("r", 1.0))),
         ("Graph cannot be pickled", "the Result of a run"),

@@ -3,6 +3,7 @@
 # ruff: noqa: F401
 
 from bondgraph.model import domains, laws
+from bondgraph.model.arguments import in_unit
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import COEFFICIENTS, DOMAINS, ROTATION, SCREW, TRANSLATION, Domain, motions
 from bondgraph.model.element import Element, Port, PortRef, one_port

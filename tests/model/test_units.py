@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, MTF, C, Graph, I, R, Se, assign_causality
-from bondgraph.quantities import unknown_unit
+from bondgraph.units import unknown_unit
 from tests.inner.compile import equations
 from tests.inner.model import ROTATION, SCREW, TRANSLATION, matrix, motions, per_second, quotient
 

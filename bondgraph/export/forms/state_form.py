@@ -23,6 +23,7 @@ from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.export.value_roles import updates_of
 from bondgraph.model.arguments import names_of
 from bondgraph.tracing.on_tape.values import scalars_of
+from bondgraph.units import Conversion
 
 if TYPE_CHECKING:
     from bondgraph.export.forms.algebra.definitions import Definitions
@@ -195,9 +196,8 @@ def state_equations(
     known_values |= {name: symbol_of(system, name) for name in (*selection.outside, *system.modes)}
     beyond = [symbol for name in selection.outside for symbol in scalars_of(known_values[name])]
     slopes |= {symbol: sympy.Symbol(f"{symbol.name}'", real=True) for symbol in beyond}
-    moving = {
-        s for n in ("time", *inputs, *varying, *(state.name for state in selection.states)) for s in scalars_of(known_values[n])
-    }
+    names_of_moving = ("time", *inputs, *varying, *(state.name for state in selection.states))
+    moving = {s for name in names_of_moving for s in scalars_of(symbol_of(system, name))}
     moving |= {slope for slope in slopes.values() if slope.is_Symbol} | set(beyond)
     names = labels + tuple(label for name in outputs for label in labels_of(name, _shape(system, name)))
     request = _Request(system, stages, known_values, slopes, moving, held, wanted, names)
@@ -336,16 +336,21 @@ def known_symbols(
 
     from bondgraph.export.forms.algebra.canonical import rational
 
+    def exactly(value: Any) -> Any:
+        numbers = np.array([rational(float(number)) for number in np.ravel(value)], dtype=object)
+        return numbers.reshape(np.shape(value)) if np.shape(value) else numbers[0]
+
     symbols: dict[str, Any] = {"time": symbol_of(system, "time")}
     symbols |= {state.name: symbol_of(system, state.name) for state in own_states(system)[0]}
     for name, value in system.parameters.items():
         if numbers and name not in kept:
-            exactly = np.array([rational(float(number)) for number in np.ravel(value)], dtype=object)
-            symbols[name] = exactly.reshape(np.shape(value)) if np.shape(value) else exactly[0]
+            symbols[name] = exactly(value)
         else:
             symbols[name] = symbol_of(system, name)
     slopes = {symbols["time"]: sympy.S.One}
     for name in varying:
         for symbol in scalars_of(symbols[name]):
             slopes[symbol] = sympy.Symbol(f"{symbol.name}'", real=True)
+    for name, convert in system.conversions.items():  # in SI, from numbers in the unit of the declaration
+        symbols[name] = Conversion(exactly(convert.factor), exactly(convert.divisor), exactly(convert.shift))(symbols[name])
     return symbols, slopes

@@ -51,6 +51,8 @@ def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]
     if any(clock.period for clock in system.clocks):
         kinds.append("; sampled blocks set their states at the ticks of clocks and hold them in between")
     kinds.append(".")
+    if system.conversions:
+        kinds.append(" Parameters stand in the equations with the units of their table: 20 mF is 0.02 F.")
     return [Paragraph((counts,), "Model."), Paragraph(tuple(kinds))]
 
 

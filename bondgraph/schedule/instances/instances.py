@@ -16,6 +16,7 @@ import numpy as np
 from bondgraph.assembly.assemble import write_element
 from bondgraph.assembly.patterns import Pattern, Patterns, pattern_of
 from bondgraph.causality.assign import Causality
+from bondgraph.model.expected_units import unit_conversions
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
 
@@ -143,11 +144,13 @@ class _Members:
 
 
 def instances(model: Model, causality: Causality) -> Instances | None:
-    """Return the instances of a model; None if it has too many patterns, vectors, modes, signals or dependent storages."""
+    """Return the instances of a model; None if it has too many patterns, vectors, modes, signals, dependent storages or
+    units to be converted."""
     if (
         len(model.elements) < MIN_ELEMENTS
         or model.automata
         or causality.derivative
+        or any(True for _ in unit_conversions(model))
         or {bond.dimension for bond in model.bonds} != {1}
     ):
         return None

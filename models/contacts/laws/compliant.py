@@ -27,12 +27,25 @@ from screwbond.models.contacts.transport import contact_spring
 
 from bondgraph import J0, J1, TF, Block, Element, Graph, Op, Parameter, R
 from bondgraph.errors import Problem
+from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
 from bondgraph.model.units import quotient
 from screws.numeric_arguments import real
 from screws.renamed import answer_old_names
 from screws.scalars import array, maximum
+
+COMPLIANCE_UNITS = {
+    "normal_stiffness": "N/m",
+    "normal_damping": "N s/m",
+    "tangential_stiffness": "N/m",
+    "tangential_damping": "N s/m",
+    "rotational_stiffness": "N m/rad",
+    "rotational_damping": "N m s/rad",
+    "friction": "1",
+    "torsional_friction": "m",
+}
+"""Units of the numbers of `Compliant`."""
 
 
 class Compliance(TypedDict, total=False):
@@ -48,6 +61,7 @@ class Compliance(TypedDict, total=False):
     torsional_friction: float | None
 
 
+@in_units(**COMPLIANCE_UNITS)
 @answer_old_names
 @dataclass(frozen=True, kw_only=True)
 class Compliant:

@@ -21,6 +21,7 @@ from screwbond.models.contacts.switches import CONTACT_OFF, FREE, STATES, TOUCHI
 
 from bondgraph import Automaton, Element, Graph, Transition
 from bondgraph.errors import Problem, refusal
+from bondgraph.model.arguments import in_units
 from screws.renamed import answer_old_names
 
 BOUNCE = "impact"
@@ -30,6 +31,7 @@ OVERLAP_TOLERANCE, GAP_TOLERANCE = 1e-9, 1e-14
 """Initial depth and gap that count as touching, over the size of the smaller body."""
 
 
+@in_units(restitution="1", friction="1")
 @answer_old_names
 @dataclass(frozen=True)
 class Impact:

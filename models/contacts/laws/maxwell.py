@@ -25,9 +25,11 @@ from screwbond.models.contacts.switches import FREE, SPRING_RELEASE, TOUCHING, r
 
 from bondgraph import J0, Element, Graph, R
 from bondgraph.errors import Problem
+from bondgraph.model.arguments import in_units
 from screws.renamed import answer_old_names
 
 
+@in_units(k="N/m", c="N s/m")
 @answer_old_names
 @dataclass(frozen=True)
 class Maxwell:

@@ -16,10 +16,12 @@ from screwbond.models.contacts.switches import FREE, STATES, TOUCHING, range_lim
 
 from bondgraph import Automaton, Block, Element, Graph, Op, Parameter
 from bondgraph.errors import Problem
+from bondgraph.model.arguments import in_units
 from bondgraph.model.ops import zeros
 from screws.renamed import answer_old_names
 
 
+@in_units(friction="1")
 @answer_old_names
 @dataclass(frozen=True)
 class Rigid:

@@ -24,6 +24,7 @@ from screwbond.models.contacts.switches import CONTACT_OFF, CONTACT_ON, FREE, TO
 
 from bondgraph import Automaton, Element, Graph, Op, Transition
 from bondgraph.errors import Problem
+from bondgraph.model.arguments import in_units
 from screws.renamed import answer_old_names
 from screws.scalars import minimum
 
@@ -77,6 +78,7 @@ def contact_states(
     return Automaton(name, PHASES, FREE, edges)
 
 
+@in_units(alpha1="1/s", alpha0="1/s^2", alpha2="1/(m^2 s^2)", friction="1")
 @answer_old_names
 @dataclass(frozen=True)
 class ThreeState:

@@ -18,6 +18,7 @@ from screwbond.models.contacts.switches import CONTACT_OFF, CONTACT_ON, FREE, SP
 
 from bondgraph import Automaton, C, Element, Graph, Op, Parameter, Transition
 from bondgraph.errors import Problem
+from bondgraph.model.arguments import in_units
 from bondgraph.model.ops import NEGATE
 from screws.renamed import answer_old_names
 from screws.scalars import equal, where
@@ -26,6 +27,7 @@ COMPRESSION, RESTITUTION = "compression", "restitution"
 SPRING_PHASES = (FREE, COMPRESSION, RESTITUTION, BALLISTIC)
 
 
+@in_units(k="N/m", restitution="1")
 @answer_old_names
 @dataclass(frozen=True)
 class VirtualSpring:

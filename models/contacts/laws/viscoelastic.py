@@ -24,6 +24,7 @@ from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
 
 from bondgraph import J1, TF, C, Element, Graph, Op, Parameter, R
 from bondgraph.errors import Problem
+from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
 from screws.renamed import answer_old_names
@@ -33,6 +34,7 @@ NORMAL_COMPONENT = ("v_z",)
 """Component that springs along the normal constrain."""
 
 
+@in_units(k="N/m", c="N s/m^2")
 @answer_old_names
 @dataclass(frozen=True)
 class Viscoelastic:

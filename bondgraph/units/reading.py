@@ -1,0 +1,224 @@
+"""Reader of units: a text such as "kN/mm" in, its exact factor and dimension over SI base units out."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bondgraph.units.symbols import CYCLES, SYMBOLS, TEMPERATURES, Dimension, symbol
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Unit as a multiple of SI base units: value in SI = (value + zero) * ratio * pi^turns.
+
+    Parameters
+    ----------
+    symbols : in the text.
+    zero : shift of the zero point, in its own degrees; only of a temperature scale by itself.
+    """
+
+    text: str
+    ratio: Fraction
+    dimension: Dimension
+    turns: Fraction = Fraction(0)
+    zero: Fraction = Fraction(0)
+    symbols: frozenset[str] = frozenset()
+
+    @property
+    def coherent(self) -> bool:
+        """True if numbers in this unit are numbers in SI."""
+        return self.ratio == 1 and not self.turns and not self.zero
+
+    @property
+    def counts_cycles(self) -> bool:
+        """True for a unit such as Hz, which an angular speed is not measured in."""
+        return not self.symbols.isdisjoint(CYCLES)
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Part of a text that is no unit, and why."""
+
+    part: str
+    why: str
+    cures: tuple[str, ...] = ('a product of powers, such as "kg m^2/s"; "1" for a plain number',)
+
+
+_TOKENS = re.compile(
+    r"(?P<symbol>(?:[^\W\d_]|[°%$€Ωµμ'_])+|1(?![\d.]))(?:\^?(?P<power>\([-+]?\d+(?:/\d+|\.\d+)?\)|[-+]?\d+(?:\.\d+)?))?"
+    r"|(?P<slash>/)|(?P<open>\()|\)(?:\^?(?P<closing>\([-+]?\d+(?:/\d+|\.\d+)?\)|[-+]?\d+(?:\.\d+)?))?(?P<close>)|(?P<times>[*.\-\s]+)"
+)
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·⋅×", "0123456789-***")
+_NEAR, _SHOWN = 0.5, 3
+
+
+def read(text: str, bases: frozenset[str] = frozenset()) -> Unit | Unreadable:
+    """Return one unit, without commas; `bases` are further symbols, each a base unit of its own.
+
+    >>> read("kN/mm").ratio, read("l/min").ratio, read("kgg").part
+    (Fraction(1000000, 1), Fraction(1, 60000), 'kgg')
+    """
+    return _read(text, bases & frozenset(re.findall(r"[^\d\s^*/(),;·⋅+-]+", text)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _read(text: str, bases: frozenset[str]) -> Unit | Unreadable:
+    plain = re.sub(r"(?<=\w)\^(?=[⁰¹²³⁴-⁹⁻])", "", text).translate(_SUPERSCRIPTS).replace("**", "^").strip()
+    tokens: list[re.Match[str]] = []
+    position = 0
+    while position < len(plain):
+        token = _TOKENS.match(plain, position)
+        if token is None or (token["symbol"] and plain[token.end() : token.end() + 1] in ("^", "_")):
+            part = re.split(
+                r"[\s*/()]", plain[tokens[-1].start() if tokens and plain[position] == "^" else position :], maxsplit=1
+            )[0]
+            return Unreadable(part or plain[position:], f"there is no unit {part or plain[position:]!r}")
+        tokens.append(token)
+        position = token.end()
+    parser = _Parser(text, tokens, bases)
+    unit = parser.quotient()
+    if parser.fault is None and (parser.at < len(tokens) or not tokens):
+        parser.fault = Unreadable(text, "its parentheses do not fit" if tokens else "the text is empty")
+    if parser.fault is not None:
+        return parser.fault
+    names = [token["symbol"] for token in tokens if token["symbol"]]
+    zero = SYMBOLS[names[0]].zero if len(tokens) == 1 and names[0] in TEMPERATURES and not tokens[0]["power"] else Fraction(0)
+    dimension = tuple(sorted((base, power) for base, power in unit.powers.items() if power))
+    return Unit(text, unit.ratio, dimension, unit.turns, zero, frozenset(names))
+
+
+@dataclass
+class _Product:
+    """Product of units so far."""
+
+    ratio: Fraction
+    turns: Fraction
+    powers: dict[str, Fraction]
+
+    def times(self, other: _Product, power: Fraction) -> None:
+        self.ratio *= _raised(other.ratio, power)
+        self.turns += other.turns * power
+        for base, exponent in other.powers.items():
+            self.powers[base] = self.powers.get(base, Fraction(0)) + exponent * power
+
+
+def _raised(ratio: Fraction, power: Fraction) -> Fraction:
+    """Return a power of a ratio, exact if it is rational."""
+    if power.denominator == 1:
+        return ratio**power.numerator
+    root = Fraction(*(round(part ** (1 / power.denominator)) for part in ratio.as_integer_ratio()))
+    return root**power.numerator if root**power.denominator == ratio else Fraction(float(ratio) ** float(power))
+
+
+@dataclass
+class _Parser:
+    """Recursive descent over the tokens of one text: quotient -> product / factor ..., factor -> symbol or (quotient)."""
+
+    text: str
+    tokens: list[re.Match[str]]
+    bases: frozenset[str]
+    at: int = 0
+    fault: Unreadable | None = None
+
+    def quotient(self) -> _Product:
+        result = self._product()
+        while self.fault is None and self._next("slash"):
+            self.at += 1
+            begin = self.tokens[self.at].start() if self.at < len(self.tokens) else 0
+            result.times(self._factor(), Fraction(-1))
+            if self.fault is None and self._begins_factor():
+                self._ambiguous(begin)
+        return result
+
+    def _product(self) -> _Product:
+        result = self._factor()
+        while self.fault is None and self._begins_factor():
+            if self._next("times"):
+                self.at += 1
+            result.times(self._factor(), Fraction(1))
+        return result
+
+    def _factor(self) -> _Product:
+        result = _Product(Fraction(1), Fraction(0), {})
+        if self._next("times"):
+            self.at += 1
+        token = self.tokens[self.at] if self.at < len(self.tokens) else None
+        if token is not None and token["open"]:
+            self.at += 1
+            inner = self.quotient()
+            if self.fault is None and self.at < len(self.tokens) and self.tokens[self.at]["close"] is not None:
+                result.times(inner, _power(self.tokens[self.at]["closing"]))
+                self.at += 1
+                return result
+            self.fault = self.fault or Unreadable(self.text, "its parentheses do not fit")
+        elif token is not None and token["symbol"]:
+            self.at += 1
+            result.times(self._symbol(token["symbol"]), _power(token["power"]))
+        else:
+            self.fault = self.fault or Unreadable(self.text, "a unit is missing beside a sign of a product or quotient")
+        return result
+
+    def _symbol(self, name: str) -> _Product:
+        if name in self.bases and name not in SYMBOLS:
+            return _Product(Fraction(1), Fraction(0), {name: Fraction(1)})
+        unit = symbol(name)
+        if unit is None:
+            near = difflib.get_close_matches(name, sorted(SYMBOLS), n=_SHOWN, cutoff=_NEAR)
+            why = f"there is no unit {name!r}" + (f"; near it: {', '.join(near)}" if near else "")
+            self.fault = self.fault or Unreadable(name, why)
+            return _Product(Fraction(1), Fraction(0), {})
+        return _Product(unit.ratio, Fraction(unit.turns), dict(unit.dimension))
+
+    def _next(self, group: str) -> bool:
+        return self.at < len(self.tokens) and bool(self.tokens[self.at][group])
+
+    def _begins_factor(self) -> bool:
+        ahead = self.at + self._next("times")
+        if ahead >= len(self.tokens):
+            self.at = ahead
+            return False
+        token = self.tokens[ahead]
+        if token["slash"] or token["close"] is not None:
+            self.at = ahead
+            return False
+        return True
+
+    def _ambiguous(self, begin: int) -> None:
+        first = self.tokens[0].string[:begin].rstrip().removesuffix("/").rstrip()
+        below = self.tokens[0].string[begin:].strip()
+        part, rest = [*re.split(r"[\s*.]+", below, maxsplit=1), ""][:2]
+        cures = f'"{first}/({below})"', f'"{first} {rest}/{part}"'
+        self.fault = Unreadable(self.text, "it is ambiguous: what stands behind the slash may divide or multiply", cures)
+
+
+def _power(text: str | None) -> Fraction:
+    if not text:
+        return Fraction(1)
+    over, _, under = text.strip("()").partition("/")
+    return Fraction(over) / Fraction(under or 1)
+
+
+def unknown_unit(unit: object, bases: frozenset[str] = frozenset()) -> Unreadable | None:
+    """Return the first unreadable part of a unit, None if there is none; commas separate the units of components, semicolons
+    rows of a matrix, and "..." continues for all further components.
+
+    >>> unknown_unit("N m/rad, N/m"), unknown_unit("kgg").part, unknown_unit("m^2/(K s)")
+    (None, 'kgg', None)
+    """
+    if not isinstance(unit, str):
+        return Unreadable(repr(unit), f"a unit is a text, and {unit!r} is none")
+    for part in re.split(r"[,;]", unit.removesuffix("...")):
+        each = read(part, bases) if part.strip() else None
+        if isinstance(each, Unreadable):
+            return each
+    return None
+
+
+def symbols_of(units: Iterable[str]) -> frozenset[str]:
+    """Return the symbols of some units."""
+    return frozenset(name for unit in units for name in re.findall(r"[^\d\s^*/(),;·⋅+-]+", unit))

@@ -1,0 +1,5 @@
+"""Inner names of `bondgraph.units` that tests look into."""
+
+# ruff: noqa: F401
+
+from bondgraph.units import symbols
