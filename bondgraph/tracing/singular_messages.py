@@ -15,6 +15,7 @@ from bondgraph.model.domains import GENERIC, Domain
 from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, Junction, Resistor, SignalBlock, Storing
 from bondgraph.model.model import Bond, Model
+from bondgraph.tracing.foreign_functions import foreign_functions
 from bondgraph.tracing.linear.modewise import SingularMode
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.values import Untraceable, owners_of
@@ -95,6 +96,11 @@ def untraceable(failure: Untraceable, model: Model) -> Problem:
     title = f'the formula of {kind} "{failure.statement.element}" cannot be compiled'
     details = (*((f"it is the {edge}",) if edge else ()), f"{type(failure.error).__name__}: {failure.error}")
     cures = ("sin, exp, where, less ... of screws.scalars in place of math, NumPy's functions and `if`",)
+    if functions := foreign_functions(failure.error):
+        called = " and ".join(functions)
+        why = f"{called} {'take' if len(functions) > 1 else 'takes'} numbers; a formula is recorded with symbols in their place"
+        details, advice = (*details[:-1], why), tuple(dict.fromkeys(filter(None, functions.values())))
+        cures = advice or ("a formula of + - * / ** and the functions of screws.scalars",)
     return Problem("E129", title, details, (owner.place if owner else None,), cures)
 
 

@@ -91,7 +91,7 @@ EQUATIONS: list[Case] = [
     (
         "E129",
         lambda: with_automaton(Transition("a", "b", lambda t, q: t, ("time",))),
-        ('automaton "relay": the guard of its transition from a to b fails', "'q'"),
+        ('automaton "relay": the guard of its transition from a to b fails', "a name for q"),
     ),
 ]
 
