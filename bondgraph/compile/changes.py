@@ -20,6 +20,10 @@ from bondgraph.model.laws import Storing
 from bondgraph.model.model import Model
 from bondgraph.quantities import real
 from bondgraph.tracing.on_tape.values import flat
+from screws.similar_names import similar_names
+
+_MOST_LISTED = 12
+"""Most known names in a message."""
 
 
 def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -186,7 +190,10 @@ def mapping_of(model: str, argument: str, changes: Any, example: str) -> Mapping
 
 
 def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> ModelError:
-    return refusal(code, title, about=model.name, why=f"known: {', '.join(names)}", places=())
+    known = list(names)
+    near = [f'did you mean "{name}"?' for name in similar_names(title.split('"')[1], known, most=2)]
+    shown = ", ".join(known[:_MOST_LISTED]) + (f" and {len(known) - _MOST_LISTED} more" if len(known) > _MOST_LISTED else "")
+    return refusal(code, title, *near, about=model.name, why=f"known: {shown}", places=())
 
 
 def unusable_parameters(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
@@ -20,6 +19,7 @@ from bondgraph.output.cells import cell, code, line
 from bondgraph.output.tables import unknown_name
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.garbage_collection import paused_collection
+from screws.similar_names import similar_names
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
@@ -34,7 +34,7 @@ def put_in_place(graph: Draft, name: str, part: Contents) -> list[Problem]:
     """Replace the part `name` of a graph by `part`; return the problems that prevent it, if any."""
     old = graph.parts.get(name)
     if old is None:
-        near = difflib.get_close_matches(name, graph.parts, n=3) or list(graph.parts)
+        near = similar_names(name, graph.parts, most=3) or list(graph.parts)
         details = (f"near it: {', '.join(near)}",) if near else ()
         return [_problem(f'"{graph.name}" has no part "{name}" to replace', details, "the name of a part", old, part)]
     problems = _differences(graph, old, part)

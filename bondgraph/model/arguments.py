@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import math
@@ -16,6 +15,7 @@ from bondgraph.errors import ModelError, refusal
 from bondgraph.model.domains import COEFFICIENTS, DOMAINS, GENERIC, Domain
 from bondgraph.model.laws import ByMode, Parameter
 from bondgraph.quantities import real
+from screws.similar_names import similar_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -137,7 +137,7 @@ def spelled_out(function: F) -> F:
     @functools.wraps(function)
     def checked(*arguments: Any, **keyword_arguments: Any) -> Any:
         for word in keyword_arguments.keys() - allowed if keyword_arguments else ():
-            near = "".join(f". Did you mean {other!r}?" for other in difflib.get_close_matches(word, names, n=1))
+            near = "".join(f". Did you mean {other!r}?" for other in similar_names(word, names, most=1))
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {word!r}{near}")
         return function(*arguments, **keyword_arguments)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from bondgraph.methods import MethodEntry
 from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
 from screws.renamed import SETTING_VALUES, new_words, now
+from screws.similar_names import similar_names
 
 _REPLACEMENTS = dict.fromkeys(methods.GONE, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver")
 """Settings of earlier versions -> their replacements."""
@@ -88,7 +88,7 @@ def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mappin
     names, instead = sorted(offered), {**_REPLACEMENTS, **instead}
     for name in settings:
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+            near = similar_names(name, names, most=1)
             new = {**new_words([name]), **instead}
             cures = (new[name],) if name in new else (f"{near[0]}=...",) if near else ()
             raise _refuse("E322", f'a run has no setting "{name}"', f"there are: {', '.join(names)}", cures=cures)
