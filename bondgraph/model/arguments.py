@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -131,19 +131,30 @@ def spelled_out(function: F) -> F:
     *named, variadic = inspect.signature(function).parameters.values()
     keywords = function.__globals__[variadic.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
     more = [_keyword(name, kind.__forward_arg__) for name, kind in keywords.items()]
-    names = [parameter.name for parameter in (*named, *more)]
+    checked = _checked(function, [parameter.name for parameter in (*named, *more)])
+    signature = inspect.signature(function).replace(parameters=[*named, *more])
+    checked.__signature__ = signature  # type: ignore[attr-defined]
+    return checked  # type: ignore[return-value]
+
+
+def with_law(law: str) -> Callable[[F], F]:
+    """Decorate the function of an element with a law: its TypeError of an unknown keyword says what the law is."""
+    return lambda function: _checked(function, list(inspect.signature(function).parameters), law)  # type: ignore[return-value]
+
+
+def _checked(function: Callable[..., Any], names: Sequence[str], law: str = "") -> Callable[..., Any]:
+    """Return the function, with a TypeError of an unknown keyword that names similar ones, and the law."""
     allowed = frozenset(names)
 
     @functools.wraps(function)
     def checked(*arguments: Any, **keyword_arguments: Any) -> Any:
         for word in keyword_arguments.keys() - allowed if keyword_arguments else ():
             near = "".join(f". Did you mean {other!r}?" for other in similar_names(word, names, most=1))
-            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {word!r}{near}")
+            described = f"{'' if near else '.'} {law}" if law else ""
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {word!r}{near}{described}")
         return function(*arguments, **keyword_arguments)
 
-    signature = inspect.signature(function).replace(parameters=[*named, *more])
-    checked.__signature__ = signature  # type: ignore[attr-defined]
-    return checked  # type: ignore[return-value]
+    return checked
 
 
 def _keyword(name: str, kind: str) -> inspect.Parameter:
