@@ -11,6 +11,7 @@ A stage reports all problems that it finds; its result has no problem of their k
 | `refuse_undefined_values` | - | a value that only aliases define would look like an algebraic loop |
 | `sort_statements` | order of evaluation; loops torn | the shape of a tearing variable follows from the other statements |
 | `find_shapes` | shape of every value | each formula runs once on floats, so that a misfit with its bond is found here |
+| `unrepeatable_formulas` | - | the user's formulas are traced twice, with the shapes of their arguments |
 | or `system_of_instances` | all from `assemble` on, by numbers | large models of identical parts need no names yet |
 | `trace_for_runs` | routines on a tape; or `scheduled`, of large models: loops | unknowns are solved for while tracing |
 | `kernels_of` | machine code, or NumPy | |
@@ -41,6 +42,7 @@ from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.output.progress import Progress
 from bondgraph.passes.aliases import remove_aliases
+from bondgraph.passes.repeatability import unrepeatable_formulas
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
@@ -73,7 +75,9 @@ def equations(model: Model, causality: Causality | None = None) -> System:
     if not isinstance(model, Model):
         raise no_model(model, "equations", "graph.freeze()")
     named = refuse_undefined_values(remove_aliases(assemble(model, causality or assign_causality(model))), model)
-    return find_shapes(sort_statements(named), model)
+    system = find_shapes(sort_statements(named), model)
+    raise_if_any(model.name, [*unrepeatable_formulas(system, model)])
+    return system
 
 
 @paused_collection()

@@ -12,6 +12,7 @@ from bondgraph.model.automata import Automaton
 from bondgraph.model.element import Element
 from bondgraph.model.laws import SignalBlock
 
+_POSITIONAL = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
 _TIME = frozenset({"t", "time"})
 """Names of arguments that mean the time."""
 
@@ -64,7 +65,7 @@ def _positional(formula: Callable[..., Any]) -> list[tuple[str, bool]] | None:
         arguments = inspect.signature(formula).parameters.values()
     except (TypeError, ValueError):
         return None
-    if any(each.kind not in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in arguments):
+    if not {each.kind for each in arguments} <= _POSITIONAL:
         return None
     return [(each.name, each.default is not each.empty) for each in arguments]
 
