@@ -35,7 +35,8 @@ def bound(about: str, formula: Formula, count: int, parameters: Iterable[str] | 
         return formula
     own = _OWN_ARGUMENTS[:count]
     need_function(f'a formula of "{about}"', formula, [*own, *(parameters or ()), *_argument_names(signals)], about, _CONSTANTS)
-    names, keys = list(parameters or ()), list(signals) if isinstance(signals, Mapping) else [""] * len(names_of(signals))
+    paths = paths_of(signals)
+    names, keys = list(parameters or ()), list(signals) if isinstance(signals, Mapping) else [""] * len(paths)
     positions = {name: count + k for k, name in enumerate([*names, *keys]) if name}
     try:
         arguments = list(inspect.signature(formula).parameters.values())
@@ -70,7 +71,7 @@ def _argument_names(signals: Signals) -> list[str]:
     """Return an argument for each signal: its key, or the last part of its path."""
     if isinstance(signals, Mapping):
         return list(signals)
-    last = [path.rpartition(".")[2] for path in names_of(signals)]
+    last = [path.rpartition(".")[2] for path in names_of(signals, "signals")]
     return [name if name.isidentifier() else f"s{k}" for k, name in enumerate(last, start=1)]
 
 

@@ -208,6 +208,12 @@ def _source(
     if callable(value):
         formula = bound(name, value, 0, parameters, signals)
         return one_port(kind, name, Source(gives, as_op(formula, gives)), parameters or {}, paths_of(signals), **port)
+    if isinstance(value, Element):
+        title, cure = (
+            f'{kind} "{name}": {gives} is the element "{value.name}"',
+            f'{kind}("{name}", lambda y: y, signals=["{value.name}.y"])',
+        )
+        raise refusal("E150", title, cure, about=name, why="a source reads the signal of a block by its path")
     if value is None:
         return one_port(kind, name, Source(gives), {}, paths_of(signals), **port)
     port["dimension"] = port.get("dimension") or size_of(value)

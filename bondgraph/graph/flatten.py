@@ -162,7 +162,8 @@ class _Resolver:
         if around is not None and source is not None:
             return self.resolve(around, source, user, place)
         title = f'signal input "{reference}" of "{prefix.removesuffix(".") or inside.name}" is not fed'
-        cures = (f'graph.wire(<signal>, {inside.name}, "{reference}") in the graph around it',)
+        wire = f'graph.wire(<signal>, {inside.name}, "{reference}") in the graph around it'
+        cures = (f"{inside.fed_by} in place of graph.add, or graph.connect, of it",) if inside.fed_by else (wire,)
         self.problems.append(Problem("E108", title, (f'"{user}" reads it',), (place,), cures))
         return reference
 

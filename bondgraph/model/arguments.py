@@ -177,6 +177,13 @@ def names_of(names: str | Iterable[str], argument: str = "names") -> tuple[str, 
         return ()
     items = tuple(names) if isinstance(names, Iterable) else (names,)
     if not all(isinstance(name, str) for name in items):
+        parts = [getattr(each, "name", None) for each in items if not isinstance(each, str)]
+        if argument == "signals" and all(isinstance(name, str) for name in parts):
+            texts = [each if isinstance(each, str) else f"{each.name}.y" for each in items]
+            title = f"`signals` takes paths of signals, not the element {', '.join(map(repr, parts))}"
+            raise refusal(
+                "E150", title, f"signals={texts!r}".replace("'", '"'), about=argument, why="a block's result is <name>.y"
+            )
         raise refused(argument, names, "names, as text, or one alone", f'{argument}=("spring.q", "time")')
     return items
 
