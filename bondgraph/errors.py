@@ -41,7 +41,8 @@ _PACKAGES = tuple(os.path.join(_HOME, package) + os.sep for package in ("bondgra
 
 
 @functools.cache
-def _is_own(file: str) -> bool:
+def is_own_file(file: str) -> bool:
+    """Return True for a file of this project's packages."""
     return os.path.abspath(file).startswith(_PACKAGES) or file == contextlib.__file__
 
 
@@ -51,7 +52,7 @@ def caller_place() -> Place | None:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if not (_is_own(file) or (file == "<string>" and code.co_name == "__init__")):  # the second is that of a dataclass
+        if not (is_own_file(file) or (file == "<string>" and code.co_name == "__init__")):  # the second is that of a dataclass
             return _place(file, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -57,9 +57,10 @@ def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], c
     return graph
 
 
-def two_body_part(name: str) -> tuple[Graph, Element]:
-    """Build an empty part with ports `a`, `b` for world twists, at the 0-junction of T_0_a_b, and inputs `pose a`, `pose b`."""
-    graph = Graph(name).declare_input("pose a", "pose b")
+def two_body_part(name: str, fed_by: str) -> tuple[Graph, Element]:
+    """Build an empty part with ports `a`, `b` for world twists, at the 0-junction of T_0_a_b, and inputs `pose a`, `pose b` that
+    the call `fed_by` feeds."""
+    graph = Graph(name).declare_input("pose a", "pose b", fed_by=fed_by)
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     graph.expose("a", relative)
     graph.expose("b", relative)

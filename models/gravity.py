@@ -28,7 +28,7 @@ def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph
     The state of its C is the vector from the origin of `centre` to that of `drawn` in world coordinates, m; its energy
     is force * distance. Ports `drawn` and `centre` take the bodies' world twists; inputs `pose drawn`, `pose centre`.
     """
-    graph = Graph(name).declare_input("pose drawn", "pose centre")
+    graph = Graph(name).declare_input("pose drawn", "pose centre", fed_by="attach_central_gravity(graph, gravity, drawn, centre)")
     distance = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
     end1, end2 = (point_transformer(f"origin of {label}", ORIGIN_VELOCITY, f"pose {label}") for label in ("drawn", "centre"))
     parameters = {"force": Parameter(force, "N")}

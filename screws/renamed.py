@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from importlib.abc import MetaPathFinder
 from typing import Any, TypeVar
 
+from screws.similar_names import similar_names
+
 T = TypeVar("T")
 
 
@@ -144,10 +146,22 @@ def _for_package(package: str) -> None:
         if new in module.__all__:
             raise AttributeError(f"{now(name, str(new))} in {package}", name=name, obj=module)
         if other is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
-        return other(name)
+            raise _missing(module, package, name)
+        try:
+            return other(name)
+        except AttributeError as error:
+            if error.name not in (None, name):
+                raise
+            raise _missing(module, package, name) from error
 
     module.__getattr__ = read  # type: ignore[method-assign]
+
+
+def _missing(module: Any, package: str, name: str) -> AttributeError:
+    """Return the error of a name that a package does not have, with similar ones; Python asks for `__names__` of its own."""
+    near = [] if name.startswith("_") else similar_names(name, module.__all__, most=2)
+    asked = f"; did you mean {' or '.join(near)}?" if near else ""
+    return AttributeError(f"module {package!r} has no attribute {name!r}{asked}", name=name, obj=module)
 
 
 def _member_reader(members: Mapping[str, str], other: Any) -> Any:
@@ -179,6 +193,11 @@ class _OldImports(MetaPathFinder):
             raise ImportError(now(fullname, MODULES[fullname]), name=fullname)
         if name in NAMES and NAMES[name] in getattr(sys.modules.get(package), "__all__", ()) and _is_own(package):
             raise ImportError(f"{now(name, NAMES[name])} in {package}", name=package)
+        module = sys.modules.get(package)
+        asked = _is_own(package) and not name.startswith("_") and "__getattr__" in vars(module or object)
+        if asked and (near := similar_names(name, getattr(module, "__all__", ()), most=2)):
+            meant = " or ".join(near)
+            raise ImportError(f"cannot import name {name!r} from {package!r}; did you mean {meant}?", name=package)
 
 
 def _is_own(package: str) -> bool:

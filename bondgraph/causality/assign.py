@@ -16,7 +16,7 @@ Messages of causal conflicts: name the elements whose demands exclude each other
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from bondgraph.checks.parameters import is_linear
 from bondgraph.errors import ModelError, Place, Problem, no_model, raise_if_any
 from bondgraph.model.domains import GENERIC
 from bondgraph.model.element import Element
-from bondgraph.model.laws import CausalityPreference, Gyrator, Junction, Ratio, Resistor, Source, Storing
+from bondgraph.model.laws import CausalityPreference, Gyrator, Junction, Ratio, Resistor, Source, Storing, Transformer
 from bondgraph.model.model import Bond, Model
 from bondgraph.output.short_repr import short_repr
 from bondgraph.quantities import real
@@ -35,6 +35,8 @@ def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
     """Return the problem E203 of a clash between elements that have only one causality."""
     sides = [side for side in (_side(strokes, group) for group in clash.groups) if side]
     culprits = list(dict.fromkeys(path for side in sides for path in side))
+    if turned := _to_turn_round(model, [*culprits, *((clash.node.path,) if clash.node else ())]):
+        return _against_its_matrix(model, clash, turned, culprits)
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     if clash.node is None:
         bond = model.bonds[clash.bond]
@@ -49,6 +51,36 @@ def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
         says, cure = _no_setter(model, clash.node, culprits)
     details = (says, _bonds(model, clash))
     return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, culprits), (cure,))
+
+
+def _to_turn_round(model: Model, paths: Sequence[str]) -> str:
+    """Return the matrix transformer among these without whose direction the graph has a causality, "" for none."""
+    for path in dict.fromkeys(paths):
+        element = model.elements.get(path)
+        if element is None or not isinstance(element.law, Transformer) or element.law.invertible:
+            continue
+        if len({bond.dimension for bond in model.bonds_at(path)}) > 1:
+            continue  # only a square matrix has an inverse
+        free = replace(element, law=replace(element.law, invertible=True))
+        try:
+            _assign(replace(model, elements={**model.elements, path: free}))
+        except ModelError:
+            continue
+        return path
+    return ""
+
+
+def _against_its_matrix(model: Model, clash: Clash, path: str, culprits: Sequence[str]) -> Problem:
+    """Return the problem E203 of a matrix transformer that is used against its direction."""
+    name, others = _name(model, path), [each for each in culprits if each != path]
+    where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
+    details = (
+        f"{name} has a matrix: it takes the flow at its port 1 and gives it at port 2",
+        f"{_all(model, others)} would need its inverse",
+        _bonds(model, clash),
+    )
+    cure = 'turn it round: port("2") where port("1") is now, port("1") where port("2") is, and the inverse matrix as its ratio'
+    return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, [path, *others]), (cure,))
 
 
 def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:

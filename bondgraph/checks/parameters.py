@@ -21,6 +21,12 @@ from bondgraph.model.ops import Constant
 from bondgraph.quantities import real
 from bondgraph.units import Conversion, Mismatch, conversion, unknown_unit
 
+COUPLED = (
+    "of coupled coils a coupling k below 1, such as 0.999, whose leakage stores energy; k = 1 is an ideal TF with the ratio of "
+    "the turns, and one I for the flux that both share"
+)
+"""Advice for a storage of several components whose energy is singular."""
+
 
 def check_numbers(model: Model) -> Iterator[Problem]:
     """Check that parameters, start values, nominal sizes and structural ratios are finite, and nominal sizes positive (E113)."""
@@ -105,8 +111,10 @@ def check_energies(model: Model) -> Iterator[Problem]:
                     wanted = f"symmetric and positive {'definite' if strict else 'semidefinite'}"
                 active = "; for an element that gives power, R(effort=...)" if isinstance(element.law, Resistor) else ""
                 title = f'{element.kind} "{path}": {name} must be {wanted}'
-                cures = (f"a {name} that is {wanted}{active}",)
-                yield Problem("E119", title, (f"given: {_short(value)}",), (element.place,), cures)
+                cures = (f"{'an' if name[0] in 'aeiou' else 'a'} {name} that is {wanted}{active}",)
+                coupled = strict and value.ndim == 2 and is_positive(value, strict=False)
+                details = (f"given: {_short(value)}", *(("it is singular: one motion stores no energy",) if coupled else ()))
+                yield Problem("E119", title, details, (element.place,), (COUPLED,) if coupled else cures)
 
 
 def check_kinetic_energies(model: Model) -> Iterator[Problem]:

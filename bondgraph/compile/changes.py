@@ -13,6 +13,7 @@ from bondgraph.assembly.execute import computed
 from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.checks.parameters import check_energies, check_ranges
+from bondgraph.compile.converted_starts import ConvertedStart, converted_start, state_for
 from bondgraph.compile.starts import START_RTOL, contradicting_friction, sliding_at_start
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
 from bondgraph.model.arguments import in_unit
@@ -21,6 +22,10 @@ from bondgraph.model.laws import Storing
 from bondgraph.model.model import Model
 from bondgraph.quantities import real
 from bondgraph.tracing.on_tape.values import flat
+from screws.similar_names import similar_names
+
+_MOST_LISTED = 12
+"""Most known names in a message."""
 
 
 def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -65,8 +70,9 @@ def changed_start(
 ) -> tuple[np.ndarray, np.ndarray, tuple[StartCall, ...]]:
     """Return start state x and modes m with changes and dependent start values; and the calls of start functions.
 
-    `changes` names states (`spring.q`) or automata (`contact`, by the name of a state), `parameters` are the changes from
-    `checked_changes`; start functions with the arguments of `earlier` calls are not called again.
+    `changes` names states (`spring.q`), flows of an I and efforts of a C, which the law turns into its state, or automata
+    (`contact`, by the name of a state), `parameters` are the changes from `checked_changes`; start functions with the arguments
+    of `earlier` calls are not called again.
 
     Raises `ModelError` E122 an unknown name or state of an automaton, E124 numbers that do not fit, or one by two names, E171 two
     start functions that disagree, E214 friction that its motion contradicts.
@@ -74,16 +80,23 @@ def changed_start(
     states = ChainMap[str, Any]({}, cast(MutableMapping[str, Any], system.initial))
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
     name_used: dict[str, str] = {}
+    converted: dict[str, tuple[ConvertedStart, np.ndarray]] = {}
     for name, value in changes.items():
         root = name if name in states else system.resolve(name)
-        _refuse_second_name(model.name, name, root, name_used)
+        start = None if root in states or name in modes else converted_start(model, system, root)
+        _refuse_second_name(model.name, name, root if start is None else start.state, name_used)
         if root in states:
             states[root] = _fitting(model.name, name, value, states[root], system.values[root].unit)
         elif name in modes:
             modes[name] = value
+        elif start is not None:
+            converted[name] = start, _fitting(model.name, name, value, np.zeros(system.values[root].shape or ()))
         else:
-            title = f'"{name}" is no state and no automaton'
+            title = f'"{name}" is no state, no automaton, no flow of an I and no effort of a C'
             raise _unknown(model, "E122", title, {**states, **modes})
+    if converted:
+        numbers_by_name = {**_modes_by_index(system, modes), **system.parameters, **parameters, "time": 0.0}
+        _convert(model, system, converted, states, numbers_by_name)
     calls, computed_values = [], dict[str, Any]()
     declared = ChainMap[str, Any](*cast(list[MutableMapping[str, Any]], [parameters, system.parameters]))
     numbers = cast(MutableMapping[str, Any], system.read_by_statements(declared))
@@ -128,6 +141,32 @@ def changed_start(
     for name, value in states.maps[0].items():
         x[system.places[name]] = np.ravel(value)
     return x, np.array([float(index) for index in mode_indices.values()]), tuple(calls)
+
+
+def _convert(
+    model: Model,
+    system: System,
+    converted: Mapping[str, tuple[ConvertedStart, np.ndarray]],
+    states: MutableMapping[str, Any],
+    numbers: Mapping[str, Any],
+) -> None:
+    """Set the states of storages whose flow or effort is given; a law may read the states of others, in any order."""
+    for attempt in range(len(converted) + 1):
+        before = {start.state: states[start.state] for start, _ in converted.values()}
+        for name, (start, value) in converted.items():
+            found = state_for(start, system, value, {**numbers, **states}, name)
+            states[start.state] = _fitting(model.name, name, found, states[start.state])
+        settled = all(np.allclose(states[state], before[state], rtol=1e-9, atol=0.0) for state in before)
+        if settled and attempt:
+            return
+    title = f"{' and '.join(converted)} are not converted to states: each law reads the other's state"
+    raise refusal("E124", title, "the states themselves", about=model.name, places=())
+
+
+def _modes_by_index(system: System, modes: Mapping[str, Any]) -> dict[str, float]:
+    """Return the index of the state of each automaton, by the name of its mode; E122 reports unknown states later."""
+    named = ((name, names, modes[name.removesuffix(".mode")]) for name, (names, _) in system.modes.items())
+    return {name: float(names.index(state)) for name, names, state in named if state in names}
 
 
 def _differ(first: Any, second: Any) -> bool:
@@ -189,7 +228,10 @@ def mapping_of(model: str, argument: str, changes: Any, example: str) -> Mapping
 
 
 def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> ModelError:
-    return refusal(code, title, about=model.name, why=f"known: {', '.join(names)}", places=())
+    known = list(names)
+    near = [f'did you mean "{name}"?' for name in similar_names(title.split('"')[1], known, most=2)]
+    shown = ", ".join(known[:_MOST_LISTED]) + (f" and {len(known) - _MOST_LISTED} more" if len(known) > _MOST_LISTED else "")
+    return refusal(code, title, *near, about=model.name, why=f"known: {shown}", places=())
 
 
 def unusable_parameters(

@@ -29,6 +29,7 @@ from bondgraph.run.program import Program, Slot
 from bondgraph.run.results.failure import CURES
 from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from bondgraph.run.validation.constraint_rank import MAX_CONTRADICTION
+from screws.similar_names import similar_names
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -313,7 +314,8 @@ def fitting_start(
             rows.append(_residual(values(root), x, target))
         else:
             title = f'"{name}" is no value and no part with a state of motion'
-            raise refusal("E122", title, about=model.name, why=f"known: {', '.join(indices)}", places=())
+            near = [f'did you mean "{each}"?' for each in similar_names(name, indices, most=2)]
+            raise refusal("E122", title, *near, about=model.name, why=f"known: {', '.join(indices)}", places=())
     constrained = replace(motion, flows=lambda at: np.concatenate([row(at) for row in rows], axis=1))
     solution = fitting(constrained, x, kept)
     if solution is None:

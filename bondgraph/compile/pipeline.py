@@ -11,6 +11,7 @@ A stage reports all problems that it finds; its result has no problem of their k
 | `refuse_undefined_values` | - | a value that only aliases define would look like an algebraic loop |
 | `sort_statements` | order of evaluation; loops torn | the shape of a tearing variable follows from the other statements |
 | `find_shapes` | shape of every value | each formula runs once on floats, so that a misfit with its bond is found here |
+| `unrepeatable_formulas` | - | the user's formulas are traced twice, with the shapes of their arguments |
 | or `system_of_instances` | all from `assemble` on, by numbers | large models of identical parts need no names yet |
 | `trace_for_runs` | routines on a tape; or `scheduled`, of large models: loops | unknowns are solved for while tracing |
 | `kernels_of` | machine code, or NumPy | |
@@ -22,15 +23,16 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from bondgraph.assembly.assemble import assemble
-from bondgraph.assembly.system import System
+from bondgraph.assembly.system import Statement, System
 from bondgraph.causality.assign import Causality, assign_causality
+from bondgraph.checks.parameters import COUPLED
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import contradicting_closures
 from bondgraph.compile.kernels import autonomous, couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
@@ -40,9 +42,11 @@ from bondgraph.compile.starts import contradicting_starts, dependent_starts
 from bondgraph.emit.cached_build import build_once
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.builder import Graph
+from bondgraph.model.laws import Storage
 from bondgraph.model.model import Model
 from bondgraph.output.progress import Progress
 from bondgraph.passes.aliases import remove_aliases
+from bondgraph.passes.repeatability import unrepeatable_formulas
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
@@ -76,7 +80,9 @@ def equations(model: Model, causality: Causality | None = None) -> System:
     if not isinstance(model, Model):
         raise no_model(model, "equations", "graph.freeze()")
     named = refuse_undefined_values(remove_aliases(assemble(model, causality or assign_causality(model))), model)
-    return find_shapes(sort_statements(named), model)
+    system = find_shapes(sort_statements(named), model)
+    raise_if_any(model.name, [*unrepeatable_formulas(system, model)])
+    return system
 
 
 @paused_collection()
@@ -228,5 +234,39 @@ def _start_problems(compiled: Compiled) -> list[Problem]:
             arguments = ", ".join(f"{arg} = {np.array2string(np.asarray(env[arg]), precision=6)}" for arg in statement.args)
             title = f'"{bad[0]}" is not finite at the start'
             details = (f"{statement.op.name} of {arguments}",)
-            return [Problem("E125", title, details, (element.place if element else None,), ("other start values or parameters",))]
+            cures = tuple(_finite_elsewhere(compiled, statement, env))
+            return [Problem("E125", title, details, (element.place if element else None,), cures)]
     return []
+
+
+def _finite_elsewhere(compiled: Compiled, statement: Statement, env: Mapping[str, Any]) -> Iterator[str]:
+    """Yield changes of the arguments of a formula with which it is finite, or what to do where none was found."""
+
+    def finite(changed: Mapping[str, Any]) -> bool:
+        with np.errstate(all="ignore"):
+            try:
+                results = statement.op(*[changed.get(arg, env[arg]) for arg in statement.args])
+            except (ArithmeticError, ValueError):
+                return False
+            parts = results if isinstance(results, tuple) else (results,)
+            return all(bool(np.all(np.isfinite(np.asarray(part, dtype=float)))) for part in parts)
+
+    def other(arg: str) -> Any:
+        value = np.asarray(env[arg], dtype=float)
+        return (1.1 * value + 0.1 * (1.0 + np.arange(value.size)).reshape(value.shape))[()]
+
+    parameters = [arg for arg in statement.args if arg in compiled.system.parameters]
+    others = [arg for arg in statement.args if arg not in parameters]
+    tried = False
+    if others and finite({arg: other(arg) for arg in others}):
+        tried = True
+        yield f"other start values: with another {' and '.join(others)} it is finite"
+    for arg in parameters:
+        if finite({arg: other(arg)}):
+            tried = True
+            yield f"another {arg}: with {np.array2string(np.asarray(other(arg)), precision=6)} it is finite"
+    if not tried:
+        yield "another formula: no other start value or parameter was found with which it is finite"
+        element = compiled.model.elements.get(statement.element)
+        if element is not None and isinstance(element.law, Storage) and any(np.ndim(env[arg]) for arg in others):
+            yield COUPLED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from bondgraph.errors import ModelError, Problem, refusal
 from bondgraph.model.arguments import names_of
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
+from screws.similar_names import similar_names
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 
@@ -104,7 +104,7 @@ _COMPONENTS = ', or a component of it such as "force.value[2]"'
 
 def unknown_name(code: str, name: str, kind: str, names: Iterable[str], also: str = "") -> Problem:
     """Return the problem of a name that is not among `names`, with similar ones; `also` adds an alternative to the cure."""
-    near = difflib.get_close_matches(name, names := list(names), n=4, cutoff=0.5)
+    near = similar_names(name, names := list(names))
     listed = near or sorted(names)[:8]
     why = f"{'similar names' if near else 'names'}: {', '.join(listed)}" if listed else "there is none"
     cures = (f"a name from the list{also}",) if listed else ("leave it out",)

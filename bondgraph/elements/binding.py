@@ -8,13 +8,17 @@ from typing import Any, TypeVar
 
 from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import names_of
-from bondgraph.model.ops import Op
+from bondgraph.model.ops import Op, need_function
 
 Formula = TypeVar("Formula", bound="Callable[..., Any] | None")
 
 Signals = Sequence[str] | Mapping[str, str]
 """Paths of signals, a single one as plain text; or paths by argument of a formula."""
 
+_OWN_ARGUMENTS = ("x", "y", "z")
+"""Names of a formula's own variables in messages."""
+_CONSTANTS = "a number by the name of its coefficient (resistance=2.0), a matrix as the ratio of a TF, points in a signals.table"
+"""Advice for numbers in the place of a formula."""
 _REACHABLE = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
@@ -29,7 +33,10 @@ def bound(about: str, formula: Formula, count: int, parameters: Iterable[str] | 
     """
     if formula is None or isinstance(formula, Op):
         return formula
-    names, keys = list(parameters or ()), list(signals) if isinstance(signals, Mapping) else [""] * len(names_of(signals))
+    own = _OWN_ARGUMENTS[:count]
+    need_function(f'a formula of "{about}"', formula, [*own, *(parameters or ()), *_argument_names(signals)], about, _CONSTANTS)
+    paths = paths_of(signals)
+    names, keys = list(parameters or ()), list(signals) if isinstance(signals, Mapping) else [""] * len(paths)
     positions = {name: count + k for k, name in enumerate([*names, *keys]) if name}
     try:
         arguments = list(inspect.signature(formula).parameters.values())
@@ -58,6 +65,14 @@ def bound(about: str, formula: Formula, count: int, parameters: Iterable[str] | 
 
     by_name.__name__ = getattr(formula, "__name__", "f")
     return by_name  # type: ignore[return-value]
+
+
+def _argument_names(signals: Signals) -> list[str]:
+    """Return an argument for each signal: its key, or the last part of its path."""
+    if isinstance(signals, Mapping):
+        return list(signals)
+    last = [path.rpartition(".")[2] for path in names_of(signals, "signals")]
+    return [name if name.isidentifier() else f"s{k}" for k, name in enumerate(last, start=1)]
 
 
 def paths_of(signals: Signals) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from bondgraph.model.arguments import (
     spelled_out,
     start_of,
     unit_of_start,
+    with_law,
 )
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import COEFFICIENTS, Domain
@@ -57,6 +58,7 @@ BY_PRODUCT = (
 )
 
 
+@with_law("Its law is resistance (effort = R flow), effort=lambda f: ... or flow=lambda e: ...")
 def R(
     name: str,
     resistance: Any = None,
@@ -85,7 +87,9 @@ def R(
         if any(value is not None for value in linear.values()):
             one_of("R", name, **linear, effort=effort or flow)
         effort, flow = (bound(name, formula, 1, parameters, signals) for formula in (effort, flow))
-        law = Resistor(as_op(effort, "effort") if effort else None, as_op(flow, "flow") if flow else None, passive)
+        law = Resistor(
+            None if effort is None else as_op(effort, "effort"), None if flow is None else as_op(flow, "flow"), passive
+        )
         values = parameters or {}
     else:
         word = one_of("R", name, **linear)
@@ -162,7 +166,7 @@ def Constraint(
     named = {path: path for path in dimensions} | dict(signals) if isinstance(signals, Mapping) else read
     position = bound(name, position, 0, parameters, named)
     law = IdealConstraint(
-        as_op(position, "h") if position else None,
+        None if position is None else as_op(position, "h"),
         StateSpec(start_of(initial, dimension), unit=unit_of_start(initial)),
         automaton=automaton,
         active=names_of(active, "active"),
@@ -209,6 +213,12 @@ def _source(
     if callable(value):
         formula = bound(name, value, 0, parameters, signals)
         return one_port(kind, name, Source(gives, as_op(formula, gives)), parameters or {}, paths_of(signals), **port)
+    if isinstance(value, Element):
+        title, cure = (
+            f'{kind} "{name}": {gives} is the element "{value.name}"',
+            f'{kind}("{name}", lambda y: y, signals=["{value.name}.y"])',
+        )
+        raise refusal("E150", title, cure, about=name, why="a source reads the signal of a block by its path")
     if value is None:
         return one_port(kind, name, Source(gives), {}, paths_of(signals), **port)
     port["dimension"] = port.get("dimension") or size_of(value)
@@ -219,7 +229,7 @@ def EulerJunction(
     name: str,
     matrix: Callable[..., Any],
     *,
-    signals: Signals,
+    signals: Signals = (),
     dimension: int,
     parameters: Mapping[str, Any] | None = None,
     domain: Domain | str | None = None,
@@ -233,6 +243,7 @@ def EulerJunction(
     )
 
 
+@with_law("Its law is stiffness, capacitance or compliance, or energy=lambda q: ..., whose gradient is the effort")
 def C(
     name: str,
     *ambiguous: Never,
@@ -271,6 +282,7 @@ def C(
     return one_port("C", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
 
 
+@with_law("Its law is inertia or mass, or energy=lambda p: ..., whose gradient is the flow")
 def I(  # noqa: E743 - the name of the element in the literature
     name: str,
     inertia: Any = None,
@@ -325,17 +337,34 @@ def _law(
     by_gradient = output is None and all(value is None for value in linear.values())
     if by_gradient and energy is not None:
         output = gradient(energy)
-    word = one_of(kind, name, **linear, output=output)
+    if (output is not None and energy is None) or (inverse is not None and by_gradient and energy is None):
+        raise _without_energy(kind, name, stored, output is not None, linear)
+    word = one_of(kind, name, **linear, **({"energy": energy} if output is None else {"output": output}))
     if word != "output":
         only_with_formula(kind, name, word, "output", **formulas)
         of_domain(kind, name, word, domain)
         ops, others = (BY_PRODUCT, BY_INVERSE) if COEFFICIENTS[word].makes == stored[0] else (BY_INVERSE, BY_PRODUCT)
         return Storage(*stored, *ops, inverse=others[0], linear=True), {word: linear[word]}
-    one_of(kind, name, energy=energy)
     assert energy is not None
-    back = as_op(inverse, "state") if inverse else None
+    back = None if inverse is None else as_op(inverse, "state")
     law = Storage(*stored, as_op(output, stored[0]), energy, inverse=back, by_gradient=by_gradient)
     return law, formulas["parameters"] or {}
+
+
+def _without_energy(
+    kind: str, name: str, stored: tuple[Variable, str, StateSpec], has_output: bool, linear: Mapping[str, Any]
+) -> ModelError:
+    """Return E110 for a storage with an output or inverse alone, or beside a coefficient."""
+    gives, state, _ = stored
+    law = f"output({state}), its {gives}" if has_output else f"inverse({gives[0]}), the state {state} by its {gives}"
+    title = f'{kind} "{name}" has the law {law}, and lacks its energy'
+    why = (
+        f"the energy is {gives} times d{state}, integrated from zero: it is booked in the ledger, and its gradient is the {gives}"
+    )
+    alone = f'{kind}("{name}", energy=lambda {state}: ...) alone, or with {"output" if has_output else "inverse"}'
+    words = [word for word, value in linear.items() if value is not None]
+    cure = f'{kind}("{name}", {words[0]}=...) alone' if words else alone
+    return refusal("E110", title, cure, about=name, why=why)
 
 
 def _ambiguous(name: str, *numbers: Any) -> ModelError:

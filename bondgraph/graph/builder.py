@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
 from bondgraph.checks import check_model
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal
@@ -20,6 +20,7 @@ from bondgraph.output.cells import cell, code, line
 from bondgraph.output.tables import unknown_name
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.garbage_collection import paused_collection
+from screws.similar_names import similar_names
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
@@ -34,7 +35,7 @@ def put_in_place(graph: Draft, name: str, part: Contents) -> list[Problem]:
     """Replace the part `name` of a graph by `part`; return the problems that prevent it, if any."""
     old = graph.parts.get(name)
     if old is None:
-        near = difflib.get_close_matches(name, graph.parts, n=3) or list(graph.parts)
+        near = similar_names(name, graph.parts, most=3) or list(graph.parts)
         details = (f"near it: {', '.join(near)}",) if near else ()
         return [_problem(f'"{graph.name}" has no part "{name}" to replace', details, "the name of a part", old, part)]
     problems = _differences(graph, old, part)
@@ -187,8 +188,13 @@ class Graph(Draft):
             self.parts.setdefault(part.name, part)
         return parts[-1]
 
-    def connect(self, tail: Element | PortRef | Graph, head: Element | PortRef | Graph) -> Graph:
-        """Add a bond with its half arrow (positive power) from tail to head, and its ends where they are not in the graph yet."""
+    def connect(self, tail: Element | PortRef | Graph, head: Element | PortRef | Graph | None = None, *others: Never) -> Graph:
+        """Add a bond with its half arrow (positive power) from tail to head, and its ends where they are not in the graph yet.
+
+        Raises `ModelError` E100 for another number of ends, and for anything but parts and ports.
+        """
+        if head is None or others:
+            raise _no_bond(self, (tail, *(() if head is None else (head,)), *others))
         ends = []
         for end in (tail, head):
             reference = end if isinstance(end, PortRef) else PortRef(end, "")
@@ -230,8 +236,10 @@ class Graph(Draft):
         self.ports[name] = reference
         return self
 
-    def declare_input(self, *names: str) -> Graph:
-        """Declare signal inputs; elements inside refer to them by these names."""
+    def declare_input(self, *names: str, fed_by: str = "") -> Graph:
+        """Declare signal inputs; elements inside refer to them by these names. `fed_by`, the call that feeds them, is the advice
+        in the error of an input that nobody feeds."""
+        self.fed_by = fed_by or self.fed_by
         for name in names:
             self.inputs[name] = None
         return self
@@ -370,7 +378,30 @@ class Graph(Draft):
 _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automata"}
 
 
+def _no_bond(graph: Graph, ends: Sequence[Any]) -> ModelError:
+    """Return E100 for `connect` with other than two ends."""
+    names = [str(getattr(end, "name", end)) for end in ends]
+    title = f"a bond has two ends, and connect gets {len(ends)}: {', '.join(names)}"
+    if len(ends) < 2:
+        cures = [f"connect({names[0]}, <the other end>)", f"add({names[0]}) for a signal block, which has no bond"]
+    else:
+        chain = "".join(f".connect({a}, {b})" for a, b in itertools.pairwise(names))
+        cures = [
+            f"graph{chain} for a bond between each two",
+            "a J0 or J1 that all are connected to, where all share one effort or flow",
+        ]
+    return refusal("E100", title, *cures, about=graph.name)
+
+
 def _no_part(part: object, graph: Graph) -> ModelError:
+    if isinstance(part, str):
+        title = f"{part!r} (str) is no part of a bond graph"
+        inside = (
+            f'graph["{part}"], the part of this name'
+            if part in graph
+            else f'signals=["{part}"] of an element that reads this signal'
+        )
+        return refusal("E100", title, inside, "an element such as J1(...) or C(...)", about=graph.name)
     cure = "an element such as J1(...) or C(...), a port of one, or a nested Graph"
     return refusal("E100", f"{part!r} ({type(part).__name__}) is no part of a bond graph", cure, about=graph.name)
 

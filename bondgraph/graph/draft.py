@@ -41,6 +41,8 @@ class Draft(OfFormulas):
         self.visible: list[Visible] = []
         self.ports: dict[str, PortRef] = {}
         self.inputs: dict[str, None] = {}
+        self.fed_by = ""
+        """Call that feeds the inputs, for messages."""
         self.wires: dict[tuple[str, str], str] = {}
         """Paths of the signals that feed inputs, by (nested graph, input)."""
         self.exports: dict[str, str] = {}

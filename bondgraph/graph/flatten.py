@@ -5,7 +5,6 @@ Names become paths and signal references become full names; `joining` creates th
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -16,6 +15,7 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element
 from bondgraph.model.laws import ByMode, Switched
 from bondgraph.model.model import Collider, CollisionSet, ContactPoint, Model, SignalEntry, Visible
+from screws.similar_names import similar_names
 
 
 def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
@@ -127,7 +127,7 @@ def _aliases(scopes: list[Scope], names: SignalNames, problems: list[Problem]) -
 
 
 def _unknown(reference: str, user: str, place: Place | None, names: Iterable[str]) -> Problem:
-    near = difflib.get_close_matches(reference, [*names], n=3, cutoff=0.6)
+    near = similar_names(reference, names, most=3)
     title = f'"{user}" reads the signal "{reference}", which does not exist'
     details = (f"near it: {', '.join(near)}",) if near else ()
     return Problem("E106", title, details, (place,), ("name a state, an effort or flow, or an output as <element>.<signal>",))
@@ -162,7 +162,8 @@ class _Resolver:
         if around is not None and source is not None:
             return self.resolve(around, source, user, place)
         title = f'signal input "{reference}" of "{prefix.removesuffix(".") or inside.name}" is not fed'
-        cures = (f'graph.wire(<signal>, {inside.name}, "{reference}") in the graph around it',)
+        wire = f'graph.wire(<signal>, {inside.name}, "{reference}") in the graph around it'
+        cures = (f"{inside.fed_by} in place of graph.add, or graph.connect, of it",) if inside.fed_by else (wire,)
         self.problems.append(Problem("E108", title, (f'"{user}" reads it',), (place,), cures))
         return reference
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft, own_automata
-from bondgraph.model.domains import GENERIC, Domain
+from bondgraph.model.domains import GENERIC, SCREW, Domain
 from bondgraph.model.element import Element, Port, PortRef
-from bondgraph.model.laws import ByMode, Junction, SignalBlock
+from bondgraph.model.laws import ByMode, Junction, SignalBlock, Source
 from bondgraph.model.modal import numbers_of
 from bondgraph.model.model import Bond, End
 
@@ -136,6 +136,8 @@ def _end(
             details, cure = [f"its ports: {', '.join(port_names)}", *details], "name one of its ports"
         elif not element.ports:
             title = f'"{element_path}" is a signal block and has no power port'
+            signal = f"{owner.name}.{element.law.signals(())[-1]}"
+            cure = f'a source that reads its signal: Se("name", lambda y: y, signals=["{signal}"]), or Sf for a flow'
         else:
             title = f'{element.kind} "{element_path}" has no free port for another bond'
         problems.append(Problem("E112", title, tuple(details), (element.place, place), (cure,)))
@@ -157,7 +159,8 @@ def _propagated(
     index."""
     values: dict[int, tuple[object, str]] = {}
     queue: deque[int] = deque()
-    reported: set[tuple[str, str]] = set()
+    reported: set[tuple[object, str]] = set()
+    """Values with the elements that ask for them, each of which clashed already."""
     silent: set[int] = set()  # ids of ports: many elements share one
     for index, draft in enumerate(drafts):
         tail, head = draft.ports
@@ -172,6 +175,7 @@ def _propagated(
                 continue
             if index in values and values[index][0] != value:
                 problems.append(_clash(attribute, code, draft, values[index], (value, end.element), flat))
+                reported |= {values[index], (value, end.element)}
             elif index not in values:
                 values[index] = (value, end.element)
                 queue.append(index)
@@ -190,9 +194,9 @@ def _propagated(
             if end.element not in members:
                 continue
             if end.element in agreed:
-                first, second = sorted((agreed[end.element][1], values[index][1]))
-                if agreed[end.element][0] != values[index][0] and (first, second) not in reported:
-                    reported.add((first, second))
+                pair = {agreed[end.element], values[index]}
+                if agreed[end.element][0] != values[index][0] and not pair & reported:
+                    reported |= pair
                     problems.append(_clash(attribute, code, drafts[index], agreed[end.element], values[index], flat))
                 continue
             agreed[end.element] = values[index]
@@ -218,9 +222,29 @@ def _clash(
     first, second = sorted((first, second), key=lambda entry: entry[1])
     title = f'bond "{draft.name}" joins unlike {attribute}s'
     cures = ("put a TF, GY or MTF between them that says how the one becomes the other",)
-    return Problem(
-        code, title, (request(first), request(second)), (flat[first[1]].place, flat[second[1]].place, draft.place), cures
-    )
+    requests, places = (request(first), request(second)), (flat[first[1]].place, flat[second[1]].place, draft.place)
+    pushing = next((flat[path] for _, path in (first, second) if isinstance(flat[path].law, Source)), None)
+    if attribute == "dimension" and pushing is not None and any(_is_of_screws(flat[path]) for _, path in (first, second)):
+        return _no_screw(code, title, pushing, requests, places)
+    return Problem(code, title, requests, places, cures)
+
+
+def _is_of_screws(element: Element) -> bool:
+    return SCREW in (element.domain, *(port.domain for port in element.ports))
+
+
+def _no_screw(code: str, title: str, source: Element, requests: tuple[str, ...], places: tuple[Place | None, ...]) -> Problem:
+    """Return the problem of a source of forces or velocities at a body, which takes wrenches and twists."""
+    name, is_effort = source.name, source.law_as(Source).gives == "effort"
+    if is_effort:
+        what, at_a_point, others = "wrench, [torque about the origin of its frame; force]", "(*np.cross(p, f), *f)", "a force f"
+    else:
+        what, at_a_point, others = "twist, [angular velocity; velocity]", "(*omega, *(v - np.cross(omega, p)))", "a velocity v"
+    cures = [f'{source.kind}("{name}", {at_a_point}) for {others} at the point p of the frame of the bond']
+    if is_effort:
+        moving = "lambda s: np.array([*np.cross(s[4:], f), *f])"
+        cures.append(f'{source.kind}("{name}", {moving}, signals=["body.pose"]) for {others} at the origin of a body that moves')
+    return Problem(code, title, (*requests, f"a bond to a body carries a {what}"), places, tuple(cures))
 
 
 def signals_of(path: str, element: Element) -> list[str]:

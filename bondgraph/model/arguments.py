@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -17,6 +16,7 @@ from bondgraph.model.domains import COEFFICIENTS, DOMAINS, GENERIC, Domain
 from bondgraph.model.laws import ByMode, Parameter
 from bondgraph.quantities import real
 from bondgraph.units import Mismatch, Unreadable, conversion, in_si
+from screws.similar_names import similar_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -230,19 +230,30 @@ def spelled_out(function: F) -> F:
     *named, variadic = inspect.signature(function).parameters.values()
     keywords = function.__globals__[variadic.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
     more = [_keyword(name, kind.__forward_arg__) for name, kind in keywords.items()]
-    names = [parameter.name for parameter in (*named, *more)]
+    checked = _checked(function, [parameter.name for parameter in (*named, *more)])
+    signature = inspect.signature(function).replace(parameters=[*named, *more])
+    checked.__signature__ = signature  # type: ignore[attr-defined]
+    return checked  # type: ignore[return-value]
+
+
+def with_law(law: str) -> Callable[[F], F]:
+    """Decorate the function of an element with a law: its TypeError of an unknown keyword says what the law is."""
+    return lambda function: _checked(function, list(inspect.signature(function).parameters), law)  # type: ignore[return-value]
+
+
+def _checked(function: Callable[..., Any], names: Sequence[str], law: str = "") -> Callable[..., Any]:
+    """Return the function, with a TypeError of an unknown keyword that names similar ones, and the law."""
     allowed = frozenset(names)
 
     @functools.wraps(function)
     def checked(*arguments: Any, **keyword_arguments: Any) -> Any:
         for word in keyword_arguments.keys() - allowed if keyword_arguments else ():
-            near = "".join(f". Did you mean {other!r}?" for other in difflib.get_close_matches(word, names, n=1))
-            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {word!r}{near}")
+            near = "".join(f". Did you mean {other!r}?" for other in similar_names(word, names, most=1))
+            described = f"{'' if near else '.'} {law}" if law else ""
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {word!r}{near}{described}")
         return function(*arguments, **keyword_arguments)
 
-    signature = inspect.signature(function).replace(parameters=[*named, *more])
-    checked.__signature__ = signature  # type: ignore[attr-defined]
-    return checked  # type: ignore[return-value]
+    return checked
 
 
 def _keyword(name: str, kind: str) -> inspect.Parameter:
@@ -265,6 +276,13 @@ def names_of(names: str | Iterable[str], argument: str = "names") -> tuple[str, 
         return ()
     items = tuple(names) if isinstance(names, Iterable) else (names,)
     if not all(isinstance(name, str) for name in items):
+        parts = [getattr(each, "name", None) for each in items if not isinstance(each, str)]
+        if argument == "signals" and all(isinstance(name, str) for name in parts):
+            texts = [each if isinstance(each, str) else f"{each.name}.y" for each in items]
+            title = f"`signals` takes paths of signals, not the element {', '.join(map(repr, parts))}"
+            raise refusal(
+                "E150", title, f"signals={texts!r}".replace("'", '"'), about=argument, why="a block's result is <name>.y"
+            )
         raise refused(argument, names, "names, as text, or one alone", f'{argument}=("spring.q", "time")')
     return items
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bondgraph.errors import Place
 from bondgraph.model.arguments import names_of, need_name, refused
-from bondgraph.model.ops import Op
+from bondgraph.model.ops import Op, need_function
 from bondgraph.output.short_repr import short_repr
 
 
@@ -37,8 +37,18 @@ class Transition:
     def __post_init__(self) -> None:
         object.__setattr__(self, "signals", names_of(self.signals, "signals"))
         object.__setattr__(self, "impact", names_of(self.impact, "impact"))
+        edge = f"of the transition from {self.source} to {self.target}"
+        rising = "a guard fires as it rises through zero: lambda s: s - 1.0 where a signal exceeds 1"
+        need_function(f"the guard {edge}", self.guard, _arguments(self.signals), "transition", rising)
+        for state, op, args in self.resets:
+            need_function(f"the reset of {state} {edge}", op, _arguments(names_of(args, "signals of a reset")), "transition")
         resets = tuple((state, op, names_of(args, "signals of a reset")) for state, op, args in self.resets)
         object.__setattr__(self, "resets", resets)
+
+
+def _arguments(paths: Sequence[str]) -> list[str]:
+    """Return names for the arguments of a formula of these signals, for messages."""
+    return [f"s{k}" for k in range(1, len(paths) + 1)] if len(paths) > 1 else ["s"] * len(paths)
 
 
 @short_repr

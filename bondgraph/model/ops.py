@@ -10,7 +10,8 @@ user's, most of them without a name that another process could import.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from operator import add
@@ -91,10 +92,38 @@ class Choice(Op):
 def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
     """Return a callable as an operation, by default with its own name (f for a lambda); its LaTeX form is then
     `name(arguments)`."""
+    need_function("a formula", formula)
     function_name = getattr(formula, "__name__", "f")
     return (
         formula if isinstance(formula, Op) else Op(name or ("f" if function_name == "<lambda>" else str(function_name)), formula)
     )
+
+
+def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), about: str = "formula", *cures: str) -> None:
+    """Raise `ModelError` E150 for a law, guard or another formula that is no function.
+
+    Parameters
+    ----------
+    what : the formula in words. arguments : what it is called with. cures : advice besides that to write a function.
+    """
+    if callable(value):
+        return
+    sample = f"lambda {', '.join(arguments)}: ..." if arguments else "lambda: ..."
+    shown = repr(value) if len(repr(value)) < 60 else f"{repr(value)[:57]}..."
+    written = _as_lambda(value) if isinstance(value, str) else ""
+    why = f"it is a function, {sample}, that is called with symbols to record its operations"
+    raise refusal("E150", f"{what} cannot be {shown}", *((written,) if written else (sample, *cures)), about=about, why=why)
+
+
+def _as_lambda(text: str) -> str:
+    """Return a formula in text as a function of the names in it; "" for other text."""
+    try:
+        tree = ast.parse(text, mode="eval")
+    except SyntaxError:
+        return ""
+    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node not in called]
+    return f"lambda {', '.join(dict.fromkeys(names))}: {text}".replace("lambda :", "lambda:")
 
 
 def sources_of(*formulas: Op | Callable[..., Any] | None) -> str:

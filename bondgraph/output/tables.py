@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.output.cells import cell, line, plural, table
+from screws.similar_names import similar_names
 
 MAX_LISTED = 8
 """Maximum number of names listed if none is near."""
@@ -24,7 +24,7 @@ class UnknownName(KeyError):
 
 def unknown_name(kind: str, name: object, names: Collection[str]) -> UnknownName:
     """Return the error to raise: `no quantity "m.flw"; did you mean "m.flow"?`"""
-    near = difflib.get_close_matches(str(name), names, n=4, cutoff=0.5)
+    near = similar_names(name, names)
     some = ", ".join(f'"{candidate}"' for candidate in near or list(names)[:MAX_LISTED])
     more = f" and {len(names) - MAX_LISTED} more" if not near and len(names) > MAX_LISTED else ""
     return UnknownName(f'no {kind} "{name}"; ' + (f"did you mean {some}?" if near else f"there are {some or 'none'}{more}"))

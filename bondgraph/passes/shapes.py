@@ -19,6 +19,7 @@ from bondgraph.errors import Problem, ScrewbondError, raise_if_any
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Ratio, SkewGyrator
 from bondgraph.model.model import Model
+from bondgraph.passes.formula_arguments import wrong_arguments
 
 
 def find_shapes(system: System, model: Model) -> System:
@@ -84,7 +85,7 @@ def _evaluate(statement: Statement, system: System, model: Model, values: dict[s
     except (ScrewbondError, ArithmeticError):
         return None  # no statement about shapes: other start values may work, or have the geometry
     except Exception as error:  # the user sees whatever a formula raises, with its element
-        return _failure(statement, model, arguments, error)
+        return _failure(statement, system, model, arguments, error)
     if len(results) != len(outs):
         title = f"{_owner(statement, model)}: {statement.op.name} gives {len(results)} results for {len(outs)} names"
         return _problem("E128", title, statement, model, arguments)
@@ -97,9 +98,12 @@ def _evaluate(statement: Statement, system: System, model: Model, values: dict[s
     return None
 
 
-def _failure(statement: Statement, model: Model, arguments: list[Any], error: Exception) -> Problem:
+def _failure(statement: Statement, system: System, model: Model, arguments: list[Any], error: Exception) -> Problem:
     formula = transition_in_words(statement, model) or f"formula of {_readable(statement.outs[0])}"
     title = f"{_owner(statement, model)}: the {formula} fails"
+    owner = owner_of(statement, model)
+    if isinstance(error, TypeError) and (wrong := wrong_arguments(statement, system, owner)) is not None:
+        return Problem("E129", title, (wrong[0],), (owner.place if owner else None,), wrong[1])
     return _problem("E129", title, statement, model, arguments, f"{type(error).__name__}: {error}")
 
 
@@ -110,7 +114,7 @@ def _problem(code: str, title: str, statement: Statement, model: Model, argument
     owner = owner_of(statement, model)
     law = owner.law if isinstance(owner, Element) else None
     if code != "E128":
-        cure = "the formula and its arguments"
+        cure = "a formula that takes floats, and arrays (n,) of floats, of these shapes at the start values"
     elif isinstance(law, Ratio):
         cure = "dimensions=(n1, n2) where the ratio is a matrix: (n2, n1) of a transformer, (n1, n2) of a gyrator"
     else:

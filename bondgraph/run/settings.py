@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from bondgraph.methods import MethodEntry
 from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
 from screws.renamed import SETTING_VALUES, new_words, now
+from screws.similar_names import similar_names
 
 _REPLACEMENTS = dict.fromkeys(methods.GONE, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver")
 """Settings of earlier versions -> their replacements."""
@@ -88,7 +88,7 @@ def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mappin
     names, instead = sorted(offered), {**_REPLACEMENTS, **instead}
     for name in settings:
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+            near = similar_names(name, names, most=1)
             new = {**new_words([name]), **instead}
             cures = (new[name],) if name in new else (f"{near[0]}=...",) if near else ()
             raise _refuse("E322", f'a run has no setting "{name}"', f"there are: {', '.join(names)}", cures=cures)
@@ -164,6 +164,11 @@ def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.n
     return relative, absolute
 
 
+def _count_of(step: float) -> int:
+    """Return the number of samples that a step longer than the run may have been meant as, at least the two ends."""
+    return max(2, round(step)) if step < 1e7 else 1001
+
+
 def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the sample times since the start, which is the first, and on the user's clock; E303 unless they ascend within the
     run."""
@@ -178,6 +183,15 @@ def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray,
         step = float(ascending)
         if not (math.isfinite(step) and step > 0.0):
             raise _refuse("E303", f"a sample step of {step} s is not positive and finite")
+        if step - span > 1e-9 * step + 2.0 * math.ulp(max(abs(start), abs(end))):
+            title = f"a sample step of {step:g} s is longer than the run, {span:g} s"
+            equidistant = f"np.linspace({start!r}, {end!r}, {_count_of(step)})"
+            cures = (
+                f"a step in s, samples={span / 1000.0:g}",
+                f"{equidistant} for that many samples",
+                f"[{end!r}] for the end alone",
+            )
+            raise _refuse("E303", title, "`samples` is a step in s, or the sample times; it is no count", cures=cures)
         if span / step > 1e8:
             count = f"{span / step:.3g}"
             raise _refuse("E303", f"a sample step of {step:g} s makes {count} samples", cures=("a longer step",))

@@ -9,8 +9,11 @@ from bondgraph.signals.algebra import comparator, dead_zone, gain, limiter, logi
 from bondgraph.signals.discrete import hold, sampled, sampled_derivative, sampled_pid
 from bondgraph.signals.dynamics import derivative_filter, integrator, lowpass, pid, transfer_function
 from bondgraph.signals.waves import pulse, ramp, sawtooth, sine, smooth_step, square, step
+from screws.renamed import answer_old_names
 
 __all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "logic"]
 __all__ += ["integrator", "lowpass", "derivative_filter", "pid", "transfer_function"]
 __all__ += ["sine", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step"]
 __all__ += ["sampled", "hold", "sampled_derivative", "sampled_pid"]
+
+answer_old_names(__name__)

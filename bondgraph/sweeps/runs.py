@@ -53,16 +53,28 @@ class Runs:
     def __init__(self, source: Store | Path):
         """Read the header of `source`: the file of a store, or one in memory."""
         self._source = source if isinstance(source, Store) else source.absolute()  # valid after a change of directory
-        with self._reading() as reading:
+        self._verified: tuple[int, ...] = ()
+        with self._opened() as reading:
             header = reading.header()
+            with reading.reading_entries():
+                self.columns = {entry["name"]: Column.of(entry) for entry in header["columns"]}
         self.name: str = header["model"]
         self.t_end: float = header["t_end"]
         self.axes: tuple[tuple[str, int], ...] = tuple((name, count) for name, count in header["axes"])
         self.times = np.array(header["times"])
-        self.columns = {entry["name"]: Column.of(entry) for entry in header["columns"]}
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[Store]:
+        """Yield the store, verified by its checksums unless its file is unchanged since the last time."""
+        with self._opened() as reading:
+            state = _state_of(self._source) if isinstance(self._source, Path) else ()
+            if state != self._verified:
+                reading.verify()
+                self._verified = state
+            yield reading
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Store]:
         """Yield the store; a file is open only while it is read."""
         if isinstance(self._source, Store):
             yield self._source
@@ -85,7 +97,8 @@ class Runs:
         return len(self) == self.count
 
     def __len__(self) -> int:
-        return int(self._read("SELECT COUNT(*) FROM runs")[0][0])
+        with self._opened() as reading:
+            return reading.count()
 
     def names(self) -> tuple[str, ...]:
         """Return the names of varied and kept columns; there is also "run", the numbers of the runs."""
@@ -207,6 +220,12 @@ class Runs:
         columns without a choice, and columns that cannot be plotted; KeyError for an unknown name.
         """
         return plot_runs(self, names, against, axes)
+
+
+def _state_of(path: Path) -> tuple[int, ...]:
+    """Return time of change (ns) and size of a file and of SQLite's write-ahead log beside it."""
+    files = [entry.stat() for entry in (path, path.with_name(f"{path.name}-wal")) if entry.exists()]
+    return tuple(number for each in files if each.st_size for number in (each.st_mtime_ns, each.st_size))
 
 
 def _plain(value: np.ndarray) -> Any:

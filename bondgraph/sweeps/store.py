@@ -2,18 +2,24 @@
 
 | table | columns |
 |---|---|
-| `meta` | key, value: format, version, the header as JSON, and `shapes` of kept columns |
+| `meta` | key, value, checksum: format, version, the header as JSON, and `shapes` of kept columns |
 | `runs` | run, varied and kept columns: numbers as 8-byte floats, arrays as bytes of such floats, automata as words |
 | `failures` | run, kind, reason, time, suspect |
 | `doubts` | run, kind, reason, time, suspect |
+| `checksums` | run, checksum of all that the other tables have of this run |
+
+Stores of version 1 have no checksums; they are read and resumed as they are.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import itertools
 import json
 import os
 import sqlite3
+import struct
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +34,9 @@ from bondgraph.output.files import check_name, printable_path
 from bondgraph.sweeps.tasks import Row, RunIssue
 from screws.renamed import current_settings
 
-FORMAT, VERSION = "screwbond-runs", 1
+FORMAT, VERSION = "screwbond-runs", 2
+_WITHOUT_CHECKSUMS = 1
+"""Version of stores without checksums."""
 _WAIT = 60.0
 """Longest wait (s) for another process that writes."""
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
@@ -36,6 +44,7 @@ _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
 _SETTING = 'setting "'
 """Beginning of the keys of settings in a plan."""
+_FAULT_TABLES = ("failures", "doubts")
 _FAULTS = "(run INTEGER, kind TEXT, reason TEXT, time REAL, suspect TEXT)"
 
 
@@ -78,6 +87,7 @@ class Store:
         """
         if self._tables():
             stored = self.header()["plan"]
+            self.verify()
             count = stored["axes"][0][1]
             if count < header["axes"][0][1] and stored == shortened(count)["plan"]:
                 self._lengthen(stored, header)
@@ -101,29 +111,50 @@ class Store:
             stored = json.loads(text)
             if _current(stored["plan"]) == plan:
                 longer = {**stored, "axes": header["axes"], "plan": header["plan"]}
-                self._connection.execute("UPDATE meta SET value=? WHERE key='header'", (json.dumps(longer),))
+                self._update("header", json.dumps(longer))
+
+    def _update(self, key: str, value: str) -> None:
+        """Replace a value of the table `meta`, with its checksum where the store has checksums."""
+        self._connection.execute("UPDATE meta SET value=? WHERE key=?", (value, key))
+        if self._has_checksums():
+            self._connection.execute("UPDATE meta SET checksum=? WHERE key=?", (checksum((key, value)), key))
+
+    def _has_checksums(self) -> bool:
+        return self.path is not None and "checksums" in self._names_of_tables()
+
+    def _names_of_tables(self) -> set[str]:
+        return {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master")}
 
     def _tables(self) -> set[str]:
-        return {name for (name,) in self.read("SELECT name FROM sqlite_master")}
+        with self._refusing(), self._lock:
+            return self._names_of_tables()
 
     def _make(self, header: Mapping[str, Any]) -> None:
         """Create the tables."""
         columns = [
             f"{quoted(c['column'])} {'TEXT' if c['text'] else 'BLOB' if c['shape'] != [] else 'REAL'}" for c in header["columns"]
         ]
-        self._connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value)")
+        self._connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value, checksum BLOB)")
         self._connection.execute(f"CREATE TABLE runs (run INTEGER PRIMARY KEY, {', '.join(columns)})")
-        for table in ("failures", "doubts"):
+        for table in _FAULT_TABLES:
             self._connection.execute(f"CREATE TABLE {table} {_FAULTS}")
+        self._connection.execute("CREATE TABLE checksums (run INTEGER PRIMARY KEY, checksum BLOB)")
         content = {"format": FORMAT, "version": VERSION, "header": json.dumps(header), "shapes": "{}"}
-        self._connection.executemany("INSERT INTO meta VALUES (?, ?)", content.items())
+        self._connection.executemany("INSERT INTO meta VALUES (?, ?, ?)", ((*item, checksum(item)) for item in content.items()))
 
     def header(self) -> dict[str, Any]:
         """Return the header that the store was created with, and the shapes of kept columns; E364 for no store."""
-        meta = dict(self.read("SELECT key, value FROM meta")) if "meta" in self._tables() else {}
-        if meta.get("format") != FORMAT or meta.get("version") != VERSION:
+        tables = self._tables()
+        meta = dict(self.read("SELECT key, value FROM meta")) if "meta" in tables else {}
+        if meta.get("format") != FORMAT or meta.get("version") not in (VERSION, _WITHOUT_CHECKSUMS):
             why = f"it is of version {meta.get('version')}" if meta.get("format") == FORMAT else "other tables are in it"
             raise self._no_store(why)
+        if (meta["version"] == VERSION) != ("checksums" in tables):
+            raise self._damaged("the version")
+        if meta["version"] == VERSION and self.path is not None:
+            for key, value, expected in self.read("SELECT key, value, checksum FROM meta"):
+                if checksum((key, value)) != expected:
+                    raise self._damaged(f'the entry "{key}" of its table meta')
         try:
             header: dict[str, Any] = json.loads(meta["header"])
             header["plan"] = _current(header["plan"])
@@ -137,6 +168,42 @@ class Store:
         if missing := columns - {name for (name,) in self.read("SELECT name FROM pragma_table_info('runs')")}:
             raise self._no_store(f"its table of runs has no column {', '.join(sorted(missing))}")
         return header
+
+    def verify(self) -> None:
+        """Raise E364 if a stored run differs from its checksum, or is missing; a store in memory or without checksums passes."""
+        if not self._has_checksums():
+            return
+        columns = "".join(f", {quoted(column['column'])}" for column in self.header()["columns"])
+        joined = f"SELECT checksum, run{columns} FROM runs LEFT JOIN checksums USING (run)"
+        with self._refusing(), self._one_state():
+            issues: dict[int, list[tuple[Any, ...]]] = {}
+            for table in _FAULT_TABLES:
+                for run, *entries in self.read(f"SELECT run, kind, reason, time, suspect FROM {table} ORDER BY rowid"):
+                    issues.setdefault(run, []).append((table, *entries))
+            for expected, run, *entries in self.read(joined):
+                if checksum([run, *entries, *itertools.chain(*issues.pop(run, ()))]) != expected:
+                    raise self._damaged(f"run {run}")
+            self.count()
+        if issues:
+            raise self._damaged(f"the failure or doubt of run {next(iter(issues))}")
+
+    def count(self) -> int:
+        """Return the number of stored runs; E364 if it is not that of the checksums."""
+        if not self._has_checksums():
+            return next(count for (count,) in self.read("SELECT COUNT(*) FROM runs"))
+        ((runs, sums),) = self.read("SELECT (SELECT COUNT(*) FROM runs), (SELECT COUNT(*) FROM checksums)")
+        if runs != sums:
+            raise self._damaged("the number of runs")
+        return int(runs)
+
+    @contextlib.contextmanager
+    def _one_state(self) -> Iterator[None]:
+        """Read one state of the file, also while another process writes to it."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("ROLLBACK")
 
     def done(self) -> np.ndarray:
         """Return the numbers of the stored runs, ascending."""
@@ -167,7 +234,16 @@ class Store:
             new = [row for row in rows if row.run not in done]
             _put(self._connection, "failures", (row.failure for row in new if row.failure is not None))
             _put(self._connection, "doubts", (doubt for row in new for doubt in row.warnings))
-            self._connection.execute("UPDATE meta SET value=? WHERE key='shapes'", (json.dumps(shapes),))
+            self._update("shapes", json.dumps(shapes))
+            if self._has_checksums():
+                names = [*points, *kept]
+                order = [1 + names.index(name) for name in self._columns]
+                sums = [
+                    (row.run, checksum([row.run, *(entries[k] for k in order), *_entries_of_faults(row)]))
+                    for row, entries in zip(rows, stored, strict=True)
+                    if row.run not in done
+                ]
+                self._connection.executemany("INSERT INTO checksums VALUES (?, ?)", sums)
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield rows of a query, read a thousand at a time."""
@@ -199,7 +275,7 @@ class Store:
 
     def reading_entries(self) -> contextlib.AbstractContextManager[None]:
         """Return a context that raises E364 for entries that do not fit their column."""
-        return self._refusing(ValueError)
+        return self._refusing(ValueError, TypeError)
 
     def _no_store(self, why: str) -> FileError:
         if self.path is not None and not self.path.absolute().parent.is_dir():
@@ -212,9 +288,41 @@ class Store:
         cures = ("another file", "the same file, once it can be written, there is room for it, and no other program holds it")
         return FileError(Problem("E364", f"{file} cannot hold runs", (why,), (), cures))
 
+    def _damaged(self, what: str) -> FileError:
+        """Return E364 for a part of the store that differs from its checksum."""
+        why, cures = f"{what} differs from its checksum", ("an older copy of the file", "the same sweep into another file")
+        file = "memory" if self.path is None else printable_path(self.path)
+        return FileError(Problem("E364", f"{file} is damaged", (why,), (), cures))
+
 
 def _put(connection: sqlite3.Connection, table: str, faults: Iterable[RunIssue]) -> None:
     connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?)", map(astuple, faults))
+
+
+def _entries_of_faults(row: Row) -> Iterator[Any]:
+    """Yield the entries of the failure and doubts of a run, in the order in which `Store.verify` reads them."""
+    failures = () if row.failure is None else (row.failure,)
+    for table, faults in zip(_FAULT_TABLES, (failures, row.warnings), strict=True):
+        for fault in faults:
+            yield from (table, *astuple(fault)[1:])
+
+
+def checksum(entries: Iterable[Any]) -> bytes:
+    """Return the checksum of entries as SQLite gives them back: nan is NULL, and zero has no sign.
+
+    >>> checksum([1, -0.0, float("nan"), "on"]) == checksum([1.0, 0.0, None, "on"]) != checksum([1.0, 0.0, None, "off"])
+    True
+    """
+    total = hashlib.blake2b(digest_size=8)
+    for entry in entries:
+        if entry is None or entry != entry:
+            total.update(b"-")
+        elif isinstance(entry, str | bytes):
+            content = entry.encode("utf-8", "surrogatepass") if isinstance(entry, str) else entry
+            total.update(struct.pack("<cq", b"t" if isinstance(entry, str) else b"b", len(content)) + content)
+        else:
+            total.update(struct.pack("<cd", b"n", entry + 0.0))
+    return total.digest()
 
 
 def distinct(names: Iterable[str]) -> dict[str, str]:

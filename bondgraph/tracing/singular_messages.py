@@ -13,9 +13,10 @@ from bondgraph.model import laws
 from bondgraph.model.automata import Automaton
 from bondgraph.model.domains import GENERIC, Domain
 from bondgraph.model.element import Element, named
-from bondgraph.model.laws import IdealConstraint, Junction, Resistor, SignalBlock, Storing
+from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Resistor, SignalBlock, Storing
 from bondgraph.model.model import Bond, Model
-from bondgraph.tracing.linear.modewise import SingularMode
+from bondgraph.tracing.foreign_functions import foreign_functions
+from bondgraph.tracing.linear.modewise import MAX_SINGULAR_CASES, SingularMode
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.values import Untraceable, owners_of
 
@@ -58,6 +59,7 @@ class Unsolvable(Exception):
         loop: Loop | None,
         suspects: Sequence[str] = (),
         modes: Sequence[tuple[Mapping[str, str], Sequence[str]]] = (),
+        too_many: int = 0,
     ):
         self.reason = reason
         self.unknowns = tuple(unknowns)
@@ -65,6 +67,8 @@ class Unsolvable(Exception):
         self.suspects = tuple(suspects)
         self.modes = tuple(modes)
         """Modes without a solution, where others have one: each automaton -> state, and the elements to suspect."""
+        self.too_many = too_many
+        """Number of combinations of modes if they are too many to be solved one by one; else 0."""
         super().__init__(reason)
 
 
@@ -79,7 +83,7 @@ def refusing(system: System, unknowns: Sequence[Unknown], loop: Loop | None = No
     except SingularMode as error:
         modes = [(case, suspects(singular, owners)) for case, singular in error.cases]
         elements = list(dict.fromkeys(e for _, of_mode in modes for e in of_mode))
-        raise Unsolvable("singular", unknowns, loop, elements, modes) from None
+        raise Unsolvable("singular", unknowns, loop, elements, modes, error.too_many) from None
 
 
 def suspects(singular: SingularSystem, owners: Sequence[Unknown]) -> list[str]:
@@ -95,6 +99,11 @@ def untraceable(failure: Untraceable, model: Model) -> Problem:
     title = f'the formula of {kind} "{failure.statement.element}" cannot be compiled'
     details = (*((f"it is the {edge}",) if edge else ()), f"{type(failure.error).__name__}: {failure.error}")
     cures = ("sin, exp, where, less ... of screws.scalars in place of math, NumPy's functions and `if`",)
+    if functions := foreign_functions(failure.error):
+        called = " and ".join(functions)
+        why = f"{called} {'take' if len(functions) > 1 else 'takes'} numbers; a formula is recorded with symbols in their place"
+        details, advice = (*details[:-1], why), tuple(dict.fromkeys(filter(None, functions.values())))
+        cures = advice or ("a formula of + - * / ** and the functions of screws.scalars",)
     return Problem("E129", title, details, (owner.place if owner else None,), cures)
 
 
@@ -164,6 +173,8 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
     automata = [model.automata[name] for name in dict.fromkeys(name for mode, _ in stuck.modes for name in mode)]
     says, count = "these contradict or repeat each other, or leave something undecided", len(stuck.modes)
     shown = [(mode_in_words(mode), named(model.elements_at(paths))) for mode, paths in stuck.modes[:MAX_LISTED_MODES]]
+    if stuck.too_many:
+        return _too_many(stuck, model, elements, automata)
     title, details = f"the mode {shown[0][0]} has no valid causality", [f"then {says}: {shown[0][1]}"]
     if count > 1:
         title = f"{count} modes have no valid causality"
@@ -173,6 +184,23 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
     if commands := _prescribed_flows(model, elements):
         details, cures = [*details, commands[0]], (commands[1],)
     return Problem("E212", title, tuple(details), _places([*elements, *automata]), cures)
+
+
+def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], automata: Sequence[Automaton]) -> Problem:
+    """Return the problem of a part with more combinations of modes than are solved one by one, some of them singular."""
+    names = [automaton.name for automaton in automata]
+    title = f"{stuck.too_many} combinations of modes are more than the {MAX_SINGULAR_CASES} that are solved one by one"
+    details = (
+        f"the automata of this part: {', '.join(names[:12])}{f' and {len(names) - 12} more' if len(names) > 12 else ''}",
+        f"unclear is the mode {mode_in_words(stuck.modes[0][0])}",
+        f"there these repeat each other or leave something undecided: {named(elements)}",
+    )
+    part = domain_of(model, elements).part
+    cures = (
+        f"{part('R')} in series with some of them, at a 0-junction with a friction, so that each part has few modes",
+        "one automaton for switches that never switch independently",
+    )
+    return Problem("E212", title, details, _places([*elements, *automata]), cures)
 
 
 def _prescribed_flows(model: Model, elements: Sequence[Element]) -> tuple[str, str, list[Element]] | None:
@@ -194,11 +222,22 @@ def _prescribed_flows(model: Model, elements: Sequence[Element]) -> tuple[str, s
 
 def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]:
     part = domain_of(model, elements).part
+    if elements and not any(isinstance(e.law, IdealSwitch) for e in elements) and any(_is_of_position(e) for e in elements):
+        return (
+            "joints with more freedoms in this loop, a spherical or universal one for a revolute: now constraints repeat others",
+            "an R, viscous friction, in place of dry friction at a joint of this loop",
+        )
     return (
         f"{part('R')} in series with a switch that shorts an effort source or a C",
         f"{part('R')} beside a switch that cuts off a flow source or an I",
         "one automaton for switches that must never be closed, or open, at the same time",
     )
+
+
+def _is_of_position(element: Element) -> bool:
+    """Return True for a constraint of joints or contacts, on a position of several scalars or coordinates."""
+    law = element.law
+    return isinstance(law, IdealConstraint) and law.automaton is None and (law.position is not None or law.conditions > 1)
 
 
 def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:

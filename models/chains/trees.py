@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -17,6 +16,7 @@ from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import short_repr
 from screws.numeric_arguments import fixed_floats
 from screws.renamed import answer_old_names
+from screws.similar_names import similar_names
 
 
 @answer_old_names
@@ -110,7 +110,7 @@ class Tree:
         """Return the index of a link by its name; raise E454 for an unknown one."""
         names = [link.name for link in self.links]
         if name not in names:
-            cure = f"one of: {', '.join(get_close_matches(str(name), names, n=3) or names[:12])}"
+            cure = f"one of: {', '.join(similar_names(name, names, most=3) or names[:12])}"
             raise refusal("E454", f'{type(self).__name__.lower()} "{self.name}" has no link {name!r}', cure, about=self.name)
         return names.index(name)
 

@@ -109,7 +109,7 @@ def contact(
     assert surface1 is not None and surface2 is not None
 
     graph = ContactGraph(name, (body1, body2))
-    graph.declare_input("pose 1", "pose 2")
+    graph.declare_input("pose 1", "pose 2", fed_by="attach_contact(graph, contact)")
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     symbols = {"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"}
     if not contact_law.active_states:

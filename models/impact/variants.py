@@ -100,7 +100,7 @@ def measure_impulse(
     """Return the `graph_effective_mass` of a point."""
     variant = impact_graph(where, normal, kind, speed=speed, restitution=restitution)
     # The impact is the first event; the rest of the run does not matter.
-    run = simulate(variant.graph, 1e-6, samples=2)
+    run = simulate(variant.graph, 1e-6, samples=1e-6)
     strikes = run.events[0]
     (p0, p1), (v0, v1) = (run.at_event(strikes, name) for name in (variant.momentum, "at the wall.flow"))
     along = np.linalg.lstsq(variant.rows.T, p1 - p0, rcond=None)[0]

@@ -81,7 +81,7 @@ def joint_graph(
         cure = f"one of screws.joints: {', '.join(KINDS)}; or several joints in series"
         raise refusal("E456", title, cure, about=name, places=(place,))
     _refuse_limits(name, place, largest_gap=largest_gap, largest_tilt=largest_tilt)
-    graph, relative = two_body_part(name)
+    graph, relative = two_body_part(name, "attach_joint(graph, joint, a, b)")
     numbers = _numbers(joint)
     symbols = {"matrix": r"\mathrm{Ad}_{H_0^A}", "2.flow": "T_B^{A,A}"}
     to_joint = screw_transformer(AD, AD_ACTION, "relative pose.H_A_0", ("0", name), symbols=symbols)

@@ -68,7 +68,7 @@ def point_spring(
         raise spring_error("E493", name, f"stiffness = {stiffness!r}", "a number of zero or more, N/m")
     if not 0.0 <= real(rest_length) < np.inf:
         raise spring_error("E497", name, f"rest_length = {rest_length!r}", "a number of zero or more, m")
-    graph = Graph(name).declare_input("pose a", "pose b")
+    graph = Graph(name).declare_input("pose a", "pose b", fed_by="attach_between(graph, spring, a, b)")
     relative = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
     a, b = (point_transformer(f"point of {label}", VELOCITY, f"points.{label}") for label in points)
     graph.connect(b, relative).connect(relative, a.port("2")).connect(relative, _spring(float(stiffness), float(rest_length)))

@@ -75,7 +75,7 @@ def spatial_spring(
         raise spring_error("E496", name, f"unknown form {form!r}", 'form="trace"', f"forms: {', '.join(FORMS)}")
     values = stiffness_blocks(name, stiffness, rotational, translational, coupling)
     A, B = frame(name, "frame_a", frame_a), frame(name, "frame_b", frame_b)
-    graph, relative = two_body_part(name)
+    graph, relative = two_body_part(name, "attach_between(graph, spring, a, b)")
     to_B = into_frame(graph, relative, B)
     vector = form == "rotation vector" and bool(np.any(values["rotational"]))
     graph.add(_relative(A, B, vector))
@@ -160,7 +160,7 @@ def spatial_damper(
     Raises `ModelError` E493 for a damping that could supply power, E495 for an invalid frame.
     """
     D = damping_matrix(name, damping, rotational, translational)
-    graph, relative = two_body_part(name)
+    graph, relative = two_body_part(name, "attach_between(graph, spring, a, b)")
     to_B = into_frame(graph, relative, frame(name, "centre", centre))
     graph.connect(to_B, R("damper", diagonal_if_possible(D), domain=SCREW, frame="B"))
     graph.export("wrench", "damper.effort")

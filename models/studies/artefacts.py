@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -11,6 +10,7 @@ from bondgraph.errors import refusal
 from bondgraph.output.extras import missing_package
 from bondgraph.output.progress import Progress
 from screws.renamed import FILES
+from screws.similar_names import similar_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def select_names(names: Sequence[str], only: Collection[str], about: str = "") -
     stems = list(dict.fromkeys(PurePath(name).stem for name in names))
     for word in only:
         if word not in stems and word not in names:
-            similar = difflib.get_close_matches(word, [*stems, *names], 1)
+            similar = similar_names(word, [*stems, *names], most=1)
             similar = [FILES[word]] if FILES.get(word) in stems else similar
             cures = ([f'did you mean "{similar[0]}"?'] if similar else []) + [", ".join(stems)]
             raise refusal("E590", f'there is no "{word}" to be written', *cures, about=about, places=())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -14,15 +13,14 @@ from screwbond.models.studies.documents import Document, json_kind, parse_json
 from screwbond.models.studies.fields import Declared, declarations
 
 from bondgraph.errors import ModelError, raise_if_any
+from screws.similar_names import similar_names
 
 T = TypeVar("T")
 
 
 def _closest_option(word: Any, options: Iterable[str]) -> str | None:
     """Return the option most similar to a misspelt word."""
-    by_lower = {option.lower(): option for option in options}
-    close = difflib.get_close_matches(str(word).lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[close[0]] if close else None
+    return next(iter(similar_names(word, options, most=1)), None)
 
 
 class JsonSection:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 
 from bondgraph import GY, IC, MTF, TF, C, Ce, EulerJunction, I, R, Se, StateSpec, Transition, by_mode, signals
@@ -57,9 +59,10 @@ FORMULAS: list[Case] = [
         ),
         ("t.N has shape (2, 2), and needs ()", "dimensions=(n1, n2)"),
     ),
-    ("E129", lambda: loop(I("m", 1.0), R("r", effort=lambda f, g: f * g)), ('R "r"', "fails", "TypeError", "'g'")),
+    ("E129", lambda: loop(I("m", 1.0), R("r", effort=lambda f, g: f * g)), ('R "r"', "fails", "takes 2 arguments (f, g)")),
     ("E129", lambda: turned(), ('MTF "turn"', "fails", "matmul")),
     ("E129", lambda: loop(I("m", 1.0), Se("u", lambda: {}["speed"])), ('Se "u"', "KeyError")),
+    ("E174", lambda: loop(I("m", 1.0), Se("u", lambda t: random.random() * t, signals=["time"])), ('Se "u"', "signals.table")),
     (
         "E133",
         lambda: loop(I("m", 1.0, dimension=2), EulerJunction("e", lambda: np.eye(2), signals=[], dimension=2)),

@@ -4,6 +4,7 @@
 
 from screws.contact import closest
 from screws.shapes.collision_detection import overlapping_boxes
+from screws.similar_names import similar_names
 from screws.surfaces import charts
 from screws.surfaces.checks import sphere_points
 from screws.surfaces.closed import ClosedFormula

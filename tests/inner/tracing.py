@@ -5,6 +5,8 @@
 from bondgraph.tracing import routines
 from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, evaluate_system
 from bondgraph.tracing.events import impulses
+from bondgraph.tracing.foreign_functions import EXPRESSIONS as EXPRESSIONS
+from bondgraph.tracing.foreign_functions import foreign_functions as foreign_functions
 from bondgraph.tracing.linear import modewise, solve
 from bondgraph.tracing.linear.modewise import SolutionCache
 from bondgraph.tracing.linear.solve import solve_pivoted

@@ -21,7 +21,7 @@ def parts():
     graph.connect(Se("u", lambda t: sin(6.0 * t), signals=["time"]), loop).connect(loop, Diode("d"))
     graph.connect(loop, R("r", 1.0)).connect(loop, C("c", capacitance=1.0))
     compiled = compile_model(graph, backend="numpy")
-    result = compiled.simulate(2.0, progress=False, samples=50)
+    result = compiled.simulate(2.0, progress=False, samples=0.04)
     assert result.ok and len(result.events) > 2
     return graph, compiled, result
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+from ast import literal_eval
 
 import numpy as np
 import pytest
@@ -108,6 +110,7 @@ def test_a_solution_that_runs_away():
         ("E303", {"samples": [0.1, np.nan]}),
         ("E303", {"samples": []}),
         ("E303", {"samples": 1e-12}),
+        ("E303", {"samples": 1.001}),
         ("E303", {"samples": "often"}),
         ("E303", {"samples": np.ma.masked_equal([0.1, 0.2, 0.3], 0.2)}),
         ("E303", {"samples": np.ma.masked}),
@@ -166,6 +169,29 @@ def test_the_longest_step_that_is_advised_may_be_taken(most):
         longest_step(1e-6, 1.0, most)
     advised = float(str(refused.value).partition("a max_step of ")[2].partition(" s")[0])
     assert longest_step(advised, 1.0, most) == advised <= 1.011 / most
+
+
+@pytest.mark.parametrize(("start", "span"), [(0.0, 1.0), (-3.0, 10.0), (1e3, 1e-3)])
+@pytest.mark.parametrize("count", [2, 50, 2000, 10**9])
+def test_a_count_of_samples_is_refused_and_the_advice_gives_it(start, span, count):
+    """A step longer than the run is refused in any unit of time; each of the three pieces of advice is accepted."""
+    times = {"t_start": start, "t_end": start + span}
+    if count <= span:
+        count = math.ceil(2 * span)
+    with pytest.raises(RunError, match=r"E303 a sample step of .* s is longer than the run") as refused:
+        simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], **times, samples=count)
+    step, equidistant, end = refused.value.problem.cures
+    advised = {
+        float(step.partition("samples=")[2]): 1001,
+        tuple(np.linspace(*literal_eval(equidistant.removeprefix("np.linspace").partition(" for")[0]))): count
+        if count < 1e7
+        else 1001,
+        tuple(literal_eval(end.partition(" for")[0])): 2,
+    }
+    for samples, expected in advised.items():
+        accepted = list(samples) if isinstance(samples, tuple) else samples
+        assert len(simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], **times, samples=accepted).t) == expected
+    assert len(simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], **times, samples=span).t) == 2
 
 
 def test_samples_of_which_none_is_masked():

@@ -235,6 +235,67 @@ def test_a_damaged_store_is_refused(compiled, stored, tmp_path, damage):
             read(load_runs(path))
 
 
+def test_a_turned_bit_is_noticed(compiled, stored, tmp_path):
+    """Each of 40 turned bits: the runs are those that were stored, or E364, whether they are read or the sweep goes on."""
+    known, data, rng = content(load_runs(stored)), stored.read_bytes(), np.random.default_rng(3)
+    header = data.find(b'"columns"')
+    path, noticed = tmp_path / "runs.db", 0
+    assert header > 0
+    for place in [*rng.integers(0, len(data), 28), *rng.integers(header - 400, header + 400, 12)]:
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        try:
+            assert content(load_runs(path)) == known
+        except FileError as error:
+            assert error.problem.code == "E364"
+            noticed += 1
+            with pytest.raises((FileError, ModelError), match=r"E36[34]"):
+                drawn(compiled, store=path)
+    assert noticed > 8
+
+
+LOSSES = {
+    "a number": "UPDATE runs SET q = q * 1.0000001 WHERE run=3",
+    "a run": "DELETE FROM runs WHERE run=3",
+    "a run and its checksum, which came back": "UPDATE checksums SET run=99 WHERE run=3",
+    "a doubt that was never stored": "INSERT INTO doubts VALUES (3, 'doubt', 'none', 0.0, '')",
+    "a failure of no run": "INSERT INTO failures VALUES (77, 'failed', 'none', 0.0, '')",
+    "a shape": "UPDATE meta SET value='{}' WHERE key='shapes'",
+    "the version": "UPDATE meta SET value=1 WHERE key='version'",
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_changed_entry_is_noticed_in_a_file_that_is_already_open(compiled, stored, tmp_path, loss):
+    path = Path(shutil.copy(stored, tmp_path / "runs.db"))
+    opened = load_runs(path)
+    opened["q"]
+    with sqlite3.connect(path) as connection:
+        connection.execute(LOSSES[loss])
+    connection.close()
+    for reading in (lambda: opened["course"], lambda: drawn(compiled, store=path)):
+        with pytest.raises(FileError, match=r"(?s)E364.*runs\.db is damaged.*differs from its checksum.*an older copy"):
+            reading()
+    assert len(drawn(compiled, store=tmp_path / "other.db")) == 40  # the advice
+
+
+def test_a_store_without_checksums_is_read_and_resumed(compiled, stored, reference, tmp_path):
+    """A file of version 1."""
+    path = Path(shutil.copy(stored, tmp_path / "runs.db"))
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE checksums")
+        connection.execute("ALTER TABLE meta DROP COLUMN checksum")
+        connection.execute("UPDATE meta SET value=1 WHERE key='version'")
+        connection.execute("DELETE FROM runs WHERE run>=30")
+        for table in ("failures", "doubts"):
+            connection.execute(f"DELETE FROM {table} WHERE run>=30")
+    connection.close()
+    assert len(load_runs(path)) == 30
+    assert content(drawn(compiled, store=path)) == content(reference)
+    assert content(load_runs(path)) == content(reference)
+
+
 def test_a_name_that_no_file_has_makes_no_file_of_another(compiled, tmp_path):
     with pytest.raises(FileError, match="E364"):
         drawn(compiled, store=tmp_path / "runs\0.db")

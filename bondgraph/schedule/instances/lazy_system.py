@@ -26,6 +26,7 @@ from bondgraph.model.model import Model
 from bondgraph.model.ops import IDENTITY, NEGATE, Op
 from bondgraph.output.lazy import LazyRow, LazyTable
 from bondgraph.passes.aliases import FREE_PENALTY, MARK_PENALTY, NO_SYMBOL_PENALTY, remove_aliases
+from bondgraph.passes.repeatability import is_repeatable, is_users
 from bondgraph.passes.sorting import evaluation_order, sort_statements
 from bondgraph.schedule.calls import MAX_PREPARED_DEPTH, StatementTable, ValueTable
 from bondgraph.schedule.instances.instances import Instances, StatementInstances, instances
@@ -253,13 +254,14 @@ def system_of_instances(model: Model, causality: Causality) -> tuple[System, Sta
 
 
 def _is_scalar(case: tuple[Op, int]) -> bool:
-    """Return True if an operation maps this number of scalars to one scalar."""
+    """Return True if an operation maps this number of scalars to one scalar, the same in every call."""
     op, arguments = case
     try:
         with np.errstate(all="ignore"):
-            return isinstance(op.function(*[np.float64(0.5)] * arguments), float)
+            is_float = isinstance(op.function(*[np.float64(0.5)] * arguments), float)
     except Exception:  # `find_shapes` reports a formula that fails
         return False
+    return is_float and (not is_users(op.function) or is_repeatable(op, ((),) * arguments))  # `unrepeatable_formulas` reports it
 
 
 def _kinds(ordered: SortedInstances) -> Counter[KindOfStatement]:

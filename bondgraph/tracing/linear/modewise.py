@@ -141,8 +141,10 @@ MAX_SINGULAR_CASES = 256
 class SingularMode(Exception):
     """Raised for a system that is singular in some modes only: automaton -> state of each, and the singular part."""
 
-    def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]]):
+    def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: int = 0):
         self.cases = tuple(cases)
+        self.too_many = too_many
+        """Number of combinations of modes where it is too large for solving them one by one; else 0."""
         super().__init__(f"{len(self.cases)} modes")
 
 
@@ -197,7 +199,7 @@ def solve_in_modes(
     refused: list[tuple[Mapping[str, str], SingularSystem]] = []
     repeating: list[RedundantPart] = []
     modes: list[SharedMode] = []
-    singular_parts = []
+    singular_parts, too_many = [], 0
     for rows, columns, entries in _unsolved_parts(context, equations, right, solution):
         if len(rows) != len(columns):
             raise SingularSystem(rows, columns)
@@ -219,11 +221,12 @@ def solve_in_modes(
             continue
         except SingularMode as error:
             refused += [(names, _renumbered(singular, rows, columns)) for names, singular in error.cases]
+            too_many = max(too_many, error.too_many)
             continue
         _insert(solution, columns, solved.values)
         modes += [mode.renumbered(rows, columns) for mode in solved.modes]
     if refused:
-        raise SingularMode(refused)
+        raise SingularMode(refused, too_many)
     return Solved(solution, tuple(modes), tuple(repeating))
 
 
@@ -390,7 +393,7 @@ def _pivoted(
         if failures and len(bad) == len(next(iter(numbers.values()))):
             raise failures[0][1]
         if failures:
-            raise SingularMode(failures)
+            raise SingularMode(failures, math.prod(len(list(context.system.modes.values())[slot][0]) for slot in slots))
     return solve_pivoted(entries, right)
 
 

@@ -1,0 +1,124 @@
+"""Check that the user's formulas are functions of their arguments: each is traced twice, and both traces must be equal (E174).
+
+A model records a formula once. A random number, a clock, a counter or a file that is read in it would become a constant.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bondgraph.assembly.system import System
+from bondgraph.assembly.transitions import owner_of, transition_in_words
+from bondgraph.errors import Problem, is_own_file
+from bondgraph.model.element import Element
+from bondgraph.model.model import Model
+from bondgraph.model.ops import Op
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.scalar import Tape, TapeScalar
+
+_EMPTY = types.CellType()
+_TICK = 3_000
+"""Time between both traces, ns: clocks of Python have a resolution of 1 us or better."""
+
+
+def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
+    """Report formulas whose second trace differs from the first (E174)."""
+    checked = set[tuple[Any, ...]]()
+    for statement in system.statements:
+        if not is_users(statement.op.function):
+            continue
+        shapes = tuple(system.values[arg].shape or () for arg in statement.args)
+        if (id(statement.op), shapes) in checked:
+            continue
+        checked.add((id(statement.op), shapes))
+        if not is_repeatable(statement.op, shapes):
+            owner = owner_of(statement, model)
+            kind = owner.kind if isinstance(owner, Element) else "automaton"
+            formula = transition_in_words(statement, model) or f"formula of {statement.outs[0]}"
+            title = f'{kind} "{statement.element}": the {formula} is no function of its arguments'
+            why = "called twice with the same arguments it gives two results; a model records it once, so that one would stay"
+            cures = (
+                'signals.table("noise", "time", points, values), numbers drawn beforehand, and "noise.y" among the signals',
+                'the signal "time" in place of a clock; a state of a `Block` or `signals.sampled` in place of a counter',
+            )
+            yield Problem("E174", title, (why,), (owner.place if owner else None,), cures)
+
+
+def is_repeatable(operation: Op, shapes: Sequence[tuple[int, ...]]) -> bool:
+    """Return False if a formula records other steps when it is called again; True for one that fails, which others report."""
+    tape = Tape()
+    inputs = tape.inputs("arguments", sum(math.prod(shape) for shape in shapes))
+    arguments, start = [], 0
+    for shape in shapes:
+        scalars = inputs[start : start + math.prod(shape)]
+        arguments.append(scalars.reshape(shape) if shape else scalars[0])
+        start += math.prod(shape)
+    try:
+        first = _scalars(operation(*arguments))
+        begin = time.time_ns()
+        while time.time_ns() < begin + _TICK:
+            pass
+        second = _scalars(operation(*arguments))
+    except Exception:  # `find_shapes` and the tracer report it
+        return True
+    return len(first) == len(second) and _equal(tape, list(zip(first, second, strict=True)))
+
+
+def _scalars(results: Any) -> list[Any]:
+    parts = results if isinstance(results, tuple) else (results,)
+    return [scalar for part in parts for scalar in (np.asarray(part).flat if np.ndim(part) else (part,))]
+
+
+def _equal(tape: Tape, pairs: list[tuple[Any, Any]]) -> bool:
+    """Return True if all pairs of scalars are the same expression; two constants nan are the same."""
+    pending = [tuple(tape.scalar(each).index if not isinstance(each, TapeScalar) else each.index for each in p) for p in pairs]
+    seen: set[tuple[int, ...]] = set()
+    while pending:
+        a, b = pair = pending.pop()
+        if a == b or pair in seen:
+            continue
+        seen.add(pair)
+        (code, *left), (other, *right) = tape.nodes[a], tape.nodes[b]
+        if code != other or code == op.INPUT:
+            return False
+        if code == op.CONSTANT:
+            if not (math.isnan(left[0]) and math.isnan(right[0])):
+                return False
+        else:
+            pending += zip(left, right, strict=True)
+    return True
+
+
+@functools.lru_cache(maxsize=100_000)
+def _is_users_code(file: str) -> bool:
+    return not is_own_file(file) and "numpy" not in file.replace("\\", "/").split("/")
+
+
+def is_users(function: Callable[..., Any]) -> bool:
+    """Return True if a function, or one that it is closed over, is not of this project's packages."""
+    pending, seen = [function], set[int]()
+    while pending:
+        each = pending.pop()
+        each = getattr(each, "func", each)
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        code = getattr(each, "__code__", None)
+        if code is None:
+            if isinstance(each, Op):
+                pending.append(each.function)
+            elif callable(each) and not isinstance(each, type) and getattr(each, "__module__", "numpy") not in ("numpy", "math"):
+                return True
+            continue
+        if _is_users_code(code.co_filename):
+            return True
+        inner = [cell.cell_contents for cell in each.__closure__ or () if cell != _EMPTY]
+        pending += [value for value in inner if callable(value) and not isinstance(value, type)]
+    return False

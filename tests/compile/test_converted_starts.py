@@ -1,0 +1,99 @@
+"""Start values by flow or effort: the run starts with the state that the law gives them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import IC, J0, J1, TF, C, Graph, I, ModelError, R, Se
+from tests.checks.small_graphs import loop
+
+
+@pytest.fixture(scope="module")
+def oscillator():
+    graph, v = Graph("oscillator"), J1("v", domain="translation")
+    graph.connect(Se("push", 1.0), v).connect(v, I("mass", mass=2.0)).connect(v, C("spring", stiffness=50.0))
+    return graph.connect(v, R("damper", damping=5.0)).compile()
+
+
+@pytest.mark.parametrize("name", ["v.flow", "mass.flow", "spring.flow", "damper.flow", "v -> mass:flow"])
+def test_every_name_of_the_flow_of_an_i_starts_it(oscillator, name):
+    x, _ = oscillator.initial({name: 3.0})
+    assert x.tolist() == oscillator.initial({"mass.p": 6.0})[0].tolist()
+    run = oscillator.simulate(0.1, initial={name: 3.0, "spring.effort": 20.0}, progress=False)
+    assert run.ok and run[name][0] == 3.0 and run["spring.q"][0] == 0.4
+
+
+def test_the_parameters_of_the_run_convert_it(oscillator):
+    x, _ = oscillator.initial({"v.flow": 3.0}, {"mass.mass": 5.0})
+    assert x.tolist() == oscillator.initial({"mass.p": 15.0})[0].tolist()
+
+
+def test_a_matrix_converts_it():
+    mass = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 3.0]])
+    compiled = loop(I("m", mass=mass, dimension=3), C("c", stiffness=np.array([1.0, 2.0, 4.0]), dimension=3)).compile()
+    given = {"loop.flow": [1.0, -2.0, 0.5], "c.effort": [1.0, 1.0, 1.0]}
+    x, _ = compiled.initial(given)
+    assert compiled.simulate(0.01, initial=given, progress=False)["m.flow"][0] == pytest.approx([1.0, -2.0, 0.5], rel=1e-15)
+    np.testing.assert_allclose(sorted(x), sorted([*(mass @ [1.0, -2.0, 0.5]), 1.0, 0.5, 0.25]), rtol=1e-15)
+
+
+LAWS = {
+    "a cube, by its inverse": (lambda **law: C("c", energy=lambda q: q**4 / 4, inverse=lambda e: e ** (1.0 / 3.0)), 8.0, 2.0),
+    "a cube": (lambda **law: C("c", energy=lambda q: q**4 / 4), 8.0, 2.0),
+    "a quartic": (lambda **law: C("c", energy=lambda q: (2.0 + q * q) ** 2), 48.0, 2.0),
+    "a negative one": (lambda **law: C("c", energy=lambda q: q * q / 2 + q**4 / 4), -10.0, -2.0),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_curved_law_is_inverted(law):
+    make, effort, q = LAWS[law]
+    x, _ = loop(make(), R("r", 1.0)).compile().initial({"c.effort": effort})
+    assert x == pytest.approx([q], rel=1e-12)
+
+
+def test_a_law_that_reads_signals_takes_those_of_the_start():
+    spring = C("c", energy=lambda q, s: (1.0 + s) * q * q / 2, signals=["other.q"])
+    graph = loop(spring, I("m", 1.0))
+    graph.connect(node := J0("n"), C("other", capacitance=1.0)).connect(node, R("r", 1.0))
+    x, _ = graph.compile().initial({"c.effort": 8.0, "other.effort": 3.0, "m.flow": 1.0})
+    assert sorted(x) == pytest.approx([1.0, 2.0, 3.0])
+
+
+def test_the_velocity_of_an_ic_in_momenta():
+    arm = IC("arm", inertia=lambda q: 2.0 + q * q, form="hamiltonian", position=1.0)
+    compiled = loop(Se("u", 0.0), arm, R("r", 1.0)).compile()
+    run = compiled.simulate(0.1, initial={"loop.flow": 2.0}, progress=False)
+    assert run["arm.v"][0] == pytest.approx(2.0) and run["arm.p"][0] == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize(
+    ("initial", "code"),
+    [
+        ({"damper.effort": 1.0}, "E122"),
+        ({"push.effort": 1.0}, "E122"),
+        ({"v.flow": 1.0, "mass.p": 1.0}, "E124"),
+        ({"v.flow": [1.0, 2.0]}, "E124"),
+        ({"v.flow": float("nan")}, "E124"),
+    ],
+)
+def test_what_no_state_gives_is_refused(oscillator, initial, code):
+    with pytest.raises(ModelError, match=code):
+        oscillator.initial(initial)
+
+
+def test_a_value_that_the_law_never_has_is_refused():
+    compiled = loop(C("c", energy=lambda q: q * q / 2 - q**3 / 3), R("r", 1.0)).compile()
+    with pytest.raises(ModelError, match=r'(?s)E124 no q of "c" was found that gives c.effort = 3\.0.*"c\.q" itself'):
+        compiled.initial({"c.effort": 3.0})  # q - q^2 is 1/4 at most
+    assert compiled.initial({"c.effort": 0.1})[0][0] == pytest.approx((1.0 - np.sqrt(0.6)) / 2.0)
+
+
+def test_a_flow_behind_a_transformer_is_refused_with_the_names_that_are_taken():
+    graph, v = Graph("lever"), J1("v")
+    graph.connect(v, I("m", 1.0)).connect(v, lever := TF("t", 2.0)).connect(lever, R("r", 1.0))
+    compiled = graph.compile()
+    with pytest.raises(ModelError, match=r'E122 "r\.flow" is no state, no automaton, no flow of an I'):
+        compiled.initial({"r.flow": 1.0})
+    assert compiled.initial({"m.flow": 0.5})[0].tolist() == [0.5]
