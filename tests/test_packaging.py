@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from bondgraph.errors import _is_own
+from bondgraph.errors import is_own_file
 from docs.pages import FRONT, program_of
 from tests.inner.sweeps import Kept
 
@@ -177,9 +177,9 @@ def test_star_leaves_models_of_the_user(environment, tmp_path):
 
 def test_a_line_in_a_folder_models_is_the_users_beside_an_installation(environment, tmp_path):
     _, site = environment
-    code = f"from bondgraph.errors import _is_own; print(_is_own({str(site / 'models' / 'robot.py')!r}))"
+    code = f"from bondgraph.errors import is_own_file; print(is_own_file({str(site / 'models' / 'robot.py')!r}))"
     assert run(environment[0], "-c", code, folder=tmp_path) == "False\n"
-    assert _is_own(str(ROOT / "models" / "robot.py"))
+    assert is_own_file(str(ROOT / "models" / "robot.py"))
 
 
 def test_sweeps_from_before_know_the_functions_of_models():

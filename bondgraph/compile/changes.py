@@ -154,8 +154,8 @@ def _convert(
     for attempt in range(len(converted) + 1):
         before = {start.state: states[start.state] for start, _ in converted.values()}
         for name, (start, value) in converted.items():
-            found = state_for(start, system, value, {**numbers, **states}, name)
-            states[start.state] = _fitting(model.name, name, found, states[start.state])
+            result = state_for(start, system, value, {**numbers, **states}, name)
+            states[start.state] = _fitting(model.name, name, result, states[start.state])
         settled = all(np.allclose(states[state], before[state], rtol=1e-9, atol=0.0) for state in before)
         if settled and attempt:
             return
@@ -228,9 +228,9 @@ def mapping_of(model: str, argument: str, changes: Any, example: str) -> Mapping
 
 
 def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> ModelError:
-    known = list(names)
-    near = [f'did you mean "{name}"?' for name in similar_names(title.split('"')[1], known, most=2)]
-    shown = ", ".join(known[:_MOST_LISTED]) + (f" and {len(known) - _MOST_LISTED} more" if len(known) > _MOST_LISTED else "")
+    listed = list(names)
+    near = [f'did you mean "{name}"?' for name in similar_names(title.split('"')[1], listed, most=2)]
+    shown = ", ".join(listed[:_MOST_LISTED]) + (f" and {len(listed) - _MOST_LISTED} more" if len(listed) > _MOST_LISTED else "")
     return refusal(code, title, *near, about=model.name, why=f"known: {shown}", places=())
 
 

@@ -15,6 +15,7 @@ from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.compile.changes import StartCall, changed_start, checked_changes, dependent_among, mapping_of
 from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
+from bondgraph.compile.converted_starts import converted_start
 from bondgraph.compile.loop_solutions import start_on_branch, unexpected_guesses
 from bondgraph.compile.starts import SwitchIndices, contradicting_starts, frictions_of
 from bondgraph.emit.cached_build import LatestBuild, OnceProperty
@@ -180,10 +181,10 @@ class Compiled(Frozen):
         return frozenset(k for guess in begun for k in self.system.places[guess])
 
     def _is_guess(self, name: str) -> bool:
-        """Return True if a start value names no state but a value in the nonlinear loops."""
-        if not self.program.loops or name not in self.program.layout:
+        """Return True if a start value picks a solution of the nonlinear loops: no state, and no storage's value."""
+        if not self.program.loops or name not in self.program.layout or self.program.layout[name].block != "out":
             return False
-        return self.program.layout[name].block == "out"
+        return converted_start(self.model, self.system, self.system.resolve(name)) is None
 
     def consistent(
         self,

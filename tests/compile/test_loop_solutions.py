@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Graph, ModelError, R, Se, compile_model, load_model, measures, save_model
+from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model, load_model, measures, save_model
 from screws.scalars import exp
 
 HIGH, LOW = 50.0 + np.sqrt(500.0), 50.0 - np.sqrt(500.0)
@@ -103,3 +103,15 @@ def test_a_start_of_a_storage_still_decides() -> None:
     graph = Graph("held").connect(Se("source", 100.0), node).connect(node, R("line", 2.0))
     graph.connect(node, C("c", capacitance=1.0, initial=3.0))
     assert graph.compile().initial()[0][0] == 3.0
+
+
+def test_the_flow_of_an_inertia_is_its_start_and_no_guess_although_a_loop_is_nonlinear() -> None:
+    node, v = J1("node", domain="electrical"), J1("v", domain="translation")
+    graph = Graph("both").connect(Se("source", 100.0), node).connect(node, R("line", 2.0))
+    graph.connect(node, R("load", flow=lambda e: 1000.0 / e, guess={"effort": 72.0}))
+    graph.connect(v, I("m", mass=2.0)).connect(v, R("drag", damping=1.0))
+    x, _ = graph.compile().initial({"v.flow": 3.0, "load.effort": 28.0})
+    compiled = graph.compile()
+    result = compiled.simulate(0.1, initial={"v.flow": 3.0, "load.effort": 28.0})
+    assert result["m.p"][0] == 6.0 and result["load.effort"][0] == pytest.approx(LOW)
+    assert 6.0 in x
