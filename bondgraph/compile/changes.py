@@ -82,14 +82,14 @@ def changed_start(
     converted: dict[str, tuple[ConvertedStart, np.ndarray]] = {}
     for name, value in changes.items():
         root = name if name in states else system.resolve(name)
-        start = None if root in states or name in modes else converted_start(model, system, root)
-        _refuse_second_name(model.name, name, root if start is None else start.state, name_used)
+        storage = None if root in states or name in modes else converted_start(model, system, root)
+        _refuse_second_name(model.name, name, root if storage is None else storage.state, name_used)
         if root in states:
             states[root] = _fitting(model.name, name, value, states[root])
         elif name in modes:
             modes[name] = value
-        elif start is not None:
-            converted[name] = start, _fitting(model.name, name, value, np.zeros(system.values[root].shape or ()))
+        elif storage is not None:
+            converted[name] = storage, _fitting(model.name, name, value, np.zeros(system.values[root].shape or ()))
         else:
             title = f'"{name}" is no state, no automaton, no flow of an I and no effort of a C'
             raise _unknown(model, "E122", title, {**states, **modes})
