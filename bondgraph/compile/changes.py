@@ -152,9 +152,9 @@ def _convert(
     for attempt in range(len(converted) + 1):
         before = {start.state: states[start.state] for start, _ in converted.values()}
         for name, (start, value) in converted.items():
-            found = state_for(start, system, value, {**numbers, **states}, name)
-            states[start.state] = _fitting(model.name, name, found, states[start.state])
-        settled = all(np.allclose(states[state], before[state], rtol=1e-9, atol=0.0) for state in before)
+            state = state_for(start, system, value, {**numbers, **states}, name)
+            states[start.state] = _fitting(model.name, name, state, states[start.state])
+        settled = all(np.allclose(states[name], before[name], rtol=1e-9, atol=0.0) for name in before)
         if settled and attempt:
             return
     title = f"{' and '.join(converted)} are not converted to states: each law reads the other's state"
@@ -225,9 +225,11 @@ def mapping_of(model: str, argument: str, changes: Any, example: str) -> Mapping
 
 
 def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> ModelError:
-    known = list(names)
-    near = [f'did you mean "{name}"?' for name in similar_names(title.split('"')[1], known, most=2)]
-    shown = ", ".join(known[:_MOST_LISTED]) + (f" and {len(known) - _MOST_LISTED} more" if len(known) > _MOST_LISTED else "")
+    all_names = list(names)
+    near = [f'did you mean "{name}"?' for name in similar_names(title.split('"')[1], all_names, most=2)]
+    shown = ", ".join(all_names[:_MOST_LISTED]) + (
+        f" and {len(all_names) - _MOST_LISTED} more" if len(all_names) > _MOST_LISTED else ""
+    )
     return refusal(code, title, *near, about=model.name, why=f"known: {shown}", places=())
 
 

@@ -57,10 +57,10 @@ def foreign_functions(error: Exception) -> dict[str, str]:
 
     The advice is "" for a function without a counterpart. Without the source of the formula, all functions in it are returned.
     """
-    found = _failing_frame(error)
-    if found is None:
+    failing = _failing_frame(error)
+    if failing is None:
         return {}
-    frame, text = found
+    frame, text = failing
     names = dict(_called(frame))
     here = {name: function for name, function in names.items() if text is None or text.startswith(f"{name}(")}
     return {name: _advice(function) for name, function in here.items()}
@@ -80,14 +80,14 @@ def _advice(function: Any) -> str:
 def _failing_frame(error: Exception) -> tuple[FrameType, str | None] | None:
     """Return the innermost frame of the user's with the text of the call that failed, None for text without a source; None if it
     is no call that failed."""
-    found, step = None, error.__traceback__
+    failing, step = None, error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code
         if not is_own_file(code.co_filename) and "numpy" not in code.co_filename.replace("\\", "/").split("/"):
             is_call = "CALL" in dis.opname[code.co_code[step.tb_lasti]]
-            found = (step.tb_frame, _text_at(code, step.tb_lasti)) if is_call else None
+            failing = (step.tb_frame, _text_at(code, step.tb_lasti)) if is_call else None
         step = step.tb_next
-    return found
+    return failing
 
 
 def _text_at(code: CodeType, instruction: int) -> str | None:
