@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-MAX_SIMILAR = 4
+MAX_LISTED = 4
 """Most names in a message."""
 
 
-def similar_names(name: object, names: Iterable[str], most: int = MAX_SIMILAR) -> list[str]:
+def similar_names(name: object, names: Iterable[str], most: int = MAX_LISTED) -> list[str]:
     """Return the names that may be meant by one that does not exist, the likeliest first; none if no name is like it.
 
     A name in another case alone is meant for certain. Then come names without their underscores; of a path, `damper.resistance`,
@@ -20,17 +20,17 @@ def similar_names(name: object, names: Iterable[str], most: int = MAX_SIMILAR) -
     >>> similar_names("damper.resistance", ["mass.mass", "spring.stiffness", "damper.damping"])
     ['damper.damping']
     """
-    existing, wanted = list(dict.fromkeys(names)), _letters(name)
-    if in_other_case := [each for each in existing if each.lower() == str(name).lower()]:
+    all_names, wanted = list(dict.fromkeys(names)), _letters(name)
+    if in_other_case := [each for each in all_names if each.lower() == str(name).lower()]:
         return in_other_case[:most]
-    same = [each for each in existing if _letters(each) == wanted]
+    same = [each for each in all_names if _letters(each) == wanted]
     part, _, local = str(name).rpartition(".")
-    siblings = [each for each in existing if part and each.rpartition(".")[0] == part]
+    siblings = [each for each in all_names if part and each.rpartition(".")[0] == part]
     by_local = {each.rpartition(".")[2].lower(): each for each in siblings}
     of_part = [by_local[near] for near in difflib.get_close_matches(local.lower(), by_local, n=most, cutoff=0.0)]
-    by_text = {each.lower(): each for each in reversed(existing)}
+    by_text = {each.lower(): each for each in reversed(all_names)}
     near = [by_text[each] for each in difflib.get_close_matches(str(name).lower(), by_text, n=most, cutoff=0.6)]
-    containing = [each for each in existing if len(wanted) > 2 and wanted in _letters(each)]
+    containing = [each for each in all_names if len(wanted) > 2 and wanted in _letters(each)]
     if near and difflib.SequenceMatcher(None, str(name).lower(), near[0].lower()).ratio() > 0.85:
         of_part, near = [], [*near, *of_part]
     return list(dict.fromkeys([*same, *of_part, *near, *containing]))[:most]

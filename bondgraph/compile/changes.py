@@ -83,14 +83,14 @@ def changed_start(
     converted: dict[str, tuple[ConvertedStart, np.ndarray]] = {}
     for name, value in changes.items():
         root = name if name in states else system.resolve(name)
-        start = None if root in states or name in modes else converted_start(model, system, root)
-        _refuse_second_name(model.name, name, root if start is None else start.state, name_used)
+        storage = None if root in states or name in modes else converted_start(model, system, root)
+        _refuse_second_name(model.name, name, root if storage is None else storage.state, name_used)
         if root in states:
             states[root] = _fitting(model.name, name, value, states[root], system.values[root].unit)
         elif name in modes:
             modes[name] = value
-        elif start is not None:
-            converted[name] = start, _fitting(model.name, name, value, np.zeros(system.values[root].shape or ()))
+        elif storage is not None:
+            converted[name] = storage, _fitting(model.name, name, value, np.zeros(system.values[root].shape or ()))
         else:
             title = f'"{name}" is no state, no automaton, no flow of an I and no effort of a C'
             raise _unknown(model, "E122", title, {**states, **modes})
@@ -154,9 +154,9 @@ def _convert(
     for attempt in range(len(converted) + 1):
         before = {start.state: states[start.state] for start, _ in converted.values()}
         for name, (start, value) in converted.items():
-            result = state_for(start, system, value, {**numbers, **states}, name)
-            states[start.state] = _fitting(model.name, name, result, states[start.state])
-        settled = all(np.allclose(states[state], before[state], rtol=1e-9, atol=0.0) for state in before)
+            state = state_for(start, system, value, {**numbers, **states}, name)
+            states[start.state] = _fitting(model.name, name, state, states[start.state])
+        settled = all(np.allclose(states[name], before[name], rtol=1e-9, atol=0.0) for name in before)
         if settled and attempt:
             return
     title = f"{' and '.join(converted)} are not converted to states: each law reads the other's state"
@@ -228,9 +228,11 @@ def mapping_of(model: str, argument: str, changes: Any, example: str) -> Mapping
 
 
 def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> ModelError:
-    listed = list(names)
-    near = [f'did you mean "{name}"?' for name in similar_names(title.split('"')[1], listed, most=2)]
-    shown = ", ".join(listed[:_MOST_LISTED]) + (f" and {len(listed) - _MOST_LISTED} more" if len(listed) > _MOST_LISTED else "")
+    all_names = list(names)
+    near = [f'did you mean "{name}"?' for name in similar_names(title.split('"')[1], all_names, most=2)]
+    shown = ", ".join(all_names[:_MOST_LISTED]) + (
+        f" and {len(all_names) - _MOST_LISTED} more" if len(all_names) > _MOST_LISTED else ""
+    )
     return refusal(code, title, *near, about=model.name, why=f"known: {shown}", places=())
 
 

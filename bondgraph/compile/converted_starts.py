@@ -44,12 +44,12 @@ def converted_start(model: Model, system: System, root: str) -> ConvertedStart |
     states = {state.name for state in system.states}
     law = element.law
     if isinstance(law, Storage) and law.rate is None and statement.args[0] == system.resolve(f"{statement.element}.{law.state}"):
-        start = ConvertedStart(statement.args[0], statement, law.output, law.inverse)
+        storage = ConvertedStart(statement.args[0], statement, law.output, law.inverse)
     elif isinstance(law, InertialField) and law.motion == "p" and len(statement.args) > 1 and statement.op is law.flow:
-        start = ConvertedStart(statement.args[1], statement, law.flow, law.momentum, 1)
+        storage = ConvertedStart(statement.args[1], statement, law.flow, law.momentum, 1)
     else:
         return None
-    return start if start.state in states else None
+    return storage if storage.state in states else None
 
 
 def state_for(start: ConvertedStart, system: System, value: np.ndarray, inputs: Mapping[str, Any], name: str) -> np.ndarray:

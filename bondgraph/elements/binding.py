@@ -33,8 +33,10 @@ def bound(about: str, formula: Formula, count: int, parameters: Iterable[str] | 
     """
     if formula is None or isinstance(formula, Op):
         return formula
-    first = _OWN_ARGUMENTS[:count]
-    need_function(f'a formula of "{about}"', formula, [*first, *(parameters or ()), *_argument_names(signals)], about, _CONSTANTS)
+    variables = _OWN_ARGUMENTS[:count]
+    need_function(
+        f'a formula of "{about}"', formula, [*variables, *(parameters or ()), *_argument_names(signals)], about, _CONSTANTS
+    )
     paths = paths_of(signals)
     names, keys = list(parameters or ()), list(signals) if isinstance(signals, Mapping) else [""] * len(paths)
     positions = {name: count + k for k, name in enumerate([*names, *keys]) if name}

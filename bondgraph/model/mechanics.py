@@ -36,7 +36,7 @@ def gradient(energy: Op) -> Op:
         slopes = partials(lambda at: [function(at, *others)], x, others)[0]
         return _shaped(array(list(slopes)), x)
 
-    formula.__wrapped__ = function  # type: ignore[attr-defined]  # messages name the arguments of the user's formula
+    formula.__dict__["__wrapped__"] = function  # messages name the arguments of the user's formula
     latex = r"\nabla_{#1}\left(" + energy.latex + r"\right)" if energy.latex else ""
     return Op(f"gradient of {energy.name}", formula, latex, sources_of(energy), energy.note)
 

@@ -98,7 +98,7 @@ def untraceable(failure: Untraceable, model: Model) -> Problem:
     edge = transition_in_words(failure.statement, model)
     title = f'the formula of {kind} "{failure.statement.element}" cannot be compiled'
     details = (*((f"it is the {edge}",) if edge else ()), f"{type(failure.error).__name__}: {failure.error}")
-    cures = ("sin, exp, where, less ... of screws.scalars in place of math, NumPy's functions and `if`",)
+    cures: tuple[str, ...] = ("sin, exp, where, less ... of screws.scalars in place of math, NumPy's functions and `if`",)
     if functions := foreign_functions(failure.error):
         called = " and ".join(functions)
         why = f"{called} {'take' if len(functions) > 1 else 'takes'} numbers; a formula is recorded with symbols in their place"
