@@ -114,7 +114,7 @@ def boost() -> Found:
     """12 V, 100e-6 H, 100e-6 F, 10 Ohm, 50 kHz, D = .5, in continuous conduction: two ideal switches that take turns.
     Periodic: (4.196961 A, 24.109746 V) at switch-on, (5.396961, 23.869850) at switch-off."""
     half = 0.5 / 50e3
-    result = run(converter(), 1500 * 2 * half, 2)
+    result = run(converter(), 1500 * 2 * half, [1500 * 2 * half])
     before = {name: result.at_events(name)[0] for name in ("coil.flow", "out.effort")}
     kinds = [event.kind for event in result.events]
     last = {kind: max(k for k, one in enumerate(kinds) if one == kind) for kind in ("open", "closed")}

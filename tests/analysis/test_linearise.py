@@ -121,7 +121,7 @@ def test_a_nonlinear_loop_adds_no_poles() -> None:
         ("E251", [], ["rotor.flow[1]"], {}),
         ("E252", [], [], {"initial": np.zeros(3)}),
         ("E252", [], [], {"initial": np.array([np.nan, 0.0])}),
-        ("E122", [], [], {"initial": {"rotor.flow": 1.0}}),
+        ("E122", [], [], {"initial": {"rotor.speed": 1.0}}),
         ("E121", [], [], {"parameters": {"coil.p": 1.0}}),
     ],
 )
