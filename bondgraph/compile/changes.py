@@ -18,7 +18,7 @@ from bondgraph.compile.starts import START_RTOL, contradicting_friction, sliding
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
 from bondgraph.model.arguments import in_unit
 from bondgraph.model.element import Element
-from bondgraph.model.laws import Storing
+from bondgraph.model.laws import Parameter, Storing
 from bondgraph.model.model import Model
 from bondgraph.quantities import real
 from bondgraph.tracing.on_tape.values import flat
@@ -42,7 +42,7 @@ def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) ->
         if root not in defaults:
             raise _unknown(model, "E121", f'"{name}" is no parameter', defaults)
         _refuse_second_name(model.name, name, root, name_used)
-        checked[root] = _fitting(model.name, name, value, defaults[root], system.values[root].unit)
+        checked[root] = _fitting(model.name, name, value, defaults[root], _unit_of(system, root, value))
         path, _, local = root.rpartition(".")
         element = changed.get(path, model.elements[path])
         parameter = replace(element.parameters[local.partition(" in ")[0]], value=checked[root])
@@ -86,7 +86,7 @@ def changed_start(
         storage = None if root in states or name in modes else converted_start(model, system, root)
         _refuse_second_name(model.name, name, root if storage is None else storage.state, name_used)
         if root in states:
-            states[root] = _fitting(model.name, name, value, states[root], system.values[root].unit)
+            states[root] = _fitting(model.name, name, value, states[root], _unit_of(system, root, value))
         elif name in modes:
             modes[name] = value
         elif storage is not None:
@@ -203,6 +203,11 @@ def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, s
     if (other := name_used.setdefault(root, name)) != name:
         why = "each would have a value of its own"
         raise refusal("E124", f'"{other}" and "{name}" are two names of one number', "one of them", about=model, why=why)
+
+
+def _unit_of(system: System, root: str, value: Any) -> str:
+    """Return the unit of a quantity that is given with a unit; "" for bare numbers, for which large models need no names."""
+    return system.values[root].unit if isinstance(value, Parameter) else ""
 
 
 def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np.ndarray:

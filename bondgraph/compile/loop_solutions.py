@@ -252,8 +252,11 @@ def start_on_branch(
     first, failed = Bound(program, p).consistent(t, x, m)
     loops = [loop for loop in program.loops if not begun.issuperset(loop.states)]
     states = solutions_of(loops, t, first if begun else x, p, m)
-    if len(states) < 2:
-        return states[0] if failed is not None and states else x
+    if not states:
+        return x
+    if len(states) == 1:
+        unknowns = [state for loop in loops for state in loop.states]
+        return x if failed is None and len(_distinct(np.array([states[0][unknowns], first[unknowns]]))) == 1 else states[0]
     values = _values(program, t, np.array(states), p, m)
     if guesses:
         targets = np.concatenate([np.ravel(value) for value in guesses.values()])

@@ -153,7 +153,8 @@ def violated_constraints(
     if not held or program.outputs is None:
         return []
     steps = np.eye(len(x) + len(p)) * START_STEP
-    states, numbers = x * (1.0 + steps[:, : len(x)]), p * (1.0 + steps[:, len(x) :])
+    sizes = np.maximum(np.abs(x), START_STEP * program.typical)
+    states, numbers = x + sizes * steps[:, : len(x)], p * (1.0 + steps[:, len(x) :])
     outputs = program.outputs.many(t, np.vstack([x, states]), np.vstack([p, numbers]), np.tile(m, (1 + len(steps), 1)))
     problems = []
     for path, name in held.items():
@@ -161,7 +162,7 @@ def violated_constraints(
         if slot.block != "out":
             continue
         h = outputs[:, slot.start : slot.stop]
-        size = np.abs(h[1:] - h[0]).sum(axis=0) / START_STEP
+        size = np.abs(h[1:] - h[0]).sum(axis=0).max() / START_STEP
         if not np.any(np.abs(h[0]) > MAX_START_MISFIT * size):
             continue
         reads = [signal for signal in element.signals if signal in program.layout]

@@ -21,9 +21,13 @@ from bondgraph.model.element import Element
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.scalar import Tape, TapeScalar
+from bondgraph.tape.interpret import evaluate_nodes
+from bondgraph.tape.routine import reachable
+from bondgraph.tape.scalar import Tape
 
 _EMPTY = types.CellType()
+_SAMPLES, _RTOL = 16, 1e-9
+"""Random arguments at which two traces are compared, and the relative difference that rounding makes."""
 _TICK = 3_000
 """Time between both traces, ns: clocks of Python have a resolution of 1 us or better."""
 
@@ -77,23 +81,28 @@ def _scalars(results: Any) -> list[Any]:
 
 
 def _equal(tape: Tape, pairs: list[tuple[Any, Any]]) -> bool:
-    """Return True if all pairs of scalars are the same expression; two constants nan are the same."""
-    pending = [tuple(tape.scalar(each).index if not isinstance(each, TapeScalar) else each.index for each in p) for p in pairs]
-    seen: set[tuple[int, ...]] = set()
-    while pending:
-        a, b = pair = pending.pop()
-        if a == b or pair in seen:
-            continue
-        seen.add(pair)
-        (code, *left), (other, *right) = tape.nodes[a], tape.nodes[b]
-        if code != other or code == op.INPUT:
-            return False
-        if code == op.CONSTANT:
-            if not (math.isnan(left[0]) and math.isnan(right[0])):
-                return False
-        else:
-            pending += zip(left, right, strict=True)
-    return True
+    """Return True if both sides of all pairs of scalars have the same constants and the same values at random arguments.
+
+    The steps may differ: an operation whose order does not matter is recorded in the order of its arguments on the tape.
+    """
+    first, second = ([tape.scalar(pair[k]).index for pair in pairs] for k in (0, 1))
+    if first == second:
+        return True
+    if _constants(tape, first) != _constants(tape, second):
+        return False
+    count = max((node[2] + 1 for node in tape.nodes if node[0] == op.INPUT), default=0)
+    rng, values = np.random.default_rng(0), dict[int, Any]()
+    arguments = rng.normal(size=(_SAMPLES, count)) * 10.0 ** rng.uniform(-3.0, 3.0, (_SAMPLES, count))
+    evaluate_nodes(tape, [*first, *second], [arguments], values)
+    return all(
+        np.allclose(values[a], values[b], rtol=_RTOL, atol=0.0, equal_nan=True) for a, b in zip(first, second, strict=True)
+    )
+
+
+def _constants(tape: Tape, roots: Sequence[int]) -> set[str]:
+    """Return the constants of expressions as texts, in which nan equals nan."""
+    nodes = (tape.nodes[position] for position in reachable(tape, roots))
+    return {repr(float(node[1])) for node in nodes if node[0] == op.CONSTANT}
 
 
 @functools.lru_cache(maxsize=100_000)

@@ -128,14 +128,13 @@ def chain_graph(
         raise refusal("E450", title, "Tree(name, links), Chain(name, links)", about=str(name or "chain"))
     label = name or tree.name
     n = tree.freedoms
-    motion = joint_domain(tree)
-    position, velocity = (
-        in_unit(label, what, value, unit)
-        for what, value, unit in (("position", position, motion.displacement_unit), ("velocity", velocity, motion.flow_unit))
-    )
-    stiffness = quotient(motion.effort_unit, motion.displacement_unit)
-    stop_stiffness = in_unit(label, "stop_stiffness", stop_stiffness, stiffness)
-    stop_dissipation = in_unit(label, "stop_dissipation", stop_dissipation, quotient("1", motion.flow_unit))
+    if n:  # `problems_of` refuses a tree that does not move
+        motion = joint_domain(tree)
+        stiffness = quotient(motion.effort_unit, motion.displacement_unit)
+        position = in_unit(label, "position", position, motion.displacement_unit)
+        velocity = in_unit(label, "velocity", velocity, motion.flow_unit)
+        stop_stiffness = in_unit(label, "stop_stiffness", stop_stiffness, stiffness)
+        stop_dissipation = in_unit(label, "stop_dissipation", stop_dissipation, quotient("1", motion.flow_unit))
     q0, v0 = (np.zeros(n) if values is None else as_floats(values) for values in (position, velocity))
     pull = as_floats(gravity)
     options = ChainOptions(ports, joint_ports, form, q0, v0, pull, limits, stop_stiffness, stop_dissipation, nominal)

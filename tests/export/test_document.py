@@ -161,8 +161,8 @@ def test_pdflatex_takes_it(name: str, tmp_path: Path) -> None:
 @pytest.mark.thorough
 @needs_tex
 @pytest.mark.parametrize("name", SUITE)
-def test_pdflatex_takes_every_acceptance_model(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for shown in shown_by(name, monkeypatch)[:1]:
+def test_pdflatex_takes_every_acceptance_model(name: str, tmp_path: Path) -> None:
+    for shown in shown_by(name)[:1]:
         try:
             model = compile_model(shown.graph, backend="numpy")
         except ModelError:

@@ -167,8 +167,8 @@ def test_the_page_is_the_model(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SUITE)
-def test_pages_of_the_acceptance_suite_are_the_models(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for graph in {id(shown.graph): shown.graph for shown in shown_by(name, monkeypatch)}.values():
+def test_pages_of_the_acceptance_suite_are_the_models(name: str) -> None:
+    for graph in {id(shown.graph): shown.graph for shown in shown_by(name)}.values():
         try:
             graph.freeze()
             it = read(graph)

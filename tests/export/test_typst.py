@@ -91,8 +91,8 @@ def test_the_compiler_takes_it(name: str) -> None:
 @pytest.mark.thorough
 @needs_typst
 @pytest.mark.parametrize("name", SUITE)
-def test_the_compiler_takes_every_acceptance_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for shown in shown_by(name, monkeypatch)[:1]:
+def test_the_compiler_takes_every_acceptance_model(name: str) -> None:
+    for shown in shown_by(name)[:1]:
         try:
             model = compile_model(shown.graph, backend="numpy")
         except ModelError:

@@ -34,12 +34,12 @@ def of_paper(name: str) -> Compiled:
     return compile_model(PAPERS[name](), backend="numpy")
 
 
-def every_model(name: str, monkeypatch: pytest.MonkeyPatch) -> list[Compiled]:
+def every_model(name: str) -> list[Compiled]:
     """The models of an entry of the acceptance suite, or of a paper; none of entries that show a refusal."""
     if name in PAPERS:
         return [of_paper(name)]
     found = []
-    for graph in {id(shown.graph): shown.graph for shown in shown_by(name, monkeypatch)}.values():
+    for graph in {id(shown.graph): shown.graph for shown in shown_by(name)}.values():
         with contextlib.suppress(ModelError):
             found.append(compile_model(graph, backend="numpy"))
     return found
@@ -55,8 +55,8 @@ def values_of(compiled: Compiled) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", [*SUITE, *PAPERS])
-def test_every_bond_has_effort_and_flow_and_junctions_balance(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for compiled in every_model(name, monkeypatch):
+def test_every_bond_has_effort_and_flow_and_junctions_balance(name: str) -> None:
+    for compiled in every_model(name):
         model, layout = compiled.model, compiled.program.layout
         assert [bond.name for bond in compiled.bonds] == [bond.name for bond in model.bonds]
         assert len({bond.name for bond in compiled.bonds}) == len(model.bonds)

@@ -18,7 +18,11 @@ from tests.models.contacts.drops import FALL, MASS, dropped, times
 def struck(law: ContactLaw, speed: float) -> Result:
     """Without weight: one impact."""
     return simulate(
-        dropped(law, height=1e-3, gravity=0.0, speed=speed), 1e-3 / speed + 0.3, rtol=1e-12, samples=1e-3 / speed + 0.3, progress=False
+        dropped(law, height=1e-3, gravity=0.0, speed=speed),
+        1e-3 / speed + 0.3,
+        rtol=1e-12,
+        samples=1e-3 / speed + 0.3,
+        progress=False,
     )
 
 
