@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.special import lambertw
 
 from bondgraph import J0, J1, TF, Automaton, C, Diode, Graph, I, R, Se, Switch, Transition, signals
-from screws.scalars import absolute, less, maximum, sin, sqrt, where
+from screws.scalars import absolute, exp, less, maximum, sin, sqrt, where
 from tests.judges.public_cases import Answer, case, times
 
 
@@ -170,6 +171,24 @@ def diode_empties_a_capacitor() -> Answer:
     exact = np.where(charging, 5 * (1 - np.exp(-run.t)), 0.0)
     after = run.t > 3.001
     return Answer(run, run["C.effort"][charging | after], exact[charging | after], 5.0)
+
+
+@case("PowerGrid #383", 1e-10)
+def bridge_of_exponential_diodes() -> Answer:
+    """Four exponential diodes and two resistors on a sine from 0 V, as one loop: the current of the load in closed form."""
+    saturation, thermal = 1e-12, 0.02585
+    line, load, (a, b, plus, minus) = J1("line"), J1("load"), (J0(name) for name in ("a", "b", "plus", "minus"))
+    graph = Graph("bridge").connect(Se("u", lambda t: 10 * sin(100 * np.pi * t), signals=["time"]), line)
+    graph.connect(b, line).connect(line, a).connect(line, R("r", 1.0)).connect(minus, R("ground", 1e6))
+    for k, (tail, head) in enumerate(((a, plus), (b, plus), (minus, a), (minus, b))):
+        arm = J1(f"arm {k}")
+        graph.connect(tail, arm).connect(arm, R(f"d{k}", flow=lambda e: saturation * (exp(e / thermal) - 1))).connect(arm, head)
+    run = graph.connect(plus, load).connect(load, R("load r", 100.0)).connect(load, minus).simulate(0.02)
+    drop = np.abs(10 * np.sin(100 * np.pi * run.t))
+    # 2 thermal ln(1 + i / saturation) + 101 i = drop, by Lambert's W
+    factor = 101 * saturation / (2 * thermal)
+    exact = 2 * thermal / 101 * lambertw(factor * np.exp((drop + 101 * saturation) / (2 * thermal))).real - saturation
+    return Answer(run, run["load.flow"], exact)
 
 
 @case("ModelicaStandardLibrary #1582", 1e-8)
