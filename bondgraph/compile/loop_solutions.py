@@ -32,6 +32,9 @@ EQUAL = 1e-7
 CONVERGED = 1e-9
 """Relative Newton step of a solution."""
 
+SENSED = 1e-6
+"""Part of an unknown that residuals at a solution must sense."""
+
 MAX_SOLUTIONS = 8
 """Most solutions of one loop that are looked for."""
 
@@ -141,7 +144,7 @@ def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
     starts, roots = _starts(len(first), first), np.zeros((0, len(first)))
     while len(roots) < MAX_SOLUTIONS:
         ends = newton(evaluate, starts, roots)
-        new = _distinct(np.concatenate([roots, ends[_solves(evaluate, ends)]]))
+        new = _joined(evaluate, _distinct(np.concatenate([roots, ends[_solves(evaluate, ends)]])))
         if len(new) == len(roots):
             break
         roots = new
@@ -188,9 +191,9 @@ def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np
     size = np.abs(residual).max(axis=1)
     if len(roots):
         scale = np.abs(roots).max(axis=0)
-        away = (at[:, None] - roots) / np.where(scale > 0.0, scale, 1.0)
-        squared = (away**2).sum(axis=2)
         with np.errstate(all="ignore"):
+            away = (at[:, None] - roots) / np.where(scale > 0.0, scale, 1.0)
+            squared = (away**2).sum(axis=2)
             factors = 1.0 + 1.0 / squared
             slopes = (-2.0 / (squared**2 * factors))[..., None] * away / np.where(scale > 0.0, scale, 1.0)
             size = size * factors.prod(axis=1)
@@ -200,11 +203,15 @@ def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np
 
 
 def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
-    """Return True for ends (rows, k) from which Newton's method goes no further, (rows,)."""
+    """Return True for ends (rows, k) from which Newton's method goes no further, and near which the residuals grow, (rows,):
+    where a matrix is singular but for rounding, steps are small far from a solution too."""
     finite = np.isfinite(ends).all(axis=1)
     residual, step = evaluate(np.where(finite[:, None], ends, 0.0))
     small = (np.abs(step) <= CONVERGED * np.abs(ends)) | (residual == 0.0).all(axis=1)[:, None]
-    return finite & np.isfinite(residual).all(axis=1) & np.isfinite(step).all(axis=1) & small.all(axis=1)
+    solves = finite & np.isfinite(residual).all(axis=1) & np.isfinite(step).all(axis=1) & small.all(axis=1)
+    near = np.flatnonzero(solves)
+    solves[near] = (np.abs(residual[near]) <= 0.1 * _changes(evaluate, ends[near], SENSED)).all(axis=1)
+    return solves
 
 
 def _distinct(roots: np.ndarray) -> np.ndarray:
@@ -214,6 +221,27 @@ def _distinct(roots: np.ndarray) -> np.ndarray:
         if not any((np.abs(root - other) <= EQUAL * np.maximum(np.abs(root), np.abs(other))).all() for other in kept):
             kept.append(root)
     return np.array(kept).reshape(len(kept), roots.shape[1])
+
+
+def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:
+    """Return how far each residual (rows, k) changes where one unknown at a time is a part of itself off."""
+    rows, count = at.shape
+    moved = (at[:, None] * (1.0 + part * np.eye(count))).reshape(-1, count)
+    change = evaluate(moved)[0].reshape(rows, count, count) - evaluate(at)[0][:, None]
+    return np.fmax.reduce(np.abs(change), axis=1)
+
+
+def _joined(evaluate: Evaluate, roots: np.ndarray) -> np.ndarray:
+    """Return roots (count, k) without those that rounding alone sets apart from an earlier one: the residuals between them are no
+    larger than what the last bits of the unknowns make of them, as those of exp(x) - 1 are around zero."""
+    noise = 100.0 * (np.abs(evaluate(roots)[0]) + _changes(evaluate, roots, 4.0 * np.finfo(float).eps))
+    part, kept = (np.arange(1, FINER) / FINER)[:, None], list(range(len(roots[:1])))
+    for k in range(1, len(roots)):
+        between = np.concatenate([roots[i] + part * (roots[k] - roots[i]) for i in kept])
+        sizes = np.abs(evaluate(between)[0]).reshape(len(kept), len(part), -1)
+        if ((sizes <= np.maximum(noise[kept], noise[k])[:, None]).all(axis=2).mean(axis=1) < 0.5).all():
+            kept.append(k)
+    return roots[kept]
 
 
 def unexpected_guesses(model: Model, program: Program, guesses: Mapping[str, Any]) -> list[Problem]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model, load_model, measures, save_model
+from bondgraph import J0, J1, C, Graph, I, ModelError, R, Se, compile_model, load_model, measures, save_model
 from screws.scalars import exp
 
 HIGH, LOW = 50.0 + np.sqrt(500.0), 50.0 - np.sqrt(500.0)
@@ -96,6 +96,56 @@ def test_rounding_makes_no_second_solution() -> None:
     graph = Graph("diode").connect(Se("s", 0.0), node).connect(node, R("r", 1e6))
     graph.connect(node, R("d", flow=lambda u: 1e-12 * (exp(u / 0.025) - 1.0)))
     assert abs(graph.compile().simulate(1.0)["d.effort"][-1]) < 1e-12
+
+
+RISING = {
+    "diode": lambda e, i, u: i * (exp(e / u) - 1.0),
+    "two diodes": lambda e, i, u: i * (exp(e / u) - exp(-e / u)),
+    "cube": lambda e, i, u: i * (e / u) ** 3,
+}
+"""Relations that rise everywhere, of the sizes i of flows and u of efforts."""
+
+
+def passive_network(seed: int) -> Graph:
+    """Rising relations between two to four nodes, each with a resistor to ground, fed by a source behind a resistor."""
+    rng = np.random.default_rng(seed)
+    count, law = int(rng.integers(2, 5)), RISING[rng.choice(list(RISING))]
+    i, u = 10 ** rng.uniform(-14, 0), 10 ** rng.uniform(-3, 1)
+    graph, line, nodes = Graph("network"), J1("line"), [J0(f"n{k}") for k in range(count)]
+    graph.connect(Se("source", rng.choice([0.0, 1e-6, 1.0]) * u), line).connect(line, R("r", 10 ** rng.uniform(-2, 3)))
+    graph.connect(line, nodes[0])
+    for k, node in enumerate(nodes):
+        graph.connect(node, R(f"to ground {k}", 10 ** rng.uniform(0, 6)))
+        for j in range(k + 1, count):
+            arm, ends = J1(f"arm {k} {j}"), rng.permutation([k, j])
+            graph.connect(nodes[ends[0]], arm).connect(arm, R(f"d {k} {j}", flow=lambda e, law=law: law(e, i, u)))
+            graph.connect(arm, nodes[ends[1]])
+    return graph
+
+
+@pytest.mark.parametrize("seed", [119, *range(20)])
+def test_a_passive_network_has_one_solution(seed: int) -> None:
+    """Relations that rise have one solution together, which steep exponentials and flat cubes do not multiply."""
+    passive_network(seed).compile()
+
+
+@pytest.mark.parametrize(("volts", "amperes"), [(1.0, 1.0), (1e-6, 1e3), (1e-3, 1.0)])
+def test_a_bridge_at_rest_has_one_solution(volts: float, amperes: float) -> None:
+    """At 0 V numbers around zero solve exp(u) - 1 = 0 exactly in all four diodes, with and without a leak."""
+    for leak in (0.0, 1e-6):
+        line, (a, b, plus, minus) = J1("line"), (J0(name) for name in ("a", "b", "plus", "minus"))
+        graph = Graph("bridge").connect(Se("source", 0.0), line).connect(line, R("r", volts / amperes))
+        graph.connect(b, line).connect(line, a).connect(minus, R("ground", 1e6 * volts / amperes))
+
+        def law(e: Any, leak: float = leak) -> Any:
+            return amperes * (1e-12 * (exp(e / (0.02585 * volts)) - 1.0) + leak * e / volts)
+
+        for k, (tail, head) in enumerate(((a, plus), (b, plus), (minus, a), (minus, b))):
+            arm = J1(f"arm {k}")
+            graph.connect(tail, arm).connect(arm, R(f"d{k}", flow=law)).connect(arm, head)
+        load = J1("load")
+        graph.connect(plus, load).connect(load, R("load r", 100.0 * volts / amperes)).connect(load, minus)
+        assert abs(graph.compile().simulate(1.0)["load.flow"][-1]) < 1e-12 * amperes
 
 
 def test_a_start_of_a_storage_still_decides() -> None:

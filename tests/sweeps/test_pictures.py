@@ -150,7 +150,8 @@ def test_columns_that_are_read_together_are_of_the_same_runs(compiled, tmp_path,
 def test_nothing_stored_yet_is_an_empty_picture(compiled, tmp_path):
     runs = swept(compiled, {"spring.stiffness": normal(50.0, 5.0)}, {**TOP, "q": "spring.q"}, runs=2, store=tmp_path / "runs.db")
     store = Store(tmp_path / "runs.db")
-    store._connection.execute("DELETE FROM runs")
+    for table in ("runs", "checksums"):
+        store._connection.execute(f"DELETE FROM {table}")
     store._connection.commit()
     store.close()
     assert len(runs) == 0 and len(runs.plot()) == 2

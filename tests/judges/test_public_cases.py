@@ -1,0 +1,87 @@
+"""Cases of public issue trackers: what is right, and how exactly; what is refused; and what ends though it should not.
+
+The table of `docs/judges.md` is compared with the cases, so that neither has what the other lacks.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bondgraph import ModelError, RunEndedWarning
+from screws.scalars import absolute, sqrt
+from tests.judges import public_cases as cases
+from tests.judges import public_circuits as circuits
+from tests.judges import public_mechanics as mechanics
+
+PAGE = Path(__file__).parents[2] / "docs" / "judges.md"
+
+REFUSED = {
+    "OpenModelica #9868": (circuits.cubic_loop, "E215"),
+    "ModelicaStandardLibrary #4333": (lambda: circuits.op_amp_oscillator("clipped"), "E215"),
+    "ModelicaStandardLibrary #1011": (circuits.coupled_coils, "E119"),
+    "ModelicaStandardLibrary #4129": (mechanics.commanded_friction, "E212"),
+    "circuitjs1 #637": (lambda: circuits.diode_beside_a_resistor(0.0), "E209"),
+}
+"""Models that are refused, with the code."""
+
+ENDED = {
+    "OpenModelica #12190": (lambda: cases.sliding().compile(), 1.0, "chattering", 1 / 7),
+    "modelica-ibpsa #745": (lambda: circuits.tanks(effort=lambda f: 4 * f * absolute(f)).compile(), 4.0, "algebraic loop", 2.0),
+    "ModelicaStandardLibrary #1582": (lambda: circuits.tank(lambda e: 2.0 * sqrt(e)).compile(), 3.0, "not finite", 1.0),
+    "ModelicaStandardLibrary #4333": (
+        lambda: circuits.op_amp_oscillator("clipped").compile(guess={"out.effort": 10.0}), 0.1, "too many steps", 0.00588,
+    ),
+    "mujoco #3328": (lambda: mechanics.gripped(0.045, 0.44, 42.0).compile(), 3600.0, "too many steps", 0.07),
+}  # fmt: skip
+"""Runs that end early and say so, though the system goes on: with their length, the kind of failure, and about when. A case that
+is cured fails here; it then belongs to the cases that are right."""
+
+
+@pytest.mark.parametrize("name", cases.CASES)
+def test_right(name):
+    case = cases.CASES[name]
+    answer = case.solve()
+    assert answer.run.ok
+    values, exact = np.asarray(answer.values), np.asarray(answer.exact)
+    assert np.broadcast_shapes(values.shape, exact.shape) == values.shape
+    np.testing.assert_allclose(values, np.broadcast_to(exact, values.shape), rtol=0.0, atol=case.bound * answer.size)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    build, code = REFUSED[name]
+    with pytest.raises(ModelError) as refusal:
+        build().compile()
+    assert [problem.code for problem in refusal.value.problems] == [code]
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_ends_and_says_so(name):
+    build, t_end, kind, time = ENDED[name]
+    with pytest.warns(RunEndedWarning):
+        run = build().simulate(t_end, max_steps=20_000)
+    assert not run.ok
+    assert run.failure.kind == kind
+    assert run.failure.time == pytest.approx(time, rel=0.05)
+
+
+def test_the_page_lists_the_cases():
+    """Every row has a case, and every case a row: right with its bound, refused with its code, or no."""
+    rows = re.findall(r"^\| \[([^\]]+)\]\(https://\S+\) \|(.+)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    right, refused, ended = {}, {}, set()
+    for name, row in rows:
+        *_, here, exact, _ = (cell.strip() for cell in row.split("|"))
+        if here.startswith("right"):
+            right[name] = float(exact.split()[0])
+        elif here.startswith("refused"):
+            refused[name] = exact
+        else:
+            assert here.startswith(("**no**", "ends"))
+            ended.add(name)
+    assert right == {name: case.bound for name, case in cases.CASES.items()}
+    assert refused == {name: code for name, (_, code) in REFUSED.items()}
+    assert ended == set(ENDED)
