@@ -95,7 +95,8 @@ FREE = {
     "num": "from any signal to any other", "den": "as num", "points": "values of any signal",
     "threshold": "a value of any signal",
     "IC.position": "coordinates of a formula of one's own", "IC.velocity": "as IC.position",
-    "IC.inertia": "a formula", "R.effort": "a formula", "R.flow": "a formula", "R.guess": "efforts and flows in SI", "Constraint.position": "a formula",
+    "IC.inertia": "a formula", "R.effort": "a formula", "R.flow": "a formula", "R.guess": "efforts and flows in SI",
+    "Constraint.position": "a formula",
 }  # fmt: skip
 """Numbers without an expected unit: a `Parameter` is converted to SI. Names of arguments, or `Function.argument`."""
 
