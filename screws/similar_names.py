@@ -28,12 +28,19 @@ def similar_names(name: object, names: Iterable[str], most: int = MAX_LISTED) ->
     siblings = [each for each in all_names if part and each.rpartition(".")[0] == part]
     by_local = {each.rpartition(".")[2].lower(): each for each in siblings}
     of_part = [by_local[near] for near in difflib.get_close_matches(local.lower(), by_local, n=most, cutoff=0.0)]
-    by_text = {each.lower(): each for each in reversed(all_names)}
-    near = [by_text[each] for each in difflib.get_close_matches(str(name).lower(), by_text, n=most, cutoff=0.6)]
+    by_text = dict[str, list[str]]()
+    for each in all_names:
+        by_text.setdefault(each.lower(), []).append(each)
+    texts = difflib.get_close_matches(str(name).lower(), by_text, n=most, cutoff=0.6)
+    near = [each for text in texts for each in sorted(by_text[text], key=lambda each: -_likeness(name, each))]
     containing = [each for each in all_names if len(wanted) > 2 and wanted in _letters(each)]
-    if near and difflib.SequenceMatcher(None, str(name).lower(), near[0].lower()).ratio() > 0.85:
+    if near and _likeness(str(name).lower(), near[0].lower()) > 0.85:
         of_part, near = [], [*near, *of_part]
     return list(dict.fromkeys([*same, *of_part, *near, *containing]))[:most]
+
+
+def _likeness(name: object, other: str) -> float:
+    return difflib.SequenceMatcher(None, str(name), other).ratio()
 
 
 def _letters(name: object) -> str:

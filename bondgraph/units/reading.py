@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Iterable
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bondgraph.units.symbols import CYCLES, SYMBOLS, TEMPERATURES, Dimension, symbol
+from screws.similar_names import similar_names
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ _TOKENS = re.compile(
     r"|(?P<slash>/)|(?P<open>\()|\)(?:\^?(?P<closing>\([-+]?\d+(?:/\d+|\.\d+)?\)|[-+]?\d+(?:\.\d+)?))?(?P<close>)|(?P<times>[*.\-\s]+)"
 )
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·⋅×", "0123456789-***")
-_NEAR, _SHOWN = 0.5, 3
+_SHOWN = 3
+"""Most units like an unknown one in a message."""
 
 
 def read(text: str, bases: frozenset[str] = frozenset()) -> Unit | Unreadable:
@@ -63,7 +64,7 @@ def read(text: str, bases: frozenset[str] = frozenset()) -> Unit | Unreadable:
     >>> read("kN/mm").ratio, read("l/min").ratio, read("kgg").part
     (Fraction(1000000, 1), Fraction(1, 60000), 'kgg')
     """
-    return _read(text, bases & frozenset(re.findall(r"[^\d\s^*/(),;·⋅+-]+", text)))
+    return _read(text, bases & symbols_of([text]))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -168,7 +169,7 @@ class _Parser:
             return _Product(Fraction(1), Fraction(0), {name: Fraction(1)})
         unit = symbol(name)
         if unit is None:
-            near = difflib.get_close_matches(name, sorted(SYMBOLS), n=_SHOWN, cutoff=_NEAR)
+            near = similar_names(name, sorted(SYMBOLS, key=lambda each: (len(each), each)), most=_SHOWN)
             why = f"there is no unit {name!r}" + (f"; near it: {', '.join(near)}" if near else "")
             self.fault = self.fault or Unreadable(name, why)
             return _Product(Fraction(1), Fraction(0), {})

@@ -11,6 +11,7 @@ from typing import Any
 from screwbond.models.urdf.document import place
 
 from bondgraph.errors import Problem
+from screws.similar_names import similar_names
 
 FIXED = "fixed"
 
@@ -200,9 +201,7 @@ def tree_problems(skeleton: Skeleton) -> list[Problem]:
 
 
 def _close_names(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
-    from difflib import get_close_matches
-
-    candidates = get_close_matches(name, list(names), n=3) or list(names)[:12]
+    candidates = similar_names(name, names, most=3) or list(names)[:12]
     return f"one of: {', '.join(candidates)}"
 
 

@@ -78,3 +78,9 @@ def test_a_package_answers_a_name_of_another_spelling(module, name, meant):
     with pytest.raises(ImportError, match=f"did you mean {meant}"):
         importlib.import_module(f"{module.__name__}.{name}")
     assert callable(getattr(module, meant))
+
+
+def test_of_names_that_differ_in_case_alone_the_likest_comes_first() -> None:
+    """Symbols of units are such names: millifarad and megafarad."""
+    assert similar_names("mFF", ["MF", "fF", "mF"])[0] == "mF"
+    assert similar_names("MFF", ["mF", "fF", "MF"])[0] == "MF"
