@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -159,6 +159,11 @@ class Jet:
             condition = arguments[0].value if isinstance(arguments[0], Jet) else arguments[0]
             pairs = zip(jet(arguments[1]).parts(), jet(arguments[2]).parts(), strict=True)
             return Jet(*(_choose(condition, a, b) for a, b in pairs))
+        if name == "searchsorted":
+            return scalars.apply(name, *(jet(argument).value for argument in arguments))
+        if name == "take":
+            parts = zip(*(jet(value).parts() for value in arguments[1:]), strict=True)
+            return Jet(*(_taken(jet(arguments[0]).value, part) for part in parts))
         a, b = jet(arguments[0]), jet(arguments[-1])
         if name in scalars.COMPARISONS:
             return scalars.apply(name, a.value, b.value)
@@ -183,6 +188,11 @@ def variables(u: Scalar, v: Scalar) -> tuple[Jet, Jet]:
 def _choose(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     same = type(a) in (int, float) and type(b) in (int, float) and a == b
     return a if same else scalars.where(condition, a, b)
+
+
+def _taken(index: Scalar, values: Sequence[Scalar]) -> Scalar:
+    same = all(type(value) in (int, float) and value == values[0] for value in values)
+    return values[0] if same else scalars.take(index, values)
 
 
 def _integer_power(x: Jet, n: int) -> Jet:

@@ -11,14 +11,41 @@ where `name` is a key of `FUNCTIONS` and at least one of `arguments` is an insta
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 Scalar = Any
 """A float, a SymPy expression, a jet or a compiler's scalar; or an array of them."""
+
+
+def count_up_to(u: Any, points: np.ndarray) -> Any:
+    """Return how many of the ascending points (..., n) are at most u (...), as floats; 0 where u is no number."""
+    if points.ndim > 1:
+        return np.less_equal(points, np.asarray(u)[..., None]).sum(axis=-1, dtype=float)
+    return np.where(np.isnan(u), 0.0, np.searchsorted(points, u, side="right"))[()]
+
+
+def entry_of(index: Any, values: np.ndarray) -> Any:
+    """Return the entries (...) of the values (..., n) at whole numbers (...); the first or last one for an index beyond them."""
+    row = np.clip(np.nan_to_num(index), 0, values.shape[-1] - 1).astype(np.intp)
+    if values.ndim == 1:
+        return values[row]
+    return np.take_along_axis(values, np.broadcast_to(row, values.shape[:-1])[..., None], axis=-1)[..., 0]
+
+
+def _in_rows(function: Callable[[Any, np.ndarray], Any]) -> Callable[..., Any]:
+    """Return a function of a number and a row of numbers, which it takes one by one."""
+
+    def of_row(first: Any, *row: Any) -> Any:
+        plain = not any(np.ndim(entry) for entry in row)
+        return function(first, np.array(row, dtype=float) if plain else np.stack(np.broadcast_arrays(*row), axis=-1))
+
+    return of_row
+
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "sin": (np.sin, "sin"),
@@ -40,8 +67,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "less": (np.less, "StrictLessThan"),
     "less_equal": (np.less_equal, "LessThan"),
     "equal": (np.equal, "Equality"),
+    "searchsorted": (_in_rows(count_up_to), ""),
+    "take": (_in_rows(entry_of), ""),
 }
-"""Name -> the NumPy function of floats, and the name of SymPy's class or function."""
+"""Name -> the NumPy function of floats, and the name of SymPy's class or function; "" where it takes more than one."""
 
 COMPARISONS = ("less", "less_equal", "equal")
 """Names of the functions whose result is a condition."""
@@ -66,9 +95,14 @@ def apply(name: str, *arguments: Scalar) -> Scalar:
 
 
 def _symbolic(sympy: Any, name: str, arguments: tuple[Scalar, ...]) -> Scalar:
+    first, *others = arguments
     if name == "where":
-        condition, if_true, if_false = arguments
-        return sympy.Piecewise((if_true, condition), (if_false, True))
+        return sympy.Piecewise((others[0], first), (others[1], True))
+    if name == "searchsorted":
+        return sympy.Add(*[sympy.Piecewise((1, first >= point), (0, True)) for point in others])
+    if name == "take":
+        *pairs, last = ((value, first < row + 1) for row, value in enumerate(others))
+        return sympy.Piecewise(*pairs, (last[0], True))
     return getattr(sympy, FUNCTIONS[name][1])(*arguments)
 
 
@@ -121,6 +155,38 @@ equal = _binary("equal", "Condition a == b, for `where`; meant for modes, which 
 def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
     """Return `if_true` where the condition holds, else `if_false`; both are evaluated."""
     return apply("where", condition, if_true, if_false)
+
+
+def searchsorted(u: Scalar, points: Sequence[Scalar]) -> Scalar:
+    """Return how many of the ascending points are at most u, found by bisection; 0 where u is no number."""
+    return _for_each(lambda each: apply("searchsorted", each, *points), u) if len(points) else 0.0
+
+
+def take(index: Scalar, values: Sequence[Scalar]) -> Scalar:
+    """Return the value at an index, a whole number from 0 on; the first or last value for one beyond them."""
+    return _for_each(lambda each: apply("take", each, *values), index) if len(values) > 1 else values[0]
+
+
+def _for_each(function: Callable[[Scalar], Scalar], first: Scalar) -> Scalar:
+    """Apply a function to each entry of an array of objects, or to a scalar or an array of floats at once."""
+    if not (isinstance(first, np.ndarray) and first.dtype == object):
+        return function(first)
+    out = np.empty(first.shape, dtype=object)
+    out.flat = [function(each) for each in first.flat]  # type: ignore[assignment]
+    return out
+
+
+def interpolate(u: Scalar, points: Sequence[float], values: Sequence[Scalar]) -> Scalar:
+    """Return the piecewise linear function through (points, values), both (n,), n > 1; the end values hold outside.
+
+    The points are finite numbers, ascending. The piece is found by bisection, however many there are.
+    """
+    inner = maximum(u, points[0])
+    piece = searchsorted(inner, points[1:-1])
+    left, right = take(piece, values[:-1]), take(piece, values[1:])
+    shares = [1.0 / (after - before) for before, after in itertools.pairwise(points)]
+    fraction = (inner - take(piece, points[:-1])) * take(piece, shares)
+    return where(less(inner, points[-1]), left + (right - left) * fraction, values[-1])
 
 
 def array(entries: Any) -> np.ndarray:

@@ -238,8 +238,8 @@ def count_operations(formula: Formula, arguments: Mapping[str, tuple[int, ...]],
     fixed = {number for number, name in enumerate(arguments) if name in constant}
     moves: list[bool] = []
     for code, *of in tape.nodes:
-        is_input = code == opcodes.INPUT
-        moves.append(of[0] not in fixed if is_input else code != opcodes.CONSTANT and any(moves[a] for a in of))
+        is_input = code in opcodes.OF_BLOCKS
+        moves.append(of[0] not in fixed if is_input else code > opcodes.INPUT and any(moves[a] for a in of))
     return sum(moves[position] for position in reachable(tape, roots))
 
 

@@ -45,7 +45,7 @@ def _wide(lanes: int, token: re.Match[str]) -> str:
 
 def may_branch(routine: Routine) -> bool:
     """Return True if the code for one number may branch around an operation, which SIMD code cannot: a slow one that only a
-    selection needs. Products before a branch are not fused with sums behind it."""
+    selection needs, or a search in a table. Products before a branch are not fused with sums behind it."""
     steps, outputs = (program := listing(routine)).steps, program.outputs
     uses = Counter([*outputs, *(a for step in steps if step[0] > op.INPUT for a in step[1:])])
 
@@ -53,4 +53,4 @@ def may_branch(routine: Routine) -> bool:
         operation = op.OPERATIONS[steps[a][0]]
         return uses[a] == 1 and not operation.selects and bool(_COSTLY.search(operation.llvm))
 
-    return any(step[0] == op.WHERE and any(map(sinks, step[2:])) for step in steps)
+    return any(step[0] in op.LOOKUPS or (step[0] == op.WHERE and any(map(sinks, step[2:]))) for step in steps)

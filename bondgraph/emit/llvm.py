@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bondgraph.emit import cache, trigonometry
+from bondgraph.emit import cache, tables, trigonometry
 from bondgraph.emit.independent_parts import gather_scatter_text, independent_parts_text
 from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, link, object_code
@@ -103,7 +103,8 @@ def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool 
         functions += [one.text(single_limit, part) for one in straight]
         steps = sum(len(one.program.steps) for one in straight)
     texts += functions if fused else [text.replace(" contract ", " ") for text in functions]
-    return "\n".join([*texts, *trigonometry.called(texts)]), steps
+    lookups = tables.definitions(one.program for one in straight)
+    return "\n".join([*texts, *lookups, *trigonometry.called(texts)]), steps
 
 
 class _Straight(NamedTuple):
@@ -121,6 +122,8 @@ class _Straight(NamedTuple):
 def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part: int) -> tuple[list[str], int] | None:
     """Return texts of functions in which independent parts of the same form are written once, and the count of steps in them;
     None where that leaves more than half of the steps."""
+    if any(step[0] == op.TABLE_OF_INPUTS for one in straight for step in one.program.steps):
+        return None  # a part has its inputs in a row of their own
     texts, steps = [gather_scatter_text()], 0
     for one in straight:
         part_forms = forms(one.program, one.blocks, tuple(one.outs.values()))

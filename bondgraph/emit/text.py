@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bondgraph.emit import trigonometry
+from bondgraph.emit import tables, trigonometry
 from bondgraph.emit.lanes import FRAMED, widened
 from bondgraph.emit.printers.llvm_procedures import number
 from bondgraph.tape import opcodes as op
@@ -24,8 +24,8 @@ HEAP = 32_768  # doubles: a workspace above 256 KB is not put on a thread's stac
 
 _CALLED = [
     f"declare double {called[0]}({', '.join(['double'] * operation.arguments)})"
-    for operation in op.OPERATIONS
-    if (called := re.findall(r"@[\w.]+", operation.llvm))
+    for code, operation in enumerate(op.OPERATIONS)
+    if code not in op.LOOKUPS and (called := re.findall(r"@[\w.]+", operation.llvm))
 ]
 DECLARATIONS = "\n".join(
     [*_CALLED, "declare i64 @llvm.fptosi.sat.i64.f64(double)", "declare ptr @malloc(i64)", "declare void @free(ptr)"]
@@ -122,7 +122,25 @@ class Part:
             text = self.conditions[a] = f"%c{a}"
         return text
 
+    def _table(self, a: int) -> str:
+        """Return the address of the first entry of a table."""
+        code, first, *rest = self.program.steps[a]
+        if code == op.TABLE:
+            return f"@{tables.array_name(first)}"
+        if a not in self.numbers:
+            self.numbers[a] = f"%p{a}"
+            self.lines.append(f"%p{a} = getelementptr inbounds double, ptr %b{first}, i64 {rest[0]}")
+        return self.numbers[a]
+
+    def _lookup(self, v: int, step: Node) -> None:
+        code, u, table = step
+        n = tables.length(self.program.steps[table])
+        self.lines.append(f"%v{v} = {op.OPERATIONS[code].llvm.format(x=self.number(u), y=self._table(table), n=n)}")
+
     def _step(self, v: int, step: Node) -> None:
+        if step[0] in op.LOOKUPS:
+            self._lookup(v, step)
+            return
         operation = op.OPERATIONS[step[0]]
         x, y, z = (
             *(self.condition(a) if k < operation.truths else self.number(a) for k, a in enumerate(step[1:])),

@@ -15,7 +15,7 @@ from bondgraph.model.laws import Source
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tape import opcodes as op
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
-from screws.scalars import FUNCTIONS
+from screws.scalars import FUNCTIONS, searchsorted, take
 
 
 def sympy_statements(model: Compilable) -> list[Any]:
@@ -78,7 +78,8 @@ def elementary_forms() -> dict[int, Callable[..., Any]]:
     """Return instruction -> its SymPy form, but for conditions, which evaluate differently where they are exported."""
     import sympy
 
-    return {op.CODES[name]: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items()} | {
+    functions = {op.CODES[name]: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items() if function}
+    return functions | {
         op.ADD: operator.add,
         op.SUBTRACT: operator.sub,
         op.MULTIPLY: operator.mul,
@@ -86,4 +87,6 @@ def elementary_forms() -> dict[int, Callable[..., Any]]:
         op.NEGATIVE: operator.neg,
         op.RECIPROCAL: lambda a: 1 / a,
         op.POWER: operator.pow,
+        op.SEARCHSORTED: searchsorted,
+        op.TAKE: take,
     }

@@ -22,7 +22,7 @@ from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
-from bondgraph.tape.specialise import hoist
+from bondgraph.tape.specialise import hoist, without_tables_of_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -82,7 +82,7 @@ def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tup
     With `sizes` all outputs are results of `main`, cut into these sizes; without, only those that vary are, one by one.
     """
     tape, n_v, n_p = traced.tape, sum(traced.varying), sum(traced.fixed)
-    hoisted = hoist(tape, outputs)
+    hoisted = hoist(tape, without_tables_of_inputs(tape, outputs))
     block = list(tape.blocks).index("p")
     results: list[tuple[int, float]] = []
     kept: list[TapeScalar] = []

@@ -10,7 +10,7 @@ from functools import cache, reduce
 from typing import Any
 
 from bondgraph.model.ops import Op
-from screws.scalars import array, floor, less, maximum, minimum, sin, where
+from screws.scalars import array, floor, interpolate, less, maximum, minimum, sin, where
 
 SMOOTH = (0.0, 0.0, 0.0, 10.0, -15.0, 6.0)
 """Coefficients of s^3 (10 - 15 s + 6 s^2), lowest power first: it starts and ends at rest without acceleration."""
@@ -63,15 +63,7 @@ def lookup(points: tuple[float, ...]) -> Op:
     """Return (u, values) -> the piecewise linear function through them; the end values hold outside."""
 
     def formula(u: Any, values: Any) -> Any:
-        at = maximum(u, points[0])
-        pieces = [
-            values[k] + (values[k + 1] - values[k]) * ((at - points[k]) / (points[k + 1] - points[k]))
-            for k in range(len(points) - 1)
-        ]
-        out = values[len(pieces)]
-        for k in reversed(range(len(pieces))):
-            out = where(less(at, points[k + 1]), pieces[k], out)
-        return out
+        return interpolate(u, points, values)
 
     return Op("table", formula, r"\operatorname{table}\left(#1\right)")
 

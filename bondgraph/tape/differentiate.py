@@ -108,7 +108,7 @@ def sparsity_pattern(outputs: Sequence[TapeScalar | float], inputs: Sequence[Tap
         masks: dict[int, int] = {}
         for position in active_nodes(tape, roots, seeds):
             mask = 1 << seeds[position] if position in seeds else 0
-            for argument in () if position in seeds else tape.nodes[position][1:]:
+            for argument in () if position in seeds else operands(tape, position):
                 mask |= masks.get(argument, 0)
             masks[position] = mask
         for row, root in enumerate(roots):
@@ -127,10 +127,26 @@ def active_nodes(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> li
     order = []
     for position in reachable(tape, roots):
         node = tape.nodes[position]
-        if position in seeds or (node[0] not in op.FLAT and any(a in active for a in node[1:])):
+        if node[0] == op.TABLE_OF_INPUTS:
+            inputs = [a for a in tape.entries_of(position) if a in seeds and a not in active]
+            active.update(inputs)
+            order += inputs
+        elif position not in active and (position in seeds or (node[0] not in op.FLAT and _varies(tape, position, active))):
             active.add(position)
             order.append(position)
     return order
+
+
+def _varies(tape: Nodes, position: int, active: Container[int]) -> bool:
+    return any(a in active for a in operands(tape, position))
+
+
+def operands(tape: Nodes, position: int) -> Sequence[int]:
+    """Return the operands of a computed node; of a lookup the number, and the inputs among the entries of the table."""
+    code, *arguments = tape.nodes[position]
+    if code in op.LOOKUPS and tape.nodes[arguments[1]][0] == op.TABLE_OF_INPUTS:
+        return [arguments[0], *tape.entries_of(arguments[1])]
+    return arguments
 
 
 def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
@@ -190,7 +206,13 @@ def _forward(tape: Nodes, order: list[int], roots: list[int], seeded: Mapping[in
             derivatives[position] = seeded[position]
             continue
         node = tape.nodes[position]
-        if node[0] in op.SELECTS:
+        if node[0] == op.TAKE:
+            total = {}
+            for k, entry in enumerate(operands(tape, position)[1:]):
+                for column, value in derivatives.get(entry, none).items():
+                    here = tape.function("equal", node[1], tape.constant(k))
+                    total[column] = tape.where(here, value, total.get(column, zero))
+        elif node[0] in op.SELECTS:
             condition, a, b, sign = _branches(tape, node)
             if_true, if_false = derivatives.get(a, none), derivatives.get(b, none)
             if sign < 0:

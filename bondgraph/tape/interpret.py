@@ -19,17 +19,17 @@ def interpreter(steps: Listing) -> Callable[[Sequence[np.ndarray], np.ndarray], 
     constants: list[Any] = [None] * len(steps.steps)
     inputs, operations = [], []
     for index, (code, *arguments) in enumerate(steps.steps):
-        if code == op.CONSTANT:
-            constants[index] = np.float64(arguments[0])
-        elif code == op.INPUT:
-            inputs.append((index, *arguments))
+        if code in (op.CONSTANT, op.TABLE):
+            constants[index] = np.array(arguments[0], dtype=float)[()]
+        elif code <= op.INPUT:
+            inputs.append((index, arguments[0], _where(code, arguments)))
         else:
             operations.append((index, NUMPY_FUNCTIONS[code], arguments, code in op.CONDITIONS))
 
     def execute(blocks: Sequence[np.ndarray], out: np.ndarray) -> None:
         values = constants.copy()
-        for index, block, position in inputs:
-            values[index] = blocks[block][..., position][()]
+        for index, block, place in inputs:
+            values[index] = blocks[block][..., place][()]
         with np.errstate(all="ignore"):
             for index, operation, arguments, is_condition in operations:
                 result = operation(*[values[a] for a in arguments])
@@ -41,16 +41,21 @@ def interpreter(steps: Listing) -> Callable[[Sequence[np.ndarray], np.ndarray], 
     return execute
 
 
+def _where(code: int, arguments: Sequence[int]) -> int | slice:
+    """Return the index of an input in its block, or the slice of a table of inputs."""
+    return arguments[1] if code == op.INPUT else slice(arguments[1], arguments[1] + arguments[2])
+
+
 def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarray], values: dict[int, Any]) -> None:
     """Evaluate `roots` and all nodes that they need into `values`, position -> value; `blocks` (..., length) are all of the
     tape."""
     with np.errstate(all="ignore"):
         for position in reachable(tape, roots, skip=values):
             code, *arguments = tape.nodes[position]
-            if code == op.CONSTANT:
-                values[position] = np.float64(arguments[0])
-            elif code == op.INPUT:
-                values[position] = blocks[arguments[0]][..., arguments[1]][()]
+            if code in (op.CONSTANT, op.TABLE):
+                values[position] = np.array(arguments[0], dtype=float)[()]
+            elif code <= op.INPUT:
+                values[position] = blocks[arguments[0]][..., _where(code, arguments)][()]
             else:
                 result = NUMPY_FUNCTIONS[code](*[values[a] for a in arguments])
                 values[position] = result * 1.0 if code in op.CONDITIONS else result

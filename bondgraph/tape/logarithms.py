@@ -117,10 +117,10 @@ def _depends_only_on(table: _Table, positions: Iterable[int], block: int) -> boo
             continue
         seen.add(position)
         code, *arguments = table[position]
-        if code == op.INPUT:
+        if code in op.OF_BLOCKS:
             if arguments[0] != block:
                 return False
-        elif code != op.CONSTANT:
+        elif code > op.INPUT:
             pending += arguments
     return True
 

@@ -2,15 +2,15 @@
 subexpressions).
 
 Arithmetic here is on positions in the list of nodes. A node is a tuple `(code, *arguments)`: `(CONSTANT, value)`,
-`(INPUT, block, position)`, else the positions of its arguments. Rules keep one form of equal expressions:
-a sign moves outward (`(-a) b` is `-(a b)`) until a sum absorbs it, arguments of commutative operations are
+`(INPUT, block, position)`, a table of them, `(TABLE, values)` or `(TABLE_OF_INPUTS, block, first, count)`, else the positions of
+its arguments. Rules keep one form of equal expressions: a sign moves outward (`(-a) b` is `-(a b)`) until a sum absorbs it, arguments of commutative operations are
 ordered, `a / b` is `a (1 / b)`, so that quotients share the slow division. Rules change results by rounding only.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,9 @@ from bondgraph.tape.logarithms import powers_of
 
 Node = tuple[Any, ...]
 """`(code, *arguments)`."""
+
+MAX_SELECTED = 8
+"""Most entries of a table that are compared or selected one by one, which SIMD lanes can do; more are looked up in memory."""
 
 
 class Nodes:
@@ -226,8 +229,53 @@ class Nodes:
             b = self.nodes[b][3]
         return a if a == b else self.intern((op.WHERE, condition, a, b))
 
+    def lookup(self, code: int, number: int, entries: Sequence[int]) -> int:
+        """Search for a number among the entries of a table (`SEARCHSORTED`), or take the entry of that number (`TAKE`).
+
+        Constants, and consecutive inputs, stay in one array, where they are many. Others are selected one by one.
+        """
+        table = self._table(entries) if len(entries) > MAX_SELECTED else None
+        return self.selection(code, number, entries) if table is None else self.apply(code, number, table)
+
+    def selection(self, code: int, number: int, entries: Sequence[int]) -> int:
+        """Return `lookup` as comparisons and selections, one entry after the other."""
+        if code == op.TAKE:
+            result = entries[-1]
+            for k in reversed(range(len(entries) - 1)):
+                result = self.where(self.function("less", number, self.constant(k + 1.0)), entries[k], result)
+            return result
+        result, one, zero = self.constant(0.0), self.constant(1.0), self.constant(0.0)
+        for entry in entries:
+            result = self.add(result, self.where(self.function("less_equal", entry, number), one, zero))
+        return result
+
+    def _table(self, entries: Sequence[int]) -> int | None:
+        """Return the position of the table of constants, or of consecutive inputs of a block; None for others."""
+        nodes = [self.nodes[a] for a in entries]
+        if all(node[0] == op.CONSTANT for node in nodes):
+            return self.intern((op.TABLE, tuple([node[1] for node in nodes])))
+        code, *at = nodes[0]
+        if code == op.INPUT and all(node == (op.INPUT, at[0], at[1] + k) for k, node in enumerate(nodes)):
+            return self.intern((op.TABLE_OF_INPUTS, *at, len(nodes)))
+        return None
+
+    def entries_of(self, table: int) -> list[int]:
+        """Return the positions of the entries of a table."""
+        code, first, *rest = self.nodes[table]
+        if code == op.TABLE:
+            return [self.constant(value) for value in first]
+        return [self.intern((op.INPUT, first, rest[0] + k)) for k in range(rest[1])]
+
     def apply(self, code: int, *arguments: int) -> int:
         """Apply the instruction `code` of `opcodes` with constant folding; those up to the power are methods of their names."""
+        if code in op.LOOKUPS:
+            number, table = self.value(arguments[0]), self.nodes[arguments[1]]
+            if code == op.TAKE and number is not None:
+                entries = self.entries_of(arguments[1])
+                return entries[int(_folded(op.OPERATIONS[code].numpy, number, np.arange(len(entries))))]
+            if number is not None and table[0] == op.TABLE:
+                return self.constant(_folded(op.OPERATIONS[code].numpy, number, np.array(table[1])))
+            return self.intern((code, *arguments))
         name = op.NAMES[code]
         return int(getattr(self, name)(*arguments)) if code <= op.POWER else self.function(name, *arguments)
 
@@ -236,6 +284,8 @@ class Nodes:
         if name == "where":
             return self.where(*arguments)
         code = op.CODES[name]
+        if code in op.LOOKUPS:
+            return self.lookup(code, arguments[0], arguments[1:])
         values = [self.value(a) for a in arguments]
         if None not in values:
             return self.constant(_folded(op.OPERATIONS[code].numpy, *values))
@@ -278,6 +328,6 @@ _OF_EQUAL_ARGUMENTS = dict.fromkeys((op.MINIMUM, op.MAXIMUM, op.BOTH, op.EITHER)
 """Result of an operation with twice the same argument; None stands for the argument itself."""
 
 
-def _folded(function: Callable[..., Any], *values: float | None) -> float:
+def _folded(function: Callable[..., Any], *values: Any) -> float:
     with np.errstate(all="ignore"):
         return float(function(*values))

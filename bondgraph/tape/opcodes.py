@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from screws.scalars import FUNCTIONS
+from screws.scalars import FUNCTIONS, count_up_to, entry_of
 
 Slope = Callable[[Any, int, int], int]
 """(tape, argument, result) -> the derivative of a function of one argument, as positions on the tape."""
@@ -119,7 +119,10 @@ def _not_computed(*_: Any) -> Any:
     raise TypeError("constants and inputs are not computed")
 
 
+# Leaves of a tape; all other instructions follow them. A table is an operand of a lookup alone.
 CONSTANT = _operation("constant", 0, _not_computed, "", "", flat=True)
+TABLE = _operation("table", 0, _not_computed, "", "", flat=True)
+TABLE_OF_INPUTS = _operation("table of inputs", 0, _not_computed, "", "", flat=True)
 INPUT = _operation("input", 0, _not_computed, "", "", flat=True)
 # operators of NumPy's scalars give the same bits as `np.add`, in a third of the time
 ADD = _arithmetic("add", 2, operator.add, "fadd contract double {x}, {y}", "{x} + {y}", commutes=True)
@@ -198,6 +201,27 @@ WHERE = _operation(
     truths=1,
     selects=True,
 )
+# The second argument is a table, {y} the text of its address and {n} its length.
+SEARCHSORTED = _operation(
+    "searchsorted",
+    2,
+    count_up_to,
+    "call double @searchsorted(double {x}, ptr {y}, i64 {n})",
+    "searchsorted({x}, {y}, {n})",
+    python="searchsorted({x}, {y})",
+    matlab="sum({x} >= {y})",
+    flat=True,
+)
+TAKE = _operation(
+    "take",
+    2,
+    entry_of,
+    "call double @take(double {x}, ptr {y}, i64 {n})",
+    "take({x}, {y}, {n})",
+    python="take({x}, {y})",
+    matlab="{y}(min(max({x}, 0), numel({y}) - 1) + 1)",
+    selects=True,
+)
 
 NAMES = tuple(operation.name for operation in OPERATIONS)
 CODES = {name: code for code, name in enumerate(NAMES)}
@@ -205,4 +229,7 @@ CODES = {name: code for code, name in enumerate(NAMES)}
 CONDITIONS = frozenset(code for code, operation in enumerate(OPERATIONS) if operation.is_condition)
 SELECTS = frozenset(code for code, operation in enumerate(OPERATIONS) if operation.selects)
 FLAT = frozenset(code for code, operation in enumerate(OPERATIONS) if operation.flat)
+OF_BLOCKS = frozenset((INPUT, TABLE_OF_INPUTS))
+"""Leaves that read a block."""
+LOOKUPS = frozenset((SEARCHSORTED, TAKE))
 COMMUTATIVE = frozenset(code for code, operation in enumerate(OPERATIONS) if operation.commutes)

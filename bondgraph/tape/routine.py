@@ -149,12 +149,12 @@ def listing(routine: Routine) -> Listing:
     for position in _depth_first(table, roots):
         node = table[position]
         new[position] = len(steps)
-        if node[0] == op.INPUT:
+        if node[0] in op.OF_BLOCKS:
             block = blocks[node[1]]
             if block not in listed:
                 raise TraceError(f'routine "{routine.name}" needs the input block "{block}", which it does not list')
-            node = (op.INPUT, listed.index(block), node[2])
-        elif node[0] != op.CONSTANT:
+            node = (node[0], listed.index(block), *node[2:])
+        elif node[0] > op.INPUT:
             node = (node[0], *(new[a] for a in node[1:]))
         steps.append(node)
     return Listing(tuple(steps), tuple(new[root] for root in roots))

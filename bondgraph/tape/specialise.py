@@ -25,15 +25,32 @@ def substitute(tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapp
     """Return the outputs with some nodes replaced, on the same tape; `replaced` maps positions to positions."""
     roots = [tape.scalar(output).index for output in outputs]
     new: dict[int, int] = {}
+    tables: dict[int, list[int]] = {}
+    """Entries of tables with replaced inputs."""
     for position in reachable(tape, roots, min(replaced, default=len(tape))):
         node = tape.nodes[position]
         if position in replaced:
             new[position] = replaced[position]
+        elif node[0] == op.TABLE_OF_INPUTS and any(a in replaced for a in tape.entries_of(position)):
+            tables[position] = [replaced.get(a, a) for a in tape.entries_of(position)]
+        elif node[0] in op.LOOKUPS and node[2] in tables:
+            new[position] = tape.lookup(node[0], new.get(node[1], node[1]), tables[node[2]])
         elif node[0] > op.INPUT:
             arguments = tuple([new[a] if a in new else a for a in node[1:]])  # noqa: SIM401
             if arguments != node[1:]:
                 new[position] = tape.apply(node[0], *arguments)
     return tuple(TapeScalar(tape, new.get(root, root)) for root in roots)
+
+
+def without_tables_of_inputs(tape: Tape, outputs: Sequence[TapeScalar | float]) -> tuple[TapeScalar, ...]:
+    """Return the outputs with lookups among inputs written as selections, one entry after the other."""
+    roots = [tape.scalar(output).index for output in outputs]
+    lookups = {
+        position: tape.selection(*tape.nodes[position][:2], tape.entries_of(tape.nodes[position][2]))
+        for position in reachable(tape, roots)
+        if tape.nodes[position][0] in op.LOOKUPS and tape.nodes[tape.nodes[position][2]][0] == op.TABLE_OF_INPUTS
+    }
+    return substitute(tape, outputs, lookups)
 
 
 def appended(
@@ -56,10 +73,10 @@ def appended(
         code, *arguments = tape.nodes[position]
         if code > op.INPUT:
             new[position] = target.intern((code, *(new[a] for a in arguments)))
-        elif code == op.INPUT:
-            number, index = arguments
+        elif code in op.OF_BLOCKS:
+            number, index, *count = arguments
             name = block if number in starts else names[number]
-            new[position] = target.intern((op.INPUT, numbers.index(name), starts.get(number, 0) + index))
+            new[position] = target.intern((code, numbers.index(name), starts.get(number, 0) + index, *count))
         else:
             new[position] = target.intern((code, *arguments))
     return target, tuple(TapeScalar(target, new[root]) for root in roots)
@@ -84,14 +101,14 @@ def hoist(tape: Tape, outputs: Sequence[TapeScalar | float]) -> Hoisted:
     constants: set[int] = set()
     for position in order:
         node = tape.nodes[position]
-        if node[0] == op.CONSTANT:
-            constants.add(position)
-        elif node[0] == op.INPUT:
+        if node[0] in op.OF_BLOCKS:
             if node[1] == number:
                 invariant.add(position)
+        elif node[0] < op.INPUT:
+            constants.add(position)
         elif node[0] not in op.CONDITIONS and all(a in invariant or a in constants for a in node[1:]):
             invariant.add(position)
-    hoisted = {position for position in invariant if tape.nodes[position][0] != op.INPUT}
+    hoisted = {position for position in invariant if tape.nodes[position][0] > op.INPUT}
     maximal = {root for root in roots if root in hoisted}
     for position in order:
         node = tape.nodes[position]

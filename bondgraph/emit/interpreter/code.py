@@ -11,6 +11,7 @@ from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.lanes import widened
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.emit.tables import LOOKUP_FUNCTIONS
 from bondgraph.emit.text import DECLARATIONS, define, function_text
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import slopes
@@ -20,11 +21,14 @@ from bondgraph.tape.scalar import Tape, TapeScalar
 BLOCK = 8
 """Columns of a block, of which rows have a multiple: as many as the widest SIMD vectors hold."""
 
-ARGUMENTS = {code: op.OPERATIONS[code].arguments for code in range(op.ADD, len(op.OPERATIONS)) if code != op.DIVIDE}
-"""Instructions of a tape with the count of their arguments: at most three."""
+ARGUMENTS = {
+    code: op.OPERATIONS[code].arguments for code in range(op.ADD, len(op.OPERATIONS)) if code != op.DIVIDE and code not in op.LOOKUPS
+}
+"""Instructions of a tape with the count of their arguments: at most three. Lookups in tables have steps of their own."""
 FIELDS = 10
 """Fields of a step: address of its code, indices of its three arguments, row of its derivatives, rows of its arguments'; row 0
-is zero; then the first block of columns on which it depends, and the one after the last."""
+is zero; then the first block of columns on which it depends, and the one after the last. The arguments of a lookup are the index
+of its number, that of the first entry of its table, and the length of the table; it has no derivatives."""
 RESULT = 3
 """Offset of the value and the three slopes in the workspace of a rule, behind the arguments."""
 WORK = 2 * RESULT + 1
@@ -40,7 +44,7 @@ def machine_code() -> Library:
 def _texts() -> list[str]:
     texts = [rule(code) for code in ARGUMENTS]
     texts += [_sum(terms) for terms in range(1, RESULT + 1)]
-    return [DECLARATIONS, *texts, *trigonometry.called(texts)]
+    return [DECLARATIONS, LOOKUP_FUNCTIONS, *texts, *trigonometry.called(texts)]
 
 
 def rule(code: int, lanes: int = 1) -> str:
@@ -67,7 +71,7 @@ def rule(code: int, lanes: int = 1) -> str:
 
 def procedures() -> list[Procedure]:
     """Return the interpreter, and a procedure for each instruction, which calls its rule."""
-    return [*(_step(code) for code in ARGUMENTS), _interpret()]
+    return [*(_step(code) for code in ARGUMENTS), *(_lookup(code) for code in sorted(op.LOOKUPS)), _interpret()]
 
 
 _STEP = dict.fromkeys(("step", "values", "rows", "work"), "ptr") | dict.fromkeys(("place", "blocks"), "i64")
@@ -107,6 +111,16 @@ def _step(code: int) -> Procedure:
                 _call_sum(write, rows.at(row * stride), terms[:needed], first, last)
                 write.give()
         _call_sum(write, rows.at(row * stride), terms[:1], first, last)
+    write.give()
+    return write
+
+
+def _lookup(code: int) -> Procedure:
+    """Execute a lookup in a table."""
+    write = Procedure(f"step_{op.NAMES[code]}", _STEP)
+    step, values = write["step"], write["values"]
+    argument, table, length = (step.load(k, "i64") for k in (1, 2, 3))
+    values[write["place"]] = write.call(op.NAMES[code], [values[argument], values.at(table), length], "double")
     write.give()
     return write
 

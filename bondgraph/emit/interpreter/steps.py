@@ -15,16 +15,18 @@ import ctypes
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from bondgraph.emit.interpreter.code import ARGUMENTS, BLOCK, FIELDS, WORK, machine_code
 from bondgraph.emit.kernel import Kernel, address_of
+from bondgraph.emit.tables import length
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import active_nodes, sparsity_pattern
 from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Routine, reachable
+from bondgraph.tape.specialise import without_tables_of_inputs
 
 STRIP = 32
 """Groups of columns in one pass over the steps; more would not fit the processor's cache."""
@@ -37,7 +39,7 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
     The pattern may hold entries that are always zero. At a kink the derivative is that of the active branch. Raises
     `CompileError` E391 if llvmlite is not installed or too old.
     """
-    tape = routine.tape
+    routine, tape = _with_entries_selected(routine, block), routine.tape
     variables = list(tape.inputs(block, dict(routine.blocks)[block]))
     indptr, indices = sparsity_pattern(routine.outputs, variables)
     roots = [tape.scalar(output).index for output in routine.outputs]
@@ -87,6 +89,15 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
     return Kernel(name, routine.sizes, len(indices), None, function, steps=steps), (indptr, indices)
 
 
+def _with_entries_selected(routine: Routine, block: str) -> Routine:
+    """Return the routine without lookups in tables of the variables: a step of a lookup has no derivatives."""
+    tape, number = routine.tape, list(routine.tape.blocks).index(block)
+    needed = reachable(tape, [tape.scalar(output).index for output in routine.outputs])
+    if not any(tape.nodes[position][:2] == (op.TABLE_OF_INPUTS, number) for position in needed):
+        return routine
+    return replace(routine, outputs=without_tables_of_inputs(tape, routine.outputs))
+
+
 @dataclass(frozen=True, eq=False)
 class InterpretedSteps:
     """Steps that `derivatives` executes, for machine code that executes them too; arrays of integers, except `start`.
@@ -134,21 +145,28 @@ def _steps(
     """
     nodes, blocks = routine.tape.nodes, list(routine.tape.blocks)
     starts = dict(zip(dict(routine.blocks), np.cumsum([0, *routine.sizes]).tolist(), strict=False))
-    outer = [position for position in needed if nodes[position][0] <= op.INPUT]
     computed = [position for position in needed if nodes[position][0] > op.INPUT]
-    index = {position: k for k, position in enumerate([*outer, *computed])}
-    values = np.zeros(len(index))
-    inputs = []
-    for position in outer:
+    index: dict[int, int] = {}
+    begun: list[np.ndarray] = []
+    inputs: list[tuple[int, int]] = []
+    size = 0
+    for position in (position for position in needed if nodes[position][0] <= op.INPUT):
         code, *arguments = nodes[position]
-        if code == op.CONSTANT:
-            values[index[position]] = arguments[0]
-        else:
-            inputs.append((index[position], starts[blocks[arguments[0]]] + arguments[1]))
+        index[position], count = size, length(nodes[position])
+        if code in op.OF_BLOCKS:
+            first = starts[blocks[arguments[0]]] + arguments[1]
+            inputs += [(size + k, first + k) for k in range(count)]
+        begun.append(np.zeros(count) if code in op.OF_BLOCKS else np.atleast_1d(arguments[0]))
+        size += count
+    index |= {position: size + k for k, position in enumerate(computed)}
+    values = np.concatenate([*begun, np.zeros(len(computed))])
     table = np.zeros((len(computed), FIELDS), dtype=np.int64)
-    codes = {code: machine_code().address(f"step_{op.NAMES[code]}") for code in ARGUMENTS}
+    codes = {code: machine_code().address(f"step_{op.NAMES[code]}") for code in (*ARGUMENTS, *op.LOOKUPS)}
     for step, position in zip(table, computed, strict=True):
         code, *arguments = nodes[position]
+        if code in op.LOOKUPS:
+            step[0], step[1:3], step[3] = codes[code], [index[a] for a in arguments], length(nodes[arguments[1]])
+            continue
         last = 1 + len(arguments)
         step[0], step[1:last] = codes[code], [index[a] for a in arguments]
         step[4] = row.get(position, 0)

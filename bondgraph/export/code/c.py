@@ -193,9 +193,35 @@ C = Dialect(
     as_condition="({v} != 0.0)",
     store="{place} = {value};",
     slot="w[{}]".format,
+    table=("static const double {v}[] = {{{numbers}}};", lambda v, first, count: f"const double *{v} = &{first};"),
     max_unsplit=500,
     part_size=250,  # gcc -O2 takes a third of the time that it needs for parts of 2000
 )
+
+
+C_LOOKUPS = {
+    "searchsorted": """/* How many of the ascending points are at most u. */
+static double searchsorted(double u, const double *points, int n)
+{
+    int low = 0, high = n;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (points[middle] <= u)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+""",
+    "take": """/* The entry at an index, the first or last one for an index beyond them. */
+static double take(double index, const double *values, int n)
+{
+    return values[index > 0.0 ? (index < n ? (int)index : n - 1) : 0];
+}
+""",
+}
+"""Functions of tables, which a source file holds where it uses them."""
 
 
 def c_functions(
@@ -299,6 +325,7 @@ def _source(content: Content, build: str) -> str:
         "#endif",
         "",
     ]
+    functions_begin = len(parts)
     start, (columns, rows), events = content.start, content.pattern, content.system.events
     for letter, numbers, word in (("x", start.x, "states"), ("p", start.p, "parameters"), ("m", start.m, "modes")):
         parts.append(_array("double", f"{n}_{letter}0", total[word], [c_number(float(v)) for v in numbers]))
@@ -358,6 +385,9 @@ def _source(content: Content, build: str) -> str:
         parts.append(_dispatcher(n, "push", "transition", content.pushes))
     if content.ticks:
         parts.append(_dispatcher(n, "tick", "clock", range(len(content.ticks))))
+    for name, text in C_LOOKUPS.items():
+        if any(f" {name}(" in part for part in parts[functions_begin:]):
+            parts.insert(functions_begin, text)
     return "\n".join(parts)
 
 

@@ -15,6 +15,12 @@ from bondgraph.output.cells import files
 from bondgraph.output.files import write_texts
 from bondgraph.tape.routine import Listing
 
+def _range(first: str, count: int) -> str:
+    """Return the text of consecutive entries of an array, from that of the first."""
+    array, _, index = first.rstrip(")").partition("(")
+    return f"{array}({index}:{int(index) + count - 1})"
+
+
 MATLAB = Dialect(
     language="MATLAB",
     form=lambda operation: operation.matlab,
@@ -25,6 +31,7 @@ MATLAB = Dialect(
     as_condition="({v} ~= 0)",
     store="{place} = {value};",
     slot=lambda k: f"w({k + 1})",
+    table=("{v} = [{numbers}];", lambda v, first, count: f"{v} = {_range(first, count)};"),
     max_unsplit=2000,
     part_size=1000,
 )

@@ -14,6 +14,12 @@ from bondgraph.output.cells import files
 from bondgraph.output.files import write_texts
 from bondgraph.tape.routine import Listing
 
+def _slice(first: str, count: int) -> str:
+    """Return the text of consecutive entries of an array, from that of the first."""
+    array, _, index = first.rstrip("]").partition("[")
+    return f"{array}[{index}:{int(index) + count}]"
+
+
 NUMPY = Dialect(
     language="NumPy",
     form=lambda operation: operation.python,
@@ -24,6 +30,7 @@ NUMPY = Dialect(
     as_condition="({v} != 0.0)",
     store="{place} = {value}",
     slot="w[{}]".format,
+    table=("{v} = np.array([{numbers}])", lambda v, first, count: f"{v} = {_slice(first, count)}"),
     max_unsplit=4000,
     part_size=2000,  # local arrays are freed at the end of a part
 )
@@ -57,6 +64,20 @@ def where(condition, a, b):
     if isinstance(condition, np.ndarray):
         return np.where(condition, a, b)
     return a if condition else b
+
+
+def searchsorted(u, points):
+    if np.ndim(points) == 1:
+        return np.where(np.isnan(u), 0.0, np.searchsorted(points, u, side="right"))
+    return 1.0 * (points <= u).sum(axis=0)
+
+
+def take(index, values):
+    row = np.clip(np.nan_to_num(index), 0, len(values) - 1).astype(int)
+    if np.ndim(values) == 1:
+        return values[row]
+    row, values = np.broadcast_arrays(row[None], values)
+    return np.take_along_axis(values, row[:1], axis=0)[0]
 
 
 def _run(parts, count, room, t, x, p, m):

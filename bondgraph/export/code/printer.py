@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from bondgraph.emit import tables
 from bondgraph.emit.text import workspace_slots
 from bondgraph.errors import refusal
 from bondgraph.tape import opcodes as op
@@ -36,6 +38,7 @@ class Dialect:
     asked : the number {v} as a condition; what is no number counts as true, as in NumPy.
     stored : the statement that puts {value} at {place}.
     slot : place k of the workspace.
+    table : statement that gives a table the name {v}: of its {numbers}, or from the text of its first input and its length.
     whole : steps up to which a routine is in one piece.
     part : steps of each piece of a longer one.
     """
@@ -49,6 +52,7 @@ class Dialect:
     as_condition: str
     store: str
     slot: Callable[[int], str]
+    table: tuple[str, Callable[[str, str, int], str]]
     max_unsplit: int
     part_size: int
 
@@ -110,15 +114,34 @@ class _Part:
 
     def _step(self, v: int, step: Node) -> None:
         operation, dialect = op.OPERATIONS[step[0]], self.dialect
-        operands = [self.truth(a) if k < operation.truths else self.value(a) for k, a in enumerate(step[1:])]
+        length = ""
+        if step[0] in op.LOOKUPS:
+            operands, length = [self.value(step[1]), self._table(step[2])], str(tables.length(self.program.steps[step[2]]))
+        else:
+            operands = [self.truth(a) if k < operation.truths else self.value(a) for k, a in enumerate(step[1:])]
         form = dialect.form(operation)
         if not form:
             title = f'the operation "{operation.name}" has no form in {dialect.language}'
             raise refusal("E271", title, "run the compiled model instead", about=f"{dialect.language} source", places=())
         local = f"c{v}" if operation.is_condition else f"v{v}"
-        right = form.format(v=local, **dict(zip("xyz", operands, strict=False)))
+        right = form.format(v=local, n=length, **dict(zip("xyz", operands, strict=False)))
         statement = dialect.condition if operation.is_condition else dialect.value
         self.lines.append(right if "{v}" in form else statement.format(v=local, right=right))
+
+
+    def _table(self, a: int) -> str:
+        """Return the name of a table, which is written before its first use."""
+        name = f"table{a}"
+        if a not in self.texts:
+            code, first, *rest = self.program.steps[a]
+            of_numbers, of_inputs = self.dialect.table
+            if code == op.TABLE:
+                numbers = ", ".join(map(self.dialect.number, first))
+                self.lines += textwrap.wrap(of_numbers.format(v=name, numbers=numbers), 120, break_long_words=False)
+            else:
+                self.lines.append(of_inputs(name, self.reading(first, rest[0]), rest[1]))
+            self.texts[a] = name
+        return name
 
 
 def pieces(dialect: Dialect, program: Listing, reading: InputText, result: Callable[[int], str]) -> tuple[list[list[str]], int]:

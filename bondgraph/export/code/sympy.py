@@ -41,10 +41,10 @@ def with_prepare(prepare: Listing, routine: Listing, parameter_count: int) -> Li
     for position in sorted(needed):
         code, *arguments = prepare.steps[position]
         position_of[position] = len(steps)
-        if code == op.INPUT:
-            steps.append((op.INPUT, p, arguments[1]))
+        if code in op.OF_BLOCKS:
+            steps.append((code, p, *arguments[1:]))
         else:
-            steps.append((code, *(arguments if code == op.CONSTANT else [position_of[a] for a in arguments])))
+            steps.append((code, *(arguments if code < op.INPUT else [position_of[a] for a in arguments])))
     positions: list[int] = []
     for code, *arguments in routine.steps:
         if code == op.INPUT and arguments[0] == p and arguments[1] >= parameter_count:
@@ -100,6 +100,8 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
 
     def numeric(position: int) -> Any:
         value = values[position]
+        if isinstance(value, tuple):
+            return value
         return sympy.Piecewise((1, value), (0, True), evaluate=False) if code.steps[position][0] in op.CONDITIONS else value
 
     def compared(position: int) -> Any:
@@ -119,7 +121,7 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
 
     for position, (kind, *arguments) in enumerate(code.steps):
         if kind <= op.INPUT:
-            values.append(_number(arguments[0]) if kind == op.CONSTANT else symbols[arguments[0]][arguments[1]])
+            values.append(_leaf(kind, arguments, symbols))
             sizes.append(0)
             continue
         operation = op.OPERATIONS[kind]
@@ -137,6 +139,14 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
         if uses[position] > 1 or sizes[position] > MAX_INLINE_OPERATIONS:
             named(position)
     return tuple(steps), tuple(numeric(output) for output in code.outputs)
+
+
+def _leaf(kind: int, arguments: Sequence[Any], symbols: Sequence[Sequence[Any]]) -> Any:
+    """Return a number, a symbol, or the tuple of a table."""
+    if kind in (op.CONSTANT, op.TABLE):
+        return _number(arguments[0]) if kind == op.CONSTANT else tuple([_number(value) for value in arguments[0]])
+    block, first, *count = arguments
+    return tuple(symbols[block][first : first + count[0]]) if count else symbols[block][first]
 
 
 def _number(value: float) -> Any:

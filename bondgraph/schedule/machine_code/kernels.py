@@ -14,6 +14,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.llvm import compile_ir
+from bondgraph.emit.tables import definitions
 from bondgraph.emit.text import DECLARATIONS, define, loop_text, with_workspace
 from bondgraph.schedule.calls import NUMBERS, Kind
 from bondgraph.schedule.machine_code.loop_blocking import Tiled, fused, tiled
@@ -67,6 +68,7 @@ def kernels_text(schedules: Sequence[Schedule], quick: bool = False) -> str:
     texts = [DECLARATIONS, BOUNDS, NOT_VECTORISED]
     for schedule in schedules:
         texts += [_text(schedule, quick), loop_text(schedule.name, schedule.sizes, schedule.n_out)]
+    texts += definitions(loop.kind.program for schedule in schedules for loop in schedule.loops)
     return "\n".join(texts)
 
 
@@ -177,6 +179,7 @@ def shared_text(schedules: Sequence[Schedule]) -> tuple[str, np.ndarray, np.ndar
         for index, schedule in enumerate(members):
             call = f"tail call void @{shared}({passed}, i64 {index})"
             texts.append(define(f"void @{schedule.name}", [*inputs, "ptr %out"], [call]))
+    texts += definitions(loop.kind.program for schedule in schedules for loop in schedule.loops)
     return "\n".join(texts), tables.joined, max((schedule.numbers for schedule in schedules), key=len)
 
 

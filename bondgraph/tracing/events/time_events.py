@@ -63,7 +63,7 @@ class Roots:
             return self._reach[position]
         nodes, blocks = self.tape.nodes, list(self.tape.blocks)
         for node in nodes[len(self._reach) : position + 1]:
-            if node[0] == op.INPUT:
+            if node[0] in op.OF_BLOCKS:
                 self._reach.append({"t": _TIME, "p": 0}.get(blocks[node[1]], _FOREIGN))
             else:
                 arguments = node[1:] if node[0] > op.INPUT else ()
@@ -92,6 +92,9 @@ class Roots:
             return self._integer_times(self._at(arguments[0]))
         if code in (op.LESS, op.LESS_EQUAL, op.MINIMUM, op.MAXIMUM):
             return self.solved(self._at(arguments[0]) - self._at(arguments[1]), zero)
+        if code == op.SEARCHSORTED:
+            points = [self._at(point) for point in self.tape.entries_of(arguments[1])]
+            return [root for point in points for root in self.solved(self._at(arguments[0]), point)]
         return []
 
     def solved(self, value: TapeScalar, goal: TapeScalar) -> list[Root]:

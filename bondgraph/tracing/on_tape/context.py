@@ -201,9 +201,9 @@ def is_discontinuous(context: TracingContext, scalars: Sequence[Any], any_condit
     moving: dict[int, bool] = {}
     for position in sorted(selected):
         node = tape.nodes[position]
-        if node[0] == op.INPUT:
+        if node[0] in op.OF_BLOCKS:
             moving[position] = list(tape.blocks)[node[1]] not in ("p", "m")
-        elif node[0] == op.CONSTANT:
+        elif node[0] < op.INPUT:
             moving[position] = False
         else:
             moving[position] = any(moving[a] for a in node[1:])

@@ -145,19 +145,25 @@ class _TapeReader:
         if code == opcodes.INPUT:
             return self.leaves[position]
         if code == opcodes.CONSTANT:
-            number = float(arguments[0])
-            if not np.isfinite(number):
-                return sympy.oo if number > 0 else -sympy.oo
-            self.definitions.floats.add(number)
-            return rational(number)
+            return self._number(arguments[0])
+        if code == opcodes.TABLE:
+            return tuple([self._number(value) for value in arguments[0]])
+        if code == opcodes.TABLE_OF_INPUTS:
+            return tuple([self.leaves[entry] for entry in self.tape.entries_of(position)])
         operation = opcodes.OPERATIONS[code]
         values = [expressions[a] for a in arguments]
         for k, value in enumerate(values):
             if k < operation.truths and isinstance(value, sympy.Expr):
                 values[k] = sympy.Ne(value, 0)
-            elif k >= operation.truths and not isinstance(value, sympy.Expr):
+            elif k >= operation.truths and not isinstance(value, (sympy.Expr, tuple)):
                 values[k] = _where(value, sympy.S.One, sympy.S.Zero)
         return _SYMPY_FORMS[code](*values)
+
+    def _number(self, value: float) -> Any:
+        if not np.isfinite(value):
+            return sympy.oo if value > 0 else -sympy.oo
+        self.definitions.floats.add(float(value))
+        return rational(float(value))
 
 
 def _where(condition: Any, one: Any, other: Any) -> Any:

@@ -89,7 +89,7 @@ class Definition:
     @property
     def reads(self) -> tuple[bool, ...]:
         """Return for each argument whether the function depends on it."""
-        blocks = {int(step[1]) for step in self.code.steps if step[0] == opcodes.INPUT}
+        blocks = {int(step[1]) for step in self.code.steps if step[0] in opcodes.OF_BLOCKS}
         return tuple(k in blocks for k in range(len(self.arguments)))
 
 

@@ -217,7 +217,7 @@ class _FormulaWriter:
 
     def _named(self, position: int, piece: Piece) -> Piece:
         code = self.code.steps[position][0]
-        if code in (op.CONSTANT, op.INPUT):
+        if code <= op.INPUT:
             return piece
         uses, size = self._uses[position], width(piece.latex)
         again = (uses > 1 and size > _MAX_REPEATED_WIDTH) or (uses > 0 and position in self._last and size > _MAX_REPEATED_WIDTH)

@@ -1,0 +1,74 @@
+"""Tables in machine code: search by bisection, entry by its number, and arrays of constants."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable, Sequence
+
+from bondgraph.emit.printers.llvm_procedures import number
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import Node
+from bondgraph.tape.routine import Listing
+
+LOOKUP_FUNCTIONS = """define internal double @searchsorted(double %u, ptr %points, i64 %n) nounwind noinline {
+entry:
+  br label %head
+head:
+  %low = phi i64 [0, %entry], [%lower, %body]
+  %high = phi i64 [%n, %entry], [%higher, %body]
+  %more = icmp ult i64 %low, %high
+  br i1 %more, label %body, label %done
+body:
+  %sum = add i64 %low, %high
+  %middle = lshr i64 %sum, 1
+  %at = getelementptr inbounds double, ptr %points, i64 %middle
+  %point = load double, ptr %at
+  %reached = fcmp ole double %point, %u
+  %next = add i64 %middle, 1
+  %lower = select i1 %reached, i64 %next, i64 %low
+  %higher = select i1 %reached, i64 %high, i64 %middle
+  br label %head
+done:
+  %count = uitofp i64 %low to double
+  ret double %count
+}
+define internal double @take(double %index, ptr %values, i64 %n) nounwind noinline {
+  %row = call i64 @llvm.fptosi.sat.i64.f64(double %index)
+  %last = sub i64 %n, 1
+  %before = icmp slt i64 %row, 0
+  %begun = select i1 %before, i64 0, i64 %row
+  %behind = icmp sgt i64 %begun, %last
+  %inside = select i1 %behind, i64 %last, i64 %begun
+  %at = getelementptr inbounds double, ptr %values, i64 %inside
+  %value = load double, ptr %at
+  ret double %value
+}
+"""
+"""Machine code of `opcodes.SEARCHSORTED` and `opcodes.TAKE`."""
+
+
+def definitions(programs: Iterable[Listing]) -> list[str]:
+    """Return the texts that lookups of these programs need in their module: the functions, and each table of constants once."""
+    leaves = dict.fromkeys(
+        program.steps[step[2]] for program in programs for step in program.steps if step[0] in op.LOOKUPS
+    )
+    tables = dict.fromkeys(_array(leaf[1]) for leaf in leaves if leaf[0] == op.TABLE)
+    return [LOOKUP_FUNCTIONS, *tables] if leaves else []
+
+
+def length(leaf: Node) -> int:
+    """Return the number of entries of a table, 1 for another leaf."""
+    if leaf[0] == op.TABLE:
+        return len(leaf[1])
+    return int(leaf[3]) if leaf[0] == op.TABLE_OF_INPUTS else 1
+
+
+def array_name(values: Sequence[float]) -> str:
+    """Return the name of the array of constants with these values."""
+    return f"table.{hashlib.blake2b(struct.pack(f'{len(values)}d', *values), digest_size=12).hexdigest()}"
+
+
+def _array(values: Sequence[float]) -> str:
+    entries = ", ".join([f"double {number(value)}" for value in values])
+    return f"@{array_name(values)} = internal constant [{len(values)} x double] [{entries}], align 8"
