@@ -192,7 +192,7 @@ def _choose(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
 
 def _taken(index: Scalar, values: Sequence[Scalar]) -> Scalar:
     same = all(type(value) in (int, float) and value == values[0] for value in values)
-    return values[0] if same else scalars.take(index, values)
+    return values[0] if same else scalars.take(values, index)
 
 
 def _integer_power(x: Jet, n: int) -> Jet:

@@ -99,10 +99,10 @@ def _symbolic(sympy: Any, name: str, arguments: tuple[Scalar, ...]) -> Scalar:
     if name == "where":
         return sympy.Piecewise((others[0], first), (others[1], True))
     if name == "searchsorted":
-        return sympy.Add(*[sympy.Piecewise((1, first >= point), (0, True)) for point in others])
+        return sympy.Add(*[sympy.Heaviside(first - point, 1) for point in others])
     if name == "take":
-        *pairs, last = ((value, first < row + 1) for row, value in enumerate(others))
-        return sympy.Piecewise(*pairs, (last[0], True))
+        pairs = [(value, sympy.StrictLessThan(first, row + 1, evaluate=False)) for row, value in enumerate(others[:-1])]
+        return sympy.Piecewise(*pairs, (others[-1], True), evaluate=False)
     return getattr(sympy, FUNCTIONS[name][1])(*arguments)
 
 
@@ -157,13 +157,14 @@ def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
     return apply("where", condition, if_true, if_false)
 
 
-def searchsorted(u: Scalar, points: Sequence[Scalar]) -> Scalar:
-    """Return how many of the ascending points are at most u, found by bisection; 0 where u is no number."""
+def searchsorted(points: Sequence[Scalar], u: Scalar) -> Scalar:
+    """Return how many of the ascending points are at most u, found by bisection, as `np.searchsorted(points, u, side="right")`;
+    0 where u is no number."""
     return _for_each(lambda each: apply("searchsorted", each, *points), u) if len(points) else 0.0
 
 
-def take(index: Scalar, values: Sequence[Scalar]) -> Scalar:
-    """Return the value at an index, a whole number from 0 on; the first or last value for one beyond them."""
+def take(values: Sequence[Scalar], index: Scalar) -> Scalar:
+    """Return the value at an index, a whole number from 0 on, as `np.take`; the first or last value for one beyond them."""
     return _for_each(lambda each: apply("take", each, *values), index) if len(values) > 1 else values[0]
 
 
@@ -177,15 +178,16 @@ def _for_each(function: Callable[[Scalar], Scalar], first: Scalar) -> Scalar:
 
 
 def interpolate(u: Scalar, points: Sequence[float], values: Sequence[Scalar]) -> Scalar:
-    """Return the piecewise linear function through (points, values), both (n,), n > 1; the end values hold outside.
+    """Return the piecewise linear function through (points, values), both (n,), n > 1, as `np.interp`; the end values hold
+    outside.
 
     The points are finite numbers, ascending. The piece is found by bisection, however many there are.
     """
     inner = maximum(u, points[0])
-    piece = searchsorted(inner, points[1:-1])
-    left, right = take(piece, values[:-1]), take(piece, values[1:])
-    shares = [1.0 / (after - before) for before, after in itertools.pairwise(points)]
-    fraction = (inner - take(piece, points[:-1])) * take(piece, shares)
+    piece = searchsorted(points[1:-1], inner)
+    left, right = take(values[:-1], piece), take(values[1:], piece)
+    per_width = [1.0 / (after - before) for before, after in itertools.pairwise(points)]
+    fraction = (inner - take(points[:-1], piece)) * take(per_width, piece)
     return where(less(inner, points[-1]), left + (right - left) * fraction, values[-1])
 
 

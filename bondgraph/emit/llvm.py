@@ -26,6 +26,7 @@ from bondgraph.emit.text import (
 )
 from bondgraph.errors import Problem
 from bondgraph.output.short_repr import short_repr
+from bondgraph.tape import opcodes as op
 from bondgraph.tape.independent_parts import forms
 from bondgraph.tape.routine import Alternatives, Listing, Routine, listing, reachable, steps_of
 from bondgraph.tape.specialise import Code, SpecialisedRoutine

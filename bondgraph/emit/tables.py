@@ -50,9 +50,7 @@ define internal double @take(double %index, ptr %values, i64 %n) nounwind noinli
 
 def definitions(programs: Iterable[Listing]) -> list[str]:
     """Return the texts that lookups of these programs need in their module: the functions, and each table of constants once."""
-    leaves = dict.fromkeys(
-        program.steps[step[2]] for program in programs for step in program.steps if step[0] in op.LOOKUPS
-    )
+    leaves = dict.fromkeys(program.steps[step[2]] for program in programs for step in program.steps if step[0] in op.LOOKUPS)
     tables = dict.fromkeys(_array(leaf[1]) for leaf in leaves if leaf[0] == op.TABLE)
     return [LOOKUP_FUNCTIONS, *tables] if leaves else []
 

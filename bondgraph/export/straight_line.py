@@ -20,8 +20,9 @@ class StraightLine:
     Parameters
     ----------
     blocks : its arguments, each a name and a length: t (s), states x, parameters p with the results of `prepare`, modes m.
-    steps : (operation, arguments): ("constant", value), ("input", block, index), else a name of `OPERATIONS` with the indices of
-        its arguments among the steps.
+    steps : (operation, arguments): ("constant", value), ("input", block, index), the tables ("table", values) and
+        ("table of inputs", block, first index, count), else a name of `OPERATIONS` with the indices of its arguments among the
+        steps; "searchsorted" and "take" have a number and a table.
     outputs : indices of the results among the steps.
     """
 

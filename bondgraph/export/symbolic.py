@@ -87,6 +87,6 @@ def elementary_forms() -> dict[int, Callable[..., Any]]:
         op.NEGATIVE: operator.neg,
         op.RECIPROCAL: lambda a: 1 / a,
         op.POWER: operator.pow,
-        op.SEARCHSORTED: searchsorted,
-        op.TAKE: take,
+        op.SEARCHSORTED: lambda u, points: searchsorted(points, u),
+        op.TAKE: lambda index, values: take(values, index),
     }

@@ -22,7 +22,10 @@ ARITY = {
     for word, code in opcodes.CODES.items()
     if opcodes.OPERATIONS[code].arguments and code != opcodes.RECIPROCAL
 }
-"""Number of operands of every other step; a reciprocal is a division."""
+"""Number of operands of every other step; a reciprocal is a division. Lookups have a number and the entries of a
+table."""
+LOOKUPS = frozenset(opcodes.NAMES[code] for code in opcodes.LOOKUPS)
+"""Names of the lookups in tables."""
 
 MAX_STEPS = 1_000_000
 """Maximum number of steps of a file, and of a formula."""
@@ -169,7 +172,8 @@ def _step_from_json(content: Any) -> Step:
     if name == SLOPES and len(operands) == 4:
         x, others, piece, outs = map(_checked_list, operands)
         return (name, tuple(x), tuple(others), tuple(map(_step_from_json, piece)), tuple(outs))
-    if len(operands) != ARITY.get(name, -1):
+    arity = ARITY.get(name, -1)
+    if len(operands) < arity or (len(operands) > arity and name not in LOOKUPS):
         raise InvalidFormula(f"{_excerpt(content)} is no step")
     return tuple(content)
 
@@ -189,7 +193,13 @@ def _all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
 
 
 def _operation_count(steps: tuple[Step, ...]) -> int:
-    return sum(1 if step[0] != SLOPES else (2 + len(step[1])) * (1 + _operation_count(step[3])) for step in steps)
+    return sum(_operations_of(step) for step in steps)
+
+
+def _operations_of(step: Step) -> int:
+    if step[0] == SLOPES:
+        return (2 + len(step[1])) * (1 + _operation_count(step[3]))
+    return len(step) if step[0] in LOOKUPS else 1
 
 
 def _checked_list(content: Any) -> list[Any]:

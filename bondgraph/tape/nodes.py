@@ -3,8 +3,9 @@ subexpressions).
 
 Arithmetic here is on positions in the list of nodes. A node is a tuple `(code, *arguments)`: `(CONSTANT, value)`,
 `(INPUT, block, position)`, a table of them, `(TABLE, values)` or `(TABLE_OF_INPUTS, block, first, count)`, else the positions of
-its arguments. Rules keep one form of equal expressions: a sign moves outward (`(-a) b` is `-(a b)`) until a sum absorbs it, arguments of commutative operations are
-ordered, `a / b` is `a (1 / b)`, so that quotients share the slow division. Rules change results by rounding only.
+its arguments. Rules keep one form of equal expressions: a sign moves outward (`(-a) b` is `-(a b)`) until a sum absorbs it,
+arguments of commutative operations are ordered, `a / b` is `a (1 / b)`, so that quotients share the slow division. Rules change
+results by rounding only.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """One list of formulas that every back end must reproduce: name -> (formula of a, b, c; range of the arguments)."""
 
+import numpy as np
+
 import screws.scalars as s
 
 ANY = (-2.0, 2.0)
@@ -40,3 +42,11 @@ EXPRESSIONS = {
     "guard": (lambda a, b, c: s.where(s.less(a, 0.0), 1.0, s.sqrt(a) + s.log(s.absolute(b) + a)), ANY),
     "shared": (lambda a, b, c: s.sin(a * b) + s.sin(a * b) * s.cos(b * a), ANY),
 }
+
+POINTS = np.cumsum(np.linspace(0.1, 0.5, 16)) - 2.2
+FORMULAS = EXPRESSIONS | {
+    "short table": (lambda a, b, c: s.interpolate(a, [-1.0, 0.5, 1.0], [b, c, b * c]), ANY),
+    "table": (lambda a, b, c: b * s.interpolate(a, POINTS, np.sin(3.0 * POINTS)) + s.searchsorted(POINTS, c), ANY),
+    "entries": (lambda a, b, c: s.take(np.cos(POINTS), s.floor(3.0 * a)) * c, ANY),
+}
+"""Those too that search in tables, which SIMD lanes do not."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import screws.scalars as s
-from tests.emit.expressions import EXPRESSIONS
+from tests.emit.expressions import FORMULAS
 from tests.inner.emit import (
     KernelError,
     compile_routines,
@@ -37,10 +37,10 @@ def traced(formulas, n=3):
 
 
 def test_all_expressions(compiled):
-    kernel = compiled(traced([formula for formula, _ in EXPRESSIONS.values()]))
+    kernel = compiled(traced([formula for formula, _ in FORMULAS.values()]))
     rng = np.random.default_rng(3)
     with np.errstate(invalid="ignore", divide="ignore"):
-        for column, (name, (formula, (low, high))) in enumerate(EXPRESSIONS.items()):
+        for column, (name, (formula, (low, high))) in enumerate(FORMULAS.items()):
             points = rng.uniform(low, high, (50, 3))
             got = kernel.many(points)[:, column]
             expected = [float(formula(*point)) for point in points]

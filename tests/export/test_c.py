@@ -18,11 +18,11 @@ from bondgraph import J0, J1, X1, Automaton, Block, C, Graph, I, ModelError, R, 
 from bondgraph.export import CSource, c_source
 from examples import rolling_eggs
 from screws.scalars import array, cos, exp, log, sin, sqrt, where
-from tests.emit.expressions import EXPRESSIONS
+from tests.emit.expressions import FORMULAS
 from tests.inner.compile import Compiled
 from tests.inner.emit import address_of
 from tests.inner.emit import numpy as reference
-from tests.inner.export import c_functions, c_number
+from tests.inner.export import C_LOOKUPS, c_functions, c_number
 from tests.inner.run import Bound
 from tests.inner.tape import NUMPY_FUNCTIONS, Alternatives, Listing, Routine, Tape, TapeScalar, listing
 from tests.inner.tape import opcodes as op
@@ -272,12 +272,20 @@ def test_every_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     """All formulas that back ends must reproduce. NumPy's own functions are one unit in the last place away, tanh three."""
     tape = Tape()
     x = tape.inputs("x", 3)
-    outputs = [formula(*x) for formula, _ in EXPRESSIONS.values()]
+    outputs = [formula(*x) for formula, _ in FORMULAS.values()]
     alone = [code for code in library_functions() if code not in (op.ATAN2, op.POWER)]
     outputs += [TapeScalar(tape, tape.function(op.NAMES[code], x[0].index)) for code in alone]
     routine = Routine("f", tape, (("x", 3),), tuple(outputs))
-    text = "#include <math.h>\n" + c_functions(
-        "f", listing(routine), ("const double *restrict x", "double *restrict out"), lambda _, k: f"x[{k}]", lambda k: f"out[{k}]"
+    text = (
+        "#include <math.h>\n"
+        + "".join(C_LOOKUPS.values())
+        + c_functions(
+            "f",
+            listing(routine),
+            ("const double *restrict x", "double *restrict out"),
+            lambda _, k: f"x[{k}]",
+            lambda k: f"out[{k}]",
+        )
     )
     library = shared_library(CSource("f", "", text, ""), tmp_path)
     rng = np.random.default_rng(1)

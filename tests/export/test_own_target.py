@@ -27,6 +27,8 @@ TEXTS = {name: f"({{0}} {sign} {{1}})" for name, sign in INFIX.items()} | {
     "maximum": "max({0}, {1})",
     "opposite": "(not {0})",
     "where": "({1} if {0} else {2})",
+    "searchsorted": "bisect_right({1}, {0})",
+    "take": "{1}[min(max(int({0}), 0), len({1}) - 1)]",
 }
 
 
@@ -39,6 +41,10 @@ def function(name: str, code: StraightLine) -> str:
             right = repr(float(given[0]))
         elif operation == "input":
             right = f"{blocks[given[0]]}[{given[1]}]"
+        elif operation == "table":
+            right = repr(list(given[0]))
+        elif operation == "table of inputs":
+            right = f"{blocks[given[0]]}[{given[1]}:{given[1] + given[2]}]"
         else:
             right = TEXTS[operation].format(*(f"v{k}" for k in given))
         lines.append(f"    v{place} = {right}")
@@ -46,7 +52,7 @@ def function(name: str, code: StraightLine) -> str:
 
 
 def test_every_operation_has_a_text() -> None:
-    assert {one.name for one in OPERATIONS} == {*TEXTS, "constant", "input"}
+    assert {one.name for one in OPERATIONS} == {*TEXTS, "constant", "input", "table", "table of inputs"}
 
 
 def energy(q, k):
@@ -67,7 +73,9 @@ def test_it_gives_the_rates(mode: float, tmp_path) -> None:
     codes = straight_lines(compiled)
     module = tmp_path / "target.py"
     given = {"t": [0.3], "x": x.tolist(), "p": p[: codes["prepare"].blocks[0][1]].tolist(), "m": [mode]}
-    text = "import json\nfrom math import *\n\n" + "\n".join(function(name, codes[name]) for name in ("prepare", "rates"))
+    text = "import json\nfrom bisect import bisect_right\nfrom math import *\n\n" + "\n".join(
+        function(name, codes[name]) for name in ("prepare", "rates")
+    )
     text += f"\ngiven = {given!r}\nwhole = given['p'] + prepare(given['p'])\n"
     text += "print(json.dumps(rates(given['t'], given['x'], whole, given['m'])))\n"
     module.write_text(text, encoding="utf-8")

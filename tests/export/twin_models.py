@@ -15,7 +15,7 @@ from bondgraph.export import SymPyModel, sympy_model
 from examples import dexterous_hand, rolling_eggs
 from examples.bouncing_ball import with_restitution
 from tests.analysis.models import motor
-from tests.emit.expressions import EXPRESSIONS
+from tests.emit.expressions import FORMULAS, POINTS
 from tests.export.test_c import diode
 from tests.inner.compile import Compiled
 from tests.inner.emit import Kernel
@@ -81,10 +81,11 @@ def clutch() -> Graph:
 def every() -> Graph:
     """A block for every formula that back ends must reproduce, of three states that grow."""
     states = {name: StateSpec(0.5) for name in "abc"}
-    outputs = [(f"y{k}", formula, ["a", "b", "c"]) for k, (formula, _) in enumerate(EXPRESSIONS.values())]
+    outputs = [(f"y{k}", formula, ["a", "b", "c"]) for k, (formula, _) in enumerate(FORMULAS.values())]
     growth = [(f"d{name}", lambda a, k=k: (k + 1) * a / (3.0 + a * a), [name]) for k, name in enumerate("abc")]
     graph = Graph("every")
     graph.add(Block("f", [*outputs, *growth], states=states, rates={name: f"d{name}" for name in "abc"}))
+    graph.add(signals.table("measured", "f.y0", POINTS, np.cos(POINTS)))
     return graph
 
 

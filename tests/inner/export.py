@@ -3,7 +3,7 @@
 # ruff: noqa: F401
 
 from bondgraph.export.code import sympy
-from bondgraph.export.code.c import C, c_functions, c_number
+from bondgraph.export.code.c import C_LOOKUPS, C, c_functions, c_number
 from bondgraph.export.code.content import MAX_LENGTH, identifier, identifiers, model_identifier
 from bondgraph.export.code.matlab import MATLAB
 from bondgraph.export.code.numpy import NUMPY

@@ -124,8 +124,8 @@ def test_what_no_step_does_is_refused(formula: Any) -> None:
 
 
 def test_steps_are_the_operations_of_the_tape() -> None:
-    """Every instruction is a step, but for inputs, constants and the reciprocal, which only a tape makes."""
-    assert set(ARITY) == set(opcodes.NAMES) - {"constant", "input", "reciprocal"} == set(FUNCTIONS)
+    """Every instruction is a step, but for inputs, constants, their tables and the reciprocal, which only a tape makes."""
+    assert set(ARITY) == set(opcodes.NAMES) - {"constant", "input", "reciprocal", "table", "table of inputs"} == set(FUNCTIONS)
     assert set(scalars.FUNCTIONS) < set(ARITY)
 
 

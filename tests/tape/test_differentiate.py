@@ -3,7 +3,7 @@ import pytest
 import sympy
 
 import screws.scalars as s
-from tests.emit.expressions import EXPRESSIONS
+from tests.emit.expressions import FORMULAS
 from tests.inner.emit import numpy_kernel
 from tests.inner.tape import Routine, Tape, TraceError, compressed_columns, differentiate, jacobian, sparsity_pattern
 
@@ -19,9 +19,9 @@ def derivatives(formulas, points, n=3):
     return dense
 
 
-@pytest.mark.parametrize("name", EXPRESSIONS)
+@pytest.mark.parametrize("name", FORMULAS)
 def test_against_finite_differences(name):
-    formula, (low, high) = EXPRESSIONS[name]
+    formula, (low, high) = FORMULAS[name]
     rng = np.random.default_rng(5)
     for point in rng.uniform(low, high, (20, 3)):
         step = 1e-6

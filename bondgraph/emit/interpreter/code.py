@@ -22,7 +22,9 @@ BLOCK = 8
 """Columns of a block, of which rows have a multiple: as many as the widest SIMD vectors hold."""
 
 ARGUMENTS = {
-    code: op.OPERATIONS[code].arguments for code in range(op.ADD, len(op.OPERATIONS)) if code != op.DIVIDE and code not in op.LOOKUPS
+    code: op.OPERATIONS[code].arguments
+    for code in range(op.ADD, len(op.OPERATIONS))
+    if code != op.DIVIDE and code not in op.LOOKUPS
 }
 """Instructions of a tape with the count of their arguments: at most three. Lookups in tables have steps of their own."""
 FIELDS = 10

@@ -14,6 +14,7 @@ from bondgraph.output.cells import files
 from bondgraph.output.files import write_texts
 from bondgraph.tape.routine import Listing
 
+
 def _slice(first: str, count: int) -> str:
     """Return the text of consecutive entries of an array, from that of the first."""
     array, _, index = first.rstrip("]").partition("[")

@@ -128,7 +128,6 @@ class _Part:
         statement = dialect.condition if operation.is_condition else dialect.value
         self.lines.append(right if "{v}" in form else statement.format(v=local, right=right))
 
-
     def _table(self, a: int) -> str:
         """Return the name of a table, which is written before its first use."""
         name = f"table{a}"

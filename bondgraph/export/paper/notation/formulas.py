@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -146,7 +147,7 @@ class Recorded:
 
     shapes: tuple[tuple[int, ...], ...]
     results: tuple[tuple[int, ...], ...]
-    steps: tuple[tuple[float | int, ...], ...]
+    steps: tuple[tuple[Any, ...], ...]
     outputs: tuple[int, ...]
 
 
@@ -228,17 +229,27 @@ class _FormulaWriter:
         self.parts.append(f"{name.latex} = [{piece.latex}]" if code in op.CONDITIONS else f"{name.latex} = {piece.latex}")
         return name
 
-    def _piece(self, step: tuple[float | int, ...]) -> Piece:
+    def _piece(self, step: tuple[Any, ...]) -> Piece:
         code = int(step[0])
         if code == op.CONSTANT:
             return number(float(step[1]))
         if code == op.INPUT:
             return Piece(self._letters[int(step[1])][int(step[2])])
+        if code == op.TABLE:
+            return _table([number(float(value)).latex for value in step[1]])
+        if code == op.TABLE_OF_INPUTS:
+            first, count = int(step[2]), int(step[3])
+            return _table(self._letters[int(step[1])][first : first + count])
         operands = [self._pieces[int(position)] for position in step[1:]]
         for k in range(op.OPERATIONS[code].truths, len(operands)):
             if int(self.code.steps[int(step[1 + k])][0]) in op.CONDITIONS and not operands[k].latex.startswith(self.shared):
                 operands[k] = Piece(f"[{operands[k].latex}]")
         return FORMS[code](*operands)
+
+
+def _table(entries: Sequence[str]) -> Piece:
+    """Return the first two entries of a table and the last one."""
+    return Piece(rf"({entries[0]}, {entries[1]}, \ldots, {entries[-1]})")
 
 
 def _product(a: Piece, b: Piece) -> Piece:
@@ -288,5 +299,7 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.EITHER: lambda a, b: Piece(f"{a.within(SUM)} \\vee {b.within(SUM)}", CHOICE),
     op.OPPOSITE: lambda a: Piece(f"\\neg {a.within(ATOM)}", CHOICE),
     op.WHERE: chosen,
+    op.SEARCHSORTED: _function(r"\operatorname{searchsorted}"),
+    op.TAKE: _function(r"\operatorname{take}"),
 }
 """Formula of each instruction."""

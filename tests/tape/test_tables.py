@@ -1,0 +1,115 @@
+"""Tables on a tape: interpolation in every back end, derivatives, replaced entries, and the cost of long ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+
+from bondgraph import J1, Graph, I, R, Se, compile_model, signals
+from bondgraph.export import straight_lines
+from screws.jets import variables
+from screws.scalars import interpolate, searchsorted, take
+from tests.inner.emit import compile_routines, numpy_kernel
+from tests.inner.tape import Routine, Tape, jacobian, listing, specialise
+from tests.inner.tape import opcodes as op
+
+SHORT, LONG = np.array([-1.0, 0.25, 2.0]), np.cumsum(np.linspace(0.1, 0.5, 40)) - 6.0
+KERNELS = [numpy_kernel, lambda routine: compile_routines([routine]).kernel(routine.name)]
+
+
+def around(points: np.ndarray) -> np.ndarray:
+    """Numbers before, at, between and behind the points, and none."""
+    return np.concatenate([points, points[:-1] + 0.3 * np.diff(points), [points[0] - 1.0, points[-1] + 1.0]])
+
+
+def read(points: np.ndarray, *, of_inputs: bool) -> Routine:
+    """Interpolate between values that are numbers, or inputs."""
+    tape = Tape()
+    values = tape.inputs("p", len(points)) if of_inputs else np.cos(points)
+    u = tape.inputs("x", 1)[0]
+    return Routine("read", tape, (("x", 1), ("p", len(points))), (interpolate(u, points, values), searchsorted(points, u)))
+
+
+@pytest.mark.parametrize("of_inputs", [False, True])
+@pytest.mark.parametrize("points", [SHORT, LONG], ids=["short", "long"])
+def test_every_back_end_interpolates(points, of_inputs):
+    routine = read(points, of_inputs=of_inputs)
+    u = around(points)
+    expected = np.column_stack([np.interp(u, points, np.cos(points)), np.searchsorted(points, u, side="right")])
+    blocks = (u[:, None], np.cos(points))
+    for kernel in KERNELS:
+        np.testing.assert_allclose(kernel(routine).many(*blocks), expected, rtol=1e-13, atol=1e-15)
+        assert kernel(routine)(np.array([np.nan]), np.cos(points))[1] == 0.0
+    np.testing.assert_allclose(interpolate(u, points, np.cos(points)), expected[:, 0], rtol=1e-13, atol=1e-15)
+    symbol = sympy.Symbol("u")
+    formula = interpolate(symbol, points, np.cos(points))
+    np.testing.assert_allclose([float(formula.subs(symbol, number)) for number in u[::9]], expected[::9, 0], rtol=1e-13)
+
+
+def test_many_rows_of_values_are_read_at_once():
+    """Each sample has values of its own."""
+    routine, u = read(LONG, of_inputs=True), around(LONG)
+    values = np.random.default_rng(3).normal(size=(len(u), len(LONG)))
+    for kernel in KERNELS:
+        found = kernel(routine).many(u[:, None], values)[:, 0]
+        np.testing.assert_allclose(found, [np.interp(*pair) for pair in zip(u, [LONG] * len(u), values, strict=True)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("points", [SHORT, LONG], ids=["short", "long"])
+def test_the_slope_is_that_of_the_piece_and_the_derivative_by_a_value_is_a_hat(points):
+    routine = read(points, of_inputs=True)
+    tape, u = routine.tape, points[:-1] + 0.3 * np.diff(points)
+    x, p = tape.inputs("x", 1), tape.inputs("p", len(points))
+    slopes = jacobian([routine.outputs[0]], [*x, *p]).dense()[0]
+    along = Routine("along", tape, routine.blocks, tuple(slopes))
+    expected = np.column_stack(
+        [np.diff(np.cos(points)) / np.diff(points), *(np.interp(u, points, hat) for hat in np.eye(len(points)))]
+    )
+    for kernel in KERNELS:
+        np.testing.assert_allclose(kernel(along).many(u[:, None], np.cos(points)), expected, rtol=1e-12, atol=1e-13)
+    jet = interpolate(variables(u[0], 0.0)[0], points, np.cos(points))
+    assert jet.du == pytest.approx(expected[0, 0], rel=1e-12) and jet.duu == 0.0
+
+
+def test_an_entry_that_becomes_a_number_is_read_as_that_number():
+    routine = read(LONG, of_inputs=True)
+    outputs = specialise(routine.tape, routine.outputs, {("p", 7): 5.0})
+    fixed = Routine("fixed", routine.tape, routine.blocks, outputs)
+    row = np.where(np.arange(len(LONG)) == 7, 5.0, np.cos(LONG))
+    found = numpy_kernel(fixed).many(around(LONG)[:, None], np.cos(LONG))[:, 0]
+    np.testing.assert_allclose(found, np.interp(around(LONG), LONG, row), rtol=1e-13)
+    every = {("p", k): float(value) for k, value in enumerate(np.cos(LONG))}
+    steps = listing(Routine("constant", routine.tape, routine.blocks, specialise(routine.tape, routine.outputs, every))).steps
+    assert op.TABLE in {step[0] for step in steps} and op.TABLE_OF_INPUTS not in {step[0] for step in steps}
+
+
+def test_an_index_beyond_the_values_takes_the_end():
+    values = np.arange(20.0) ** 2
+    tape = Tape()
+    routine = Routine("end", tape, (("x", 1),), (take(values, tape.inputs("x", 1)[0]),))
+    for kernel in KERNELS:
+        found = kernel(routine).many(np.array([[-3.0], [0.0], [7.0], [19.0], [1e300], [np.nan]]))[:, 0]
+        assert found.tolist() == [0.0, 0.0, 49.0, 361.0, 361.0, 0.0]
+
+
+def measured(count: int) -> Graph:
+    """A mass with friction under a force that was measured at so many times."""
+    graph, v, t = Graph("measured"), J1("v"), np.linspace(0.0, 20.0, count)
+    graph.connect(Se("u", lambda y: y, signals=["data.y"]), v).connect(v, I("m", 1.0)).connect(v, R("r", 1.0))
+    graph.add(signals.table("data", "time", t, np.sin(t)))
+    return graph
+
+
+def test_a_measured_input_costs_no_more_steps_for_more_points():
+    """The rates have as many steps for 200 points as for 2,000, and every point is a break of time."""
+    lengths = set()
+    for count in (200, 2000):
+        compiled = compile_model(measured(count))
+        lengths.add(len(straight_lines(compiled)["rates"].steps))
+        (breaks,) = {len(compiled.program.break_names)}
+        assert breaks == count
+        run = compiled.simulate(20.0, samples=[20.0])
+        exact = 0.5 * (np.sin(20.0) - np.cos(20.0) + np.exp(-20.0))
+        assert run.ok and run["m.p"][-1] == pytest.approx(exact, abs=2.0 * (20.0 / count) ** 2 / 12.0)
+    assert len(lengths) == 1 and lengths.pop() < 60
