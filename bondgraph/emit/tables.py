@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 
 from bondgraph.emit.printers.llvm_procedures import number
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Listing
 
 LOOKUP_FUNCTIONS = """define internal double @searchsorted(double %u, ptr %points, i64 %n) nounwind noinline {
@@ -53,13 +52,6 @@ def definitions(programs: Iterable[Listing]) -> list[str]:
     leaves = dict.fromkeys(program.steps[step[2]] for program in programs for step in program.steps if step[0] in op.LOOKUPS)
     tables = dict.fromkeys(_array(leaf[1]) for leaf in leaves if leaf[0] == op.TABLE)
     return [LOOKUP_FUNCTIONS, *tables] if leaves else []
-
-
-def length(leaf: Node) -> int:
-    """Return the number of entries of a table, 1 for another leaf."""
-    if leaf[0] == op.TABLE:
-        return len(leaf[1])
-    return int(leaf[3]) if leaf[0] == op.TABLE_OF_INPUTS else 1
 
 
 def array_name(values: Sequence[float]) -> str:

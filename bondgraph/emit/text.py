@@ -17,7 +17,7 @@ from bondgraph.emit import tables, trigonometry
 from bondgraph.emit.lanes import FRAMED, widened
 from bondgraph.emit.printers.llvm_procedures import number
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.nodes import Node
+from bondgraph.tape.nodes import Node, leaf_length
 from bondgraph.tape.routine import Listing
 
 HEAP = 32_768  # doubles: a workspace above 256 KB is not put on a thread's stack
@@ -134,7 +134,7 @@ class Part:
 
     def _lookup(self, v: int, step: Node) -> None:
         code, u, table = step
-        n = tables.length(self.program.steps[table])
+        n = leaf_length(self.program.steps[table])
         self.lines.append(f"%v{v} = {op.OPERATIONS[code].llvm.format(x=self.number(u), y=self._table(table), n=n)}")
 
     def _step(self, v: int, step: Node) -> None:

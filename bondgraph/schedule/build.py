@@ -21,6 +21,7 @@ from bondgraph.schedule.plans import GroupedValues, KernelCache, derivatives, gr
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.interpret import interpreter
+from bondgraph.tape.nodes import leaf_length
 from bondgraph.tracing.routines import Pattern, output_names
 from screws.scalars import equal, where
 
@@ -62,8 +63,8 @@ def _evaluate_loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.nd
 
     reach = [1] * len(loop.ins)
     for code, *operands in loop.kind.program.steps:
-        if code == op.INPUT:
-            reach[operands[0]] = max(reach[operands[0]], 1 + operands[1])
+        if code in op.OF_BLOCKS:
+            reach[operands[0]] = max(reach[operands[0]], operands[1] + leaf_length((code, *operands)))
     blocks = tuple(memory[a.block][addresses(a, n)] for a, n in zip(loop.ins, reach, strict=True))
     results = np.empty((len(instances), sum(loop.kind.sizes)))
     interpreter(loop.kind.program)(blocks, results)

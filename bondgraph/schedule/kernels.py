@@ -82,7 +82,7 @@ def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tup
     With `sizes` all outputs are results of `main`, cut into these sizes; without, only those that vary are, one by one.
     """
     tape, n_v, n_p = traced.tape, sum(traced.varying), sum(traced.fixed)
-    hoisted = hoist(tape, without_tables_of_inputs(tape, outputs))
+    hoisted = hoist(tape, without_tables_of_inputs(tape, outputs, {"p"}))
     block = list(tape.blocks).index("p")
     results: list[tuple[int, float]] = []
     kept: list[TapeScalar] = []
@@ -98,7 +98,7 @@ def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tup
             kept.append(output)
     blocks = (("v", n_v), ("p", hoisted.tape.blocks["p"]))
     straight = listing(Routine("main", hoisted.tape, blocks, tuple(kept)))
-    inputs = [step for step in straight.steps if step[0] == opcodes.INPUT]
+    inputs = [step for step in straight.steps if step[0] in opcodes.OF_BLOCKS]
     for step in inputs:
         if step[1] == 1:
             prepared.setdefault(step[2], len(prepared))
@@ -122,7 +122,9 @@ def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tup
 
 def readdress(program: Listing, component_of: Callable[[int, int], tuple[int, int]], sizes: tuple[int, ...]) -> Kind:
     """Return a kernel with the steps of a program, whose input (block, k) becomes (argument, component) by `component_of`."""
-    steps = tuple((opcodes.INPUT, *component_of(*step[1:])) if step[0] == opcodes.INPUT else step for step in program.steps)
+    steps = tuple(
+        (step[0], *component_of(*step[1:3]), *step[3:]) if step[0] in opcodes.OF_BLOCKS else step for step in program.steps
+    )
     return Kind(Listing(steps, program.outputs), sizes)
 
 

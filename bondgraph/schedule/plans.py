@@ -22,6 +22,9 @@ from bondgraph.tape.scalar import Tape
 MAX_STATEMENTS = 24
 """Most statements of one group; longer ones would seldom be equal."""
 
+MAX_PREPARED_SIZE = 64
+"""Most numbers of a parameter that are prepared one by one where only parameters matter."""
+
 _SHARED = -1
 _MAX_RECOMPUTED = 12
 """Most statements that are computed again for one narrow value."""
@@ -129,6 +132,7 @@ def _trace_groups(
     """Trace each group from its head, depth first: steps, arguments and stores in an order that equal groups share."""
     args, outs, formulas, producer = table.args, table.outs, table.formulas, table.producer
     fixed, shapes, ops = table.book.fixed, table.shapes, table.ops
+    prepared = [is_fixed and not _is_long(table, value) for value, is_fixed in enumerate(fixed)]
     references: dict[int, tuple[int, int]]
     arguments: list[int]
     varying: list[int]
@@ -149,7 +153,7 @@ def _trace_groups(
                 else:
                     reference = references[value] = (-1, len(arguments))
                     arguments.append(value)
-                    (of_parameters if fixed[value] else varying).append(value)
+                    (of_parameters if prepared[value] else varying).append(value)
             operands.append(reference)
         step = len(steps)
         results = outs[index]
@@ -164,13 +168,18 @@ def _trace_groups(
     for number, head in enumerate(heads):
         references, arguments, varying, of_parameters, steps, stores, group_outs = {}, [], [], [], [], [], []
         visit(head, number, stored_values)
-        kinds = tuple(zip(map(fixed.__getitem__, arguments), map(shapes.__getitem__, arguments), strict=True))
+        kinds = tuple(zip(map(prepared.__getitem__, arguments), map(shapes.__getitem__, arguments), strict=True))
         key = (tuple(steps), kinds, tuple(stores))
         kernel = kernels.get(key)
         if kernel is None:
             kernel = kernels[key] = traced([(ops[f], of, n) for f, of, n in steps], kinds, stores)
         traced_groups.append(Group(kernel, tuple(varying), tuple(of_parameters), tuple(group_outs)))
     return traced_groups
+
+
+def _is_long(table: StatementTable, value: int) -> bool:
+    """Return True for a parameter whose numbers are read where they lie, not prepared one by one."""
+    return table.book.sizes[value] > MAX_PREPARED_SIZE and value not in table.producer
 
 
 Scalar = tuple[float, int]

@@ -26,6 +26,13 @@ MAX_SELECTED = 8
 """Most entries of a table that are compared or selected one by one, which SIMD lanes can do; more are looked up in memory."""
 
 
+def leaf_length(leaf: Node) -> int:
+    """Return the number of entries of a table, 1 for another leaf."""
+    if leaf[0] == op.TABLE:
+        return len(leaf[1])
+    return int(leaf[3]) if leaf[0] == op.TABLE_OF_INPUTS else 1
+
+
 class Nodes:
     """The list of nodes and the operations that append to it (or find what is there)."""
 

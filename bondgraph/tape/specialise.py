@@ -4,10 +4,11 @@ parameters once per set of parameters, not at every evaluation."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Alternatives, Routine, reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 
@@ -42,15 +43,20 @@ def substitute(tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapp
     return tuple(TapeScalar(tape, new.get(root, root)) for root in roots)
 
 
-def without_tables_of_inputs(tape: Tape, outputs: Sequence[TapeScalar | float]) -> tuple[TapeScalar, ...]:
-    """Return the outputs with lookups among inputs written as selections, one entry after the other."""
+def without_tables_of_inputs(tape: Tape, outputs: Sequence[TapeScalar | float], blocks: Container[str]) -> tuple[TapeScalar, ...]:
+    """Return the outputs with lookups among inputs of these blocks written as selections, one entry after the other."""
+    numbers = {number for number, block in enumerate(tape.blocks) if block in blocks}
     roots = [tape.scalar(output).index for output in outputs]
     lookups = {
         position: tape.selection(*tape.nodes[position][:2], tape.entries_of(tape.nodes[position][2]))
         for position in reachable(tape, roots)
-        if tape.nodes[position][0] in op.LOOKUPS and tape.nodes[tape.nodes[position][2]][0] == op.TABLE_OF_INPUTS
+        if tape.nodes[position][0] in op.LOOKUPS and _reads(tape.nodes[tape.nodes[position][2]], numbers)
     }
     return substitute(tape, outputs, lookups)
+
+
+def _reads(table: Node, blocks: Container[int]) -> bool:
+    return table[0] == op.TABLE_OF_INPUTS and table[1] in blocks
 
 
 def appended(

@@ -11,6 +11,7 @@ from bondgraph.export import straight_lines
 from screws.jets import variables
 from screws.scalars import interpolate, searchsorted, take
 from tests.inner.emit import compile_routines, numpy_kernel
+from tests.inner.schedule import is_large
 from tests.inner.tape import Routine, Tape, jacobian, listing, specialise
 from tests.inner.tape import opcodes as op
 
@@ -113,3 +114,19 @@ def test_a_measured_input_costs_no_more_steps_for_more_points():
         exact = 0.5 * (np.sin(20.0) - np.cos(20.0) + np.exp(-20.0))
         assert run.ok and run["m.p"][-1] == pytest.approx(exact, abs=2.0 * (20.0 / count) ** 2 / 12.0)
     assert len(lengths) == 1 and lengths.pop() < 60
+
+
+def test_a_large_model_reads_a_measured_input_where_it_lies():
+    """Many masses follow one table: loops over their statements give what one mass alone gives."""
+    graph, count = measured(100), 500
+    for k in range(count):
+        v = J1(f"v{k}")
+        graph.connect(Se(f"u{k}", lambda y: y, signals=["data.y"]), v).connect(v, I(f"m{k}", 1.0 + k)).connect(
+            v, R(f"r{k}", 1.0 + k)
+        )
+    compiled = compile_model(graph)
+    assert is_large(compiled.system)
+    run = compiled.simulate(3.0, samples=[3.0])
+    alone = compile_model(measured(100)).simulate(3.0, samples=[3.0])
+    expected = np.full(count, alone["m.p"][-1])
+    np.testing.assert_allclose([run[f"m{k}.p"][-1] for k in range(count)], expected, rtol=1e-6)

@@ -21,10 +21,9 @@ import numpy as np
 
 from bondgraph.emit.interpreter.code import ARGUMENTS, BLOCK, FIELDS, WORK, machine_code
 from bondgraph.emit.kernel import Kernel, address_of
-from bondgraph.emit.tables import length
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import active_nodes, sparsity_pattern
-from bondgraph.tape.nodes import Node
+from bondgraph.tape.nodes import Node, leaf_length
 from bondgraph.tape.routine import Routine, reachable
 from bondgraph.tape.specialise import without_tables_of_inputs
 
@@ -91,11 +90,8 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
 
 def _with_entries_selected(routine: Routine, block: str) -> Routine:
     """Return the routine without lookups in tables of the variables: a step of a lookup has no derivatives."""
-    tape, number = routine.tape, list(routine.tape.blocks).index(block)
-    needed = reachable(tape, [tape.scalar(output).index for output in routine.outputs])
-    if not any(tape.nodes[position][:2] == (op.TABLE_OF_INPUTS, number) for position in needed):
-        return routine
-    return replace(routine, outputs=without_tables_of_inputs(tape, routine.outputs))
+    tape = routine.tape
+    return replace(routine, outputs=without_tables_of_inputs(tape, routine.outputs, {block}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +148,7 @@ def _steps(
     size = 0
     for position in (position for position in needed if nodes[position][0] <= op.INPUT):
         code, *arguments = nodes[position]
-        index[position], count = size, length(nodes[position])
+        index[position], count = size, leaf_length(nodes[position])
         if code in op.OF_BLOCKS:
             first = starts[blocks[arguments[0]]] + arguments[1]
             inputs += [(size + k, first + k) for k in range(count)]
@@ -165,7 +161,7 @@ def _steps(
     for step, position in zip(table, computed, strict=True):
         code, *arguments = nodes[position]
         if code in op.LOOKUPS:
-            step[0], step[1:3], step[3] = codes[code], [index[a] for a in arguments], length(nodes[arguments[1]])
+            step[0], step[1:3], step[3] = codes[code], [index[a] for a in arguments], leaf_length(nodes[arguments[1]])
             continue
         last = 1 + len(arguments)
         step[0], step[1:last] = codes[code], [index[a] for a in arguments]

@@ -12,11 +12,10 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bondgraph.emit import tables
 from bondgraph.emit.text import workspace_slots
 from bondgraph.errors import refusal
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.nodes import Node
+from bondgraph.tape.nodes import Node, leaf_length
 from bondgraph.tape.opcodes import Operation
 from bondgraph.tape.routine import Listing
 
@@ -116,7 +115,7 @@ class _Part:
         operation, dialect = op.OPERATIONS[step[0]], self.dialect
         length = ""
         if step[0] in op.LOOKUPS:
-            operands, length = [self.value(step[1]), self._table(step[2])], str(tables.length(self.program.steps[step[2]]))
+            operands, length = [self.value(step[1]), self._table(step[2])], str(leaf_length(self.program.steps[step[2]]))
         else:
             operands = [self.truth(a) if k < operation.truths else self.value(a) for k, a in enumerate(step[1:])]
         form = dialect.form(operation)

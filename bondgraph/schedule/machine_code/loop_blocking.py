@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from bondgraph.schedule.memory_layout import Access, KernelLoop
 from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import leaf_length
 
 TILE = 256
 """Instances of a round: with some ten numbers each they fit into the nearest cache."""
@@ -103,8 +104,8 @@ def reads(loop: KernelLoop) -> list[Reach]:
     """Return the addresses of each argument."""
     sizes = [1] * len(loop.ins)
     for code, *operands in loop.kind.program.steps:
-        if code == op.INPUT:
-            sizes[operands[0]] = max(sizes[operands[0]], 1 + operands[1])
+        if code in op.OF_BLOCKS:
+            sizes[operands[0]] = max(sizes[operands[0]], operands[1] + leaf_length((code, *operands)))
     return [_reach(access, size, loop.count) for access, size in zip(loop.ins, sizes, strict=True)]
 
 
