@@ -11,6 +11,7 @@ but the records of a scenario.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,10 +59,10 @@ class Oval:
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         to_A, to_B = x - self.A, x - self.B
-        r_A, r_B = np.sqrt(to_A @ to_A), np.sqrt(to_B @ to_B)
+        r_A, r_B = _length(to_A), _length(to_B)
         a, b = to_A / r_A, to_B / r_B
-        hessian = (EYE - _outer(a, a)) / r_A + 2.0 * (EYE - _outer(b, b)) / r_B
-        return float(r_A + 2.0 * r_B - self.S), a + 2.0 * b, hessian
+        hessian = (EYE - _outer(a, a)) / r_A + (EYE - _outer(b, b)) * (2.0 / r_B)
+        return r_A + 2.0 * r_B - self.S, a + 2.0 * b, hessian
 
     def polar(self, x: np.ndarray, normal: np.ndarray, axis: int) -> tuple[float, np.ndarray]:
         m = _unit(x - self.B)
@@ -102,12 +103,18 @@ def _meridian(m: np.ndarray, axis: int) -> tuple[float, np.ndarray]:
 def _bend(surface: Any, x: np.ndarray) -> np.ndarray:
     """Shape operator dn/dx (3, 3) of a surface at a point on it."""
     _, g, H = surface(x)
-    across = EYE - _outer(_unit(g), _unit(g))
-    return across @ H @ across / np.sqrt(g @ g)
+    length = _length(g)
+    normal = g / length
+    across = EYE - _outer(normal, normal)
+    return across @ H @ across / length
+
+
+def _length(x: np.ndarray) -> float:
+    return math.sqrt(x @ x)
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
-    return x / np.sqrt(x @ x)
+    return x / _length(x)
 
 
 def _outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -144,21 +151,22 @@ class Closest:
 def closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray, start: Closest) -> Closest:
     """Newton on F1(x1) = 0, F2(x2) = 0, grad F2 + mu n1 = 0 with x2 = x1 + d n1; R, r: pose of O2 in O1."""
     x1, d, mu = start.x1, start.d, start.multiplier
-    J = np.zeros((5, 5))
+    J, residual = np.zeros((5, 5)), np.empty(5)
+    limit = 0.3 * min(one.size, two.size)
     for _ in range(60):
         F1, g1, H1 = one(x1)
-        length = np.sqrt(g1 @ g1)
+        length = _length(g1)
         n = g1 / length
         F2, g2, H2 = two(R.T @ (x1 + d * n - r))
         g2, H2 = R @ g2, R @ H2 @ R.T
         N = (H1 - _outer(n, n @ H1)) / length
         shift = EYE + d * N
-        J[0, :3], J[0, 3] = g1, 0.0
+        J[0, :3] = g1
         J[1, :3], J[1, 3] = g2 @ shift, g2 @ n
         J[2:, :3], J[2:, 3], J[2:, 4] = H2 @ shift + mu * N, H2 @ n, n
-        step = np.linalg.solve(J, np.array([F1, F2, *(g2 + mu * n)]))
-        size = float(np.abs(step[:4]).max())
-        limit = 0.3 * min(one.size, two.size)
+        residual[0], residual[1], residual[2:] = F1, F2, g2 + mu * n
+        step = np.linalg.solve(J, residual)
+        size = max(map(abs, step[:4].tolist()))
         if size > limit:
             step *= limit / size
         x1, d, mu = x1 - step[:3], d - step[3], mu - step[4]
@@ -193,7 +201,7 @@ def first_closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray) -> Closest:
 
 def rotation(q: np.ndarray) -> np.ndarray:
     """Rotation matrix of a quaternion (w, x, y, z) of any length."""
-    w, x, y, z = q / np.sqrt(q @ q)
+    w, x, y, z = _unit(q).tolist()
     return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -204,7 +212,8 @@ def rotation(q: np.ndarray) -> np.ndarray:
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+    (x, y, z), (u, v, w) = a.tolist(), b.tolist()  # numbers of Python's own are multiplied faster
+    return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
 
 
 @dataclass(frozen=True)
@@ -247,6 +256,8 @@ class Simulator:
         self.scenario = scenario
         self.specs = (scenario.body1, scenario.body2)
         self.one, self.two = (surface_of(b.surface_type, list(b.surface.parameters.values())) for b in self.specs)
+        self.gravity = np.array(scenario.gravity.vector) if scenario.gravity.type == "uniform" else np.zeros(3)
+        self.omega = [np.array(b.omega0_world) for b in self.specs]
         self.inertia = [np.array(b.inertia if b.inertia else (1.0, 1.0, 1.0)) for b in self.specs]
         law = scenario.contact
         self.k = np.array([law.k_w] * 3 + [law.k_t] * 2 + [law.k_n])
@@ -286,9 +297,9 @@ class Simulator:
         self.near = near
         return near
 
-    def _pole_distance(self, y: np.ndarray, axis: int) -> float:
+    def _pole_distance(self, y: np.ndarray, axis: int, near: Closest | None = None) -> float:
         R, r, _, _ = self._relative(y)
-        near = self._closest(R, r)
+        near = near or self._closest(R, r)
         x2 = R.T @ (near.x1 + near.d * near.normal - r)
         return self.two.polar(x2, -(R.T @ near.normal), axis)[0]
 
@@ -299,7 +310,7 @@ class Simulator:
         place = p1 + R1 @ (near.x1 + near.d * near.normal)
         z = -(R1 @ near.normal)
         x = R2 @ self.two.polar(R2.T @ (place - p2), R2.T @ z, self.axis)[1]
-        frame = np.stack([x, _cross(z, x), z], axis=1)
+        frame = np.array([x, _cross(z, x), z]).T
         w1, w2 = R1 @ y[10:13], R2 @ y[23:26]
         v = y[20:23] + _cross(w2, place - p2) - y[7:10] - _cross(w1, place - p1)
         twist = np.concatenate([frame.T @ (w2 - w1), frame.T @ v])
@@ -332,15 +343,13 @@ class Simulator:
             R = rotation(y[o + 3 : o + 7])
             w = y[o + 10 : o + 13]
             if body.motion == "prescribed":
-                w = R.T @ np.array(body.omega0_world)
+                w = R.T @ self.omega[index]
             s, u = y[o + 3], y[o + 4 : o + 7]
             dy[o + 3] = -0.5 * u @ w
             dy[o + 4 : o + 7] = 0.5 * (s * w + _cross(u, w))
             if body.motion == "free":
                 acceleration = sign * (force + pull) / body.mass
-                if gravity.type == "uniform":
-                    acceleration = acceleration + np.array(gravity.vector)
-                dy[o : o + 3], dy[o + 7 : o + 10] = y[o + 7 : o + 10], acceleration
+                dy[o : o + 3], dy[o + 7 : o + 10] = y[o + 7 : o + 10], acceleration + self.gravity
                 moment = R.T @ (sign * (torque + _cross(place - y[o : o + 3], force)))
                 J = self.inertia[index]
                 dy[o + 10 : o + 13] = (moment - _cross(w, J * w)) / J
@@ -385,11 +394,11 @@ class Simulator:
             if fired:
                 stop, which = self._locate(solver, fired)
                 after = self._exact(solver, stop, rtol, scale)
-            inside = solver.dense_output()
-            while len(rows) < len(times) and times[len(rows)] <= stop:
-                row = inside(times[len(rows)])
-                rows.append(row)
-                seen.append(self.contact(row))
+            if times[len(rows)] <= stop:
+                inside = solver.dense_output()
+                for row in map(inside, times[len(rows) :][times[len(rows) :] <= stop]):
+                    rows.append(row)
+                    seen.append(self.contact(row))
             if fired:
                 after = self._switch(which, after, stop, events)
                 solver = self._solver(stop, after, times, rtol, scale, max_step, min(solver.step_size, end - begin))
@@ -409,8 +418,9 @@ class Simulator:
         )
 
     def _guards(self, y: np.ndarray) -> list[float]:
-        near = self.contact(y).near
-        pole = POLE_MARGIN - self._pole_distance(y, self.axis)
+        R, r, _, _ = self._relative(y)
+        near = self._closest(R, r)
+        pole = POLE_MARGIN - self._pole_distance(y, self.axis, near)
         return [-near.d if not self.touching else -1.0, near.d if self.touching else -1.0, pole]
 
     def _locate(self, solver: Any, fired: list[int]) -> tuple[float, int]:
