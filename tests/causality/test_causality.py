@@ -418,9 +418,9 @@ def chain(n: int) -> Graph:
 
 
 def test_a_long_chain_takes_time_in_proportion() -> None:
-    """800 sections; a quadratic step would call 16 times the functions of 200."""
+    """400 sections; a quadratic step would call 16 times the functions of 100."""
     work = []
-    for n in (200, 800):
+    for n in (100, 400):
         graph = chain(n)
         work.append(calls(lambda graph=graph: assign_causality(graph.freeze())))
         model = graph.freeze()
@@ -432,7 +432,7 @@ def test_a_long_chain_takes_time_in_proportion() -> None:
 
 def test_a_junction_with_many_bonds_takes_time_in_proportion() -> None:
     work = []
-    for n in (300, 1200):
+    for n in (150, 600):
         node, graph = J0("node"), Graph("star")
         graph.connect(C("c", capacitance=1.0), node)
         for k in range(n):

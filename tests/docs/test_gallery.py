@@ -38,6 +38,7 @@ def test_the_note_says_what_each_picture_shows() -> None:
     assert all(f"pictures/{name})" in pages for names in kinds.values() for name in names)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", DIAGRAMS)
 def test_a_diagram_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
     draw(name, tmp_path / name)

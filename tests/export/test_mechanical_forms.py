@@ -134,6 +134,11 @@ def model_of(name: str, form: str) -> Compiled:
     return compiled((MODELS | OTHERS)[name](form))
 
 
+@functools.cache
+def mechanics_of(name: str, form: str, numbers: bool = False) -> MechanicalEquations:
+    return mechanical_equations(model_of(name, form), numbers=numbers)
+
+
 def velocities(found: MechanicalEquations, model: Compiled, at: dict[str, float]) -> dict[str, float]:
     """Velocities by label, from the states v or p."""
     n = len(found.v)
@@ -184,7 +189,7 @@ def momentum(velocity: str) -> str:
 def test_accelerations_are_the_compiled_ones(name: str, form: str, numbers: bool) -> None:
     """Of q and v directly; where momenta are states, p' = m v' + m' v of the inertias' own matrix."""
     model = model_of(name, form)
-    found = mechanical_equations(model, numbers=numbers)
+    found = mechanics_of(name, form, numbers)
     n = len(found.v)
     matrix, right, rates, M = found.mass_matrix, found.forcing, found.rates, found.M
     for seed in range(POINTS):
@@ -213,7 +218,7 @@ def test_accelerations_are_the_compiled_ones(name: str, form: str, numbers: bool
 def test_laws_of_the_matrices(name: str, form: str) -> None:
     """M' - 2 C is skew-symmetric, D symmetric; kinetic and potential energy are the ledger's."""
     model = model_of(name, form)
-    found = mechanical_equations(model)
+    found = mechanics_of(name, form)
     q = [sympy.Symbol(s, real=True) for s in found.q]
     rate = dict(zip(q, found.rates, strict=True))
     slope = found.M.applyfunc(lambda e: sympy.Add(*(sympy.diff(e, s) * r for s, r in rate.items())))
@@ -234,7 +239,7 @@ def test_laws_of_the_matrices(name: str, form: str) -> None:
 @pytest.mark.parametrize("name", ["double pendulum", "four-bar"])
 def test_equations_are_those_of_lagranges_method(name: str) -> None:
     """SymPy's own derivation from the energies, with its multipliers: mass matrix, and accelerations with the constraint."""
-    found = mechanical_equations(model_of(name, "lagrangian"), numbers=True)
+    found = mechanics_of(name, "lagrangian", True)
     q, v = dynamicsymbols("q:2"), dynamicsymbols("q:2", 1)
     t = dynamicsymbols._t
     if name == "double pendulum":

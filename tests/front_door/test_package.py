@@ -32,7 +32,7 @@ def test_all_public_names() -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    done = python("info", folder=tmp_path)
+    done = python("--version", folder=tmp_path)
     assert done.returncode == 0 and done.stdout.startswith("screwbond "), done.stderr
 
 

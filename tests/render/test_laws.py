@@ -99,7 +99,7 @@ DRAWN = {
 }
 
 
-LARGE = ("delta", "hand, fingers")
+LARGE = ("delta", "hand", "hand, fingers", "eggs", "bodies")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.thorough) if name in LARGE else name for name in DRAWN])

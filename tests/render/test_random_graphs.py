@@ -13,7 +13,7 @@ TOLD = re.compile("'.*' lies on the line of ")
 """What may remain where many lines meet: a name on a bond. Names on nodes, strokes or names may not."""
 
 
-@pytest.mark.parametrize(("first", "end"), [(0, 6), pytest.param(6, 24, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(("first", "end"), [(0, 2), pytest.param(2, 16, marks=pytest.mark.thorough)])
 def test_no_bond_passes_a_foreign_node(first, end):
     for seed in range(first, end):
         model = random_graph(seed)

@@ -151,6 +151,7 @@ def test_frequency_response_is_what_a_small_sine_gives():
     assert abs(phasor - expected) < 1e-3 * abs(expected)
 
 
+@pytest.mark.thorough
 def test_pictures(tmp_path):
     """All pictures are written, and the pole-zero plot marks what cancels apart from what stays."""
     pytest.importorskip("matplotlib")

@@ -241,6 +241,7 @@ def test_an_outline_goes_round_holes_and_the_end_of_the_grid():
     assert outlines(p, workspace(p, small, small, 5.0, progress=False)) == []
 
 
+@pytest.mark.thorough
 def test_workspace_picture(tmp_path):
     """Both cuts are drawn: many colours, a white margin."""
     pytest.importorskip("matplotlib")

@@ -117,6 +117,7 @@ def test_page(tmp_path, tracking: Tracking) -> None:
             assert np.all(np.isfinite(np.frombuffer(base64.b64decode(packed), np.float32))), name
 
 
+@pytest.mark.thorough
 @renders
 def test_still_shows_robot_and_block(tmp_path, tracking: Tracking) -> None:
     still(tracking.run, tmp_path / "still.png", 0.3, size=(400, 300), cargo=(0.0, 0.6), title="Delta robot")

@@ -165,6 +165,7 @@ def test_simulate_command(tmp_path: Path, capsys) -> None:
     assert "0.2 s simulated" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_linearise_command_with_pictures(tmp_path: Path, capsys) -> None:
     pytest.importorskip("matplotlib")
     assert main(["delta", "linearise", "--params", "fit", "--y", "0", "0", "0", "--out", str(tmp_path)]) == 0

@@ -81,6 +81,7 @@ def test_study_of_a_lost_object(lost: HandRun, tmp_path) -> None:
     assert head.startswith("t,required 0") and len(rows) == len(found.t) and len(rows[0].split(",")) == len(head.split(","))
 
 
+@pytest.mark.thorough
 def test_plots(main: HandRun, lost: HandRun, tmp_path) -> None:
     pytest.importorskip("matplotlib")
     figure7(main, tmp_path / "figure7.svg")

@@ -141,6 +141,7 @@ def test_the_scene_is_the_run():
     assert all(0.0 < start < end <= 45.0 for start, end in scene.slow_motion) and len(scene.slow_motion) == 4
 
 
+@pytest.mark.thorough
 def test_figures(tmp_path):
     if missing_package("matplotlib"):
         pytest.skip("no plots")

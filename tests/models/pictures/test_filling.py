@@ -65,7 +65,7 @@ def eggs():
 def robot():
     """A run of a delta robot of rigid bodies, none of which has a surface."""
     graph = rigid_delta_graph(DeltaParameters.fit(), (0.5, 0.6, 0.7))
-    return compile_model(graph).simulate(0.01, samples=0.005, progress=False)
+    return compile_model(graph, backend="numpy").simulate(0.01, samples=0.005, progress=False)
 
 
 def nested_trough():
@@ -188,6 +188,7 @@ def test_every_picture_of_a_filled_scene(filled, request, tmp_path) -> None:
         assert len(np.unique(np.asarray(Image.open(tmp_path / name).convert("L")))) > 60, name
 
 
+@pytest.mark.thorough
 @renders
 def test_a_scene_of_frames_alone_is_drawn(robot, tmp_path) -> None:
     scene = scene_of(robot)
@@ -248,6 +249,7 @@ def test_a_contact_of_any_law_is_seen(law, tmp_path) -> None:
         page(scene, tmp_path / "page.html")
 
 
+@pytest.mark.thorough
 @renders
 def test_a_movie_of_bounces(tmp_path) -> None:
     """Impacts have no length, so that nothing is shown slower, and no arrow says what no force is."""

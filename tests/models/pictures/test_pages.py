@@ -171,6 +171,7 @@ def quiet(window: Browser, path: Path) -> None:
     assert set(window.asked) <= {path.resolve().as_uri(), "about:blank"}
 
 
+@pytest.mark.thorough
 @needs_chromium
 @pytest.mark.parametrize("width", [390, 1300])
 @pytest.mark.parametrize("name", ["motor", "eggs"])
@@ -189,6 +190,7 @@ def test_pages_open_quietly(name: str, width: int, paths: dict[str, Path], windo
     assert window.run(f"[...document.querySelectorAll('body *')].filter(n => {beyond}).length") == 0
 
 
+@pytest.mark.thorough
 @needs_chromium
 def test_the_slider_moves_plots_and_power(driven: Result, paths: dict[str, Path], window: Browser) -> None:
     window.open(paths["motor"])
@@ -212,6 +214,7 @@ def test_the_slider_moves_plots_and_power(driven: Result, paths: dict[str, Path]
     assert window.run("playing")
 
 
+@pytest.mark.thorough
 @needs_chromium
 def test_a_click_on_a_bond_plots_it(driven: Result, paths: dict[str, Path], window: Browser) -> None:
     path = paths["motor"]
@@ -235,6 +238,7 @@ def test_a_click_on_a_bond_plots_it(driven: Result, paths: dict[str, Path], wind
     quiet(window, path)
 
 
+@pytest.mark.thorough
 @needs_chromium
 def test_components_of_a_screw_bond_are_plotted_by_unit(paths: dict[str, Path], window: Browser) -> None:
     window.open(paths["eggs"])
@@ -244,6 +248,7 @@ def test_components_of_a_screw_bond_are_plotted_by_unit(paths: dict[str, Path], 
     assert window.run("panels.slice(0, 4).every(panel => panel.outputs.length === 3)")
 
 
+@pytest.mark.thorough
 @needs_chromium
 def test_states_of_switches_are_told(paths: dict[str, Path], window: Browser) -> None:
     window.open(paths["ball"])
@@ -252,6 +257,7 @@ def test_states_of_switches_are_told(paths: dict[str, Path], window: Browser) ->
     assert window.run("switches.map(s => s.text.textContent)") == ["resting"]
 
 
+@pytest.mark.thorough
 @needs_chromium
 def test_without_webgl_there_is_text_and_every_plot(eggs: Scene, paths: dict[str, Path]) -> None:
     with browser(webgl=False) as window:
