@@ -65,7 +65,7 @@ def eggs():
 def robot():
     """A run of a delta robot of rigid bodies, none of which has a surface."""
     graph = rigid_delta_graph(DeltaParameters.fit(), (0.5, 0.6, 0.7))
-    return compile_model(graph, backend="numpy").simulate(0.01, samples=0.005, progress=False)
+    return compile_model(graph).simulate(0.01, samples=0.005, progress=False)
 
 
 def nested_trough():
