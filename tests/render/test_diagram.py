@@ -302,6 +302,7 @@ def test_folded_graphs_are_one_box_each(folded):
     assert "nested graph, folded" not in diagram(model).svg
 
 
+@pytest.mark.usefixtures("rough_layout")
 def test_outer_signals_attach_to_the_box():
     from examples.rolling_eggs import build
 
@@ -314,6 +315,7 @@ def test_outer_signals_attach_to_the_box():
     assert "egg 2 -> contact.kinematics" in opened and "contact.kinematics -> contact.X0" in opened
 
 
+@pytest.mark.usefixtures("rough_layout")
 def test_graphs_inside_a_folded_one_go_with_it():
     outer = Graph("outer")
     outer.connect(nest("arm", nest("hand")).port("port"), J1("world"))

@@ -131,6 +131,7 @@ def test_the_study_of_the_paper() -> None:
     json.dumps(summary)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_are_drawn(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
