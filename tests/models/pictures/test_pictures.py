@@ -343,7 +343,6 @@ def test_plots_have_all_panels_and_units(tmp_path):
     assert "chart 2" not in text
 
 
-@pytest.mark.thorough
 def test_a_long_title_stays_in_the_picture(tmp_path):
     pytest.importorskip("matplotlib")
     scene = replace(rolling_ball(), title="A ball rolls on a table, and what it does there is told at great length in the title")
@@ -395,7 +394,6 @@ def test_labels_stand_where_the_window_shows_their_points():
     assert [columns.mean(), rows.mean()] == pytest.approx(expected, abs=4.0)
 
 
-@pytest.mark.thorough
 @renders
 def test_nothing_pushes_through_the_air():
     scene = rolling_ball(hop=True)
@@ -428,7 +426,6 @@ def test_movie_has_its_frames(tmp_path):
     assert frames == 12 and seconds == pytest.approx(0.4, abs=0.05)
 
 
-@pytest.mark.thorough
 @renders
 def test_movie_without_ffmpeg_is_a_gif(tmp_path, monkeypatch):
     monkeypatch.setattr(movies, "_has_ffmpeg", lambda: False)
