@@ -14,6 +14,7 @@ from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import (
     bounded,
     choice,
+    in_unit,
     names_of,
     of_domain,
     one_of,
@@ -100,7 +101,8 @@ def R(
         dimension = dimension or size_of(values[word])
     port = OnePort(dimension=dimension, domain=domain, symbols=symbols, frame=frame)
     element = one_port("R", name, law, values, paths_of(signals), **port)
-    return replace(element, guess=dict(guess)) if guess else element
+    guessed = {key: in_unit(name, f"the guess of {key}", value, "") for key, value in (guess or {}).items()}
+    return replace(element, guess=guessed) if guessed else element
 
 
 _BY_PRODUCT, _BY_INVERSE = (
