@@ -33,7 +33,7 @@ from screwbond.models.two_bodies.scenario import read_scenario as read_contact
 
 from bondgraph.errors import ScrewbondError
 from campaigns.mutations import mutated
-from campaigns.processes import limit_addresses
+from campaigns.processes import Progress, limit_addresses
 
 PICTURES = (".png", ".html", ".mp4", ".gif")
 LONGEST_READ, LONGEST_RUN, LONGEST_END = 10.0, 60.0, 60.0
@@ -171,16 +171,17 @@ def _refuse(word: str) -> None:
     raise ValueError(f"{word} is no number of JSON")
 
 
-def campaign(count: int, runs: int, seed: int, *, progress: bool = False) -> tuple[Counter[str], list[str]]:
-    """Mutate `count` files in turn and read them, and run the first `runs` of those that can be read.
+def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool = False) -> tuple[Counter[str], list[str]]:
+    """Mutate `count` files in turn, from number `first` on, read them, and run the first `runs` of those that can be read.
 
     Returns how often each outcome occurred, and what went wrong with which file: `format seed number: what`.
     """
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
     names = list(FORMATS)
+    watched = Progress(count, "files", shown=progress)
     with tempfile.TemporaryDirectory() as place:
-        for number in range(count):
+        for number in range(first, first + count):
             name = names[number % len(names)]
             data = mutant(name, seed, number)
             folder = Path(place)
@@ -190,13 +191,9 @@ def campaign(count: int, runs: int, seed: int, *, progress: bool = False) -> tup
                 kind, what = _apart(name, data, folder / str(number))
                 kind = f"run, {kind}"
             outcomes[f"{name}: {kind}" + (f" {what}" if re.fullmatch(r"[EG]\d{3}", what) else "")] += 1
-            if kind.endswith("wrong"):
-                wrong.append(f"{name} {seed} {number}: {what}")
-                if progress:
-                    sys.stderr.write(f"\r{wrong[-1]}\n")
-            if progress and (number % 100 == 99 or runs):
-                sys.stderr.write(f"\r{number + 1}/{count} files, {len(wrong)} wrong ")
-                sys.stderr.flush()
+            failure = f"{name} {seed} {number}: {what}" if kind.endswith("wrong") else ""
+            wrong += [failure] if failure else []
+            watched.add(failure)
     return outcomes, wrong
 
 
@@ -253,10 +250,11 @@ def main() -> int:
     """Run it; 1 where something went wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first file (default %(default)d)")
     parser.add_argument("--runs", type=int, default=300, help="how many of those that can be read are run (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
     given = parser.parse_args()
-    outcomes, wrong = campaign(given.count, given.runs, given.seed, progress=True)
+    outcomes, wrong = campaign(given.count, given.runs, given.seed, first=given.first, progress=True)
     print("\n" + "\n".join(lines(outcomes, wrong)))
     return 1 if wrong else 0
 
