@@ -16,6 +16,7 @@ from bondgraph.model.arguments import (
     choice,
     in_unit,
     names_of,
+    need_mapping,
     of_domain,
     one_of,
     only_with_formula,
@@ -101,6 +102,7 @@ def R(
         dimension = dimension or size_of(values[word])
     port = OnePort(dimension=dimension, domain=domain, symbols=symbols, frame=frame)
     element = one_port("R", name, law, values, paths_of(signals), **port)
+    need_mapping("guess", guess, '"effort": 72.0')
     guessed = {key: in_unit(name, f"the guess of {key}", value, "") for key, value in (guess or {}).items()}
     return replace(element, guess=guessed) if guessed else element
 

@@ -402,6 +402,9 @@ def _no_part(part: object, graph: Graph) -> ModelError:
             else f'signals=["{part}"] of an element that reads this signal'
         )
         return refusal("E100", title, inside, "an element such as J1(...) or C(...)", about=graph.name)
+    if isinstance(part, (list, tuple)):
+        title = f"connect and add take parts one by one, not a {type(part).__name__} of {len(part)}"
+        return refusal("E100", title, "graph.connect(part, a).connect(part, b) for a bond to each", about=graph.name)
     cure = "an element such as J1(...) or C(...), a port of one, or a nested Graph"
     return refusal("E100", f"{part!r} ({type(part).__name__}) is no part of a bond graph", cure, about=graph.name)
 

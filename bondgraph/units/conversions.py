@@ -61,6 +61,8 @@ def conversion(declared: str, expected: str, shape: tuple[int, ...] = (), bases:
     """
     if not declared or declared == expected:
         return None
+    if not isinstance(declared, str):
+        return Unreadable(repr(declared), "a unit is a text")
     return _conversion(declared, expected, shape, bases)
 
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from bondgraph import Element, ModelError, Parameter, signals
+from bondgraph import Block, Element, ModelError, Parameter, signals
 from tests.signals.chains import compiled
 
 WRONG = [
+    (
+        "E150",
+        lambda: Block("b", [], states={"y": 0.0}, updates={"y": lambda y: 2.0 * y}, period=1.0),
+        ('updates["y"]', '("result", '),
+    ),
+    ("E150", lambda: Block("b", [], states={"y": 0.0}, rates={"y": 1.0}), ('rates["y"]',)),
+    ("E150", lambda: Block("b", [], parameters=["k"]), ("`parameters` cannot be ['k']", 'parameters={"k": 2.0}')),
     ("E140", lambda: signals.summation("s", {}), ('summation "s"', "given: none")),
     ("E140", lambda: signals.product("p", "c.q"), ('product "p"', "'c.q'")),
     ("E140", lambda: signals.logic("l", "and", []), ('logic "l"', "list of inputs")),
