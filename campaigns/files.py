@@ -10,7 +10,6 @@ import contextlib
 import io
 import json
 import multiprocessing
-import os
 import random
 import re
 import signal
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from screwbond.models.cli import main as run_command
 from screwbond.models.delta.command.tasks import TASKS
 from screwbond.models.delta.kinematics.parameters import DeltaParameters, read_parameters
 from screwbond.models.hand import SCENARIOS, read_scenario, to_json
@@ -33,12 +33,14 @@ from screwbond.models.two_bodies.scenario import read_scenario as read_contact
 
 from bondgraph.errors import ScrewbondError
 from campaigns.mutations import mutated
-from campaigns.processes import Progress, limit_addresses
+from campaigns.processes import Progress, limit_addresses, limit_time
 
 PICTURES = (".png", ".html", ".mp4", ".gif")
 LONGEST_READ, LONGEST_RUN, LONGEST_END = 10.0, 60.0, 60.0
-"""Wall time (s) after which reading a file is called a hang, after which a run is interrupted, and after which one that does not
-end then is called a hang; nothing in the suite depends on it."""
+"""Processor time (s) after which reading a file is called a hang, after which a run is interrupted, and after which one that does
+not end then is called a hang; nothing in the suite depends on it."""
+LONGEST_WAIT = 1800.0
+"""Wall time (s) after which a run is called a hang that takes no time of a processor."""
 LONGEST_MOTION = 1.0
 """A mutated file may ask for a run of hours: one between this time and `ENDLESS` (s) is only read."""
 ENDLESS = 1e9
@@ -109,7 +111,7 @@ def read_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str, Any]:
     """Read a file: ("read", "", what was read), ("refused", code, None) or ("wrong", what happened, None)."""
     path = folder / "given.json"
     path.write_bytes(data)
-    begin = time.perf_counter()
+    begin = time.process_time()
     try:
         found = form.read(path)
     except ScrewbondError as error:
@@ -119,20 +121,18 @@ def read_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str, Any]:
         return "wrong", traceback.format_exc(limit=-3), None
     else:
         outcome = "read", "", found
-    return outcome if time.perf_counter() - begin < LONGEST_READ else ("wrong", "it hangs", None)
+    return outcome if time.process_time() - begin < LONGEST_READ else ("wrong", "it hangs", None)
 
 
 def run_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
     """Run the command on a file, in this process: ("done" | "ended" | "refused" | "interrupted" | "wrong", what
     happened)."""
-    from screwbond.models.cli import main
-
     path, out = folder / "given.json", folder / "out"
     path.write_bytes(data)
     said, told = io.StringIO(), io.StringIO()
     try:
         with contextlib.redirect_stdout(told), contextlib.redirect_stderr(said):
-            status = main([*form.command(path), "--no-render", "--out", str(out)])
+            status = run_command([*form.command(path), "--no-render", "--out", str(out)])
     except BaseException:
         return "wrong", traceback.format_exc(limit=-3)
     text = said.getvalue()
@@ -216,18 +216,16 @@ def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
     process = context.Process(target=_report, args=(there, name, data, folder))
     process.start()
     there.close()
-    if not here.poll(LONGEST_RUN):
-        # A file may ask for more steps than anybody waits for: then the user interrupts, and nothing is left.
-        os.kill(process.pid, signal.SIGINT)
-        if not here.poll(LONGEST_END):
-            process.kill()
-            process.join()
-            return "wrong", "it hangs"
+    if not here.poll(LONGEST_WAIT):
+        process.kill()
+        process.join()
+        return "wrong", "it hangs"
     try:
         found: tuple[str, str] = here.recv()
     except EOFError:
         process.join()
-        return "wrong", f"the process ended with {process.exitcode}"
+        hangs = process.exitcode == -getattr(signal, "SIGXCPU", 0)
+        return "wrong", "it hangs" if hangs else f"the process ended with {process.exitcode}"
     process.join()
     return found
 
@@ -235,6 +233,9 @@ def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
 def _report(there: Any, name: str, data: bytes, folder: Path) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it would be ignored
     limit_addresses(6 << 30)
+    limit_time(
+        LONGEST_RUN, LONGEST_END
+    )  # a file may ask for more steps than anybody waits for: the user interrupts, nothing is left
     there.send(run_trial(FORMATS[name], data, folder))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import signal
@@ -61,6 +62,20 @@ class Progress:
         """Print a line at once."""
         if self.shown:
             print(line, file=sys.stderr, flush=True)
+
+
+def limit_time(interrupted: float, ended: float) -> None:
+    """Interrupt this process, as a user would, when it has used so much time of a processor (s), and end it after more.
+
+    Time on the wall would end it earlier where others use the machine. Without such timers the process goes on.
+    """
+    if not hasattr(signal, "setitimer"):
+        return
+    import resource  # not on Windows
+
+    signal.signal(signal.SIGPROF, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    signal.setitimer(signal.ITIMER_PROF, interrupted)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(interrupted + ended), resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def limit_addresses(more: int) -> None:
