@@ -161,8 +161,8 @@ class Compiled(Frozen):
         t: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray, tuple[StartCall, ...]]:
         dependent, others = dependent_among(self.model, self.system, self.causality, changes)
-        given = {name: others.pop(name) for name in changes if name in others and self._is_guess(name)}
-        guesses = guesses_in_si(self.model, self.system, given)
+        declared = {name: others.pop(name) for name in changes if name in others and self._is_guess(name)}
+        guesses = guesses_in_si(self.model, self.system, declared)
         raise_if_any(self.model.name, unexpected_guesses(self.model, self.program, guesses))
         near = {f"{self.system.resolve(name)}~": value for name, value in dependent.items()}
         others |= {guess: value for guess, value in near.items() if guess in self.system.guesses}

@@ -47,8 +47,8 @@ def Block(
     states = states or {}
     if not isinstance(states, Mapping):
         raise refused("states", states, "a start value for each state", 'states={"phi": 0.0}')
-    for argument, given in (("rates", rates), ("updates", updates)):
-        for key, value in (given or {}).items():
+    for argument, results in (("rates", rates), ("updates", updates)):
+        for key, value in (results or {}).items():
             if not isinstance(value, str):
                 cure = f'{argument}={{"{key}": "result"}} with ("result", formula, arguments) among the equations'
                 raise refused(f'{argument}["{key}"]', value, "the name of a result of the equations", cure)

@@ -5,9 +5,9 @@ A model records a formula once. A random number, a clock, a counter or a file th
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
-import pickle
 import random
 import time
 import types
@@ -84,7 +84,7 @@ def is_repeatable(operation: Op, shapes: Sequence[tuple[int, ...]]) -> bool:
 
 def _generators_of(operation: Op) -> list[Any]:
     """Return the generators of random numbers that a formula names, itself or through functions of the user's."""
-    found, pending, seen = list[Any](), list[Any]([operation.function]), set[int]()
+    generators, pending, seen = list[Any](), list[Any]([operation.function]), set[int]()
     while pending:
         each = pending.pop()
         each = getattr(each, "func", each)
@@ -92,8 +92,10 @@ def _generators_of(operation: Op) -> list[Any]:
         if id(each) in seen:
             continue
         seen.add(id(each))
-        if each is random or each is np.random or isinstance(each, _GENERATORS):
-            found.append(each)
+        if each is random or each is np.random:
+            pending.append(each.random)  # a method of the generator of the module
+        elif isinstance(each, _GENERATORS):
+            generators.append(each)
         elif isinstance(each, Op):
             pending.append(each.function)
         elif isinstance(each, types.FunctionType):
@@ -102,16 +104,12 @@ def _generators_of(operation: Op) -> list[Any]:
             pending += [each.__globals__[name] for name in names if name in each.__globals__]
             pending += [np.random] if "random" in names and any(each.__globals__.get(name) is np for name in names) else []
             pending += each.__defaults__ or ()
-    return found
+    return generators
 
 
-def _state_of(generator: Any) -> bytes:
-    """Return the state of a generator of random numbers."""
-    if generator is random or isinstance(generator, random.Random):
-        return pickle.dumps(generator.getstate())
-    if isinstance(generator, np.random.Generator):
-        return pickle.dumps(generator.bit_generator.state)
-    return pickle.dumps(generator.get_state(legacy=False))
+def _state_of(generator: Any) -> Any:
+    """Return what tells the states of a generator of random numbers apart: its state, or what it would draw."""
+    return generator.getstate() if isinstance(generator, random.Random) else copy.deepcopy(generator).bytes(32)
 
 
 def _scalars(results: Any) -> list[Any]:
