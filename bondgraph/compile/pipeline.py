@@ -88,7 +88,7 @@ def equations(model: Model, causality: Causality | None = None) -> System:
 
 @paused_collection()
 def compile_model(
-    model: Model | Graph, *, backend: str = "auto", progress: bool = True, guess: Mapping[str, float] | None = None
+    model: Model | Graph, *, backend: str = "auto", progress: bool = True, guess: Mapping[str, Any] | None = None
 ) -> Compiled:
     """Compile a graph or model.
 

@@ -72,7 +72,7 @@ def R(
     parameters: Mapping[str, Any] | None = None,
     signals: Signals = (),
     passive: bool = False,
-    guess: Mapping[str, float] | None = None,
+    guess: Mapping[str, Any] | None = None,
     dimension: int | None = None,
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,

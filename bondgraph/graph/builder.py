@@ -310,7 +310,7 @@ class Graph(Draft):
         raise_if_any(self.name, [*problems, *check_model(model, {problem.code for problem in problems})])
         return model
 
-    def compile(self, *, backend: str = "auto", progress: bool = True, guess: Mapping[str, float] | None = None) -> Compiled:
+    def compile(self, *, backend: str = "auto", progress: bool = True, guess: Mapping[str, Any] | None = None) -> Compiled:
         """Compile the graph: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or
         "auto"; `progress` shows a bar on a terminal after two seconds; `guess` picks one of several solutions of an algebraic
         loop, {"load.effort": 72.0}."""
