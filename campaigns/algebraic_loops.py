@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import J0, J1, Compiled, Graph, ModelError, R, Se, Sf, compile_model
-from campaigns.processes import each
+from campaigns.processes import Progress, each
 from screws.scalars import array
 
 AGREES = 1e-6
@@ -188,13 +188,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
     given, _ = parser.parse_known_args(arguments)
     check: Callable[[int], list[str]] = faults
-    wrong = 0
+    watched = Progress(given.count, "loops")
     for found in each(check, range(given.seed, given.seed + given.count), given.processes):
-        wrong += bool(found)
-        for line in found:
-            print(line, flush=True)
-    print(f"{wrong} of {given.count} loops are wrong")
-    return int(wrong > 0)
+        watched.add("\n".join(found))
+    print(f"{watched.failures} of {given.count} loops are wrong")
+    return int(watched.failures > 0)
 
 
 if __name__ == "__main__":

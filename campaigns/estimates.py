@@ -22,7 +22,7 @@ from screwbond.models.delta import DeltaParameters, DeltaRobot
 
 from bondgraph import GY, J1, Compiled, Graph, I, R, Se, compile_model
 from bondgraph.estimation import Experiment, estimate, run_sensitivities
-from campaigns.processes import each
+from campaigns.processes import Progress, each
 from examples.bouncing_ball import with_restitution
 
 
@@ -149,7 +149,10 @@ def main(arguments: list[str] | None = None) -> int:
     status = 0
     for name in given.study or STUDIES:
         cases = [(name, given.seed + k) for k in range(given.count)]
-        rows = list(each(found, cases, given.processes))
+        rows, watched = [], Progress(given.count, f"estimates of the {name}")
+        for row in each(found, cases, given.processes):
+            rows.append(row)
+            watched.add()
         held, far = sum(row.holds for row in rows), np.array([(row.distance, row.linear) for row in rows])
         bad = held < least(given.count)
         said = f"{held} of {given.count} ellipsoids hold the truth, {within(far[:, 1])} of the linear problem at the same noise"

@@ -10,7 +10,6 @@ import contextlib
 import io
 import json
 import multiprocessing
-import os
 import random
 import re
 import signal
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from screwbond.models.cli import main as run_command
 from screwbond.models.delta.command.tasks import TASKS
 from screwbond.models.delta.kinematics.parameters import DeltaParameters, read_parameters
 from screwbond.models.hand import SCENARIOS, read_scenario, to_json
@@ -33,12 +33,14 @@ from screwbond.models.two_bodies.scenario import read_scenario as read_contact
 
 from bondgraph.errors import ScrewbondError
 from campaigns.mutations import mutated
-from campaigns.processes import limit_addresses
+from campaigns.processes import Progress, limit_addresses, limit_time
 
 PICTURES = (".png", ".html", ".mp4", ".gif")
 LONGEST_READ, LONGEST_RUN, LONGEST_END = 10.0, 60.0, 60.0
-"""Wall time (s) after which reading a file is called a hang, after which a run is interrupted, and after which one that does not
-end then is called a hang; nothing in the suite depends on it."""
+"""Processor time (s) after which reading a file is called a hang, after which a run is interrupted, and after which one that does
+not end then is called a hang; nothing in the suite depends on it."""
+LONGEST_WAIT = 1800.0
+"""Wall time (s) after which a run is called a hang that takes no time of a processor."""
 LONGEST_MOTION = 1.0
 """A mutated file may ask for a run of hours: one between this time and `ENDLESS` (s) is only read."""
 ENDLESS = 1e9
@@ -109,7 +111,7 @@ def read_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str, Any]:
     """Read a file: ("read", "", what was read), ("refused", code, None) or ("wrong", what happened, None)."""
     path = folder / "given.json"
     path.write_bytes(data)
-    begin = time.perf_counter()
+    begin = time.process_time()
     try:
         found = form.read(path)
     except ScrewbondError as error:
@@ -119,20 +121,18 @@ def read_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str, Any]:
         return "wrong", traceback.format_exc(limit=-3), None
     else:
         outcome = "read", "", found
-    return outcome if time.perf_counter() - begin < LONGEST_READ else ("wrong", "it hangs", None)
+    return outcome if time.process_time() - begin < LONGEST_READ else ("wrong", "it hangs", None)
 
 
 def run_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
     """Run the command on a file, in this process: ("done" | "ended" | "refused" | "interrupted" | "wrong", what
     happened)."""
-    from screwbond.models.cli import main
-
     path, out = folder / "given.json", folder / "out"
     path.write_bytes(data)
     said, told = io.StringIO(), io.StringIO()
     try:
         with contextlib.redirect_stdout(told), contextlib.redirect_stderr(said):
-            status = main([*form.command(path), "--no-render", "--out", str(out)])
+            status = run_command([*form.command(path), "--no-render", "--out", str(out)])
     except BaseException:
         return "wrong", traceback.format_exc(limit=-3)
     text = said.getvalue()
@@ -171,16 +171,17 @@ def _refuse(word: str) -> None:
     raise ValueError(f"{word} is no number of JSON")
 
 
-def campaign(count: int, runs: int, seed: int, *, progress: bool = False) -> tuple[Counter[str], list[str]]:
-    """Mutate `count` files in turn and read them, and run the first `runs` of those that can be read.
+def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool = False) -> tuple[Counter[str], list[str]]:
+    """Mutate `count` files in turn, from number `first` on, read them, and run the first `runs` of those that can be read.
 
     Returns how often each outcome occurred, and what went wrong with which file: `format seed number: what`.
     """
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
     names = list(FORMATS)
+    watched = Progress(count, "files", shown=progress)
     with tempfile.TemporaryDirectory() as place:
-        for number in range(count):
+        for number in range(first, first + count):
             name = names[number % len(names)]
             data = mutant(name, seed, number)
             folder = Path(place)
@@ -190,13 +191,9 @@ def campaign(count: int, runs: int, seed: int, *, progress: bool = False) -> tup
                 kind, what = _apart(name, data, folder / str(number))
                 kind = f"run, {kind}"
             outcomes[f"{name}: {kind}" + (f" {what}" if re.fullmatch(r"[EG]\d{3}", what) else "")] += 1
-            if kind.endswith("wrong"):
-                wrong.append(f"{name} {seed} {number}: {what}")
-                if progress:
-                    sys.stderr.write(f"\r{wrong[-1]}\n")
-            if progress and (number % 100 == 99 or runs):
-                sys.stderr.write(f"\r{number + 1}/{count} files, {len(wrong)} wrong ")
-                sys.stderr.flush()
+            failure = f"{name} {seed} {number}: {what}" if kind.endswith("wrong") else ""
+            wrong += [failure] if failure else []
+            watched.add(failure)
     return outcomes, wrong
 
 
@@ -219,18 +216,16 @@ def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
     process = context.Process(target=_report, args=(there, name, data, folder))
     process.start()
     there.close()
-    if not here.poll(LONGEST_RUN):
-        # A file may ask for more steps than anybody waits for: then the user interrupts, and nothing is left.
-        os.kill(process.pid, signal.SIGINT)
-        if not here.poll(LONGEST_END):
-            process.kill()
-            process.join()
-            return "wrong", "it hangs"
+    if not here.poll(LONGEST_WAIT):
+        process.kill()
+        process.join()
+        return "wrong", "it hangs"
     try:
         found: tuple[str, str] = here.recv()
     except EOFError:
         process.join()
-        return "wrong", f"the process ended with {process.exitcode}"
+        hangs = process.exitcode == -getattr(signal, "SIGXCPU", 0)
+        return "wrong", "it hangs" if hangs else f"the process ended with {process.exitcode}"
     process.join()
     return found
 
@@ -238,6 +233,9 @@ def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
 def _report(there: Any, name: str, data: bytes, folder: Path) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it would be ignored
     limit_addresses(6 << 30)
+    limit_time(
+        LONGEST_RUN, LONGEST_END
+    )  # a file may ask for more steps than anybody waits for: the user interrupts, nothing is left
     there.send(run_trial(FORMATS[name], data, folder))
 
 
@@ -253,10 +251,11 @@ def main() -> int:
     """Run it; 1 where something went wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first file (default %(default)d)")
     parser.add_argument("--runs", type=int, default=300, help="how many of those that can be read are run (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
     given = parser.parse_args()
-    outcomes, wrong = campaign(given.count, given.runs, given.seed, progress=True)
+    outcomes, wrong = campaign(given.count, given.runs, given.seed, first=given.first, progress=True)
     print("\n" + "\n".join(lines(outcomes, wrong)))
     return 1 if wrong else 0
 

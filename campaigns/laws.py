@@ -16,7 +16,7 @@ import numpy as np
 
 from bondgraph import ModelError, compile_model
 from campaigns.graphs.descriptions import TRANSFORMATIONS, Description, built, drawn
-from campaigns.processes import each
+from campaigns.processes import Progress, each
 
 AGREES = 1e-8
 """Relative difference of energies and powers: what rounding makes of graphs whose matrices are well conditioned."""
@@ -73,12 +73,15 @@ def under_laws(seed: int, laws: Iterable[str] = TRANSFORMATIONS) -> Found:
 def campaign(count: int, first: int = 0, *, processes: int = 0, progress: bool = False) -> list[Found]:
     """As many graphs, from a seed on, under all laws; with `processes` in as many besides this one."""
     found: list[Found] = []
+    watched = Progress(count, "graphs", shown=progress)
     for one in each(under_laws, range(first, first + count), processes):
         found.append(one)
-        if progress and len(found) % 20 == 0:
-            sys.stderr.write(f"\r{len(found)}/{count} graphs, {sum(bool(f.differs) for f in found)} differ ")
-            sys.stderr.flush()
+        watched.add("\n".join(_differences(one)))
     return sorted(found, key=lambda one: one.seed)
+
+
+def _differences(one: Found) -> Iterator[str]:
+    return (f"seed {one.seed}, {law}: {how}" for law, how in one.differs)
 
 
 def lines(found: list[Found]) -> Iterator[str]:
@@ -88,7 +91,7 @@ def lines(found: list[Found]) -> Iterator[str]:
     for law in TRANSFORMATIONS:
         yield f"{sum(law in dict(one.differs) for one in found):6d}  differ when {law.replace('_', ' ')}"
     for one in found:
-        yield from (f"seed {one.seed}, {law}: {how}" for law, how in one.differs)
+        yield from _differences(one)
     yield f"{sum(bool(one.differs) for one in found)} of {len(found)} graphs differ"
 
 

@@ -16,14 +16,14 @@ import sys
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from bondgraph import Model, ScrewbondError, compile_model
 from bondgraph.interchange import dump_model, parse_model
 from bondgraph.run.results.result import Result
 from campaigns.model_mutations import of_a_model
 from campaigns.mutations import mutated
-from campaigns.processes import each, limit_addresses
+from campaigns.processes import Progress, each, limit_addresses
 from campaigns.saved import unequal
 from campaigns.small_models import SMALL
 
@@ -118,19 +118,17 @@ def _late(*_: object) -> None:
 
 
 def campaign(
-    count: int, seed: int, *, processes: int = 0, told: Callable[[str], None] = lambda line: None
+    count: int, seed: int, *, first: int = 0, processes: int = 0, progress: bool = False
 ) -> tuple[Counter[str], list[tuple[tuple[str, int, int], str]]]:
-    """Outcomes of `count` mutated files, and those that went wrong."""
+    """Outcomes of `count` mutated files, from number `first` on, and those that went wrong."""
     names = list(SMALL)
-    jobs = [(names[number % len(names)], seed, number) for number in range(count)]
-    outcomes, wrong = Counter[str](), []
-    for done, (job, kind, what) in enumerate(each(trial, jobs, processes), start=1):
+    jobs = [(names[number % len(names)], seed, number) for number in range(first, first + count)]
+    outcomes, wrong, watched = Counter[str](), [], Progress(count, "files", shown=progress)
+    for job, kind, what in each(trial, jobs, processes):
         outcomes[kind] += 1
         if kind == "wrong":
             wrong.append((job, what))
-            told(f"{job}: {what}")
-        if done % 50 == 0:
-            told(f"{done}/{count} files, {len(wrong)} wrong")
+        watched.add(f"{job}: {what}" if kind == "wrong" else "")
     return outcomes, wrong
 
 
@@ -144,12 +142,11 @@ def main() -> int:
     """Run it; 1 where something went wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first file (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
     given, _ = parser.parse_known_args()
-    outcomes, wrong = campaign(
-        given.count, given.seed, processes=given.processes, told=lambda line: print(line, file=sys.stderr, flush=True)
-    )
+    outcomes, wrong = campaign(given.count, given.seed, first=given.first, processes=given.processes, progress=True)
     print("\n".join(lines(outcomes)))
     return int(bool(wrong))
 

@@ -1,10 +1,13 @@
-"""A task for many jobs, in several processes; the memory that one may take."""
+"""A task for many jobs, in several processes; lines that say how far it is; the memory that one may take."""
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import signal
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +15,8 @@ from typing import TypeVar
 Job = TypeVar("Job")
 Found = TypeVar("Found")
 
+_PAUSE = 10.0
+"""Wall time between two lines of progress, s."""
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -29,6 +34,48 @@ def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int) -> I
     ignored = signal.SIGINT, signal.SIG_IGN
     with multiprocessing.get_context("spawn").Pool(processes, signal.signal, ignored) as pool:
         yield from pool.imap_unordered(task, jobs, chunksize=8)
+
+
+class Progress:
+    """Lines on standard error that say how far a campaign is: one in ten seconds, one at its end, and what it finds at once.
+
+    They can be read in the file of a campaign that still runs.
+    """
+
+    def __init__(self, count: int, what: str, *, shown: bool = True):
+        self.count, self.what, self.shown = count, what, shown
+        self.done = self.failures = 0
+        self.last = time.monotonic()
+
+    def add(self, failure: str = "") -> None:
+        """Count one more, and print what is wrong with it."""
+        self.done += 1
+        self.failures += bool(failure)
+        now = time.monotonic()
+        if failure:
+            self.say(failure)
+        if failure or self.done == self.count or now - self.last > _PAUSE:
+            self.last = now
+            self.say(f"{self.done}/{self.count} {self.what}, {self.failures} wrong")
+
+    def say(self, line: str) -> None:
+        """Print a line at once."""
+        if self.shown:
+            print(line, file=sys.stderr, flush=True)
+
+
+def limit_time(interrupted: float, ended: float) -> None:
+    """Interrupt this process, as a user would, when it has used so much time of a processor (s), and end it after more.
+
+    Time on the wall would end it earlier where others use the machine. Without such timers the process goes on.
+    """
+    if not hasattr(signal, "setitimer"):
+        return
+    import resource  # not on Windows
+
+    signal.signal(signal.SIGPROF, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    signal.setitimer(signal.ITIMER_PROF, interrupted)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(interrupted + ended), resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def limit_addresses(more: int) -> None:

@@ -21,7 +21,7 @@ from bondgraph import Graph
 from campaigns.graphs.smallest import smallest, written
 from campaigns.graphs.verdicts import Verdict, judged
 from campaigns.graphs.widened import FEATURES, Drawn, widened
-from campaigns.processes import each
+from campaigns.processes import Progress, each
 
 KINDS = ("right", "undecided", "rightly refused", "regular refused", "wrong", "uncoded", "slow")
 
@@ -66,16 +66,11 @@ def campaign(count: int, seed: int, *, first: int = 0, processes: int = 0, progr
     """Judge `count` graphs, from number `first` on; with `processes` in as many besides this one. Interrupted, those so far."""
     jobs = [(seed, number) for number in range(first, first + count)]
     trials: list[Trial] = []
-    failed = 0
+    watched = Progress(count, "graphs", shown=progress)
     with contextlib.suppress(KeyboardInterrupt):
         for found in each(trial, jobs, processes):
             trials.append(found)
-            failed += found.verdict.failed
-            if progress and found.verdict.failed:
-                sys.stderr.write("\r" + "\n".join(_failure(seed, found)) + "\n")
-            if progress and len(trials) % 20 == 0:
-                sys.stderr.write(f"\r{len(trials)}/{count} graphs, {failed} failed ")
-                sys.stderr.flush()
+            watched.add("\n".join(_failure(seed, found)) if found.verdict.failed else "")
     return sorted(trials, key=lambda t: t.number)
 
 

@@ -117,6 +117,7 @@ def killed(store: Path, count: int, kills: int, executor: str, rng: random.Rando
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         places.append(stored(store))
+        print(f"killed after {places[-1]} of {count} runs", file=sys.stderr, flush=True)
     process = begun(store, count, executor)
     if process.wait() != 0:
         raise RuntimeError(f"the sweep ended with {process.returncode}")

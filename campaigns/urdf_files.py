@@ -20,6 +20,7 @@ from screwbond.models.chains import body_jacobian, link_pose, mass_matrix
 from screwbond.models.urdf import Robot, read_urdf
 
 from bondgraph import ModelError
+from campaigns.processes import Progress
 
 TOLERANCE = 1e-9
 """Of a pose, relative to the robot's size, and of M(q), relative to its largest entry."""
@@ -203,8 +204,10 @@ def main() -> int:
     except ImportError:
         pin = None
     sources, reasons, results = Counter[str](), Counter[str](), Counter[str]()
-    wrong = 0
-    for path in files_of(arguments.folder):
+    wrong, paths = 0, list(files_of(arguments.folder))
+    watched = Progress(len(paths), "files")
+    for path in paths:
+        watched.add()
         name = path.relative_to(arguments.folder)
         sources[f"{name.parts[0]} files"] += 1
         try:

@@ -90,12 +90,14 @@ def changed_start(
         elif name in modes:
             modes[name] = value
         elif storage is not None:
-            converted[name] = storage, _fitting(model.name, name, value, np.zeros(system.values[root].shape or ()))
+            like, unit = np.zeros(system.values[root].shape or ()), _unit_of(system, root, value)
+            converted[name] = storage, _fitting(model.name, name, value, like, unit)
         else:
             title = f'"{name}" is no state, no automaton, no flow of an I and no effort of a C'
             raise _unknown(model, "E122", title, {**states, **modes})
     if converted:
-        numbers_by_name = {**_modes_by_index(system, modes), **system.parameters, **parameters, "time": 0.0}
+        numbers_in_si = system.read_by_statements({**system.parameters, **parameters})
+        numbers_by_name = {**_modes_by_index(system, modes), **numbers_in_si, "time": 0.0}
         _convert(model, system, converted, states, numbers_by_name)
     calls, computed_values = [], dict[str, Any]()
     declared = ChainMap[str, Any](*cast(list[MutableMapping[str, Any]], [parameters, system.parameters]))

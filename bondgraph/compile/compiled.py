@@ -16,7 +16,7 @@ from bondgraph.causality.assign import Causality
 from bondgraph.compile.changes import StartCall, changed_start, checked_changes, dependent_among, mapping_of
 from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
 from bondgraph.compile.converted_starts import converted_start
-from bondgraph.compile.loop_solutions import start_on_branch, unexpected_guesses
+from bondgraph.compile.loop_solutions import guesses_in_si, start_on_branch, unexpected_guesses
 from bondgraph.compile.starts import SwitchIndices, contradicting_starts, frictions_of
 from bondgraph.emit.cached_build import LatestBuild, OnceProperty
 from bondgraph.errors import raise_if_any
@@ -161,7 +161,8 @@ class Compiled(Frozen):
         t: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray, tuple[StartCall, ...]]:
         dependent, others = dependent_among(self.model, self.system, self.causality, changes)
-        guesses = {name: others.pop(name) for name in changes if name in others and self._is_guess(name)}
+        declared = {name: others.pop(name) for name in changes if name in others and self._is_guess(name)}
+        guesses = guesses_in_si(self.model, self.system, declared)
         raise_if_any(self.model.name, unexpected_guesses(self.model, self.program, guesses))
         near = {f"{self.system.resolve(name)}~": value for name, value in dependent.items()}
         others |= {guess: value for guess, value in near.items() if guess in self.system.guesses}

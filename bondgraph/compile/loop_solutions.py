@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.assembly.system import System
 from bondgraph.compile.loop_roots import EQUAL, MAX_SOLUTIONS, distinct, real_roots
 from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.model.arguments import in_unit
 from bondgraph.model.model import Model
+from bondgraph.quantities import real
 from bondgraph.run.program import NewtonLoop, Program
 
 
@@ -37,12 +40,19 @@ def _solved(loop: NewtonLoop, t: float, x: np.ndarray, p: np.ndarray, m: np.ndar
         yield solved
 
 
+def guesses_in_si(model: Model, system: System, guesses: Mapping[str, Any]) -> dict[str, Any]:
+    """Return guesses with those that have a unit in SI; E175 for a unit of another dimension."""
+    units = {name: kind.unit for name in guesses if (kind := system.values.get(system.resolve(name))) is not None}
+    return {name: in_unit(model.name, name, value, units.get(name, "")) for name, value in guesses.items()}
+
+
 def unexpected_guesses(model: Model, program: Program, guesses: Mapping[str, Any]) -> list[Problem]:
     """Report guesses that name no value of the model, or are no finite number (E216)."""
     problems = []
     for name, value in guesses.items():
         exists = name in program.layout and program.layout[name].block in ("out", "x")
-        if exists and np.shape(value) == program.layout[name].shape and np.isfinite(value).all():
+        numbers = real(value)
+        if exists and numbers is not None and numbers.shape == program.layout[name].shape and np.isfinite(numbers).all():
             continue
         title = f'the guess {value!r} of "{name}" does not fit' if exists else f'"{name}" is no value to guess'
         cure = f"an effort or flow in an algebraic loop, such as {', '.join(_shown(model, program)[:4]) or 'one of its elements'}"

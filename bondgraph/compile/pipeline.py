@@ -33,10 +33,11 @@ from bondgraph.assembly.assemble import assemble
 from bondgraph.assembly.system import Statement, System
 from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.checks.parameters import COUPLED
+from bondgraph.compile.changes import mapping_of
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import contradicting_closures
 from bondgraph.compile.kernels import autonomous, couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
-from bondgraph.compile.loop_solutions import unexpected_guesses
+from bondgraph.compile.loop_solutions import guesses_in_si, unexpected_guesses
 from bondgraph.compile.programs import program_of
 from bondgraph.compile.starts import contradicting_starts, dependent_starts
 from bondgraph.emit.cached_build import build_once
@@ -87,7 +88,7 @@ def equations(model: Model, causality: Causality | None = None) -> System:
 
 @paused_collection()
 def compile_model(
-    model: Model | Graph, *, backend: str = "auto", progress: bool = True, guess: Mapping[str, float] | None = None
+    model: Model | Graph, *, backend: str = "auto", progress: bool = True, guess: Mapping[str, Any] | None = None
 ) -> Compiled:
     """Compile a graph or model.
 
@@ -105,6 +106,7 @@ def compile_model(
     if not isinstance(model, (Graph, Model)):
         raise no_model(model, "compile_model")
     model = model.freeze() if isinstance(model, Graph) else model
+    guess = mapping_of(model.name, "guess", guess, '"load.effort": 72.0')
     model = replace(model, guess={**model.guess, **guess}) if guess else model
     raise_if_any(model.name, _without_law(model))
     with Progress(f'compiling "{model.name}"', 1.0, progress) as bar:
@@ -113,6 +115,7 @@ def compile_model(
         numbered = system_of_instances(model, causality)
         system, table = (equations(model, causality), None) if numbered is None else numbered
         raise_if_any(model.name, ambiguous_guards(system, model))
+        model = replace(model, guess=guesses_in_si(model, system, model.guess)) if guess else model
         times.append(time.perf_counter())
         bar.show(_EQUATIONS_SHARE, "tracing")
         routines, system, differentiate = _routines(model, system, table)

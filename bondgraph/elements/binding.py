@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from bondgraph.errors import ModelError, refusal
-from bondgraph.model.arguments import names_of
+from bondgraph.model.arguments import names_of, need_mapping
 from bondgraph.model.ops import Op, need_function
 
 Formula = TypeVar("Formula", bound="Callable[..., Any] | None")
@@ -22,7 +22,7 @@ _CONSTANTS = "a number by the name of its coefficient (resistance=2.0), a matrix
 _REACHABLE = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
-def bound(about: str, formula: Formula, count: int, parameters: Iterable[str] | None, signals: Signals = ()) -> Formula:
+def bound(about: str, formula: Formula, count: int, parameters: Mapping[str, Any] | None, signals: Signals = ()) -> Formula:
     """Return the formula as a function of its `count` first arguments, then all parameters, then all signals.
 
     Arguments named like parameters, or like the keys of `signals`, take these in any position; all others take the remaining
@@ -33,6 +33,7 @@ def bound(about: str, formula: Formula, count: int, parameters: Iterable[str] | 
     """
     if formula is None or isinstance(formula, Op):
         return formula
+    need_mapping("parameters", parameters, '"k": 2.0')
     variables = _OWN_ARGUMENTS[:count]
     need_function(
         f'a formula of "{about}"', formula, [*variables, *(parameters or ()), *_argument_names(signals)], about, _CONSTANTS

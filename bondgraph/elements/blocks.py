@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bondgraph.errors import caller_place, refusal
-from bondgraph.model.arguments import in_unit, names_of, parameters_of, refused, start_of
+from bondgraph.model.arguments import in_unit, names_of, need_mapping, parameters_of, refused, start_of
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Equation, SignalBlock, StateSpec
 from bondgraph.model.ops import Op, as_op
@@ -36,6 +36,7 @@ def Block(
     without a period at `offset` alone), which become parameters of these names. A state without a rate is held between them, and
     between the resets of automata. `breaks` names parameters that are times (s) of jumps or kinks of a result.
     """
+    need_mapping("parameters", parameters, '"k": 2.0')
     values, inputs = dict(parameters or {}), inputs or {}
     offset = 0.0 if offset is None and period is not None else offset
     clock = {"period": period, "offset": offset}
@@ -46,6 +47,11 @@ def Block(
     states = states or {}
     if not isinstance(states, Mapping):
         raise refused("states", states, "a start value for each state", 'states={"phi": 0.0}')
+    for argument, results in (("rates", rates), ("updates", updates)):
+        for key, value in (results or {}).items():
+            if not isinstance(value, str):
+                cure = f'{argument}={{"{key}": "result"}} with ("result", formula, arguments) among the equations'
+                raise refused(f'{argument}["{key}"]', value, "the name of a result of the equations", cure)
     law = SignalBlock(
         tuple(inputs),
         {key: spec if isinstance(spec, StateSpec) else StateSpec(start_of(spec, None)) for key, spec in states.items()},

@@ -14,7 +14,9 @@ from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import (
     bounded,
     choice,
+    in_unit,
     names_of,
+    need_mapping,
     of_domain,
     one_of,
     only_with_formula,
@@ -70,7 +72,7 @@ def R(
     parameters: Mapping[str, Any] | None = None,
     signals: Signals = (),
     passive: bool = False,
-    guess: Mapping[str, float] | None = None,
+    guess: Mapping[str, Any] | None = None,
     dimension: int | None = None,
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,
@@ -100,7 +102,9 @@ def R(
         dimension = dimension or size_of(values[word])
     port = OnePort(dimension=dimension, domain=domain, symbols=symbols, frame=frame)
     element = one_port("R", name, law, values, paths_of(signals), **port)
-    return replace(element, guess=dict(guess)) if guess else element
+    need_mapping("guess", guess, '"effort": 72.0')
+    guessed = {key: in_unit(name, f"the guess of {key}", value, "") for key, value in (guess or {}).items()}
+    return replace(element, guess=guessed) if guessed else element
 
 
 _BY_PRODUCT, _BY_INVERSE = (

@@ -310,7 +310,7 @@ class Graph(Draft):
         raise_if_any(self.name, [*problems, *check_model(model, {problem.code for problem in problems})])
         return model
 
-    def compile(self, *, backend: str = "auto", progress: bool = True, guess: Mapping[str, float] | None = None) -> Compiled:
+    def compile(self, *, backend: str = "auto", progress: bool = True, guess: Mapping[str, Any] | None = None) -> Compiled:
         """Compile the graph: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or
         "auto"; `progress` shows a bar on a terminal after two seconds; `guess` picks one of several solutions of an algebraic
         loop, {"load.effort": 72.0}."""
@@ -402,6 +402,9 @@ def _no_part(part: object, graph: Graph) -> ModelError:
             else f'signals=["{part}"] of an element that reads this signal'
         )
         return refusal("E100", title, inside, "an element such as J1(...) or C(...)", about=graph.name)
+    if isinstance(part, (list, tuple)):
+        title = f"connect and add take parts one by one, not a {type(part).__name__} of {len(part)}"
+        return refusal("E100", title, "graph.connect(part, a).connect(part, b) for a bond to each", about=graph.name)
     cure = "an element such as J1(...) or C(...), a port of one, or a nested Graph"
     return refusal("E100", f"{part!r} ({type(part).__name__}) is no part of a bond graph", cure, about=graph.name)
 

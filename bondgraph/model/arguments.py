@@ -26,15 +26,22 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
     """Return a domain by its name, or unchanged."""
     if domain is None or isinstance(domain, Domain):
         return domain
-    if domain not in DOMAINS:
+    if not isinstance(domain, str) or domain not in DOMAINS:
         title = f'"{name}" is of a domain that does not exist: {domain!r}'
         why = f"there are: {', '.join(DOMAINS)}"
         raise refusal("E127", title, "one of these names, or a Domain of your own", about=name, why=why)
     return DOMAINS[domain]
 
 
+def need_mapping(argument: str, values: Any, example: str) -> None:
+    """Raise `ModelError` E150 for values that are no dictionary by name; None stands for no values."""
+    if values is not None and not isinstance(values, Mapping):
+        raise refused(argument, values, "a dictionary of values by name", f"{argument}={{{example}}}")
+
+
 def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = None) -> dict[str, Parameter]:
     """Return parameters of plain values and `Parameter`s, with the expected `units` by name."""
+    need_mapping("parameters", values, '"k": 2.0')
     parameters = {name: value if isinstance(value, Parameter) else Parameter(value) for name, value in values.items()}
     return parameters | {
         name: expecting(parameters[name], unit) for name, unit in (units or {}).items() if name in values and unit
@@ -278,13 +285,17 @@ def names_of(names: str | Iterable[str], argument: str = "names") -> tuple[str, 
     if not all(isinstance(name, str) for name in items):
         parts = [getattr(each, "name", None) for each in items if not isinstance(each, str)]
         if argument == "signals" and all(isinstance(name, str) for name in parts):
-            texts = [each if isinstance(each, str) else f"{each.name}.y" for each in items]
+            texts = [each if isinstance(each, str) else f"{each.name}.{_usual_signal(each)}" for each in items]
             title = f"`signals` takes paths of signals, not the element {', '.join(map(repr, parts))}"
-            raise refusal(
-                "E150", title, f"signals={texts!r}".replace("'", '"'), about=argument, why="a block's result is <name>.y"
-            )
+            why = "a block's result is <name>.y; an element has <name>.effort, <name>.flow and its states"
+            raise refusal("E150", title, f"signals={texts!r}".replace("'", '"'), about=argument, why=why)
         raise refused(argument, names, "names, as text, or one alone", f'{argument}=("spring.q", "time")')
     return items
+
+
+def _usual_signal(part: Any) -> str:
+    """Return the result of a block, the common variable of a junction, or the flow of another element."""
+    return {"block": "y", "0": "effort", "X0": "effort"}.get(getattr(part, "kind", ""), "flow")
 
 
 def is_name(name: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 from bondgraph.errors import Place, caller_place
-from bondgraph.model.arguments import domain_of, names_of, need_name, parameters_of
+from bondgraph.model.arguments import domain_of, names_of, need_mapping, need_name, parameters_of
 from bondgraph.model.automata import Automaton
 from bondgraph.model.domains import Domain
 from bondgraph.model.laws import Law, Parameter, Switched
@@ -105,6 +105,7 @@ def one_port(
     is_open = dimension is None and domain is None and frame is None
     ports = _open_port(port) if is_open else (Port(port, dimension, domain, frame),)
     values, read = parameters_of(parameters), names_of(signals, "signals")
+    need_mapping("symbols", symbols, '"effort": "F"')
     return Element(kind, name, law, ports, values, read, dict(symbols or {}), domain, frame, caller_place())
 
 

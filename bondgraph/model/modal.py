@@ -7,19 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.errors import refusal
+from bondgraph.model.arguments import in_unit
 from bondgraph.model.element import Element
 from bondgraph.model.laws import ByMode, Parameter
 from bondgraph.model.ops import Op
 from screws.scalars import array, equal, where
 
 
-def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode:
+def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
     """Return a parameter with a value for each state of an automaton, in place of a number or array.
 
     Parameters
     ----------
     automaton : its name, as in `X0(automaton=...)`.
-    values : number or array by state; all states of the automaton, all of the same shape.
+    values : number, array or `Parameter` by state; all states of the automaton, all of the same shape and dimension.
 
     The parameter `damper.resistance` is then a signal, and `damper.resistance in free` a parameter for each state. The change of
     the stored energy of a C or I at the switch is booked as lost. E139 where the states are not the automaton's.
@@ -27,7 +29,17 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode:
     >>> from bondgraph import R, by_mode
     >>> damper = R("damper", by_mode("bumper", {"free": 0.0, "contact": 5.0}))
     """
-    return ByMode(automaton, dict(values))
+    units = [value.unit for value in values.values() if isinstance(value, Parameter)]
+    if not units:
+        return ByMode(automaton, dict(values))
+    numbers = {}
+    for state, value in values.items():
+        if not isinstance(value, Parameter) and np.any(value):
+            title = f'the value in {state} of what depends on "{automaton}" has no unit'
+            cures = (f"Parameter({value}, {units[0]!r})",)
+            raise refusal("E175", title, *cures, about=automaton, why=f"others have: {', '.join(dict.fromkeys(units))}")
+        numbers[state] = in_unit(automaton, f"the value in {state}", value, units[0])
+    return Parameter(ByMode(automaton, numbers), units[0])
 
 
 def numbers_of(name: str, parameter: Parameter) -> dict[str, Any]:

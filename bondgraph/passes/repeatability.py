@@ -5,8 +5,10 @@ A model records a formula once. A random number, a clock, a counter or a file th
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
+import random
 import time
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +28,7 @@ from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape
 
 _EMPTY = types.CellType()
+_GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 _SAMPLES, _RTOL = 16, 1e-9
 """Random arguments at which two traces are compared, and the relative difference that rounding makes."""
 _TICK = 3_000
@@ -47,7 +50,7 @@ def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
             kind = owner.kind if isinstance(owner, Element) else "automaton"
             formula = transition_in_words(statement, model) or f"formula of {statement.outs[0]}"
             title = f'{kind} "{statement.element}": the {formula} is no function of its arguments'
-            why = "called twice with the same arguments it gives two results; a model records it once, so that one would stay"
+            why = "called twice with the same arguments it gives two results, or draws numbers; a model records it once"
             cures = (
                 'signals.table("noise", "time", points, values), numbers drawn beforehand, and "noise.y" among the signals',
                 'the signal "time" in place of a clock; a state of a `Block` or `signals.sampled` in place of a counter',
@@ -64,6 +67,8 @@ def is_repeatable(operation: Op, shapes: Sequence[tuple[int, ...]]) -> bool:
         scalars = inputs[start : start + math.prod(shape)]
         arguments.append(scalars.reshape(shape) if shape else scalars[0])
         start += math.prod(shape)
+    generators = _generators_of(operation)
+    before = [_state_of(each) for each in generators]
     try:
         first = _scalars(operation(*arguments))
         begin = time.time_ns()
@@ -72,7 +77,39 @@ def is_repeatable(operation: Op, shapes: Sequence[tuple[int, ...]]) -> bool:
         second = _scalars(operation(*arguments))
     except Exception:  # `find_shapes` and the tracer report it
         return True
+    if [_state_of(each) for each in generators] != before:
+        return False  # two draws of few values may be equal
     return len(first) == len(second) and _equal(tape, list(zip(first, second, strict=True)))
+
+
+def _generators_of(operation: Op) -> list[Any]:
+    """Return the generators of random numbers that a formula names, itself or through functions of the user's."""
+    generators, pending, seen = list[Any](), list[Any]([operation.function]), set[int]()
+    while pending:
+        each = pending.pop()
+        each = getattr(each, "func", each)
+        each = getattr(each, "__self__", each)
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if each is random or each is np.random:
+            pending.append(each.random)  # a method of the generator of the module
+        elif isinstance(each, _GENERATORS):
+            generators.append(each)
+        elif isinstance(each, Op):
+            pending.append(each.function)
+        elif isinstance(each, types.FunctionType):
+            names = each.__code__.co_names if _is_users_code(each.__code__.co_filename) else ()
+            pending += [cell.cell_contents for cell in each.__closure__ or () if cell != _EMPTY]
+            pending += [each.__globals__[name] for name in names if name in each.__globals__]
+            pending += [np.random] if "random" in names and any(each.__globals__.get(name) is np for name in names) else []
+            pending += each.__defaults__ or ()
+    return generators
+
+
+def _state_of(generator: Any) -> Any:
+    """Return what tells the states of a generator of random numbers apart: its state, or what it would draw."""
+    return generator.getstate() if isinstance(generator, random.Random) else copy.deepcopy(generator).bytes(32)
 
 
 def _scalars(results: Any) -> list[Any]:

@@ -89,6 +89,8 @@ def _evaluate(statement: Statement, system: System, model: Model, values: dict[s
     if len(results) != len(outs):
         title = f"{_owner(statement, model)}: {statement.op.name} gives {len(results)} results for {len(outs)} names"
         return _problem("E128", title, statement, model, arguments)
+    if any(result is None or isinstance(result, (str, bytes)) for result in results):
+        return _no_number(statement, model, results)
     for name, result, shape in zip(outs, results, shapes, strict=True):
         needed = system.values[name].shape
         if needed is not None and shape != needed:
@@ -105,6 +107,14 @@ def _failure(statement: Statement, system: System, model: Model, arguments: list
     if isinstance(error, TypeError) and (wrong := wrong_arguments(statement, system, owner)) is not None:
         return Problem("E129", title, (wrong[0],), (owner.place if owner else None,), wrong[1])
     return _problem("E129", title, statement, model, arguments, f"{type(error).__name__}: {error}")
+
+
+def _no_number(statement: Statement, model: Model, results: tuple[Any, ...]) -> Problem:
+    """Report a formula that returns None or a text (E129)."""
+    formula = transition_in_words(statement, model) or f"formula of {_readable(statement.outs[0])}"
+    title = f"{_owner(statement, model)}: the {formula} returns {' and '.join(map(repr, results))}, and no number"
+    owner = owner_of(statement, model)
+    return Problem("E129", title, (), (owner.place if owner else None,), ("a function that ends with return and a number",))
 
 
 def _problem(code: str, title: str, statement: Statement, model: Model, arguments: list[Any], why: str = "") -> Problem:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from bondgraph.elements import Element
-from bondgraph.model.arguments import parameters_of, spelled_out
+from bondgraph.model.arguments import bounded, parameters_of, spelled_out
 from bondgraph.model.ops import Op
 from bondgraph.model.units import per_second
 from bondgraph.signals import formulas
@@ -55,10 +55,11 @@ def square(
 ) -> Element:
     """Square wave: y = `high` for the part `duty` (0 to 1) of each `period` (s), else `low`; a period begins at t = start.
 
-    The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
+    The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive; the graph refuses a `duty`
+    outside of 0 to 1 (E151).
     """
     need_positive("square wave", name, period=period)
-    values = {"period": period, "start": start, "duty": duty, "low": low, "high": high}
+    values = {"period": period, "start": start, "duty": bounded(duty, max_value=1.0), "low": low, "high": high}
     return _wave(name, formulas.SQUARE, values, **shown)
 
 

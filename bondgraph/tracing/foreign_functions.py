@@ -52,6 +52,20 @@ _TABLE = 'signals.table("curve", "time", points, values), a block, and "curve.y"
 """Advice for `interp`: the block has the ascending points and their values."""
 
 
+OPERATORS = {" %: ": "x - y * floor(x / y) for x % y", "//: ": "floor(x / y) for x // y"}
+"""Expressions of `screws.scalars` for operators, by the mark of the message of Python."""
+
+
+def foreign_operators(error: Exception) -> tuple[str, ...]:
+    """Return what to write in place of an operator of numbers alone.
+
+    >>> foreign_operators(TypeError("unsupported operand type(s) for %: 'TapeScalar' and 'float'"))
+    ('x - y * floor(x / y) for x % y, of screws.scalars',)
+    """
+    text = str(error) if isinstance(error, TypeError) else ""
+    return tuple(f"{advice}, of screws.scalars" for mark, advice in OPERATORS.items() if mark in text)
+
+
 def foreign_functions(error: Exception) -> dict[str, str]:
     """Return the function of `math` or NumPy whose call in a formula raised the error, with what to write in its place.
 

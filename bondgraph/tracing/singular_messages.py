@@ -15,7 +15,7 @@ from bondgraph.model.domains import GENERIC, Domain
 from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Resistor, SignalBlock, Storing
 from bondgraph.model.model import Bond, Model
-from bondgraph.tracing.foreign_functions import foreign_functions
+from bondgraph.tracing.foreign_functions import foreign_functions, foreign_operators
 from bondgraph.tracing.linear.modewise import MAX_SINGULAR_CASES, SingularMode
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.values import Untraceable, owners_of
@@ -104,6 +104,7 @@ def untraceable(failure: Untraceable, model: Model) -> Problem:
         why = f"{called} {'take' if len(functions) > 1 else 'takes'} numbers; a formula is recorded with symbols in their place"
         details, advice = (*details[:-1], why), tuple(dict.fromkeys(filter(None, functions.values())))
         cures = advice or ("a formula of + - * / ** and the functions of screws.scalars",)
+    cures = foreign_operators(failure.error) or cures
     return Problem("E129", title, details, (owner.place if owner else None,), cures)
 
 

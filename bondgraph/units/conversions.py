@@ -61,6 +61,8 @@ def conversion(declared: str, expected: str, shape: tuple[int, ...] = (), bases:
     """
     if not declared or declared == expected:
         return None
+    if not isinstance(declared, str):
+        return Unreadable(repr(declared), "a unit is a text")
     return _conversion(declared, expected, shape, bases)
 
 
@@ -140,6 +142,9 @@ def _of_one(declared: str, expected: str, bases: frozenset[str]) -> Any:
         return Mismatch(declared, expected, "they have different dimensions", spellings(target))
     if unit.counts_cycles and "rad" in target.symbols:
         return Mismatch(declared, expected, "Hz counts cycles, and a cycle is 2 pi rad", (f"{expected}", "rev/s", "rpm"))
+    if unit.may_count_revolutions and "rad" in target.symbols:
+        why = f"{declared} may count revolutions or rad"
+        return Mismatch(declared, expected, why, spellings(target))
     return _linear(unit.ratio / target.ratio, unit.turns - target.turns, unit.zero if target.symbols == {"K"} else Fraction(0))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from bondgraph.units.symbols import CYCLES, SYMBOLS, TEMPERATURES, Dimension, symbol
+from bondgraph.units.symbols import ANGLES, CYCLES, LONG_TIMES, SYMBOLS, TEMPERATURES, Dimension, symbol
 from screws.similar_names import similar_names
 
 
@@ -38,6 +38,11 @@ class Unit:
     def counts_cycles(self) -> bool:
         """True for a unit such as Hz, which an angular speed is not measured in."""
         return not self.symbols.isdisjoint(CYCLES)
+
+    @property
+    def may_count_revolutions(self) -> bool:
+        """True for a unit such as 1/min, which is read as revolutions or as rad in a minute."""
+        return not self.symbols.isdisjoint(LONG_TIMES) and self.symbols.isdisjoint(ANGLES)
 
 
 @dataclass(frozen=True)
@@ -159,7 +164,10 @@ class _Parser:
             self.fault = self.fault or Unreadable(self.text, "its parentheses do not fit")
         elif token is not None and token["symbol"]:
             self.at += 1
-            result.times(self._symbol(token["symbol"]), _power(token["power"]))
+            power = _power(token["power"])
+            result.times(self._symbol(token["symbol"]), power)
+            if not power:
+                self.fault = self.fault or Unreadable(token[0], f"a power of zero leaves nothing of {token['symbol']!r}")
         else:
             self.fault = self.fault or Unreadable(self.text, "a unit is missing beside a sign of a product or quotient")
         return result
@@ -171,7 +179,10 @@ class _Parser:
         if unit is None:
             near = similar_names(name, sorted(SYMBOLS, key=lambda each: (len(each), each)), most=_SHOWN)
             why = f"there is no unit {name!r}" + (f"; near it: {', '.join(near)}" if near else "")
-            self.fault = self.fault or Unreadable(name, why)
+            below = "/" in self.text[: self.text.index(name)]
+            factors = (f"({each})" if below and " " in each else each for each in _apart(name))
+            cures = tuple(f'"{self.text.replace(name, each)}"' for each in factors)
+            self.fault = self.fault or Unreadable(name, why, (*cures, *Unreadable.cures))
             return _Product(Fraction(1), Fraction(0), {})
         return _Product(unit.ratio, Fraction(unit.turns), dict(unit.dimension))
 
@@ -195,6 +206,19 @@ class _Parser:
         part, rest = [*re.split(r"[\s*.]+", below, maxsplit=1), ""][:2]
         cures = f'"{first}/({below})"', f'"{first} {rest}/{part}"'
         self.fault = Unreadable(self.text, "it is ambiguous: what stands behind the slash may divide or multiply", cures)
+
+
+def _apart(name: str) -> list[str]:
+    """Return the ways to part a name into two symbols: "kgm" is meant as "kg m".
+
+    >>> _apart("kgm"), _apart("gcm"), _apart("turns"), _apart("kgg")
+    (['kg m'], ['g cm'], ['turn'], [])
+    """
+    if len(name) > 3 and name.endswith("s") and name[:-1] in SYMBOLS:  # a plural
+        return [name[:-1]]
+    places = [k for k in range(1, len(name)) if name[:k] in SYMBOLS and name[k:] in SYMBOLS]
+    different = [k for k in places if SYMBOLS[name[:k]].dimension != SYMBOLS[name[k:]].dimension]
+    return [f"{name[:k]} {name[k:]}" for k in different][:2]
 
 
 def _power(text: str | None) -> Fraction:

@@ -49,7 +49,7 @@ S 1 kg-1 m-2 s3 A2; Ohm 1 kg m2 s-3 A-2; ohm 1 kg m2 s-3 A-2; Ω 1 kg m2 s-3 A-2
 Bq 1 frequency; Gy 1 dose; Sv 1 dose; kat 1 mol s-1; L 1/1000 volume; l 1/1000 volume; bar 100000 pressure
 eV 1.602176634e-19 energy; cal 4.184 energy; M 1000 mol m-3; Da 1.66053906660e-27 kg; t 1000 kg; B 1 B; bit 1 bit
 Nm 1 energy; Nmm 1/1000 energy; Ncm 1/100 energy; Wh 3600 energy; Ws 1 energy; Ah 3600 charge; As 1 charge; VA 1 power
-Vs 1 flux; P 0.1 viscosity
+Vs 1 flux; Ns 1 kg m s-1; Nms 1 kg m2 s-1; Pas 1 viscosity; P 0.1 viscosity
 St 1/10000 diffusivity; pc 30856775814913673 m
 """
 """Symbol, factor and dimension of the units that take prefixes."""
@@ -117,6 +117,10 @@ SYMBOLS: Mapping[str, Symbol] = _table()
 """Every known symbol."""
 CYCLES = frozenset(prefix + "Hz" for prefix in _PREFIXES)
 """Symbols that count cycles, which are no angles."""
+ANGLES = frozenset(_ANGLES) | frozenset(prefix + "rad" for prefix in _PREFIXES)
+"""Symbols of angles and speeds of rotation."""
+LONG_TIMES = frozenset(("min", "h", "hr", "d", "day", "a", "yr"))
+"""Symbols of times in which revolutions are counted: 1/min of a shaft may be one revolution in a minute, or one rad."""
 TEMPERATURES = frozenset(_SCALES)
 """Symbols of temperature scales whose zero is not that of K."""
 

@@ -194,6 +194,9 @@ class _Checker:
                 unread = True
                 self._ignore(f"<{part.tag}>" + ("" if element.tag == ROOT else f" of <{element.tag}>"), part)
                 element.remove(part)
+            elif part.tag == "color" and not FOUR.accepts(part.get("rgba", "")):
+                self._ignore(f"<color> that is not {FOUR.description}", part, "the usual colour is drawn")
+                element.remove(part)
             elif part.tag in SHAPE_KINDS:
                 if not self._check_shape(part, part_rule, f"<{part.tag}>{name}{above}"):
                     element.remove(part)

@@ -5,9 +5,11 @@ import sys
 
 import pytest
 
+from campaigns.processes import Progress
+
 HELD = """
 import json, mmap, resource, sys
-from campaigns.processes import limit_addresses
+from campaigns.processes import Progress, limit_addresses
 held = mmap.mmap(-1, 7 << 30)  # as by many libraries
 limit_addresses(256 << 20)
 try:
@@ -25,3 +27,13 @@ except MemoryError:
 def test_the_limit_is_besides_what_a_process_has():
     said = subprocess.run([sys.executable, "-c", HELD], capture_output=True, text=True, check=False)
     assert (said.returncode, said.stdout.split("\n")) == (0, ["refused", "too much", ""]), said.stderr
+
+
+def test_progress_can_be_read_while_a_campaign_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Progress(3, "files")
+    watched.add()
+    assert capsys.readouterr().err == ""  # ten seconds have not passed
+    monkeypatch.setattr("campaigns.processes._PAUSE", -1.0)
+    for failure, lines in (("", "2/3 files, 0 wrong\n"), ("a.json: it hangs", "a.json: it hangs\n3/3 files, 1 wrong\n")):
+        watched.add(failure)
+        assert capsys.readouterr().err == lines

@@ -71,6 +71,25 @@ def test_a_function_of_math_or_numpy_is_named_with_the_one_to_import(name):
     assert callable(getattr(scalars, cure.split()[-1]))
 
 
+OPERATORS = {"%": lambda t: t % 0.7, "//": lambda t: t // 0.7}
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_an_operator_of_numbers_alone_is_told_with_an_expression(operator):
+    _, (cure,) = advice(lambda: loop(Se("u", OPERATORS[operator], signals=["time"]), I("m", 1.0)))
+    expression = cure.partition(" for ")[0]
+    for t in (0.3, 1.9, -1.7):
+        found = eval(expression, {**vars(scalars), "x": t, "y": 0.7})  # noqa: S307
+        assert found == pytest.approx(OPERATORS[operator](t), rel=1e-14)
+
+
+@pytest.mark.parametrize("result", [None, "2 * t"])
+def test_a_formula_that_returns_no_number_is_told_alone(result):
+    """A function without return: no other element is blamed."""
+    text, _ = advice(lambda: loop(Se("u", lambda t: result, signals=["time"]), I("m", 1.0)))
+    assert f"returns {result!r}" in text and text.startswith('E129 Se "u": the formula of u.effort')
+
+
 def test_numpy_functions_of_numbers_are_not_accused():
     """np.exp(1.0) in the same line is right."""
     _, cures = advice(lambda: loop(Se("u", lambda t: np.exp(1.0) * math.cos(t), signals=["time"]), I("m", 1.0)))

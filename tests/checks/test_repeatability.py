@@ -31,13 +31,15 @@ def turned(matrix):
     return loop(I("m", 1.0), turn := MTF("t", matrix, signals=["time"])).connect(turn, R("r", 1.0))
 
 
-COUNT, STATE = itertools.count(), []
+COUNT, STATE, GENERATOR = itertools.count(), [], np.random.default_rng(1)
 NOISES = {
     "random": lambda: random.gauss(0.0, 1.0),
     "numpy": lambda: float(np.random.default_rng().normal()),
     "clock": time.time,
     "date": lambda: datetime.now(UTC).microsecond * 1e-6,
     "counter": lambda: float(next(COUNT)),
+    "equal draws": lambda: random.choice((1.0, 1.0)),
+    "generator": lambda: float(GENERATOR.choice((1.0, 1.0))),
     "growing list": lambda: float(STATE.append(0) or len(STATE)),
 }
 PLACES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import IC, J0, J1, TF, C, Graph, I, ModelError, R, Se
+from bondgraph import IC, J0, J1, TF, C, Graph, I, ModelError, Parameter, R, Se
 from tests.checks.small_graphs import loop
 
 
@@ -27,6 +27,24 @@ def test_every_name_of_the_flow_of_an_i_starts_it(oscillator, name):
 def test_the_parameters_of_the_run_convert_it(oscillator):
     x, _ = oscillator.initial({"v.flow": 3.0}, {"mass.mass": 5.0})
     assert x.tolist() == oscillator.initial({"mass.p": 15.0})[0].tolist()
+
+
+def test_a_start_does_not_depend_on_the_units_of_parameters():
+    """The same oscillator with parameters in SI and in other units, and starts in both."""
+    graph, v = Graph("oscillator"), J1("v", domain="translation")
+    graph.connect(v, I("mass", mass=Parameter(2000.0, "g"))).connect(v, C("spring", stiffness=Parameter(0.05, "N/mm")))
+    compiled = graph.connect(v, R("damper", damping=5.0)).compile()
+    for given in (
+        {"v.flow": 3.0, "spring.effort": 20.0},
+        {"v.flow": Parameter(10.8, "km/h"), "spring.effort": Parameter(2e-2, "kN")},
+    ):
+        run = compiled.simulate(0.1, initial=given, progress=False)
+        assert [run[name][0] for name in ("v.flow", "mass.p", "spring.q")] == pytest.approx([3.0, 6.0, 0.4], rel=1e-14)
+    x, _ = compiled.initial({"v.flow": 3.0}, {"mass.mass": 5000.0})
+    assert x.tolist() == compiled.initial({"mass.p": 15.0})[0].tolist()
+    for wrong in ({"v.flow": Parameter(1.0, "N")}, {"spring.effort": Parameter(1.0, "m/s")}):
+        with pytest.raises(ModelError, match="E175"):
+            compiled.initial(wrong)
 
 
 def test_a_matrix_converts_it():

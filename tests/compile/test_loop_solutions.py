@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, C, Graph, I, ModelError, R, Se, compile_model, load_model, measures, save_model
+from bondgraph import J0, J1, C, Graph, I, ModelError, Parameter, R, Se, compile_model, load_model, measures, save_model
 from screws.scalars import exp
 
 HIGH, LOW = 50.0 + np.sqrt(500.0), 50.0 - np.sqrt(500.0)
@@ -49,6 +49,23 @@ def test_every_way_to_guess_picks_the_nearest(guess: float, answer: float) -> No
     )
     for run in runs:
         np.testing.assert_allclose(run["load.effort"], answer, rtol=1e-12)
+
+
+def test_a_guess_may_have_a_unit(tmp_path: Any) -> None:
+    low = Parameter(0.03, "kV")
+    models = (compile_model(feeder(), guess={"load.effort": low}), compile_model(feeder(guess={"effort": low})))
+    for compiled in models:
+        save_model(compiled, tmp_path / "feeder.json")
+        assert compile_model(load_model(tmp_path / "feeder.json")).initial()[0] == pytest.approx(compiled.initial()[0])
+        run = compiled.simulate(1.0, initial={"load.effort": Parameter(7e4, "mV")})
+        assert compiled.simulate(1.0)["load.effort"][-1] == pytest.approx(LOW) and run["load.effort"][-1] == pytest.approx(HIGH)
+    for wrong in (
+        lambda: models[0].initial({"load.effort": Parameter(1.0, "A")}),
+        lambda: feeder().compile(guess={"load.effort": Parameter(1.0, "A")}),
+    ):
+        assert refused(wrong).code == "E175"
+    assert refused(lambda: feeder().compile(guess={"load.effort": "72"})).code == "E216"
+    assert refused(lambda: feeder().compile(guess=72.0)).code == "E321"  # type: ignore[arg-type]
 
 
 def test_a_guess_is_saved(tmp_path: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from bondgraph import (
     Graph,
     I,
     ModelError,
+    Parameter,
     R,
     Se,
     Sf,
@@ -47,6 +50,28 @@ def test_a_damper_that_switches() -> None:
     assert "mass.p' = -5*mass.p/2   (bumper: contact)" in written
     assert "cases" in latex(compiled)
     assert "RESISTANCE_IN_CONTACT" in c_source(compiled).header.upper()
+
+
+def test_values_by_mode_have_units() -> None:
+    """Each of its own, or one for all; a bare number counts where it is zero."""
+
+    def brake(value: Any) -> Graph:
+        graph, v = Graph("brake").add_automaton(after(1.0)), J1("v", domain="translation")
+        return graph.connect(v, I("mass", 2.0, initial=6.0)).connect(v, R("damper", value))
+
+    each = by_mode("bumper", {"free": Parameter(2.0, "N s/mm"), "contact": Parameter(5.0, "kg/s")})
+    for value in (each, Parameter(by_mode("bumper", {"free": 2.0, "contact": 0.005}), "kN s/m")):
+        compiled = compile_model(brake(value), backend="numpy")
+        assert str(compiled.parameters["damper.resistance in free"]).startswith("2. ")
+        values = [compiled.evaluate(m=np.array([mode]))[compiled.system.resolve("damper.resistance")] for mode in (0.0, 1.0)]
+        assert values == pytest.approx([2000.0, 5.0], rel=1e-15)
+    brake(by_mode("bumper", {"free": 0.0, "contact": Parameter(5.0, "N s/mm")})).freeze()
+    for wrong in (
+        {"free": 1.0, "contact": Parameter(5.0, "kg/s")},
+        {"free": Parameter(1.0, "V"), "contact": Parameter(5.0, "kg/s")},
+    ):
+        with pytest.raises(ModelError, match="E175"):
+            by_mode("bumper", wrong)
 
 
 def test_the_energy_that_a_stiffer_spring_gains_is_booked_at_the_event() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import J1, TF, C, Graph, I, ModelError, R, Se, Sf, signals
+from bondgraph import J0, J1, TF, C, Graph, I, ModelError, R, Se, Sf, signals
 from models import Compliant, attach_between, attach_contact, contact, ground, point_spring, rigid_body
 from screws import plane, sphere
 
@@ -59,6 +59,20 @@ def test_a_block_has_no_bond_and_a_source_reads_it(swapped):
 def test_a_block_in_the_place_of_its_signal(make):
     (problem,) = problems(lambda: make(signals.sine("wave")))
     assert problem.code == "E150" and 'signals=["wave.y"]' in problem.cures[0] and problem.places
+
+
+@pytest.mark.parametrize("part", [I("m", 1.0), J0("n"), J1("v"), C("c", stiffness=1.0)])
+def test_an_element_in_the_place_of_its_signal(part):
+    """The signal that is advised exists."""
+    (problem,) = problems(lambda: Se("f", lambda y: y, signals=[part]))
+    graph, v, n = Graph("g"), J1("v"), J0("n")
+    graph.connect(Se("f", lambda y: y, **eval(f"dict({problem.cures[0]})")), v).connect(v, I("m", 1.0)).connect(v, n)  # noqa: S307
+    graph.connect(n, R("r", 1.0)).connect(n, C("c", stiffness=1.0)).freeze()
+
+
+def test_a_list_of_parts():
+    (problem,) = problems(lambda: Graph("g").connect(J1("v"), [I("m", 1.0), R("r", 1.0)]))
+    assert problem.code == "E100" and "one by one, not a list of 2" in problem.title
 
 
 @pytest.mark.parametrize("kind", [Se, Sf])

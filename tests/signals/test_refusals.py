@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bondgraph import Element, ModelError, Parameter, signals
+from bondgraph import Block, Element, ModelError, Parameter, signals
 from tests.signals.chains import compiled
 
 WRONG = [
@@ -40,8 +40,20 @@ WRONG = [
     ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("no relation 'xor'", "and, or, not")),
 ]
 
+NO_BLOCK = [
+    (
+        "E150",
+        lambda: Block("b", [], states={"y": 0.0}, updates={"y": lambda y: 2.0 * y}, period=1.0),
+        ('updates["y"]', '("result", '),
+    ),
+    ("E150", lambda: Block("b", [], states={"y": 0.0}, rates={"y": 1.0}), ('rates["y"]',)),
+    ("E150", lambda: Block("b", [], parameters=["k"]), ("`parameters` cannot be ['k']", 'parameters={"k": 2.0}')),
+]
 
-@pytest.mark.parametrize(("code", "make", "words"), WRONG, ids=[f"{c}-{i}" for i, (c, _, _) in enumerate(WRONG)])
+
+@pytest.mark.parametrize(
+    ("code", "make", "words"), WRONG + NO_BLOCK, ids=[f"{c}-{i}" for i, (c, _, _) in enumerate(WRONG + NO_BLOCK)]
+)
 def test_what_is_no_block_is_refused(code: str, make, words: tuple[str, ...]) -> None:
     with pytest.raises(ModelError) as caught:
         make()
@@ -57,6 +69,8 @@ def test_what_is_no_block_is_refused(code: str, make, words: tuple[str, ...]) ->
         (signals.gain("g", "no.y", 1.0), "E106"),
         (signals.gain("g", "time", float("nan")), "E113"),
         (signals.lowpass("g", "time", "long"), "E113"),
+        (signals.square("g", duty=25.0), "E151"),
+        (signals.square("g", duty=Parameter(125.0, "%")), "E151"),
     ],
 )
 def test_what_a_graph_finds_wrong_in_a_block(block: Element, code: str) -> None:

@@ -37,7 +37,9 @@ QUANTITIES = [
     (68.0, "degF", "K", 293.15), (2.0, "W/°C", "W/K", 2.0), (4.0, "kJ/degC", "J/K", 4000.0), (5.0, "K/kW", "K/W", 5e-3),
     (3.0, "mmol/min", "mol/s", 5e-5), (40.0, "%", "1", 0.4), (250.0, "ms", "s", 0.25), (2.0, "min", "s", 120.0),
     (1.5, "h", "s", 5400.0), (50.0, "Hz", "1/s", 50.0), (4.0, "s-1", "1/s", 4.0), (8.0, "kJ/mol", "J/mol", 8000.0),
-    (3.0, "m N/A", "N m/A", 3.0), (12.0, "V/krpm", "V s/rad", 0.36 / PI),
+    (2.0, "kNs/m", "N s/m", 2000.0), (2.0, "mNms/rad", "N m s/rad", 2e-3), (3.0, "mPas", "Pa s", 3e-3),
+    (6.0, "rad/min", "rad/s", 0.1), (30.0, "1/min", "1/s", 0.5), (3.0, "m N/A", "N m/A", 3.0),
+    (12.0, "V/krpm", "V s/rad", 0.36 / PI),
 ]  # fmt: skip
 """(number, unit, expected unit, number in it)."""
 
@@ -106,6 +108,7 @@ WRONG = [
     ("bar", "N"), ("l/min", "m/s"), ("l", "m^3/s"), ("m^2/s", "m^3/s"), ("bar", "Pa s/m^3"), ("W", "J"), ("kWh", "W"),
     ("A", "C"), ("Ah", "A"), ("Ohm", "S"), ("mA/V", "Ohm"), ("V s", "V"), ("degC", "W/K"), ("K/W", "W/K"), ("J", "J/K"),
     ("W/K", "K^2/W"), ("mol", "mol/s"), ("J", "J/mol"), ("s", "1/s"), ("min", "m"), ("%", "s"), ("cd", "1"), ("px", "m"),
+    ("1/min", "rad/s"), ("min-1", "rad/s"), ("V min", "V s/rad"), ("N m min", "N m s/rad"),
 ]  # fmt: skip
 
 
@@ -137,6 +140,7 @@ def test_there_are_forty() -> None:
         ("2 m", "no unit '2'"),
         ("10^3 N", "no unit"),
         ("m^x", "no unit 'm^x'"),
+        ("g0", "power of zero"),
     ],
 )
 def test_a_text_that_is_no_unit(unit: str, fault: str) -> None:
@@ -144,6 +148,15 @@ def test_a_text_that_is_no_unit(unit: str, fault: str) -> None:
     assert found is not None and fault in found.why
     with pytest.raises(ModelError, match="E156"):
         in_unit("part", "value", Parameter(1.0, unit), "m")
+
+
+@pytest.mark.parametrize(
+    ("unit", "meant"), [("kgm^2", "kg m^2"), ("gcm2", "g cm2"), ("J/kgK", "J/(kg K)"), ("ozin/A", "oz in/A"), ("turns", "turn")]
+)
+def test_symbols_without_a_space_between_them_are_parted(unit: str, meant: str) -> None:
+    found = read(unit)
+    assert isinstance(found, Unreadable) and found.cures[0] == f'"{meant}"'
+    assert isinstance(read(meant), Unit)
 
 
 def test_the_two_readings_of_an_ambiguous_text_are_offered() -> None:

@@ -55,6 +55,18 @@ SLOPPY = {
         "further <material> of <visual>",
         (7,),
     ),
+    "a colour of bytes": (
+        "</robot>",
+        '<material name="r"><color rgba="255 0 0 255"/></material></robot>',
+        "<color> that is not four",
+        (8,),
+    ),
+    "a colour of three numbers": (
+        FORE,
+        f"{FORE}<visual><geometry><sphere radius='1'/></geometry><material name='a'><color rgba='1 0 0'/></material></visual>",
+        "<color> that is not four",
+        (7,),
+    ),
     "an axis twice": ('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><axis xyz="0 0 1"/>', "further <axis> of <joint>", (2, 5)),
     "a link twice": ('<link name="tool"/>', '<link name="tool"/>\n<link name="tool"> </link>', "repeated <link>", (9,)),
     "a few femtograms": (
