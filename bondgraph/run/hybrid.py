@@ -57,7 +57,7 @@ from bondgraph.run.events.reference.iteration import (
     iterate_events,
     rest_transition,
 )
-from bondgraph.run.results.failure import SLIDING_CURES, Failure, cause, describe, fastest_rate
+from bondgraph.run.results.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
@@ -300,11 +300,11 @@ class Hybrid:
         return None, levels
 
     def _fail_if_chattering(self, pace: float) -> None:
-        """End the run if it creeps along a surface at which a law jumps to and fro, at a mean step of `pace` s."""
+        """End the run if it creeps along a surface at which rates jump to and fro, at a mean step of `pace` s."""
         sides = sliding_mode(self.bound, self.t, self.x, self.m, self.weights.known, pace)
         if sides is not None:
-            reason, suspect = sides.described(self.bound, self.t, self.m)
-            self._fail("chattering", reason, suspect, SLIDING_CURES)
+            endless = sides.explained(self.bound, self.t, self.m)
+            self._fail(endless.kind, endless.reason, endless.suspect, endless.cures)
 
     def _next_page(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
         """Return empty rows for more samples, where those on the page are full."""

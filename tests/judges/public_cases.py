@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bondgraph import J1, Automaton, Block, C, Constraint, Element, Graph, I, R, Se, Transition, signals
-from screws.scalars import less, sin, sqrt, where
+from screws.scalars import less, sign, sin, sqrt, where
 
 GRAVITY = 9.81
 
@@ -303,3 +303,15 @@ def thermostat() -> Answer:
     turns = np.arange(len(run.events))
     exact = np.log(15 / 9) / 0.4 + (turns + 1) // 2 * cooling + turns // 2 * heating
     return Answer(run, times(run), exact)
+
+
+def bang_bang() -> Answer:
+    """Return a mass of 1 kg under a force of -1 N times the sign of its place, from 1 m: parabolas of 4 sqrt(2) s, for 1000 s."""
+    graph, v = Graph("bang-bang"), J1("v", domain="translation")
+    graph.connect(Se("force", lambda x: -sign(x), signals=["place.y"]), v).connect(v, I("mass", 1.0))
+    graph.add(signals.integrator("place", "v.flow", initial=1.0))
+    run = graph.simulate(1000.0)
+    quarter = np.sqrt(2.0)
+    nearest = np.round(run.t / (2 * quarter))  # the turning point that is nearest in time
+    exact = (1.0 - (run.t - 2 * quarter * nearest) ** 2 / 2) * (-1.0) ** nearest
+    return Answer(run, run["place.y"], exact)

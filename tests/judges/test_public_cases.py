@@ -33,12 +33,24 @@ ENDED = {
     "modelica-ibpsa #745": (lambda: circuits.tanks(effort=lambda f: 4 * f * absolute(f)).compile(), 4.0, "algebraic loop", 2.0),
     "ModelicaStandardLibrary #1582": (lambda: circuits.tank(lambda e: 2.0 * sqrt(e)).compile(), 3.0, "not finite", 1.0),
     "ModelicaStandardLibrary #4333": (
-        lambda: circuits.op_amp_oscillator("clipped").compile(guess={"out.effort": 10.0}), 0.1, "chattering", 0.00588,
+        lambda: circuits.op_amp_oscillator("clipped").compile(guess={"out.effort": 10.0}), 0.1, "algebraic loop", 0.00588,
     ),
-    "mujoco #3328": (lambda: mechanics.gripped(0.045, 0.44, 42.0).compile(), 3600.0, "chattering", 0.07),
+    "mujoco #3328": (lambda: mechanics.gripped(0.045, 0.44, 42.0).compile(), 3600.0, "too many steps", 0.07),
 }  # fmt: skip
 """Runs that end early and say so, though the system goes on: with their length, the kind of failure, and about when. A case that
 is cured fails here; it then belongs to the cases that are right."""
+
+
+INEXACT = {"scipy #18039": (cases.bang_bang, 2e-3)}
+"""Runs that are `ok` and less exact than they should be, with what they are off by at most."""
+
+
+@pytest.mark.parametrize("name", INEXACT)
+def test_no_worse(name):
+    solve, bound = INEXACT[name]
+    answer = solve()
+    assert answer.run.ok
+    np.testing.assert_allclose(answer.values, answer.exact, rtol=0.0, atol=bound)
 
 
 @pytest.mark.parametrize("name", cases.CASES)
@@ -84,4 +96,4 @@ def test_the_page_lists_the_cases():
             ended.add(name)
     assert right == {name: case.bound for name, case in cases.CASES.items()}
     assert refused == {name: code for name, (_, code) in REFUSED.items()}
-    assert ended == set(ENDED)
+    assert ended == {*ENDED, *INEXACT}

@@ -105,3 +105,20 @@ def test_chattering_in_a_sweep_is_that_of_a_run():
     x, m = compiled.initial()
     many = prepared.run_many(np.tile(compiled.parameters({}), (2, 1)), x, m)
     assert [failure.reason for failure in many.failures.values()] == [alone.failure.reason] * 2
+
+
+def gripped(force=0.44, mass=0.045, limit=42.0):
+    """Body that dry friction holds far below its limit."""
+    graph, v = Graph("gripped"), J1("v", domain="translation")
+    graph.connect(v, I("body", mass)).connect(v, Friction("pads", limit))
+    return graph.connect(Se("push", force), v).compile()
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**40])
+def test_a_state_at_rest_whose_rate_is_only_rounding_does_not_chatter(scale):
+    compiled = gripped(0.44 * scale, 0.045 * scale, 42.0 * scale)
+    with pytest.warns(RunEndedWarning, match='(?s)"body.p" is only rounding.*not at rest'):
+        run = compiled.simulate(3600.0)
+    assert (run.failure.kind, run.failure.suspect) == ("too many steps", "body.p")
+    moved = compiled.simulate(3600.0, initial={"body.p": 0.01 * scale})
+    assert moved.ok and abs(moved["v.flow"][-1]) < 1e-7 * moved["v.flow"][0]

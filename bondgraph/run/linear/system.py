@@ -54,6 +54,7 @@ def procedures() -> list[Procedure]:
         _filled(),
         _factor(),
         _solve(),
+        _has_negative_determinant(),
     ]
 
 
@@ -116,4 +117,30 @@ def _solve() -> Procedure:
         names = [*_PATTERN.split()[2:], *_FACTORS.split(), "right", "n"]
         write.call("sparse_solve", [record.get(name) for name in names])
     write.give()
+    return write
+
+
+def _has_negative_determinant() -> Procedure:
+    """Return 1 if the determinant of the factorised matrix is negative, from the signs of its pivots and the swaps of its
+    rows."""
+    write = Procedure("has_negative_determinant", {"s": "ptr"}, "i64", internal=True)
+    record = Record(write["s"], FIELDS)
+    kind, n, matrix, negative = record.get("kind"), record.get("n"), record.get("matrix"), write.local(0, "i64")
+
+    def count(sign: Temporary) -> None:
+        negative.set(write.select(sign < 0.0, 1 - negative.get(), negative.get(), "i64"))
+
+    with write.when(kind.equals(SPARSE)):
+        with write.loop(n) as i:
+            count(record.get("inverse")[i])
+        write.give(negative.get())
+    above = record.get("lower") + record.get("upper")
+    is_band = kind.equals(BAND)
+    first = write.select(is_band, above, 0, "i64")
+    apart = write.select(is_band, above + record.get("lower") + 1, n + 1, "i64")
+    with write.loop(n) as i:
+        count(matrix[first + i * apart])
+        swapped = ~record.get("pivots").load(i, "i64").equals(i)
+        negative.set(write.select(swapped, 1 - negative.get(), negative.get(), "i64"))
+    write.give(negative.get())
     return write

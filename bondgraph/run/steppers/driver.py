@@ -11,7 +11,7 @@ from bondgraph.run.events import loop, root_finding
 from bondgraph.run.events.root_finding import EPSILON, POINTS, StepAccess
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import initial_step, sample_clocks, step_control
-from bondgraph.run.steppers.method import Method, derivative, error_weight
+from bondgraph.run.steppers.method import AT_HAND, DAMPED, NOT_AT_HAND, Method, derivative, error_weight
 from bondgraph.run.steppers.shared_fields import guard_values, note_rounding, rows_until
 from bondgraph.run.steppers.step_control import GROW
 
@@ -39,6 +39,8 @@ def ready(method: Method) -> Procedure:
         record.set("grow", GROW)
         record.set("is_landing", 0)
         record.set("moved", 1)
+        record.set("alert", 0)
+        record.set("factored", 0.0)
     write.give()
     return write
 
@@ -145,6 +147,7 @@ def update_weights(method: Method) -> Procedure:
     with write.when(~doubt & ~due):
         write.call(record.get("weights_decay"), step)
     record.set("noisy", 0)
+    record.set("factored", 0.0)
     with write.loop(record.get("width")) as i, write.when(~record.get("noise")[i].equals(0.0)):
         record.set("noisy", 1)
     write.give()
@@ -184,12 +187,22 @@ def attempts(method: Method) -> Procedure:
                     record.set("landings", 0)
                     record.set("landing", theta * h)
                     write.jump(again)
+        outlook = write.local(NOT_AT_HAND, "i64")
+        if not method.explicit:
+            outlook.set(write.call("foresee", [c, h, error], "i64"))
+            with write.when(outlook.get().equals(DAMPED)):
+                refused = write.call("judged", [c, write.value(float("inf"), "double")], "i64")
+                with write.when(refused.equals(Status.RETRY)):
+                    write.jump(again)
+                write.give(refused)
         write.call("samples", [c, h, t_new])
         stiff = write.local(0, "i64")
         if method.explicit:
             with write.when(record.get("watch").equals(1)):
                 stiff.set(write.call("stiffness", [c, h], "i64"))
         _accept(method, write, h, t_new)
+        if not method.explicit:
+            record.set("moved", write.select(outlook.get().equals(AT_HAND), 0, 1, "i64"))
         following = write.call("lengthened", [c, error, stiff.get()], "i64")
         with write.when(~following.equals(Status.RETRY)):
             write.give(following)

@@ -18,15 +18,22 @@ from bondgraph.run.steppers.shared_fields import Fields, with_shared
 # doubts: rejections since the last noise test; noisy: whether there is noise, and in how many steps it was used; cornered: noise
 # was tested already at the smallest step; grow ... landing: state of the loop between calls; trial, target, is_last: length and
 # end of the attempted step, and whether that is the horizon.
+# alert: number of steps for which an implicit method still looks for growing modes with a margin; factored: step size of the
+# factors at hand, or 0.
 # periods ... breaks: of each row of `clock_schedule.ClockSchedule`; horizon: the next tick, or the end.
 COMMON = with_shared(
     "rates_and_powers y y_new y_stage y_begun k periods tick_offsets following tick_index tick_kernels breaks"
     " instants weights weights_reset weights_begin weights_refresh weights_test_noise weights_decay",
     "width budget watch stiff mild rate_count jacobian_count rejected clock_count doubts renewal noisy is_landing landings tried"
-    " once cornered mode_count moved most is_last inspection",
-    "span horizon h_max grow landing trial target pace t_inspected",
+    " once cornered mode_count moved most is_last inspection alert",
+    "span horizon h_max grow landing trial target pace t_inspected factored",
 )
 """Fields that have the same offset in the table of every method."""
+
+
+AT_HAND, DAMPED, NOT_AT_HAND = range(3)
+"""Outcomes of `foresee`: the Jacobian at the end of the step is at hand; the step damps a mode that grows; the Jacobian is not at
+hand."""
 
 
 def with_method_fields(pointers: str, wholes: str = "") -> Fields:
@@ -43,7 +50,8 @@ class Method:
 
     Its procedures are attempt (c, h, t_new): take a step from y to y_new, compute the `k` at its end, and return its error over
     the tolerance; prepare_dense (c, h) and dense (c, theta, out): state at a fraction of the step just attempted; `cubic` (c,
-    theta, h, out): a cheap approximation of it; stiffness (c, h), if `explicit`: 1 if the method should change.
+    theta, h, out): a cheap approximation of it; stiffness (c, h), if `explicit`: 1 if the method should change; otherwise
+    foresee (c, h, error): one of the outcomes above.
 
     Parameters
     ----------

@@ -118,17 +118,24 @@ def lengthened(method: Method) -> Procedure:
     """After an accepted step: choose the next step size, and report stiffness or error weights that need an update."""
     write = Procedure("lengthened", {"c": "ptr", "error": "double", "stiff": "i64"}, "i64")
     record = method.record(write)
-    h, wish = record.get("trial"), _SAFE / method.root(write, write.intrinsic("maxnum", write["error"], 1e-30))
-    factor = write.intrinsic("minnum", record.get("grow"), write.intrinsic("maxnum", _SHRINK, wish))
+    following = next_length(method, write, write["error"])
     record.set("grow", GROW)
-    longer = write.intrinsic("maxnum", record.get("h"), h * factor)
-    record.set("h", write.select(record.get("is_last").equals(1), longer, h * factor))
+    record.set("h", following)
     with write.when(write["stiff"].equals(1)):
         write.give(Status.STIFF)
     with write.when((record.get("steps") >= record.get("renewal")) | (record.get("noisy") > _STALE)):
         write.give(Status.RENEW)
     write.give(Status.RETRY)
     return write
+
+
+def next_length(method: Method, write: Procedure, error: Temporary) -> Temporary:
+    """Return the length of the step after an accepted one with this error over tolerance."""
+    record = method.record(write)
+    h, wish = record.get("trial"), _SAFE / method.root(write, write.intrinsic("maxnum", error, 1e-30))
+    factor = write.intrinsic("minnum", record.get("grow"), write.intrinsic("maxnum", _SHRINK, wish))
+    longer = write.intrinsic("maxnum", record.get("h"), h * factor)
+    return write.select(record.get("is_last").equals(1), longer, h * factor)
 
 
 def tiny_of(write: Procedure, t: Temporary) -> Temporary:

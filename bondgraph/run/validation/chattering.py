@@ -2,6 +2,8 @@
 
 However short the steps, they cross the surface to and fro; a smooth law looks constant to short enough steps. No step size
 control gets past such a surface, so the run would take steps without end (Filippov 1988, chapter 2).
+
+Two other runs go to and fro: one whose rates are only rounding, and one at which a solution of an algebraic loop ends.
 """
 
 from __future__ import annotations
@@ -11,7 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.run.bound import Bound
+from bondgraph.run.events.guard_history import perturbations, rounding_error
 from bondgraph.run.events.root_finding import EPSILON
+from bondgraph.run.program import NewtonLoop
+from bondgraph.run.results.failure import SLIDING_CURES
 
 _FIRST, _RATIO, _LEVELS = 1.0 / 64.0, 1.0 / 8.0, 4
 """Step of the first walk relative to the mean step of the run, ratio of the next, and number of walks."""
@@ -23,6 +28,18 @@ _LEAST_SHARE = 1e-6
 """Least rate that counts, relative to the largest one, in sizes of the states."""
 _ROUNDING = 64.0
 """Least change of some state in a step, in rounding errors."""
+_LEAP = 1e-3
+"""Least Newton step of an unknown, relative to it, that leaves for another solution."""
+
+
+@dataclass(frozen=True)
+class Endless:
+    """Why a run would take steps without end: kind of failure, reason in words, suspect, and remedies, or those of the kind."""
+
+    kind: str
+    reason: str
+    suspect: str
+    cures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -33,14 +50,40 @@ class SlidingMode:
     before: np.ndarray
     after: np.ndarray
 
-    def described(self, bound: Bound, t: float, m: np.ndarray) -> tuple[str, str]:
-        """Return the reason in words, and the element whose law jumps, or else the state whose rate does."""
-        layout = bound.program.layout
-        label = layout.label("x", self.state)
+    def explained(self, bound: Bound, t: float, m: np.ndarray) -> Endless:
+        """Explain the jump; the suspect is the element whose law jumps, or else the state whose rate does."""
+        label = bound.program.layout.label("x", self.state)
+        if _is_rounding(bound, t, m, self):
+            reason = f'the rate of "{label}" is only rounding: it is at rest, and the steps follow its last digits'
+            return Endless("too many steps", reason, label, (f'a start that is not at rest, initial={{"{label}": ...}}',))
+        loop = _lost_loop(bound, t, m, self)
+        if loop is not None:
+            named = ", ".join(loop.elements)
+            reason = f"the solution of the algebraic loop through {named} ends here: beyond, the loop has only others, far away"
+            return Endless("algebraic loop", reason, named)
         name = _jumping_quantity(bound, t, m, self)
         what = f'the rate of "{label}"' if name is None else f'"{name}"'
         text = f"{what} chatters: it jumps to and fro across a switching surface that the run cannot leave (sliding mode)"
-        return text, label if name is None else name.rpartition(".")[0]
+        return Endless("chattering", text, label if name is None else name.rpartition(".")[0], SLIDING_CURES)
+
+
+def _is_rounding(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> bool:
+    """Return True if rounding of states and parameters changes the rate as much as the jump."""
+    now, jumped = (bound.rates(t, x, m)[sides.state] for x in (sides.before, sides.after))
+    states, numbers = (values * (1.0 + perturbations(len(values))) for values in (sides.before, bound.p))
+    near = bound.program.rates.many(np.full(len(states), bound.clock(t)), states, numbers, m)
+    return bool(abs(jumped - now) <= rounding_error(now, near[:, sides.state]))
+
+
+def _lost_loop(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> NewtonLoop | None:
+    """Return the algebraic loop whose solution leaps from one side to the other: the next Newton step is not small."""
+    for loop in bound.program.loops:
+        for x in (sides.before, sides.after):
+            unknowns = list(loop.states)
+            step = loop.kernel(bound.clock(t), x, bound.p, m)[len(unknowns) :]
+            if not np.all(np.abs(step) <= _LEAP * np.fmax(np.abs(x[unknowns]), np.array(loop.near))):
+                return loop
+    return None
 
 
 def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> str | None:

@@ -94,7 +94,8 @@ def inside() -> Procedure:
 def _procedures() -> list[Procedure]:
     stages = [steps.combination(stage) for stage in range(1, coefficients.STAGES)]
     dense_parts = [steps.prepare_dense(), steps.inside(), inside(), steps.dense(), steps.look()]
-    step_parts = [integrals(), steps.drift(), steps.jacobian(), steps.factors(), steps.unknowns(), steps.attempt()]
+    step_parts = [integrals(), steps.drift(), steps.jacobian(), steps.factors(), steps.unknowns()]
+    step_parts += [steps.damps_growth(), steps.attempt(), steps.foresee(RODAS5P)]
     return [*system.procedures(), *stages, *dense_parts, *step_parts]
 
 

@@ -9,8 +9,9 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.codegen_helpers import clock_time
 from bondgraph.run.linear.elimination import without_tiny
 from bondgraph.run.linear.system import FIELDS as SYSTEM
-from bondgraph.run.steppers.method import error_weight, with_method_fields
+from bondgraph.run.steppers.method import AT_HAND, DAMPED, NOT_AT_HAND, Method, error_weight, with_method_fields
 from bondgraph.run.steppers.rosenbrock import coefficients as table
+from bondgraph.run.steppers.step_control import next_length
 
 # jacobian, nonzeros: its kernel, and the kernel's output; rate, drift: rates of a stage, and their time derivative; ahead,
 # beyond: rates a little later; u, rest: of all stages, and the contribution of earlier stages to the right-hand side of one;
@@ -18,6 +19,11 @@ from bondgraph.run.steppers.rosenbrock import coefficients as table
 # system: the table of the linear systems (`linear.system`).
 # f, flows: coefficients of the dense output of states, and for each power its values at the nodes of a step, times the step size.
 FIELDS = with_method_fields("jacobian nonzeros rate drift ahead beyond u rest speed system f flows", "nonzero_count")
+
+
+ALERT, MARGIN = 20, 4.0
+"""For this many steps after one that would have damped a growing mode, no mode may grow faster than such a step follows: by this
+factor slower than one that the sign shows."""
 
 
 def record_of(write: Procedure) -> Record:
@@ -95,14 +101,15 @@ def drift() -> Procedure:
 
 
 def factors() -> Procedure:
-    """Factorise 1 - h GAMMA J; return 1 where it is singular."""
-    write = Procedure("factors", {"c": "ptr", "h": "double"}, "i64", internal=True)
+    """Factorise 1 - h GAMMA J, for states as large as `state`; return 1 where it is singular."""
+    write = Procedure("factors", {"c": "ptr", "h": "double", "state": "ptr"}, "i64", internal=True)
     record = record_of(write)
     system = Record(record.get("system"), SYSTEM)
     write.call("fill_system", [system.pointer, record.get("nonzeros"), write["h"] * table.GAMMA])
     with write.loop(record.get("n")) as i:
         state = system.get("order").load(i, "i64")
         size = write.intrinsic("maxnum", record.get("size")[state], record.get("floor")[state])
+        size = write.intrinsic("maxnum", size, write.intrinsic("fabs", write["state"][state]))
         system.get("worth")[i] = write.select(size > 0.0, 1.0 / size, 1.0)
     write.give(write.call("factor_system", [system.pointer], "i64"))
     return write
@@ -158,9 +165,16 @@ def attempt() -> Procedure:
     y, y_new, argument, k, u, rest, rate = (record.get(name) for name in ("y", "y_new", "y_stage", "k", "u", "rest", "rate"))
     with write.when(record.get("moved").equals(1)):
         write.call("differentiate", [c, h])
+        record.set("factored", 0.0)
     write.call("time_drift", [c, h])
-    with write.when(write.call("factors", [c, h], "i64").equals(1)):
-        write.give(float("inf"))
+    with write.when(~record.get("factored").equals(h)):
+        record.set("factored", h)
+        with write.when(write.call("factors", [c, h, record.get("size")], "i64").equals(1)):
+            record.set("factored", 0.0)
+            write.give(float("inf"))
+        with write.when(write.call("damps_growth", [c, k], "i64").equals(1)):
+            record.set("alert", ALERT)
+            write.give(float("inf"))
     with write.loop(n) as i:
         rest[i] = 0.0
     for stage in range(table.STAGES):
@@ -187,6 +201,63 @@ def attempt() -> Procedure:
         write.give(error_norm)
     powers = write.call("power_integrals", [c, h], "double")
     write.give(write.intrinsic("sqrt", total.get() + powers))
+    return write
+
+
+def damps_growth() -> Procedure:
+    """Return 1 if the factorised matrix 1 - s J has a negative determinant: an odd number of modes grow faster than exp(t / s). A
+    state with rates of zero (`k`) stays, however unstable."""
+    write = Procedure("damps_growth", {"c": "ptr", "k": "ptr"}, "i64", internal=True)
+    record, moves = record_of(write), write.local(0, "i64")
+    with write.when(write.call("has_negative_determinant", [record.get("system")], "i64").equals(0)):
+        write.give(0)
+    with write.loop(record.get("n")) as i, write.when(~write["k"][i].equals(0.0)):
+        moves.set(1)
+    write.give(moves.get())
+    return write
+
+
+def foresee(method: Method) -> Procedure:
+    """Look ahead from the end of a step that the error control accepts: evaluate the Jacobian there and factorise the matrix of
+    the next step. Return `AT_HAND`, `NOT_AT_HAND` if the Jacobian is not finite, or `DAMPED` if the step must become shorter.
+
+    An L-stable method damps a mode that grows by exp(lambda h) where lambda h is large, and its error estimate does not see it:
+    the method would follow a branch that has lost its stability. The sign of det(1 - s J) is that of an odd number of such modes
+    with lambda s > 1, here s = h GAMMA of the next step; then, where it has been negative, with a margin.
+    """
+    write = Procedure("foresee", {"c": "ptr", "h": "double", "error": "double"}, "i64", internal=True)
+    record, c, h = record_of(write), write["c"], write["h"]
+    nonzeros, y_new, last = record.get("nonzeros"), record.get("y_new"), record.get("k").at(record.get("width") * LAST)
+    with write.when(record.get("nonzero_count").equals(0)):
+        write.give(AT_HAND)
+    now = clock_time(write, record, record.get("target"))
+    write.call(record.get("jacobian"), [now, y_new, record.get("p"), record.get("m"), nonzeros])
+    record.count("jacobian_count")
+    record.set("factored", 0.0)
+    total = write.local(0.0)
+    with write.loop(record.get("nonzero_count")) as i:
+        total.set(total.get() + nonzeros[i] * 0.0)
+    with write.when(~total.get().equals(0.0)):
+        write.give(NOT_AT_HAND)
+
+    def damps(length: Temporary) -> Temporary:
+        regular = write.call("factors", [c, length, y_new], "i64").equals(0)
+        record.set("factored", write.select(regular, length, 0.0))
+        return regular & write.call("damps_growth", [c, last], "i64").equals(1)
+
+    following = write.intrinsic("minnum", next_length(method, write, write["error"]), record.get("h_max"))
+    following = write.select(record.get("is_last").equals(1), h, following)
+    margin = write.select(record.get("alert") > 0, MARGIN, 1.0)
+    with write.when(damps(following * margin)):
+        record.set("alert", ALERT)
+        with write.when(damps(h * margin)):
+            record.set("moved", 1)
+            record.set("factored", 0.0)
+            write.give(DAMPED)
+        record.set("grow", 1.0)
+    with write.when(record.get("alert") > 0):
+        record.count("alert", -1)
+    write.give(AT_HAND)
     return write
 
 

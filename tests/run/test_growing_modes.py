@@ -1,0 +1,93 @@
+"""Implicit steps and modes that grow: a state leaves a branch of equilibria when the branch loses its stability.
+
+The states rest near zero while they are stable, and hold nothing but an imperfection, far below rtol of what they have been. A
+step that damps all fast modes, stable or not, stays there for good. Explicit steps, which resolve the modes, are the reference.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, C, Graph, I, R, Se
+from screws.scalars import sin, tanh
+
+ONSET = 1.0 / 12.0  # 2 sin(2 pi t) = 1
+
+
+def load(t):
+    return 2.0 * sin(2.0 * np.pi * t) - 1.0
+
+
+@functools.cache
+def column():
+    """Light column with an imperfection, buckled at first, under a load that swings: sideways it has one stable place or two."""
+    graph, v = Graph("column"), J1("v", domain="translation")
+    graph.connect(v, I("mass", 1.0)).connect(v, R("damper", 1.0))
+    graph.connect(v, C("spring", energy=lambda q: q * q * q * q / 4.0, initial=1.0))
+    push = Se("push", lambda q, t, off: load(t) * q + off, signals=["spring.q", "time"], parameters={"off": 1.0})
+    return graph.connect(push, v).compile()
+
+
+@functools.cache
+def latch():
+    """Two inverters in a ring, whose gain swings: a flip-flop that forgets and decides in every cycle."""
+    graph = Graph("latch")
+    for name, other, side in (("p", "q", 1.0), ("q", "p", -1.0)):
+        node, inside = J0(name, domain="electrical"), J1(f"{name} inside", domain="electrical")
+
+        def inverter(v, t, off, side=side):
+            return side * off - tanh((1.0 + load(t) / 2.0) * v)
+
+        graph.connect(Se(f"{name} gate", inverter, signals=[f"{other}.effort", "time"], parameters={"off": 1.0}), inside)
+        graph.connect(inside, R(f"{name} r", 1.0)).connect(inside, node).connect(node, C(f"{name} c", capacitance=1.0))
+    return graph.compile()
+
+
+def column_run(tau, off, **settings):
+    """Return a run of the column, whose damper and spring relax in about `tau` s, and the name of its sideways place."""
+    numbers = {"mass.inertia": tau**2, "damper.resistance": tau, "push.off": off}
+    return column().simulate(2.0, parameters=numbers, samples=1e-3, **settings), "spring.q"
+
+
+def latch_run(tau, off, unit=1.0, **settings):
+    """Return a run of the latch, and the name of a voltage; another unit of charge changes numbers, not the voltages."""
+    laws = {"c.capacitance": tau * unit, "r.resistance": 1.0 / unit, "gate.off": off}
+    numbers = {f"{name} {law}": value for name in "pq" for law, value in laws.items()}
+    start = {"p c.q": tau * unit, "q c.q": -tau * unit}
+    return latch().simulate(2.0, parameters=numbers, initial=start, samples=1e-3, **settings), "p.effort"
+
+
+def onsets(run, quantity):
+    """Return the times at which a quantity leaves the neighbourhood of zero."""
+    away = np.abs(run[quantity]) > 0.1
+    after = np.flatnonzero(~away[:-1] & away[1:])
+    size = np.abs(run[quantity])
+    return run.t[after] + (0.1 - size[after]) / (size[after + 1] - size[after]) * (run.t[after + 1] - run.t[after])
+
+
+@pytest.mark.parametrize("model", [column_run, latch_run])
+@pytest.mark.parametrize("off", [1e-6, 1e-9])
+def test_a_branch_is_left_when_it_becomes_unstable(model, off):
+    exact = onsets(*model(1e-4, off, method="dop853", rtol=1e-9))
+    assert len(exact) == 2
+    for rtol in (1e-4, 1e-7):
+        run, quantity = model(1e-4, off, method="rodas5p", rtol=rtol)
+        assert run.ok
+        np.testing.assert_allclose(onsets(run, quantity), exact, rtol=0.0, atol=0.02 * (exact[0] - ONSET))
+
+
+@pytest.mark.parametrize("model", [column_run, latch_run])
+@pytest.mark.parametrize("tau", [1e-5, 1e-7, 1e-9])
+def test_the_faster_the_mode_the_less_late(model, tau):
+    """A mode that grows at the rate a t / tau passes an imperfection by the factor r after sqrt(2 tau / a ln r)."""
+    run, quantity = model(tau, 1e-9, method="rodas5p", rtol=1e-5)
+    late = onsets(run, quantity) - ONSET - np.arange(2)
+    assert run.ok and len(late) == 2
+    assert np.all(late > 0.0) and np.all(late < 3.0 * np.sqrt(tau * np.log(1e9)) + 1e-3)
+
+
+def test_the_unit_of_charge_does_not_matter():
+    runs = [latch_run(1e-6, 1e-9, unit=unit, method="rodas5p", rtol=1e-5)[0] for unit in (1.0, 2.0**-40)]
+    assert runs[0].statistics.steps == runs[1].statistics.steps
+    np.testing.assert_array_equal(*(run["p.effort"] for run in runs))
