@@ -10,7 +10,9 @@ from screwbond.models.connections import Touchable
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.model.domains import Domain, motions
+from screws.contact import is_convex
 from screws.numeric_arguments import real, reals
+from screws.surfaces import Surface
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
 """Components of T_{O2}^{C2,O1} in order."""
@@ -122,6 +124,27 @@ def near_problems(name: str, near: Any) -> list[Problem]:
         return []
     cure = "near=(x, y, z), a point of body 1 close to the place of contact, m"
     return [Problem("E429", f'contact "{name}": near = {near!r}', (), (caller_place(),), (cure,))]
+
+
+def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: Any) -> list[Problem]:
+    """Report E439 for a number of places that is no whole number above zero, or too large for convex bodies; E429 for `near` with
+    several places."""
+    if isinstance(places, bool) or not isinstance(places, (int, np.integer)) or places < 1:
+        cure = "a whole number of one or more: places=2"
+        return [Problem("E439", f'contact "{name}": places = {places!r}', (), (caller_place(),), (cure,))]
+    surfaces = [surface for body in bodies if isinstance(surface := getattr(body, "surface", None), Surface)]
+    if places == 1 or len(surfaces) < 2:
+        return []
+    problems = []
+    if all(map(is_convex, surfaces)):
+        title = f'contact "{name}" has {places} places, but its bodies are convex: {surfaces[0].name} and {surfaces[1].name}'
+        why = "convex bodies touch in one place"
+        problems.append(Problem("E439", title, (why,), (caller_place(),), ("places=1, or leave it out",)))
+    if near is not None:
+        cure = "near=... for a contact of one place, or places=... without it"
+        title = f'contact "{name}" has {places} places and near = {near!r} beside them'
+        problems.append(Problem("E429", title, (), (caller_place(),), (cure,)))
+    return problems
 
 
 def constrained_components(result: Any, name: str) -> list[int]:

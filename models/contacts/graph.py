@@ -20,6 +20,7 @@ This is the head, common to all contacts; the tails are in `screwbond.models.con
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 from screwbond.models.connections import AD_SOURCE, Touchable, connect_bodies, screw_transformer
@@ -30,14 +31,22 @@ from screwbond.models.contacts.components import (
     domain_of,
     near_problems,
     ordered_components,
+    place_problems,
     selection,
 )
-from screwbond.models.contacts.initial_values import start_parameters, start_results, start_values
+from screwbond.models.contacts.initial_values import (
+    NumberedPlace,
+    OnlyPlace,
+    StartPlace,
+    start_parameters,
+    start_results,
+    start_values,
+)
 from screwbond.models.contacts.kinematics import contact_kinematics
 from screwbond.models.contacts.laws import LAWS, Compliant, ContactKinematics, ContactLaw
 from screwbond.models.contacts.laws.compliant import COMPLIANCE_UNITS, Compliance
 from screwbond.models.contacts.laws.law_interface import ContactForces
-from screwbond.models.contacts.switches import chart_switch
+from screwbond.models.contacts.switches import chart_switch, merging_places
 from screwbond.models.contacts.transport import TWIST_2, needs_transport, transport_problems
 
 from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Se
@@ -46,6 +55,7 @@ from bondgraph.model.arguments import in_units, spelled_out
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
 from bondgraph.model.model import ContactPoint, SignalEntry, Visible
+from screws.contact.closest import MERGE_DISTANCE
 from screws.joints import Vector
 from screws.numeric_arguments import reals
 from screws.poses import Ad_of_inverse
@@ -54,11 +64,18 @@ from screws.twists import transform_twist_back, transform_wrench
 
 
 class ContactGraph(Graph):
-    """Graph of a contact; `bodies` are its two bodies, to which `attach_contact` connects it."""
+    """Graph of a contact; `bodies` are its two bodies, to which `attach_contact` connects it, `places` the names of the contacts
+    inside of it if it holds several places."""
 
-    def __init__(self, name: str, bodies: tuple[Touchable, Touchable]):
+    def __init__(self, name: str, bodies: tuple[Touchable, Touchable], places: tuple[str, ...] = ()):
         super().__init__(name)
-        self.bodies = bodies
+        self.bodies, self.places = bodies, places
+        self.declare_input("pose 1", "pose 2", fed_by="attach_contact(graph, contact)")
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Return the path of the contact in the graph around it, or those of its places."""
+        return tuple(f"{self.name}.{place}" for place in self.places) or (self.name,)
 
 
 @in_units(near="m", **COMPLIANCE_UNITS)
@@ -72,6 +89,7 @@ def contact(
     law: ContactLaw | None = None,
     transport: str = "parallel",
     near: Vector | None = None,
+    places: int = 1,
     **compliance: Unpack[Compliance],
 ) -> ContactGraph:
     """Return the contact of the surfaces of two bodies, with ports `1` and `2` (world twists) and inputs `pose 1`, `pose 2`.
@@ -85,31 +103,71 @@ def contact(
     transport : of the springs' tangential vectors: "parallel" without turning about the normal, "bodies" with
         the mean turn of both bodies about it, "gauss" with the axes of C2 (the paper's literal law).
     near : point (x, y, z) of body 1, m. Bodies that are not convex may touch at several points; this contact takes the one
-        nearest to `near` at the start. Give each point its own contact.
+        nearest to `near` at the start. Give each point its own contact, or leave it to `places`.
+    places : largest number of places at which the bodies touch at once. Each of several places is a contact of its own inside of
+        this one, "place 1", "place 2" ..., with its own law, found from the start poses and numbered along x, y, z of the world.
+        The run ends where two of them become one.
     compliance : without a law, the numbers of `Compliant`: normal_stiffness=1e5, tangential_damping=20.0, friction=0.3 ...
 
     Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (the negative acts on body 2), `q1`,
     `q2`, `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for closed surfaces, `chart 1`,
     `chart 2`. With the friction of `Compliant` also `friction excess` |w| - mu N (N; negative while it sticks),
-    `friction slip` u (m/s, in C2), and the mode `friction` ("off", "stick", "slip"); likewise for `torsional friction`.
+    `friction slip` u (m/s, in C2), and the mode `friction` ("off", "stick", "slip"); likewise for `torsional friction`. Those of
+    several places are signals and modes of each, such as `place 1.gap`.
 
     Raises `ModelError` E420 for a body without surface, E421 for unknown components, E422 for a missing stiffness, E426 for an
     unknown transport, E429 for an invalid `near`, E435, E436 for invalid components or numbers of a law, E438 for an invalid law,
-    or a law together with numbers of `Compliant`, E490, E491, E492 for invalid friction; at the start of a run E428 for bodies
-    that touch at several points without `near`, E437 for overlapping bodies under a law of impacts.
+    or a law together with numbers of `Compliant`, E439 for an invalid number of places, E490, E491, E492 for invalid friction; at
+    the start of a run E428 for bodies that touch at more points than the contact has places, E439 for fewer places in which they
+    come near each other, E437 for overlapping bodies under a law of impacts.
     """
     raise_if_any(name, _law_problems(name, law, compliance))
     contact_law = Compliant(**compliance) if law is None else law
     requested = contact_law.components if constrained is None else constrained
     chosen = ordered_components(requested)
     problems = [*body_problems(name, (body1, body2)), *component_problems(name, requested, chosen)]
+    problems += place_problems(name, (body1, body2), places, near)
     problems += [] if not chosen else contact_law.problems(name, chosen)
     raise_if_any(name, [*problems, *transport_problems(name, transport), *near_problems(name, near)])
-    surface1, surface2 = body1.surface, body2.surface
+    parts = _ContactParts(name, (body1, body2), contact_law, chosen, transport)
+    if places == 1:
+        return _place_graph(parts, name, OnlyPlace(None if near is None else reals(near, 3)))
+    numbers = range(1, places + 1)
+    return _several_places(parts, [_place_graph(parts, f"place {k}", NumberedPlace(k, places)) for k in numbers])
+
+
+@dataclass(frozen=True)
+class _ContactParts:
+    """Parts of a contact that all of its places have: its name, bodies, law, constrained components and transport."""
+
+    name: str
+    bodies: tuple[Touchable, Touchable]
+    law: ContactLaw
+    chosen: tuple[str, ...]
+    transport: str
+
+
+def _several_places(parts: _ContactParts, places: Sequence[ContactGraph]) -> ContactGraph:
+    """Return the graph of a contact that holds several places at once."""
+    graph = ContactGraph(parts.name, parts.bodies, tuple(place.name for place in places))
+    ends = [J1(f"twist of body {i}", domain=SCREW, frame="0", symbols={"flow": f"T_{{O_{i}}}^{{0,0}}"}) for i in (1, 2)]
+    for place in places:
+        graph.connect(ends[1], place.port("2")).connect(place.port("1"), ends[0])
+        graph.wire("pose 1", place, "pose 1").wire("pose 2", place, "pose 2")
+    sizes = [body.surface.size for body in parts.bodies if body.surface is not None]
+    graph.add_automaton(merging_places(parts.name, graph.places, MERGE_DISTANCE * min(sizes)))
+    for port, end in zip(("1", "2"), ends, strict=True):
+        graph.expose(port, end)
+    return graph
+
+
+def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactGraph:
+    """Return the graph, of this name, of the contact in one place."""
+    contact_law, chosen, transport = parts.law, parts.chosen, parts.transport
+    surface1, surface2 = (body.surface for body in parts.bodies)
     assert surface1 is not None and surface2 is not None
 
-    graph = ContactGraph(name, (body1, body2))
-    graph.declare_input("pose 1", "pose 2", fed_by="attach_contact(graph, contact)")
+    graph = ContactGraph(name, parts.bodies)
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     symbols = {"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"}
     if not contact_law.active_states:
@@ -124,7 +182,7 @@ def contact(
     else:
         graph.connect(to_contact, split)
     _connect_free(graph, split, () if contact_law.stepping_only else chosen)
-    tail = contact_law.attach(graph, split, ContactKinematics(name, chosen, transport, (surface1, surface2)))
+    tail = contact_law.attach(graph, split, ContactKinematics(parts.name, chosen, transport, (surface1, surface2)))
 
     turning = transport if contact_law.tangent_vectors and needs_transport(transport, chosen) else None
     graph.add(contact_kinematics(surface1, surface2, turning))
@@ -133,7 +191,7 @@ def contact(
         if surface.charts > 1:
             graph.add_automaton(chart_switch(index, surface, chosen, contact_law.tangent_vectors, tail.vectors))
     graph.start(
-        start_values(name, surface1, surface2, chosen, tail.begin, None if near is None else reals(near, 3)),
+        start_values(parts.name, surface1, surface2, chosen, tail.begin, place),
         ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
         start_results(surface1, surface2, tail.begins),
     )

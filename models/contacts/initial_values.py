@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cmp_to_key, lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 from screwbond.models.contacts.components import has_unpaired_component
@@ -12,6 +13,8 @@ from screwbond.models.contacts.switches import POLE_MESSAGE
 
 from bondgraph.errors import refusal
 from screws.contact import ContactCoordinates, all_closest_points, closest_points, is_convex
+from screws.contact.closest import MERGE_DISTANCE
+from screws.contact.places import contact_places
 from screws.errors import GeometryError
 from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface
@@ -28,13 +31,45 @@ def start_results(surface1: Surface, surface2: Surface, of_law: Sequence[str]) -
     return ["kinematics.q1", "kinematics.q2", "kinematics.alpha", *of_law, *charts]
 
 
+class StartPlace(Protocol):
+    """Choice of the place at which a contact starts."""
+
+    def coordinates(self, name: str, surfaces: tuple[Surface, Surface], H1: np.ndarray, H_1_2: np.ndarray) -> ContactCoordinates:
+        """Return the contact coordinates, for the pose (4, 4) of body 1 in the world and that of body 2 in body 1; `name` is that
+        of the contact, for errors."""
+
+
+@dataclass(frozen=True)
+class OnlyPlace:
+    """The only place of a contact, or of several the one nearest to the point `near` (3,) of body 1, m."""
+
+    near: np.ndarray | None = None
+
+    def coordinates(self, name: str, surfaces: tuple[Surface, Surface], H1: np.ndarray, H_1_2: np.ndarray) -> ContactCoordinates:
+        nearest = closest_points(*surfaces, H_1_2, near=self.near)
+        if self.near is None and not all(map(is_convex, surfaces)):
+            _check_single_contact(name, *surfaces, H_1_2)
+        return nearest
+
+
+@dataclass(frozen=True)
+class NumberedPlace:
+    """Place of this number, from 1, among the `count` places of a contact."""
+
+    number: int
+    count: int
+
+    def coordinates(self, name: str, surfaces: tuple[Surface, Surface], H1: np.ndarray, H_1_2: np.ndarray) -> ContactCoordinates:
+        return _numbered_places(name, surfaces, tuple(H1.ravel()), tuple(H_1_2.ravel()), self.count)[self.number - 1]
+
+
 def start_values(
     name: str,
     surface1: Surface,
     surface2: Surface,
     chosen: Sequence[str],
     begin: Callable[[float], tuple[Any, ...]],
-    near: np.ndarray | None = None,
+    place: StartPlace,
 ) -> Any:
     """Return the function: start poses -> contact coordinates of the closest points, states and modes of the law by the gap
     (`begin`: d, states and modes), and charts."""
@@ -42,13 +77,12 @@ def start_values(
     def start(pose1: Any, pose2: Any, *numbers: Any) -> tuple[Any, ...]:
         count = len(surface1.parameters)
         actual1, actual2 = _with_numbers(surface1, numbers[:count]), _with_numbers(surface2, numbers[count:])
-        H_1_2 = np.asarray(inverse(pose_from_state(pose1)) @ pose_from_state(pose2), dtype=float)
+        H1 = pose_from_state(pose1)
+        H_1_2 = np.asarray(inverse(H1) @ pose_from_state(pose2), dtype=float)
         try:
-            nearest = closest_points(actual1, actual2, H_1_2, near=near)
+            nearest = place.coordinates(name, (actual1, actual2), np.asarray(H1, dtype=float), H_1_2)
         except GeometryError as error:
             raise refusal(error.code, error.message, error.cure, about=name, why=f'contact "{name}"', places=()) from error
-        if near is None and not (is_convex(surface1) and is_convex(surface2)):
-            _check_single_contact(name, actual1, actual2, H_1_2)
         if has_unpaired_component(chosen) and nearest.chart2 == 1.0:
             nearest = _in_polar_chart(name, actual2, nearest)
         charts = [
@@ -64,13 +98,60 @@ def _check_single_contact(name: str, surface1: Surface, surface2: Surface, H_1_2
     overlaps = [contact for contact in all_closest_points(surface1, surface2, H_1_2) if contact.d < 0.0]
     if len(overlaps) < 2:
         return
-    points = [surface1.point(contact.q1, contact.chart1) for contact in overlaps]
-    where = [
-        f"({', '.join(f'{x:.4g}' for x in p)}) m, {-contact.d:.3g} m deep" for p, contact in zip(points, overlaps, strict=True)
-    ]
     title = f'contact "{name}" is one, but its bodies touch in {len(overlaps)} places'
-    cure = "a contact for each place between the same bodies, each with near=(x, y, z), a point of body 1 close to its place"
-    raise refusal("E428", title, cure, about=name, why=tuple(f"at {w}" for w in where), places=())
+    cures = (
+        f"places={len(overlaps)}",
+        "a contact for each place between the same bodies, each with near=(x, y, z), a point of body 1 close to its place",
+    )
+    raise refusal("E428", title, *cures, about=name, why=_described(surface1, overlaps), places=())
+
+
+def _described(surface1: Surface, minima: Sequence[ContactCoordinates]) -> tuple[str, ...]:
+    """Describe the point of each place and its depth or gap."""
+    least = 1e-9 * surface1.size
+    points = ([x if abs(x) > least else 0.0 for x in surface1.point(contact.q1, contact.chart1)] for contact in minima)
+    gaps = (f"{-contact.d:.3g} m deep" if contact.d < 0.0 else f"{contact.d:.3g} m apart" for contact in minima)
+    return tuple(f"at ({', '.join(f'{x:.4g}' for x in point)}) m, {gap}" for point, gap in zip(points, gaps, strict=True))
+
+
+@lru_cache(maxsize=8)
+def _numbered_places(
+    name: str, surfaces: tuple[Surface, Surface], H1: tuple[float, ...], H_1_2: tuple[float, ...], count: int
+) -> tuple[ContactCoordinates, ...]:
+    """Return the `count` places of a contact: overlapping ones, then those with the smallest gaps, numbered along x, y, z of the
+    world, so that neither the order of the bodies nor that of the search matters.
+
+    Raises `ModelError` E439 for fewer places, E428 for more places in which the bodies touch.
+    """
+    pose1, H = np.reshape(H1, (4, 4)), np.reshape(H_1_2, (4, 4))
+    minima = contact_places(*surfaces, H)
+    if not minima:
+        minima = [closest_points(*surfaces, H)]  # or the reason why there is none
+    touching = sum(contact.d < 0.0 for contact in minima)
+    if len(minima) < count:
+        title = f'contact "{name}" has {count} places, but its bodies come near each other in {len(minima)} at the start'
+        cures = ("a start closer to the touch, from which each place has a nearest point of its own", f"places={len(minima)}")
+        raise refusal("E439", title, *cures, about=name, why=_described(surfaces[0], minima), places=())
+    if touching > count:
+        title = f'contact "{name}" has {count} places, but its bodies touch in {touching}'
+        raise refusal("E428", title, f"places={touching}", about=name, why=_described(surfaces[0], minima[:touching]), places=())
+    equal = MERGE_DISTANCE * min(surface.size for surface in surfaces)
+
+    def position(contact: ContactCoordinates) -> np.ndarray:
+        ends = surfaces[0].point(contact.q1, contact.chart1), H[:3, :3] @ surfaces[1].point(contact.q2, contact.chart2) + H[:3, 3]
+        return np.asarray(pose1[:3, :3] @ (0.5 * (ends[0] + ends[1])) + pose1[:3, 3], dtype=float)
+
+    def along_axes(first: ContactCoordinates, second: ContactCoordinates) -> int:
+        apart = position(first) - position(second)
+        return next((1 if x > 0.0 else -1 for x in apart if abs(x) > equal), 0)
+
+    def by_gap(first: ContactCoordinates, second: ContactCoordinates) -> int:
+        order, apart = (second.d < 0.0) - (first.d < 0.0), abs(first.d) - abs(second.d)
+        if order == 0 and abs(apart) > equal:
+            return 1 if apart > 0.0 else -1
+        return order or along_axes(first, second)
+
+    return tuple(sorted(sorted(minima, key=cmp_to_key(by_gap))[:count], key=cmp_to_key(along_axes)))
 
 
 def _in_polar_chart(name: str, surface2: Surface, nearest: ContactCoordinates) -> ContactCoordinates:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 from screwbond.models.contacts.components import component_pairs, has_unpaired_component
@@ -55,6 +56,25 @@ def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Tra
             edge = f"edge of surface {index}"
             transitions += [Transition(s, s, beyond, (f"kinematics.q{index}",), kind=edge, error=error) for s in states]
     return transitions
+
+
+def merging_places(name: str, places: Sequence[str], merged: float) -> Automaton:
+    """Return the automaton that ends the run where two places of a contact come as close as `merged`, m: they are one."""
+    transitions = []
+    for first, second in combinations(places, 2):
+        error = (
+            f'"{name}.{first}" and "{name}.{second}" have become one place, where the bodies would be pressed apart twice: with '
+            "places=1, start where they have one nearest point already"
+        )
+        frames = (f"{first}.frame", f"{second}.frame")
+        transitions.append(Transition("apart", "apart", _closeness(merged), frames, kind="places become one", error=error))
+    return Automaton("places", ("apart",), "apart", tuple(transitions))
+
+
+def _closeness(merged: float) -> Op:
+    """Return the guard of two Gauss frames (4, 4) in the world: the squared distance of their origins below that of one place."""
+    square = merged * merged
+    return Op("closeness", lambda H1, H2: square - sum((H1[i, 3] - H2[i, 3]) ** 2 for i in range(3)))
 
 
 def chart_switch(index: int, surface: Surface, chosen: Sequence[str], springs: bool, vectors: Sequence[str]) -> Automaton:

@@ -11,6 +11,7 @@ import numpy as np
 from screwbond.models.bodies import Body
 from screwbond.models.connections import Touchable
 from screwbond.models.contacts import ContactWarning, UntrackedContact, attach_contact, contact, find_untracked_contact
+from screwbond.models.contacts.graph import ContactGraph
 from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
 from screwbond.models.gravity import attach_central_gravity, central_gravity
 from screwbond.models.studies.runs import cost_summary, end_summary, sample_times, wall_times
@@ -208,7 +209,10 @@ def run_contact(
     paths, surfaces = [body.pose_path.removesuffix(".pose") for body in (body1, body2)], (body1.surface, body2.surface)
     bodies = paths[0], paths[1]
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
-    others = [c.point.path for c in result.program.contacts if c.point.frames and c.point.path in graph.parts]
+    paths_here = {
+        path for name, part in graph.parts.items() for path in (part.paths if isinstance(part, ContactGraph) else (name,))
+    }
+    others = [c.point.path for c in result.program.contacts if c.point.frames and c.point.path in paths_here]
     untracked = find_untracked_contact(result, bodies, surfaces, others)
     if untracked is not None and result.ok:
         warnings.warn(f'"{graph.name}": {untracked}', ContactWarning, stacklevel=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -183,16 +184,16 @@ def closest_points(
         start = Pair(np.asarray(guess.q1, dtype=float), guess.chart1, np.asarray(guess.q2, dtype=float), guess.chart2)
         continued = _from_guess(bodies, start)
         if continued is not None:
-            return _coordinates(bodies, continued)
+            return contact_coordinates(bodies, continued)
     if near is None and all(not surface.has_edge and is_convex(surface) for surface in (surface1, surface2)):
         only = _between_convex(bodies)
         if only is not None:
-            return _coordinates(bodies, only)
+            return contact_coordinates(bodies, only)
     pairs, verdicts, minima = _local_minima(bodies)
     if not minima:
         raise _search_error(bodies, pairs, verdicts)
     chosen = minima[0] if near is None else min(minima, key=lambda pair: float(np.linalg.norm(pair.p1 - near)))
-    return _coordinates(bodies, chosen)
+    return contact_coordinates(bodies, chosen)
 
 
 def all_closest_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
@@ -200,7 +201,7 @@ def all_closest_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) 
     separated ones by their gap. Two convex bodies have one; an ellipsoid across a trough has two. G122, G124 as
     `closest_points`."""
     bodies = _bodies(surface1, surface2, H_1_2)
-    return [_coordinates(bodies, pair) for pair in _local_minima(bodies)[2]]
+    return [contact_coordinates(bodies, pair) for pair in _local_minima(bodies)[2]]
 
 
 @functools.lru_cache(maxsize=256)
@@ -213,7 +214,7 @@ def is_convex(surface: Surface) -> bool:
     return all(float(np.linalg.eigvalsh(np.asarray(K, dtype=float))[0]) >= -1e-9 / surface.size for K in bends)
 
 
-_MERGE_DISTANCE = 1e-3
+MERGE_DISTANCE = 1e-3
 """Distance in body sizes below which two local minima count as one."""
 
 
@@ -226,14 +227,22 @@ def _local_minima(bodies: Bodies) -> tuple[list[StationaryPair], list[str], list
     valid = [pair for pair, verdict in zip(pairs, verdicts, strict=True) if verdict == ""]
     overlapping = [pair for pair in valid if pair.gap < 0.0 and _inside(bodies, pair, samples1, samples2)]
     separated = [pair for pair in valid if pair.gap >= 0.0]
-    overlapping.sort(key=lambda pair: -pair.gap)
-    separated.sort(key=lambda pair: pair.gap)
+    return pairs, verdicts, distinct(bodies, [*overlapping, *separated])
+
+
+def local_minima(bodies: Bodies) -> list[StationaryPair]:
+    """Return the distinct local minima that `all_closest_points` finds."""
+    return _local_minima(_bodies(bodies.surface1, bodies.surface2, bodies.H_1_2))[2]
+
+
+def distinct(bodies: Bodies, pairs: Iterable[StationaryPair]) -> list[StationaryPair]:
+    """Return the pairs without those that count as one: overlapping ones first, the shallowest first, then the others by gap."""
     minima: list[StationaryPair] = []
-    for pair in [*overlapping, *separated]:
+    for pair in sorted(pairs, key=lambda pair: (pair.gap >= 0.0, abs(pair.gap))):
         distances = (np.linalg.norm(pair.p1 - other.p1) + np.linalg.norm(pair.p2 - other.p2) for other in minima)
-        if all(distance > _MERGE_DISTANCE * bodies.length for distance in distances):
+        if all(distance > MERGE_DISTANCE * bodies.length for distance in distances):
             minima.append(pair)
-    return pairs, verdicts, minima
+    return minima
 
 
 def _bodies(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> Bodies:
@@ -331,7 +340,8 @@ def _is_below(point: np.ndarray, samples: Samples, depth: float) -> bool:
     return bool(square[nearest] >= depth * depth or line[nearest] @ samples.normals[nearest] < 0.0)
 
 
-def _coordinates(bodies: Bodies, pair: StationaryPair) -> ContactCoordinates:
+def contact_coordinates(bodies: Bodies, pair: StationaryPair) -> ContactCoordinates:
+    """Return the contact coordinates of a stationary pair."""
     q1, chart1 = normalised(bodies.surface1, pair.pair.q1, pair.pair.chart1)
     q2, chart2 = normalised(bodies.surface2, pair.pair.q2, pair.pair.chart2)
     final = evaluate(bodies, Pair(q1, chart1, q2, chart2))

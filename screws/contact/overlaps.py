@@ -71,6 +71,12 @@ def overlap_elsewhere(
     return max(overlaps, key=lambda overlap: overlap.depth, default=None)
 
 
+def starts_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[InsidePoint]:
+    """Return the deepest samples of either body inside of the other, apart from each other: starts for a search of overlaps."""
+    bodies = Bodies(surface1, surface2, H_1_2)
+    return _spread(inside_points(surface1, surface2, H_1_2, np.zeros((0, 3))), _APART * bodies.length)
+
+
 def deepest_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray) -> float:
     """Return the depth of the deepest sample of the smaller body inside of the other, away from the points `contacts` (k, 3) of
     body 1, m; 0 if none is inside. It is fast, for a first look."""

@@ -348,6 +348,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E426", lambda: touching(constrained="v_z", transport="Gauss")),
     ("E429", lambda: touching(constrained="v_z", near="left")),
     ("E427", lambda: ground("a", surface="plane")),
+    ("E439", lambda: touching(constrained="v_z", places=2)),
     ("E434", lambda: compile_model(lying_on_the_floor(Rigid(), 1.1))),
     ("E435", lambda: touching(constrained="rolling", law=Viscoelastic(1e5, 1e4))),
     ("E436", lambda: touching(law=Impact(restitution=1.2))),

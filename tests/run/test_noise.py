@@ -62,6 +62,29 @@ def test_a_tolerance_that_can_be_had_is_kept_without_a_word(method):
     assert run.statistics.rounding.steps == 0 and run.statistics.rounding.states == ()
 
 
+def flying(inertia, speed):
+    """A body in flight: a force turns none of its momentum, and x * (y / m) - y * (x / m) is a torque of rounding only.
+
+    States: spin, momentum along and across the flight, kept in axes that turn with the spin."""
+    return program(
+        lambda t, x, p, m: [x[1] * (x[2] / p[0]) - x[2] * (x[1] / p[0]), x[0] / inertia * x[2], -x[0] / inertia * x[1]],
+        (3, 1, 0),
+        energies=lambda t, x, p, m: [0.5 * x[0] * x[0] / inertia, 0.5 * (x[1] * x[1] + x[2] * x[2]) / p[0]],
+    ), [0.0, 0.07 * speed, 0.07e-4 * speed]
+
+
+@pytest.mark.filterwarnings("ignore::bondgraph.RoundingWarning")
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+@pytest.mark.parametrize("inertia", [1e-5, 1e-7])
+def test_spin_of_rounding_does_not_bound_the_steps_of_a_flight(inertia, unit):
+    """A longer flight takes no more steps, as the noise of a state at rest counts for what it drives; momentum keeps its size."""
+    made, start = flying(inertia / unit**2, 10.0 / unit)
+    for t_end in (4.0, 400.0, 4e3):
+        run = simulate(made, start, [0.07], [], t_end, samples=[0.0, t_end], rtol=1e-9, max_steps=1000)
+        assert run.ok and run.statistics.steps < 300
+        assert np.hypot(*run.x[-1, 1:]) == pytest.approx(np.hypot(*start[1:]), rel=1e-11)
+
+
 def test_filters_with_op_amps_take_no_more_steps_for_rounding():
     """Poles of size 1 rad/s behind op amps of gain 1e6: what feeds back is lost in the rounding of what is amplified."""
     gain, graph = 1e6, Graph("filter")

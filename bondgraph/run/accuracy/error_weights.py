@@ -8,6 +8,9 @@ call Python instead.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Record, Temporary, cold
@@ -15,6 +18,7 @@ from bondgraph.run.accuracy import balancing, natural_scales, rounding_noise
 from bondgraph.run.accuracy.fields import CALLBACKS, MODE_SETS, evaluate, record_of
 from bondgraph.run.accuracy.natural_scales import structure_of
 from bondgraph.run.accuracy.reference.error_weights import (
+    MAX_DRIVEN,
     MAX_NOISE_GAIN,
     POWER_ROUNDING,
     RETRY_LIMITS,
@@ -118,7 +122,7 @@ _STEP = {**_AT, "h": "double", "relative": "double", "implicit": "i64"}
 def procedures() -> list[Procedure]:
     """Return all procedures, with those of `balancing`, `natural_scales` and `rounding_noise`."""
     parts = [_energies(), _measure_powers(), _remember_modes(), _refresh(), _see(), _begin(), *zero_energy_procedures()]
-    parts += [_propagate_noise(), _measure_noise(), _test_noise(), _decay(), _reset()]
+    parts += [_propagate_noise(), _driven_noise(), _measure_noise(), _test_noise(), _decay(), _reset()]
     parts += [_by_callback("refresh", _AT), _by_callback("test_noise", _STEP), _by_callback("decay", _STEP)]
     return cold([*balancing.procedures(), *natural_scales.procedures(), *rounding_noise.procedures(), *parts])
 
@@ -254,6 +258,53 @@ def _propagate_noise() -> Procedure:
     return write
 
 
+def _driven_noise() -> Procedure:
+    """Machine code of `Weights._driven_noise`: add that noise to the noise of the states."""
+    write = Procedure("driven_noise", {**_AT, "h": "double", "relative": "double"}, internal=True)
+    record, at, h, n = record_of(write), _at(write), write["h"], record_of(write).get("n")
+    noise, values, driven = record.get("sigma"), record.get("values"), record.get("driven")
+    significant, rest = record.get("third"), record.get("fourth")
+    longest, count = larger(write, h, record.get("longest")), write.local(0, "i64")
+    write.call("couplings", at)
+    with write.loop(n) as i:
+        driven[i] = 0.0
+    with _couplings(write) as (k, row, column):
+        driven[row] = driven[row] + values[k] * noise[column]
+    with write.loop(n) as i:
+        tolerance = write["relative"] * larger(write, record.get("size")[i], record.get("floor")[i])
+        is_significant = longest * (longest * driven[i]) > SIGNIFICANT * tolerance
+        significant[i] = write.select(is_significant, 1.0, 0.0)
+        rest[i] = significant[i]
+        driven[i] = 0.0
+        count.set(count.get() + write.select(is_significant, 1, 0, "i64"))
+    with write.when(count.get().equals(0)):
+        write.give()
+    with _couplings(write) as (_, row, column), write.when(significant[row].equals(1.0)):
+        rest[column] = 1.0
+    record.set("resting", 0)
+    with write.loop(n) as i, write.when(rest[i].equals(1.0) & ~(record.get("size")[i] <= write["t"] * noise[i])):
+        is_at_rest = write.call("at_rest", [*at, i], "i64").equals(1)
+        rest[i] = write.select(is_at_rest, 1.0, 0.0)
+    write.call("couplings", at)  # those of `at_rest` are elsewhere
+    with _couplings(write) as (k, row, column):
+        counts = significant[row].equals(1.0) & (rest[row].equals(1.0) | rest[column].equals(1.0))
+        driven[row] = driven[row] + write.select(counts, values[k] * noise[column], 0.0)
+    with write.loop(n) as i:
+        most = MAX_DRIVEN * larger(write, record.get("size")[i], record.get("floor")[i]) / longest
+        in_longest = longest * driven[i]
+        noise[i] = noise[i] + write.select(rest[i].equals(1.0), in_longest, write.intrinsic("minnum", in_longest, most))
+    write.give()
+    return write
+
+
+@contextmanager
+def _couplings(write: Procedure) -> Iterator[tuple[Temporary, Temporary, Temporary]]:
+    """Loop over the couplings: yield the index of each, the state that it drives, and its driver."""
+    structure = Record(structure_of(record_of(write)), STRUCTURE)
+    with write.loop(structure.get("couplings")) as k:
+        yield k, structure.get("rows").load(k, "i64"), structure.get("columns").load(k, "i64")
+
+
 def _measure_noise() -> Procedure:
     """Machine code of `Weights._measure_noise`."""
     write = Procedure("measure_noise", _STEP, "i64", internal=True)
@@ -271,14 +322,12 @@ def _measure_noise() -> Procedure:
     with write.loop(width) as i:
         noise[i] = collected * noise[i]
     write.call("couplings", at)
-    structure, values = Record(structure_of(record), STRUCTURE), record.get("values")
     with write.loop(n) as i:
         driven[i] = 0.0
         with write.when(write["implicit"].equals(1)):
             speed[i] = record.get("diagonal")[i]
-    with write.loop(structure.get("couplings")) as k:
-        row = structure.get("rows").load(k, "i64")
-        driven[row] = driven[row] + values[k] * noise[structure.get("columns").load(k, "i64")]
+    with _couplings(write) as (k, row, column):
+        driven[row] = driven[row] + record.get("values")[k] * noise[column]
     record.set("resting", 0)
     with write.loop(n) as i:
         driven[i] = h * driven[i]
@@ -297,6 +346,8 @@ def _measure_noise() -> Procedure:
         tolerance = relative * larger(write, size[i], floor[i])
         with write.when((moves > tolerance * SIGNIFICANT) & (noise[i] > 0.0)):
             matters.set(1)
+    with write.when(matters.get().equals(1)):
+        write.call("driven_noise", [*at, h, relative])
     with write.loop(width) as i:
         record.get("noise")[i] = write.select(matters.get().equals(1), noise[i], 0.0)
     write.give(matters.get())

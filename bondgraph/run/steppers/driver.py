@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary, cold
 from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
-from bondgraph.run.accuracy.reference.error_weights import NEVER, RENEWALS
+from bondgraph.run.accuracy.reference.error_weights import DECISIVE, NEVER, RENEWALS
 from bondgraph.run.events import loop, root_finding
 from bondgraph.run.events.root_finding import EPSILON, POINTS, StepAccess
 from bondgraph.run.status import Status
@@ -145,7 +145,8 @@ def update_weights(method: Method) -> Procedure:
             following.set(write.select(following.get().equals(RENEWALS[-1]), NEVER, following.get() * 2, "i64"))
         record.set("renewal", following.get())
     with write.when(~doubt & ~due):
-        write.call(record.get("weights_decay"), step)
+        relative = record.get("rtol") * write.select(record.get("noisy").equals(0), DECISIVE, 1.0)
+        write.call(record.get("weights_decay"), [*at, record.get("h"), relative, implicit])
     record.set("noisy", 0)
     record.set("factored", 0.0)
     with write.loop(record.get("width")) as i, write.when(~record.get("noise")[i].equals(0.0)):

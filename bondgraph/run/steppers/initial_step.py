@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.accuracy.reference.error_weights import RENEWALS, RETRY_LIMITS
+from bondgraph.run.accuracy.reference.error_weights import MAX_RETRIES, RENEWALS, RETRY_LIMITS
 from bondgraph.run.events.state import FIELDS as INSTANTS
 from bondgraph.run.steppers.method import Method, error_weight
 
 _COUNTS = (
     "steps rejected rate_count jacobian_count guard_calls noisy_steps written tried stiff mild doubts noisy is_landing"
-    " landings cornered inspection"
+    " landings cornered inspection retries"
 )
 
 
@@ -46,6 +46,7 @@ def open_run(method: Method) -> Procedure:
     record.set("fresh", 1)
     record.set("renewal", RENEWALS[0])
     record.set("patience", RETRY_LIMITS[0])
+    record.set("retry_limit", MAX_RETRIES)
     window[0], window[1] = -float("inf"), float("inf")
     with write.loop(record.get("mode_count")) as i:
         m[i] = write["m"][i]

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from bondgraph.emit.llvm import Library
-from bondgraph.run.accuracy.reference.error_weights import RENEWALS
+from bondgraph.run.accuracy.reference.error_weights import MAX_RETRIES, RENEWALS
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
@@ -139,7 +139,7 @@ class OneStep(Integrator):
             table.point(f"weights_{name}", address)
         table["mode_count"], table["most"] = bound.program.modes, tolerances.steps
         table["width"], table["span"], table["h_max"] = width, bound.span, tolerances.max_step
-        table["budget"], table["renewal"] = _FIRST_CALL_STEPS, RENEWALS[0]
+        table["budget"], table["renewal"], table["retry_limit"] = _FIRST_CALL_STEPS, RENEWALS[0], MAX_RETRIES
         if ticks is not None:
             self.share(ticks)
         self._settler, name = settler, f"{method.name}_advance"

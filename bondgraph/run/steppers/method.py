@@ -15,7 +15,8 @@ from bondgraph.run.steppers.shared_fields import Fields, with_shared
 # moved: whether the state has changed since the last attempt; most: maximum number of steps of a run; inspection: number of
 # steps of the next inspection of the pace, t_inspected: time of the last one, pace: mean step since then if it is too slow, or 0.
 # weights ...: the table of the error control, and its procedures (`accuracy.error_weights`).
-# doubts: rejections since the last noise test; noisy: whether there is noise, and in how many steps it was used; cornered: noise
+# doubts: rejections since the last noise test; retries: of the present step, retry_limit: number of them before a noise test
+# where no noise is known; noisy: whether there is noise, and in how many steps it was used; cornered: noise
 # was tested already at the smallest step; grow ... landing: state of the loop between calls; trial, target, is_last: length and
 # end of the attempted step, and whether that is the horizon.
 # alert: number of steps for which an implicit method still looks for growing modes with a margin; factored: step size of the
@@ -25,7 +26,7 @@ COMMON = with_shared(
     "rates_and_powers y y_new y_stage y_begun k periods tick_offsets following tick_index tick_kernels breaks"
     " instants weights weights_reset weights_begin weights_refresh weights_test_noise weights_decay",
     "width budget watch stiff mild rate_count jacobian_count rejected clock_count doubts renewal noisy is_landing landings tried"
-    " once cornered mode_count moved most is_last inspection alert",
+    " once cornered mode_count moved most is_last inspection alert retries retry_limit",
     "span horizon h_max grow landing trial target pace t_inspected factored",
 )
 """Fields that have the same offset in the table of every method."""

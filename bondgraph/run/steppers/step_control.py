@@ -89,11 +89,13 @@ def proposed(method: Method) -> Procedure:
 
 
 def judged(method: Method) -> Procedure:
-    """Accept a step with this error over tolerance, or reject it: retry a shorter one, test for noise, or fail."""
+    """Accept a step with this error over tolerance, or reject it: retry a shorter one, test for noise, or fail. A step that is
+    rejected again and again is tested early: scatter does not fall with the order of the method."""
     write = Procedure("judged", {"c": "ptr", "error": "double"}, "i64")
     record, error = method.record(write), write["error"]
     h, finite, tiny = record.get("trial"), (error * 0.0).equals(0.0), tiny_of(write, record.get("t"))
     with write.when((error <= 1.0) | (record.get("is_landing").equals(1) & finite)):
+        record.set("retries", 0)
         write.give(Status.ACCEPT)
     record.set("is_landing", 0)
     factor = write.intrinsic("maxnum", _SHRINK, _SAFE / method.root(write, error))
@@ -101,6 +103,7 @@ def judged(method: Method) -> Procedure:
     record.count("rejected")
     record.set("grow", 1.0)
     record.count("doubts")
+    record.count("retries")
     with write.when(~(record.get("h") > tiny + 1e-300)):
         with write.when(record.get("cornered").equals(1)):
             write.give(write.select(finite, Status.STEP_TOO_SMALL, Status.NOT_FINITE, "i64"))
@@ -110,6 +113,9 @@ def judged(method: Method) -> Procedure:
     with write.when(record.get("doubts") >= record.get("patience")):
         record.set("doubts", 0)
         write.give(Status.DOUBT)
+    with write.when((record.get("retries") >= record.get("retry_limit")) & record.get("noisy").equals(0)):
+        record.set("retry_limit", record.get("retry_limit") * 2)
+        write.give(Status.RENEW)
     write.give(Status.RETRY)
     return write
 

@@ -106,4 +106,4 @@ def force_bar(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -
         return None
     pixels = camera.pixels_per_metre(forces[0].points[0], size) / stage.scene.scale[0]
     newtons = round_number(MAX_FORCE_BAR * size[1] / pixels)
-    return f"{stage.scene.force_words}, the bar: {newtons:g} N", newtons * pixels
+    return f"{stage.scene.force_words} (bar: {newtons:g} N)", newtons * pixels

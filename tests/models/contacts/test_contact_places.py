@@ -11,13 +11,13 @@ from screwbond.models.bodies import ground, rigid_body
 from screwbond.models.contacts import ContactWarning, Viscoelastic, attach_contact, contact
 
 from bondgraph import Graph, ModelError, RunEndedWarning, UnreliableRunWarning
-from screws import pose, revolution
+from screws import pose, pose_from_state, revolution
 from screws.contact import all_closest_points, closest_points, is_convex
 from screws.scalars import absolute, sqrt
 from screws.surfaces import Surface, cylinder, egg, ellipsoid, parametric, plane, sphere, torus
 from tests.inner.models_two_bodies import ContactRun, run_contact
 from tests.inner.run import watched_contacts
-from tests.inner.screws import Parametric
+from tests.inner.screws import Parametric, contact_places
 
 BAR = ellipsoid((0.06, 0.015, 0.015))
 TROUGH = parametric(lambda u, v: (u, v, 10.0 * u * u), (-0.1, 0.1), (-0.2, 0.2), inside=(0.0, 0.0, -0.01))
@@ -110,6 +110,88 @@ def test_the_advice_for_a_second_place():
     assert near is not None
     held = resting(TROUGH, BAR, 0.045, LEFT, tuple(map(float, near[1].split(",")))).simulate(0.12, samples=[0.0, 0.12])
     assert held.ok and max(held[f"contact {i}.gap"][-1] for i in (0, 1)) > -1e-3
+    assert "places=2" in run.warnings[0].cures[1]
+
+
+def in_places(floor, skin, height, count=2, swapped=False, **start):
+    """The graph of a body that falls on a floor, with one contact for all places."""
+    graph, still = Graph("places"), ground("floor", surface=floor)
+    inertia = {"mass": 0.1, "inertia": (2e-5, 8e-5, 8e-5), "gravity": GRAVITY}
+    body = rigid_body("body", surface=skin, position=(0.0, 0.0, height), **inertia, **start)
+    pair = (body, still) if swapped else (still, body)
+    return attach_contact(graph, contact("touch", *pair, places=count, normal_stiffness=1e4, normal_damping=5.0))
+
+
+def test_one_contact_holds_two_places_whichever_body_is_the_first():
+    """A bar falls across a trough: both ends are pressed alike, as deep as the law says, no energy is lost from the account, and
+    the places have the same names and forces with the bodies in the other order."""
+    runs = []
+    for swapped in (False, True):
+        compiled = in_places(TROUGH, BAR, 0.045, swapped=swapped).compile()
+        (watched,) = watched_contacts(compiled.program)
+        assert [contact.point.path for contact, _ in watched.contacts] == ["touch.place 1", "touch.place 2"]
+        run = compiled.simulate(0.3, samples=2e-3, progress=False)
+        assert run.ok and run.ledger.relative_residual < 1e-8
+        gaps, forces = ([run[f"touch.place {k}.{name}"] for k in (1, 2)] for name in ("gap", "normal force"))
+        assert np.allclose(*forces, rtol=0.0, atol=1e-6 * forces[0].max()) and forces[0].max() > 1.0
+        assert -2e-3 < min(gap.min() for gap in gaps) < -1e-4
+        left, right = (run[f"touch.place {k}.frame"][:, 0, 3] for k in (1, 2))
+        assert left.max() < 0.0 < right.min()
+        runs.append(run)
+    for name in ("touch.place 1.gap", "touch.place 2.normal force", "body.pose"):
+        here, there = (run[name] for run in runs)
+        assert np.abs(here - there).max() < 1e-5 * np.abs(here).max()
+
+
+GROOVE = parametric(lambda u, v: (u, v, u * u / 0.06), (-0.06, 0.06), (-0.2, 0.2), inside=(0.0, 0.0, -0.01))
+"""Its radius of curvature at the bottom is 30 mm: a body above that height has a nearest point on each side."""
+
+
+def test_two_places_that_become_one_end_the_run():
+    """A ball falls into a groove that is rounder than itself; from there on it has one place, as the reason says."""
+    with pytest.warns(RunEndedWarning, match='"touch.place 1" and "touch.place 2" have become one place'):
+        run = in_places(GROOVE, sphere(0.02), 0.05).simulate(0.2, samples=1e-3, progress=False)
+    assert run.failure is not None and run.events[-1].kind == "places become one"
+    assert np.sqrt(2.0 * (0.05 - 0.03) / 9.81) == pytest.approx(run.failure.time, rel=1e-3)
+    assert in_places(GROOVE, sphere(0.02), 0.025, 1).simulate(0.1, samples=[0.0, 0.1], progress=False).ok
+
+
+@pytest.mark.parametrize(
+    ("surfaces", "options", "code", "words"),
+    [
+        ((TROUGH, BAR), {"places": 0}, "E439", "places = 0"),
+        ((TROUGH, BAR), {"places": 1.5}, "E439", "places = 1.5"),
+        ((TROUGH, BAR), {"places": True}, "E439", "places = True"),
+        ((plane(), sphere(0.1)), {"places": 2}, "E439", "convex: plane and sphere"),
+        ((TROUGH, BAR), {"places": 2, "near": LEFT}, "E429", "near"),
+    ],
+)
+def test_places_that_no_contact_has(surfaces, options, code, words):
+    with pytest.raises(ModelError, match=words) as caught:
+        contact("touch", *(ground(f"body {k}", surface=skin) for k, skin in enumerate(surfaces)), normal_stiffness=1.0, **options)
+    assert [problem.code for problem in caught.value.problems] == [code]
+
+
+@pytest.mark.parametrize(("height", "count", "code", "advice"), [(0.045, 3, "E439", 1), (0.036, 1, "E428", 0)])
+def test_more_or_fewer_places_than_the_bodies_have_at_the_start(height, count, code, advice):
+    """The problem lists both places, and its advice starts; that of the first is the run of two places above."""
+    with pytest.raises(ModelError) as caught:
+        in_places(TROUGH, BAR, height, count).simulate(0.01, progress=False)
+    (problem,) = caught.value.problems
+    assert problem.code == code and len(problem.details) == 2 and problem.cures[advice] == "places=2"
+    assert count == 3 or in_places(TROUGH, BAR, height, 2).simulate(0.01, progress=False).ok
+
+
+@pytest.mark.parametrize("name", ["bar across a trough", "ball in a valley"])
+def test_places_are_the_same_from_either_body(name):
+    """With the bodies in each other, at a slant."""
+    floor, skin, height, start = TWICE[name]
+    turned = np.asarray(pose_from_state([*start.get("quaternion", (1.0, 0.0, 0.0, 0.0)), 0.002, 0.001, height]), dtype=float)
+    H = turned - 0.006 * np.outer([0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0])
+    here, there = contact_places(floor, skin, H), contact_places(skin, floor, np.linalg.inv(H))
+    points = [floor.point(c.q1, c.chart1) for c in here], [floor.point(c.q2, c.chart2) for c in there]
+    assert len(points[0]) == len(points[1]) >= 2
+    assert np.allclose(*(sorted(map(tuple, np.round(places, 9))) for places in points), atol=1e-8)
 
 
 @pytest.mark.parametrize("law", [None, Viscoelastic(1e4, 1e4)])

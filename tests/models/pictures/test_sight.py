@@ -97,7 +97,7 @@ def test_the_bar_of_forces_is_as_long_as_it_says(newtons: float) -> None:
     assert found is not None and ends is not None
     words, pixels = found
     start, tip = FRONT.pixels(np.stack(ends), SIZE)
-    said = float(words.removeprefix("force on the wall, the bar: ").removesuffix(" N"))
+    said = float(words.removeprefix("force on the wall (bar: ").removesuffix(" N)"))
     assert pixels / np.linalg.norm(tip - start) == pytest.approx(said / newtons, rel=1e-2)
     assert 0.03 * SIZE[1] < pixels <= 0.1 * SIZE[1]
 

@@ -31,6 +31,11 @@ ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 tests raise it."""
 RETRY_LIMITS = (2, 4, 4096)
 """Rejected steps before a noise test: the first time, after noise was found, and at most."""
+MAX_RETRIES, DECISIVE = 4, 10.0
+"""Rejections of one step before the noise is measured where none is known, twice as many each further time; factor on the
+tolerance there, as the noise must explain the rejections."""
+MAX_DRIVEN = 1e-3
+"""Fraction of the size of a state that the noise of others drives, up to which it counts in the longest step."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
 """Fraction of the tolerance above which noise matters; fraction of the largest power below which its noise is rounding."""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
@@ -207,6 +212,27 @@ class Weights:
             change = np.abs(self._bound.powers(t, x + blur, m) - sharp)
         return np.where(np.isfinite(change), change, 0.0)
 
+    def _driven_noise(self, at: tuple[float, np.ndarray, np.ndarray], noise: np.ndarray, h: float, relative: float) -> np.ndarray:
+        """Return the noise (n,) that states get from the noise of their drivers within the longest step, where it is significant.
+
+        Noise bounds no step, however long, where a state is at rest, such as a position that a symmetry holds at zero, or where
+        it comes from a driver at rest, such as the spin that rounding gives to a body in flight; a driver is also at rest if its
+        own noise since the start of the run may have made it what it is.
+        """
+        couplings, longest = self._bound.jacobian_couplings(*at), max(h, self._longest)
+        rows, columns = couplings.structure.rows, couplings.structure.columns
+        products = couplings.values * noise[columns]
+        magnitude = np.fmax(self.size, self.floor)[: self._n]
+        is_significant = longest * (longest * np.bincount(rows, products, self._n)) > SIGNIFICANT * (relative * magnitude)
+        concerned = is_significant.copy()
+        concerned[columns[is_significant[rows]]] = True
+        rest = concerned & (self.size[: self._n] <= at[0] * noise)
+        for state in np.flatnonzero(concerned & ~rest):
+            rest[state] = self._at_rest(int(state), *at)
+        counts = is_significant[rows] & (rest[rows] | rest[columns])
+        driven = longest * np.bincount(rows, np.where(counts, products, 0.0), self._n)
+        return np.where(rest, driven, np.fmin(driven, MAX_DRIVEN * magnitude / longest))
+
     def _measure_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool) -> bool:
         """Measure the noise; keep it only if it matters for a step of length h. Implicit methods damp fast states."""
         n = self._n
@@ -229,6 +255,8 @@ class Weights:
                 self.speed[:n] = couplings.diagonal
         moves = h * noise / (1.0 + h * self.speed)
         matters = bool(np.any((moves > SIGNIFICANT * tolerance) & (noise > 0.0)))
+        if matters:
+            noise[:n] += self._driven_noise((t, x, m), noise[:n], h, relative)
         self.noise[:] = noise if matters else 0.0
         return matters
 

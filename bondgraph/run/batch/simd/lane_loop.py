@@ -238,9 +238,10 @@ def _run_in_lanes(lanes: int) -> Procedure:
             integrator = of_lane(record, lane)
             integrator.count("rate_count", STAGES)
             status = write.call(record.get("judged"), [integrator.pointer, record.get("error")[lane]], "i64")
-            with write.when(status.equals(Status.DOUBT)):
+            doubtful = status.equals(Status.DOUBT) | status.equals(Status.RENEW)
+            with write.when(doubtful):
                 write.call("rise", [v, lane, status])
-            with write.when(~(status.equals(Status.ACCEPT) | status.equals(Status.RETRY) | status.equals(Status.DOUBT))):
+            with write.when(~(status.equals(Status.ACCEPT) | status.equals(Status.RETRY) | doubtful)):
                 write.call("leave", [r, v, lane, status])
             with write.when(status.equals(Status.ACCEPT)):
                 taken.store(lane, 1, "i64")
