@@ -51,8 +51,12 @@ class Domain:
 
 
 def _is_watt(unit: str) -> bool:
-    found, watt = read(unit), read("W")
-    return isinstance(found, Unit) and isinstance(watt, Unit) and (found.ratio, found.dimension) == (watt.ratio, watt.dimension)
+    product, watt = read(unit), read("W")
+    return (
+        isinstance(product, Unit)
+        and isinstance(watt, Unit)
+        and (product.ratio, product.dimension) == (watt.ratio, watt.dimension)
+    )
 
 
 GENERIC = Domain("generic", "effort", "", "flow", "", "", "")

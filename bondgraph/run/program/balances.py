@@ -33,7 +33,7 @@ class Island:
     powers: tuple[int, ...]
 
 
-def islands(model: Model, storages: Sequence[str], powers: Sequence[str]) -> tuple[Island, ...]:
+def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[str]) -> tuple[Island, ...]:
     """Return the islands that have storages or powers, in the order of their first bond; `storages` and `powers` are the paths of
     the elements that have these.
 
@@ -115,7 +115,7 @@ def balances(islands: Sequence[Island], roles: Sequence[str], known_roles: Seque
     unit = JOULE if JOULE in units or not units else units[0]
     if len(units) > 1:
         counted = [island for island in islands if island.unit == unit]
-        storages, powers = (_together(each) for each in zip(*((i.storages, i.powers) for i in counted), strict=True))
+        storages, powers = (_merged(each) for each in zip(*((i.storages, i.powers) for i in counted), strict=True))
         total = _columns(storages, powers, roles, known_roles)
     else:
         total = _columns(slice(None), slice(None), roles, known_roles)
@@ -124,7 +124,7 @@ def balances(islands: Sequence[Island], roles: Sequence[str], known_roles: Seque
     return Balances(unit, total, tuple(parts))
 
 
-def _together(indices: Sequence[tuple[int, ...]]) -> np.ndarray:
+def _merged(indices: Sequence[tuple[int, ...]]) -> np.ndarray:
     return np.array(sorted(index for each in indices for index in each), dtype=int)
 
 

@@ -33,11 +33,11 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
     if program.energies is None or not ledger.relative_residual > most:
         return ()
     turned = _turned_over(result)
-    whole = IslandBalance((), ledger.unit, (), ledger.residual, ledger.in_play, float(np.abs(ledger.residual).max(initial=0.0)))
+    total = IslandBalance((), ledger.unit, (), ledger.residual, ledger.in_play, float(np.abs(ledger.residual).max(initial=0.0)))
     if ledger.islands:
         judged = [(each, columns.storages) for each, (_, columns) in zip(ledger.islands, program.balances.islands, strict=True)]
     else:
-        judged = [(whole, program.balances.total.storages)]
+        judged = [(total, program.balances.total.storages)]
     doubtful = [
         balance
         for balance, storages in judged
