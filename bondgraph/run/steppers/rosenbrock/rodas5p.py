@@ -27,6 +27,9 @@ ERROR = (2.0 / 15.0, -14.0 / 45.0, 16.0 / 45.0, -14.0 / 45.0, 2.0 / 15.0)
 
 WIDTH = 2.0**-17
 """Largest relative change of a state in the central difference of `corrected_powers`: its square is about rounding over it."""
+STRAIGHT = 2.0**-8
+"""Largest second difference of the powers, relative to the first, with which that difference counts; if it is larger where the
+states change in proportion to their sizes so far, they change in proportion to their present values."""
 SIGNIFICANT = 0.1
 """Part of the tolerance from which a correction of an integrated power counts."""
 
@@ -113,8 +116,8 @@ def corrected_powers() -> Procedure:
 
     A fast process near equilibrium, such as a reaction whose forward and reverse rates nearly cancel, turns the least such error
     d into a large power. The slopes s of the dense output are the true rates, so that (1 - h GAMMA J) d = h GAMMA (f - s) gives
-    the change d of the states after which their rates f are s. The power follows by its derivative along d, from a central
-    difference so wide that rounding does not count.
+    the change d of the states after which their rates f are s. The power follows by its first and second derivatives along d,
+    from central differences so wide that rounding does not count.
     """
     write = Procedure("correct_powers", {"c": "ptr", "h": "double"}, internal=True)
     record, c, h, t = record_of(write), write["c"], write["h"], record_of(write).get("t")
@@ -130,23 +133,31 @@ def corrected_powers() -> Procedure:
         with write.loop(n) as i:
             record.get("rest")[i] = beyond[i] * -coefficients.GAMMA
         write.call("unknowns", [c, h, ahead, write.value(0.0, "double"), off])
-        furthest = write.local(0.0)
-        with write.loop(n) as i:
-            share = write.intrinsic("fabs", off[i]) / write.intrinsic("fabs", state[i])
-            furthest.set(write.intrinsic("maxnum", furthest.get(), share))
-        with write.loop(many) as i:
-            changes[many * node + i] = 0.0
-        wide = WIDTH / furthest.get()
-        with write.when((furthest.get() > 0.0) & (wide > 1.0)):
+        differs = write.local(1, "i64")
+        for sizes in (record.get("size"), None):
+            furthest, first, second = write.local(0.0), write.local(0.0), write.local(0.0)
             with write.loop(n) as i:
-                ahead[i] = state[i] + wide * off[i]
-                beyond[i] = state[i] - wide * off[i]
-            write.call(record.get("powers"), [now, ahead, p, m, above])
-            write.call(record.get("powers"), [now, beyond, p, m, below])
-            with write.loop(many) as i:
-                change = h * (above[i] - below[i]) / (2.0 * wide)
-                with write.when(write.intrinsic("fabs", change) < float("inf")):
-                    changes[many * node + i] = change
+                magnitude = write.intrinsic("fabs", state[i])
+                magnitude = magnitude if sizes is None else write.intrinsic("maxnum", magnitude, sizes[i])
+                furthest.set(write.intrinsic("maxnum", furthest.get(), write.intrinsic("fabs", off[i]) / magnitude))
+            wide = WIDTH / furthest.get()
+            with write.when((furthest.get() > 0.0) & differs.get().equals(1)):
+                with write.loop(n) as i:
+                    ahead[i] = state[i] + wide * off[i]
+                    beyond[i] = state[i] - wide * off[i]
+                write.call(record.get("powers"), [now, ahead, p, m, above])
+                write.call(record.get("powers"), [now, beyond, p, m, below])
+                with write.loop(many) as i:
+                    change = h * (above[i] - below[i])
+                    bend = h * (above[i] + below[i]) - 2.0 * flows[many * node + i]
+                    first.set(first.get() + write.intrinsic("fabs", change))
+                    second.set(second.get() + write.intrinsic("fabs", bend))
+                    changes[many * node + i] = (change + bend / wide) / (2.0 * wide)
+                straight = second.get() <= STRAIGHT * first.get()
+                straight = straight if sizes is not None else straight | (wide > 1.0)
+                differs.set(write.select(straight, 0, 1, "i64"))
+        with write.when(differs.get().equals(1)), write.loop(many) as i:
+            changes[many * node + i] = 0.0
     write.give()
     return write
 
