@@ -95,8 +95,8 @@ class RunningAccount:
         program, islands = self._program, []
         names = element_names(program, len(self._start), len(program.power_roles))
         for k, (island, of_island) in enumerate(program.balances.islands):
-            first = len(_COLUMNS) + len(_OF_ISLAND) * k
-            residual, play, largest = rows[:, first : first + len(_OF_ISLAND)].T
+            offset = len(_COLUMNS) + len(_OF_ISLAND) * k
+            residual, play, largest = rows[:, offset : offset + len(_OF_ISLAND)].T
             most = float(np.max(play, initial=float(np.abs(self._start[of_island.storages]).sum())))
             top = float(np.max(largest, initial=0.0))
             islands.append(IslandBalance(island.domains, island.unit, members(names, program, of_island), residual, most, top))
