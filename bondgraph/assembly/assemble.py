@@ -132,7 +132,7 @@ def reaction(draft: Assembly, path: str, element: Element) -> None:
     for bond, sign, label in ((one, into(one, path), "1"), (two, -into(two, path), "2")):
         draft.write(path, IDENTITY if sign > 0 else NEGATE, flow(bond), through)
         name_port(draft, path, element, bond, f"{path}.{label}")
-    power = draft.declare(f"{path}.power", (), "W")
+    power = draft.declare(f"{path}.power", (), one.domain.power_unit)
     draft.write(path, POWER_BETWEEN, power, effort(one), effort(two), through)
     draft.powers.append(Power(path, power, "dissipated"))
 

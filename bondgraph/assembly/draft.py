@@ -156,7 +156,7 @@ def filled(value: Any, shape: tuple[int, ...]) -> np.ndarray:
 def account_energy(draft: Assembly, path: str, element: Element, energy: Op, *state: str) -> None:
     """Write the energy of a storage in this state, the names of its port's variables, and the power into it."""
     bond = draft.bond_at(path)
-    stored = draft.declare(f"{path}.energy", (), "J")
+    stored = draft.declare(f"{path}.energy", (), bond.domain.energy_unit)
     draft.write(path, energy, stored, *state, *law_arguments(path, element))
     draft.energies.append((path, stored))
     name_port(draft, path, element, bond, path)
@@ -165,8 +165,9 @@ def account_energy(draft: Assembly, path: str, element: Element, energy: Op, *st
 
 def account_power(draft: Assembly, path: str, bond: Bond, sign: int, role: str | None) -> None:
     """Write the power into the element (for a source: out of it), and add it to the energy ledger."""
-    name = draft.declare(f"{path}.power", (), "W")
-    raw = name if sign > 0 else draft.declare(f"{path}.power along the arrow", (), "W", r"\bar P")
+    unit = bond.domain.power_unit
+    name = draft.declare(f"{path}.power", (), unit)
+    raw = name if sign > 0 else draft.declare(f"{path}.power along the arrow", (), unit, r"\bar P")
     draft.write(path, POWER, raw, effort(bond), flow(bond))
     if sign < 0:
         draft.write(path, NEGATE, name, raw)

@@ -24,6 +24,7 @@ from bondgraph.run.program import (
     RunTransition,
     Slot,
 )
+from bondgraph.run.program.balances import Island, connected_islands
 from bondgraph.run.program.bonds import bond_variables
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tracing.events.collisions import colliding
@@ -80,6 +81,7 @@ def program_of(
         power_names=tuple(power.element for power in system.powers),
         power_roles=tuple(power.role for power in system.powers),
         energy_names=tuple(path for path, _ in system.energies),
+        islands=LazyRow(lambda: _balanced_islands(system, model)),
         rates_and_powers=kernels.get("rates_and_powers"),
         loops=_newton_loops(system, kernels),
         clocks=_clocks(system, kernels, layout),
@@ -96,6 +98,10 @@ def program_of(
         bonds=LazyRow(lambda: bond_variables(model.bonds, system.resolve)),
         model=model,
     )
+
+
+def _balanced_islands(system: System, model: Model) -> tuple[Island, ...]:
+    return connected_islands(model, [path for path, _ in system.energies], [power.element for power in system.powers])
 
 
 def _moves_with_time(system: System, model: Model) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bondgraph.model.units import joined
+from bondgraph.model.units import joined, parts, quotient
+from bondgraph.units import Unit, read
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,35 @@ class Domain:
     energies: tuple[str, str] = ("in C", "in I")
     """Names of the energies of a C and of an I."""
 
+    @property
+    def energy_unit(self) -> str:
+        """Unit of effort times displacement: "J", unless effort times flow is another power than W, or none, as of pseudo-bonds.
+
+        >>> ELECTRICAL.energy_unit, Domain("heat", "temperature", "K", "heat flow", "W", "J", "").energy_unit
+        ('J', 'K W s')
+        """
+        power = self.power_unit
+        return "J" if power == "W" else quotient(power, "1/s") or f"{power} s"
+
+    @property
+    def power_unit(self) -> str:
+        """Unit of effort times flow; "W" where energies are in J."""
+        pairs = list(zip(parts(self.effort_unit), parts(self.flow_unit), strict=False))
+        unlike = [(effort, flow) for effort, flow in pairs if effort and flow and not _is_watt(f"({effort}) ({flow})")]
+        return (quotient(unlike[0][0], quotient("1", unlike[0][1])) or " ".join(unlike[0])) if unlike else "W"
+
     def part(self, kind: str) -> str:
         """Return a C, I or R with its name in this domain: "a C (a spring)"."""
         return f"{'an' if kind in 'IR' else 'a'} {kind} ({self.parts['CIR'.index(kind)]})"
+
+
+def _is_watt(unit: str) -> bool:
+    product, watt = read(unit), read("W")
+    return (
+        isinstance(product, Unit)
+        and isinstance(watt, Unit)
+        and (product.ratio, product.dimension) == (watt.ratio, watt.dimension)
+    )
 
 
 GENERIC = Domain("generic", "effort", "", "flow", "", "", "")

@@ -165,7 +165,8 @@ def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
 
     couplings = functools.partial(couplings_of, routines, jacobian, backend)
     program = program_of(system, kernels, jacobian, couplings, functools.partial(outputs_of, routines, backend), model)
-    program = replace(program, contacts=tuple(_stepped(contact, program.layout) for contact in model.contacts))
+    contacts = tuple(_stepped(contact, program.layout) for contact in model.contacts)
+    program = replace(program, contacts=contacts, islands=())  # contacts pass power on without bonds
     timings = {"build": built - begin, "compile": time.perf_counter() - built}
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)
     slots = {name.removesuffix(".mode"): (slot, states) for slot, (name, (states, _)) in enumerate(system.modes.items())}

@@ -4,7 +4,7 @@ the modes at the samples."""
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.batch.fields import modes_at, tables_of
+from bondgraph.run.batch.fields import add_to, balance_of, modes_at, tables_of
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.state import FIELDS as INSTANTS
 
@@ -18,8 +18,10 @@ def _forget() -> Procedure:
     """Reset the losses at the start of a run."""
     write = Procedure("forget_events", {"r": "ptr"}, internal=True)
     record, _, _ = tables_of(write)
-    record.get("lost")[0] = 0.0
-    for name, value in (("lost_rows", 1), ("event_count", 0), ("lost_total", 0.0)):
+    with write.loop(record.get("balances")) as b:
+        record.get("lost")[b] = 0.0
+        record.get("lost_totals")[b] = 0.0
+    for name, value in (("lost_rows", 1), ("event_count", 0)):
         record.set(name, value)
     write.give()
     return write
@@ -34,7 +36,9 @@ def _known_until(write: Procedure, record: Record, time: Temporary | None) -> No
         if time is not None:
             with write.when(record.get("times")[k] > time):
                 write.jump(done)
-        record.get("lost")[k] = record.get("lost_total")
+        lost = record.get("lost").at(record.get("balances") * k)
+        with write.loop(record.get("balances")) as b:
+            lost[b] = record.get("lost_totals")[b]
         record.set("lost_rows", k + 1)
 
 
@@ -45,7 +49,7 @@ def _note() -> Procedure:
     record, integrator, weights = tables_of(write)
     instants = Record(integrator.get("instants"), INSTANTS)
     n, modes, storages, p = instants.get("n"), instants.get("modes"), weights.get("storages"), integrator.get("p")
-    energies = record.get("energies")
+    energies, closing = record.get("energies"), record.get("closing")
     with write.loop(instants.get("logged")) as k:
         row = instants.get("log").at(instants.get("row_width") * k)
         since, clock = row[SCALARS.index("since")], row.at(SCALARS.index("clock"))
@@ -53,18 +57,20 @@ def _note() -> Procedure:
         _known_until(write, record, since)
         x = row.at(len(SCALARS))
         m = x.at(n * 2)
-        lost = write.local(0.0)
+        with write.loop(record.get("balances")) as b:
+            closing[b] = 0.0
         with write.when(storages > 0):
             for sign, side, mode in ((1.0, x, m), (-1.0, x.at(n), m.at(modes))):
                 write.call(weights.get("energies"), [clock, side, p, mode, energies])
                 with write.loop(storages) as i:
-                    lost.set(lost.get() + sign * energies[i])
+                    add_to(closing, balance_of(record, "storage", i), sign * energies[i])
         supplied = m.at(modes * 2)
         with write.loop(instants.get("quadratures")) as i:
-            lost.set(lost.get() + supplied[i])
-        record.set("lost_total", record.get("lost_total") + lost.get())
-        with write.when(since <= record.get("times")[0]):
-            record.get("lost")[0] = record.get("lost_total")
+            add_to(closing, balance_of(record, "power", i), supplied[i])
+        with write.loop(record.get("balances")) as b:
+            add_to(record.get("lost_totals"), b, closing[b])
+            with write.when(since <= record.get("times")[0]):
+                record.get("lost")[b] = record.get("lost_totals")[b]
     record.count("event_count", instants.get("logged"))
     instants.set("events_left", instants.get("events_left") - instants.get("logged"))
     instants.set("logged", 0)

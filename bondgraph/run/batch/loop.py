@@ -9,7 +9,7 @@ from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.batch import event_losses, native_measures
-from bondgraph.run.batch.fields import modes_at, tables_of
+from bondgraph.run.batch.fields import add_to, balance_of, modes_at, tables_of
 from bondgraph.run.batch.validity import lost_loops, rank_screen, sample_check
 from bondgraph.run.batch.validity.sample_check import FIELDS as LOOK
 from bondgraph.run.codegen_helpers import is_finite, larger, magnitude
@@ -41,7 +41,7 @@ def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> Non
 
 
 def _examine(lanes: int) -> Procedure:
-    """Return 1 if a run from the modes m has a value that is not finite at a sample, an energy account off by more than the limit
+    """Return 1 if a run from the modes m has a value that is not finite at a sample, an energy balance off by more than the limit
     at a requested sample, an unsolved loop, or constraints that may lose rank. Runs in lanes have neither events nor loops, so
     many of their samples are checked at once."""
     write = Procedure("examine", {"r": "ptr", "m": "ptr"}, "i64", internal=True)
@@ -57,12 +57,17 @@ def _examine(lanes: int) -> Procedure:
         # Runs whose constraints are checked are left to `may_lose_rank`.
         with write.loop(Record(look, LOOK).get("stride"), Record(look, LOOK).get("watched")) as first:
             write.call("see_samples", [*operands, first])
-    start, worst, in_play = write.local(0.0), write.local(0.0), write.local(0.0)
+    balances = record.get("balances")
+    begun, worst, play_most, closing, play = (record.get(name) for name in ("begun", "worst", "play_most", "closing", "play"))
+    with write.loop(balances) as b:
+        for sums in (begun, worst, play_most):
+            sums[b] = 0.0
     with write.when(storages > 0):
         write.call(weights.get("energies"), [record.get("dates"), integrator.get("y_begun"), p, write["m"], energies])
         with write.loop(storages) as i:
-            start.set(start.get() + energies[i])
-            in_play.set(in_play.get() + magnitude(write, energies[i]))
+            b = balance_of(record, "storage", i)
+            add_to(begun, b, energies[i])
+            add_to(play_most, b, magnitude(write, energies[i]))
     with write.loop(record.get("samples")) as k:
         row, date, m = record.get("rows").at(k * width), record.get("dates").at(k), modes_at(record, k)
         if lanes == 1:
@@ -78,25 +83,29 @@ def _examine(lanes: int) -> Procedure:
         with write.when((storages > 0) & record.get("wanted").load(k, "i64").equals(1)):
             if lanes > 1:
                 write.call(weights.get("energies"), [date, row, p, m, energies])
-            stored, play = write.local(0.0), write.local(0.0)
+            with write.loop(balances) as b:
+                closing[b] = play[b] = 0.0
             with write.loop(storages) as i:
-                stored.set(stored.get() + energies[i])
-                play.set(play.get() + magnitude(write, energies[i]))
-            lost = record.get("lost")[k]
-            stored.set(stored.get() - start.get() + lost)
-            play.set(play.get() + magnitude(write, lost))
+                b = balance_of(record, "storage", i)
+                add_to(closing, b, energies[i])
+                add_to(play, b, magnitude(write, energies[i]))
+            lost = record.get("lost").at(k * balances)
+            with write.loop(balances) as b:
+                closing[b] = closing[b] - begun[b] + lost[b]
+                add_to(play, b, magnitude(write, lost[b]))
             with write.loop(quadratures) as i:
-                work = row[n + i]
-                stored.set(stored.get() + record.get("signs")[i] * work)
-                play.set(play.get() + magnitude(write, work))
-            worst.set(larger(write, worst.get(), magnitude(write, stored.get())))
-            in_play.set(larger(write, in_play.get(), play.get()))
+                work, b = row[n + i], balance_of(record, "power", i)
+                add_to(closing, b, record.get("signs")[i] * work)
+                add_to(play, b, magnitude(write, work))
+            with write.loop(balances) as b:
+                worst[b] = larger(write, worst[b], magnitude(write, closing[b]))
+                play_most[b] = larger(write, play_most[b], play[b])
         if lanes == 1:
             write.call("see_loops", [write["r"], k, date, row, m])
     if lanes == 1:
         with write.when(write.call("astray", [write["r"]], "i64").equals(1)):
             write.give(1)
-    with write.when(~(worst.get() <= in_play.get() * record.get("limit"))):
+    with write.loop(balances) as b, write.when(~(worst[b] <= play_most[b] * record.get("limit"))):
         write.give(1)
     with (
         write.when(look.is_given()),

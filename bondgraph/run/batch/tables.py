@@ -38,6 +38,8 @@ def table_of(
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
     (rules, sources, indices, starts), meant = _numbers_of(program, kept)
     series = [(item.source, index) for item in kept if item.over_time for index in item.indices]
+    of_storages, of_powers = program.balances.island_of(storages, bound.quadratures)
+    balances = max(len(program.balances.islands), 1)
     wholes = {
         "rules": rules,
         "sources": sources,
@@ -48,6 +50,8 @@ def table_of(
         "series_sources": [source for source, _ in series],
         "series_places": [index for _, index in series],
         "loop_steps": [loop.steps for loop in loops],
+        "storage_balances": of_storages,
+        "power_balances": of_powers,
         "wanted": np.isin(times, wanted),
         "wanted_rows": np.flatnonzero(np.isin(times, wanted)),
     }
@@ -58,8 +62,9 @@ def table_of(
     arrays = {"times": times, "dates": dates, "signs": np.array(signs), "loop_near": np.array(near), "starts": np.array(starts)}
     for name, array in arrays.items():
         table.point(name, array)
-    lengths = {"lost": len(times), "out": out_count, "energies": storages, "rates": program.states}
+    lengths = {"lost": len(times) * balances, "out": out_count, "energies": storages, "rates": program.states}
     lengths |= {"before": len(rules), "totals": len(rules), "best": 3 * len(rules), "window": 2 * WINDOW}
+    lengths |= dict.fromkeys(("lost_totals", "begun", "worst", "play_most", "closing", "play"), balances)
     lengths |= {"powers": bound.quadratures, "loop_sizes": unknowns, "loop_further": unknowns, "x_solved": program.states}
     table.lay({**lengths, "loop_out": 2 * max((len(loop.states) for loop in loops), default=0)})
     table.point("outputs", 0 if outputs is None else outputs.address or 0)
@@ -69,6 +74,7 @@ def table_of(
         "wanted_count": len(wanted),
         "most": settings.max_steps,
         "unknowns": unknowns,
+        "balances": balances,
     }
     counts |= {"kept_count": len(rules), "series_count": len(series), "output_count": out_count, "mode_stride": program.modes}
     limits = {

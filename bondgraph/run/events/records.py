@@ -15,6 +15,7 @@ from bondgraph.output.lazy import LazyRow
 from bondgraph.run.events.impacts.fired_transitions import EventLabel
 from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout, rest_labels
 from bondgraph.run.program import Program
+from bondgraph.run.program.balances import BalanceColumns
 from screws.renamed import answer_old_names
 
 
@@ -36,6 +37,7 @@ class Event:
     simultaneous : all transitions of simultaneous collisions that are one problem; empty for a transition that happens alone, or
         in a sequence with others.
     since : the time since the start of the run, s: more precise than `time` if that is a date.
+    counted : the storages and powers that count in J, None for all.
     accumulation : for an event that replaces an infinite sequence of ever faster ones: the limit of their times, s.
     """
 
@@ -54,6 +56,7 @@ class Event:
     simultaneous: tuple[int, ...] = ()
     supplied: np.ndarray = field(repr=False, default_factory=lambda: np.zeros(0))
     since: float = field(repr=False, default=0.0)
+    counted: BalanceColumns | None = field(repr=False, compare=False, default=None)
 
     @property
     def transitions(self) -> tuple[int, ...]:
@@ -63,7 +66,9 @@ class Event:
     @property
     def lost(self) -> float:
         """Energy booked as lost at switching, J."""
-        return float(np.sum(self.energies_before) - np.sum(self.energies_after) + np.sum(self.supplied))
+        held, driven = (slice(None),) * 2 if self.counted is None else (self.counted.storages, self.counted.powers)
+        lost = np.sum(self.energies_before[held]) - np.sum(self.energies_after[held]) + np.sum(self.supplied[driven])
+        return float(lost)
 
 
 @answer_old_names
@@ -166,8 +171,12 @@ class Events(Sequence[Event]):
     @property
     def lost(self) -> np.ndarray:
         """Energy booked as lost at switching (k,), J."""
-        before, after = self.energies
-        return np.asarray(before.sum(axis=1) - after.sum(axis=1) + self.supplied.sum(axis=1))
+        return self.lost_of(self._program.balances.total)
+
+    def lost_of(self, columns: BalanceColumns) -> np.ndarray:
+        """Return the energy booked as lost at switching in one balance (k,), J."""
+        before, after = (energies[:, columns.storages] for energies in self.energies)
+        return np.asarray(before.sum(axis=1) - after.sum(axis=1) + self.supplied[:, columns.powers].sum(axis=1))
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -225,6 +234,7 @@ class Events(Sequence[Event]):
             simultaneous=label.transitions,
             supplied=row[layout.supplied].copy(),
             since=since,
+            counted=self._program.balances.total,
         )
 
     def __eq__(self, other: object) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from bondgraph.emit.cached_build import OnceProperty
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.linear.layout import MatrixLayout, layout_of
+from bondgraph.run.program.balances import Balances, Island, balances
 from bondgraph.run.program.bonds import BondVariables
 from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, UnavailableKernel
 from bondgraph.run.program.names import Layout, Slot
@@ -58,6 +59,7 @@ class Program:
         None means `differentiate`.
     power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
     energy_names : a name per storage.
+    islands : the parts of the graph that bonds connect, with their storages and powers; empty for one balance of everything.
     loops : nonlinear algebraic loops, whose unknowns must be solved for before a run and after events.
     collisions : data of constraints that can collide at once; None if there are none.
     clocks : in the order in which simultaneous ticks are carried out.
@@ -95,6 +97,7 @@ class Program:
     power_names: tuple[str, ...] = ()
     power_roles: tuple[str, ...] = ()
     energy_names: tuple[str, ...] = ()
+    islands: Sequence[Island] = ()
     rates_and_powers: Kernel | None = None
     loops: tuple[NewtonLoop, ...] = ()
     clocks: tuple[RunClock, ...] = ()
@@ -190,6 +193,11 @@ class Program:
             return False
         couple = self.jacobian_couplings[0]
         return couple is None or couple.steps is not None or couple.is_machine_code
+
+    @OnceProperty
+    def balances(self) -> Balances:
+        """Energy balances by which a run is judged: in total, and of each island."""
+        return balances(self.islands, self.power_roles, ROLES)
 
     @property
     def typical(self) -> np.ndarray:

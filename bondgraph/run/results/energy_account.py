@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,7 +10,8 @@ import numpy as np
 from bondgraph.output.cells import cell, collapsible, line, table
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.events.records import Events
-from bondgraph.run.program import ROLES, Program
+from bondgraph.run.program import Program
+from bondgraph.run.program.balances import JOULE, BalanceColumns
 
 _AT_ONCE = 2**17
 """Numbers that are summed at once."""
@@ -19,8 +19,39 @@ _AT_ONCE = 2**17
 
 @short_repr
 @dataclass(frozen=True)
+class IslandBalance:
+    """Energy balance of an island: the elements that bonds connect with each other, and with nothing else.
+
+    Parameters
+    ----------
+    domains : names of its domains.
+    unit : of its energies: "J", or another one for pseudo-bonds.
+    elements : names of its storages, dissipators and sources.
+    residual, in_play : as of `Ledger`, of these elements alone.
+    largest : largest |residual| over the run.
+    """
+
+    domains: tuple[str, ...]
+    unit: str
+    elements: tuple[str, ...]
+    residual: np.ndarray
+    in_play: float
+    largest: float
+
+    @property
+    def relative_residual(self) -> float:
+        """Largest |residual| over the run relative to the energy in play of the island."""
+        return relative(self.largest, self.in_play)
+
+
+@short_repr
+@dataclass(frozen=True)
 class Ledger:
-    """Energies in J at the times t (k,) of a run, counted from its start.
+    """Energies at the times t (k,) of a run, counted from its start, in J unless `unit` is another one.
+
+    Parts of a graph that no bond connects, its islands, exchange no power. Each has a balance of its own, by which a run is
+    judged, so that an error in a small one shows beside any other. The totals leave out islands of another unit, such as those of
+    pseudo-bonds with temperature and heat flow, whose product is no power.
 
     Parameters
     ----------
@@ -31,6 +62,8 @@ class Ledger:
     in_play : maximum over the run of the sum of |energy| of all storages and |integrated power| of all others, J.
     elements : energy of every storage, dissipator and source over time by name, (k,) each; empty if the run kept only some
         quantities.
+    islands : balance of each island, empty if there is only one.
+    unit : of the totals; another one than J only if no island is in J.
     """
 
     t: np.ndarray
@@ -42,15 +75,19 @@ class Ledger:
     residual: np.ndarray
     in_play: float
     elements: Mapping[str, np.ndarray]
+    islands: tuple[IslandBalance, ...] = ()
+    unit: str = JOULE
 
     @property
     def relative_residual(self) -> float:
-        """Largest |residual| over the run relative to the energy in play; 0 if there is no energy at all."""
-        largest = float(np.max(np.abs(self.residual), initial=0.0))
-        return largest / self.in_play if self.in_play > 0.0 else largest
+        """Largest |residual| over the run relative to the energy in play, of the island where it is largest; 0 if there is no
+        energy at all."""
+        if self.islands:
+            return max(island.relative_residual for island in self.islands)
+        return relative(float(np.max(np.abs(self.residual), initial=0.0)), self.in_play)
 
     def summary(self) -> dict[str, float]:
-        """Return the account at the end of the run, J."""
+        """Return the account at the end of the run."""
         names = ("stored", "supplied", "dissipated", "injected", "lost")
         last = {name: float(getattr(self, name)[-1]) for name in names}
         return {
@@ -70,10 +107,11 @@ class Ledger:
     def tables(self) -> str:
         """Return HTML: the account at the end, and a collapsible table of its elements."""
         units = {"relative residual": "1"}
-        rows = [(name, value, units.get(name, "J")) for name, value in self.summary().items()]
-        ends = [(name, course[-1]) for name, course in self.elements.items()]
+        rows = [(name, value, units.get(name, self.unit)) for name, value in self.summary().items()]
+        others = {name: island.unit for island in self.islands for name in island.elements}
+        ends = [(name, course[-1], others.get(name, self.unit)) for name, course in self.elements.items()]
         return table(("", "at the end", ""), rows) + (
-            collapsible("element by element", table(("element", "J"), ends)) if ends else ""
+            collapsible("element by element", table(("element", "energy", ""), ends)) if ends else ""
         )
 
 
@@ -96,35 +134,60 @@ def account(
     events : all events of the run.
     start : energy per storage at the start, before any event, J.
     """
-    lost = np.concatenate([[0.0], np.cumsum(events.lost)])[events_before(since, events.since, bool(len(since)))]
-    totals = totals_of(role_columns(program.power_roles), energies, integrals, lost, float(start.sum()))
-    names = list(program.energy_names) or [f"storage {i}" for i in range(energies.shape[1])]
-    others = list(program.power_names) or [f"power {i}" for i in range(integrals.shape[1])]
-    courses = {name: energies[:, i] for i, name in enumerate(names)}
-    for i, name in enumerate(others):
-        courses[name if name not in courses else f"{name} ({program.power_roles[i]})"] = integrals[:, i]
-    in_play = float(max(np.max(totals.pop("in play"), initial=0.0), np.abs(start).sum()))
-    return Ledger(t, in_play=in_play, elements=courses, **totals)
+    balances, before = program.balances, events_before(since, events.since, bool(len(since)))
+
+    def totals(columns: BalanceColumns) -> dict[str, np.ndarray]:
+        lost = np.concatenate([[0.0], np.cumsum(events.lost_of(columns))])[before]
+        return totals_of(columns, energies, integrals, lost, start)
+
+    def most(in_play: np.ndarray, columns: BalanceColumns) -> float:
+        return float(max(np.max(in_play, initial=0.0), np.abs(start[columns.storages]).sum()))
+
+    names, courses = element_names(program, energies.shape[1], integrals.shape[1]), dict[str, np.ndarray]()
+    for i, name in enumerate(names):
+        courses[name] = energies[:, i] if i < energies.shape[1] else integrals[:, i - energies.shape[1]]
+    total, islands = totals(balances.total), []
+    in_play = most(total.pop("in play"), balances.total)
+    for island, columns in balances.islands:
+        balance = totals(columns)
+        residual, play = balance["residual"], most(balance["in play"], columns)
+        largest = float(np.max(np.abs(residual), initial=0.0))
+        islands.append(IslandBalance(island.domains, island.unit, members(names, program, columns), residual, play, largest))
+    return Ledger(t, in_play=in_play, elements=courses, islands=tuple(islands), unit=balances.unit, **total)
 
 
-@functools.lru_cache(maxsize=64)
-def role_columns(roles: tuple[str, ...]) -> Mapping[str, np.ndarray | slice]:
-    """Return the columns of powers of each role; `roles` are the roles of all powers."""
-    columns = dict[str, np.ndarray | slice]()
-    for role in ROLES:
-        members = [column for column, power_role in enumerate(roles) if power_role == role]
-        columns[role] = slice(None) if len(members) == len(roles) else np.array(members, dtype=int)
-    return columns
+def relative(residual: float, in_play: float) -> float:
+    """Return a residual relative to the energy in play; as it is if there is no energy at all."""
+    return residual / in_play if in_play > 0.0 else residual
+
+
+def element_names(program: Program, storages: int, powers: int) -> list[str]:
+    """Return a name for each storage, then for each power, all different."""
+    names = list(program.energy_names) or [f"storage {i}" for i in range(storages)]
+    taken = set(names)
+    for i, name in enumerate(list(program.power_names) or [f"power {i}" for i in range(powers)]):
+        names.append(f"{name} ({program.power_roles[i]})" if name in taken else name)
+        taken.add(names[-1])
+    return names
+
+
+def members(names: list[str], program: Program, columns: BalanceColumns) -> tuple[str, ...]:
+    """Return the names of the storages and powers of a balance, among those of all."""
+    powers = len(program.power_roles)
+    split = len(names) - powers
+    held, driven = np.arange(split)[columns.storages], split + np.arange(powers)[columns.powers]
+    return tuple(names[i] for i in (*held, *driven))
 
 
 def totals_of(
-    columns: Mapping[str, np.ndarray | slice], energies: np.ndarray, integrals: np.ndarray, lost: np.ndarray, start: float
+    columns: BalanceColumns, energies: np.ndarray, integrals: np.ndarray, lost: np.ndarray, start: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the totals of an account by name, and what is "in play" at each sample, (k,) each. `columns` are the columns of each
-    role, `start` is the energy stored at the start, J; all else as in `account`, up to the losses at events."""
-    by_role = {role: _in_order(integrals[:, role_column]) for role, role_column in columns.items()}
-    stored = energies.sum(axis=1)
-    residual = stored - start - by_role["supplied"] - by_role["injected"] + by_role["dissipated"] + lost
+    """Return the totals of a balance by name, and what is "in play" at each sample, (k,) each. `start` are the energies of all
+    storages at the start, J, `lost` is the energy that this balance lost at events; all else as in `account`."""
+    by_role = {role: _in_order(integrals[:, role_column]) for role, role_column in columns.roles.items()}
+    energies, integrals = energies[:, columns.storages], integrals[:, columns.powers]
+    stored, at_start = energies.sum(axis=1), float(start[columns.storages].sum())
+    residual = stored - at_start - by_role["supplied"] - by_role["injected"] + by_role["dissipated"] + lost
     play = np.abs(energies).sum(axis=1) + np.abs(integrals).sum(axis=1) + np.abs(lost)
     return {"stored": stored, **by_role, "lost": lost, "residual": residual, "in play": play}
 

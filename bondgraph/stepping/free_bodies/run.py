@@ -76,6 +76,7 @@ class FreeBodyResult(Result):
             residual=ledger.residual - supplied + lost + step,
             in_play=max(ledger.in_play, float(np.max(np.abs(ledger.stored) + np.abs(lost) + np.abs(supplied)))),
             elements={**ledger.elements, **more},
+            islands=(),  # contacts pass power on without bonds
         )
 
 

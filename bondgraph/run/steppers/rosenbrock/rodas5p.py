@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.procedure import Procedure
+from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.codegen_helpers import clock_time
@@ -23,6 +23,15 @@ NODES = (0.0, 0.5 - math.sqrt(3.0 / 28.0), 0.5, 0.5 + math.sqrt(3.0 / 28.0), 1.0
 WEIGHTS = (1.0 / 20.0, 49.0 / 180.0, 16.0 / 45.0, 49.0 / 180.0, 1.0 / 20.0)
 ERROR = (2.0 / 15.0, -14.0 / 45.0, 16.0 / 45.0, -14.0 / 45.0, 2.0 / 15.0)
 """Difference between these weights and those of order 4 without the midpoint."""
+
+
+WIDTH = 2.0**-17
+"""Largest relative change of a state in the central difference of `corrected_powers`: its square is about rounding over it."""
+STRAIGHT = 2.0**-8
+"""Largest second difference of the powers, relative to the first, with which that difference counts; if it is larger where the
+states change in proportion to their sizes so far, they change in proportion to their present values."""
+SIGNIFICANT = 0.1
+"""Part of the tolerance from which a correction of an integrated power counts."""
 
 
 def along(nodes: Sequence[float]) -> tuple[tuple[float, ...], ...]:
@@ -49,7 +58,7 @@ def integrals() -> Procedure:
         write.call("states_inside", [c, write.value(NODES[node], "double"), state])
         now = clock_time(write, record, t + h * NODES[node])
         write.call(record.get("powers"), [now, state, record.get("p"), record.get("m"), flows.at(many * node)])
-    moved, total = write.local(0.0), write.local(0.0)
+    moved, total, excused = write.local(0.0), write.local(0.0), write.local(0, "i64")
     with write.loop(many) as i:
         values = [k[i], *(flows[many * node + i] for node in range(1, len(NODES) - 1)), k[record.get("width") * LAST + i]]
         gained = write.value(0.0, "double")
@@ -59,14 +68,97 @@ def integrals() -> Procedure:
         y_new[i] = y[i] + h * gained
         moved.set(write.intrinsic("maxnum", moved.get(), write.intrinsic("fabs", y_new[i])))
     with write.loop(many) as i:
-        error = write.value(0.0, "double")
-        for node, weight in enumerate(ERROR):
-            error = error + flows[many * node + i] * weight
         # The error weight follows from the largest power: one that is only rounding has no size of its own.
-        scale = error_weight(write, record, n + i, moved.get()) + h * record.get("noise")[n + i]
-        part = error / scale
+        scale, noise = error_weight(write, record, n + i, moved.get()), h * record.get("noise")[n + i]
+        with write.when(noise > scale):
+            excused.set(1)
+        part = _error(write, flows, many, i) / (scale + noise)
+        total.set(total.get() + part * part)
+    with write.when((excused.get() + record.get("fast")).equals(0)):
+        write.give(total.get())
+    write.call("correct_powers", [c, h])
+    changes, significant = flows.at(many * len(NODES)), write.local(0, "i64")
+    with write.loop(many) as i:
+        change = write.value(0.0, "double")
+        for node, weight in enumerate(WEIGHTS):
+            change = change + changes[many * node + i] * weight
+        with write.when(write.intrinsic("fabs", change) > error_weight(write, record, n + i, moved.get()) * SIGNIFICANT):
+            significant.set(1)
+    with write.when(significant.get().equals(0)):
+        write.give(total.get())
+    for sums in (moved, total):
+        sums.set(0.0)
+    with write.loop(many) as i:
+        gained = write.value(0.0, "double")
+        for node, weight in enumerate(WEIGHTS):
+            flows[many * node + i] = flows[many * node + i] + changes[many * node + i]
+            gained = gained + flows[many * node + i] * weight
+        y_new[i] = y[i] + gained
+        moved.set(write.intrinsic("maxnum", moved.get(), write.intrinsic("fabs", y_new[i])))
+    with write.loop(many) as i:
+        part = _error(write, flows, many, i) / (error_weight(write, record, n + i, moved.get()) + h * record.get("noise")[n + i])
         total.set(total.get() + part * part)
     write.give(total.get())
+    return write
+
+
+def _error(write: Procedure, flows: Temporary, many: Temporary, i: Temporary) -> Temporary:
+    """Return the error of an integrated power over the step just attempted, J."""
+    error = write.value(0.0, "double")
+    for node, weight in enumerate(ERROR):
+        error = error + flows[many * node + i] * weight
+    return error
+
+
+def corrected_powers() -> Procedure:
+    """Compute corrections of the powers at the nodes of the step just attempted, times the step size, into the rows behind those
+    of `flows`, for states that rounding or the error of the dense output takes off the slow manifold.
+
+    A fast process near equilibrium, such as a reaction whose forward and reverse rates nearly cancel, turns the least such error
+    d into a large power. The slopes s of the dense output are the true rates, so that (1 - h GAMMA J) d = h GAMMA (f - s) gives
+    the change d of the states after which their rates f are s. The power follows by its first and second derivatives along d,
+    from central differences so wide that rounding does not count.
+    """
+    write = Procedure("correct_powers", {"c": "ptr", "h": "double"}, internal=True)
+    record, c, h, t = record_of(write), write["c"], write["h"], record_of(write).get("t")
+    n, many, p, m = (record.get(name) for name in ("n", "quadratures", "p", "m"))
+    state, off, ahead, beyond = (record.get(name) for name in ("y_dense", "rate", "ahead", "beyond"))
+    flows = record.get("flows")
+    changes, above, below = (flows.at(many * row) for row in (len(NODES), 2 * len(NODES), 2 * len(NODES) + 1))
+    for node, theta in enumerate(NODES):
+        now = clock_time(write, record, t + h * theta)
+        write.call("states_inside", [c, write.value(theta, "double"), state])
+        write.call("slopes_inside", [c, write.value(theta, "double"), beyond])
+        write.call("derivative", [c, t + h * theta, state, ahead, write.value(0, "i64")])
+        with write.loop(n) as i:
+            record.get("rest")[i] = beyond[i] * -coefficients.GAMMA
+        write.call("unknowns", [c, h, ahead, write.value(0.0, "double"), off])
+        differs = write.local(1, "i64")
+        for sizes in (record.get("size"), None):
+            furthest, first, second = write.local(0.0), write.local(0.0), write.local(0.0)
+            with write.loop(n) as i:
+                magnitude = write.intrinsic("fabs", state[i])
+                magnitude = magnitude if sizes is None else write.intrinsic("maxnum", magnitude, sizes[i])
+                furthest.set(write.intrinsic("maxnum", furthest.get(), write.intrinsic("fabs", off[i]) / magnitude))
+            wide = WIDTH / furthest.get()
+            with write.when((furthest.get() > 0.0) & differs.get().equals(1)):
+                with write.loop(n) as i:
+                    ahead[i] = state[i] + wide * off[i]
+                    beyond[i] = state[i] - wide * off[i]
+                write.call(record.get("powers"), [now, ahead, p, m, above])
+                write.call(record.get("powers"), [now, beyond, p, m, below])
+                with write.loop(many) as i:
+                    change = h * (above[i] - below[i])
+                    bend = h * (above[i] + below[i]) - 2.0 * flows[many * node + i]
+                    first.set(first.get() + write.intrinsic("fabs", change))
+                    second.set(second.get() + write.intrinsic("fabs", bend))
+                    changes[many * node + i] = (change + bend / wide) / (2.0 * wide)
+                straight = second.get() <= STRAIGHT * first.get()
+                straight = straight if sizes is not None else straight | (wide > 1.0)
+                differs.set(write.select(straight, 0, 1, "i64"))
+        with write.when(differs.get().equals(1)), write.loop(many) as i:
+            changes[many * node + i] = 0.0
+    write.give()
     return write
 
 
@@ -93,8 +185,8 @@ def inside() -> Procedure:
 
 def _procedures() -> list[Procedure]:
     stages = [steps.combination(stage) for stage in range(1, coefficients.STAGES)]
-    dense_parts = [steps.prepare_dense(), steps.inside(), inside(), steps.dense(), steps.look()]
-    step_parts = [integrals(), steps.drift(), steps.jacobian(), steps.factors(), steps.unknowns()]
+    dense_parts = [steps.prepare_dense(), steps.inside(), steps.slopes(), inside(), steps.dense(), steps.look()]
+    step_parts = [steps.drift(), steps.jacobian(), steps.factors(), steps.unknowns(), corrected_powers(), integrals()]
     step_parts += [steps.damps_growth(), steps.attempt(), steps.foresee(RODAS5P)]
     return [*system.procedures(), *stages, *dense_parts, *step_parts]
 
@@ -134,7 +226,7 @@ class Rodas5P(OneStep):
         self._system = system.table_of(program.matrix_layout(options.linear))
         lengths = dict.fromkeys(("rate", "drift", "ahead", "beyond", "rest"), n)
         lengths |= {"k": 2 * (n + powered), "u": coefficients.STAGES * n, "f": steps.DENSE * n}
-        lengths |= {"flows": len(NODES) * powered, "nonzeros": int(self._system["count"])}
+        lengths |= {"flows": (2 * len(NODES) + 2) * powered, "nonzeros": int(self._system["count"])}
         super().__init__(RODAS5P, machine_code(), bound, tolerances, weights, lengths, options.ticks, options.settler)
         self.table.point("system", self._system.address)
         self.table["nonzero_count"] = self._system["count"]

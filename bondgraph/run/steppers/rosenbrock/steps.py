@@ -17,8 +17,10 @@ from bondgraph.run.steppers.step_control import next_length
 # beyond: rates a little later; u, rest: of all stages, and the contribution of earlier stages to the right-hand side of one;
 # speed: as in `weights`.
 # system: the table of the linear systems (`linear.system`).
-# f, flows: coefficients of the dense output of states, and for each power its values at the nodes of a step, times the step size.
-FIELDS = with_method_fields("jacobian nonzeros rate drift ahead beyond u rest speed system f flows", "nonzero_count")
+# f, flows: coefficients of the dense output of states, and for each power its values at the nodes of a step, times the step size,
+# followed by their corrections and two rows of working memory. fast: whether the rounding of a state, driven for a step by its
+# own rate, is as large as the tolerance.
+FIELDS = with_method_fields("jacobian nonzeros rate drift ahead beyond u rest speed system f flows", "nonzero_count fast")
 
 
 ALERT, MARGIN = 20, 4.0
@@ -34,6 +36,8 @@ def record_of(write: Procedure) -> Record:
 LAST = 1
 """Index, in k, of the rates at the end of a step."""
 DENSE = len(table.H)
+ROUNDING = 2.0**-48
+"""Relative rounding of a rate that is the difference of two larger ones."""
 _ADDED = len(table.A)
 """From this stage on, the argument is that of the stage before plus its u."""
 _AHEAD = 2.0**-12
@@ -106,7 +110,11 @@ def factors() -> Procedure:
     record = record_of(write)
     system = Record(record.get("system"), SYSTEM)
     write.call("fill_system", [system.pointer, record.get("nonzeros"), write["h"] * table.GAMMA])
+    record.set("fast", 0)
     with write.loop(record.get("n")) as i:
+        diagonal = write.intrinsic("fabs", system.get("matrix")[system.get("diagonal").load(i, "i64")])
+        with write.when(diagonal * ROUNDING > record.get("rtol")):
+            record.set("fast", 1)
         state = system.get("order").load(i, "i64")
         size = write.intrinsic("maxnum", record.get("size")[state], record.get("floor")[state])
         size = write.intrinsic("maxnum", size, write.intrinsic("fabs", write["state"][state]))
@@ -286,6 +294,22 @@ def inside() -> Procedure:
         for row in range(DENSE - 2, -1, -1):
             bend = bend * theta + f[n * row + i]
         write["out"][i] = rest * y[i] + theta * (y_new[i] + rest * bend)
+    write.give()
+    return write
+
+
+def slopes() -> Procedure:
+    """Evaluate the derivative of the states by the fraction of the step, at the fraction theta."""
+    write = Procedure("slopes_inside", {"c": "ptr", "theta": "double", "out": "ptr noalias"}, internal=True)
+    record, theta = record_of(write), write["theta"]
+    n, y, y_new, f = (record.get(name) for name in ("n", "y", "y_new", "f"))
+    rest = 1.0 - theta
+    with write.loop(n) as i:
+        bend, slope = f[n * (DENSE - 1) + i], write.value(0.0, "double")
+        for row in range(DENSE - 2, -1, -1):
+            slope = slope * theta + bend
+            bend = bend * theta + f[n * row + i]
+        write["out"][i] = y_new[i] - y[i] + (rest - theta) * bend + rest * theta * slope
     write.give()
     return write
 

@@ -1,0 +1,137 @@
+"""Energy balances of a program: the storages and powers of every part of its graph that bonds connect, an island.
+
+Islands exchange signals but no power, so that the balance of each one closes by itself, whatever else is in the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.model.domains import Domain
+from bondgraph.model.model import Bond, Model
+
+JOULE = "J"
+
+
+@dataclass(frozen=True)
+class Island:
+    """Part of a graph that bonds connect.
+
+    Parameters
+    ----------
+    domains : names of its domains.
+    unit : of effort times displacement: J, or another one for pseudo-bonds, whose effort times flow is no power in W.
+    storages, powers : indices of its storages and of its dissipators and sources.
+    """
+
+    domains: tuple[str, ...]
+    unit: str
+    storages: tuple[int, ...]
+    powers: tuple[int, ...]
+
+
+def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[str]) -> tuple[Island, ...]:
+    """Return the islands that have storages or powers, in the order of their first bond; `storages` and `powers` are the paths of
+    the elements that have these.
+
+    Without any, or if an element has no bond, the answer is empty: one balance of everything.
+    """
+    roots = _roots(model.bonds)
+    if not all(path in roots for path in (*storages, *powers)):
+        return ()
+    domains: dict[str, dict[int, Domain]] = {}
+    for bond in model.bonds:
+        domains.setdefault(roots[bond.tail.element], {})[id(bond.domain)] = bond.domain
+    members = {root: (list[int](), list[int]()) for root in domains}
+    for kind, paths in enumerate((storages, powers)):
+        for index, path in enumerate(paths):
+            members[roots[path]][kind].append(index)
+    return tuple(
+        Island(tuple(dict.fromkeys(each.name for each in kinds)), _unit(kinds), tuple(held), tuple(driven))
+        for root, (held, driven) in members.items()
+        if (held or driven) and (kinds := list(domains[root].values()))
+    )
+
+
+def _roots(bonds: Sequence[Bond]) -> dict[str, str]:
+    """Return an element of its island for every element, the same for all of an island (union-find)."""
+    parents: dict[str, str] = {}
+
+    def root(path: str) -> str:
+        top = path
+        while (parent := parents.setdefault(top, top)) != top:
+            top = parent
+        while path != top:
+            parents[path], path = top, parents[path]
+        return top
+
+    for bond in bonds:
+        first, second = root(bond.tail.element), root(bond.head.element)
+        parents[second] = first
+    return {path: root(path) for path in list(parents)}
+
+
+def _unit(domains: Sequence[Domain]) -> str:
+    """Return the unit of effort times displacement; J if any domain has it, as transformers pass on equal numbers."""
+    units = dict.fromkeys(domain.energy_unit for domain in domains)
+    return JOULE if JOULE in units else next(iter(units))
+
+
+Columns = np.ndarray | slice
+
+
+@dataclass(frozen=True, eq=False)
+class BalanceColumns:
+    """Columns of one balance among all energies and all integrated powers, and those of the powers by role."""
+
+    storages: Columns
+    powers: Columns
+    roles: Mapping[str, Columns]
+
+
+@dataclass(frozen=True, eq=False)
+class Balances:
+    """Balances of a program: the `total` of all islands in `unit`, and each island's own if there are several."""
+
+    unit: str
+    total: BalanceColumns
+    islands: tuple[tuple[Island, BalanceColumns], ...]
+
+    def island_of(self, storages: int, powers: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the index of the island of each storage and of each power; zeros for a single balance."""
+        of_storages, of_powers = np.zeros(storages, dtype=np.int64), np.zeros(powers, dtype=np.int64)
+        for k, (_, columns) in enumerate(self.islands):
+            of_storages[columns.storages] = of_powers[columns.powers] = k
+        return of_storages, of_powers
+
+
+def balances(islands: Sequence[Island], roles: Sequence[str], known_roles: Sequence[str]) -> Balances:
+    """Return the balances of these islands; `roles` are those of all powers, one of `known_roles` each. Without islands there is
+    one balance of everything, in J."""
+    units = list(dict.fromkeys(island.unit for island in islands))
+    unit = JOULE if JOULE in units or not units else units[0]
+    if len(units) > 1:
+        counted = [island for island in islands if island.unit == unit]
+        storages, powers = (_merged(each) for each in zip(*((i.storages, i.powers) for i in counted), strict=True))
+        total = _columns(storages, powers, roles, known_roles)
+    else:
+        total = _columns(slice(None), slice(None), roles, known_roles)
+    several = islands if len(islands) > 1 else ()
+    parts = [(each, _columns(np.array(each.storages, int), np.array(each.powers, int), roles, known_roles)) for each in several]
+    return Balances(unit, total, tuple(parts))
+
+
+def _merged(indices: Sequence[tuple[int, ...]]) -> np.ndarray:
+    return np.array(sorted(index for each in indices for index in each), dtype=int)
+
+
+def _columns(storages: Columns, powers: Columns, roles: Sequence[str], known_roles: Sequence[str]) -> BalanceColumns:
+    """Return the columns of a balance; a slice wherever it has all columns."""
+    indices, columns = np.arange(len(roles))[powers].tolist(), dict[str, Columns]()
+    for role in known_roles:
+        members = [index for index in indices if roles[index] == role]
+        columns[role] = slice(None) if len(members) == len(roles) else np.array(members, dtype=int)
+    return BalanceColumns(storages, powers, columns)

@@ -1,0 +1,120 @@
+"""Energy accounts by island, the parts of a graph that bonds connect: a verdict depends on nothing else in the graph."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, Automaton, C, Domain, Graph, I, R, Transition, compile_model
+from screws import scalars as s
+
+PSEUDO = Domain("heat", "temperature", "K", "heat flow", "W", "J", "")
+"""Pseudo-bonds: the product of temperature and heat flow is no power."""
+
+BIG = {
+    "pseudo-bonds, 43 kJ": (PSEUDO, 1.0, 293.0),
+    "thermal, 43 kJ": ("thermal", 1.0, 293.0),
+    "hydraulic, 2 MJ": ("hydraulic", 1e-8, 2e-1),
+}
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def oscillator(graph: Graph, growing: float, size: float = 1.0) -> Graph:
+    """A spring whose energy changes by itself with the time, by no power, unless `growing` is 0."""
+    v, law = J1("v"), lambda q, t: 2.0 * size * q**2 * (1.0 + growing * s.sin(t))
+    graph.connect(v, C("spring", energy=law, signals=["time"], initial=1.0))
+    return graph.connect(v, I("mass", size)).connect(v, R("damper", 0.1 * size))
+
+
+def beside(graph: Graph, big: str) -> Graph:
+    domain, capacitance, amount = BIG[big]
+    node = J0("node", domain=domain)
+    graph.connect(node, C("store", capacitance=capacitance, initial=amount, domain=domain))
+    return graph.connect(node, R("wall", 5.0 / capacitance, domain=domain))
+
+
+@pytest.mark.parametrize("growing", [0.0, 1e-3])
+@pytest.mark.parametrize("big", BIG)
+def test_a_verdict_does_not_depend_on_other_islands(big, growing):
+    """Single runs, runs that keep little, and batches, in either order: an error of a millijoule beside kilojoules."""
+    alone = compile_model(oscillator(Graph("alone"), growing)).simulate(3.0)
+    assert alone.ok == (growing == 0.0) and alone.ledger.islands == ()
+    graph, last = Graph("both"), list(BIG).index(big) % 2
+    graph = beside(oscillator(graph, growing), big) if last else oscillator(beside(graph, big), growing)
+    compiled = compile_model(graph)
+    for run in (compiled.simulate(3.0), compiled.simulate(3.0, keep=["mass.p"])):
+        small = next(island for island in run.ledger.islands if "spring" in island.elements)
+        assert run.ok == alone.ok and set(small.elements) == {"spring", "mass", "damper"}
+        assert small.in_play == pytest.approx(alone.ledger.in_play, rel=1e-6)
+        assert small.relative_residual == pytest.approx(alone.ledger.relative_residual, rel=1e-5, abs=1e-9)
+        assert run.ledger.relative_residual == small.relative_residual or alone.ok
+        assert all('"spring"' in str(doubt) and doubt.suspect in small.elements for doubt in run.warnings)
+    batch = compiled.prepare_run(3.0)
+    ends = batch.run_many(*batch.start_values_many(initial={"spring.q": [1.0, 0.5]}), {"p": "mass.p"})
+    assert ends.ok.tolist() == [alone.ok] * 2
+
+
+def test_a_verdict_does_not_depend_on_units():
+    """The same island in units of energy 2^60 apart."""
+    verdicts = []
+    for size in (1.0, 2.0**-60):
+        run = compile_model(beside(oscillator(Graph("g"), 1e-3, size), "thermal, 43 kJ")).simulate(3.0)
+        verdicts.append((run.ok, next(island for island in run.ledger.islands if "spring" in island.elements).relative_residual))
+    assert verdicts[0] == verdicts[1] and not verdicts[0][0]
+
+
+def test_what_events_take_is_lost_by_their_island_alone():
+    """A charge is halved in an event, beside 43 kJ: both islands close, and so do the totals."""
+    graph, node = beside(Graph("g"), "thermal, 43 kJ"), J0("n")
+    store = C("cell", capacitance=2.0, initial=4.0)
+    graph.connect(node, store).connect(node, R("leak", 1.0))
+    halved = Transition("full", "half", lambda q: 2.0 - q, ("cell.q",), resets=[("cell.q", lambda q: 0.5 * q, "cell.q")])
+    graph.add_automaton(Automaton("switch", ("full", "half"), "full", (halved,)))
+    compiled = compile_model(graph)
+    run, kept = compiled.simulate(3.0), compiled.simulate(3.0, keep=["cell.q"])
+    assert run.ok and len(run.events) == 1 and run.ledger.lost[-1] == pytest.approx(0.75)
+    assert max(island.relative_residual for island in (*run.ledger.islands, *kept.ledger.islands)) < 1e-9
+    batch = compiled.prepare_run(3.0)
+    ends = batch.run_many(*batch.start_values_many(initial={"cell.q": [4.0, 3.0]}), {"q": "cell.q"})
+    assert kept.ok and ends.ok.all()
+
+
+def test_pseudo_bonds_are_no_joules():
+    """Their balance has its own unit, and is judged, but not summed with energies."""
+    run = compile_model(beside(oscillator(Graph("g"), 0.0), "pseudo-bonds, 43 kJ")).simulate(3.0)
+    units = {island.domains: island.unit for island in run.ledger.islands}
+    assert units == {("generic",): "J", ("heat",): "K W s"}
+    assert run.ledger.unit == "J" and run.ledger.stored[0] == pytest.approx(2.0) and run.ledger.in_play < 3.0
+    unit = units["heat",]
+    assert run.program.layout["store.energy"].unit == unit and run.program.layout["spring.energy"].unit == "J"
+    assert run.program.layout["wall.power"].unit == "K W" and unit in run.ledger.tables()
+    alone = compile_model(beside(Graph("g"), "pseudo-bonds, 43 kJ")).simulate(3.0)
+    assert alone.ok and alone.ledger.unit == unit and alone.ledger.stored[0] == pytest.approx(293.0**2 / 2)
+
+
+@pytest.mark.parametrize(
+    ("effort", "flow", "unit"),
+    [("V", "A", "J"), ("kPa", "l/s", "J"), ("K", "W/K", "J"), ("", "m/s", "J"), ("K", "W", "K W s"), ("mmHg", "mL/s", "mmHg mL")],
+)
+def test_the_unit_of_energies_follows_from_effort_and_flow(effort, flow, unit):
+    assert Domain("own", "effort", effort, "flow", flow, "", "").energy_unit == unit
+
+
+def test_a_large_graph_without_gaps_is_one_island():
+    graph, before = Graph("row"), J1("v0")
+    graph.connect(before, I("m0", 1.0, initial=1.0))
+    for k in range(1, 6):
+        node, after = J0(f"n{k}"), J1(f"v{k}")
+        graph.connect(before, node).connect(node, C(f"k{k}", stiffness=float(k))).connect(node, after)
+        graph.connect(after, I(f"m{k}", 1.0))
+        before = after
+    run = compile_model(graph).simulate(1.0, samples=np.array([1.0]))
+    assert run.ok and run.ledger.islands == () and len(run.program.islands) == 1
