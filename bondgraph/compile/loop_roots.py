@@ -17,7 +17,7 @@ DECADES, PER_DECADE = 15, 48
 REFINEMENTS, FINER, MAX_MINIMA = 4, 24, 16
 """Refinements of the grid around least residuals; new intervals in each of the old; most such places of each refinement."""
 
-STARTS, ITERATIONS = 96, 80
+STARTS, ITERATIONS = 96, 400
 """Starts of Newton's method for a loop of several unknowns; most iterations of each."""
 
 EQUAL = 1e-7
@@ -116,10 +116,10 @@ def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
 
 
 def _starts(count: int) -> np.ndarray:
-    """Return starts (rows, count) of all signs and of sizes from a millionth to a million."""
+    """Return starts (rows, count): zero, and some of all signs and of sizes from a millionth to a million."""
     rng = np.random.default_rng(count)
     together = 10.0 ** rng.uniform(-6.0, 6.0, (STARTS, 1)) * 10.0 ** rng.uniform(-1.0, 1.0, (STARTS, count))
-    return np.asarray(rng.choice([-1.0, 1.0], (STARTS, count)) * together)
+    return np.concatenate([np.zeros((1, count)), rng.choice([-1.0, 1.0], (STARTS, count)) * together])
 
 
 def _multiples(root: np.ndarray) -> np.ndarray:
@@ -147,7 +147,7 @@ def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = N
         better = trial_size < size[moving]
         rows = np.flatnonzero(moving)
         at[rows[better]], size[rows[better]], step[rows[better]] = trial[better], trial_size[better], trial_step[better]
-        part[rows] = np.where(better, 1.0, 0.5 * part[rows])
+        part[rows] = np.where(better, np.minimum(1.0, 4.0 * part[rows]), 0.5 * part[rows])
     return np.where(np.isfinite(size)[:, None], at, np.nan)
 
 
@@ -174,7 +174,7 @@ def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
     where a matrix is singular but for rounding, steps are small far from a solution too."""
     finite = np.isfinite(ends).all(axis=1)
     residual, step = evaluate(np.where(finite[:, None], ends, 0.0))
-    small = (np.abs(step) <= CONVERGED * np.abs(ends)) | (residual == 0.0).all(axis=1)[:, None]
+    small = (np.abs(step) <= CONVERGED * np.abs(ends) + _rounding(ends)) | (residual == 0.0).all(axis=1)[:, None]
     solves = finite & np.isfinite(residual).all(axis=1) & np.isfinite(step).all(axis=1) & small.all(axis=1)
     near = np.flatnonzero(solves)
     solves[near] = (np.abs(residual[near]) <= 0.1 * _changes(evaluate, ends[near], SENSED)).all(axis=1)
@@ -185,9 +185,16 @@ def distinct(roots: np.ndarray) -> np.ndarray:
     """Return roots (count, k) without those that are equal to an earlier one but for rounding."""
     kept: list[np.ndarray] = []
     for root in roots:
-        if not any((np.abs(root - other) <= EQUAL * np.maximum(np.abs(root), np.abs(other))).all() for other in kept):
+        if not any(
+            (np.abs(root - other) <= EQUAL * np.maximum(np.abs(root), np.abs(other)) + _rounding(root)).all() for other in kept
+        ):
             kept.append(root)
     return np.array(kept).reshape(len(kept), roots.shape[1])
+
+
+def _rounding(at: np.ndarray) -> np.ndarray:
+    """Return the last bit of the largest unknown (..., 1), which is what rounding leaves of an unknown that is zero."""
+    return np.asarray(np.finfo(float).eps * np.abs(at).max(axis=-1, keepdims=True))
 
 
 def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:

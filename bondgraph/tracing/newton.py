@@ -15,7 +15,8 @@ import numpy as np
 from bondgraph.assembly.system import Loop
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.linear.solve import SingularSystem, eliminate, solve
+from bondgraph.tracing.linear.solve import SingularSystem, eliminate, equilibrated, solve
+from bondgraph.tracing.loop_sizes import loop_sizes
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, Values, partials, placed, scalars_of, shapes_of
 
@@ -45,6 +46,10 @@ class NewtonIteration:
     first_residuals: tuple[Any, ...]
     first_step: tuple[Any, ...]
     samples: dict[tuple[int, int], np.ndarray]
+    sizes: tuple[float, ...]
+    """Natural size of each unknown."""
+    weights: tuple[float, ...]
+    """Factors that bring the residuals to comparable sizes."""
 
 
 def newton_iteration(
@@ -59,32 +64,38 @@ def newton_iteration(
     matrix = partials(residuals, w)
     now, values, steps = list(guess), [], []
     samples: dict[tuple[int, int], np.ndarray] = {}
+    sizes: tuple[tuple[float, ...], tuple[float, ...]] = (), ()
     for _ in range(NEWTON_STEPS):
         replaced = {a.index: b.index for a, b in zip(w, now, strict=True)}
         at = substitute(context.tape, [*residuals, *matrix.values()], replaced)
         entries = dict(zip(matrix, at[len(w) :], strict=True))
         values.append(at[: len(w)])
-        samples = samples or _regular_samples(context, loop, entries, values[-1])
+        if not steps:
+            samples = _regular_samples(context, loop, entries, values[0])
+            sizes = loop_sizes(context, loop, entries, values[0])
         steps.append(solve(entries, [-r for r in values[-1]], samples))
         now = [context.tape.scalar(a + b) for a, b in zip(now, steps[-1], strict=True)]
     solution, first_residuals, first_step = tuple(now), tuple(values[0]), tuple(steps[0])
-    return NewtonIteration(loop, tuple(w), tuple(residuals), matrix, guess, solution, first_residuals, first_step, samples)
+    return NewtonIteration(
+        loop, tuple(w), tuple(residuals), matrix, guess, solution, first_residuals, first_step, samples, *sizes
+    )
 
 
 def _regular_samples(
     context: TracingContext, loop: Loop, entries: Entries, right: Sequence[Any]
 ) -> dict[tuple[int, int], np.ndarray]:
-    """Return values of a matrix at the samples, with the largest guesses for which it is regular; one size if an element has
-    an initial guess."""
+    """Return values of a matrix at the samples, as they are or by the natural sizes of equations and unknowns, with the largest
+    guesses for which it is regular; one size if an element has an initial guess."""
     everything = tuple(range(len(right)))
     free = all(context.system.values[unknown.value].near is None for unknown in loop.unknowns)
     first_error: SingularSystem | None = None
     for _ in range(GUESS_SIZES if free else 1):
         samples, singular = context.sampled(entries), (everything, everything)
         if all(np.isfinite(values).all() for values in samples.values()):
-            eliminated = eliminate(entries, right, samples)
-            if not eliminated.equations:
-                return samples
+            for numbers in (samples, equilibrated(samples, len(right), len(right))):
+                eliminated = eliminate(entries, right, numbers)
+                if not eliminated.equations:
+                    return numbers
             singular = eliminated.equations, eliminated.unknowns
         first_error = first_error or SingularSystem(*singular)
         context.sampled.shrink([k for name in loop.guesses for k in context.system.places[name]], GUESS_FACTOR)

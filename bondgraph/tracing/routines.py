@@ -59,8 +59,10 @@ def _completed(traced: Traced) -> Traced:
         )
         for mode in traced.modes
     )
+    sizes = {newton.loop.start: {"sizes": newton.sizes, "weights": newton.weights} for newton in traced.newton_iterations}
     system = replace(
         system,
+        loops=tuple(replace(loop, **sizes.get(loop.start, {})) for loop in system.loops),
         values=values | {event.guard: Value(()) for event, _ in ends},
         states=states,
         closing=None if traced.closures is None else traced.closures.closing,
