@@ -17,8 +17,8 @@ DECADES, PER_DECADE = 15, 48
 REFINEMENTS, FINER, MAX_MINIMA = 4, 24, 16
 """Refinements of the grid around least residuals; new intervals in each of the old; most such places of each refinement."""
 
-STARTS, ITERATIONS = 96, 400
-"""Starts of Newton's method for a loop of several unknowns; most iterations of each."""
+STARTS, ITERATIONS, UNDAMPED_ITERATIONS = 96, 400, 1500
+"""Starts of Newton's method for a loop of several unknowns; most damped and undamped iterations of each."""
 
 EQUAL = 1e-7
 """Relative distance up to which two solutions are one."""
@@ -107,7 +107,11 @@ def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
     starts = everywhere
     while len(roots) < MAX_SOLUTIONS:
         ends = _newton(evaluate, starts, roots)
-        new = _joined(evaluate, distinct(np.concatenate([roots, ends[_solves(evaluate, ends)]])))
+        solved = ends[_solves(evaluate, ends)]
+        if not len(roots) and not len(solved):
+            ends = _newton(evaluate, starts, damped=False)
+            solved = ends[_solves(evaluate, ends)]
+        new = _joined(evaluate, distinct(np.concatenate([roots, solved])))
         if len(new) == len(roots):
             break
         roots = new
@@ -129,22 +133,23 @@ def _multiples(root: np.ndarray) -> np.ndarray:
     return np.asarray(root * rng.choice([-1.0, 1.0], shape) * 10.0 ** rng.uniform(-1.0, 1.0, shape))
 
 
-def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = None) -> np.ndarray:
-    """Return the ends (rows, k) of damped Newton iterations from many starts (rows, k); NaN where one fails.
+def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = None, damped: bool = True) -> np.ndarray:
+    """Return the ends (rows, k) of Newton iterations from many starts (rows, k); NaN where one fails.
 
-    Each step is halved until the residual falls. With known `roots` (count, k) the residuals are divided by the distances from
-    them, so that no iteration ends there.
+    Each step is halved until the residual falls, or is finite where it is not `damped`: exponentials in series lead the damped
+    steps into a narrow valley, and the others back by one power of e each. With known `roots` (count, k) the residuals are divided
+    by the distances from them, so that no iteration ends there.
     """
     roots = starts[:0] if roots is None else roots
     at, part = starts.copy(), np.ones(len(starts))
     size, step = _deflated(evaluate, at, roots)
-    for _ in range(ITERATIONS):
+    for _ in range(ITERATIONS if damped else UNDAMPED_ITERATIONS):
         moving = (size > 0.0) & (np.abs(step) > np.finfo(float).eps * np.abs(at)).any(axis=1) & (part > np.finfo(float).eps)
         if not moving.any():
             break
         trial = at[moving] + part[moving, None] * step[moving]
         trial_size, trial_step = _deflated(evaluate, trial, roots)
-        better = trial_size < size[moving]
+        better = trial_size < (size[moving] if damped else np.inf)
         rows = np.flatnonzero(moving)
         at[rows[better]], size[rows[better]], step[rows[better]] = trial[better], trial_size[better], trial_step[better]
         part[rows] = np.where(better, np.minimum(1.0, 4.0 * part[rows]), 0.5 * part[rows])
@@ -165,7 +170,7 @@ def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np
             slopes = (-2.0 / (squared**2 * factors))[..., None] * away / np.where(scale > 0.0, scale, 1.0)
             size = size * factors.prod(axis=1)
             step = step / (1.0 - (slopes.sum(axis=1) * step).sum(axis=1))[:, None]
-    size = np.where(np.isfinite(size) & np.isfinite(at).all(axis=1), size, np.inf)
+    size = np.where(np.isfinite(size) & np.isfinite(at).all(axis=1) & np.isfinite(step).all(axis=1), size, np.inf)
     return size, np.where(np.isfinite(step), step, 0.0)
 
 
