@@ -137,8 +137,8 @@ def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = N
     """Return the ends (rows, k) of Newton iterations from many starts (rows, k); NaN where one fails.
 
     Each step is halved until the residual falls, or is finite where it is not `damped`: exponentials in series lead the damped
-    steps into a narrow valley, and the others back by one power of e each. With known `roots` (count, k) the residuals are divided
-    by the distances from them, so that no iteration ends there.
+    steps into a narrow valley, and the others back by one power of e each. With known `roots` (count, k) the residuals are
+    divided by the distances from them, so that no iteration ends there.
     """
     roots = starts[:0] if roots is None else roots
     at, part = starts.copy(), np.ones(len(starts))

@@ -1,7 +1,8 @@
 """Newton iteration for nonlinear algebraic loops on the tape: a fixed number of steps, from states that track the solution.
 
-The guesses move as w~' = dw/dt + kappa (w - w~), so that the steps only remove the error of the integrator; before a run and
-after events a damped Newton iteration from outside computes them (`bondgraph.run.bound`).
+The guesses move as w~' = dw/dt + kappa (w - w~), so that the steps only remove the error of the integrator; kappa does not exceed
+the fastest rate of the model, which it would make stiff. Before a run and after events a damped Newton iteration from outside
+computes them (`bondgraph.run.bound`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from bondgraph.assembly.system import Loop
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.linear.solve import SingularSystem, eliminate, equilibrated, solve
-from bondgraph.tracing.loop_sizes import loop_sizes
+from bondgraph.tracing.loop_sizes import loop_sizes, values_at_guesses
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, Values, partials, placed, scalars_of, shapes_of
 
@@ -29,7 +30,7 @@ GUESS_SIZES = 8
 GUESS_FACTOR = 1e-3
 
 DRIFT_CORRECTION = 1.0
-"""Rate kappa at which guesses approach the solution, 1/s; it only keeps them from drifting."""
+"""Largest rate kappa at which guesses approach the solution, 1/s; it only keeps them from drifting."""
 
 
 @dataclass(frozen=True)
@@ -112,15 +113,26 @@ def rates_of_guesses(context: TracingContext, values: Values, iterations: Sequen
             moving += scalars_of(values[state.name])
             rates += scalars_of(values[state.rate])
     rates_by_name: Values = {}
+    loops = [newton.loop for newton in iterations]
+    kappa = min(DRIFT_CORRECTION, _fastest_rate(context, loops, moving[1:], rates[1:])) if loops else 0.0
     for newton in iterations:
         slopes = _rates_of_unknowns(context, newton, moving, rates)
-        corrected = [
-            s + DRIFT_CORRECTION * (w - guess) for s, w, guess in zip(slopes, newton.solution, newton.guess, strict=True)
-        ]
+        corrected = [s + kappa * (w - guess) for s, w, guess in zip(slopes, newton.solution, newton.guess, strict=True)]
         unknowns = newton.loop.unknowns
         rows = placed(unknowns, shapes_of(context.system, unknowns), corrected)
         rates_by_name |= {f"{name}'": rate for name, rate in zip(newton.loop.guesses, rows.values(), strict=True)}
     return rates_by_name
+
+
+def _fastest_rate(context: TracingContext, loops: Sequence[Loop], states: Sequence[Any], rates: Sequence[Any]) -> float:
+    """Return the largest eigenvalue in size of the model linearized at the start with guesses of zero, 1/s; infinity where there
+    is none."""
+    sparse, matrix = jacobian(rates, states), np.zeros((len(states), len(states)))
+    if not sparse.rows:
+        return np.inf
+    matrix[list(sparse.rows), list(sparse.columns)] = values_at_guesses(context, loops, sparse.values, np.zeros((1, 1)))[0]
+    fastest = float(np.abs(np.linalg.eigvals(matrix)).max()) if np.isfinite(matrix).all() else np.inf
+    return fastest if fastest > 0.0 else np.inf
 
 
 def _rates_of_unknowns(
