@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -77,6 +78,7 @@ def sweep(
     sent = sent_model(model, progress=progress)
     compiled = sent.compiled
     planned = points_of(points, compiled, runs, seed)
+    _check_method(more.get("method"), executor, compiled.model.name)
     sent.prepared(t_end, more)  # raises for invalid settings before anything is stored
     start, end = span_of(settings.get("t_start", 0.0), t_end)
     _, times = sample_times(settings.get("samples"), start, end)
@@ -159,6 +161,18 @@ def _columns_of(
             problems.append(Problem("E366", title, (), (), ("a function of a module, by its name", "threads: executor=None")))
     raise_if_any(about, problems)
     return kept
+
+
+def _check_method(method: Any, executor: Executor | None, about: str) -> None:
+    """Raise E366 for a method that other processes cannot have."""
+    if not isinstance(method, MethodEntry) or not _pickles(executor):
+        return
+    try:
+        pickle.dumps(method)
+    except (AttributeError, TypeError, pickle.PicklingError) as error:
+        cures = ("a `load` that is a function of a module, by its name", "threads: executor=None")
+        title = f'other processes cannot have the method "{method.name}"'
+        raise refusal("E366", title, *cures, about=about, why=str(error), places=()) from None
 
 
 def _pickles(executor: Executor | None) -> bool:
