@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import os
-import pickle
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -167,12 +167,10 @@ def _check_method(method: Any, executor: Executor | None, about: str) -> None:
     """Raise E366 for a method that other processes cannot have."""
     if not isinstance(method, MethodEntry) or not _pickles(executor):
         return
-    try:
-        pickle.dumps(method)
-    except (AttributeError, TypeError, pickle.PicklingError) as error:
+    load = method.load.func if isinstance(method.load, functools.partial) else method.load
+    if "<" in getattr(load, "__qualname__", "<"):
         cures = ("a `load` that is a function of a module, by its name", "threads: executor=None")
-        title = f'other processes cannot have the method "{method.name}"'
-        raise refusal("E366", title, *cures, about=about, why=str(error), places=()) from None
+        raise refusal("E366", f'other processes cannot have the method "{method.name}"', *cures, about=about, places=())
 
 
 def _pickles(executor: Executor | None) -> bool:

@@ -63,7 +63,7 @@ def newton_iteration(
     """
     guess = tuple(context.tape.scalar(scalar) for name in loop.guesses for scalar in scalars_of(env[name]))
     matrix = partials(residuals, w)
-    now, values, steps = list(guess), [], []
+    now, values, steps = list(guess), list[Sequence[Any]](), list[Sequence[Any]]()
     samples: dict[tuple[int, int], np.ndarray] = {}
     sizes: tuple[tuple[float, ...], tuple[float, ...]] = (), ()
     for _ in range(NEWTON_STEPS):

@@ -18,7 +18,7 @@ UNITS = [tuple(10.0 ** np.random.default_rng(seed).uniform(-12.0, 12.0, 3)) for 
 """Random units of current, voltage and time, in SI."""
 
 
-def diode(name: str, amperes: float = 1.0, volts: float = 1.0, **inverse: Any) -> R:
+def diode(name: str, amperes: float = 1.0, volts: float = 1.0, **inverse: Any) -> Any:
     return R(name, flow=lambda e: amperes * SATURATION * (exp(e / (volts * THERMAL)) - 1.0), **inverse)
 
 
@@ -48,6 +48,18 @@ def test_a_bridge_has_its_solution_in_all_units(amperes: float, volts: float, so
         return float(101.0 * i + 2.0 * THERMAL * np.log1p(i / SATURATION) - source)
 
     assert flow == pytest.approx(brentq(off, 0.0, 4.0, xtol=1e-16), rel=1e-5, abs=1e-11)
+
+
+def test_natural_sizes_follow_the_units() -> None:
+    """The sizes of the unknowns have their units: exactly, with units that are powers of two."""
+
+    def sizes(amperes: float, volts: float) -> list[float]:
+        program = bridge(amperes, volts, 10.0).compile().program
+        (loop,) = program.loops
+        units = [amperes if "flow" in program.layout.label("x", place) else volts for place in loop.states]
+        return [size / unit for size, unit in zip(loop.sizes, units, strict=True)]
+
+    assert sizes(2.0**-40, 1.0) == sizes(1.0, 2.0**30) == sizes(1.0, 1.0)
 
 
 def rectifier(amperes: float, volts: float, seconds: float) -> Graph:
