@@ -59,7 +59,7 @@ def drawn(seed: int) -> LoopCase:
         roots[i] = _apart(rng, count)
     turn = rng.uniform(0.0, 2.0 * np.pi)
     mixing = np.eye(1) if unknowns == 1 else np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-    scale = np.full(unknowns, 10.0 ** rng.uniform(-4.0, 4.0))
+    scale = np.full(unknowns, 10.0 ** rng.uniform(-12.0, 12.0))
     kind = "series" if rng.random() < 0.5 else "parallel"
     return LoopCase(kind, rng.uniform(-5.0, 5.0), 10.0 ** rng.uniform(-1.0, 1.0), roots, scale, mixing, rng.uniform(0.2, 2.0))
 

@@ -179,6 +179,10 @@ class Loop:
     unknowns: tuple[Unknown, ...]
     guesses: tuple[str, ...] = ()
     """Of a nonlinear loop: states that track the unknowns along the run, the start of the Newton iteration."""
+    sizes: tuple[float, ...] = ()
+    """Natural size of each scalar unknown of a nonlinear loop."""
+    weights: tuple[float, ...] = ()
+    """Factors that bring its residuals to comparable sizes."""
 
 
 @short_repr

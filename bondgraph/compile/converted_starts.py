@@ -16,8 +16,8 @@ from bondgraph.model.mechanics import partials
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
 
-_STEPS, _HALVINGS, _RTOL = 50, 30, 1e-14
-"""Most Newton steps, most halvings of one, and the relative residual at which a state is found."""
+_FIRST, _XTOL, _RTOL = 1e-3, 1e-15, 1e-9
+"""First trial of a state that is zero, relative tolerance of a state, and relative residual of one that is found."""
 
 
 @dataclass(frozen=True)
@@ -55,54 +55,33 @@ def converted_start(model: Model, system: System, root: str) -> ConvertedStart |
 def state_for(start: ConvertedStart, system: System, value: np.ndarray, inputs: Mapping[str, Any], name: str) -> np.ndarray:
     """Return the state with which the law gives `value`; `inputs` are states, parameters and modes by name.
 
-    Raises `ModelError` E124 if Newton's method finds no such state.
+    Raises `ModelError` E124 if no such state is found.
     """
+    from scipy.optimize import root
+
     arguments = [computed(system, system.resolve(each), inputs) for each in start.statement.args]
     if start.inverse is not None:
         return np.asarray(start.inverse(*_with(arguments, start.place, value[()])), dtype=float)
-    state, residual = np.array(arguments[start.place], dtype=float), np.inf
-    state = np.where(state == 0.0, 1e-3, state)
-    for _ in range(_STEPS):
-        off = _off(start, arguments, state, value)
-        residual = float(np.max(np.abs(off)))
-        if residual <= _RTOL * max(float(np.max(np.abs(value))), 1e-300):
-            return state[()]
-        step = _newton_step(start, arguments, state, off)
-        if step is None:
-            break
-        for _ in range(_HALVINGS):
-            if np.max(np.abs(_off(start, arguments, state - step, value))) < residual:
-                break
-            step = step / 2.0
-        else:
-            break
-        state = state - step
-    if residual <= 1e-9 * float(np.max(np.abs(value))):
-        return state[()]
+    begun, others = np.array(arguments[start.place], dtype=float), [a for k, a in enumerate(arguments) if k != start.place]
+    size = float(np.max(np.abs(value))) or 1.0
+
+    def of_law(at: np.ndarray) -> np.ndarray:
+        state = at.reshape(begun.shape)[()]
+        return np.ravel(np.asarray(start.output(*_with(arguments, start.place, state)), dtype=float) - value) / size
+
+    def slopes(at: np.ndarray) -> np.ndarray:
+        def scalars(state: Any) -> list[Any]:
+            return list(np.asarray(start.output(*_with(arguments, start.place, state)), dtype=object).flat)
+
+        return np.asarray(partials(scalars, at.reshape(begun.shape)[()], others), dtype=float).reshape(at.size, at.size) / size
+
+    with np.errstate(all="ignore"):
+        solved = root(of_law, np.ravel(np.where(begun == 0.0, _FIRST, begun)), jac=slopes, options={"xtol": _XTOL})
+    if np.max(np.abs(solved.fun)) <= _RTOL:
+        return np.asarray(solved.x.reshape(begun.shape)[()])
     element = start.statement.element
     title = f'no {start.state.rpartition(".")[2]} of "{element}" was found that gives {name} = {value.tolist()}'
     raise refusal("E124", title, f'"{start.state}" itself', "inverse=, the inverse of its law", about=system.name, places=())
-
-
-def _off(start: ConvertedStart, arguments: list[Any], state: np.ndarray, value: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        off = np.asarray(start.output(*_with(arguments, start.place, state[()])), dtype=float) - value
-    return np.where(np.isfinite(off), off, np.inf)
-
-
-def _newton_step(start: ConvertedStart, arguments: list[Any], state: np.ndarray, off: np.ndarray) -> np.ndarray | None:
-    """Return the change of the state that would make the law linear exact; None for a singular slope."""
-
-    def scalars(at: Any) -> list[Any]:
-        return list(np.asarray(start.output(*_with(arguments, start.place, at)), dtype=object).flat)
-
-    others = [each for k, each in enumerate(arguments) if k != start.place]
-    slopes = np.asarray(partials(scalars, state[()], others), dtype=float)
-    try:
-        step = np.linalg.solve(slopes, off.ravel())
-    except np.linalg.LinAlgError:
-        return None
-    return step.reshape(state.shape) if np.all(np.isfinite(step)) else None
 
 
 def _with(arguments: list[Any], place: int, value: Any) -> list[Any]:

@@ -17,8 +17,8 @@ DECADES, PER_DECADE = 15, 48
 REFINEMENTS, FINER, MAX_MINIMA = 4, 24, 16
 """Refinements of the grid around least residuals; new intervals in each of the old; most such places of each refinement."""
 
-STARTS, ITERATIONS = 96, 80
-"""Starts of Newton's method for a loop of several unknowns; most iterations of each."""
+STARTS, ITERATIONS, UNDAMPED_ITERATIONS = 96, 400, 1500
+"""Starts of Newton's method for a loop of several unknowns; most damped and undamped iterations of each."""
 
 EQUAL = 1e-7
 """Relative distance up to which two solutions are one."""
@@ -107,7 +107,11 @@ def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
     starts = everywhere
     while len(roots) < MAX_SOLUTIONS:
         ends = _newton(evaluate, starts, roots)
-        new = _joined(evaluate, distinct(np.concatenate([roots, ends[_solves(evaluate, ends)]])))
+        solved = ends[_solves(evaluate, ends)]
+        if not len(roots) and not len(solved):
+            ends = _newton(evaluate, starts, damped=False)
+            solved = ends[_solves(evaluate, ends)]
+        new = _joined(evaluate, distinct(np.concatenate([roots, solved])))
         if len(new) == len(roots):
             break
         roots = new
@@ -116,10 +120,10 @@ def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
 
 
 def _starts(count: int) -> np.ndarray:
-    """Return starts (rows, count) of all signs and of sizes from a millionth to a million."""
+    """Return starts (rows, count): zero, and some of all signs and of sizes from a millionth to a million."""
     rng = np.random.default_rng(count)
     together = 10.0 ** rng.uniform(-6.0, 6.0, (STARTS, 1)) * 10.0 ** rng.uniform(-1.0, 1.0, (STARTS, count))
-    return np.asarray(rng.choice([-1.0, 1.0], (STARTS, count)) * together)
+    return np.concatenate([np.zeros((1, count)), rng.choice([-1.0, 1.0], (STARTS, count)) * together])
 
 
 def _multiples(root: np.ndarray) -> np.ndarray:
@@ -129,25 +133,26 @@ def _multiples(root: np.ndarray) -> np.ndarray:
     return np.asarray(root * rng.choice([-1.0, 1.0], shape) * 10.0 ** rng.uniform(-1.0, 1.0, shape))
 
 
-def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = None) -> np.ndarray:
-    """Return the ends (rows, k) of damped Newton iterations from many starts (rows, k); NaN where one fails.
+def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = None, damped: bool = True) -> np.ndarray:
+    """Return the ends (rows, k) of Newton iterations from many starts (rows, k); NaN where one fails.
 
-    Each step is halved until the residual falls. With known `roots` (count, k) the residuals are divided by the distances from
-    them, so that no iteration ends there.
+    Each step is halved until the residual falls, or is finite where it is not `damped`: exponentials in series lead the damped
+    steps into a narrow valley, and the others back by one power of e each. With known `roots` (count, k) the residuals are
+    divided by the distances from them, so that no iteration ends there.
     """
     roots = starts[:0] if roots is None else roots
     at, part = starts.copy(), np.ones(len(starts))
     size, step = _deflated(evaluate, at, roots)
-    for _ in range(ITERATIONS):
+    for _ in range(ITERATIONS if damped else UNDAMPED_ITERATIONS):
         moving = (size > 0.0) & (np.abs(step) > np.finfo(float).eps * np.abs(at)).any(axis=1) & (part > np.finfo(float).eps)
         if not moving.any():
             break
         trial = at[moving] + part[moving, None] * step[moving]
         trial_size, trial_step = _deflated(evaluate, trial, roots)
-        better = trial_size < size[moving]
+        better = trial_size < (size[moving] if damped else np.inf)
         rows = np.flatnonzero(moving)
         at[rows[better]], size[rows[better]], step[rows[better]] = trial[better], trial_size[better], trial_step[better]
-        part[rows] = np.where(better, 1.0, 0.5 * part[rows])
+        part[rows] = np.where(better, np.minimum(1.0, 4.0 * part[rows]), 0.5 * part[rows])
     return np.where(np.isfinite(size)[:, None], at, np.nan)
 
 
@@ -165,7 +170,7 @@ def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np
             slopes = (-2.0 / (squared**2 * factors))[..., None] * away / np.where(scale > 0.0, scale, 1.0)
             size = size * factors.prod(axis=1)
             step = step / (1.0 - (slopes.sum(axis=1) * step).sum(axis=1))[:, None]
-    size = np.where(np.isfinite(size) & np.isfinite(at).all(axis=1), size, np.inf)
+    size = np.where(np.isfinite(size) & np.isfinite(at).all(axis=1) & np.isfinite(step).all(axis=1), size, np.inf)
     return size, np.where(np.isfinite(step), step, 0.0)
 
 
@@ -174,7 +179,7 @@ def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
     where a matrix is singular but for rounding, steps are small far from a solution too."""
     finite = np.isfinite(ends).all(axis=1)
     residual, step = evaluate(np.where(finite[:, None], ends, 0.0))
-    small = (np.abs(step) <= CONVERGED * np.abs(ends)) | (residual == 0.0).all(axis=1)[:, None]
+    small = (np.abs(step) <= CONVERGED * np.abs(ends) + _rounding(ends)) | (residual == 0.0).all(axis=1)[:, None]
     solves = finite & np.isfinite(residual).all(axis=1) & np.isfinite(step).all(axis=1) & small.all(axis=1)
     near = np.flatnonzero(solves)
     solves[near] = (np.abs(residual[near]) <= 0.1 * _changes(evaluate, ends[near], SENSED)).all(axis=1)
@@ -185,9 +190,16 @@ def distinct(roots: np.ndarray) -> np.ndarray:
     """Return roots (count, k) without those that are equal to an earlier one but for rounding."""
     kept: list[np.ndarray] = []
     for root in roots:
-        if not any((np.abs(root - other) <= EQUAL * np.maximum(np.abs(root), np.abs(other))).all() for other in kept):
+        if not any(
+            (np.abs(root - other) <= EQUAL * np.maximum(np.abs(root), np.abs(other)) + _rounding(root)).all() for other in kept
+        ):
             kept.append(root)
     return np.array(kept).reshape(len(kept), roots.shape[1])
+
+
+def _rounding(at: np.ndarray) -> np.ndarray:
+    """Return the last bit of the largest unknown (..., 1), which is what rounding leaves of an unknown that is zero."""
+    return np.asarray(np.finfo(float).eps * np.abs(at).max(axis=-1, keepdims=True))
 
 
 def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:

@@ -25,18 +25,18 @@ def solutions_of(loops: Sequence[NewtonLoop], t: float, x: np.ndarray, p: np.nda
 
 
 def _solved(loop: NewtonLoop, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> Iterator[np.ndarray]:
-    unknowns = np.array(loop.states)
+    unknowns, sizes, weights = np.array(loop.states), np.array(loop.sizes), np.array(loop.weights)
 
     def evaluate(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         states = np.tile(x, (len(rows), 1))
-        states[:, unknowns] = rows
+        states[:, unknowns] = rows * sizes
         with np.errstate(all="ignore"):
             out = loop.kernel.many(t, states, p, m)
-        return out[:, : len(unknowns)], out[:, len(unknowns) :]
+            return out[:, : len(unknowns)] * weights, out[:, len(unknowns) :] / sizes
 
-    for root in real_roots(evaluate, x[unknowns]):
+    for root in real_roots(evaluate, x[unknowns] / sizes):
         solved = x.copy()
-        solved[unknowns] = root
+        solved[unknowns] = root * sizes
         yield solved
 
 

@@ -167,14 +167,15 @@ def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tu
 
 
 def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[NewtonLoop, ...]:
-    indices, guesses = system.places, {state.name: state.initial for state in system.states}
+    indices = system.places
     return tuple(
         NewtonLoop(
             tuple(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop])),
             tuple(k for name in loop.guesses for k in indices[name]),
             kernels[f"newton_{index}"],
             NEWTON_STEPS,
-            tuple(float(size) for name in loop.guesses for size in np.abs(np.ravel(guesses[name]))),
+            loop.sizes,
+            loop.weights,
         )
         for index, loop in enumerate(loop for loop in system.loops if loop.guesses)
     )

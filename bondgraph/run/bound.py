@@ -21,9 +21,10 @@ MAX_NEWTON_ITERATIONS = 200
 MIN_STEP_FRACTION = 1e-16
 """Smallest damping factor of a Newton step: a saturation current can make the first step as long as 1e12."""
 
-DECREASES = (0.0, 0.25)
-"""Decreases of the residual that a Newton step must reach, as a fraction of its length, in one attempt after the other: with any
-decrease, steps can go to and fro between mirrored values of a root (Armijo's condition ends that)."""
+ATTEMPTS = ((0.0, False), (0.25, False), (0.0, True), (0.25, True))
+"""Decrease of the residual that a Newton step must reach, as a fraction of its length, and whether residuals and unknowns are
+measured in their natural sizes, in one attempt after the other: with any decrease, steps can go to and fro between mirrored
+values of a root (Armijo's condition ends that); in SI units, the residual of volts can hide that of microamperes."""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
 """Relative size of a Newton step that counts as rounding, and least size of the unknowns for that test; largest last step of a
@@ -133,37 +134,41 @@ class Bound:
         None.
 
         A step is halved until the residual falls; the iteration ends at a residual below rounding or a step that changes nothing.
-        If it does not converge, it begins anew and demands a larger decrease (`DECREASES`).
+        If it does not converge, it begins anew and demands more, or measures otherwise (`ATTEMPTS`).
         """
         x = x.copy()
         with np.errstate(all="ignore"):
             for loop in self.program.loops:
                 begun = x.copy()
-                if not any(self._iterated(loop, t, x, begun, m, decrease) for decrease in DECREASES):
+                if not any(self._iterated(loop, t, x, begun, m, *attempt) for attempt in ATTEMPTS):
                     return x, loop
         return x, None
 
-    def _iterated(self, loop: NewtonLoop, t: float, x: np.ndarray, begun: np.ndarray, m: np.ndarray, decrease: float) -> bool:
+    def _iterated(
+        self, loop: NewtonLoop, t: float, x: np.ndarray, begun: np.ndarray, m: np.ndarray, decrease: float, natural: bool
+    ) -> bool:
         """Solve one loop in place, from its unknowns in `begun`; return True if x is a solution."""
         indices, count = list(loop.states), len(loop.states)
+        sizes, weights = (np.array(loop.sizes), np.array(loop.weights)) if natural else (1.0, 1.0)
         x[indices] = begun[indices]
         out = self._values(loop.kernel, t, x, m)
         for _ in range(MAX_NEWTON_ITERATIONS):
-            size, step = float(np.abs(out[:count]).max()), out[count:]
-            if size == 0.0 or np.abs(step).max() <= ROUNDED * (SMALL + np.abs(x[indices]).max()):
+            size, step = float(np.abs(out[:count] * weights).max()), out[count:]
+            if size == 0.0 or np.abs(step / sizes).max() <= ROUNDED * (SMALL + np.abs(x[indices] / sizes).max()):
                 break
             start, part = x[indices].copy(), 1.0
             while part > MIN_STEP_FRACTION:
                 x[indices] = start + part * step
                 out = self._values(loop.kernel, t, x, m)
-                if np.isfinite(out).all() and float(np.abs(out[:count]).max()) < size - decrease * part * size:
+                if np.isfinite(out).all() and float(np.abs(out[:count] * weights).max()) < size - decrease * part * size:
                     break
                 part /= 2.0
             else:  # no step reduces the residual: converged to rounding, or stuck
                 x[indices] = start
                 out = self._values(loop.kernel, t, x, m)
                 break
-        return bool(np.isfinite(out).all() and np.abs(out[count:]).max() <= CLOSE * (CLOSE + np.abs(x[indices]).max()))
+        step = np.abs(out[count:] / sizes).max()
+        return bool(np.isfinite(out).all() and step <= CLOSE * (CLOSE + np.abs(x[indices] / sizes).max()))
 
     def jacobian(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return d rates / d x as a full matrix, (n, n)."""

@@ -103,7 +103,9 @@ def _functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.n
     start, unsolved = bound.consistent(t, x, m)
     if unsolved is not None:
         title = f"the algebraic loop through {', '.join(unsolved.elements)} has no solution at the start"
-        raise RunError(Problem("E349", title, cures=("another start value of the loop's unknowns",)))
+        raise RunError(
+            Problem("E349", title, cures=('a value close to its solution: guess={"load.effort": 72.0} of compile_model',))
+        )
     states = tuple(program.layout.label("x", k) for k in range(program.states))
     events = tuple(f"{edge.name}: {edge.kind}" for edge in program.transitions)
     return OdeFunctions(states, events, float(t), start, bound.p, np.array(m, dtype=float), sparse, bound)

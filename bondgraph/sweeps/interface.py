@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import time
@@ -77,6 +78,7 @@ def sweep(
     sent = sent_model(model, progress=progress)
     compiled = sent.compiled
     planned = points_of(points, compiled, runs, seed)
+    _check_method(more.get("method"), executor, compiled.model.name)
     sent.prepared(t_end, more)  # raises for invalid settings before anything is stored
     start, end = span_of(settings.get("t_start", 0.0), t_end)
     _, times = sample_times(settings.get("samples"), start, end)
@@ -159,6 +161,16 @@ def _columns_of(
             problems.append(Problem("E366", title, (), (), ("a function of a module, by its name", "threads: executor=None")))
     raise_if_any(about, problems)
     return kept
+
+
+def _check_method(method: Any, executor: Executor | None, about: str) -> None:
+    """Raise E366 for a method that other processes cannot have."""
+    if not isinstance(method, MethodEntry) or not _pickles(executor):
+        return
+    load = method.load.func if isinstance(method.load, functools.partial) else method.load
+    if "<" in getattr(load, "__qualname__", "<"):
+        cures = ("a `load` that is a function of a module, by its name", "threads: executor=None")
+        raise refusal("E366", f'other processes cannot have the method "{method.name}"', *cures, about=about, places=())
 
 
 def _pickles(executor: Executor | None) -> bool:

@@ -1,7 +1,8 @@
 """Newton iteration for nonlinear algebraic loops on the tape: a fixed number of steps, from states that track the solution.
 
-The guesses move as w~' = dw/dt + kappa (w - w~), so that the steps only remove the error of the integrator; before a run and
-after events a damped Newton iteration from outside computes them (`bondgraph.run.bound`).
+The guesses move as w~' = dw/dt + kappa (w - w~), so that the steps only remove the error of the integrator; kappa does not exceed
+the fastest rate of the model, which it would make stiff. Before a run and after events a damped Newton iteration from outside
+computes them (`bondgraph.run.bound`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 from bondgraph.assembly.system import Loop
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.linear.solve import SingularSystem, eliminate, solve
+from bondgraph.tracing.linear.solve import SingularSystem, eliminate, equilibrated, solve
+from bondgraph.tracing.loop_sizes import loop_sizes, values_at_guesses
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, Values, partials, placed, scalars_of, shapes_of
 
@@ -28,7 +30,7 @@ GUESS_SIZES = 8
 GUESS_FACTOR = 1e-3
 
 DRIFT_CORRECTION = 1.0
-"""Rate kappa at which guesses approach the solution, 1/s; it only keeps them from drifting."""
+"""Largest rate kappa at which guesses approach the solution, 1/s; it only keeps them from drifting."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,10 @@ class NewtonIteration:
     first_residuals: tuple[Any, ...]
     first_step: tuple[Any, ...]
     samples: dict[tuple[int, int], np.ndarray]
+    sizes: tuple[float, ...]
+    """Natural size of each unknown."""
+    weights: tuple[float, ...]
+    """Factors that bring the residuals to comparable sizes."""
 
 
 def newton_iteration(
@@ -57,34 +63,40 @@ def newton_iteration(
     """
     guess = tuple(context.tape.scalar(scalar) for name in loop.guesses for scalar in scalars_of(env[name]))
     matrix = partials(residuals, w)
-    now, values, steps = list(guess), [], []
+    now, values, steps = list(guess), list[Sequence[Any]](), list[Sequence[Any]]()
     samples: dict[tuple[int, int], np.ndarray] = {}
+    sizes: tuple[tuple[float, ...], tuple[float, ...]] = (), ()
     for _ in range(NEWTON_STEPS):
         replaced = {a.index: b.index for a, b in zip(w, now, strict=True)}
         at = substitute(context.tape, [*residuals, *matrix.values()], replaced)
         entries = dict(zip(matrix, at[len(w) :], strict=True))
         values.append(at[: len(w)])
-        samples = samples or _regular_samples(context, loop, entries, values[-1])
+        if not steps:
+            samples = _regular_samples(context, loop, entries, values[0])
+            sizes = loop_sizes(context, loop, entries, values[0])
         steps.append(solve(entries, [-r for r in values[-1]], samples))
         now = [context.tape.scalar(a + b) for a, b in zip(now, steps[-1], strict=True)]
     solution, first_residuals, first_step = tuple(now), tuple(values[0]), tuple(steps[0])
-    return NewtonIteration(loop, tuple(w), tuple(residuals), matrix, guess, solution, first_residuals, first_step, samples)
+    return NewtonIteration(
+        loop, tuple(w), tuple(residuals), matrix, guess, solution, first_residuals, first_step, samples, *sizes
+    )
 
 
 def _regular_samples(
     context: TracingContext, loop: Loop, entries: Entries, right: Sequence[Any]
 ) -> dict[tuple[int, int], np.ndarray]:
-    """Return values of a matrix at the samples, with the largest guesses for which it is regular; one size if an element has
-    an initial guess."""
+    """Return values of a matrix at the samples, as they are or by the natural sizes of equations and unknowns, with the largest
+    guesses for which it is regular; one size if an element has an initial guess."""
     everything = tuple(range(len(right)))
     free = all(context.system.values[unknown.value].near is None for unknown in loop.unknowns)
     first_error: SingularSystem | None = None
     for _ in range(GUESS_SIZES if free else 1):
         samples, singular = context.sampled(entries), (everything, everything)
         if all(np.isfinite(values).all() for values in samples.values()):
-            eliminated = eliminate(entries, right, samples)
-            if not eliminated.equations:
-                return samples
+            for numbers in (samples, equilibrated(samples, len(right), len(right))):
+                eliminated = eliminate(entries, right, numbers)
+                if not eliminated.equations:
+                    return numbers
             singular = eliminated.equations, eliminated.unknowns
         first_error = first_error or SingularSystem(*singular)
         context.sampled.shrink([k for name in loop.guesses for k in context.system.places[name]], GUESS_FACTOR)
@@ -101,15 +113,26 @@ def rates_of_guesses(context: TracingContext, values: Values, iterations: Sequen
             moving += scalars_of(values[state.name])
             rates += scalars_of(values[state.rate])
     rates_by_name: Values = {}
+    loops = [newton.loop for newton in iterations]
+    kappa = min(DRIFT_CORRECTION, _fastest_rate(context, loops, moving[1:], rates[1:])) if loops else 0.0
     for newton in iterations:
         slopes = _rates_of_unknowns(context, newton, moving, rates)
-        corrected = [
-            s + DRIFT_CORRECTION * (w - guess) for s, w, guess in zip(slopes, newton.solution, newton.guess, strict=True)
-        ]
+        corrected = [s + kappa * (w - guess) for s, w, guess in zip(slopes, newton.solution, newton.guess, strict=True)]
         unknowns = newton.loop.unknowns
         rows = placed(unknowns, shapes_of(context.system, unknowns), corrected)
         rates_by_name |= {f"{name}'": rate for name, rate in zip(newton.loop.guesses, rows.values(), strict=True)}
     return rates_by_name
+
+
+def _fastest_rate(context: TracingContext, loops: Sequence[Loop], states: Sequence[Any], rates: Sequence[Any]) -> float:
+    """Return the largest eigenvalue in size of the model linearized at the start with guesses of zero, 1/s; infinity where there
+    is none."""
+    sparse, matrix = jacobian(rates, states), np.zeros((len(states), len(states)))
+    if not sparse.rows:
+        return np.inf
+    matrix[list(sparse.rows), list(sparse.columns)] = values_at_guesses(context, loops, sparse.values, np.zeros((1, 1)))[0]
+    fastest = float(np.abs(np.linalg.eigvals(matrix)).max()) if np.isfinite(matrix).all() else np.inf
+    return fastest if fastest > 0.0 else np.inf
 
 
 def _rates_of_unknowns(

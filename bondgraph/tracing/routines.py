@@ -59,8 +59,13 @@ def _completed(traced: Traced) -> Traced:
         )
         for mode in traced.modes
     )
+    sized = {newton.loop.start: newton for newton in traced.newton_iterations}
     system = replace(
         system,
+        loops=tuple(
+            replace(loop, sizes=sized[loop.start].sizes, weights=sized[loop.start].weights) if loop.start in sized else loop
+            for loop in system.loops
+        ),
         values=values | {event.guard: Value(()) for event, _ in ends},
         states=states,
         closing=None if traced.closures is None else traced.closures.closing,

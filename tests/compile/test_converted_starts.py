@@ -60,6 +60,7 @@ LAWS = {
     "a cube, by its inverse": (lambda **law: C("c", energy=lambda q: q**4 / 4, inverse=lambda e: e ** (1.0 / 3.0)), 8.0, 2.0),
     "a cube": (lambda **law: C("c", energy=lambda q: q**4 / 4), 8.0, 2.0),
     "a quartic": (lambda **law: C("c", energy=lambda q: (2.0 + q * q) ** 2), 48.0, 2.0),
+    "one of picocoulombs": (lambda **law: C("c", energy=lambda q: q**4 / 4e-48), 8e12, 2e-12),
     "a negative one": (lambda **law: C("c", energy=lambda q: q * q / 2 + q**4 / 4), -10.0, -2.0),
 }
 

@@ -8,13 +8,16 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bondgraph import J1, C, Graph, I, ModelError, R, RunError, Se, compile_model
+from bondgraph.methods import METHODS
 from bondgraph.sweeps import load_runs, sweep
+from tests.inner.run import TABLEAU, explicit_method
 from tests.inner.sweeps import SentModel, executors
 from tests.sweeps import mpi_sweep
 from tests.sweeps.drawn import DRAWN, content, drawn
@@ -36,6 +39,12 @@ def test_threads_and_processes_give_equal_bytes(compiled, reference):
             sweep(relaxed(), t_end=1.0, executor=processes, **RELAXED)
         with pytest.raises(ModelError, match='E366 other processes cannot have the function of "own"'):
             sweep(compiled, DRAWN, 1.0, keep={"own": lambda run: 0.0}, runs=2, executor=processes, progress=False)
+        own = replace(METHODS["dopri5"], name="own", load=lambda: METHODS["dopri5"].load())
+        with pytest.raises(ModelError, match='E366 other processes cannot have the method "own"'):
+            sweep(compiled, t_end=1.0, method=own, executor=processes, **RELAXED)
+        named = explicit_method(TABLEAU, 5, 4, "a method", "a test")
+        here, there = (sweep(compiled, t_end=1.0, method=named, executor=to, **RELAXED) for to in (None, processes))
+        assert content(there) == content(here)
 
 
 @pytest.mark.thorough

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Local, Procedure, Temporary
-from bondgraph.run.bound import CLOSE, DECREASES, MAX_NEWTON_ITERATIONS, MIN_STEP_FRACTION, ROUNDED, SMALL
+from bondgraph.run.bound import ATTEMPTS, CLOSE, MAX_NEWTON_ITERATIONS, MIN_STEP_FRACTION, ROUNDED, SMALL
 from bondgraph.run.codegen_helpers import clock_time, is_finite, magnitude
 from bondgraph.run.events.state import record_of, truth
 
@@ -14,11 +14,11 @@ def procedures() -> list[Procedure]:
 
 
 def _largest() -> Procedure:
-    """Return the largest magnitude of `count` numbers; NaN if one is NaN."""
-    write = Procedure("largest", {"values": "ptr", "count": "i64"}, "double", internal=True)
+    """Return the largest magnitude of `count` numbers times their factors; NaN if one is NaN."""
+    write = Procedure("largest", {"values": "ptr", "factors": "ptr", "count": "i64"}, "double", internal=True)
     top = write.local(0.0)
     with write.loop(write["count"]) as i:
-        size = magnitude(write, write["values"][i])
+        size = magnitude(write, write["values"][i] * write["factors"][i])
         top.set(write.select((size > top.get()) | ~size.equals(size), size, top.get()))
     write.give(top.get())
     return write
@@ -33,25 +33,23 @@ def _finite() -> Procedure:
     return write
 
 
-def _largest_of(write: Procedure, values: Temporary, count: Temporary) -> Temporary:
-    return write.call("largest", [values, count], "double")
-
-
-_LOOP = {"s": "ptr", "t": "double", "x": "ptr", "kernel": "ptr", "places": "ptr", "count": "i64"}
+_LOOP = {"s": "ptr", "t": "double", "x": "ptr", "kernel": "ptr", "places": "ptr", "first": "i64", "count": "i64"}
 
 
 def _solved() -> Procedure:
-    """Solve one loop, with its kernel and the indices of its unknowns: 1 if x is a solution."""
+    """Solve one loop, with its kernel, the indices of its unknowns, and the place of the first one: 1 if x is a solution."""
     write = Procedure("solved", _LOOP, "i64", internal=True)
     record, x, count, indices = record_of(write), write["x"], write["count"], write["places"]
     begun = record.get("newton_begun")
     with write.loop(count) as i:
         begun[i] = x[indices.load(i, "i64")]
-    for number, decrease in enumerate(DECREASES):
+    for number, (decrease, natural) in enumerate(ATTEMPTS):
         if number:
             with write.loop(count) as i:
                 x[indices.load(i, "i64")] = begun[i]
-        arguments = [*(write[name] for name in _LOOP), write.value(decrease, "double")]
+        measures = ("loop_inverse_sizes", "loop_weights") if natural else ("loop_ones", "loop_ones")
+        factors = [record.get(measure).at(write["first"]) for measure in measures]
+        arguments = [*(write[name] for name in _LOOP), write.value(decrease, "double"), *factors]
         with write.when(write.call("newton_iteration", arguments, "i64").equals(1)):
             write.give(1)
     write.give(0)
@@ -60,7 +58,8 @@ def _solved() -> Procedure:
 
 def _iterated() -> Procedure:
     """Machine code of `Bound._iterated`: 1 if x is a solution."""
-    write = Procedure("newton_iteration", {**_LOOP, "decrease": "double"}, "i64", internal=True)
+    arguments = {**_LOOP, "decrease": "double", "inverse_sizes": "ptr", "weights": "ptr"}
+    write = Procedure("newton_iteration", arguments, "i64", internal=True)
     record, x, count, indices = record_of(write), write["x"], write["count"], write["places"]
     out, step, start = (record.get(name) for name in ("newton", "newton_step", "newton_start"))
     further = out.at(count)
@@ -72,9 +71,15 @@ def _iterated() -> Procedure:
     def largest_unknown() -> Temporary:
         top = write.local(0.0)
         with write.loop(count) as i:
-            size = magnitude(write, x[indices.load(i, "i64")])
+            size = magnitude(write, x[indices.load(i, "i64")] * write["inverse_sizes"][i])
             top.set(write.select((size > top.get()) | ~size.equals(size), size, top.get()))
         return top.get()
+
+    def largest_residual() -> Temporary:
+        return write.call("largest", [out, write["weights"], count], "double")
+
+    def largest_step() -> Temporary:
+        return write.call("largest", [further, write["inverse_sizes"], count], "double")
 
     def try_step(part: Local | None) -> None:
         with write.loop(count) as i:
@@ -84,7 +89,7 @@ def _iterated() -> Procedure:
     evaluate()
     going, part = write.local(1, "i64"), write.local(1.0)
     with write.loop(MAX_NEWTON_ITERATIONS), write.when(going.get().equals(1)):
-        size, longest = _largest_of(write, out, count), _largest_of(write, further, count)
+        size, longest = largest_residual(), largest_step()
         near = longest <= ROUNDED * (SMALL + largest_unknown())
         going.set(truth(write, ~(size.equals(0.0) | near)))
         with write.when(going.get().equals(1)):
@@ -99,11 +104,11 @@ def _iterated() -> Procedure:
                     write.jump(done)
                 try_step(part)
                 good = write.call("all_finite", [out, count * 2], "i64").equals(1)
-                with write.when(good & (_largest_of(write, out, count) < size - write["decrease"] * part.get() * size)):
+                with write.when(good & (largest_residual() < size - write["decrease"] * part.get() * size)):
                     write.jump(done)
                 part.set(part.get() * 0.5)
     good = write.call("all_finite", [out, count * 2], "i64").equals(1)
-    far = _largest_of(write, further, count) > CLOSE * (CLOSE + largest_unknown())
+    far = largest_step() > CLOSE * (CLOSE + largest_unknown())
     write.give(truth(write, good & ~far))
     return write
 
@@ -116,7 +121,7 @@ def _consistent() -> Procedure:
     with write.loop(record.get("loops")) as k:
         count, at = record.get("loop_counts").load(k, "i64"), record.get("loop_places").at(offset.get(), "i64")
         kernel = record.get("loop_kernels").load(k, "ptr")
-        solved = write.call("solved", [write["s"], write["t"], write["x"], kernel, at, count], "i64")
+        solved = write.call("solved", [write["s"], write["t"], write["x"], kernel, at, offset.get(), count], "i64")
         with write.when(solved.equals(0)):
             write.give(0)
         offset.set(offset.get() + count)

@@ -94,6 +94,9 @@ class EventHandler:
             "sources": [edge.source for edge in edges],
             "targets": [edge.target for edge in edges],
             "rest_modes": [edge.target if edge.accumulates is None else edge.accumulates for edge in edges],
+            "loop_inverse_sizes": [1.0 / size for loop in program.loops for size in loop.sizes],
+            "loop_weights": [weight for loop in program.loops for weight in loop.weights],
+            "loop_ones": [1.0 for loop in program.loops for _ in loop.states],
             "rest_labels": [resting.get(i, NO_LABEL) for i in range(count)],
         }
         for name, numbers in reals.items():

@@ -13,16 +13,17 @@ from bondgraph.run.table import fields_of
 # (k,): slots, sources, targets, order by name, last, own (1: leads into its own state), ready (1: machine code may take it),
 # endless (1: it ends no run), code_steps: change of the code of modes, may_rest, with the edge to the state of rest, its mode,
 # and its label; resets, supplies, pushes: kernels, or 0. Of loops: kernels, numbers of unknowns and, one loop after the other,
-# their indices; kept: indices of states that are not guesses. Present state: y, m, levels, fired of the integrator, and reached,
-# the sizes of states at the ends of its steps; rows: samples, `written` of them, `seen` for their sizes; held: modes at them,
-# `held_rows` known (all_held: from the first sample on); levels_begun: levels at the time `begun` of the segment; log: rows as in
-# `log.RowLayout`, `logged` of them written in a room for log_room, of which `reserve` are free when a segment begins (lacked: an
-# instant needed more); events_left of most_events to come. The rest is workspace.
+# their indices, the inverse sizes of unknowns, the factors of residuals, and ones; kept: indices of states that are not guesses.
+# Present state: y, m, levels, fired of the integrator, and reached, the sizes of states at the ends of its steps; rows: samples,
+# `written` of them, `seen` for their sizes; held: modes at them, `held_rows` known (all_held: from the first sample on);
+# levels_begun: levels at the time `begun` of the segment; log: rows as in `log.RowLayout`, `logged` of them written in a room for
+# log_room, of which `reserve` are free when a segment begins (lacked: an instant needed more); events_left of most_events to
+# come. The rest is workspace.
 _POINTERS = """
     rates guards p window sizes by_x p_near p_factors later bounces known_bounces times counts
     slots sources targets order last own ready may_rest rest_edges rest_modes rest_labels
     resets supplies pushes
-    loop_kernels loop_counts loop_places kept
+    loop_kernels loop_counts loop_places loop_inverse_sizes loop_weights loop_ones kept
     y m levels levels_begun fired reached rows held all_held log
     x_here m_here x_after m_after x_shift x_shifted x_near x_ahead speed speed_near speed_later
     was now zero soon change least still near near_now firm asked bounce open rising once left

@@ -38,14 +38,16 @@ class NewtonLoop:
     states : indices of the unknowns in x.
     kernel : residuals (k,), then the Newton step (k,), at the unknowns in x.
     steps : number of Newton steps in every evaluation.
-    near : size of the guess of each unknown where the loop was found regular; far below that is zero.
+    sizes : natural size of each unknown; far below that is zero.
+    weights : factors that bring the residuals to comparable sizes.
     """
 
     elements: tuple[str, ...]
     states: tuple[int, ...]
     kernel: Kernel
     steps: int
-    near: tuple[float, ...] = ()
+    sizes: tuple[float, ...]
+    weights: tuple[float, ...]
 
 
 @dataclass(frozen=True)

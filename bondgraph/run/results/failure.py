@@ -27,8 +27,7 @@ CURES: dict[str, tuple[str, ...]] = {
         "a looser rtol, or a larger max_steps",
     ),
     "algebraic loop": (
-        "the inverse of a relation in the loop as well: an R may have both, effort= and flow=",
-        "another start value of the loop's unknowns",
+        'a value of the loop close to its solution: guess={"load.effort": 72.0} of compile_model, with a name of your model',
         "a small storage (C or I) in the loop",
     ),
     "singular position": (
@@ -41,6 +40,12 @@ CURES: dict[str, tuple[str, ...]] = {
     ),
     "ended": ("a change of the model or of its start so that this does not happen, or a shorter t_end",),
 }
+
+LOOP_CURES = (
+    "a relation that is finite for all values: of a diode flow= alone, since effort= is the logarithm of a negative number",
+    "a small storage (C or I) in the loop",
+)
+"""Remedies where an unknown of an algebraic loop is no longer finite."""
 
 SLIDING_CURES = (
     "`Friction` for a force against a motion, which also holds at rest",
@@ -102,6 +107,9 @@ def describe(
     program: Program, kind: str, reason: str, t: float, x: np.ndarray, suspect: str = "", cures: tuple[str, ...] = ()
 ) -> Failure:
     """Return a failure with its state by name and its `cures`, or else the usual remedies of its kind."""
+    unknowns = {program.layout.label("x", place): loop for loop in program.loops for place in loop.states}
+    if kind == "not finite" and suspect in unknowns:
+        suspect, cures = ", ".join(unknowns[suspect].elements), cures or LOOP_CURES
     slots = {name: slot for name, slot in program.layout.slots.items() if slot.block == "x"}
     state: dict[str, object] = {name: np.array(x[slot.start : slot.stop]).reshape(slot.shape) for name, slot in slots.items()}
     state = state or {f"x[{i}]": float(value) for i, value in enumerate(x)}

@@ -6,6 +6,7 @@ Euclidean norm of the weighted components, not in their root mean square, so tha
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -294,9 +295,16 @@ def explicit_method(
     Its code is compiled when a run first needs it, and cached by its text.
     """
 
+    load = functools.partial(_stepper, tableau)
+    return MethodEntry(tableau.name, order, dense, meaning, use, safety, least, False, False, load)
+
+
+@functools.lru_cache(maxsize=16)
+def _stepper(tableau: Tableau) -> ExplicitStepper:
+    """Return the code of a tableau, which is compiled once."""
+
     @build_once
     def machine_code() -> Library:
         return compile_procedures(procedures(method_of(tableau)))
 
-    stepper = ExplicitStepper(tableau, machine_code)
-    return MethodEntry(tableau.name, order, dense, meaning, use, safety, least, False, False, lambda: stepper)
+    return ExplicitStepper(tableau, machine_code)

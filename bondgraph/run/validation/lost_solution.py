@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 NEWTON_ROUNDING = 1e-6
 """Relative error of an unknown that rounding leaves in Newton's method where a curve is flat."""
 
-ZERO_RATIO = 1e-6
-"""Fraction of the guess for an unknown below which it counts as zero, up to rounding of the formulas."""
+ZERO_RATIO = 1e-9
+"""Fraction of the natural size of an unknown below which it counts as zero, up to rounding of the formulas."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class _LoopCheck:
         self._suspects: list[tuple[int, np.ndarray, np.ndarray]] = []
 
     def _allowed(self) -> np.ndarray:
-        return self._tolerance * np.fmax(self._sizes, ZERO_RATIO * np.array(self._loop.near))
+        return self._tolerance * np.fmax(self._sizes, ZERO_RATIO * np.array(self._loop.sizes))
 
     def see(self, first: int, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
         """Check the samples from the number `first` on. Unknowns may grow, which clears samples that are suspect now; but a

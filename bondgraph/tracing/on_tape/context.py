@@ -90,18 +90,23 @@ class Samples:
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
         """Return values (samples,) of each entry of a matrix, at the samples where all are finite; at all if there are none."""
+        table = self.table(list(entries.values()))
+        finite = np.all(np.isfinite(table), axis=1)
+        table = table[finite] if np.any(finite) else table
+        return {key: table[:, k] for k, key in enumerate(entries)}
+
+    def table(self, scalars: Sequence[Any]) -> np.ndarray:
+        """Return values (samples, scalars), finite or not."""
         if 8 * self._count * len(self._cache) > MAX_CACHED_BYTES:
             self._cache.clear()
-        roots = [self._tape.scalar(value).index for value in entries.values()]
+        roots = [self._tape.scalar(value).index for value in scalars]
         sizes = self._tape.blocks.items()
         blocks = [self._blocks.get(name, np.zeros((self._count, size))) for name, size in sizes]
         evaluate_nodes(self._tape, roots, blocks, self._cache)
         table = np.zeros((self._count, len(roots)))
         for k, root in enumerate(roots):
             table[:, k] = self._cache[root]
-        finite = np.all(np.isfinite(table), axis=1)
-        table = table[finite] if np.any(finite) else table
-        return {key: table[:, k] for k, key in enumerate(entries)}
+        return table
 
 
 @dataclass(frozen=True)
