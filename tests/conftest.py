@@ -90,6 +90,13 @@ def rough_layout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def few_objects() -> None:
+    """For tests that count calls, before each of which garbage is collected: nothing that is there now is looked through again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture
 def one_loop(request: pytest.FixtureRequest) -> None:
     """For tests that count what a run takes."""
     if request.config.getoption("--both-loops"):

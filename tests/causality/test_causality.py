@@ -417,6 +417,7 @@ def chain(n: int) -> Graph:
     return graph
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_a_long_chain_takes_time_in_proportion() -> None:
     """400 sections; a quadratic step would call 16 times the functions of 100."""
     work = []
@@ -430,6 +431,7 @@ def test_a_long_chain_takes_time_in_proportion() -> None:
     assert work[1] < 4.4 * work[0]
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_a_junction_with_many_bonds_takes_time_in_proportion() -> None:
     work = []
     for n in (150, 600):

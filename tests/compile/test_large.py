@@ -17,6 +17,7 @@ MOST = {"chain": 600, "uneven": 650, "plate": 570}
 """Calls for one part: a section of the chain has 6 elements and 6 bonds, a node of the plate 5 and 7."""
 
 
+@pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("make", [chain, uneven, plate])
 def test_one_more_part_takes_few_calls(make: Callable[[int], Graph]) -> None:
     assert calls_a_part(make, (60, 160)) < MOST[make.__name__]

@@ -343,7 +343,7 @@ MADE = {
 }
 
 
-@pytest.mark.usefixtures("one_loop")
+@pytest.mark.usefixtures("one_loop", "few_objects")
 def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
     """By `run`: a workspace, the numbers of the run in it, two calls of machine code, ten fields of its table read, copies of its
     end. By `simulate` besides: names and settings looked at, the result with its statistics and events."""

@@ -87,7 +87,7 @@ def random_schedule(seed: int) -> Schedule:
 
 @pytest.mark.parametrize("quick", [False, True], ids=["optimised", "quick"])
 def test_random_loops_give_what_they_give_one_after_the_other(short: None, quick: bool) -> None:
-    made = [random_schedule(seed) for seed in range(40)]
+    made = [random_schedule(seed) for seed in range(16)]
     kernels = machine_kernels(made, quick)
     together, dropped = 0, 0
     for schedule in made:
@@ -99,7 +99,7 @@ def test_random_loops_give_what_they_give_one_after_the_other(short: None, quick
         x = np.random.default_rng(1).normal(size=300)
         wanted = numpy_kernel(schedule)(x)
         np.testing.assert_allclose(kernels[schedule.name](x), wanted, rtol=1e-12, atol=1e-13, err_msg=schedule.name)
-    assert together > 15 and dropped > 5
+    assert together > 6 and dropped > 2
 
 
 @pytest.mark.parametrize("graph", [chain(60), chain(60, cubic=True), plate(225)], ids=["chain", "cubic chain", "plate"])

@@ -99,7 +99,7 @@ def test_names_of_axes_do_not_matter(law, transport):
     assert [e.kind for e in plain.result.events if e.kind.startswith("contact")] == ["contact on", "contact off"]
     assert np.abs(plain.trajectory["deformation"]).max() > 1e-5, "nothing to carry along"
     # The chart of body 2 in use differs with the names, and with it the axes of C2.
-    chosen = (0, 5, 14, 21) if (law, transport) == ("rolling", "parallel") else (14,)
+    chosen = (5, 14) if (law, transport) == ("rolling", "parallel") else (14,)
     for k in chosen:
         other = run_scenario(renamed(given, ROTATIONS[(7 * k + 3) % 24], ROTATIONS[k]), progress=False)
         for key in ("p1", "p2"):
@@ -260,8 +260,7 @@ def _on_saddle(s: float, exchanged: bool, unit: float, transport: str, **more: f
 def test_charts_and_units_do_not_matter(more):
     """Coordinates turned and scaled, metres or millimetres: the same motion; with the literal law the chart shows."""
     plain = _on_saddle(1.0, False, 1.0, "parallel", **more)
-    assert np.abs(_on_saddle(0.5, True, 1.0, "parallel", **more) - plain).max() < 1e-9
-    assert np.abs(_on_saddle(1.0, False, 1e-3, "parallel", **more) - plain).max() < 1e-9
+    assert np.abs(_on_saddle(0.5, True, 1e-3, "parallel", **more) - plain).max() < 1e-9
     if more:
         return
     literal = [_on_saddle(s, exchanged, 1.0, "gauss") for s, exchanged in ((1.0, False), (0.5, True))]
