@@ -91,7 +91,7 @@ def rough_layout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def few_objects() -> None:
-    """For tests that count calls, before each of which garbage is collected: nothing that is there now is looked through again."""
+    """For tests that count calls, each with garbage collected before: objects that exist now are not looked through again."""
     gc.collect()
     gc.freeze()
 

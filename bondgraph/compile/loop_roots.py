@@ -199,7 +199,7 @@ def distinct(roots: np.ndarray) -> np.ndarray:
 
 def _rounding(at: np.ndarray) -> np.ndarray:
     """Return the last bit of the largest unknown (..., 1), which is what rounding leaves of an unknown that is zero."""
-    return np.asarray(np.finfo(float).eps * np.abs(at).max(axis=-1, keepdims=True))
+    return np.asarray(np.finfo(float).eps * np.abs(at).max(axis=-1, keepdims=True, initial=0.0))
 
 
 def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:

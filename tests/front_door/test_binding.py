@@ -62,9 +62,9 @@ def test_in_every_element():
 
 
 def test_a_value_that_a_loop_captured_stays_its_default():
-    formulas = [bound("r", lambda f, k=k: k * f, 1, [], ["time"]) for k in (1.0, 2.0)]
+    formulas = [bound("r", lambda f, k=k: k * f, 1, {}, ["time"]) for k in (1.0, 2.0)]
     assert [formula(3.0) for formula in formulas] == [3.0, 6.0]
-    assert bound("r", lambda f, c, k=4.0: k * c * f, 1, ["c"])(3.0, 2.0) == 24.0
+    assert bound("r", lambda f, c, k=4.0: k * c * f, 1, {"c": 0.0})(3.0, 2.0) == 24.0
 
 
 @pytest.mark.parametrize("formula", [lambda f, k, t, more, c: f, lambda f, c, s, t, u: f])
