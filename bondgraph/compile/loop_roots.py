@@ -110,7 +110,7 @@ def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
         solved = ends[_solves(evaluate, ends)]
         if not len(roots) and not len(solved):
             ends = _newton(evaluate, starts, damped=False)
-            solved = ends[_solves(evaluate, ends)]
+            solved = ends[_solves(evaluate, ends) & _vanishes(evaluate, ends, starts)]
         new = _joined(evaluate, distinct(np.concatenate([roots, solved])))
         if len(new) == len(roots):
             break
@@ -184,6 +184,13 @@ def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
     near = np.flatnonzero(solves)
     solves[near] = (np.abs(residual[near]) <= 0.1 * _changes(evaluate, ends[near], SENSED)).all(axis=1)
     return solves
+
+
+def _vanishes(evaluate: Evaluate, ends: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return True for ends (rows, k) whose residuals are nearly zero beside the least ones of the starts, (rows,): undamped steps
+    may run away to numbers so large that every step is small beside them."""
+    least = _deflated(evaluate, starts, starts[:0])[0].min()
+    return np.asarray(np.abs(evaluate(ends)[0]).max(axis=1) <= SENSED * least)
 
 
 def distinct(roots: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from bondgraph.run.accuracy.natural_scales import structure_of
 from bondgraph.run.accuracy.reference.error_weights import (
     MAX_DRIVEN,
     MAX_NOISE_GAIN,
+    PERSISTENT,
     POWER_ROUNDING,
     RETRY_LIMITS,
     SCALE_PART,
@@ -346,7 +347,7 @@ def _measure_noise() -> Procedure:
         tolerance = relative * larger(write, size[i], floor[i])
         with write.when((moves > tolerance * SIGNIFICANT) & (noise[i] > 0.0)):
             matters.set(1)
-    with write.when(matters.get().equals(1)):
+    with write.when(matters.get().equals(1) & (record.get("boosted") >= PERSISTENT)):
         write.call("driven_noise", [*at, h, relative])
     with write.loop(width) as i:
         record.get("noise")[i] = write.select(matters.get().equals(1), noise[i], 0.0)

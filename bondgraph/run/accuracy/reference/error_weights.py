@@ -31,9 +31,11 @@ ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 tests raise it."""
 RETRY_LIMITS = (2, 4, 4096)
 """Rejected steps before a noise test: the first time, after noise was found, and at most."""
-MAX_RETRIES, DECISIVE = 4, 10.0
+MAX_RETRIES, DECISIVE = 3, 10.0
 """Rejections of one step before the noise is measured where none is known, twice as many each further time; factor on the
 tolerance there, as the noise must explain the rejections."""
+PERSISTENT = 2.0
+"""Largest gain of the noise so far from which that of its drivers counts: rejections went on though the noise was known."""
 MAX_DRIVEN = 1e-3
 """Fraction of the size of a state that the noise of others drives, up to which it counts in the longest step."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
@@ -255,7 +257,7 @@ class Weights:
                 self.speed[:n] = couplings.diagonal
         moves = h * noise / (1.0 + h * self.speed)
         matters = bool(np.any((moves > SIGNIFICANT * tolerance) & (noise > 0.0)))
-        if matters:
+        if matters and self._boosted >= PERSISTENT:
             noise[:n] += self._driven_noise((t, x, m), noise[:n], h, relative)
         self.noise[:] = noise if matters else 0.0
         return matters
