@@ -232,6 +232,7 @@ def test_every_number_has_an_expected_unit(slot: str) -> None:
 
 PLAIN = {
     "name",
+    "places",
     "surface",
     "shape",
     "visual",

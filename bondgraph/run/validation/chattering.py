@@ -81,7 +81,7 @@ def _lost_loop(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> New
         for x in (sides.before, sides.after):
             unknowns = list(loop.states)
             step = loop.kernel(bound.clock(t), x, bound.p, m)[len(unknowns) :]
-            if not np.all(np.abs(step) <= _LEAP * np.fmax(np.abs(x[unknowns]), np.array(loop.near))):
+            if not np.all(np.abs(step) <= _LEAP * np.fmax(np.abs(x[unknowns]), np.array(loop.sizes))):
                 return loop
     return None
 

@@ -141,9 +141,9 @@ def flight(distance: float, other: Any, radius: float = R, unit: float = 1.0, tu
 )
 def test_a_flight_from_far_away_costs_nothing(distance, radius, unit):
     """640 steps from 2 m, 13,259 from 200 m and ten million from 2 km, before the gap limited the rate of the correction; 1,328
-    from 20 km, as long as the spin that rounding gives the ball bounded the steps."""
+    from 20 km, as long as the spin that rounding gives the ball bounded the steps [188 to 296]."""
     run, touch = flight(distance, sphere(radius / unit), radius, unit)
-    assert run.ok and run.statistics.steps <= 300
+    assert run.ok and run.statistics.steps <= 350
     assert [event.kind for event in run.events] == ["contact on", "contact off"]
     assert abs(run.events[0].time - touch) < 1e-9 * distance
 
