@@ -173,7 +173,7 @@ def _for_each(function: Callable[[Scalar], Scalar], first: Scalar) -> Scalar:
     if not (isinstance(first, np.ndarray) and first.dtype == object):
         return function(first)
     out = np.empty(first.shape, dtype=object)
-    out.flat = [function(each) for each in first.flat]  # type: ignore[assignment]
+    out.flat = [function(each) for each in first.flat]  # type: ignore[misc, assignment]
     return out
 
 

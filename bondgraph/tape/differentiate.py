@@ -206,8 +206,8 @@ def _forward(tape: Nodes, order: list[int], roots: list[int], seeded: Mapping[in
             derivatives[position] = seeded[position]
             continue
         node = tape.nodes[position]
+        total: dict[int, int] = {}
         if node[0] == op.TAKE:
-            total = {}
             for k, entry in enumerate(operands(tape, position)[1:]):
                 for column, value in derivatives.get(entry, none).items():
                     here = tape.function("equal", node[1], tape.constant(k))
@@ -222,7 +222,6 @@ def _forward(tape: Nodes, order: list[int], roots: list[int], seeded: Mapping[in
                 for column in if_true.keys() | if_false.keys()
             }
         else:
-            total = {}
             for argument, partial in _varying(tape, position, derivatives):
                 for column, value in derivatives[argument].items():
                     term = tape.multiply(partial, value)

@@ -8,7 +8,6 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Alternatives, Routine, reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 
@@ -24,39 +23,35 @@ def specialise(
 
 def substitute(tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapping[int, int]) -> tuple[TapeScalar, ...]:
     """Return the outputs with some nodes replaced, on the same tape; `replaced` maps positions to positions."""
-    roots = [tape.scalar(output).index for output in outputs]
-    new: dict[int, int] = {}
-    tables: dict[int, list[int]] = {}
-    """Entries of tables with replaced inputs."""
-    for position in reachable(tape, roots, min(replaced, default=len(tape))):
-        node = tape.nodes[position]
-        if position in replaced:
-            new[position] = replaced[position]
-        elif node[0] == op.TABLE_OF_INPUTS and any(a in replaced for a in tape.entries_of(position)):
-            tables[position] = [replaced.get(a, a) for a in tape.entries_of(position)]
-        elif node[0] in op.LOOKUPS and node[2] in tables:
-            new[position] = tape.lookup(node[0], new.get(node[1], node[1]), tables[node[2]])
-        elif node[0] > op.INPUT:
-            arguments = tuple([new[a] if a in new else a for a in node[1:]])  # noqa: SIM401
-            if arguments != node[1:]:
-                new[position] = tape.apply(node[0], *arguments)
-    return tuple(TapeScalar(tape, new.get(root, root)) for root in roots)
+    return _rewritten(tape, outputs, replaced, (), min(replaced, default=len(tape)))
 
 
 def without_tables_of_inputs(tape: Tape, outputs: Sequence[TapeScalar | float], blocks: Container[str]) -> tuple[TapeScalar, ...]:
     """Return the outputs with lookups among inputs of these blocks written as selections, one entry after the other."""
-    numbers = {number for number, block in enumerate(tape.blocks) if block in blocks}
+    return _rewritten(tape, outputs, {}, {number for number, block in enumerate(tape.blocks) if block in blocks}, 0)
+
+
+def _rewritten(
+    tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapping[int, int], selected: Container[int], first: int
+) -> tuple[TapeScalar, ...]:
+    """Return the outputs with nodes from `first` on replaced, and without tables of inputs of the blocks `selected`."""
     roots = [tape.scalar(output).index for output in outputs]
-    lookups = {
-        position: tape.selection(*tape.nodes[position][:2], tape.entries_of(tape.nodes[position][2]))
-        for position in reachable(tape, roots)
-        if tape.nodes[position][0] in op.LOOKUPS and _reads(tape.nodes[tape.nodes[position][2]], numbers)
-    }
-    return substitute(tape, outputs, lookups)
-
-
-def _reads(table: Node, blocks: Container[int]) -> bool:
-    return table[0] == op.TABLE_OF_INPUTS and table[1] in blocks
+    new: dict[int, int] = {}
+    for position in reachable(tape, roots, first):
+        code, *arguments = tape.nodes[position]
+        if position in replaced:
+            new[position] = replaced[position]
+        elif code > op.INPUT:
+            now = [new[a] if a in new else a for a in arguments]  # noqa: SIM401
+            table = tape.nodes[arguments[1]] if code in op.LOOKUPS else ()
+            entries = tape.entries_of(arguments[1]) if table and table[0] == op.TABLE_OF_INPUTS else []
+            if entries and table[1] in selected:
+                new[position] = tape.selection(code, now[0], entries)
+            elif any(a in replaced for a in entries):
+                new[position] = tape.lookup(code, now[0], [replaced.get(a, a) for a in entries])
+            elif now != arguments:
+                new[position] = tape.apply(code, *now)
+    return tuple(TapeScalar(tape, new.get(root, root)) for root in roots)
 
 
 def appended(
