@@ -7,7 +7,7 @@ import pytest
 import sympy
 
 from bondgraph import J1, Graph, I, R, Se, compile_model, signals
-from bondgraph.export import state_equations, straight_lines
+from bondgraph.export import matlab_source, state_equations, straight_lines
 from screws.jets import variables
 from screws.scalars import interpolate, searchsorted, take
 from tests.inner.emit import compile_routines, numpy_kernel
@@ -164,6 +164,16 @@ def test_a_measured_input_costs_no_more_steps_for_more_points():
 def test_equations_of_a_measured_input_name_its_piece_once():
     text = str(state_equations(compile_model(measured(60))))
     assert text.count("Heaviside") == 58 and len(text) < 60 * 200
+
+
+def test_a_table_of_matlab_is_one_row():
+    """In brackets a new line without dots would begin a new row."""
+    lines = matlab_source(compile_model(measured(60))).files["rates.m"].splitlines()
+    first = [k for k, line in enumerate(lines) if " = [" in line]
+    assert first
+    for k in first:
+        last = next(n for n in range(k, len(lines)) if lines[n].endswith("];"))
+        assert last > k and all(line.endswith(", ...") for line in lines[k:last])
 
 
 def test_a_large_model_reads_a_measured_input_where_it_lies():
