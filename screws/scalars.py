@@ -101,9 +101,19 @@ def _symbolic(sympy: Any, name: str, arguments: tuple[Scalar, ...]) -> Scalar:
     if name == "searchsorted":
         return sympy.Add(*[sympy.Heaviside(first - point, 1) for point in others])
     if name == "take":
-        pairs = [(value, sympy.StrictLessThan(first, row + 1, evaluate=False)) for row, value in enumerate(others[:-1])]
-        return sympy.Piecewise(*pairs, (others[-1], True), evaluate=False)
+        before = _conditions_before(sympy, first, len(others) - 1)
+        return sympy.Piecewise(*zip(others, before, strict=False), (others[-1], True), evaluate=False)
     return getattr(sympy, FUNCTIONS[name][1])(*arguments)
+
+
+def _conditions_before(sympy: Any, index: Scalar, count: int) -> list[Any]:
+    """Return the conditions index < 1, ..., index < count; u < point, ... where the index counts that many points up to u."""
+    steps = sympy.Add.make_args(index)
+    if len(steps) == count and all(isinstance(step, sympy.Heaviside) and step.args[1] == 1 for step in steps):
+        pairs = sorted(((-number, u) for number, u in (step.args[0].as_coeff_Add() for step in steps)), key=lambda pair: pair[0])
+        if len({u for _, u in pairs}) == 1:
+            return [sympy.StrictLessThan(u, point, evaluate=False) for point, u in pairs]
+    return [sympy.StrictLessThan(index, row + 1, evaluate=False) for row in range(count)]
 
 
 def _is_symbolic(value: Scalar) -> bool:
@@ -181,14 +191,31 @@ def interpolate(u: Scalar, points: Sequence[float], values: Sequence[Scalar]) ->
     """Return the piecewise linear function through (points, values), both (n,), n > 1, as `np.interp`; the end values hold
     outside.
 
-    The points are finite numbers, ascending. The piece is found by bisection, however many there are.
+    The points are ascending finite numbers; the result is not a number where u is none. The piece is found by bisection,
+    however many there are.
+
+    Raises `ValueError` for points that do not ascend, or fewer or more values than points.
     """
+    _check_points(points, len(values))
     inner = maximum(u, points[0])
     piece = searchsorted(points[1:-1], inner)
     left, right = take(values[:-1], piece), take(values[1:], piece)
     per_width = [1.0 / (after - before) for before, after in itertools.pairwise(points)]
     fraction = (inner - take(points[:-1], piece)) * take(per_width, piece)
-    return where(less(inner, points[-1]), left + (right - left) * fraction, values[-1])
+    return where(less_equal(points[-1], inner), values[-1], left + (right - left) * fraction)
+
+
+def _check_points(points: Sequence[Scalar], count: int) -> None:
+    if len(points) < 2 or len(points) != count:
+        raise ValueError(f"interpolation needs two points or more and a value at each; there are {len(points)} and {count}")
+    if not all(isinstance(point, (int, float, np.number)) for point in points):
+        return
+    numbers = np.asarray(points, dtype=float)
+    wrong = np.flatnonzero(~(np.isfinite(numbers[1:]) & (numbers[1:] > numbers[:-1])))
+    if len(wrong) or not np.isfinite(numbers[0]):
+        k = int(wrong[0]) if len(wrong) else 0
+        before, after = numbers[k : k + 2].tolist()
+        raise ValueError(f"points of an interpolation are finite and ascend, but {after} follows {before} at index {k + 1}")
 
 
 def array(entries: Any) -> np.ndarray:

@@ -248,9 +248,9 @@ class Nodes:
     def selection(self, code: int, number: int, entries: Sequence[int]) -> int:
         """Return `lookup` as comparisons and selections, one entry after the other."""
         if code == op.TAKE:
-            result = entries[-1]
-            for k in reversed(range(len(entries) - 1)):
-                result = self.where(self.function("less", number, self.constant(k + 1.0)), entries[k], result)
+            result = entries[0]
+            for k in range(1, len(entries)):
+                result = self.where(self.function("less_equal", self.constant(float(k)), number), entries[k], result)
             return result
         result, one, zero = self.constant(0.0), self.constant(1.0), self.constant(0.0)
         for entry in entries:

@@ -219,7 +219,7 @@ TAKE = _operation(
     "call double @take(double {x}, ptr {y}, i64 {n})",
     "take({x}, {y}, {n})",
     python="take({x}, {y})",
-    matlab="{y}(min(max({x}, 0), numel({y}) - 1) + 1)",
+    matlab="{y}(fix(min(max({x}, 0), numel({y}) - 1)) + 1)",
     selects=True,
 )
 

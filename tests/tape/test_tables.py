@@ -7,7 +7,7 @@ import pytest
 import sympy
 
 from bondgraph import J1, Graph, I, R, Se, compile_model, signals
-from bondgraph.export import straight_lines
+from bondgraph.export import matlab_source, state_equations, straight_lines
 from screws.jets import variables
 from screws.scalars import interpolate, searchsorted, take
 from tests.inner.emit import compile_routines, numpy_kernel
@@ -85,13 +85,58 @@ def test_an_entry_that_becomes_a_number_is_read_as_that_number():
     assert op.TABLE in {step[0] for step in steps} and op.TABLE_OF_INPUTS not in {step[0] for step in steps}
 
 
-def test_an_index_beyond_the_values_takes_the_end():
-    values = np.arange(20.0) ** 2
+@pytest.mark.parametrize("count", [4, 20])
+def test_an_index_beyond_the_values_takes_the_end(count):
+    values, numbers = np.arange(float(count)) ** 2, np.array([-3.0, 0.0, 2.0, count - 1.0, 1e300, np.nan])
     tape = Tape()
     routine = Routine("end", tape, (("x", 1),), (take(values, tape.inputs("x", 1)[0]),))
+    expected = [0.0, 0.0, 4.0, values[-1], values[-1], 0.0]
     for kernel in KERNELS:
-        found = kernel(routine).many(np.array([[-3.0], [0.0], [7.0], [19.0], [1e300], [np.nan]]))[:, 0]
-        assert found.tolist() == [0.0, 0.0, 49.0, 361.0, 361.0, 0.0]
+        assert kernel(routine).many(numbers[:, None])[:, 0].tolist() == expected
+    assert take(values, numbers).tolist() == expected
+
+
+@pytest.mark.parametrize("points", [SHORT, LONG], ids=["short", "long"])
+def test_what_is_no_number_stays_none(points):
+    """A table does not hide that its input is no number; infinite inputs take the end values, as by `np.interp`."""
+    u = np.array([np.nan, -np.inf, np.inf])
+    for of_inputs in (False, True):
+        for kernel in KERNELS:
+            found = kernel(read(points, of_inputs=of_inputs)).many(u[:, None], np.cos(points))[:, 0]
+            np.testing.assert_array_equal(found, np.interp(u, points, np.cos(points)))
+    np.testing.assert_array_equal(interpolate(u, points, np.cos(points)), np.interp(u, points, np.cos(points)))
+    assert np.isnan(interpolate(variables(np.nan, 0.0)[0], points, np.cos(points)).value)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([0.0, 2.0, 1.0], "1.0 follows 2.0 at index 2"),
+        ([0.0, 0.0, 1.0], "0.0 follows 0.0 at index 1"),
+        ([0.0, 1.0, np.nan], "nan follows 1.0 at index 2"),
+        ([-np.inf, 0.0, 1.0], "0.0 follows -inf at index 1"),
+        ([0.0, 1.0], "there are 2 and 3"),
+        ([0.0], "there are 1 and 3"),
+    ],
+)
+def test_points_that_do_not_ascend_are_refused(points, message):
+    for u in (0.5, Tape().inputs("x", 1)[0]):
+        with pytest.raises(ValueError, match=message):
+            interpolate(u, points, [1.0, 2.0, 3.0])
+
+
+def test_a_symbolic_table_compares_its_input_with_each_point_once():
+    """The text of an equation grows in proportion to the points, not with their square."""
+    u, t = sympy.symbols("u t")
+    lengths = []
+    for count in (20, 80):
+        points = np.linspace(-1.0, 3.0, count)
+        formula = interpolate(2 * t - 3, points, np.cos(points))
+        lengths.append(len(str(formula)))
+        assert float(formula.subs(t, 1.7)) == pytest.approx(np.interp(0.4, points, np.cos(points)), rel=1e-12)
+    assert lengths[1] < 5 * lengths[0]
+    assert take([5.0, 6.0, 7.0], searchsorted([2, 3], u)).args[0] == (5.0, sympy.StrictLessThan(u, 2))
+    assert [take([5.0, 6.0, 7.0], u).subs(u, row) for row in range(4)] == [5.0, 6.0, 7.0, 7.0]
 
 
 def measured(count: int) -> Graph:
@@ -114,6 +159,21 @@ def test_a_measured_input_costs_no_more_steps_for_more_points():
         exact = 0.5 * (np.sin(20.0) - np.cos(20.0) + np.exp(-20.0))
         assert run.ok and run["m.p"][-1] == pytest.approx(exact, abs=2.0 * (20.0 / count) ** 2 / 12.0)
     assert len(lengths) == 1 and lengths.pop() < 60
+
+
+def test_equations_of_a_measured_input_name_its_piece_once():
+    text = str(state_equations(compile_model(measured(60))))
+    assert text.count("Heaviside") == 58 and len(text) < 60 * 200
+
+
+def test_a_table_of_matlab_is_one_row():
+    """In brackets a new line without dots would begin a new row."""
+    lines = matlab_source(compile_model(measured(60))).files["rates.m"].splitlines()
+    first = [k for k, line in enumerate(lines) if " = [" in line]
+    assert first
+    for k in first:
+        last = next(n for n in range(k, len(lines)) if lines[n].endswith("];"))
+        assert last > k and all(line.endswith(", ...") for line in lines[k:last])
 
 
 def test_a_large_model_reads_a_measured_input_where_it_lies():

@@ -35,6 +35,7 @@ MATLAB = Dialect(
     table=("{v} = [{numbers}];", lambda v, first, count: f"{v} = {_range(first, count)};"),
     max_unsplit=2000,
     part_size=1000,
+    continued=" ...",  # in brackets a new line is a new row
 )
 
 _RESULTS = {

@@ -38,6 +38,7 @@ class Dialect:
     stored : the statement that puts {value} at {place}.
     slot : place k of the workspace.
     table : statement that gives a table the name {v}: of its {numbers}, or from the text of its first input and its length.
+    continued : end of a line that goes on in the next one.
     whole : steps up to which a routine is in one piece.
     part : steps of each piece of a longer one.
     """
@@ -54,6 +55,7 @@ class Dialect:
     table: tuple[str, Callable[[str, str, int], str]]
     max_unsplit: int
     part_size: int
+    continued: str = ""
 
 
 def constant(value: float, not_a_number: str, infinity: str) -> str:
@@ -135,7 +137,9 @@ class _Part:
             of_numbers, of_inputs = self.dialect.table
             if code == op.TABLE:
                 numbers = ", ".join(map(self.dialect.number, first))
-                self.lines += textwrap.wrap(of_numbers.format(v=name, numbers=numbers), 120, break_long_words=False)
+                text = of_numbers.format(v=name, numbers=numbers)
+                *lines, last = textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False)
+                self.lines += [*(line + self.dialect.continued for line in lines), last]
             else:
                 self.lines.append(of_inputs(name, self.reading(first, rest[0]), rest[1]))
             self.texts[a] = name

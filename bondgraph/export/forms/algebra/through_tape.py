@@ -18,6 +18,7 @@ from bondgraph.export.symbolic import elementary_forms
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from bondgraph.tape.differentiate import jacobian
+from bondgraph.tape.nodes import leaf_length
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
@@ -132,8 +133,10 @@ class _TapeReader:
             expression = self._node(position, expressions)
             if node[0] == opcodes.INPUT:
                 size = int(sympy.count_ops(expression))
+            elif node[0] > opcodes.INPUT:
+                size = 1 + sum(length[a] for a in node[1:])
             else:
-                size = 1 + sum(length[a] for a in node[1:]) if node[0] > opcodes.INPUT else 0
+                size = leaf_length(node) if node[0] in (opcodes.TABLE, opcodes.TABLE_OF_INPUTS) else 0
             is_long = size > self.definitions.longest or (uses[position] > 1 and size > MAX_REPEATED)
             if is_long and isinstance(expression, sympy.Expr):
                 expression, size = self.definitions.define(self.names.get(position, ""), expression), 0
@@ -204,6 +207,8 @@ def expression_size(formula: Op, arguments: Sequence[Any]) -> int:
     roots = [tape.scalar(scalar).index for result in all_results for scalar in scalars_of(result)]
     for position in reachable(tape, roots):
         node = tape.nodes[position]
-        if node[0] != opcodes.INPUT:
-            length[position] = 1 + sum(length[a] for a in node[1:]) if node[0] > opcodes.INPUT else 1
+        if node[0] > opcodes.INPUT:
+            length[position] = 1 + sum(length[a] for a in node[1:])
+        elif node[0] != opcodes.INPUT:
+            length[position] = leaf_length(node)
     return sum(length[root] for root in roots)
