@@ -11,7 +11,7 @@ from bondgraph.run.events import loop, root_finding
 from bondgraph.run.events.root_finding import EPSILON, POINTS, StepAccess
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import initial_step, sample_clocks, step_control
-from bondgraph.run.steppers.method import AT_HAND, DAMPED, NOT_AT_HAND, Method, derivative, error_weight
+from bondgraph.run.steppers.method import AT_HAND, DAMPED, Method, derivative, error_weight
 from bondgraph.run.steppers.shared_fields import guard_values, note_rounding, rows_until
 from bondgraph.run.steppers.step_control import GROW
 
@@ -188,10 +188,9 @@ def attempts(method: Method) -> Procedure:
                     record.set("landings", 0)
                     record.set("landing", theta * h)
                     write.jump(again)
-        outlook = write.local(NOT_AT_HAND, "i64")
         if not method.explicit:
-            outlook.set(write.call("foresee", [c, h, error], "i64"))
-            with write.when(outlook.get().equals(DAMPED)):
+            outlook = write.call("foresee", [c, h, error], "i64")
+            with write.when(outlook.equals(DAMPED)):
                 refused = write.call("judged", [c, write.value(float("inf"), "double")], "i64")
                 with write.when(refused.equals(Status.RETRY)):
                     write.jump(again)
@@ -203,7 +202,7 @@ def attempts(method: Method) -> Procedure:
                 stiff.set(write.call("stiffness", [c, h], "i64"))
         _accept(method, write, h, t_new)
         if not method.explicit:
-            record.set("moved", write.select(outlook.get().equals(AT_HAND), 0, 1, "i64"))
+            record.set("moved", write.select(outlook.equals(AT_HAND), 0, 1, "i64"))
         following = write.call("lengthened", [c, error, stiff.get()], "i64")
         with write.when(~following.equals(Status.RETRY)):
             write.give(following)
