@@ -33,14 +33,14 @@ class Dialect:
     form : text of an instruction in {x}, {y}, {z}, "" if it has none; one with {v} is a complete statement.
     number : text of a constant, with all its bits.
     value, condition : statements that assign {right} to the local {v}.
-    counted : the condition {c} as the number 1 or 0.
-    asked : the number {v} as a condition; what is no number counts as true, as in NumPy.
-    stored : the statement that puts {value} at {place}.
+    as_number : the condition {c} as the number 1 or 0.
+    as_condition : the number {v} as a condition; NaN counts as true, as in NumPy.
+    store : the statement that puts {value} at {place}.
     slot : place k of the workspace.
     table : statement that gives a table the name {v}: of its {numbers}, or from the text of its first input and its length.
+    max_unsplit : steps up to which a routine is in one piece.
+    part_size : steps of each piece of a longer one.
     continued : end of a line that goes on in the next one.
-    whole : steps up to which a routine is in one piece.
-    part : steps of each piece of a longer one.
     """
 
     language: str

@@ -39,39 +39,29 @@ def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[st
 
     Without any, or if an element has no bond, the answer is empty: one balance of everything.
     """
-    roots = _roots(model.bonds)
-    if not all(path in roots for path in (*storages, *powers)):
+    components = _connected(model.bonds)
+    if not all(path in components for path in (*storages, *powers)):
         return ()
-    domains: dict[str, dict[int, Domain]] = {}
+    domains: dict[int, dict[int, Domain]] = {}
     for bond in model.bonds:
-        domains.setdefault(roots[bond.tail.element], {})[id(bond.domain)] = bond.domain
-    members = {root: (list[int](), list[int]()) for root in domains}
+        domains.setdefault(components[bond.tail.element], {})[id(bond.domain)] = bond.domain
+    members = {number: (list[int](), list[int]()) for number in domains}
     for kind, paths in enumerate((storages, powers)):
         for index, path in enumerate(paths):
-            members[roots[path]][kind].append(index)
+            members[components[path]][kind].append(index)
     return tuple(
         Island(tuple(dict.fromkeys(each.name for each in kinds)), _unit(kinds), tuple(held), tuple(driven))
-        for root, (held, driven) in members.items()
-        if (held or driven) and (kinds := list(domains[root].values()))
+        for number, (held, driven) in members.items()
+        if (held or driven) and (kinds := list(domains[number].values()))
     )
 
 
-def _roots(bonds: Sequence[Bond]) -> dict[str, str]:
-    """Return an element of its island for every element, the same for all of an island (union-find)."""
-    parents: dict[str, str] = {}
+def _connected(bonds: Sequence[Bond]) -> dict[str, int]:
+    """Return the number of its connected component for every element."""
+    import networkx as nx
 
-    def root(path: str) -> str:
-        top = path
-        while (parent := parents.setdefault(top, top)) != top:
-            top = parent
-        while path != top:
-            parents[path], path = top, parents[path]
-        return top
-
-    for bond in bonds:
-        first, second = root(bond.tail.element), root(bond.head.element)
-        parents[second] = first
-    return {path: root(path) for path in list(parents)}
+    graph = nx.Graph((bond.tail.element, bond.head.element) for bond in bonds)
+    return {path: number for number, paths in enumerate(nx.connected_components(graph)) for path in paths}
 
 
 def _unit(domains: Sequence[Domain]) -> str:
