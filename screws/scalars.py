@@ -23,7 +23,7 @@ Scalar = Any
 
 
 def count_up_to(u: Any, points: np.ndarray) -> Any:
-    """Return how many of the ascending points (..., n) are at most u (...), as floats; 0 where u is no number."""
+    """Return how many of the ascending points (..., n) are at most u (...), as floats; 0 where u is NaN."""
     if points.ndim > 1:
         return np.less_equal(points, np.asarray(u)[..., None]).sum(axis=-1, dtype=float)
     return np.where(np.isnan(u), 0.0, np.searchsorted(points, u, side="right"))[()]
@@ -38,7 +38,7 @@ def entry_of(index: Any, values: np.ndarray) -> Any:
 
 
 def _in_rows(function: Callable[[Any, np.ndarray], Any]) -> Callable[..., Any]:
-    """Return a function of a number and a row of numbers, which it takes one by one."""
+    """Return the function with the entries of the row as separate arguments."""
 
     def of_row(first: Any, *row: Any) -> Any:
         plain = not any(np.ndim(entry) for entry in row)
@@ -169,7 +169,7 @@ def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
 
 def searchsorted(points: Sequence[Scalar], u: Scalar) -> Scalar:
     """Return how many of the ascending points are at most u, found by bisection, as `np.searchsorted(points, u, side="right")`;
-    0 where u is no number."""
+    0 where u is NaN."""
     return _for_each(lambda each: apply("searchsorted", each, *points), u) if len(points) else 0.0
 
 
@@ -191,8 +191,7 @@ def interpolate(u: Scalar, points: Sequence[float], values: Sequence[Scalar]) ->
     """Return the piecewise linear function through (points, values), both (n,), n > 1, as `np.interp`; the end values hold
     outside.
 
-    The points are ascending finite numbers; the result is not a number where u is none. The piece is found by bisection,
-    however many there are.
+    The points are finite and ascending; the result is NaN where u is NaN. Bisection finds the piece.
 
     Raises `ValueError` for points that do not ascend, or fewer or more values than points.
     """
