@@ -28,10 +28,11 @@ class Literal(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """The address of a variable of a procedure, which holds a number of kind `holds`."""
+    """The address of a variable of a procedure, which holds `count` numbers of kind `holds`."""
 
     name: str
     holds: str
+    count: int = 1
     kind: str = "ptr"
 
 
@@ -142,7 +143,26 @@ def _table() -> Iterator[Primitive]:
         yield Primitive(name, ("double",) * arguments, "double", call, f"{name}({', '.join(letters)})")
 
 
-PRIMITIVES: Mapping[str, Primitive] = MappingProxyType({primitive.name: primitive for primitive in _table()})
+WIDE: Mapping[str, str] = MappingProxyType({"double": "doubles", "i1": "i1s"})
+"""Kinds of a number, and of a condition, of each lane."""
+
+
+def _wide_table() -> Iterator[Primitive]:
+    """Yield the primitives of numbers of all lanes, with the LLVM lines for one number, which `lanes.widened` widens."""
+    for one in _table():
+        kinds = {*one.takes, one.gives}
+        if kinds & WIDE.keys() and not kinds & {"i64", "i32"}:
+            word, _, kind = one.name.partition(" ")
+            name = f"{word} {WIDE.get(kind, 'i1s' if word in ('and', 'or', 'not') else 'doubles')}"
+            takes, gives = tuple(WIDE.get(kind, kind) for kind in one.takes), WIDE.get(one.gives, one.gives)
+            yield Primitive(name, takes, gives, one.llvm, one.c, one.pure)
+    yield Primitive("at doubles", ("ptr", "i64"), "ptr", "getelementptr double, ptr {x}, i64 {y}", "{x} + 8 * {y}")
+    yield Primitive("spread double", ("double",), "doubles", "spread {x}", "{x}")
+    yield Primitive("spread i1", ("i1",), "i1s", "spread {x}", "{x}")
+    yield Primitive("any", ("i1s",), "i1", "any {x}", "any({x})")
+
+
+PRIMITIVES: Mapping[str, Primitive] = MappingProxyType({one.name: one for one in (*_table(), *_wide_table())})
 """All primitives by name."""
 
 

@@ -139,13 +139,13 @@ class Record:
 class Procedure:
     """Function under construction. Arguments map name -> kind with attributes ("ptr noalias").
 
-    `variables` and `instructions` have been recorded; `is_cold` marks code that runs too rarely for vectorised loops, and `lanes`
-    is the preferred length of SIMD vectors, 0 for LLVM's choice.
+    `variables` and `instructions` have been recorded; `is_cold` marks code that runs too rarely for vectorised loops, `lanes`
+    is the preferred length of SIMD vectors, 0 for LLVM's choice, and `width` the number of lanes of its wide numbers.
     """
 
     def __init__(self, name: str, arguments: Mapping[str, str], result: str = "void", internal: bool = False):
         self.name, self.arguments, self.result, self.internal = name, dict(arguments), result, internal
-        self.is_cold, self.lanes = False, 0
+        self.is_cold, self.lanes, self.width = False, 0, 1
         self.variables: list[Variable] = []
         self.instructions: list[Instruction] = []
         self._numbers = itertools.count(1)
@@ -183,7 +183,7 @@ class Procedure:
         """Convert an operand to a value; a TypeError for a fraction in the place of an integer."""
         if isinstance(operand, Temporary):
             return operand
-        number = float(operand) if kind == "double" else operator.index(cast(int, operand))
+        number = float(operand) if kind in ("double", "doubles") else operator.index(cast(int, operand))
         return Temporary(self, Literal(kind, number))
 
     def local(self, start: Operand, kind: str = "double") -> Local:
@@ -212,6 +212,37 @@ class Procedure:
         target = function if isinstance(function, str) else function.operand
         self._record(Called(target, tuple(o.operand for o in operands), result, result_name))
         return Temporary(self, result_name or Literal("i64", 0))
+
+    @property
+    def ended(self) -> bool:
+        """Nothing can follow here before the next label."""
+        return self._ended
+
+    def new_label(self) -> str:
+        """Return a name for a label."""
+        return f"label{next(self._numbers)}"
+
+    def label(self, name: str) -> None:
+        """Set a label."""
+        self._label(name)
+
+    def fork(self, condition: Temporary, yes: str, no: str) -> None:
+        """End the block and jump to one of two labels."""
+        self._end(Fork(condition.operand, yes, no))
+
+    def local_array(self, count: int) -> Temporary:
+        """Return the address of room for this many doubles."""
+        room = Variable(f"l{next(self._numbers)}", "double", count)
+        self.variables.append(room)
+        return Temporary(self, room)
+
+    @contextmanager
+    def discarded(self) -> Iterator[None]:
+        """Record nothing of what is written meanwhile."""
+        instructions, variables, ended = len(self.instructions), len(self.variables), self._ended
+        yield
+        del self.instructions[instructions:], self.variables[variables:]
+        self._ended = ended
 
     def _label(self, name: str) -> None:
         if not self._ended:

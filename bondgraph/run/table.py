@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from bondgraph.emit.kernel import address_of
+from bondgraph.emit.kernel_language.language import Array, Code, Table, types_of
+
+Viewed = TypeVar("Viewed", bound=Table)
 
 Fields = Mapping[str, tuple[int, str]]
 """Name -> index and kind."""
@@ -68,6 +72,10 @@ class FieldTable:
         numbers = (ctypes.c_double * length).from_address(self._integers.item(self._fields[name][0])) if length else ()
         return np.array(numbers, dtype=float)
 
+    def view(self, table: type[Viewed]) -> Viewed:
+        """Return the table for CPython, which runs a text of the kernel language on the memory of machine code."""
+        return cast(Viewed, _View(self, table))
+
     def reader(self, *names: str) -> Callable[[], list[int]]:
         """Return a function that reads these integers at once, for fields that are read after every run."""
         integers, indices = self._integers, np.array([self._fields[name][0] for name in names])
@@ -79,3 +87,37 @@ class FieldTable:
             self._real[index] = value
         else:
             self._integers[index] = int(value)
+
+
+class _View:
+    """Attributes that are the fields of a table: numbers, arrays, other tables, and code behind addresses."""
+
+    def __init__(self, fields: FieldTable, table: type[Table]):
+        self.__dict__.update(_fields=fields, _types=types_of(table))
+
+    def __getattr__(self, name: str) -> Any:
+        fields, kind = self._fields, self._types[name]
+        if kind in (float, int, bool):
+            return np.float64(fields[name]) if kind is float else kind(fields[name])
+        if isinstance(kind, Code):
+            return None if fields[name] == 0 else _called(int(fields[name]), kind.result)
+        if not isinstance(kind, Array):
+            return fields.tables[name].view(kind)
+        if kind.kind != "ptr":
+            return fields.arrays[name].reshape(-1)
+        return [None if address == 0 else _called(int(address), None) for address in fields.arrays[name].view(np.int64)]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._fields[name] = value
+
+
+def _called(address: int, result: Any) -> Callable[..., Any]:
+    """Return code as CPython calls it: numbers go by their addresses, arrays and tables by theirs."""
+
+    def call(*values: Any) -> Any:
+        held = [value if isinstance(value, (np.ndarray, _View)) else np.array([value], dtype=float) for value in values]
+        places = [value._fields.address if isinstance(value, _View) else address_of(value) for value in held]
+        returned = ctypes.c_int64 if result is int else None
+        return ctypes.CFUNCTYPE(returned, *[ctypes.c_void_p] * len(places))(address)(*places)
+
+    return call

@@ -123,7 +123,7 @@ def fastest(couplings: JacobianCouplings) -> np.ndarray:
 
 def carried(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
     reached, work = scales.copy(), np.empty(len(scales) + len(couplings.values))
-    machine("carry", couplings, speed, reached, work)
+    machine("propagate", couplings, speed, reached, work)
     return reached
 
 
@@ -175,7 +175,7 @@ def test_four_runs_are_balanced_to_the_bits_of_one(by_fours, size):
             assert np.array_equal(rates.T, speeds)
             floors, starts = np.maximum(speeds, 1e-3), np.where(random.random((FOUR, n)) < 0.3, random.random((FOUR, n)), 0.0)
             reached, speed = starts.T.copy(), floors.T.copy()
-            call("carry", made, speed, reached, work)
+            call("propagate", made, speed, reached, work)
             alone = [reference.propagated(*given) for given in zip(made, floors, starts, strict=True)]
         assert np.array_equal(reached.T, alone)
 

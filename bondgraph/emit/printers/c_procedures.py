@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 
 from bondgraph.emit.instructions import (
     PRIMITIVES,
+    WIDE,
     Applied,
     Called,
     Fork,
@@ -33,6 +34,7 @@ from bondgraph.emit.instructions import (
 from bondgraph.emit.procedure import Procedure
 
 TYPES = {"double": "double ", "i64": "int64_t ", "i32": "int32_t ", "i1": "bool ", "ptr": "char *", "void": "void "}
+TYPES |= {wide: TYPES[kind] for kind, wide in WIDE.items()}
 """C type of each kind, with the separator before a name."""
 
 _HEAD = """\
@@ -97,8 +99,9 @@ def _helpers() -> Iterator[tuple[str, str]]:
 
 
 _KINDS = ("double", "i64", "i32", "ptr")
-_AT = {PRIMITIVES[f"at {kind}"] for kind in _KINDS}
-_EXTREMES = {PRIMITIVES["minnum"], PRIMITIVES["maxnum"]}
+_AT = {PRIMITIVES[f"at {kind}"] for kind in (*_KINDS, "doubles")}
+_EXTREMES = {PRIMITIVES[f"{name}{wide}"] for name in ("minnum", "maxnum") for wide in ("", " doubles")}
+_WIDE = frozenset(WIDE.values())
 _LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for name in ("load", "store"))
 
 
@@ -148,7 +151,7 @@ class _Definition:
 
     def text(self) -> str:
         """Return the text of the definition."""
-        lines = [f"    {TYPES[variable.holds]}{variable.name};" for variable in self.procedure.variables]
+        lines = [f"    {TYPES[variable.holds]}{variable.name}{self._length(variable)};" for variable in self.procedure.variables]
         lines += [f"    (void){_named(name)};" for name in self.procedure.arguments if not self.uses[name]]
         pairs = list(itertools.zip_longest(self.instructions, self.instructions[1:]))
         reached = {label for pair in pairs for label in _jump_labels(*pair)}
@@ -158,6 +161,10 @@ class _Definition:
             elif statement := self._statement(instruction, following):
                 lines.append(f"    {statement};")
         return "\n".join([_head(self.procedure), "{", *lines, "}\n"])
+
+    def _length(self, variable: Variable) -> str:
+        count = self.procedure.width if variable.holds in _WIDE else variable.count
+        return f"[{count}]" if count > 1 else ""
 
     def _statement(self, instruction: Instruction, following: Instruction | None) -> str:
         """Return an instruction as a statement; "" where it needs none."""
@@ -180,7 +187,10 @@ class _Definition:
     def _applied(self, step: Applied, result: Name | None) -> str:
         primitive, operands, _ = step
         first = operands[0]
-        if result and isinstance(first, Variable) and primitive in _AT and operands[1] == Literal("i64", 0):
+        if {*primitive.takes, primitive.gives} & _WIDE:
+            return self._in_lanes(step, result)
+        at_start = primitive in _AT and operands[1] == Literal("i64", 0)
+        if result and isinstance(first, Variable) and first.count == 1 and at_start:
             self.variables[result.name] = first
             return ""
         variable = self.variables.get(first.name) if isinstance(first, Name) else None
@@ -194,6 +204,28 @@ class _Definition:
             return ""
         return f"{_assignment(result)}{text}"
 
+    def _in_lanes(self, step: Applied, result: Name | None) -> str:
+        """Return a statement for each lane."""
+        primitive, operands, _ = step
+        every = f"for (int lane = 0; lane < {self.procedure.width}; lane++) "
+        texts = [self._of_lane(operand) for operand in operands]
+        if primitive in _EXTREMES and isinstance(operands[1], Literal):
+            texts = texts[::-1]
+        if primitive.name == "any" and result:
+            return f"bool {result.name} = false; {every}{result.name} |= {texts[0]}"
+        text = primitive.c.format_map(dict(zip("xyz", texts, strict=False)))
+        if result is None:
+            return f"{every}{text}"
+        return f"{TYPES[result.kind]}{result.name}[{self.procedure.width}]; {every}{result.name}[lane] = {text}"
+
+    def _of_lane(self, operand: Term) -> str:
+        variable = operand if isinstance(operand, Variable) else self.variables.get(getattr(operand, "name", ""))
+        if variable is not None and variable.holds in _WIDE:
+            return f"(char *)&{variable.name}[lane]"
+        if operand.kind == "ptr":
+            return f"({self._text(operand)} + 8 * lane)"
+        return self._text(operand) + ("[lane]" if isinstance(operand, Name) and operand.kind in _WIDE else "")
+
     def _target(self, call: Called) -> str:
         """Return the function of a call: a name, or an address with its type."""
         if isinstance(call.function, str):
@@ -205,8 +237,8 @@ class _Definition:
         match operand:
             case Literal(_, number):
                 return _number(number)
-            case Variable(name):
-                return f"(char *)&{name}"
+            case Variable(name, _, count):
+                return f"(char *){name}" if count > 1 else f"(char *)&{name}"
             case Name(_, name):
                 variable = self.variables.get(name)
                 return self.inlined.get(name, _named(name)) if variable is None else f"(char *)&{variable.name}"

@@ -5,7 +5,22 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from bondgraph.emit.instructions import FUNCTIONS, Applied, Called, Fork, Instruction, Jump, Literal, Name, Return, Target, Term
+from bondgraph.emit.instructions import (
+    FUNCTIONS,
+    WIDE,
+    Applied,
+    Called,
+    Fork,
+    Instruction,
+    Jump,
+    Literal,
+    Name,
+    Return,
+    Target,
+    Term,
+    Variable,
+)
+from bondgraph.emit.lanes import widened
 from bondgraph.emit.procedure import Procedure
 
 
@@ -22,6 +37,9 @@ def module_text(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> 
         for name, arguments in FUNCTIONS.items()
         if (line := f"declare double @llvm.{name}.f64({', '.join(['double'] * arguments)})") not in external
     ]
+    for width in sorted({procedure.width for procedure in procedures} - {1}):
+        declared += [widened(line, width) for line in declared if ".v" not in line]
+        declared.append(f"declare i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)")
     return "\n\n".join([*others, *(procedure_text(procedure) for procedure in procedures), *declared]) + "\n"
 
 
@@ -33,16 +51,33 @@ def procedure_text(procedure: Procedure) -> str:
     attributes += " optsize" if procedure.is_cold else ""
     attributes += f' "prefer-vector-width"="{64 * procedure.lanes}"' if procedure.lanes else ""
     head = f"define {scope}{procedure.result} @{procedure.name}({parameters}){attributes} {{\nentry:"
-    variables = [f"  %{variable.name} = alloca {variable.holds}" for variable in procedure.variables]
-    lines = [_line(instruction) for instruction in procedure.instructions]
+    variables = [_variable(variable, procedure.width) for variable in procedure.variables]
+    lines = [_line(instruction, procedure.width) for instruction in procedure.instructions]
     return "\n".join([head, *variables, "  br label %start", "start:", *lines, "}"])
 
 
-def _line(instruction: Instruction) -> str:
+_NARROW = {wide: kind for kind, wide in WIDE.items()}
+
+
+def _variable(variable: Variable, width: int) -> str:
+    held = f"<{width} x {_NARROW[variable.holds]}>" if variable.holds in _NARROW else variable.holds
+    return f"  %{variable.name} = alloca {held}" + (f", i64 {variable.count}" if variable.count > 1 else "")
+
+
+def _line(instruction: Instruction, width: int) -> str:
     match instruction:
+        case Applied(primitive, (operand,), Name(_, name)) if primitive.name.startswith("spread "):
+            kind, wide = operand.kind, f"<{width} x {operand.kind}>"
+            first = f"  %{name}.one = insertelement {wide} poison, {kind} {_text(operand)}, i32 0"
+            mask = f"<{width} x i32> zeroinitializer"
+            return f"{first}\n  %{name} = shufflevector {wide} %{name}.one, {wide} poison, {mask}"
+        case Applied(primitive, (operand,), result) if primitive.name == "any":
+            condition = f"<{width} x i1> {_text(operand)}"
+            return f"  {_assignment(result)}call i1 @llvm.vector.reduce.or.v{width}i1({condition})"
         case Applied(primitive, operands, result):
             texts = dict(zip("xyz", map(_text, operands), strict=False))
-            return f"  {_assignment(result)}{primitive.llvm.format_map(texts)}"
+            line = f"{_assignment(result)}{primitive.llvm.format_map(texts)}"
+            return f"  {widened(line, width) if {*primitive.takes, primitive.gives} & _NARROW.keys() else line}"
         case Called(function, operands, gives, result):
             target = f"@{function}" if isinstance(function, str) else _text(function)
             passed = ", ".join(f"{operand.kind} {_text(operand)}" for operand in operands)

@@ -31,7 +31,7 @@ from bondgraph.run.accuracy.reference.error_weights import (
     ZERO_ENERGY,
 )
 from bondgraph.run.codegen_helpers import is_finite, larger, magnitude
-from bondgraph.run.sparsity.reference import FIELDS as STRUCTURE
+from bondgraph.run.sparsity.reference import Structure
 
 _REST_AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 
@@ -103,7 +103,7 @@ def _at_rest() -> Procedure:
         with write.loop(record.get("n")) as i:
             magnitudes[i] = larger(write, record.get("size")[i], record.get("scale")[i])
         write.call("couplings", [write["w"], write["t"], magnitudes, write["m"]])
-    structure = Record(structure_of(record), STRUCTURE)
+    structure = Record(structure_of(record), Structure.layout())
     moving = write.local(0, "i64")
     with write.loop(structure.get("couplings")) as k, write.when(structure.get("rows").load(k, "i64").equals(state)):
         driver = structure.get("columns").load(k, "i64")
@@ -301,7 +301,7 @@ def _driven_noise() -> Procedure:
 @contextmanager
 def _couplings(write: Procedure) -> Iterator[tuple[Temporary, Temporary, Temporary]]:
     """Loop over the couplings: yield the index of each, the state that it drives, and its driver."""
-    structure = Record(structure_of(record_of(write)), STRUCTURE)
+    structure = Record(structure_of(record_of(write)), Structure.layout())
     with write.loop(structure.get("couplings")) as k:
         yield k, structure.get("rows").load(k, "i64"), structure.get("columns").load(k, "i64")
 

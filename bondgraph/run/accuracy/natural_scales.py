@@ -215,7 +215,7 @@ def _propagated_scales() -> Procedure:
     structure, values = structure_of(record), record.get("values")
     write.call("fastest", [structure, values, fastest, record.get("balance")])
     write.call("local_scales", [*at, write["size"]])
-    write.call("carry", [structure, values, fastest, later, record.get("reached")])
+    write.call("propagate", [structure, values, fastest, later, record.get("reached")])
     write.give()
     return write
 

@@ -15,7 +15,8 @@ from typing import TypeVar
 import numpy as np
 
 from bondgraph.emit.cached_build import OnceProperty
-from bondgraph.run.table import FieldTable, fields_of
+from bondgraph.emit.kernel_language.language import Ints, Table
+from bondgraph.run.table import FieldTable
 from bondgraph.tape.garbage_collection import paused_collection
 
 
@@ -160,18 +161,32 @@ class CouplingStructure:
     @OnceProperty
     def table(self) -> FieldTable:
         """Return this structure as a table for machine code."""
-        table = FieldTable(FIELDS)
-        for name in _ARRAYS:
-            table.point(name, getattr(self, name))
-        for name, counted in _COUNTS.items():
-            table[name] = len(getattr(self, counted))
+        table = FieldTable(Structure.layout())
+        for field in fields(self):
+            table.point(field.name, getattr(self, field.name))
+        table["states"], table["couplings"] = len(self.part), len(self.rows)
+        table["inners"], table["ears"] = len(self.inner), len(self.ear_from)
         return table
 
 
-_ARRAYS = tuple(field.name for field in fields(CouplingStructure))
-_COUNTS = {"states": "part", "couplings": "rows", "inners": "inner", "ears": "ear_from"}
-FIELDS = fields_of(_ARRAYS, _COUNTS)
-"""Fields of a structure in machine code: addresses of its arrays, then lengths."""
+class Structure(Table):
+    """`CouplingStructure` in machine code, with the numbers of its states, couplings, couplings within components, and ears."""
+
+    rows: Ints
+    columns: Ints
+    part: Ints
+    order: Ints
+    inner: Ints
+    drivers_at: Ints
+    drivers: Ints
+    ear_from: Ints
+    ear_at: Ints
+    ear_couplings: Ints
+    ear_states: Ints
+    states: int
+    couplings: int
+    inners: int
+    ears: int
 
 
 FindStructure = Callable[[int, np.ndarray, np.ndarray], CouplingStructure]

@@ -100,7 +100,7 @@ def _rapid() -> Procedure:
 
 def _carried() -> Procedure:
     """Propagate the scales of the runs of a group along their couplings."""
-    return _of_four("carried_four", "carry", {"rates": "fastest", "scales": "later"}, "later", PROPAGATED)
+    return _of_four("carried_four", "propagate", {"rates": "fastest", "scales": "later"}, "later", PROPAGATED)
 
 
 def _by_fours() -> Procedure:

@@ -1,0 +1,332 @@
+"""Expressions of the kernel language as instructions."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+from bondgraph.emit.kernel_language import language
+from bondgraph.emit.kernel_language.known import evaluate
+from bondgraph.emit.kernel_language.language import KINDS, PRIMITIVE_OF, Array, Code, types_of
+from bondgraph.emit.kernel_language.source import Function, names_in
+from bondgraph.emit.kernel_language.values import Emitter, Known, Value, Variable, is_table, is_wide, kind_of, named
+from bondgraph.emit.procedure import Temporary
+
+BINARY: Mapping[type[ast.AST], str] = MappingProxyType({ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"})
+_COMPARED: Mapping[type[ast.AST], str] = MappingProxyType(
+    {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq"}
+)
+_FREE = frozenset({"abs", "float", "int", "bool", "max", "min", "larger", "smaller", "sqrt", "finite", "anywhere"})
+"""Functions that may be evaluated though their results are not needed."""
+_INSTEAD: Mapping[str, str] = MappingProxyType(
+    {
+        "Pow": "write x * x, or power(x, y)",
+        "FloorDiv": "integers have no division here",
+        "Mod": "integers have no remainder here",
+        "ListComp": "write a loop",
+        "List": "use an array of a table",
+        "Tuple": "assign to each name",
+        "Dict": "use a constant of the module",
+        "Lambda": "write a function with a name",
+        "JoinedStr": "there is no text in machine code",
+        "Try": "return a status",
+        "Raise": "return a status",
+        "With": "there are no contexts in machine code",
+        "Assert": "return a status",
+        "Break": "a lane cannot leave a loop alone; use a condition",
+        "Continue": "a lane cannot go on alone; use a condition",
+    }
+)
+"""What to write in place of a construct that the language lacks."""
+
+
+class Expressions(Emitter):
+    """Expressions of a function under translation."""
+
+    call_function: Callable[[Function, Mapping[str, Value | Known], ast.AST], Value | Known]
+    """Call another function of the language, or put it here if it is inline."""
+
+    def refuse(self, node: ast.AST) -> Any:
+        """Refuse a construct, and say what to write instead."""
+        name = type(getattr(node, "op", node)).__name__
+        self.fail(node, f"the kernel language has no {name}{f'; {_INSTEAD[name]}' if name in _INSTEAD else ''}")
+
+    def is_known(self, node: ast.expr) -> bool:
+        """Return True if all names in an expression are known at translation."""
+        return not any(
+            isinstance(self.scope.get(name), (Value, Variable)) or name in self.source.variables
+            for name in names_in([node], ast.Load)
+        )
+
+    def known(self, node: ast.expr) -> Any:
+        """Return the value of a known expression."""
+        if not self.is_known(node):
+            self.fail(node, "this must be known at translation: a constant of the module, or a Fixed argument")
+        own = {name: bound.value for name, bound in self.scope.items() if isinstance(bound, Known)}
+        try:
+            return evaluate(node, {**self.source.names, **own})
+        except (NameError, AttributeError, LookupError, ArithmeticError) as error:
+            self.fail(node, str(error))
+        except NotImplementedError:
+            self.refuse(node)
+
+    def expression(self, node: ast.expr) -> Value | Known:
+        """Return the value of an expression."""
+        if not isinstance(node, ast.Call) and self.is_known(node):
+            return Known(self.known(node))
+        match node:
+            case ast.Name(name):
+                return self.read(name, node)
+            case ast.Attribute(owner, field):
+                return self.field(self.expression(owner), field, node)
+            case ast.Subscript(owner, index):
+                return self._subscript(owner, index, node)
+            case ast.UnaryOp(ast.Not(), operand):
+                return Value(bool, self.step("not", self.converted(self.expression(operand), bool, node)))
+            case ast.UnaryOp(ast.USub(), operand):
+                return self.arithmetic("mul", Known(-1), self.expression(operand), node)
+            case ast.BinOp(left, ast.BitAnd() | ast.BitOr() as operation, right):
+                name = "and" if isinstance(operation, ast.BitAnd) else "or"
+                parts = [self.converted(self.expression(part), bool, node) for part in (left, right)]
+                return Value(bool, self.step(name, *parts))
+            case ast.BinOp(left, operation, right) if type(operation) in BINARY:
+                return self.arithmetic(BINARY[type(operation)], self.expression(left), self.expression(right), node)
+            case ast.Compare(left, operations, others):
+                return self._compare(operations, [self.expression(part) for part in (left, *others)], node)
+            case ast.BoolOp(operation, parts):
+                return self._joined(node, "and" if isinstance(operation, ast.And) else "or", parts)
+            case ast.IfExp(test, yes, no):
+                return self._chosen(test, (yes, no), node)
+            case ast.Call():
+                return self._call(node)
+        self.refuse(node)
+        raise AssertionError
+
+    # Tables and arrays.
+
+    def index_of(self, owner: Value | Known, field: str, node: ast.AST) -> tuple[int, Any]:
+        """Return index and type of a field of a table."""
+        if not is_table(owner.type):
+            self.fail(node, f'{named(owner.type)} has no field "{field}"')
+        if field not in types_of(owner.type):
+            self.fail(node, f'"{owner.type.__name__}" has no field "{field}"; it has {", ".join(types_of(owner.type))}')
+        return owner.type.layout()[field][0], types_of(owner.type)[field]
+
+    def field(self, owner: Value | Known, field: str, node: ast.AST) -> Value:
+        """Load a field of a table."""
+        index, kind = self.index_of(owner, field, node)
+        assert isinstance(owner, Value)
+        value = self.loaded(owner.result, index, kind)
+        if isinstance(kind, Array) and kind.entries is float:
+            return self.load_lanes(value.result) if self.lanes > 1 else Value(float, value.result[0])
+        return value
+
+    def per_lane(self, array: Array) -> bool:
+        """Return True if the numbers of all lanes lie side by side."""
+        return self.lanes > 1 and array.kind == "double" and not array.shared
+
+    def entry(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> tuple[Array, Temporary, Temporary]:
+        """Return the type of an array, its address, and the index of an entry."""
+        array = self.expression(owner)
+        if not (isinstance(array, Value) and isinstance(array.type, Array)):
+            self.fail(node, f"{named(array.type)} has no entries with an index that is computed")
+        at = self.converted(self.expression(index), int, node)
+        at = self.write.step("mul i64", at, self.write.value(self.lanes, "i64")) if self.per_lane(array.type) else at
+        return array.type, array.result, at
+
+    def _subscript(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> Value:
+        if isinstance(index, ast.Slice):
+            if index.upper is not None or index.step is not None or index.lower is None:
+                self.fail(node, "a slice has a start and nothing else: a[i:]")
+            array, first, at = self.entry(owner, index.lower, node)
+            return Value(array, first.at(at, array.kind))
+        array, first, at = self.entry(owner, index, node)
+        if self.per_lane(array):
+            return self.load_lanes(first.at(at, "double"))
+        return self.loaded(first, at, {"double": float, "i64": int}.get(array.kind, array.entries))
+
+    # Arithmetic and conditions.
+
+    def common(self, values: Sequence[Value | Known], node: ast.AST) -> Any:
+        """Return the type of numbers in one operation."""
+        kinds = {each.type for each in values}
+        if not kinds <= set(KINDS):
+            self.fail(node, f"these are no numbers: {' and '.join(sorted(map(named, kinds)))}")
+        return float if float in kinds else bool if kinds == {bool} else int
+
+    def arithmetic(self, name: str, left: Value | Known, right: Value | Known, node: ast.AST) -> Value:
+        """Return the result of an operation on two numbers."""
+        kind = self.common((left, right), node)
+        kind = int if kind is bool else kind
+        if kind is int and name == "div":
+            self.fail(node, "integers have no division here; write float(a) / float(b)")
+        operands = (self.converted(each, kind, node) for each in (left, right))
+        return Value(kind, self.step(f"{name} {KINDS[kind]}", *operands))
+
+    def _compare(self, operations: Sequence[ast.cmpop], values: Sequence[Value | Known], node: ast.AST) -> Value:
+        results = [self._compared(*each, node) for each in zip(operations, values, values[1:], strict=False)]
+        return Value(bool, functools.reduce(lambda one, other: self.step("and", one, other), results))
+
+    def _compared(self, operation: ast.cmpop, left: Value | Known, right: Value | Known, node: ast.AST) -> Any:
+        if isinstance(operation, (ast.Is, ast.IsNot)):
+            if right != Known(None) or not isinstance(left, Value) or kind_of(left.type) != "ptr":
+                self.fail(node, '"is" tests an address: "x is None", "x is not None"')
+            given = self.step("is given", left.result)
+            return given if isinstance(operation, ast.IsNot) else self.step("not", given)
+        kind = self.common((left, right), node)
+        kind = int if kind is bool else kind
+        pair = self.converted(left, kind, node), self.converted(right, kind, node)
+        if isinstance(operation, ast.NotEq):
+            return self.step("not", self.step(f"eq {KINDS[kind]}", *pair))
+        if type(operation) not in _COMPARED:
+            self.refuse(operation)
+        return self.step(f"{_COMPARED[type(operation)]} {KINDS[kind]}", *pair)
+
+    def _joined(self, node: ast.BoolOp, name: str, parts: Sequence[ast.expr]) -> Value:
+        """Return `a and b`: a part that need not be evaluated is not, unless that makes no difference."""
+        if self.lanes > 1 or all(map(_harmless, parts[1:])):
+            results = [self.converted(self.expression(part), bool, node) for part in parts]
+            return Value(bool, functools.reduce(lambda one, other: self.step(name, one, other), results))
+        result = self.write.local(0, "i64")
+        with self.ways(node) as (yes, no, done):
+            self.write.label(yes)
+            result.set(1)
+            self.write.jump(done)
+            self.write.label(no)
+            result.set(0)
+            self.write.jump(done)
+        return self.condition(result.get())
+
+    def _chosen(self, test: ast.expr, parts: Sequence[ast.expr], node: ast.AST) -> Value | Known:
+        """Return `a if condition else b`: only the needed part is evaluated, unless that makes no difference."""
+        if self.is_known(test):
+            return self.expression(parts[0] if self.known(test) else parts[1])
+        if self.lanes > 1 or (all(map(_harmless, parts)) and not isinstance(test, ast.BoolOp)):
+            condition, values = self.converted(self.expression(test), bool, node), [self.expression(part) for part in parts]
+            kind = self.common(values, node)
+            numbers = [self.in_memory(value, kind, node) for value in values]
+            wide = is_wide(condition) or any(map(is_wide, numbers))
+            if wide and kind is int:
+                self.fail(node, "integers are the same in all lanes; use a float")
+            name = "select double" if wide else f"select {KINDS[kind]}"
+            numbers = [self.step("real", each) if wide and each.kind == "i64" else each for each in numbers]
+            result = self.step(name, condition, *numbers)
+            return self.condition(result) if kind is bool else Value(kind, result)
+        kind = self.common([self._dry(part) for part in parts], node)
+        local = self.write.local(0, KINDS[kind])
+        with self.ways(test) as (yes, no, done):
+            for label, part in zip((yes, no), parts, strict=True):
+                self.write.label(label)
+                local.set(self.in_memory(self.expression(part), kind, part))
+                self.write.jump(done)
+        return self.condition(local.get()) if kind is bool else Value(kind, local.get())
+
+    def _dry(self, node: ast.expr) -> Value | Known:
+        """Return a value of the type of an expression, without instructions."""
+        with self.write.discarded():
+            return self.expression(node)
+
+    def branch(self, node: ast.expr, yes: str, no: str) -> None:
+        """Jump to one of two labels, as CPython does: a part that need not be evaluated is not."""
+        match node:
+            case ast.BoolOp(operation, values):
+                for value in values[:-1]:
+                    following = self.write.new_label()
+                    self.branch(value, *((following, no) if isinstance(operation, ast.And) else (yes, following)))
+                    self.write.label(following)
+                self.branch(values[-1], yes, no)
+            case ast.UnaryOp(ast.Not(), operand):
+                self.branch(operand, no, yes)
+            case _ if self.is_known(node):
+                self.write.jump(yes if self.known(node) else no)
+            case _:
+                result = self.converted(self.expression(node), bool, node)
+                if is_wide(result):
+                    self.fail(node, "lanes cannot part here; use anywhere(...)")
+                self.write.fork(result, yes, no)
+
+    @contextmanager
+    def ways(self, test: ast.expr) -> Iterator[tuple[str, str, str]]:
+        """Branch; yield the labels of both ways and of their end."""
+        yes, no, done = (self.write.new_label() for _ in range(3))
+        self.branch(test, yes, no)
+        yield yes, no, done
+        self.write.label(done)
+
+    # Calls.
+
+    def _call(self, node: ast.Call) -> Value | Known:
+        if node.keywords:
+            self.fail(node, "arguments have no names in a call: write them in their order")
+        if all(self.is_known(part) for part in (node.func, *node.args)) and not self._is_translated(self.known(node.func)):
+            return Known(self.known(node))
+        function, values = self.expression(node.func), [self.expression(argument) for argument in node.args]
+        if isinstance(function, Value):
+            return self._call_code(function, values, node)
+        own = function.value
+        if own is getattr and isinstance(values[1], Known):
+            return self.field(values[0], values[1].value, node)
+        if not self._is_translated(own):
+            return self._call_word(own, values, node)
+        names = list(inspect.signature(own).parameters)
+        if len(names) != len(values):
+            self.fail(node, f"{own.__name__} takes {len(names)} arguments, not {len(values)}")
+        return self.call_function(own, dict(zip(names, values, strict=True)), node)
+
+    @staticmethod
+    def _is_translated(function: Any) -> bool:
+        """Return True for a function of the language that is no word of it."""
+        return inspect.isfunction(function) and function.__module__ != language.__name__
+
+    def _call_code(self, code: Value, values: Sequence[Value | Known], node: ast.AST) -> Value:
+        if not isinstance(code.type, Code):
+            self.fail(node, f"{named(code.type)} cannot be called")
+        self.refuse_mask(node)
+        numbers = [each.type in KINDS for each in values]
+        results = [self.converted(each, float if n else None, node) for each, n in zip(values, numbers, strict=True)]
+        passed = [self.address_of(result) if n else result for result, n in zip(results, numbers, strict=True)]
+        return Value(code.type.result, self.write.call(code.result, passed, kind_of(code.type.result)))
+
+    def refuse_mask(self, node: ast.AST) -> None:
+        """Refuse what would happen in all lanes where only some are meant."""
+        if self.mask is not None:
+            self.fail(node, "this would happen in all lanes; ask whether anywhere(...) and choose the numbers instead")
+
+    def _call_word(self, word: Any, values: Sequence[Value | Known], node: ast.AST) -> Value:
+        if word in PRIMITIVE_OF:
+            return Value(float, self.step(PRIMITIVE_OF[word], *(self.converted(each, float, node) for each in values)))
+        if word in (max, min) and len(values) == 2:
+            kind = self.common(values, node)
+            a, b = (self.converted(each, kind, node) for each in values)
+            other = self.step(f"{'gt' if word is max else 'lt'} {KINDS[kind]}", b, a)
+            return Value(kind, self.step(f"select {KINDS[kind]}", other, b, a))
+        if len(values) == 1:
+            (first,) = values
+            if word is language.anywhere:
+                result = self.converted(first, bool, node)
+                return Value(bool, self.write.step("any", result) if is_wide(result) else result)
+            if word is language.finite:
+                zero = self.arithmetic("mul", first, Known(0.0), node)
+                return self._compare([ast.Eq()], [zero, Known(0.0)], node)
+            if word is language.wrapped:
+                return Value(int, self.converted(first, int, node))
+            if word is abs and first.type is float:
+                return Value(float, self.step("fabs", self.converted(first, float, node)))
+            if word in KINDS and not (word is int and first.type is float):
+                return Value(word, self.converted(first, word, node))
+        kinds = ", ".join(named(each.type) for each in values)
+        self.fail(node, f"the kernel language has no {getattr(word, '__name__', word)} of {kinds}")
+
+
+def _harmless(node: ast.AST) -> bool:
+    """Return True if an expression may be evaluated though its value is not needed: it calls no function that may have effects,
+    and reads nothing behind an address that may be missing."""
+    parts = list(ast.walk(node))
+    free = all(isinstance(n.func, ast.Name) and n.func.id in _FREE for n in parts if isinstance(n, ast.Call))
+    near = all(isinstance(n.value, ast.Name) for n in parts if isinstance(n, ast.Attribute))
+    return free and near and not any(isinstance(n, ast.Subscript) for n in parts)

@@ -1,0 +1,170 @@
+"""Words of the kernel language besides plain Python: types of arguments, tables, and functions that are instructions.
+
+CPython runs a function of the language as it stands; `translate` makes procedures of its text.
+
+>>> def largest(values: Reals, count: int) -> float:
+...     result = 0.0
+...     for i in range(count):
+...         result = larger(result, abs(values[i]))
+...     return result
+>>> float(largest(np.array([1.0, -3.0, 2.0]), 3))
+3.0
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
+
+import numpy as np
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Array:
+    """Type of an array.
+
+    Parameters
+    ----------
+    kind : of its entries: "double", "i64" or "ptr".
+    disjoint : no other pointer reaches its entries.
+    shared : all lanes share its entries; otherwise the numbers of the lanes lie side by side.
+    entries : type of entries that are pointers.
+    """
+
+    kind: str
+    disjoint: bool = False
+    shared: bool = False
+    entries: Any = None
+
+
+@dataclass(frozen=True)
+class Code:
+    """Type of code behind an address, and the type of its result."""
+
+    result: Any = None
+
+
+class Length(NamedTuple):
+    """Length of an array of a table, as a function of the table's integers."""
+
+    of: Callable[[Any], int]
+
+
+Kernel = Annotated[Callable[..., None], Code()]
+"""Code behind an address; numbers are passed by their addresses."""
+Callback = Annotated[Callable[[], int], Code(int)]
+Reals = Annotated[np.ndarray, Array("double")]
+Disjoint = Annotated[np.ndarray, Array("double", disjoint=True)]
+Shared = Annotated[np.ndarray, Array("double", shared=True)]
+Ints = Annotated[np.ndarray, Array("i64")]
+Kernels = Annotated[list[Any], Array("ptr", entries=Code())]
+PerLane = Annotated[float, Array("double", entries=float)]
+"""Field of a table that holds the address of a number per lane."""
+Fixed = Annotated[Any, "fixed"]
+"""Argument that is known at translation; each of its values has a procedure of its own."""
+
+
+def inline(function: Item) -> Item:
+    """Put the text of a function where it is called."""
+    function.__dict__["is_inline"] = True
+    return function
+
+
+def external(function: Item) -> Item:
+    """Call the machine code of this name, which another module provides; CPython runs the function."""
+    function.__dict__["is_external"] = True
+    return function
+
+
+class Table:
+    """Table of 8-byte fields: the annotations of a subclass are its fields in their order, after those of its bases.
+
+    In CPython a table is an object with these attributes.
+    """
+
+    def __init__(self, **values: Any):
+        self.__dict__.update(values)
+
+    @classmethod
+    def layout(cls) -> Mapping[str, tuple[int, str]]:
+        """Return the index and the kind of each field."""
+        return _layout(cls)
+
+    @classmethod
+    def lengths(cls, **integers: int) -> dict[str, int]:
+        """Return the lengths of the arrays whose annotations have a `Length`, for these integers of the table."""
+        sizes, hints = cls(**integers), get_type_hints(cls, include_extras=True)
+        found = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
+        return {name: mark.of(sizes) for name, mark in found if isinstance(mark, Length)}
+
+
+@functools.cache
+def _layout(table: type[Table]) -> Mapping[str, tuple[int, str]]:
+    kinds = enumerate(types_of(table).items())
+    return MappingProxyType({name: (index, KINDS.get(kind, "ptr")) for index, (name, kind) in kinds})
+
+
+KINDS: Mapping[Any, str] = MappingProxyType({float: "double", int: "i64", bool: "i64"})
+"""Kind of a number in memory."""
+
+
+@functools.cache
+def types_of(owner: Any) -> Mapping[str, Any]:
+    """Return the types of the fields of a table, or of the arguments of a function and its "return"."""
+    hints = get_type_hints(owner, include_extras=True)
+    return MappingProxyType({name: getattr(hint, "__metadata__", (hint,))[0] for name, hint in hints.items()})
+
+
+def unrolled(items: Iterable[Item]) -> Iterable[Item]:
+    """Write a loop out, once for each of the items, which are known at translation."""
+    return items
+
+
+def anywhere(condition: bool) -> bool:
+    """Return True if a condition holds in any lane; of a single run it is the condition."""
+    return condition
+
+
+def larger(x: float, y: float) -> float:
+    """Return the larger of two numbers; ignore NaN."""
+    return y if y > x or x != x else x
+
+
+def smaller(x: float, y: float) -> float:
+    """Return the smaller of two numbers; ignore NaN."""
+    return y if y < x or x != x else x
+
+
+def sqrt(x: float) -> float:
+    """Return the square root; NaN of a negative number."""
+    return np.sqrt(np.float64(x))
+
+
+def power(x: float, y: float) -> float:
+    """Return x to the power y, as the C library does."""
+    try:
+        return np.float64(math.pow(x, y))
+    except OverflowError:
+        return np.float64(math.inf if x > 0.0 or y % 2.0 != 1.0 else -math.inf)
+    except ValueError:  # a negative number to a fraction, or zero to a negative number
+        return np.float64(math.nan if x else math.copysign(math.inf, x) if y % 2.0 == 1.0 else math.inf)
+
+
+def finite(x: float) -> bool:
+    """Return True if a number is finite."""
+    return x * 0.0 == 0.0
+
+
+def wrapped(x: int) -> int:
+    """Return an integer of 64 bits, which wraps around as the processor's does."""
+    return (int(x) + 2**63) % 2**64 - 2**63
+
+
+PRIMITIVE_OF: Mapping[Any, str] = MappingProxyType({larger: "maxnum", smaller: "minnum", sqrt: "sqrt", power: "pow"})
+"""Functions that are instructions."""

@@ -1,0 +1,119 @@
+"""Source text of a function of the kernel language: its syntax tree, its types, and the names that need a variable."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from bondgraph.emit.kernel_language.language import types_of
+
+Function = Callable[..., Any]
+
+
+class TranslationError(TypeError):
+    """A function uses what the kernel language lacks; the message begins with file and line."""
+
+
+@dataclass(frozen=True)
+class FunctionSource:
+    """Source of a function.
+
+    Parameters
+    ----------
+    function : the function.
+    tree : its syntax tree.
+    types : of its annotated arguments, and of its "return".
+    variables : names that need a variable: those set at several places, or read outside of the block that sets them.
+    names : global names and names of enclosing functions that it sees.
+    """
+
+    function: Function
+    tree: ast.FunctionDef
+    types: Mapping[str, Any]
+    variables: frozenset[str]
+    names: Mapping[str, Any]
+
+    @property
+    def arguments(self) -> list[str]:
+        """Names of its arguments."""
+        return [argument.arg for argument in self.tree.args.args]
+
+    @property
+    def is_inline(self) -> bool:
+        """Its text is put where it is called."""
+        return getattr(self.function, "is_inline", False)
+
+    def fail(self, node: ast.AST, what: str) -> NoReturn:
+        """Refuse a part of the text, with file and line."""
+        line = getattr(node, "lineno", self.tree.lineno)
+        raise TranslationError(f"{inspect.getsourcefile(self.function)}:{line}: {what}")
+
+
+@functools.cache
+def source_of(function: Function) -> FunctionSource:
+    """Read the source of a function; raise a TranslationError for arguments that are not plain, or without a type."""
+    lines, first = inspect.getsourcelines(function)
+    (tree,) = ast.parse(textwrap.dedent("".join(lines))).body
+    assert isinstance(tree, ast.FunctionDef)
+    ast.increment_lineno(tree, first - 1)
+    names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    source = FunctionSource(function, tree, types_of(function), frozenset(_variables(tree)), names)
+    of_arguments = tree.args
+    if of_arguments.vararg or of_arguments.kwarg or of_arguments.kwonlyargs or of_arguments.defaults or of_arguments.posonlyargs:
+        source.fail(tree, f'arguments of "{tree.name}" are plain names without defaults')
+    for argument in of_arguments.args:
+        if argument.arg not in source.types:
+            source.fail(argument, f'argument "{argument.arg}" of "{tree.name}" has no type: annotate it')
+    if "return" not in source.types:
+        source.fail(tree, f'"{tree.name}" has no type of its result: write "-> None" if it has none')
+    if source.types["return"] is not type(None) and not always_returns(tree.body):
+        source.fail(tree, f'"{tree.name}" may end without a result')
+    return source
+
+
+def names_in(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> Counter[str]:
+    """Count the names that syntax trees read (`ast.Load`) or set (`ast.Store`)."""
+    every = (n for node in nodes for n in ast.walk(node))
+    return Counter(n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, context))
+
+
+def _variables(tree: ast.FunctionDef) -> Iterator[str]:
+    stored = names_in([tree], ast.Store) + Counter(a.arg for a in tree.args.args)
+    loaded = names_in([tree], ast.Load)
+    for node in ast.walk(tree):
+        for block in (getattr(node, name, None) for name in ("body", "orelse")):
+            for index, statement in enumerate(block if isinstance(block, list) else ()):
+                if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+                    after, augmented = names_in(block[index + 1 :], ast.Load), isinstance(statement, ast.AugAssign)
+                    own = names_in([statement], ast.Store)
+                    yield from (name for name in own if augmented or stored[name] > 1 or after[name] < loaded[name])
+
+
+def always_returns(body: list[ast.stmt]) -> bool:
+    """Return True if a block cannot be left at its end."""
+    match body[-1]:
+        case ast.Return():
+            return True
+        case ast.If(_, yes, no) if no:
+            return always_returns(yes) and always_returns(no)
+        case ast.While(ast.Constant(True), inner, []):
+            return not any(isinstance(node, ast.Break) for statement in inner for node in ast.walk(statement))
+        case _:
+            return False
+
+
+def leaves(body: Sequence[ast.stmt]) -> bool:
+    """Return True if nothing after a block follows it: it returns, or goes on with another round or after the loop."""
+    match body[-1] if body else None:
+        case ast.Return() | ast.Break() | ast.Continue():
+            return True
+        case ast.If(_, yes, no) if no:
+            return leaves(yes) and leaves(no)
+        case _:
+            return False

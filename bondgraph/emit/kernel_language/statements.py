@@ -1,0 +1,201 @@
+"""Statements of the kernel language as instructions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from bondgraph.emit.kernel_language.expressions import BINARY, Expressions
+from bondgraph.emit.kernel_language.language import KINDS
+from bondgraph.emit.kernel_language.source import leaves
+from bondgraph.emit.kernel_language.values import Known, Value, is_wide, kind_of
+from bondgraph.emit.procedure import Procedure, Temporary
+
+
+class Statements(Expressions):
+    """Statements of a function under translation; `returned` is the result of an inline function."""
+
+    def __init__(self, write: Procedure, *arguments: Any):
+        super().__init__(write, *arguments)
+        self.loops: list[tuple[str, str]] = []
+        self.returned: Value | Known = Known(None)
+
+    def block(self, statements: Sequence[ast.stmt]) -> None:
+        """Write statements one after the other."""
+        for statement in statements:
+            self.statement(statement)
+
+    def statement(self, node: ast.stmt) -> None:
+        """Write a statement."""
+        match node:
+            case ast.Expr(ast.Constant()) | ast.Pass():
+                pass
+            case ast.Expr(ast.Call() as value):
+                self.expression(value)
+            case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
+                for target, value in zip(targets, [self.expression(each) for each in values], strict=True):
+                    self._assign(target, value, node)
+            case ast.Assign([target], value):
+                self._assign(target, self.expression(value), node)
+            case ast.AnnAssign(target, _, value) if value is not None:
+                self._assign(target, self.expression(value), node)
+            case ast.AugAssign(target, operation, value) if type(operation) in BINARY:
+                before = self.expression(_read(target))
+                self._assign(target, self.arithmetic(BINARY[type(operation)], before, self.expression(value), node), node)
+            case ast.If(test, body, orelse):
+                self._if(test, body, orelse)
+            case ast.While(test, body, []):
+                self._while(test, body)
+            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), ends), body, []) if len(ends) < 3:
+                self._count(name, [self.converted(self.expression(end), int, node) for end in ends], body, node)
+            case ast.For(target, iterator, body, []):
+                self._unrolled(target, iterator, body)
+            case ast.Break() | ast.Continue() if self.loops and self.mask is None:
+                self.write.jump(self.loops[-1][isinstance(node, ast.Break)])
+            case ast.Return(value):
+                self._return(value, node)
+            case _:
+                self.refuse(node)
+
+    # Loops and conditions. A name that only some of the ways set has no value after them.
+
+    def _body(self, again: str, done: str, body: Sequence[ast.stmt]) -> None:
+        before = set(self.assigned)
+        self.loops.append((again, done))
+        self.block(body)
+        self.loops.pop()
+        self.assigned = before
+
+    def _while(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+        again = self.write.new_label()
+        self.write.label(again)
+        with self.ways(test) as (yes, no, done):
+            self.write.label(yes)
+            self._body(again, done, body)
+            self.write.jump(again)
+            self.write.label(no)
+
+    def _count(self, name: str, ends: Sequence[Temporary], body: Sequence[ast.stmt], node: ast.AST) -> None:
+        head, inside, following, done = (self.write.new_label() for _ in range(4))
+        counter = self.write.local(ends[0] if len(ends) == 2 else 0, "i64")
+        self.write.label(head)
+        index = counter.get()
+        self.write.fork(index < ends[-1], inside, done)
+        self.write.label(inside)
+        self.bind(name, Value(int, index), node)
+        self._body(following, done, body)
+        self.assigned.discard(name)
+        self.write.label(following)
+        counter.set(counter.get() + 1)
+        self.write.jump(head)
+        self.write.label(done)
+
+    def _unrolled(self, target: ast.expr, iterator: ast.expr, body: Sequence[ast.stmt]) -> None:
+        done = self.write.new_label()
+        for item in self.known(iterator):
+            following = self.write.new_label()
+            self._assign(target, Known(item), target)
+            self.loops.append((following, done))
+            self.block(body)
+            self.loops.pop()
+            self.write.label(following)
+        self.write.label(done)
+
+    def _if(self, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
+        if self.is_known(test):
+            self.block(body if self.known(test) else orelse)
+        elif self.lanes == 1:
+            with self.ways(test) as (yes, no, done):
+                self._alternatives(((yes, body), (no, orelse)), done)
+        elif is_wide(condition := self.converted(self.expression(test), bool, test)):
+            self._if_lanes(condition, body, orelse)
+        else:
+            yes, no, done = (self.write.new_label() for _ in range(3))
+            self.write.fork(condition, yes, no)
+            self._alternatives(((yes, body), (no, orelse)), done)
+            self.write.label(done)
+
+    def _alternatives(self, ways: Sequence[tuple[str, Sequence[ast.stmt]]], done: str) -> None:
+        before, ends = set(self.assigned), []
+        for label, block in ways:
+            self.assigned = set(before)
+            self.write.label(label)
+            self.block(block)
+            self.write.jump(done)
+            if not leaves(block):
+                ends.append(self.assigned)
+        self.assigned = set.intersection(*ends) if ends else before
+
+    def _if_lanes(self, condition: Temporary, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
+        """Execute both ways, each for the lanes that take it, unless no lane does."""
+        outer, before = self.mask, set(self.assigned)
+        for each, block in ((condition, body), (self.step("not", condition), orelse)):
+            if block:
+                self.mask = each if outer is None else self.step("and", outer, each)
+                with self.write.when(self.write.step("any", self.mask)):
+                    self.block(block)
+                self.assigned = set(before)
+        self.mask = outer
+
+    # Assignments and results.
+
+    def _assign(self, target: ast.expr, value: Value | Known, node: ast.AST) -> None:
+        """Set a name, a field of a table, or an entry of an array."""
+        match target:
+            case ast.Name(name):
+                self.bind(name, value, node)
+            case ast.Tuple(targets) if isinstance(value, Known):
+                for each, item in zip(targets, value.value, strict=True):
+                    self._assign(each, Known(item), node)
+            case ast.Attribute(owner, field):
+                table = self.expression(owner)
+                index, kind = self.index_of(table, field, node)
+                self.refuse_mask(node)
+                result = self.in_memory(value, kind if kind in KINDS else None, node)
+                if is_wide(result):
+                    self.fail(node, f'"{field}" is one number for all lanes')
+                table.result.store(index, result, kind_of(kind))  # type: ignore[union-attr]
+            case ast.Subscript(owner, index) if not isinstance(index, ast.Slice):
+                self._store(owner, index, value, node)
+            case _:
+                self.refuse(target)
+
+    def _store(self, owner: ast.expr, index: ast.expr, value: Value | Known, node: ast.AST) -> None:
+        array, first, at = self.entry(owner, index, node)
+        result = self.converted(value, _ENTRY.get(array.kind), node)
+        if self.per_lane(array):
+            self.store_lanes(first.at(at, "double"), result)
+            return
+        self.refuse_mask(node)
+        if is_wide(result):
+            self.fail(node, "all lanes share the entries of this array")
+        first.store(at, result, array.kind)
+
+    def _return(self, value: ast.expr | None, node: ast.AST) -> None:
+        kind = self.source.types["return"]
+        if self.source.is_inline:
+            if node is not self.source.tree.body[-1]:
+                self.fail(node, "an inline function returns at its end")
+            self.returned = Known(None) if value is None else self.expression(value)
+        elif self.mask is not None:
+            self.fail(node, "a lane cannot return alone")
+        elif value is None or kind_of(kind) == "void":
+            self.write.give()
+        elif self.lanes > 1 and kind is float:
+            self.store_lanes(self.write["result"], self.converted(self.expression(value), float, node))
+            self.write.give()
+        else:
+            result = self.in_memory(self.expression(value), kind, node)
+            if is_wide(result):
+                self.fail(node, "the result is one number for all lanes")
+            self.write.give(result)
+
+
+_ENTRY = {"double": float, "i64": int}
+
+
+def _read(target: ast.expr) -> ast.expr:
+    """Return the target of an assignment as an expression."""
+    copy = ast.parse(ast.unparse(target), mode="eval").body
+    return ast.copy_location(copy, target)

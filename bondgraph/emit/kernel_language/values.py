@@ -1,0 +1,225 @@
+"""Values of a function under translation, and the instructions that convert, load and store them.
+
+With several lanes a real number is one of each run side by side, and a condition on such numbers is one of each lane.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from bondgraph.emit.instructions import WIDE, Literal
+from bondgraph.emit.kernel_language.language import KINDS, Array, Code, Table
+from bondgraph.emit.kernel_language.source import FunctionSource
+from bondgraph.emit.procedure import Local, Procedure, Temporary
+
+
+@dataclass(frozen=True)
+class Known:
+    """A value that is known at translation."""
+
+    value: Any
+
+    @property
+    def type(self) -> Any:
+        """Type of the value."""
+        return type(self.value)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value that instructions compute: its type (float, int, bool, an `Array`, a `Code`, a table, or None), and its result."""
+
+    type: Any
+    result: Any
+
+    @property
+    def varies(self) -> bool:
+        """Each lane has its own."""
+        return is_wide(self.result)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A name that is set several times; `varies` if each lane has its own number."""
+
+    type: Any
+    local: Local
+    varies: bool
+
+
+def is_wide(result: Any) -> bool:
+    """Return True for the result of an instruction that each lane has."""
+    return isinstance(result, Temporary) and result.kind in WIDE.values()
+
+
+def is_table(kind: Any) -> bool:
+    """Return True for a class of tables."""
+    return isinstance(kind, type) and issubclass(kind, Table)
+
+
+def kind_of(kind: Any) -> str:
+    """Return the kind of a type as an argument, or as a result."""
+    if kind is None or kind is type(None):
+        return "void"
+    return KINDS.get(kind, "ptr")
+
+
+def named(kind: Any) -> str:
+    """Return the name of a type in a message."""
+    if isinstance(kind, Array):
+        return "an array of " + {"double": "floats", "i64": "integers"}.get(kind.kind, "addresses")
+    if isinstance(kind, Code):
+        return "code"
+    if kind is None or kind is type(None):
+        return "no result"
+    name = getattr(kind, "__name__", str(kind))
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+class Emitter:
+    """Instructions of a function under translation, and of inline functions in the same procedure.
+
+    `mask` is the condition of the lanes for which the present block is executed, None for all lanes; `assigned` are the names
+    that have a value on every way that leads here.
+    """
+
+    def __init__(self, write: Procedure, source: FunctionSource, lanes: int, mask: Temporary | None = None):
+        self.write, self.source, self.lanes, self.mask = write, source, lanes, mask
+        self.scope: dict[str, Known | Value | Variable] = {}
+        self.assigned: set[str] = set()
+
+    def fail(self, node: ast.AST, what: str) -> NoReturn:
+        """Refuse a part of the text."""
+        self.source.fail(node, what)
+
+    def step(self, name: str, *operands: Temporary) -> Temporary:
+        """Append an instruction, for each lane if one of its operands varies."""
+        if not any(map(is_wide, operands)):
+            return self.write.step(name, *operands)
+        word, _, kind = name.partition(" ")
+        wide = WIDE.get(kind, "i1s" if word in ("and", "or", "not") else "doubles")
+        return self.write.step(f"{word} {wide}", *map(self.spread, operands))
+
+    def spread(self, result: Temporary) -> Temporary:
+        """Return a number or a condition for each lane."""
+        if is_wide(result):
+            return result
+        if isinstance(result.operand, Literal) and result.kind == "double":
+            return self.write.value(result.operand.number, "doubles")
+        return self.write.step(f"spread {result.kind}", result)
+
+    def condition(self, number: Temporary) -> Value:
+        """Return the condition that a number in memory is 1."""
+        one = self.write.value(1.0, "double") if is_wide(number) else self.write.value(1, "i64")
+        return Value(bool, self.step("eq double" if is_wide(number) else "eq i64", number, one))
+
+    def converted(self, value: Value | Known, kind: Any, node: ast.AST) -> Any:
+        """Return a value as this type; a bool becomes a condition. With None it keeps its type."""
+        if isinstance(value, Known):
+            return self._literal(value, kind, node)
+        own = value.type
+        if kind is None or own is kind or (isinstance(own, Array) and isinstance(kind, Array) and own.kind == kind.kind):
+            return value.result
+        if (own, kind) == (int, float):
+            return self.step("real", value.result)
+        if own is bool and kind is float and value.varies:
+            return self.step("select double", value.result, self.write.value(1.0, "double"), self.write.value(0.0, "double"))
+        if own is bool and kind in KINDS and not value.varies:
+            integer = self.step("select i64", value.result, self.write.value(1, "i64"), self.write.value(0, "i64"))
+            return integer if kind is int else self.step("real", integer)
+        if (own, kind) == (int, bool):
+            return self.step("not", self.step("eq i64", value.result, self.write.value(0, "i64")))
+        if own is bool and kind is int:
+            self.fail(node, "integers are the same in all lanes; use a float")
+        if is_table(own) and is_table(kind) and issubclass(own, kind):
+            return value.result
+        self.fail(node, f"{named(own)} where {named(kind)} is needed")
+
+    def _literal(self, value: Known, kind: Any, node: ast.AST) -> Any:
+        kind = value.type if kind is None else kind
+        if kind not in KINDS or value.type not in KINDS or (kind is int and value.type is float):
+            self.fail(node, f"{value.value!r} where {named(kind)} is needed")
+        literal = self.write.value(kind(value.value), KINDS[kind])
+        return self.condition(literal).result if kind is bool else literal
+
+    def in_memory(self, value: Value | Known, kind: Any, node: ast.AST) -> Any:
+        """Return a value as it is stored: a bool as an integer, or as a number per lane."""
+        result = self.converted(value, kind, node)
+        if kind is not bool:
+            return result
+        return self.converted(Value(bool, result), float if is_wide(result) else int, node)
+
+    def loaded(self, pointer: Temporary, index: Any, kind: Any) -> Value:
+        """Load a field or an entry of this type."""
+        number = pointer.load(index, KINDS.get(kind, "ptr"))
+        return self.condition(number) if kind is bool else Value(kind, number)
+
+    def load_lanes(self, first: Temporary) -> Value:
+        """Load a number per lane."""
+        return Value(float, self.write.step("load doubles", first))
+
+    def store_lanes(self, first: Temporary, result: Temporary) -> None:
+        """Store a number per lane, in the lanes of the mask."""
+        number = self.spread(result)
+        if self.mask is not None:
+            number = self.write.step("select doubles", self.mask, number, self.write.step("load doubles", first))
+        self.write.step("store doubles", first, number)
+
+    def address_of(self, result: Temporary) -> Temporary:
+        """Return the address of a copy of a number, or of one per lane."""
+        place = self.write.local_array(self.lanes)
+        if self.lanes == 1:
+            place[0] = result
+        else:
+            self.write.step("store doubles", place, self.spread(result))
+        return place
+
+    def argument(self, result: Temporary, kind: Any) -> Value:
+        """Return an argument of the procedure as a value."""
+        if self.lanes > 1 and kind is float:
+            return self.load_lanes(result)
+        return self.condition(result) if kind is bool else Value(kind, result)
+
+    def bind(self, name: str, value: Value | Known, node: ast.AST) -> None:
+        """Set a name."""
+        self.assigned.add(name)
+        if name not in self.source.variables:
+            self.scope[name] = value
+            return
+        variable = self.scope.get(name)
+        if not isinstance(variable, Variable):
+            self.scope[name] = self._variable(value, node)
+            return
+        result = self.in_memory(value, variable.type, node)
+        if not variable.varies:
+            if is_wide(result):
+                self.fail(node, f'"{name}" began as one number for all lanes')
+            if self.mask is not None and variable.type in KINDS:
+                self.fail(node, f'"{name}" is one number for all lanes and is set where lanes part')
+            variable.local.set(result)
+            return
+        number = self.spread(self.step("real", result) if result.kind == "i64" else result)
+        if self.mask is not None:
+            number = self.write.step("select doubles", self.mask, number, variable.local.get())
+        variable.local.set(number)
+
+    def _variable(self, value: Value | Known, node: ast.AST) -> Variable:
+        if isinstance(value, Known) and value.type not in KINDS:
+            self.fail(node, f"{value.value!r} cannot be changed on the way")
+        start, kind = self.in_memory(value, value.type, node), KINDS.get(value.type, "ptr")
+        varies = self.lanes > 1 and (is_wide(start) or (isinstance(value, Known) and value.type in (float, bool)))
+        if varies:
+            start, kind = self.spread(self.step("real", start) if start.kind == "i64" else start), "doubles"
+        return Variable(value.type, self.write.local(start, kind), varies)
+
+    def read(self, name: str, node: ast.AST) -> Value | Known:
+        """Return the value of a name."""
+        if name not in self.assigned:
+            self.fail(node, f'"{name}" may have no value here: set it before the block that sets it')
+        bound = self.scope[name]
+        if not isinstance(bound, Variable):
+            return bound
+        number = bound.local.get()
+        return self.condition(number) if bound.type is bool else Value(bound.type, number)
