@@ -1,12 +1,14 @@
-"""Texts of the kernel language by CPython and as machine code, to the bit: linear systems."""
+"""Texts of the kernel language by CPython and as machine code, to the bit: linear systems, coupling graphs."""
 
 from __future__ import annotations
+
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 from tests.inner.emit import address_of
-from tests.inner.run import MatrixLayout, layout_of, system
+from tests.inner.run import MatrixLayout, coupling_graph, layout_of, system
 from tests.run.test_linear import called
 
 EXTREMES = (0.0, -0.0, np.inf, np.nan, 5e-324, 1e300, 1e-200)
@@ -57,3 +59,14 @@ def test_systems(kind):
         for layout, entries, (right, worth) in random_systems(kind):
             texts, machine = (solved(layout, entries, right, abs(worth), by_text) for by_text in (True, False))
             assert texts == machine
+
+
+@pytest.mark.parametrize("density", [0.0, 0.1, 0.3, 1.0])
+def test_coupling_graphs(density):
+    random = np.random.default_rng(5)
+    for n in (0, 1, 2, 5, 12):
+        columns, rows = np.nonzero((random.random((n, n)) < density) & ~np.eye(n, dtype=bool))
+        table = coupling_graph.graph_table(n, rows, columns)
+        coupling_graph.search(table.view(coupling_graph.CouplingGraph))
+        by_text, machine = coupling_graph.structure_from(table), coupling_graph.structure_of(n, rows, columns)
+        assert all(np.array_equal(getattr(by_text, field.name), getattr(machine, field.name)) for field in fields(machine))
