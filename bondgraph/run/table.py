@@ -103,7 +103,7 @@ class _View:
             return None if fields[name] == 0 else _called(int(fields[name]), kind.result)
         if not isinstance(kind, Array):
             return fields.tables[name].view(kind)
-        if kind.kind != "ptr":
+        if not isinstance(kind.entries, Code):
             return fields.arrays[name].reshape(-1)
         return [None if address == 0 else _called(int(address), None) for address in fields.arrays[name].view(np.int64)]
 
