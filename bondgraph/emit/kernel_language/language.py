@@ -54,9 +54,10 @@ class Array:
 
 @dataclass(frozen=True)
 class Code:
-    """Type of code behind an address, and the type of its result."""
+    """Type of code behind an address, and the type of its result; numbers are passed by their addresses, or `by_value`."""
 
     result: Any = None
+    by_value: bool = False
 
 
 class Length(NamedTuple):
@@ -68,6 +69,8 @@ class Length(NamedTuple):
 Kernel = Annotated[Callable[..., None], Code()]
 """Code behind an address; numbers are passed by their addresses."""
 Callback = Annotated[Callable[[], int], Code(int)]
+Routine = Annotated[Callable[..., None], Code(by_value=True)]
+"""Code behind an address; numbers are passed by value."""
 Reals = Annotated[np.ndarray, Array(float)]
 Disjoint = Annotated[np.ndarray, Array(float, disjoint=True)]
 Shared = Annotated[np.ndarray, Array(float, shared=True)]
