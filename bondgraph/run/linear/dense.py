@@ -33,10 +33,10 @@ def dense_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
         if j < n:
             apply_to_one(block, a[j * n + first :], pivots, first, n)
         first = behind
-    is_singular = False
     for k in range(first, n):
-        is_singular = is_singular or dense_eliminate(a, pivots, worth, n, k, first, n)
-    return is_singular
+        if dense_eliminate(a, pivots, worth, n, k, first, n):
+            return True
+    return False
 
 
 def dense_eliminate(a: Reals, pivots: Ints, worth: Reals, n: int, k: int, begun: int, last: int) -> bool:
