@@ -10,7 +10,7 @@ from bondgraph.emit.interpreter.lanes import lane_steps, machine_code
 from bondgraph.emit.interpreter.steps import InterpretedSteps
 from bondgraph.emit.kernel import aligned_zeros
 from bondgraph.emit.procedure import Procedure, Record
-from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
+from bondgraph.run.accuracy.fields import Control
 from bondgraph.run.table import FieldTable, fields_of
 
 # Arrays of `interpreter.lanes`; input_places ... input_indices: place of each input among the numbers, its block (t, y, p, m) and
@@ -62,7 +62,7 @@ def _handed_out() -> Procedure:
     record, lost = Record(write["a"], FIELDS), write.local(0, "i64")
     rows, entries = record.get("rows"), record.get("found")
     with write.loop(write["count"]) as lane:
-        control = Record(record.get("weights").load(write["due"].load(lane, "i64"), "ptr"), ERROR_CONTROL)
+        control = Record(record.get("weights").load(write["due"].load(lane, "i64"), "ptr"), Control.layout())
         nonzeros = control.get("nonzeros")
         with write.loop(record.get("entry_count")) as k:
             value = rows[entries.load(k, "i64") + lane]

@@ -13,9 +13,7 @@ import numpy as np
 from bondgraph.emit.kernel import aligned_zeros
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.accuracy import balancing, error_weights
-from bondgraph.run.accuracy.fields import FASTEST_RATES, PATTERN, PROPAGATED
-from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
-from bondgraph.run.accuracy.natural_scales import structure_of
+from bondgraph.run.accuracy.fields import FASTEST_RATES, PROPAGATED, Control, SparsityPattern
 from bondgraph.run.simd_values import SimdArray, SimdNumber
 from bondgraph.run.table import FieldTable, fields_of
 
@@ -49,7 +47,7 @@ def procedures() -> list[Procedure]:
 
 def _weights(record: Record, run: Temporary) -> Record:
     """Return the table of the error control of a run."""
-    return Record(record.get("weights").load(run, "ptr"), ERROR_CONTROL)
+    return Record(record.get("weights").load(run, "ptr"), Control.layout())
 
 
 def _members(record: Record) -> list[Record]:
@@ -81,11 +79,14 @@ def _of_four(name: str, procedure: str, inputs: Mapping[str, str], result: str, 
     write = Procedure(name, {"a": "ptr"}, internal=True)
     record = Record(write["a"], FIELDS)
     runs, values = _members(record), record.get("values")
-    _load_lanes(write, values, runs, "values", Record(runs[0].get("pattern"), PATTERN).get("beside_count"))
+    _load_lanes(write, values, runs, "values", Record(runs[0].get("pattern"), SparsityPattern.layout()).get("beside_count"))
     n, arrays = runs[0].get("n"), [record.get(array) for array in inputs]
     for array, control in zip(arrays, inputs.values(), strict=True):
         _load_lanes(write, array, runs, control, n)
-    write.call(procedure, [structure_of(runs[0]), values, *arrays, record.get("work")])
+    write.call(
+        procedure,
+        [Record(runs[0].get("pattern"), SparsityPattern.layout()).get("structure"), values, *arrays, record.get("work")],
+    )
     _store_lanes(write, arrays[-1], runs, result, n)
     for run in runs:
         run.set("scaled", level)
@@ -111,8 +112,8 @@ def _by_fours() -> Procedure:
     remaining, members, many = record.get("left"), record.get("members"), write.local(0, "i64")
 
     def structure(slot: Temporary) -> Temporary:
-        pattern = Record(_weights(record, due.load(slot, "i64")).get("pattern"), PATTERN)
-        return pattern.pointer.load(PATTERN["structure"][0], "i64")
+        pattern = Record(_weights(record, due.load(slot, "i64")).get("pattern"), SparsityPattern.layout())
+        return pattern.get("structure_key")
 
     with write.loop(write["count"]) as slot:
         remaining.store(slot, 1, "i64")
