@@ -14,6 +14,8 @@ from bondgraph.run.batch import prepared, workers, workspace
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
+from bondgraph.run.batch.simd import lane_jacobians
+from bondgraph.run.batch.simd import natural_scales as simd_natural_scales
 from bondgraph.run.batch.simd.natural_scales import FOUR
 from bondgraph.run.batch.validity import sample_check
 from bondgraph.run.batch.validity.sample_check import bounds, envelope

@@ -7,7 +7,7 @@ import math
 
 from bondgraph.emit.interpreter.code import BLOCK
 from bondgraph.emit.interpreter.steps import STRIP
-from bondgraph.emit.kernel_language.language import Reals, larger, smaller
+from bondgraph.emit.kernel_language.language import Reals, inline, larger, smaller
 from bondgraph.run.accuracy.balancing import fastest, propagate
 from bondgraph.run.accuracy.fields import PATTERNS, PROPAGATED, Control
 from bondgraph.run.accuracy.reference.natural_scales import DECADE, DISPLACEMENT, LOOK_AHEAD
@@ -169,15 +169,17 @@ def find_pattern(w: Control) -> None:
     w.pattern = new
 
 
+@inline
 def input_block(number: int, t: Reals, x: Reals, p: Reals, m: Reals) -> Reals:
     """Return the block of inputs with this number."""
-    if number == 0:
-        return t
+    block = t
     if number == 1:
-        return x
+        block = x
     if number == 2:
-        return p
-    return m
+        block = p
+    if number == 3:
+        block = m
+    return block
 
 
 def interpreted_jacobian(w: Control, x: Reals, m: Reals) -> None:
