@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
+from bondgraph.run.accuracy.fields import Control
 from bondgraph.run.steppers.method import COMMON as INTEGRATOR
 from bondgraph.run.table import fields_of
 
@@ -36,7 +36,7 @@ def tables_of(write: Procedure) -> tuple[Record, Record, Record]:
     """Return the tables of the loop, the integrator and the error control."""
     record = Record(write["r"], FIELDS)
     integrator = Record(record.get("table"), INTEGRATOR)
-    return record, integrator, Record(integrator.get("weights"), ERROR_CONTROL)
+    return record, integrator, Record(integrator.get("weights"), Control.layout())
 
 
 def modes_at(record: Record, sample: Temporary) -> Temporary:
