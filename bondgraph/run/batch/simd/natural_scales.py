@@ -24,7 +24,7 @@ FOUR = 4
 """Runs per group: divisions dominate, and wider vectors do not speed them up."""
 
 Controls = Annotated[list[Any], Array(Control)]
-ArrayOfEach = Annotated[list[Any], Array("ptr", entries=Array("double"))]
+ArrayOfEach = Annotated[list[Any], Array(Array(float))]
 """The address of an array of each run."""
 
 
