@@ -70,7 +70,7 @@ Kernel = Annotated[Callable[..., None], Code()]
 """Code behind an address; numbers are passed by their addresses."""
 Callback = Annotated[Callable[[], int], Code(int)]
 Routine = Annotated[Callable[..., None], Code(by_value=True)]
-"""Code behind an address that was translated from a function of the language: numbers are passed by value."""
+"""Code behind an address; numbers are passed by value."""
 Reals = Annotated[np.ndarray, Array(float)]
 Disjoint = Annotated[np.ndarray, Array(float, disjoint=True)]
 Shared = Annotated[np.ndarray, Array(float, shared=True)]

@@ -51,10 +51,10 @@ def procedure_text(procedure: Procedure) -> str:
     scope, attributes = ("internal ", " noinline") if procedure.internal else ("", "")
     attributes += " optsize" if procedure.is_cold else ""
     attributes += f' "prefer-vector-width"="{64 * procedure.lanes}"' if procedure.lanes else ""
-    head = f"define {scope}{procedure.result} @{procedure.name}({parameters}){attributes} {{\nentry:"
+    head = f"define {scope}{procedure.result} @{procedure.name}({parameters}){attributes} {{\nentry.:"
     variables = [_variable(variable, procedure.width) for variable in procedure.variables]
     lines = [_line(instruction, procedure.width) for instruction in procedure.instructions]
-    return "\n".join([head, *variables, "  br label %start", "start:", *lines, "}"])
+    return "\n".join([head, *variables, "  br label %start.", "start.:", *lines, "}"])
 
 
 _NARROW = {wide: kind for kind, wide in WIDE.items()}
