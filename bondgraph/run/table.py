@@ -63,6 +63,12 @@ class FieldTable:
             self.point(name, address + 8 * start)
             start += length
 
+    def allocate(self, table: type[Table], **integers: int) -> None:
+        """Point the fields whose annotations have a `Length` to zeros, for these integers of the table."""
+        lengths, types = table.lengths(**integers), types_of(table)
+        for dtype in (float, np.int64):
+            self.lay({name: size for name, size in lengths.items() if (types[name].kind == "double") is (dtype is float)}, dtype)
+
     def __getitem__(self, name: str) -> float | int:
         index, kind = self._fields[name]
         return self._real.item(index) if kind == "double" else self._integers.item(index)
@@ -108,7 +114,10 @@ class _View:
         return [None if address == 0 else _called(int(address), None) for address in fields.arrays[name].view(np.int64)]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self._fields[name] = value
+        if isinstance(value, np.ndarray):
+            self._fields.point(name, value)
+        else:
+            self._fields[name] = value
 
 
 def _called(address: int, result: Any) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.batch.fields import add_to, balance_of, modes_at, tables_of
 from bondgraph.run.events.log import SCALARS
-from bondgraph.run.events.state import FIELDS as INSTANTS
+from bondgraph.run.events.state import EventTable
 
 
 def procedures() -> list[Procedure]:
@@ -47,7 +47,7 @@ def _note() -> Procedure:
     start (`results.energy_account`)."""
     write = Procedure("note_events", {"r": "ptr"}, internal=True)
     record, integrator, weights = tables_of(write)
-    instants = Record(integrator.get("instants"), INSTANTS)
+    instants = Record(integrator.get("instants"), EventTable.layout())
     n, modes, storages, p = instants.get("n"), instants.get("modes"), weights.get("storages"), integrator.get("p")
     energies, closing = record.get("energies"), record.get("closing")
     with write.loop(instants.get("logged")) as k:
@@ -86,7 +86,10 @@ def _finish() -> Procedure:
     with write.when(pointer.is_given()):
         write.call("note_events", [write["r"]])
         count = integrator.get("mode_count")
-        with write.loop(record.get("samples"), Record(pointer, INSTANTS).get("held_rows") + 1) as k, write.loop(count) as i:
+        with (
+            write.loop(record.get("samples"), Record(pointer, EventTable.layout()).get("held_rows") + 1) as k,
+            write.loop(count) as i,
+        ):
             modes_at(record, k)[i] = integrator.get("m")[i]
     _known_until(write, record, None)
     record.get("event_counts").store(write["run"], record.get("event_count"), "i64")

@@ -10,7 +10,7 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.batch.fields import FIELDS, modes_at, tables_of
 from bondgraph.run.codegen_helpers import magnitude
 from bondgraph.run.events.log import SCALARS
-from bondgraph.run.events.state import FIELDS as INSTANTS
+from bondgraph.run.events.state import EventTable
 from bondgraph.run.measures import MachineRule
 from bondgraph.run.results.result import MAX_PARABOLA_ERROR
 
@@ -143,7 +143,7 @@ def _measure_event() -> Procedure:
     """Measure an event of a run, a row of the log, and the samples before it."""
     write = Procedure("measure_event", {"r": "ptr", "run": "i64", "row": "ptr"}, internal=True)
     record, integrator, _ = tables_of(write)
-    instants = Record(integrator.get("instants"), INSTANTS)
+    instants = Record(integrator.get("instants"), EventTable.layout())
     row, count, samples = write["row"], record.get("kept_count"), record.get("wanted_count")
     with write.when((count + record.get("series_count")).equals(0)):
         write.give()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record
 from bondgraph.run.events import accumulation, algebraic_loops, guards, iteration, mode_search, transitions
-from bondgraph.run.events.state import FIELDS
+from bondgraph.run.events.state import EventTable
 from bondgraph.run.status import Status
 from bondgraph.run.table import Fields
 
@@ -25,7 +25,7 @@ def _run(fields: Fields, advance: str, event: int) -> Procedure:
     write = Procedure("run", {"c": "ptr"}, "i64")
     record = Record(write["c"], fields)
     s = record.get("instants")
-    events = Record(s, FIELDS)
+    events = Record(s, EventTable.layout())
     with write.repeat():
         status = write.call(advance, [write["c"]], "i64")
         with write.when(~status.equals(event)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Record
 from bondgraph.run.batch.fields import tables_of
 from bondgraph.run.codegen_helpers import larger, magnitude
-from bondgraph.run.events.state import FIELDS as INSTANTS
+from bondgraph.run.events.state import EventTable
 
 
 def procedures() -> list[Procedure]:
@@ -21,7 +21,7 @@ def _see() -> Procedure:
     pointer, x, out = integrator.get("instants"), record.get("x_solved"), record.get("loop_out")
     with write.when(~pointer.is_given()):
         write.give()
-    loops, first = Record(pointer, INSTANTS), write.local(0, "i64")
+    loops, first = Record(pointer, EventTable.layout()), write.local(0, "i64")
     with write.loop(loops.get("loops")) as j:
         count, kernel = loops.get("loop_counts").load(j, "i64"), loops.get("loop_kernels").load(j, "ptr")
         states = loops.get("loop_places").at(first.get(), "i64")
