@@ -120,7 +120,7 @@ class Emitter:
         if isinstance(value, Known):
             return self._literal(value, kind, node)
         own = value.type
-        if kind is None or own is kind or (isinstance(own, Array) and isinstance(kind, Array) and own.kind == kind.kind):
+        if kind is None or own == kind or (isinstance(own, Array) and isinstance(kind, Array) and own.kind == kind.kind):
             return value.result
         if (own, kind) == (int, float):
             return self.step("real", value.result)
