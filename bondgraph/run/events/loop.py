@@ -6,8 +6,11 @@ reference there is `hybrid.Hybrid`.
 
 from __future__ import annotations
 
+from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, Record
-from bondgraph.run.events import accumulation, algebraic_loops, guards, iteration, mode_search, transitions
+from bondgraph.run.events import accumulation, iteration, mode_search, transitions
+from bondgraph.run.events.algebraic_loops import all_finite, consistent
+from bondgraph.run.events.guards import firing_guards, guards_at, is_bounce, zero_of
 from bondgraph.run.events.state import EventTable
 from bondgraph.run.status import Status
 from bondgraph.run.table import Fields
@@ -16,8 +19,9 @@ from bondgraph.run.table import Fields
 def procedures(fields: Fields, advance: str, event: int) -> list[Procedure]:
     """Return the loop `run` around an integrator's procedure `advance` (c), which returns `event` at an event; `fields` are the
     fields of c."""
-    parts = [*guards.procedures(), *algebraic_loops.procedures(), *transitions.procedures(), *mode_search.procedures()]
-    parts += [*accumulation.procedures(), *iteration.procedures(), *iteration.start_procedures()]
+    parts = translate([firing_guards, guards_at, zero_of, is_bounce, consistent, all_finite])
+    parts += [*transitions.procedures(), *mode_search.procedures(), *accumulation.procedures(), *iteration.procedures()]
+    parts += iteration.start_procedures()
     return [*parts, _run(fields, advance, event)]
 
 

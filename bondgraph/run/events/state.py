@@ -190,18 +190,6 @@ def record_of(write: Procedure) -> Record:
     return Record(write["s"], EventTable.layout())
 
 
-def truth(write: Procedure, condition: Temporary) -> Temporary:
-    """Return 1 if the condition holds, else 0."""
-    return write.select(condition, 1, 0, "i64")
-
-
 def flag(array: Temporary, index: Temporary) -> Temporary:
     """Return True if an entry (i64) is 1."""
     return array.load(index, "i64").equals(1)
-
-
-def active(write: Procedure, index: Temporary) -> Temporary:
-    """Return True if the source of a transition is the present mode of its automaton."""
-    record = record_of(write)
-    mode = record.get("m_here")[record.get("slots").load(index, "i64")]
-    return mode.equals(record.get("sources")[index])
