@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, Record
-from bondgraph.run.events import accumulation, iteration, mode_search, transitions
-from bondgraph.run.events.algebraic_loops import all_finite, consistent
-from bondgraph.run.events.guards import firing_guards, guards_at, is_bounce, zero_of
+from bondgraph.run.events.algebraic_loops import all_finite
+from bondgraph.run.events.iteration import handle_event, handle_start, open
 from bondgraph.run.events.state import EventTable
 from bondgraph.run.status import Status
 from bondgraph.run.table import Fields
@@ -19,10 +18,7 @@ from bondgraph.run.table import Fields
 def procedures(fields: Fields, advance: str, event: int) -> list[Procedure]:
     """Return the loop `run` around an integrator's procedure `advance` (c), which returns `event` at an event; `fields` are the
     fields of c."""
-    parts = translate([firing_guards, guards_at, zero_of, is_bounce, consistent, all_finite])
-    parts += [*transitions.procedures(), *mode_search.procedures(), *accumulation.procedures(), *iteration.procedures()]
-    parts += iteration.start_procedures()
-    return [*parts, _run(fields, advance, event)]
+    return [*translate([handle_event, open, handle_start, all_finite], ("handle_event",)), _run(fields, advance, event)]
 
 
 def _run(fields: Fields, advance: str, event: int) -> Procedure:

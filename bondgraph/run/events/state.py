@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from bondgraph.emit.kernel_language.language import Ints, Kernel, Kernels, Length, Reals, Table
-from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.events.guard_history import PAIRS
 from bondgraph.run.events.reference.mode_search import MAX_COMBINATIONS
 
@@ -183,13 +182,3 @@ class EventTable(Table):
     probe: float
     segment_part: float
     time_resolution: float
-
-
-def record_of(write: Procedure) -> Record:
-    """Return the table passed as argument s."""
-    return Record(write["s"], EventTable.layout())
-
-
-def flag(array: Temporary, index: Temporary) -> Temporary:
-    """Return True if an entry (i64) is 1."""
-    return array.load(index, "i64").equals(1)
