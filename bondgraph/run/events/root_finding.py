@@ -111,12 +111,14 @@ def is_crest(left: float, middle: float, right: float) -> bool:
     return middle < 0.0 and middle >= left and middle >= right and rise > middle * (-8.0 * EPSILON)
 
 
+@inline
 def guard_there(c: StepTable, h: float, theta: float, i: int, step: Fixed) -> float:
     """Evaluate guard i at a fraction of the step, for the state in y_dense."""
     step.guard_values(c, c.t + theta * h, c.y_dense, c.g_dense)
     return c.g_dense[i]
 
 
+@inline
 def guard_at(c: StepTable, h: float, theta: float, i: int, step: Fixed) -> float:
     """Evaluate guard i at a fraction of the step, by the exact output."""
     step.exact(c, theta, c.y_dense)
