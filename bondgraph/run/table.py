@@ -68,9 +68,13 @@ class FieldTable:
 
     def allocate(self, table: type[Table], **integers: int) -> None:
         """Point the fields whose annotations have a `Length` to zeros, for these integers of the table."""
-        lengths, types = table.lengths(**integers), types_of(table)
-        for dtype in (float, np.int64):
-            self.lay({name: size for name, size in lengths.items() if (types[name].entries is float) is (dtype is float)}, dtype)
+        lengths, types, start = table.lengths(**integers), types_of(table), 0
+        numbers = np.zeros(sum(lengths.values()))
+        integers_of, address = numbers.view(np.int64), address_of(numbers)
+        for name, length in lengths.items():
+            self.arrays[name] = (integers_of if types[name].entries is int else numbers)[start : start + length]
+            self._integers[self._fields[name][0]] = address + 8 * start
+            start += length
 
     def __getitem__(self, name: str) -> float | int:
         index, kind = self._fields[name]

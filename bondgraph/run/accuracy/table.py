@@ -53,7 +53,7 @@ class SharedWeights(Weights):
             self._interpret(steps)
         elif kernel is not None:
             table.point("couple", kernel.address or 0)
-        table.allocate(Control, **counts, number_count=table["number_count"])
+        table.allocate(Control, **counts, number_count=int(table["number_count"]))
         arrays = {name: getattr(self, name) for name in ("size", "floor", "noise", "exceeded", "speed", "scale")}
         arrays |= {"squares": self._squares, "square_modes": self._square_modes, "p": bound.p, "window": bound.window}
         arrays["nominal"] = np.ascontiguousarray(program.nominal, dtype=float)
