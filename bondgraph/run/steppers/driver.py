@@ -8,7 +8,7 @@ from collections.abc import Callable
 from bondgraph.emit.kernel_language.language import Reals, external
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, Record, Temporary, cold
-from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
+from bondgraph.run.accuracy.fields import Control
 from bondgraph.run.accuracy.reference.error_weights import DECISIVE, NEVER, RENEWALS
 from bondgraph.run.events import loop, root_finding
 from bondgraph.run.events.root_finding import EPSILON, POINTS, DenseOutput, StepTable, crossing_check, locate
@@ -138,7 +138,7 @@ def update_weights(method: Method) -> Procedure:
     doubt, due = write["status"].equals(Status.DOUBT), record.get("steps") >= record.get("renewal")
     with write.when(doubt):
         write.call(record.get("weights_test_noise"), step)
-        record.set("patience", Record(weights, ERROR_CONTROL).get("patience"))
+        record.set("patience", Record(weights, Control.layout()).get("patience"))
     with write.when(~doubt & due):
         write.call(record.get("weights_refresh"), at)
         following = write.local(RENEWALS[0], "i64")
