@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 import numpy as np
 
-from bondgraph.emit.kernel import address_of
-from bondgraph.emit.kernel_language.language import Array, Code, Table, types_of
+from bondgraph.emit.kernel import address_of, aligned_zeros
+from bondgraph.emit.kernel_language.language import Array, Code, Ints, Table, types_of
 
 Viewed = TypeVar("Viewed", bound=Table)
 
@@ -24,6 +24,7 @@ def fields_of(pointers: Iterable[str], wholes: Iterable[str], reals: Iterable[st
     return {name: (index, kind) for index, (name, kind) in enumerate(named)}
 
 
+_INTEGERS = get_args(Ints)[1]
 _HALF = 1 << 63
 """Addresses from here on are negative as signed integers."""
 
@@ -63,6 +64,12 @@ class FieldTable:
             self.point(name, address + 8 * start)
             start += length
 
+    def allocate(self, table: type[Table], **integers: int) -> None:
+        """Point fields of a table to arrays of zeros, whose lengths follow from these integers (`Table.lengths`)."""
+        types = types_of(table)
+        for name, length in table.lengths(**integers).items():
+            self.point(name, np.zeros(length, dtype=np.int64) if types[name] == _INTEGERS else aligned_zeros(length))
+
     def __getitem__(self, name: str) -> float | int:
         index, kind = self._fields[name]
         return self._real.item(index) if kind == "double" else self._integers.item(index)
@@ -100,24 +107,33 @@ class _View:
         if kind in (float, int, bool):
             return np.float64(fields[name]) if kind is float else kind(fields[name])
         if isinstance(kind, Code):
-            return None if fields[name] == 0 else _called(int(fields[name]), kind.result)
+            return None if fields[name] == 0 else _called(int(fields[name]), kind)
         if not isinstance(kind, Array):
             return fields.tables[name].view(kind)
         if kind.kind != "ptr":
             return fields.arrays[name].reshape(-1)
-        return [None if address == 0 else _called(int(address), None) for address in fields.arrays[name].view(np.int64)]
+        return [None if address == 0 else _called(int(address), kind.entries) for address in fields.arrays[name].view(np.int64)]
 
     def __setattr__(self, name: str, value: Any) -> None:
         self._fields[name] = value
 
 
-def _called(address: int, result: Any) -> Callable[..., Any]:
-    """Return code as CPython calls it: numbers go by their addresses, arrays and tables by theirs."""
+def _called(address: int, code: Code) -> Callable[..., Any]:
+    """Return code as CPython calls it: arrays and tables go by their addresses, numbers by theirs or by value."""
 
     def call(*values: Any) -> Any:
-        held = [value if isinstance(value, (np.ndarray, _View)) else np.array([value], dtype=float) for value in values]
-        places = [value._fields.address if isinstance(value, _View) else address_of(value) for value in held]
-        returned = ctypes.c_int64 if result is int else None
-        return ctypes.CFUNCTYPE(returned, *[ctypes.c_void_p] * len(places))(address)(*places)
+        kinds: list[Any] = []
+        passed: list[Any] = []
+        held: list[Any] = []
+        for value in values:
+            if code.by_value and isinstance(value, (int, float)):
+                kinds.append(ctypes.c_int64 if isinstance(value, int) else ctypes.c_double)
+                passed.append(value)
+                continue
+            held.append(value if isinstance(value, (np.ndarray, _View)) else np.array([value], dtype=float))
+            kinds.append(ctypes.c_void_p)
+            passed.append(value._fields.address if isinstance(value, _View) else address_of(held[-1]))
+        returned = ctypes.c_int64 if code.result is int else None
+        return ctypes.CFUNCTYPE(returned, *kinds)(address)(*passed)
 
     return call

@@ -287,6 +287,9 @@ class Expressions(Emitter):
         if not isinstance(code.type, Code):
             self.fail(node, f"{named(code.type)} cannot be called")
         self.refuse_mask(node)
+        if code.type.by_value:
+            passed = [self.in_memory(each, each.type, node) for each in values]
+            return Value(code.type.result, self.write.call(code.result, passed, kind_of(code.type.result)))
         numbers = [each.type in KINDS for each in values]
         results = [self.converted(each, float if n else None, node) for each, n in zip(values, numbers, strict=True)]
         passed = [self.address_of(result) if n else result for result, n in zip(results, numbers, strict=True)]

@@ -45,9 +45,10 @@ class Array:
 
 @dataclass(frozen=True)
 class Code:
-    """Type of code behind an address, and the type of its result."""
+    """Type of code behind an address, and the type of its result; numbers are passed by their addresses, or `by_value`."""
 
     result: Any = None
+    by_value: bool = False
 
 
 class Length(NamedTuple):
@@ -59,6 +60,8 @@ class Length(NamedTuple):
 Kernel = Annotated[Callable[..., None], Code()]
 """Code behind an address; numbers are passed by their addresses."""
 Callback = Annotated[Callable[[], int], Code(int)]
+Routine = Annotated[Callable[..., None], Code(by_value=True)]
+"""Code behind an address that was translated from a function of the language."""
 Reals = Annotated[np.ndarray, Array("double")]
 Disjoint = Annotated[np.ndarray, Array("double", disjoint=True)]
 Shared = Annotated[np.ndarray, Array("double", shared=True)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, NoReturn
 
 from bondgraph.emit.instructions import WIDE, Literal
@@ -23,8 +24,8 @@ class Known:
 
     @property
     def type(self) -> Any:
-        """Type of the value."""
-        return type(self.value)
+        """Type of the value; members of an `IntEnum` are integers."""
+        return int if isinstance(self.value, IntEnum) else type(self.value)
 
 
 @dataclass(frozen=True)

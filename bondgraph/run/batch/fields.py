@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
-from bondgraph.run.steppers.method import COMMON as INTEGRATOR
+from bondgraph.run.steppers.shared_fields import COMMON as INTEGRATOR
 from bondgraph.run.table import fields_of
 
 # p, x, m: rows of all runs, `..._stride` apart; ends (runs, width), modes_end (runs, modes), times_end, status, ..._counts

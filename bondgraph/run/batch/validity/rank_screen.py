@@ -13,7 +13,7 @@ from bondgraph.emit.procedure import Procedure, Record
 from bondgraph.run.batch.validity.sample_check import FIELDS, groups, least
 from bondgraph.run.program import Program
 from bondgraph.run.simd_values import SimdArray, lane_loop
-from bondgraph.run.steppers.method import COMMON as INTEGRATOR
+from bondgraph.run.steppers.shared_fields import COMMON as INTEGRATOR
 from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.constraint_rank import RANK_TOLERANCE
 

@@ -15,7 +15,7 @@ from bondgraph.emit.kernel import aligned_zeros
 from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
 from bondgraph.run.program import Program
 from bondgraph.run.simd_values import SimdArray, SimdNumber, lane_loop
-from bondgraph.run.steppers.method import COMMON as INTEGRATOR
+from bondgraph.run.steppers.shared_fields import COMMON as INTEGRATOR
 from bondgraph.run.table import FieldTable, fields_of
 from bondgraph.run.validation.checked_result import check_stride
 from bondgraph.run.validation.constraint_rank import EXTRAPOLATION
