@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bondgraph.run.accuracy import error_weights
-from bondgraph.run.accuracy.fields import CALLBACKS
+from bondgraph.run.accuracy.fields import Callbacks
 from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.accuracy.reference.rounding_noise import rounding
 from bondgraph.run.accuracy.table import SharedWeights
@@ -132,7 +132,7 @@ class SharedSensitivityWeights(SensitivityWeights, SharedWeights):
 
     def __init__(self, bound: Bound, model_weights: Weights, states: np.ndarray, expected: np.ndarray):
         super().__init__(bound, model_weights, states, expected)
-        arguments, library = FieldTable(CALLBACKS), error_weights.machine_code()
+        arguments, library = FieldTable(Callbacks.layout()), error_weights.machine_code()
         n, modes = len(self.size), bound.program.modes
 
         def where() -> tuple[float, np.ndarray, np.ndarray]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast
+from weakref import WeakValueDictionary
 
 import numpy as np
 
-from bondgraph.emit.kernel import address_of
+from bondgraph.emit.kernel import address_of, aligned_zeros
 from bondgraph.emit.kernel_language.language import Array, Code, Table, types_of
 
 Viewed = TypeVar("Viewed", bound=Table)
@@ -26,6 +27,7 @@ def fields_of(pointers: Iterable[str], wholes: Iterable[str], reals: Iterable[st
 
 _HALF = 1 << 63
 """Addresses from here on are negative as signed integers."""
+_BY_ADDRESS: WeakValueDictionary[int, FieldTable] = WeakValueDictionary()
 
 
 class FieldTable:
@@ -37,6 +39,7 @@ class FieldTable:
         self._real = self._integers.view(np.float64)
         self.arrays: dict[str, np.ndarray] = {}
         self.tables: dict[str, FieldTable] = {}
+        _BY_ADDRESS[self.address] = self
 
     @property
     def address(self) -> int:
@@ -62,6 +65,19 @@ class FieldTable:
             self.arrays[name] = block[start : start + length]
             self.point(name, address + 8 * start)
             start += length
+
+    def allocate(self, table: type[Table], **integers: int) -> None:
+        """Point the fields whose annotations have a `Length` to zeros, for these integers of the table.
+
+        Each array begins at a line of the cache, as vectors want it.
+        """
+        lengths, types, start = table.lengths(**integers), types_of(table), 0
+        reals = aligned_zeros(sum(map(_whole_lines, lengths.values())))
+        whole, address = reals.view(np.int64), address_of(reals)
+        for name, length in lengths.items():
+            self.arrays[name] = (whole if types[name].entries is int else reals)[start : start + length]
+            self._integers[self._fields[name][0]] = address + 8 * start
+            start += _whole_lines(length)
 
     def __getitem__(self, name: str) -> float | int:
         index, kind = self._fields[name]
@@ -89,6 +105,11 @@ class FieldTable:
             self._integers[index] = int(value)
 
 
+def _whole_lines(length: int) -> int:
+    """Return the length of whole cache lines for this many numbers."""
+    return -(-length // 8) * 8
+
+
 class _View:
     """Attributes that are the fields of a table: numbers, arrays, other tables, and code behind addresses."""
 
@@ -99,25 +120,60 @@ class _View:
         fields, kind = self._fields, self._types[name]
         if kind in (float, int, bool):
             return np.float64(fields[name]) if kind is float else kind(fields[name])
-        if isinstance(kind, Code):
-            return None if fields[name] == 0 else _called(int(fields[name]), kind.result)
         if not isinstance(kind, Array):
-            return fields.tables[name].view(kind)
-        if not isinstance(kind.entries, Code):
-            return fields.arrays[name].reshape(-1)
-        return [None if address == 0 else _called(int(address), None) for address in fields.arrays[name].view(np.int64)]
+            return _behind(int(fields[name]), kind)
+        array = fields.arrays[name].reshape(-1)
+        if kind.entries in (float, int):
+            return array if kind.entries is float else array.view(np.int64)
+        return _Pointers(array, kind.entries)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self._fields[name] = value
+        if isinstance(value, _View):
+            self._fields.point(name, value._fields)
+        elif isinstance(value, np.ndarray):
+            self._fields.point(name, value)
+        else:
+            self._fields[name] = value
 
 
-def _called(address: int, result: Any) -> Callable[..., Any]:
-    """Return code as CPython calls it: numbers go by their addresses, arrays and tables by theirs."""
+class _Pointers:
+    """An array of addresses of tables, or of code."""
+
+    def __init__(self, addresses: np.ndarray, entries: Any):
+        self._addresses, self._entries = addresses.view(np.int64), entries
+
+    def __getitem__(self, index: int) -> Any:
+        return _behind(int(self._addresses[index]), self._entries)
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        self._addresses[index] = value._fields.address
+
+
+def _behind(address: int, kind: Any) -> Any:
+    """Return what is behind an address: code, or a table; None behind 0."""
+    if address == 0:
+        return None
+    return _called(address, kind) if isinstance(kind, Code) else _BY_ADDRESS[address].view(kind)
+
+
+def _called(address: int, code: Code) -> Callable[..., Any]:
+    """Return code as CPython calls it; arrays and tables go by their addresses."""
 
     def call(*values: Any) -> Any:
-        held = [value if isinstance(value, (np.ndarray, _View)) else np.array([value], dtype=float) for value in values]
-        places = [value._fields.address if isinstance(value, _View) else address_of(value) for value in held]
-        returned = ctypes.c_int64 if result is int else None
-        return ctypes.CFUNCTYPE(returned, *[ctypes.c_void_p] * len(places))(address)(*places)
+        kept = [_passed(value, code.by_value) for value in values]
+        returned = None if code.result is None else ctypes.c_int64
+        result = ctypes.CFUNCTYPE(returned, *map(type, kept))(address)(*kept)
+        return result if code.result in (None, int) else _behind(result, code.result)
 
     return call
+
+
+def _passed(value: Any, by_value: bool) -> Any:
+    """Return an argument of code for `ctypes`."""
+    if isinstance(value, _View):
+        return ctypes.c_void_p(value._fields.address)
+    if isinstance(value, np.ndarray):
+        return ctypes.c_void_p(address_of(value))
+    if by_value:
+        return ctypes.c_double(value) if isinstance(value, float) else ctypes.c_int64(value)
+    return ctypes.pointer(ctypes.c_double(value))

@@ -4,9 +4,9 @@
 
 from bondgraph.run.accuracy import balancing as accuracy_balancing
 from bondgraph.run.accuracy import error_weights
-from bondgraph.run.accuracy.fields import MODE_SETS
+from bondgraph.run.accuracy.fields import Callbacks, Control
 from bondgraph.run.accuracy.reference import balancing as reference_balancing
-from bondgraph.run.accuracy.reference.error_weights import Weights
+from bondgraph.run.accuracy.reference.error_weights import MODE_SETS, Weights
 from bondgraph.run.accuracy.reference.natural_scales import natural_scales
 from bondgraph.run.accuracy.reference.rounding_noise import rounding
 from bondgraph.run.accuracy.table import SharedWeights
@@ -14,6 +14,8 @@ from bondgraph.run.batch import prepared, workers, workspace
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
+from bondgraph.run.batch.simd import lane_jacobians
+from bondgraph.run.batch.simd import natural_scales as simd_natural_scales
 from bondgraph.run.batch.simd.natural_scales import FOUR
 from bondgraph.run.batch.validity import sample_check
 from bondgraph.run.batch.validity.sample_check import bounds, envelope
@@ -35,6 +37,7 @@ from bondgraph.run.measures import MEASURES, STORED, MachineRule, Measure, event
 from bondgraph.run.ode import OdeFunctions, ode_functions
 from bondgraph.run.program import Layout, Program, RunClock, RunTransition, Slot
 from bondgraph.run.program.bonds import BondVariables
+from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.results import outputs
 from bondgraph.run.results.failure import CURES
 from bondgraph.run.results.outputs import MAX_REQUESTS
@@ -57,8 +60,8 @@ from bondgraph.run.steppers import dop853, integrator
 from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.dopri5 import TABLEAU
 from bondgraph.run.steppers.explicit import Tableau, explicit_method
-from bondgraph.run.steppers.method import COMMON
 from bondgraph.run.steppers.rosenbrock import coefficients, rodas5p
+from bondgraph.run.steppers.shared_fields import COMMON
 from bondgraph.run.streaming import energy_account, run
 from bondgraph.run.streaming.partial_result import KeptResult
 from bondgraph.run.table import FieldTable

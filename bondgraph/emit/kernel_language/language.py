@@ -113,15 +113,21 @@ class Table:
     @classmethod
     def lengths(cls, **integers: int) -> dict[str, int]:
         """Return the lengths of the arrays whose annotations have a `Length`, for these integers of the table."""
-        sizes, hints = cls(**integers), get_type_hints(cls, include_extras=True)
-        marks = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
-        return {name: mark.of(sizes) for name, mark in marks if isinstance(mark, Length)}
+        sizes = cls(**integers)
+        return {name: length.of(sizes) for name, length in _lengths(cls)}
 
 
 @functools.cache
 def _layout(table: Any) -> Mapping[str, tuple[int, str]]:
     kinds = enumerate(types_of(table).items())
     return MappingProxyType({name: (index, KINDS.get(kind, POINTER)) for index, (name, kind) in kinds})
+
+
+@functools.cache
+def _lengths(table: Any) -> list[tuple[str, Length]]:
+    hints = get_type_hints(table, include_extras=True)
+    marks = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
+    return [(name, mark) for name, mark in marks if isinstance(mark, Length)]
 
 
 def types_of(owner: Any) -> Mapping[str, Any]:

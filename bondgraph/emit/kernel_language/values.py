@@ -121,7 +121,7 @@ class Emitter:
         if isinstance(value, Known):
             return self._literal(value, kind, node)
         now = value.type
-        if kind is None or now is kind or (isinstance(now, Array) and isinstance(kind, Array) and now.kind == kind.kind):
+        if kind is None or now == kind or (isinstance(now, Array) and isinstance(kind, Array) and now.kind == kind.kind):
             return value.result
         if (now, kind) == (int, float):
             return self.step("real", value.result)

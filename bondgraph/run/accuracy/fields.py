@@ -1,51 +1,180 @@
-"""Fields of the table of a run's error control, behind the pointer w, and the evaluation of its kernels."""
+"""Table of a run's error control: its fields and their types."""
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.codegen_helpers import clock_time
-from bondgraph.run.table import fields_of
+from collections.abc import Callable
+from typing import Annotated, Any
 
-MODE_SETS = 64
-"""Number of mode sets that are remembered; beyond it the oldest are forgotten."""
+from bondgraph.emit.interpreter.code import WORK
+from bondgraph.emit.kernel_language.language import Array, Callback, Code, Ints, Kernel, Length, Reals, Routine, Table
+from bondgraph.run.accuracy.reference.error_weights import MODE_SETS
+from bondgraph.run.accuracy.reference.rounding_noise import POINTS, SPANS
+from bondgraph.run.sparsity.reference import Structure
+
 PATTERNS = 8
 """Number of sparsity patterns of couplings that a run keeps; others are looked up again."""
 FASTEST_RATES, PROPAGATED = 1, 2
 """Progress of the natural scales computed ahead: only the fastest rates, or also the scales propagated along the couplings."""
 
-# p, window: as in `bound.Bound`; couple: kernel of the couplings, or interpreted steps (`emit.interpreter`). size ... scale: as
-# in `error_weights.Weights`; nominal, absolute: the user's hints and absolute tolerances. seen: modes (MODE_SETS, modes);
-# squares: energy per square of each state in the modes square_modes; ladder: trial factors. coupled_at: time, states and modes (1
-# + n + modes) of the present couplings, valid if `coupled`; ahead: 1 if the nonzeros for their next use are ready
-# (`batch.simd.lane_jacobians`); rated: 1 if the rates are in `driven`; scaled: progress of the natural scales for the next update
-# (`batch.simd.natural_scales`): 0, `FASTEST_RATES` or `PROPAGATED`. wide_rates, ...: SIMD kernels with `lanes` lanes, 0 if there
-# are none, and their blocks. patterns, pattern: records of the kept sparsity patterns, and the present one; meet: looks one up by
-# found. autonomous: as in `program.Program`. callbacks: the table `CALLBACKS` of weights in Python.
-_POINTERS = """rates powers energies couple interpret p window size floor noise exceeded speed scale nominal absolute
-    seen squares square_modes ladder directions patterns pattern meet found nonzeros diagonal values coupled_at
-    blocks place_blocks place_indices places constants numbers rows steps work seeded seed_groups entries entry_groups
-    fastest balance reached later moved scales apart held beyond sharp points third fourth sigma driven
-    wide_rates wide_powers wide_t wide_x wide_p wide_m wide_out callbacks"""
-_WHOLES = """n quadratures storages modes entry_count interpreted known oldest seen_count seen_next coupled ahead rated scaled
-    patience has_absolute autonomous modes_known resting number_count input_count step_count group_count lanes parameters"""
-_REALS = "origin rtol longest collected energy spread boost boosted"
 
-FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), _REALS.split())
+class SparsityPattern(Table):
+    """Sparsity pattern of a Jacobian and the structure that follows from it; machine code compares structures by their keys.
 
-PATTERN = fields_of(("found", "structure", "own", "own_rows", "beside"), ("own_count", "beside_count"))
-"""Sparsity pattern: flags of the nonzeros of a Jacobian (1 or 0 each), the structure that follows from them, the indices of the
-diagonal nonzeros with their rows, and the indices of the off-diagonal ones."""
+    `found` flags the nonzeros (1 or 0 each); `own` are the indices of those on the diagonal, in the rows `own_rows`, and `beside`
+    of those off the diagonal.
+    """
 
-CALLBACKS = fields_of(("x", "m", "refresh", "test_noise", "decay"), (), ("t", "h", "relative"))
-"""Arguments of Python callbacks, and the callbacks `refresh`, `test_noise` and `decay`."""
+    found: Ints
+    structure: Structure
+    own: Ints
+    own_rows: Ints
+    beside: Ints
+    own_count: int
+    beside_count: int
+    structure_key: int
 
 
-def record_of(write: Procedure) -> Record:
-    """Return the table behind the argument w."""
-    return Record(write["w"], FIELDS)
+class Callbacks(Table):
+    """Arguments of Python callbacks, and the callbacks."""
+
+    x: Reals
+    m: Reals
+    refresh: Callback
+    test_noise: Callback
+    decay: Callback
+    t: float
+    h: float
+    relative: float
 
 
-def evaluate(write: Procedure, kernel: str, t: Temporary, x: Temporary, out: Temporary) -> None:
-    """Evaluate the kernel of this field at (t, x)."""
-    record = record_of(write)
-    write.call(record.get(kernel), [clock_time(write, record, t), x, record.get("p"), write["m"], out])
+Patterns = Annotated[list[Any], Array(SparsityPattern), Length(lambda c: PATTERNS)]
+PatternLookup = Annotated[Callable[[], Any], Code(SparsityPattern)]
+PerState = Annotated[Reals, Length(lambda c: c.n)]
+PerComponent = Annotated[Reals, Length(lambda c: c.n + c.quadratures)]
+"""A number for each state and each integrated power."""
+PerValue = Annotated[Reals, Length(lambda c: max(c.n, c.storages, c.quadratures))]
+PerEntry = Annotated[Reals, Length(lambda c: c.entry_count)]
+"""A number for each nonzero of the Jacobian."""
+Flags = Annotated[Ints, Length(lambda c: c.entry_count)]
+SeenModes = Annotated[Reals, Length(lambda c: MODE_SETS * c.modes)]
+Point = Annotated[Reals, Length(lambda c: 1 + c.n + c.modes)]
+"""A time with the states and modes."""
+Balance = Annotated[Reals, Length(lambda c: 3 * c.n + 1)]
+Reached = Annotated[Reals, Length(lambda c: c.n + c.entry_count)]
+Points = Annotated[Reals, Length(lambda c: len(SPANS) * POINTS * (c.n + c.quadratures))]
+Numbers = Annotated[Reals, Length(lambda c: c.number_count)]
+Work = Annotated[Reals, Length(lambda c: WORK)]
+
+
+class Control(Table):
+    """Error control of a run."""
+
+    # Kernels; the Jacobian is that of `couple`, or of interpreted steps (`emit.interpreter`). p, window: as in `bound.Bound`.
+    rates: Kernel
+    powers: Kernel
+    energies: Kernel
+    couple: Kernel
+    interpret: Routine
+    p: Reals
+    window: Reals
+    # As in `reference.error_weights.Weights`; nominal, absolute: the user's hints and absolute tolerances.
+    size: Reals
+    floor: Reals
+    noise: Reals
+    exceeded: Reals
+    speed: Reals
+    scale: Reals
+    nominal: Reals
+    absolute: PerState
+    # seen: modes (MODE_SETS, modes); squares: energy per square of each state in the modes square_modes; ladder: trial factors.
+    seen: SeenModes
+    squares: Reals
+    square_modes: Reals
+    ladder: Reals
+    directions: Reals
+    # Kept sparsity patterns, and the present one; meet: looks one up by the flags `found`. coupled_at: where the present
+    # couplings were evaluated.
+    patterns: Patterns
+    pattern: SparsityPattern
+    meet: PatternLookup
+    found: Flags
+    nonzeros: PerEntry
+    diagonal: PerState
+    values: PerEntry
+    coupled_at: Point
+    # Interpreted steps, as in `emit.interpreter.steps`.
+    place_blocks: Ints
+    place_indices: Ints
+    places: Ints
+    constants: Reals
+    numbers: Numbers
+    rows: Reals
+    steps: Ints
+    work: Work
+    seeded: Ints
+    seed_groups: Ints
+    entries: Ints
+    entry_groups: Ints
+    # Work space.
+    fastest: PerState
+    balance: Balance
+    reached: Reached
+    later: PerState
+    moved: PerState
+    scales: PerState
+    apart: PerState
+    held: PerValue
+    beyond: PerValue
+    sharp: PerValue
+    points: Points
+    third: PerComponent
+    fourth: PerComponent
+    sigma: PerComponent
+    driven: PerState
+    # SIMD kernels with `lanes` lanes, 0 if there are none, and their blocks.
+    wide_rates: Kernel
+    wide_powers: Kernel
+    wide_t: Reals
+    wide_x: Reals
+    wide_p: Reals
+    wide_m: Reals
+    wide_out: Reals
+    # Of weights in Python.
+    callbacks: Callbacks
+    n: int
+    quadratures: int
+    storages: int
+    modes: int
+    entry_count: int
+    interpreted: bool
+    # Numbers of patterns and of mode sets that are kept, and where the next one goes.
+    known: int
+    oldest: int
+    seen_count: int
+    seen_next: int
+    # coupled: the present couplings are valid; ahead: the nonzeros for their next use are ready (`batch.simd.lane_jacobians`);
+    # rated: the rates are in `driven`; scaled: progress of the natural scales for the next update
+    # (`batch.simd.natural_scales`): 0, `FASTEST_RATES` or `PROPAGATED`.
+    coupled: bool
+    ahead: bool
+    rated: bool
+    scaled: int
+    patience: int
+    has_absolute: bool
+    autonomous: bool
+    modes_known: bool
+    resting: bool
+    number_count: int
+    input_count: int
+    step_count: int
+    group_count: int
+    lanes: int
+    parameters: int
+    origin: float
+    rtol: float
+    longest: float
+    collected: float
+    energy: float
+    spread: float
+    boost: float
+    boosted: float

@@ -1,149 +1,124 @@
-"""Rounding noise of rates and powers in machine code (`reference.rounding_noise`), at points one by one or in SIMD lanes.
-
-The operations and their order are those of the Python reference, so that both give the same bits.
-"""
+"""Rounding noise of rates and powers (`reference.rounding_noise`), at points one by one or in SIMD lanes."""
 
 from __future__ import annotations
 
-import itertools
-
-from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
-from bondgraph.run.accuracy.fields import evaluate, record_of
+from bondgraph.emit.kernel_language.language import Kernel, Reals, finite, inline, larger, smaller, sqrt
+from bondgraph.run.accuracy.fields import Control
 from bondgraph.run.accuracy.reference.rounding_noise import FOURTH, NOISE_RATIO, POINTS, SPANS, THIRD, TIME_PART
-from bondgraph.run.codegen_helpers import clock_time, is_finite, larger, magnitude
-
-_AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
+from bondgraph.run.codegen_helpers import formula_time
 
 
-def procedures() -> list[Procedure]:
-    """Return all procedures, callees before callers."""
-    return [_points_in_turn(), _evaluate_lanes(), _points_in_lanes(), _noise_estimates(), _rounding()]
-
-
-def _root_mean_square(write: Procedure, values: list[Temporary], size: float) -> Temporary:
-    total = values[0] * values[0]
-    for value in values[1:]:
-        total = total + value * value
-    return write.intrinsic("sqrt", total / float(len(values))) / size
-
-
-def _differences(values: list[Temporary]) -> list[Temporary]:
-    return [after - before for before, after in itertools.pairwise(values)]
-
-
-def _later(write: Procedure, record: Record, span: float) -> Temporary:
-    """Return the distance in time of the points of a span."""
-    return span * larger(write, magnitude(write, write["t"]), record.get("longest")) * TIME_PART
-
-
-def _points_in_turn() -> Procedure:
-    """Evaluate rates and powers at all points of all spans into `points`, one after the other."""
-    write = Procedure("points_in_turn", _AT, internal=True)
-    record, t, x = record_of(write), write["t"], write["x"]
-    n, apart, moved, width = (record.get("n"), record.get("apart"), record.get("moved"), _width(record))
-    for number, span in enumerate(SPANS):
-        with write.loop(n) as i:
-            apart[i] = span * record.get("scales")[i] * record.get("directions")[i]
-        later = _later(write, record, span)
-        with write.loop(POINTS) as k:
-            far, row = write.real(k), record.get("points").at((k + number * POINTS) * width)
-            with write.loop(n) as i:
-                moved[i] = x[i] + far * apart[i]
-            evaluate(write, "rates", t + later * far, moved, row)
-            with write.when(record.get("quadratures") > 0):
-                evaluate(write, "powers", t + later * far, moved, row.at(n))
-    write.give()
-    return write
-
-
-def _points_in_lanes() -> Procedure:
-    """Evaluate the points as `points_in_turn`, but several at once with SIMD kernels."""
-    write = Procedure("points_in_lanes", _AT, internal=True)
-    record, t, x = record_of(write), write["t"], write["x"]
-    n, apart, lanes = record.get("n"), record.get("apart"), record.get("lanes")
-    wide_t, wide_x = record.get("wide_t"), record.get("wide_x")
-    for name, values, count in (("p", record.get("p"), "parameters"), ("m", write["m"], "modes")):
-        with write.loop(record.get(count)) as i, write.loop(lanes) as lane:
-            record.get(f"wide_{name}")[i * lanes + lane] = values[i]
-    filled, done = write.local(0, "i64"), write.local(0, "i64")
-    for span in SPANS:
-        with write.loop(n) as i:
-            apart[i] = span * record.get("scales")[i] * record.get("directions")[i]
-        later = _later(write, record, span)
-        with write.loop(POINTS) as k:
-            far, lane = write.real(k), filled.get()
-            wide_t[lane] = clock_time(write, record, t + later * far)[0]
-            with write.loop(n) as i:
-                wide_x[i * lanes + lane] = x[i] + far * apart[i]
-            filled.set(lane + 1)
-            with write.when(filled.get().equals(lanes)):
-                write.call("evaluate_lanes", [write["w"], done.get(), lanes])
-                done.set(done.get() + lanes)
-                filled.set(0)
-    with write.when(filled.get() > 0):
-        write.call("evaluate_lanes", [write["w"], done.get(), filled.get()])
-    write.give()
-    return write
-
-
-def _evaluate_lanes() -> Procedure:
-    """Evaluate rates and powers in the lanes, into `count` rows of `points` from the row `done` on."""
-    write = Procedure("evaluate_lanes", {"w": "ptr", "done": "i64", "count": "i64"}, internal=True)
-    record, lanes, width = record_of(write), record_of(write).get("lanes"), _width(record_of(write))
-    arguments = [record.get(f"wide_{name}") for name in ("t", "x", "p", "m", "out")]
-    n, quadratures = record.get("n"), record.get("quadratures")
-
-    def take(kernel: str, first: Operand, length: Temporary) -> None:
-        write.call(record.get(kernel), arguments)
-        with write.loop(write["count"]) as lane, write.loop(length) as i:
-            record.get("points")[(write["done"] + lane) * width + (i + first)] = arguments[-1][i * lanes + lane]
-
-    take("wide_rates", 0, n)
-    with write.when(quadratures > 0):
-        take("wide_powers", n, quadratures)
-    write.give()
-    return write
-
-
-def _width(record: Record) -> Temporary:
-    return record.get("n") + record.get("quadratures")
-
-
-def _noise_estimates() -> Procedure:
-    """Machine code of `rounding_noise._noise_estimates` into `third` and `fourth`, from the points of one span."""
-    write = Procedure("noise_estimates", {"w": "ptr", "points": "ptr"}, internal=True)
-    record, points, width = record_of(write), write["points"], _width(record_of(write))
-    with write.loop(width) as i:
-        values = [points[width * k + i] for k in range(POINTS)]
-        third = _differences(_differences(_differences(values)))
-        record.get("third")[i] = _root_mean_square(write, third, THIRD)
-        record.get("fourth")[i] = _root_mean_square(write, _differences(third), FOURTH)
-    write.give()
-    return write
-
-
-def _rounding() -> Procedure:
-    """Machine code of `rounding_noise.rounding` into `sigma`; use the larger of `size` and `scale` as sizes of the states."""
-    write = Procedure("rounding", _AT, internal=True)
-    record, at = record_of(write), [write[name] for name in _AT]
-    n, scales, sigma = (record.get(name) for name in ("n", "scales", "sigma"))
-    width = n + record.get("quadratures")
-    third, fourth = record.get("third"), record.get("fourth")
-    with write.loop(n) as i:
-        valid = larger(write, record.get("size")[i], record.get("scale")[i])
-        scales[i] = larger(write, magnitude(write, write["x"][i]), valid)
-    with write.loop(width) as i:
+def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
+    """Measure the rounding noise of rates and powers into `sigma`; the larger of `size` and `scale` is the size of a state."""
+    n, scales, sigma, third, fourth = w.n, w.scales, w.sigma, w.third, w.fourth
+    width = n + w.quadratures
+    for i in range(n):
+        scales[i] = larger(abs(x[i]), larger(w.size[i], w.scale[i]))
+    for i in range(width):
         sigma[i] = 0.0
-    with write.when(record.get("lanes").equals(0)):
-        write.call("points_in_turn", at)
-    with write.when(record.get("lanes") > 0):
-        write.call("points_in_lanes", at)
+    if w.lanes == 0:
+        points_in_turn(w, t, x, m)
+    else:
+        points_in_lanes(w, t, x, m)
     for number, span in enumerate(SPANS):
-        write.call("noise_estimates", [write["w"], record.get("points").at(width * (number * POINTS))])
-        with write.loop(width) as i:
-            noisy = fourth[i] > third[i] * NOISE_RATIO
-            valid = is_finite(third[i]) & is_finite(fourth[i])
-            with write.when(valid if span == SPANS[0] else valid & noisy):
-                sigma[i] = larger(write, sigma[i], write.intrinsic("minnum", third[i], fourth[i]))
-    write.give()
-    return write
+        noise_estimates(w, w.points[width * (number * POINTS) :])
+        for i in range(width):
+            is_noise = span == SPANS[0] or fourth[i] > third[i] * NOISE_RATIO
+            if is_noise and finite(third[i]) and finite(fourth[i]):
+                sigma[i] = larger(sigma[i], smaller(third[i], fourth[i]))
+
+
+def set_apart(w: Control, span: float) -> None:
+    """Set the distances of the states of neighbouring points."""
+    scales, apart = w.scales, w.apart
+    for i in range(w.n):
+        apart[i] = span * scales[i] * w.directions[i]
+
+
+@inline
+def time_apart(w: Control, t: float, span: float) -> float:
+    """Return the distance in time of neighbouring points."""
+    return span * larger(abs(t), w.longest) * TIME_PART
+
+
+def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
+    """Evaluate rates and powers at all points of all spans into `points`, one after the other."""
+    n, apart, moved, width = w.n, w.apart, w.moved, w.n + w.quadratures
+    for number, span in enumerate(SPANS):
+        set_apart(w, span)
+        for k in range(POINTS):
+            far, row = float(k), w.points[(k + number * POINTS) * width :]
+            for i in range(n):
+                moved[i] = x[i] + far * apart[i]
+            time = formula_time(w, t + time_apart(w, t, span) * far)
+            w.rates(time, moved, w.p, m, row)
+            if w.quadratures > 0:
+                w.powers(time, moved, w.p, m, row[n:])
+
+
+def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:
+    """Evaluate the points as `points_in_turn`, but several at once with SIMD kernels."""
+    apart, lanes, wide_x = w.apart, w.lanes, w.wide_x
+    broadcast(w.p, w.wide_p, w.parameters, lanes)
+    broadcast(m, w.wide_m, w.modes, lanes)
+    filled, done = 0, 0
+    for span in SPANS:
+        set_apart(w, span)
+        for k in range(POINTS):
+            far = float(k)
+            w.wide_t[filled] = formula_time(w, t + time_apart(w, t, span) * far)
+            for i in range(w.n):
+                wide_x[i * lanes + filled] = x[i] + far * apart[i]
+            filled += 1
+            if filled == lanes:
+                evaluate_lanes(w, done, lanes)
+                done += lanes
+                filled = 0
+    if filled > 0:
+        evaluate_lanes(w, done, filled)
+
+
+def broadcast(values: Reals, wide: Reals, count: int, lanes: int) -> None:
+    """Put the same numbers into every lane."""
+    for i in range(count):
+        for lane in range(lanes):
+            wide[i * lanes + lane] = values[i]
+
+
+def evaluate_lanes(w: Control, done: int, count: int) -> None:
+    """Evaluate rates and powers in the lanes, into `count` rows of `points` from the row `done` on."""
+    width = w.n + w.quadratures
+    evaluate_kernel(w, w.wide_rates, w.points[done * width :], w.n, count)
+    if w.quadratures > 0:
+        evaluate_kernel(w, w.wide_powers, w.points[done * width + w.n :], w.quadratures, count)
+
+
+def evaluate_kernel(w: Control, kernel: Kernel, points: Reals, length: int, count: int) -> None:
+    """Evaluate a SIMD kernel; store its results of `count` lanes in rows."""
+    out, lanes, width = w.wide_out, w.lanes, w.n + w.quadratures
+    kernel(w.wide_t, w.wide_x, w.wide_p, w.wide_m, out)
+    for lane in range(count):
+        for i in range(length):
+            points[lane * width + i] = out[i * lanes + lane]
+
+
+@inline
+def second_difference(values: Reals, width: int) -> float:
+    """Return the second difference of a column of rows of this width."""
+    return (values[width * 2] - values[width]) - (values[width] - values[0])
+
+
+def noise_estimates(w: Control, points: Reals) -> None:
+    """Estimate the noise by third and by fourth differences of the points of one span, into `third` and `fourth`."""
+    width, third, fourth = w.n + w.quadratures, w.third, w.fourth
+    for i in range(width):
+        of_third, of_fourth, before = 0.0, 0.0, 0.0
+        for k in range(POINTS - 3):
+            column = points[i + width * k :]
+            difference = second_difference(column[width:], width) - second_difference(column, width)
+            of_third += difference * difference
+            if k > 0:
+                of_fourth += (difference - before) * (difference - before)
+            before = difference
+        third[i] = sqrt(of_third / float(POINTS - 3)) / THIRD
+        fourth[i] = sqrt(of_fourth / float(POINTS - 4)) / FOURTH

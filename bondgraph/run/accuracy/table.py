@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.emit.interpreter.code import WORK
 from bondgraph.emit.interpreter.steps import STRIP, InterpretedSteps
 from bondgraph.emit.kernel import LaneKernels, address_of, aligned_zeros
 from bondgraph.run.accuracy import error_weights
-from bondgraph.run.accuracy.fields import FIELDS, MODE_SETS, PATTERN, PATTERNS
+from bondgraph.run.accuracy.fields import PATTERNS, Control, SparsityPattern
 from bondgraph.run.accuracy.reference.error_weights import ACCUMULATED_NOISE, TRIAL_FACTORS, Weights
-from bondgraph.run.accuracy.reference.rounding_noise import POINTS, SPANS, directions
+from bondgraph.run.accuracy.reference.rounding_noise import directions
 from bondgraph.run.bound import Bound
 from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.sparsity.coupling_graph import structure_of
-from bondgraph.run.sparsity.reference import CouplingStructure, StructureCache
+from bondgraph.run.sparsity.reference import StructureCache
 from bondgraph.run.table import FieldTable
 
 
@@ -34,56 +33,44 @@ def _table_field(name: str) -> Any:
 
 
 class SharedWeights(Weights):
-    """`Weights` in machine code. `table` (`fields.FIELDS`) is the argument of its procedures; `addresses` maps their names to
+    """`Weights` in machine code. `table` (`fields.Control`) is the argument of its procedures; `addresses` maps their names to
     their addresses.
     """
 
     energy, _spread, patience, _boost, _boosted = map(_table_field, ("energy", "spread", "patience", "boost", "boosted"))
 
     def __init__(self, bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float):
-        self.table = FieldTable(FIELDS)
+        self.table = FieldTable(Control.layout())
         self._lane_kernels: LaneKernels | None = None
         super().__init__(bound, rtol, absolute, longest)
         program, library, table = bound.program, error_weights.machine_code(), self.table
         kernel, structures = program.jacobian_couplings
         storages = 0 if program.energies is None else program.energies.n_out
+        counts = {"n": self._n, "quadratures": self._nq, "storages": storages, "modes": program.modes}
+        counts["entry_count"] = 0 if kernel is None else len(structures.rows)
         steps = None if kernel is None else kernel.steps
-        entries, n, width = len(structures.rows), self._n, self._n + self._nq
-        most = max(n, storages, self._nq)
-        lengths = dict.fromkeys(("nonzeros", "values", "found"), entries)
-        lengths |= dict.fromkeys(("diagonal", "fastest", "later", "moved", "scales", "apart", "driven"), n)
-        lengths |= dict.fromkeys(("held", "beyond", "sharp"), most) | dict.fromkeys(("third", "fourth", "sigma"), width)
-        lengths |= {
-            "balance": 3 * n + 1,
-            "reached": n + entries,
-            "points": len(SPANS) * POINTS * width,
-            "seen": MODE_SETS * program.modes,
-        }
-        lengths |= {"patterns": PATTERNS, "blocks": 4, "absolute": n, "coupled_at": 1 + n + program.modes}
-        arrays = {name: np.zeros(length) for name, length in lengths.items()}
-        arrays |= {name: getattr(self, name) for name in ("size", "floor", "noise", "exceeded", "speed", "scale")}
-        arrays |= {"squares": self._squares, "square_modes": self._square_modes, "p": bound.p, "window": bound.window}
-        arrays["nominal"] = np.ascontiguousarray(program.nominal, dtype=float)
-        arrays["ladder"] = np.array([10.0 ** (2 * power) for power in range(TRIAL_FACTORS)])
-        arrays["directions"] = directions(n)
-        if absolute is not None:
-            arrays["absolute"][:] = absolute / rtol
-        for name, array in arrays.items():
-            table.point(name, array)
-        for name in ("rates", "powers", "energies"):
-            code = getattr(program, name)
-            table.point(name, 0 if code is None else code.address or 0)
-        counts = {"n": n, "quadratures": self._nq, "storages": storages, "modes": program.modes}
-        counts |= {"entry_count": entries if kernel is not None else 0, "has_absolute": absolute is not None}
-        counts["autonomous"] = program.autonomous
-        for name, count in counts.items():
-            table[name] = int(count)
-        table["origin"], table["rtol"], table["longest"] = bound.origin, rtol, longest
-        table["collected"] = ACCUMULATED_NOISE * float(np.sqrt(max(n, 1)))
         if steps is not None:
             self._interpret(steps)
         elif kernel is not None:
             table.point("couple", kernel.address or 0)
+        table.allocate(Control, **counts, number_count=int(table["number_count"]))
+        arrays = {name: getattr(self, name) for name in ("size", "floor", "noise", "exceeded", "speed", "scale")}
+        arrays |= {"squares": self._squares, "square_modes": self._square_modes, "p": bound.p, "window": bound.window}
+        arrays["nominal"] = np.ascontiguousarray(program.nominal, dtype=float)
+        arrays["ladder"] = np.array([10.0 ** (2 * power) for power in range(TRIAL_FACTORS)])
+        arrays["directions"] = directions(self._n)
+        for name, array in arrays.items():
+            table.point(name, array)
+        if absolute is not None:
+            table.arrays["absolute"][:] = absolute / rtol
+        for name in ("rates", "powers", "energies"):
+            code = getattr(program, name)
+            table.point(name, 0 if code is None else code.address or 0)
+        counts |= {"has_absolute": absolute is not None, "autonomous": program.autonomous}
+        for name, count in counts.items():
+            table[name] = count
+        table["origin"], table["rtol"], table["longest"] = bound.origin, rtol, longest
+        table["collected"] = ACCUMULATED_NOISE * float(np.sqrt(max(self._n, 1)))
         self._structures, self._patterns, self._lookup = structures, *_pattern_lookup(structures, table)
         table.point("meet", self._lookup.address)
         self.addresses = {
@@ -109,7 +96,7 @@ class SharedWeights(Weights):
             "entries": steps.entry_rows,
             "entry_groups": steps.entry_groups,
         }
-        arrays |= {"numbers": np.zeros(len(steps.start)), "work": np.zeros(WORK), "rows": aligned_zeros(steps.rows * STRIP)}
+        arrays["rows"] = aligned_zeros(steps.rows * STRIP)
         for name, array in arrays.items():
             table.point(name, array)
         table.point("interpret", steps.address)
@@ -163,11 +150,11 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
     """Return the records of sparsity patterns, and a callback that looks up the pattern `found` in the table after machine code
     has advanced `oldest`. A run meets few patterns; each is looked up once."""
     patterns: list[Any] = [None] * PATTERNS
-    nonzero, count = table.arrays["found"], int(table["entry_count"])
+    found = table.arrays["found"]
 
-    def pattern(entries: np.ndarray) -> tuple[FieldTable, CouplingStructure]:
+    def pattern(entries: np.ndarray) -> FieldTable:
         structure, diagonal, off_diagonal = structures.structure(entries == 1, structure_of)
-        record = FieldTable(PATTERN)
+        record = FieldTable(SparsityPattern.layout())
         arrays = {
             "found": np.array(entries, dtype=np.int64),
             "own": diagonal,
@@ -176,15 +163,16 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
         }
         for name, array in arrays.items():
             record.point(name, array)
-        record.point("structure", structure.table.address)
+        record.point("structure", structure.table)
+        record["structure_key"] = structure.table.address
         record["own_count"], record["beside_count"] = len(diagonal), len(off_diagonal)
-        return record, structure
+        return record
 
     def looked_up() -> int:
         slot = (int(table["oldest"]) - 1) % PATTERNS
-        patterns[slot] = pattern(nonzero.view(np.int64)[:count])
-        return patterns[slot][0].address
+        patterns[slot] = pattern(found)
+        return patterns[slot].address
 
     # Machine code cannot continue without a pattern: the empty one, made in advance, is harmless until the exception is raised.
-    none = pattern(np.zeros(count, dtype=np.int64))
-    return patterns, PythonCallback(looked_up, lambda: none[0].address, persistent=True)
+    none = pattern(np.zeros_like(found))
+    return patterns, PythonCallback(looked_up, lambda: none.address, persistent=True)

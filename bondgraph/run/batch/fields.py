@@ -2,50 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated
 
-from bondgraph.emit.kernel_language.language import Code, Ints, Kernel, Kernels, Length, Reals, Table, inline
-from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
+from bondgraph.emit.kernel_language.language import Code, Ints, Kernel, Length, Reals, Table, inline
+from bondgraph.run.accuracy.fields import Control
 from bondgraph.run.batch.validity.sample_check import RunTable, SampleCheck
-from bondgraph.run.events.state import FIELDS as EVENT_HANDLING
+from bondgraph.run.events.state import EventTable
 
 WINDOW = 5
 """Most samples through which the parabola of a peak goes."""
-
-
-class EventTable(Table):
-    """Fields of the table of event handling that the loop reads."""
-
-    log: Reals
-    loop_kernels: Kernels
-    loop_counts: Ints
-    loop_places: Ints
-    n: int
-    modes: int
-    transitions: int
-    quadratures: int
-    loops: int
-    logged: int
-    row_width: int
-    events_left: int
-    held_rows: int
-
-    @classmethod
-    def layout(cls) -> Mapping[str, tuple[int, str]]:
-        return EVENT_HANDLING
-
-
-class Control(Table):
-    """Fields of the table of the error control that the loop reads."""
-
-    energies: Kernel
-    quadratures: int
-    storages: int
-
-    @classmethod
-    def layout(cls) -> Mapping[str, tuple[int, str]]:
-        return ERROR_CONTROL
 
 
 class Integrator(RunTable):

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.run.accuracy.fields import MODE_SETS
 from bondgraph.run.accuracy.reference.natural_scales import column_scales, natural_scales
 from bondgraph.run.accuracy.reference.rounding_noise import rounding
 from bondgraph.run.bound import Bound
@@ -26,6 +25,8 @@ SCALE_PART = 0.1
 RENEWALS = tuple(2**k for k in range(2, 12))
 """Numbers of steps after which the scales are refreshed."""
 NEVER = 2**62
+MODE_SETS = 64
+"""Number of mode sets that are remembered; beyond it the oldest are forgotten."""
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 """Rounding errors of a rate that a step accumulates, per root of the number of states; largest factor by which repeated noise
 tests raise it."""

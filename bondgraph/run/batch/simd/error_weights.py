@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
+from bondgraph.run.accuracy.fields import Control
 from bondgraph.run.batch.simd import lane_jacobians, natural_scales
 from bondgraph.run.batch.simd.lane_steps import FIELDS
 from bondgraph.run.batch.simd.tables import UNDER_WAY, table_of
@@ -39,8 +39,8 @@ def _update_weights() -> Procedure:
             [integrator.get("weights"), integrator.get("t"), y, y.at(integrator.get("n")), integrator.get("m")],
         )
     with write.when(~begins):
-        write.call(record.get("weigh"), [integrator.pointer, statuses.load(slot, "i64")])
-    control = Record(integrator.get("weights"), ERROR_CONTROL)
+        write.call(record.get("update_weights"), [integrator.pointer, statuses.load(slot, "i64")])
+    control = Record(integrator.get("weights"), Control.layout())
     for name in ("ahead", "rated", "scaled"):
         control.set(name, 0)
     with write.when(begins):
@@ -71,7 +71,7 @@ def _ahead(lanes: int) -> Procedure:
     write.call("couple_ahead", [record.get("couplings"), now, y, p, m, due, count])
     write.call(record.get("rates"), [now, y, p, m, k])
     with write.loop(count) as lane:
-        control = Record(table_of(record, due.load(lane, "i64")).get("weights"), ERROR_CONTROL)
+        control = Record(table_of(record, due.load(lane, "i64")).get("weights"), Control.layout())
         write.call("gather", [control.get("driven"), k, record.get("n"), lane])
         control.set("rated", 1)
     write.call("scale_ahead", [record.get("scales"), t, states, modes, due, count])

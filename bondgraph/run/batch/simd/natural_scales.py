@@ -6,157 +6,163 @@ Runs whose couplings share a structure go through `balancing` in groups of four;
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import numpy as np
 
 from bondgraph.emit.kernel import aligned_zeros
-from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.emit.kernel_language.language import Array, Fixed, Ints, Reals, Routine, Table, external, inline
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy import balancing, error_weights
-from bondgraph.run.accuracy.fields import FASTEST_RATES, PATTERN, PROPAGATED
-from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
-from bondgraph.run.accuracy.natural_scales import structure_of
-from bondgraph.run.simd_values import SimdArray, SimdNumber
-from bondgraph.run.table import FieldTable, fields_of
+from bondgraph.run.accuracy.fields import FASTEST_RATES, PROPAGATED, Control
+from bondgraph.run.sparsity.reference import Structure
+from bondgraph.run.table import FieldTable
 
 FOUR = 4
 """Runs per group: divisions dominate, and wider vectors do not speed them up."""
 
-# weights: the tables of `fields`, of each run; see, couplings, local_scales: procedures of a single run; values, rates, scales,
-# work: of the runs of a group; members: their indices; left: 1 for each due run that is in no group yet.
-FIELDS = fields_of(("weights", "see", "couplings", "local_scales", "values", "rates", "scales", "work", "members", "left"), ())
+Controls = Annotated[list[Any], Array(Control)]
+ArrayOfEach = Annotated[list[Any], Array(Array(float))]
+"""The address of an array of each run."""
+
+
+class LaneScales(Table):
+    """Table of `scale_ahead`."""
+
+    # Tables of the error control of all runs, and procedures of a single one.
+    weights: Controls
+    weights_see: Routine
+    couplings: Routine
+    local_scales: Routine
+    # Numbers of the runs of a group, side by side; their indices; 1 for each due run that is in no group yet.
+    values: Reals
+    rates: Reals
+    scales: Reals
+    work: Reals
+    members: Ints
+    left: Ints
 
 
 def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTable:
     """Return the table of `scale_ahead`, for n states with at most `entries` couplings, and runs with these error control
     tables."""
-    library, table = error_weights.machine_code(), FieldTable(FIELDS)
+    library, table = error_weights.machine_code(), FieldTable(LaneScales.layout())
     lengths = {"values": entries, "rates": n, "scales": n, "work": max(3 * n + 1, n + entries)}
     for name, length in lengths.items():
         table.point(name, aligned_zeros(length * FOUR))
     for name, length in {"members": FOUR, "left": len(weights)}.items():
         table.point(name, np.zeros(length, dtype=np.int64))
-    for name, procedure in {"see": "weights_see", "couplings": "couplings", "local_scales": "local_scales"}.items():
-        table.point(name, library.address(procedure))
+    for name in ("weights_see", "couplings", "local_scales"):
+        table.point(name, library.address(name))
     table.point("weights", np.array([each.address for each in weights], dtype=np.uint64))
     return table
 
 
 def procedures() -> list[Procedure]:
     """Return `scale_ahead` and the procedures it calls."""
-    return [*balancing.procedures(FOUR), _rapid(), _carried(), _by_fours(), _scale_ahead()]
+    return [*balancing.procedures(FOUR), *translate([scale_ahead], ("scale_ahead",))]
 
 
-def _weights(record: Record, run: Temporary) -> Record:
-    """Return the table of the error control of a run."""
-    return Record(record.get("weights").load(run, "ptr"), ERROR_CONTROL)
-
-
-def _members(record: Record) -> list[Record]:
-    members = record.get("members")
-    return [_weights(record, members.load(slot, "i64")) for slot in range(FOUR)]
-
-
-def _load_lanes(write: Procedure, target: Temporary, runs: list[Record], name: str, count: Temporary) -> None:
-    """Load `count` numbers of a field of each run into SIMD lanes."""
-    arrays, wide = [run.get(name) for run in runs], SimdArray(target, FOUR)
-    with write.loop(count) as i:
-        wide[i] = SimdNumber([array[i] for array in arrays])
-
-
-def _store_lanes(write: Procedure, source: Temporary, runs: list[Record], name: str, count: Temporary) -> None:
-    """Store `count` numbers from SIMD lanes to a field of each run."""
-    arrays, wide = [run.get(name) for run in runs], SimdArray(source, FOUR)
-    with write.loop(count) as i:
-        for array, value in zip(arrays, wide[i].numbers, strict=True):
-            array[i] = value
-
-
-def _of_four(name: str, procedure: str, inputs: Mapping[str, str], result: str, level: int) -> Procedure:
-    """Write a procedure that calls one of `balancing` for the runs of a group, with their couplings.
-
-    `inputs` maps its array arguments to the fields of each run; the last one is stored back to each run as `result`, and marks
-    its scales as ready up to `level`.
-    """
-    write = Procedure(name, {"a": "ptr"}, internal=True)
-    record = Record(write["a"], FIELDS)
-    runs, values = _members(record), record.get("values")
-    _load_lanes(write, values, runs, "values", Record(runs[0].get("pattern"), PATTERN).get("beside_count"))
-    n, arrays = runs[0].get("n"), [record.get(array) for array in inputs]
-    for array, control in zip(arrays, inputs.values(), strict=True):
-        _load_lanes(write, array, runs, control, n)
-    write.call(procedure, [structure_of(runs[0]), values, *arrays, record.get("work")])
-    _store_lanes(write, arrays[-1], runs, result, n)
-    for run in runs:
-        run.set("scaled", level)
-    write.give()
-    return write
-
-
-def _rapid() -> Procedure:
-    """Compute the fastest rates of the runs of a group."""
-    return _of_four("rapid_four", "fastest", {"rates": "diagonal"}, "fastest", FASTEST_RATES)
-
-
-def _carried() -> Procedure:
-    """Propagate the scales of the runs of a group along their couplings."""
-    return _of_four("carried_four", "propagate", {"rates": "fastest", "scales": "later"}, "later", PROPAGATED)
-
-
-def _by_fours() -> Procedure:
-    """Compute fastest rates, or then scales (`carried`), of the due runs, in groups of four with the same structure; skip runs
-    with a structure of their own."""
-    write = Procedure("by_fours", {"a": "ptr", "due": "ptr", "count": "i64", "carried": "i64"}, internal=True)
-    record, due = Record(write["a"], FIELDS), write["due"]
-    remaining, members, many = record.get("left"), record.get("members"), write.local(0, "i64")
-
-    def structure(slot: Temporary) -> Temporary:
-        pattern = Record(_weights(record, due.load(slot, "i64")).get("pattern"), PATTERN)
-        return pattern.pointer.load(PATTERN["structure"][0], "i64")
-
-    with write.loop(write["count"]) as slot:
-        remaining.store(slot, 1, "i64")
-    with write.loop(write["count"]) as first, write.when(remaining.load(first, "i64").equals(1)):
-        control = structure(first)
-        many.set(0)
-        with write.loop(FOUR) as member:
-            members.store(member, due.load(first, "i64"), "i64")
-        with write.loop(write["count"], first) as slot:
-            joins = remaining.load(slot, "i64").equals(1) & (many.get() < FOUR) & structure(slot).equals(control)
-            with write.when(joins):
-                members.store(many.get(), due.load(slot, "i64"), "i64")
-                remaining.store(slot, 0, "i64")
-                many.set(many.get() + 1)
-        with write.when((many.get() > 1) & write["carried"].equals(0)):
-            write.call("rapid_four", [write["a"]])
-        with write.when((many.get() > 1) & write["carried"].equals(1)):
-            write.call("carried_four", [write["a"]])
-    write.give()
-    return write
-
-
-def _scale_ahead() -> Procedure:
+def scale_ahead(a: LaneScales, t: Reals, x: ArrayOfEach, m: ArrayOfEach, due: Ints, count: int) -> None:
     """Compute natural scales of the `count` runs that are `due` and whose nonzeros are ready, with the time of each and the
     addresses of its states and modes."""
-    arguments = {**dict.fromkeys(("a", "t", "x", "m", "due"), "ptr"), "count": "i64"}
-    write = Procedure("scale_ahead", arguments, internal=True)
-    record, due, count = Record(write["a"], FIELDS), write["due"], write["count"]
+    for k in range(count):
+        w = a.weights[due[k]]
+        a.weights_see(w, x[k])
+        w.scaled = 0
+        a.couplings(w, t[k], x[k], m[k])
+    by_fours(a, due, count, FASTEST_RATES)
+    for k in range(count):
+        w = a.weights[due[k]]
+        if w.scaled == FASTEST_RATES:
+            a.local_scales(w, t[k], x[k], m[k], w.size)
+    by_fours(a, due, count, PROPAGATED)
 
-    def at(slot: Temporary) -> tuple[Record, list[Temporary]]:
-        control = _weights(record, due.load(slot, "i64"))
-        x, m = (write[name].load(slot, "ptr") for name in ("x", "m"))
-        return control, [control.pointer, write["t"][slot], x, m]
 
-    with write.loop(count) as slot:
-        control, operands = at(slot)
-        write.call(record.get("see"), [control.pointer, operands[2]])
-        control.set("scaled", 0)
-        write.call(record.get("couplings"), operands)
-    write.call("by_fours", [write["a"], due, count, write.value(0, "i64")])
-    with write.loop(count) as slot:
-        control, operands = at(slot)
-        with write.when(control.get("scaled").equals(FASTEST_RATES)):
-            write.call(record.get("local_scales"), [*operands, control.get("size")])
-    write.call("by_fours", [write["a"], due, count, write.value(1, "i64")])
-    write.give()
-    return write
+def by_fours(a: LaneScales, due: Ints, count: int, level: int) -> None:
+    """Compute fastest rates, or then scales (`PROPAGATED`), of the due runs, in groups of four with the same structure; skip runs
+    with a structure of their own."""
+    left, members = a.left, a.members
+    for k in range(count):
+        left[k] = 1
+    for first in range(count):
+        if left[first] == 1:
+            structure, joined = a.weights[due[first]].pattern.structure_key, 0
+            for member in range(FOUR):
+                members[member] = due[first]
+            for k in range(first, count):
+                if left[k] == 1 and joined < FOUR and a.weights[due[k]].pattern.structure_key == structure:
+                    members[joined] = due[k]
+                    left[k] = 0
+                    joined += 1
+            if joined > 1 and level == FASTEST_RATES:
+                fastest_of_four(a)
+            if joined > 1 and level == PROPAGATED:
+                propagate_of_four(a)
+
+
+def fastest_of_four(a: LaneScales) -> None:
+    """Compute the fastest rates of the runs of a group."""
+    w = a.weights[a.members[0]]
+    load_lanes(a, a.values, "values", w.pattern.beside_count)
+    load_lanes(a, a.rates, "diagonal", w.n)
+    fastest(w.pattern.structure, a.values, a.rates, a.work)
+    store_lanes(a, a.rates, "fastest", w.n)
+    set_level(a, FASTEST_RATES)
+
+
+def propagate_of_four(a: LaneScales) -> None:
+    """Propagate the scales of the runs of a group along their couplings."""
+    w = a.weights[a.members[0]]
+    load_lanes(a, a.values, "values", w.pattern.beside_count)
+    load_lanes(a, a.rates, "fastest", w.n)
+    load_lanes(a, a.scales, "later", w.n)
+    propagate(w.pattern.structure, a.values, a.rates, a.scales, a.work)
+    store_lanes(a, a.scales, "later", w.n)
+    set_level(a, PROPAGATED)
+
+
+@external
+def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
+    """Call `balancing.fastest` for four runs."""
+    for lane in range(FOUR):
+        balancing.fastest(s, values[lane::FOUR], rates[lane::FOUR], work[lane::FOUR])
+
+
+@external
+def propagate(s: Structure, values: Reals, speed: Reals, scales: Reals, work: Reals) -> None:
+    """Call `balancing.propagate` for four runs."""
+    for lane in range(FOUR):
+        balancing.propagate(s, values[lane::FOUR], speed[lane::FOUR], scales[lane::FOUR], work[lane::FOUR])
+
+
+@inline
+def array_of(a: LaneScales, member: int, name: Fixed) -> Reals:
+    """Return an array of a run of a group."""
+    numbers: Reals = getattr(a.weights[a.members[member]], name)
+    return numbers
+
+
+def load_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
+    """Load `count` numbers of an array of each run of a group into SIMD lanes."""
+    one, two, three, four = array_of(a, 0, name), array_of(a, 1, name), array_of(a, 2, name), array_of(a, 3, name)
+    for i in range(count):
+        lanes = wide[i * FOUR :]
+        lanes[0], lanes[1], lanes[2], lanes[3] = one[i], two[i], three[i], four[i]
+
+
+def store_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
+    """Store `count` numbers of SIMD lanes in an array of each run of a group."""
+    one, two, three, four = array_of(a, 0, name), array_of(a, 1, name), array_of(a, 2, name), array_of(a, 3, name)
+    for i in range(count):
+        lanes = wide[i * FOUR :]
+        one[i], two[i], three[i], four[i] = lanes[0], lanes[1], lanes[2], lanes[3]
+
+
+def set_level(a: LaneScales, level: int) -> None:
+    """Mark the scales of the runs of a group as ready up to this level."""
+    for member in range(FOUR):
+        w = a.weights[a.members[member]]
+        w.scaled = level
