@@ -10,8 +10,9 @@ cost as much as their own constraints.
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals, inline, larger, smaller
-from bondgraph.run.batch.validity.sample_check import RunTable, SampleCheck, evaluate_samples, take_row, take_rows
+from bondgraph.run.batch.validity.sample_check import SampleCheck, evaluate_samples, take_row, take_rows
 from bondgraph.run.program import Program
+from bondgraph.run.steppers.shared_fields import IntegratorTable
 from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.constraint_rank import RANK_TOLERANCE
 
@@ -106,7 +107,7 @@ def mean(out: Reals, ours: Reals, theirs: Reals, sign: float, other: float, lane
         out[lane] = (ours[lane] * sign + theirs[lane] * other) * 0.5
 
 
-def may_lose_rank(s: SampleCheck, c: RunTable, samples: Reals, lanes: Fixed) -> bool:
+def may_lose_rank(s: SampleCheck, c: IntegratorTable, samples: Reals, lanes: Fixed) -> bool:
     """Return True unless it is certain that `singular` finds nothing in the present finished run with these rows."""
     n, width, stride, count = s.n, c.width, s.stride, s.count
     now, work, first_matrix = s.now, s.work, s.first

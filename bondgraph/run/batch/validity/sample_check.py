@@ -6,7 +6,6 @@ checked here. The table also serves that check (`rank_screen`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
 
@@ -17,7 +16,7 @@ from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Ints, Kerne
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.program import Program
-from bondgraph.run.steppers.method import COMMON as INTEGRATOR
+from bondgraph.run.steppers.shared_fields import IntegratorTable
 from bondgraph.run.table import FieldTable
 from bondgraph.run.validation.checked_result import check_stride
 from bondgraph.run.validation.constraint_rank import EXTRAPOLATION
@@ -44,19 +43,6 @@ def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     unlike = np.flatnonzero((d[1:] > _UNLIKE * d[:-1]) | (d[:-1] > _UNLIKE * d[1:]))
     falls[unlike + 1] = rises[unlike + 2] = np.inf  # which nothing satisfies
     return falls, rises
-
-
-class RunTable(Table):
-    """Fields of the table of an integrator that the checks read."""
-
-    p: Reals
-    m: Reals
-    y: Reals
-    width: int
-
-    @classmethod
-    def layout(cls) -> Mapping[str, tuple[int, str]]:
-        return INTEGRATOR
 
 
 PerSample = Annotated[Reals, Length(lambda s: s.lanes)]
@@ -179,7 +165,7 @@ def take_rows(s: SampleCheck, rows: Reals, first: int, last: int, stride: int, w
         take_row(s, rows[sample * width :], s.dates[sample], width, lane, lanes)
 
 
-def present_run(s: SampleCheck, c: RunTable, lanes: Fixed) -> None:
+def present_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
     """Copy parameters and modes of a run into all lanes."""
     for k in range(s.parameters):
         for lane in range(lanes):
@@ -207,7 +193,7 @@ def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
         spoil(s.spoilt[width * lanes :], s.out, s.values * lanes)
 
 
-def see_samples(s: SampleCheck, c: RunTable, samples: Reals, first: int, lanes: Fixed) -> None:
+def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, lanes: Fixed) -> None:
     """Check every `stride`-th sample of the present run from number `first` on, and mark values that are not finite."""
     sample = first
     while sample < s.samples:
@@ -216,7 +202,7 @@ def see_samples(s: SampleCheck, c: RunTable, samples: Reals, first: int, lanes: 
         sample = sample + s.stride * lanes
 
 
-def any_spoilt(s: SampleCheck, c: RunTable, lanes: Fixed) -> bool:
+def any_spoilt(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> bool:
     """Return True if a value at a checked sample was not finite: states, integrated powers, rates, powers, energies."""
     spoilt = s.spoilt
     for i in range((c.width + s.values) * lanes):
