@@ -8,6 +8,7 @@
 # make notebooks  run the notebooks of examples/ and store what they show
 # make docs   set everything up, run the code of the documentation's pages, make a site of them in site/
 # make campaign  set everything up, search at random for what must not happen (hours)
+# make mutants  set everything up, plant slips in the texts of the runtime, and see whether the tests notice (hours)
 # make dist   set everything up, pack sources and wheel into dist/; ADDRESS=https://... is where the sources are in public
 # make bench  set everything up, run the benchmarks
 # make clean  remove the environment and everything that was generated
@@ -33,7 +34,7 @@ ONE_THREAD = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Two workers take one file after the other, in the order of tests/conftest.py: the longest first.
 SHARED = -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo environment test thorough portable pictures notebooks docs dist bench campaign clean
+.PHONY: demo environment test thorough portable pictures notebooks docs dist bench campaign mutants clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m examples.rolling_eggs --out demo --open
@@ -73,6 +74,9 @@ bench: $(VENV)/dev.stamp
 
 campaign: $(VENV)/dev.stamp
 	$(BIN)/python -m campaigns
+
+mutants: $(VENV)/dev.stamp
+	$(ONE_THREAD) $(BIN)/python -m campaigns.mutants
 
 clean:
 	rm -rf $(VENV) demo site docs/api docs/examples jupyter_execute build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -74,7 +74,7 @@ def _is_flat(element: Element) -> bool:
     """Return True if an element refers to nothing else in its graph."""
     if element.signals or isinstance(element.law, Switched):
         return False
-    for parameter in element.parameters.values():  # noqa: SIM110 - there are many elements
+    for parameter in element.parameters.values():
         if isinstance(parameter.value, ByMode):
             return False
     return True

@@ -72,7 +72,7 @@ class FieldTable:
         numbers = np.zeros(sum(lengths.values()))
         whole, address = numbers.view(np.int64), address_of(numbers)
         for name, length in lengths.items():
-            self.arrays[name] = (whole if types[name].kind == "i64" else numbers)[start : start + length]
+            self.arrays[name] = (numbers if types[name].entries is float else whole)[start : start + length]
             self._integers[self._fields[name][0]] = address + 8 * start
             start += length
 
@@ -115,7 +115,9 @@ class _View:
         if not isinstance(kind, Array):
             return _behind(int(fields[name]), kind)
         array = fields.arrays[name].reshape(-1)
-        return array if kind.kind == "double" else array.view(np.int64) if kind.kind == "i64" else _Pointers(array, kind.entries)
+        if kind.entries in (float, int):
+            return array if kind.entries is float else array.view(np.int64)
+        return _Pointers(array, kind.entries)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, _View):

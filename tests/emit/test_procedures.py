@@ -72,6 +72,13 @@ def test_machine_code_of_procedures(make):
     assert table.view(float)[2] == 3.0
 
 
+@pytest.mark.parametrize("make", MAKERS)
+def test_an_argument_may_have_the_name_of_a_label(make):
+    write = Procedure("difference", {"start": "i64", "entry": "i64"}, "i64")
+    write.give(write["start"] - write["entry"])
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(make([write]).address("difference"))(5, 2) == 3
+
+
 def over_pairs(name, function):
     """A procedure that writes a function of each x and y of many."""
     write = Procedure(name, {"x": "ptr", "y": "ptr", "out": "ptr noalias", "n": "i64"})

@@ -13,7 +13,7 @@ from bondgraph.export import document
 from tests.acceptance.suite import SUITE
 from tests.export.documented import MODELS, paper
 from tests.export.test_document import KATEX
-from tests.inner.export import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table, as_typst, typst_math
+from tests.inner.export import Equations, Figure, InlineCode, Math, Paper, Paragraph, Section, TableBlock, as_typst, typst_math
 from tests.laws.test_acceptance_models import shown_by
 
 try:
@@ -38,7 +38,7 @@ def formulas(content: Paper) -> Iterator[str]:
                 runs: list[Any] = [words]
             case Equations(items):
                 runs = [(*each.lead, Math(each.latex)) for each in items]
-            case Table(_, _, rows):
+            case TableBlock(_, _, rows):
                 runs = [cell for row in rows for cell in row]
             case Figure(_, caption):
                 runs = [caption]
@@ -175,8 +175,8 @@ WORDS = """- no list, + none, = no head; 1. no number; #x $y$ *b* _i_ `r` <l> @m
 @needs_typst
 def test_words_are_no_markup() -> None:
     """Signs of Typst in words and names stand for themselves, wherever they stand."""
-    pieces = [(WORDS,), (WORDS[10:],), (Code(WORDS), "(1)"), (Code(WORDS), "."), ("1. x",), ("- x",)]
-    table = Table((WORDS, "="), (0.5, 0.5), tuple((piece, piece) for piece in pieces))
+    pieces = [(WORDS,), (WORDS[10:],), (InlineCode(WORDS), "(1)"), (InlineCode(WORDS), "."), ("1. x",), ("- x",)]
+    table = TableBlock((WORDS, "="), (0.5, 0.5), tuple((piece, piece) for piece in pieces))
     blocks = (Section(WORDS), *(Paragraph(piece, WORDS) for piece in pieces), *(Paragraph(piece) for piece in pieces), table)
     source = as_typst(Paper(WORDS, blocks))
     assert not printed(source)

@@ -17,7 +17,7 @@ from bondgraph.export.paper.document import paper_of
 from bondgraph.export.paper.markup.as_latex import as_latex, drawing
 from bondgraph.export.paper.markup.as_markdown import as_markdown
 from bondgraph.export.paper.markup.as_typst import as_typst
-from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table
+from bondgraph.export.paper.markup.content import Equations, Figure, InlineCode, Math, Paper, Paragraph, Section, TableBlock
 from bondgraph.export.paper.markup.typst_math import typst_math
 from bondgraph.export.paper.notation.definitions import latex_parts
 from bondgraph.export.paper.notation.formulas import FORMS

@@ -45,6 +45,7 @@ from bondgraph.run.results.result import Result
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import longest_step
 from bondgraph.run.simulate import simulate
+from bondgraph.run.sparsity import coupling_graph
 from bondgraph.run.sparsity.coupling_graph import structure_of
 from bondgraph.run.sparsity.reference import (
     MAX_COUPLING,

@@ -11,10 +11,9 @@ from types import MappingProxyType
 from typing import Any
 
 from bondgraph.emit.kernel_language import language
-from bondgraph.emit.kernel_language.known import evaluate
-from bondgraph.emit.kernel_language.language import KINDS, PRIMITIVE_OF, Array, Code, types_of
+from bondgraph.emit.kernel_language.language import KINDS, POINTER, PRIMITIVE_OF, Array, Code, types_of
 from bondgraph.emit.kernel_language.source import Function, names_in
-from bondgraph.emit.kernel_language.values import Emitter, Known, Value, Variable, is_table, is_wide, kind_of, named
+from bondgraph.emit.kernel_language.values import Computed, Emitter, Known, LocalName, is_table, is_wide, kind_of, named
 from bondgraph.emit.procedure import Temporary
 
 BINARY: Mapping[type[ast.AST], str] = MappingProxyType({ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"})
@@ -42,13 +41,15 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
         "Continue": "a lane cannot go on alone; use a condition",
     }
 )
-"""What to write in place of a construct that the language lacks."""
+"""Constructs that the language lacks, and their replacements."""
+_NOT_KNOWN = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.NamedExpr)
+"""Constructs that are not evaluated at translation either."""
 
 
 class Expressions(Emitter):
     """Expressions of a function under translation."""
 
-    call_function: Callable[[Function, Mapping[str, Value | Known], ast.AST], Value | Known]
+    call_function: Callable[[Function, Mapping[str, Computed | Known], ast.AST], Computed | Known]
     """Call another function of the language, or put it here if it is inline."""
 
     def refuse(self, node: ast.AST) -> Any:
@@ -59,7 +60,7 @@ class Expressions(Emitter):
     def is_known(self, node: ast.expr) -> bool:
         """Return True if all names in an expression are known at translation."""
         return not any(
-            isinstance(self.scope.get(name), (Value, Variable)) or name in self.source.variables
+            isinstance(self.scope.get(name), (Computed, LocalName)) or name in self.source.variables
             for name in names_in([node], ast.Load)
         )
 
@@ -67,15 +68,15 @@ class Expressions(Emitter):
         """Return the value of a known expression."""
         if not self.is_known(node):
             self.fail(node, "this must be known at translation: a constant of the module, or a Fixed argument")
-        own = {name: bound.value for name, bound in self.scope.items() if isinstance(bound, Known)}
+        if any(isinstance(part, _NOT_KNOWN) for part in ast.walk(node)):
+            self.refuse(node)
+        constants = {name: bound.value for name, bound in self.scope.items() if isinstance(bound, Known)}
         try:
-            return evaluate(node, {**self.source.names, **own})
+            return eval(compile(ast.Expression(node), self.source.tree.name, "eval"), {**self.source.names, **constants})  # noqa: S307
         except (NameError, AttributeError, LookupError, ArithmeticError) as error:
             self.fail(node, str(error))
-        except NotImplementedError:
-            self.refuse(node)
 
-    def expression(self, node: ast.expr) -> Value | Known:
+    def expression(self, node: ast.expr) -> Computed | Known:
         """Return the value of an expression."""
         if not isinstance(node, ast.Call) and self.is_known(node):
             return Known(self.known(node))
@@ -87,13 +88,13 @@ class Expressions(Emitter):
             case ast.Subscript(owner, index):
                 return self._subscript(owner, index, node)
             case ast.UnaryOp(ast.Not(), operand):
-                return Value(bool, self.step("not", self.converted(self.expression(operand), bool, node)))
+                return Computed(bool, self.step("not", self.converted(self.expression(operand), bool, node)))
             case ast.UnaryOp(ast.USub(), operand):
                 return self.arithmetic("mul", Known(-1), self.expression(operand), node)
             case ast.BinOp(left, ast.BitAnd() | ast.BitOr() as operation, right):
                 name = "and" if isinstance(operation, ast.BitAnd) else "or"
                 parts = [self.converted(self.expression(part), bool, node) for part in (left, right)]
-                return Value(bool, self.step(name, *parts))
+                return Computed(bool, self.step(name, *parts))
             case ast.BinOp(left, operation, right) if type(operation) in BINARY:
                 return self.arithmetic(BINARY[type(operation)], self.expression(left), self.expression(right), node)
             case ast.Compare(left, operations, others):
@@ -109,7 +110,7 @@ class Expressions(Emitter):
 
     # Tables and arrays.
 
-    def index_of(self, owner: Value | Known, field: str, node: ast.AST) -> tuple[int, Any]:
+    def index_of(self, owner: Computed | Known, field: str, node: ast.AST) -> tuple[int, Any]:
         """Return index and type of a field of a table."""
         if not is_table(owner.type):
             self.fail(node, f'{named(owner.type)} has no field "{field}"')
@@ -117,67 +118,67 @@ class Expressions(Emitter):
             self.fail(node, f'"{owner.type.__name__}" has no field "{field}"; it has {", ".join(types_of(owner.type))}')
         return owner.type.layout()[field][0], types_of(owner.type)[field]
 
-    def field(self, owner: Value | Known, field: str, node: ast.AST) -> Value:
+    def field(self, owner: Computed | Known, field: str, node: ast.AST) -> Computed:
         """Load a field of a table."""
         index, kind = self.index_of(owner, field, node)
-        assert isinstance(owner, Value)
+        assert isinstance(owner, Computed)
         value = self.loaded(owner.result, index, kind)
-        if isinstance(kind, Array) and kind.entries is float:
-            return self.load_lanes(value.result) if self.lanes > 1 else Value(float, value.result[0])
+        if isinstance(kind, Array) and kind.single:
+            return self.load_lanes(value.result) if self.lanes > 1 else Computed(float, value.result[0])
         return value
 
     def per_lane(self, array: Array) -> bool:
         """Return True if the numbers of all lanes lie side by side."""
-        return self.lanes > 1 and array.kind == "double" and not array.shared
+        return self.lanes > 1 and array.entries is float and not array.shared
 
     def entry(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> tuple[Array, Temporary, Temporary]:
         """Return the type of an array, its address, and the index of an entry."""
         array = self.expression(owner)
-        if not (isinstance(array, Value) and isinstance(array.type, Array)):
+        if not (isinstance(array, Computed) and isinstance(array.type, Array)):
             self.fail(node, f"{named(array.type)} has no entries with an index that is computed")
         at = self.converted(self.expression(index), int, node)
         at = self.write.step("mul i64", at, self.write.value(self.lanes, "i64")) if self.per_lane(array.type) else at
         return array.type, array.result, at
 
-    def _subscript(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> Value:
+    def _subscript(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> Computed:
         if isinstance(index, ast.Slice):
             if index.upper is not None or index.step is not None or index.lower is None:
                 self.fail(node, "a slice has a start and nothing else: a[i:]")
             array, first, at = self.entry(owner, index.lower, node)
-            return Value(array, first.at(at, array.kind))
+            return Computed(array, first.at(at, array.kind))
         array, first, at = self.entry(owner, index, node)
         if self.per_lane(array):
             return self.load_lanes(first.at(at, "double"))
-        return self.loaded(first, at, {"double": float, "i64": int}.get(array.kind, array.entries))
+        return self.loaded(first, at, array.entries)
 
     # Arithmetic and conditions.
 
-    def common(self, values: Sequence[Value | Known], node: ast.AST) -> Any:
+    def common(self, values: Sequence[Computed | Known], node: ast.AST) -> Any:
         """Return the type of numbers in one operation."""
         kinds = {each.type for each in values}
         if not kinds <= set(KINDS):
             self.fail(node, f"these are no numbers: {' and '.join(sorted(map(named, kinds)))}")
         return float if float in kinds else bool if kinds == {bool} else int
 
-    def arithmetic(self, name: str, left: Value | Known, right: Value | Known, node: ast.AST) -> Value:
+    def arithmetic(self, name: str, left: Computed | Known, right: Computed | Known, node: ast.AST) -> Computed:
         """Return the result of an operation on two numbers."""
         kind = self.common((left, right), node)
         kind = int if kind is bool else kind
         if kind is int and name == "div":
             self.fail(node, "integers have no division here; write float(a) / float(b)")
         operands = (self.converted(each, kind, node) for each in (left, right))
-        return Value(kind, self.step(f"{name} {KINDS[kind]}", *operands))
+        return Computed(kind, self.step(f"{name} {KINDS[kind]}", *operands))
 
-    def _compare(self, operations: Sequence[ast.cmpop], values: Sequence[Value | Known], node: ast.AST) -> Value:
+    def _compare(self, operations: Sequence[ast.cmpop], values: Sequence[Computed | Known], node: ast.AST) -> Computed:
         results = [self._compared(*each, node) for each in zip(operations, values, values[1:], strict=False)]
-        return Value(bool, functools.reduce(lambda one, other: self.step("and", one, other), results))
+        return Computed(bool, functools.reduce(lambda one, other: self.step("and", one, other), results))
 
-    def _compared(self, operation: ast.cmpop, left: Value | Known, right: Value | Known, node: ast.AST) -> Any:
+    def _compared(self, operation: ast.cmpop, left: Computed | Known, right: Computed | Known, node: ast.AST) -> Any:
         if isinstance(operation, (ast.Is, ast.IsNot)):
-            if right != Known(None) or not isinstance(left, Value) or kind_of(left.type) != "ptr":
+            if right != Known(None) or not isinstance(left, Computed) or kind_of(left.type) != POINTER:
                 self.fail(node, '"is" tests an address: "x is None", "x is not None"')
-            given = self.step("is given", left.result)
-            return given if isinstance(operation, ast.IsNot) else self.step("not", given)
+            present = self.step("is given", left.result)
+            return present if isinstance(operation, ast.IsNot) else self.step("not", present)
         kind = self.common((left, right), node)
         kind = int if kind is bool else kind
         pair = self.converted(left, kind, node), self.converted(right, kind, node)
@@ -187,11 +188,11 @@ class Expressions(Emitter):
             self.refuse(operation)
         return self.step(f"{_COMPARED[type(operation)]} {KINDS[kind]}", *pair)
 
-    def _joined(self, node: ast.BoolOp, name: str, parts: Sequence[ast.expr]) -> Value:
+    def _joined(self, node: ast.BoolOp, name: str, parts: Sequence[ast.expr]) -> Computed:
         """Return `a and b`: a part that need not be evaluated is not, unless that makes no difference."""
         if self.lanes > 1 or all(map(_harmless, parts[1:])):
             results = [self.converted(self.expression(part), bool, node) for part in parts]
-            return Value(bool, functools.reduce(lambda one, other: self.step(name, one, other), results))
+            return Computed(bool, functools.reduce(lambda one, other: self.step(name, one, other), results))
         result = self.write.local(0, "i64")
         with self.ways(node) as (yes, no, done):
             self.write.label(yes)
@@ -202,7 +203,7 @@ class Expressions(Emitter):
             self.write.jump(done)
         return self.condition(result.get())
 
-    def _chosen(self, test: ast.expr, parts: Sequence[ast.expr], node: ast.AST) -> Value | Known:
+    def _chosen(self, test: ast.expr, parts: Sequence[ast.expr], node: ast.AST) -> Computed | Known:
         """Return `a if condition else b`: only the needed part is evaluated, unless that makes no difference."""
         if self.is_known(test):
             return self.expression(parts[0] if self.known(test) else parts[1])
@@ -214,9 +215,9 @@ class Expressions(Emitter):
             if wide and kind is int:
                 self.fail(node, "integers are the same in all lanes; use a float")
             name = "select double" if wide else f"select {KINDS[kind]}"
-            numbers = [self.step("real", each) if wide and each.kind == "i64" else each for each in numbers]
+            numbers = [self.step("real", each) if wide and each.kind == KINDS[int] else each for each in numbers]
             result = self.step(name, condition, *numbers)
-            return self.condition(result) if kind is bool else Value(kind, result)
+            return self.condition(result) if kind is bool else Computed(kind, result)
         kind = self.common([self._dry(part) for part in parts], node)
         local = self.write.local(0, KINDS[kind])
         with self.ways(test) as (yes, no, done):
@@ -224,9 +225,9 @@ class Expressions(Emitter):
                 self.write.label(label)
                 local.set(self.in_memory(self.expression(part), kind, part))
                 self.write.jump(done)
-        return self.condition(local.get()) if kind is bool else Value(kind, local.get())
+        return self.condition(local.get()) if kind is bool else Computed(kind, local.get())
 
-    def _dry(self, node: ast.expr) -> Value | Known:
+    def _dry(self, node: ast.expr) -> Computed | Known:
         """Return a value of the type of an expression, without instructions."""
         with self.write.discarded():
             return self.expression(node)
@@ -260,68 +261,68 @@ class Expressions(Emitter):
 
     # Calls.
 
-    def _call(self, node: ast.Call) -> Value | Known:
+    def _call(self, node: ast.Call) -> Computed | Known:
         if node.keywords:
             self.fail(node, "arguments have no names in a call: write them in their order")
         if all(self.is_known(part) for part in (node.func, *node.args)) and not self._is_translated(self.known(node.func)):
             return Known(self.known(node))
         function, values = self.expression(node.func), [self.expression(argument) for argument in node.args]
-        if isinstance(function, Value):
+        if isinstance(function, Computed):
             return self._call_code(function, values, node)
-        own = function.value
-        if own is getattr and isinstance(values[1], Known):
+        target = function.value
+        if target is getattr and isinstance(values[1], Known):
             return self.field(values[0], values[1].value, node)
-        if not self._is_translated(own):
-            return self._call_word(own, values, node)
-        names = list(inspect.signature(own).parameters)
+        if not self._is_translated(target):
+            return self._call_word(target, values, node)
+        names = list(inspect.signature(target).parameters)
         if len(names) != len(values):
-            self.fail(node, f"{own.__name__} takes {len(names)} arguments, not {len(values)}")
-        return self.call_function(own, dict(zip(names, values, strict=True)), node)
+            self.fail(node, f"{target.__name__} takes {len(names)} arguments, not {len(values)}")
+        return self.call_function(target, dict(zip(names, values, strict=True)), node)
 
     @staticmethod
     def _is_translated(function: Any) -> bool:
         """Return True for a function of the language that is no word of it."""
         return inspect.isfunction(function) and function.__module__ != language.__name__
 
-    def _call_code(self, code: Value, values: Sequence[Value | Known], node: ast.AST) -> Value:
+    def _call_code(self, code: Computed, values: Sequence[Computed | Known], node: ast.AST) -> Computed:
         if not isinstance(code.type, Code):
             self.fail(node, f"{named(code.type)} cannot be called")
         self.refuse_mask(node)
         if code.type.by_value:
             passed = [self.in_memory(each, each.type, node) for each in values]
-            return Value(code.type.result, self.write.call(code.result, passed, kind_of(code.type.result)))
+            return Computed(code.type.result, self.write.call(code.result, passed, kind_of(code.type.result)))
         numbers = [each.type in KINDS for each in values]
         results = [self.converted(each, float if n else None, node) for each, n in zip(values, numbers, strict=True)]
         passed = [self.address_of(result) if n else result for result, n in zip(results, numbers, strict=True)]
-        return Value(code.type.result, self.write.call(code.result, passed, kind_of(code.type.result)))
+        return Computed(code.type.result, self.write.call(code.result, passed, kind_of(code.type.result)))
 
     def refuse_mask(self, node: ast.AST) -> None:
         """Refuse what would happen in all lanes where only some are meant."""
         if self.mask is not None:
             self.fail(node, "this would happen in all lanes; ask whether anywhere(...) and choose the numbers instead")
 
-    def _call_word(self, word: Any, values: Sequence[Value | Known], node: ast.AST) -> Value:
+    def _call_word(self, word: Any, values: Sequence[Computed | Known], node: ast.AST) -> Computed:
         if word in PRIMITIVE_OF:
-            return Value(float, self.step(PRIMITIVE_OF[word], *(self.converted(each, float, node) for each in values)))
+            return Computed(float, self.step(PRIMITIVE_OF[word], *(self.converted(each, float, node) for each in values)))
         if word in (max, min) and len(values) == 2:
             kind = self.common(values, node)
             a, b = (self.converted(each, kind, node) for each in values)
             other = self.step(f"{'gt' if word is max else 'lt'} {KINDS[kind]}", b, a)
-            return Value(kind, self.step(f"select {KINDS[kind]}", other, b, a))
+            return Computed(kind, self.step(f"select {KINDS[kind]}", other, b, a))
         if len(values) == 1:
             (first,) = values
             if word is language.anywhere:
                 result = self.converted(first, bool, node)
-                return Value(bool, self.write.step("any", result) if is_wide(result) else result)
+                return Computed(bool, self.write.step("any", result) if is_wide(result) else result)
             if word is language.finite:
                 zero = self.arithmetic("mul", first, Known(0.0), node)
                 return self._compare([ast.Eq()], [zero, Known(0.0)], node)
             if word is language.wrapped:
-                return Value(int, self.converted(first, int, node))
+                return Computed(int, self.converted(first, int, node))
             if word is abs and first.type is float:
-                return Value(float, self.step("fabs", self.converted(first, float, node)))
+                return Computed(float, self.step("fabs", self.converted(first, float, node)))
             if word in KINDS and not (word is int and first.type is float):
-                return Value(word, self.converted(first, word, node))
+                return Computed(word, self.converted(first, word, node))
         kinds = ", ".join(named(each.type) for each in values)
         self.fail(node, f"the kernel language has no {getattr(word, '__name__', word)} of {kinds}")
 

@@ -24,6 +24,10 @@ import numpy as np
 
 Item = TypeVar("Item")
 
+KINDS: Mapping[Any, str] = MappingProxyType({float: "double", int: "i64", bool: "i64"})
+"""Kind of a number in memory."""
+POINTER = "ptr"
+
 
 @dataclass(frozen=True)
 class Array:
@@ -31,16 +35,21 @@ class Array:
 
     Parameters
     ----------
-    kind : of its entries: "double", "i64" or "ptr".
+    entries : their type: float, int, a `Code` or a table.
     disjoint : no other pointer reaches its entries.
     shared : all lanes share its entries; otherwise the numbers of the lanes lie side by side.
-    entries : type of entries that are pointers.
+    single : it is the one number of each lane, and is read and written as a number.
     """
 
-    kind: str
+    entries: Any
     disjoint: bool = False
     shared: bool = False
-    entries: Any = None
+    single: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Kind of its entries in memory."""
+        return KINDS.get(self.entries, POINTER)
 
 
 @dataclass(frozen=True)
@@ -61,13 +70,13 @@ Kernel = Annotated[Callable[..., None], Code()]
 """Code behind an address; numbers are passed by their addresses."""
 Callback = Annotated[Callable[[], int], Code(int)]
 Routine = Annotated[Callable[..., None], Code(by_value=True)]
-"""Code behind an address that was translated from a function of the language."""
-Reals = Annotated[np.ndarray, Array("double")]
-Disjoint = Annotated[np.ndarray, Array("double", disjoint=True)]
-Shared = Annotated[np.ndarray, Array("double", shared=True)]
-Ints = Annotated[np.ndarray, Array("i64")]
-Kernels = Annotated[list[Any], Array("ptr", entries=Code())]
-PerLane = Annotated[float, Array("double", entries=float)]
+"""Code behind an address; numbers are passed by value."""
+Reals = Annotated[np.ndarray, Array(float)]
+Disjoint = Annotated[np.ndarray, Array(float, disjoint=True)]
+Shared = Annotated[np.ndarray, Array(float, shared=True)]
+Ints = Annotated[np.ndarray, Array(int)]
+Kernels = Annotated[list[Any], Array(Code())]
+PerLane = Annotated[float, Array(float, single=True)]
 """Field of a table that holds the address of a number per lane."""
 Fixed = Annotated[Any, "fixed"]
 """Argument that is known at translation; each of its values has a procedure of its own."""
@@ -97,7 +106,9 @@ class Table:
     @classmethod
     def layout(cls) -> Mapping[str, tuple[int, str]]:
         """Return the index and the kind of each field."""
-        return _layout(cls)
+        table: Any = cls  # mypy takes the hash of instances for that of the class
+        layout: Mapping[str, tuple[int, str]] = _layout(table)
+        return layout
 
     @classmethod
     def lengths(cls, **integers: int) -> dict[str, int]:
@@ -107,25 +118,25 @@ class Table:
 
 
 @functools.cache
-def _layout(table: type[Table]) -> Mapping[str, tuple[int, str]]:
+def _layout(table: Any) -> Mapping[str, tuple[int, str]]:
     kinds = enumerate(types_of(table).items())
-    return MappingProxyType({name: (index, KINDS.get(kind, "ptr")) for index, (name, kind) in kinds})
+    return MappingProxyType({name: (index, KINDS.get(kind, POINTER)) for index, (name, kind) in kinds})
 
 
 @functools.cache
-def _lengths(table: type[Table]) -> list[tuple[str, Length]]:
+def _lengths(table: Any) -> list[tuple[str, Length]]:
     hints = get_type_hints(table, include_extras=True)
     marks = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
     return [(name, mark) for name, mark in marks if isinstance(mark, Length)]
 
 
-KINDS: Mapping[Any, str] = MappingProxyType({float: "double", int: "i64", bool: "i64"})
-"""Kind of a number in memory."""
+def types_of(owner: Any) -> Mapping[str, Any]:
+    """Return the types of the fields of a table, or of the arguments of a function and its "return"."""
+    return _types(owner)
 
 
 @functools.cache
-def types_of(owner: Any) -> Mapping[str, Any]:
-    """Return the types of the fields of a table, or of the arguments of a function and its "return"."""
+def _types(owner: Any) -> Mapping[str, Any]:
     hints = get_type_hints(owner, include_extras=True)
     return MappingProxyType({name: getattr(hint, "__metadata__", (hint,))[0] for name, hint in hints.items()})
 

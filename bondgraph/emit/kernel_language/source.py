@@ -64,15 +64,14 @@ def source_of(function: Function) -> FunctionSource:
     ast.increment_lineno(tree, first - 1)
     names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
     source = FunctionSource(function, tree, types_of(function), frozenset(_variables(tree)), names)
-    of_arguments = tree.args
-    if of_arguments.vararg or of_arguments.kwarg or of_arguments.kwonlyargs or of_arguments.defaults or of_arguments.posonlyargs:
+    if ast.unparse(ast.arguments([], tree.args.args, None, [], [], None, [])) != ast.unparse(tree.args):
         source.fail(tree, f'arguments of "{tree.name}" are plain names without defaults')
-    for argument in of_arguments.args:
+    for argument in tree.args.args:
         if argument.arg not in source.types:
             source.fail(argument, f'argument "{argument.arg}" of "{tree.name}" has no type: annotate it')
     if "return" not in source.types:
         source.fail(tree, f'"{tree.name}" has no type of its result: write "-> None" if it has none')
-    if source.types["return"] is not type(None) and not always_returns(tree.body):
+    if source.types["return"] is not type(None) and not leaves(tree.body, (ast.Return,)):
         source.fail(tree, f'"{tree.name}" may end without a result')
     return source
 
@@ -88,32 +87,20 @@ def _variables(tree: ast.FunctionDef) -> Iterator[str]:
     loaded = names_in([tree], ast.Load)
     for node in ast.walk(tree):
         for block in (getattr(node, name, None) for name in ("body", "orelse")):
-            for index, statement in enumerate(block if isinstance(block, list) else ()):
+            statements: list[ast.stmt] = block if isinstance(block, list) else []
+            for index, statement in enumerate(statements):
                 if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-                    after, augmented = names_in(block[index + 1 :], ast.Load), isinstance(statement, ast.AugAssign)
-                    own = names_in([statement], ast.Store)
-                    yield from (name for name in own if augmented or stored[name] > 1 or after[name] < loaded[name])
+                    after, augmented = names_in(statements[index + 1 :], ast.Load), isinstance(statement, ast.AugAssign)
+                    here = names_in([statement], ast.Store)
+                    yield from (name for name in here if augmented or stored[name] > 1 or after[name] < loaded[name])
 
 
-def always_returns(body: list[ast.stmt]) -> bool:
-    """Return True if a block cannot be left at its end."""
-    match body[-1]:
-        case ast.Return():
-            return True
-        case ast.If(_, yes, no) if no:
-            return always_returns(yes) and always_returns(no)
+def leaves(body: Sequence[ast.stmt], by: tuple[type[ast.stmt], ...] = (ast.Return, ast.Break, ast.Continue)) -> bool:
+    """Return True if nothing after a block follows it: each way through it ends with one of these statements, or never."""
+    match body[-1] if body else None:
+        case ast.If(_, yes, no):
+            return leaves(yes, by) and leaves(no, by)
         case ast.While(ast.Constant(True), inner, []):
             return not any(isinstance(node, ast.Break) for statement in inner for node in ast.walk(statement))
-        case _:
-            return False
-
-
-def leaves(body: Sequence[ast.stmt]) -> bool:
-    """Return True if nothing after a block follows it: it returns, or goes on with another round or after the loop."""
-    match body[-1] if body else None:
-        case ast.Return() | ast.Break() | ast.Continue():
-            return True
-        case ast.If(_, yes, no) if no:
-            return leaves(yes) and leaves(no)
-        case _:
-            return False
+        case last:
+            return isinstance(last, by)

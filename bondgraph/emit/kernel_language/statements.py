@@ -9,7 +9,7 @@ from typing import Any
 from bondgraph.emit.kernel_language.expressions import BINARY, Expressions
 from bondgraph.emit.kernel_language.language import KINDS
 from bondgraph.emit.kernel_language.source import leaves
-from bondgraph.emit.kernel_language.values import Known, Value, is_wide, kind_of
+from bondgraph.emit.kernel_language.values import Computed, Known, is_wide, kind_of
 from bondgraph.emit.procedure import Procedure, Temporary
 
 
@@ -19,7 +19,7 @@ class Statements(Expressions):
     def __init__(self, write: Procedure, *arguments: Any):
         super().__init__(write, *arguments)
         self.loops: list[tuple[str, str]] = []
-        self.returned: Value | Known = Known(None)
+        self.returned: Computed | Known = Known(None)
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
         """Write statements one after the other."""
@@ -34,12 +34,12 @@ class Statements(Expressions):
             case ast.Expr(ast.Call() as value):
                 self.expression(value)
             case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
-                for target, value in zip(targets, [self.expression(each) for each in values], strict=True):
-                    self._assign(target, value, node)
+                for one, result in zip(targets, [self.expression(each) for each in values], strict=True):
+                    self._assign(one, result, node)
             case ast.Assign([target], value):
                 self._assign(target, self.expression(value), node)
-            case ast.AnnAssign(target, _, value) if value is not None:
-                self._assign(target, self.expression(value), node)
+            case ast.AnnAssign(target, _, ast.expr() as start):
+                self._assign(target, self.expression(start), node)
             case ast.AugAssign(target, operation, value) if type(operation) in BINARY:
                 before = self.expression(_read(target))
                 self._assign(target, self.arithmetic(BINARY[type(operation)], before, self.expression(value), node), node)
@@ -83,7 +83,7 @@ class Statements(Expressions):
         index = counter.get()
         self.write.fork(index < ends[-1], inside, done)
         self.write.label(inside)
-        self.bind(name, Value(int, index), node)
+        self.bind(name, Computed(int, index), node)
         self._body(following, done, body)
         self.assigned.discard(name)
         self.write.label(following)
@@ -140,7 +140,7 @@ class Statements(Expressions):
 
     # Assignments and results.
 
-    def _assign(self, target: ast.expr, value: Value | Known, node: ast.AST) -> None:
+    def _assign(self, target: ast.expr, value: Computed | Known, node: ast.AST) -> None:
         """Set a name, a field of a table, or an entry of an array."""
         match target:
             case ast.Name(name):
@@ -161,9 +161,9 @@ class Statements(Expressions):
             case _:
                 self.refuse(target)
 
-    def _store(self, owner: ast.expr, index: ast.expr, value: Value | Known, node: ast.AST) -> None:
+    def _store(self, owner: ast.expr, index: ast.expr, value: Computed | Known, node: ast.AST) -> None:
         array, first, at = self.entry(owner, index, node)
-        result = self.converted(value, _ENTRY.get(array.kind), node)
+        result = self.converted(value, array.entries if array.entries in KINDS else None, node)
         if self.per_lane(array):
             self.store_lanes(first.at(at, "double"), result)
             return
@@ -180,7 +180,7 @@ class Statements(Expressions):
             self.returned = Known(None) if value is None else self.expression(value)
         elif self.mask is not None:
             self.fail(node, "a lane cannot return alone")
-        elif value is None or kind_of(kind) == "void":
+        elif value is None or kind is type(None):
             self.write.give()
         elif self.lanes > 1 and kind is float:
             self.store_lanes(self.write["result"], self.converted(self.expression(value), float, node))
@@ -190,9 +190,6 @@ class Statements(Expressions):
             if is_wide(result):
                 self.fail(node, "the result is one number for all lanes")
             self.write.give(result)
-
-
-_ENTRY = {"double": float, "i64": int}
 
 
 def _read(target: ast.expr) -> ast.expr:

@@ -17,7 +17,7 @@ from typing import Any
 from bondgraph.emit.kernel_language.language import KINDS, Array, types_of
 from bondgraph.emit.kernel_language.source import Function, FunctionSource, source_of
 from bondgraph.emit.kernel_language.statements import Statements
-from bondgraph.emit.kernel_language.values import Known, Value, kind_of
+from bondgraph.emit.kernel_language.values import Computed, Known, kind_of
 from bondgraph.emit.procedure import Procedure
 
 
@@ -39,7 +39,7 @@ def translate(
     translation = _Translation(frozenset(exported), lanes, tables or {})
     for each in functions:
         partial = each if isinstance(each, functools.partial) else functools.partial(each)
-        translation.procedure_name(source_of(partial.func), partial.keywords, partial.func.__name__)
+        translation.procedure_name(source_of(partial.func), partial.keywords, first=True)
     return translation.procedures
 
 
@@ -52,15 +52,19 @@ class _Translation:
         self._names: dict[Any, str] = {}
         self._counts: Counter[str] = Counter()
 
-    def procedure_name(self, source: FunctionSource, fixed: Mapping[str, Any], name: str = "") -> str:
-        """Return the name of the procedure of a function with these fixed arguments; translate it at its first use."""
+    def procedure_name(self, source: FunctionSource, fixed: Mapping[str, Any], first: bool = False) -> str:
+        """Return the name of the procedure of a function with these fixed arguments; translate it at its first use.
+
+        With fixed arguments it has a number, unless it is the first and nobody calls it.
+        """
         plain = source.function.__name__
         if getattr(source.function, "is_external", False):
             return plain
-        key = source.function, tuple((argument, _key(value)) for argument, value in fixed.items())
+        key = source.function, repr(fixed)
         if key not in self._names:
             self._counts[plain] += 1
-            self._names[key] = name or (plain if not fixed else f"{plain}_{self._counts[plain]}")
+            numbered = fixed and not (first and self._counts[plain] == 1)
+            self._names[key] = f"{plain}_{self._counts[plain]}" if numbered else plain
             self._translate(self._names[key], source, fixed)
         return self._names[key]
 
@@ -83,22 +87,13 @@ class _Translation:
             writer.bind(argument, writer.argument(write[argument], kind), source.tree)
         writer.block(source.tree.body)
         if not write.ended:
-            write.give(None if kind_of(result) == "void" else 0)  # unreachable where there is a result
+            write.give(0 if result in KINDS else None)  # unreachable where there is a result
         self.procedures.append(write)
 
     def _argument(self, kind: Any) -> str:
         if isinstance(kind, Array) and kind.disjoint:
             return "ptr noalias"
         return "ptr" if self.lanes > 1 and kind is float else kind_of(kind)
-
-
-def _key(value: Any) -> Any:
-    """Return a key of a fixed argument: its value, or itself where values have no hash."""
-    try:
-        hash(value)
-    except TypeError:
-        return repr(value)
-    return type(value), value
 
 
 class _Writer(Statements):
@@ -108,7 +103,7 @@ class _Writer(Statements):
         super().__init__(write, source, translation.lanes, mask)
         self.translation = translation
 
-    def call_function(self, function: Function, arguments: Mapping[str, Value | Known], node: ast.AST) -> Value | Known:
+    def call_function(self, function: Function, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
         """Call a function of the language."""
         types = types_of(function)
         if getattr(function, "is_inline", False):
@@ -122,22 +117,22 @@ class _Writer(Statements):
             self.write.call(name, [*passed, place])
             return self.load_lanes(place)
         returned = self.write.call(name, passed, kind_of(result))
-        return self.condition(returned) if result is bool else Value(result, returned)
+        return self.condition(returned) if result is bool else Computed(result, returned)
 
-    def _fixed(self, value: Value | Known, name: str, node: ast.AST) -> Any:
+    def _fixed(self, value: Computed | Known, name: str, node: ast.AST) -> Any:
         if not isinstance(value, Known):
             self.fail(node, f'the fixed argument "{name}" must be known at translation')
         return value.value
 
-    def _passed(self, value: Value | Known, kind: Any, node: ast.AST) -> Any:
+    def _passed(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
         """Return an argument; numbers of lanes are passed in memory."""
         result = self.in_memory(value, self.translation.table(kind), node)
         return self.address_of(result) if self.lanes > 1 and kind is float else result
 
-    def _put_here(self, source: FunctionSource, arguments: Mapping[str, Value | Known], node: ast.AST) -> Value | Known:
+    def _put_here(self, source: FunctionSource, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
         writer = _Writer(self.translation, self.write, source, self.mask)
         for name, value in arguments.items():
             kind = source.types[name]
-            writer.bind(name, Value(kind, self.converted(value, kind, node)) if kind in KINDS else value, node)
+            writer.bind(name, Computed(kind, self.converted(value, kind, node)) if kind in KINDS else value, node)
         writer.block(source.tree.body)
         return writer.returned

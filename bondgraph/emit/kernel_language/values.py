@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, NoReturn
 
 from bondgraph.emit.instructions import WIDE, Literal
-from bondgraph.emit.kernel_language.language import KINDS, Array, Code, Table
+from bondgraph.emit.kernel_language.language import KINDS, POINTER, Array, Code, Table
 from bondgraph.emit.kernel_language.source import FunctionSource
 from bondgraph.emit.procedure import Local, Procedure, Temporary
 
@@ -23,12 +24,12 @@ class Known:
 
     @property
     def type(self) -> Any:
-        """Type of the value."""
-        return type(self.value)
+        """Type of the value; members of an `IntEnum` are integers."""
+        return int if isinstance(self.value, IntEnum) else type(self.value)
 
 
 @dataclass(frozen=True)
-class Value:
+class Computed:
     """A value that instructions compute: its type (float, int, bool, an `Array`, a `Code`, a table, or None), and its result."""
 
     type: Any
@@ -41,7 +42,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Variable:
+class LocalName:
     """A name that is set several times; `varies` if each lane has its own number."""
 
     type: Any
@@ -63,13 +64,13 @@ def kind_of(kind: Any) -> str:
     """Return the kind of a type as an argument, or as a result."""
     if kind is None or kind is type(None):
         return "void"
-    return KINDS.get(kind, "ptr")
+    return KINDS.get(kind, POINTER)
 
 
 def named(kind: Any) -> str:
     """Return the name of a type in a message."""
     if isinstance(kind, Array):
-        return "an array of " + {"double": "floats", "i64": "integers"}.get(kind.kind, "addresses")
+        return f"an array of {kind.entries.__name__}s" if kind.entries in KINDS else "an array of addresses"
     if isinstance(kind, Code):
         return "code"
     if kind is None or kind is type(None):
@@ -87,7 +88,7 @@ class Emitter:
 
     def __init__(self, write: Procedure, source: FunctionSource, lanes: int, mask: Temporary | None = None):
         self.write, self.source, self.lanes, self.mask = write, source, lanes, mask
-        self.scope: dict[str, Known | Value | Variable] = {}
+        self.scope: dict[str, Known | Computed | LocalName] = {}
         self.assigned: set[str] = set()
 
     def fail(self, node: ast.AST, what: str) -> NoReturn:
@@ -106,36 +107,36 @@ class Emitter:
         """Return a number or a condition for each lane."""
         if is_wide(result):
             return result
-        if isinstance(result.operand, Literal) and result.kind == "double":
+        if isinstance(result.operand, Literal) and result.kind == KINDS[float]:
             return self.write.value(result.operand.number, "doubles")
         return self.write.step(f"spread {result.kind}", result)
 
-    def condition(self, number: Temporary) -> Value:
+    def condition(self, number: Temporary) -> Computed:
         """Return the condition that a number in memory is 1."""
         one = self.write.value(1.0, "double") if is_wide(number) else self.write.value(1, "i64")
-        return Value(bool, self.step("eq double" if is_wide(number) else "eq i64", number, one))
+        return Computed(bool, self.step("eq double" if is_wide(number) else "eq i64", number, one))
 
-    def converted(self, value: Value | Known, kind: Any, node: ast.AST) -> Any:
+    def converted(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
         """Return a value as this type; a bool becomes a condition. With None it keeps its type."""
         if isinstance(value, Known):
             return self._literal(value, kind, node)
-        own = value.type
-        if kind is None or own is kind or (isinstance(own, Array) and isinstance(kind, Array) and own.kind == kind.kind):
+        now = value.type
+        if kind is None or now == kind or (isinstance(now, Array) and isinstance(kind, Array) and now.kind == kind.kind):
             return value.result
-        if (own, kind) == (int, float):
+        if (now, kind) == (int, float):
             return self.step("real", value.result)
-        if own is bool and kind is float and value.varies:
+        if now is bool and kind is float and value.varies:
             return self.step("select double", value.result, self.write.value(1.0, "double"), self.write.value(0.0, "double"))
-        if own is bool and kind in KINDS and not value.varies:
+        if now is bool and kind in KINDS and not value.varies:
             integer = self.step("select i64", value.result, self.write.value(1, "i64"), self.write.value(0, "i64"))
             return integer if kind is int else self.step("real", integer)
-        if (own, kind) == (int, bool):
+        if (now, kind) == (int, bool):
             return self.step("not", self.step("eq i64", value.result, self.write.value(0, "i64")))
-        if own is bool and kind is int:
+        if now is bool and kind is int:
             self.fail(node, "integers are the same in all lanes; use a float")
-        if is_table(own) and is_table(kind) and issubclass(own, kind):
+        if is_table(now) and is_table(kind) and issubclass(now, kind):
             return value.result
-        self.fail(node, f"{named(own)} where {named(kind)} is needed")
+        self.fail(node, f"{named(now)} where {named(kind)} is needed")
 
     def _literal(self, value: Known, kind: Any, node: ast.AST) -> Any:
         kind = value.type if kind is None else kind
@@ -144,21 +145,21 @@ class Emitter:
         literal = self.write.value(kind(value.value), KINDS[kind])
         return self.condition(literal).result if kind is bool else literal
 
-    def in_memory(self, value: Value | Known, kind: Any, node: ast.AST) -> Any:
+    def in_memory(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
         """Return a value as it is stored: a bool as an integer, or as a number per lane."""
         result = self.converted(value, kind, node)
         if kind is not bool:
             return result
-        return self.converted(Value(bool, result), float if is_wide(result) else int, node)
+        return self.converted(Computed(bool, result), float if is_wide(result) else int, node)
 
-    def loaded(self, pointer: Temporary, index: Any, kind: Any) -> Value:
+    def loaded(self, pointer: Temporary, index: Any, kind: Any) -> Computed:
         """Load a field or an entry of this type."""
-        number = pointer.load(index, KINDS.get(kind, "ptr"))
-        return self.condition(number) if kind is bool else Value(kind, number)
+        number = pointer.load(index, KINDS.get(kind, POINTER))
+        return self.condition(number) if kind is bool else Computed(kind, number)
 
-    def load_lanes(self, first: Temporary) -> Value:
+    def load_lanes(self, first: Temporary) -> Computed:
         """Load a number per lane."""
-        return Value(float, self.write.step("load doubles", first))
+        return Computed(float, self.write.step("load doubles", first))
 
     def store_lanes(self, first: Temporary, result: Temporary) -> None:
         """Store a number per lane, in the lanes of the mask."""
@@ -176,20 +177,20 @@ class Emitter:
             self.write.step("store doubles", place, self.spread(result))
         return place
 
-    def argument(self, result: Temporary, kind: Any) -> Value:
+    def argument(self, result: Temporary, kind: Any) -> Computed:
         """Return an argument of the procedure as a value."""
         if self.lanes > 1 and kind is float:
             return self.load_lanes(result)
-        return self.condition(result) if kind is bool else Value(kind, result)
+        return self.condition(result) if kind is bool else Computed(kind, result)
 
-    def bind(self, name: str, value: Value | Known, node: ast.AST) -> None:
+    def bind(self, name: str, value: Computed | Known, node: ast.AST) -> None:
         """Set a name."""
         self.assigned.add(name)
         if name not in self.source.variables:
             self.scope[name] = value
             return
         variable = self.scope.get(name)
-        if not isinstance(variable, Variable):
+        if not isinstance(variable, LocalName):
             self.scope[name] = self._variable(value, node)
             return
         result = self.in_memory(value, variable.type, node)
@@ -200,26 +201,26 @@ class Emitter:
                 self.fail(node, f'"{name}" is one number for all lanes and is set where lanes part')
             variable.local.set(result)
             return
-        number = self.spread(self.step("real", result) if result.kind == "i64" else result)
+        number = self.spread(self.step("real", result) if result.kind == KINDS[int] else result)
         if self.mask is not None:
             number = self.write.step("select doubles", self.mask, number, variable.local.get())
         variable.local.set(number)
 
-    def _variable(self, value: Value | Known, node: ast.AST) -> Variable:
+    def _variable(self, value: Computed | Known, node: ast.AST) -> LocalName:
         if isinstance(value, Known) and value.type not in KINDS:
             self.fail(node, f"{value.value!r} cannot be changed on the way")
-        start, kind = self.in_memory(value, value.type, node), KINDS.get(value.type, "ptr")
+        start, kind = self.in_memory(value, value.type, node), KINDS.get(value.type, POINTER)
         varies = self.lanes > 1 and (is_wide(start) or (isinstance(value, Known) and value.type in (float, bool)))
         if varies:
-            start, kind = self.spread(self.step("real", start) if start.kind == "i64" else start), "doubles"
-        return Variable(value.type, self.write.local(start, kind), varies)
+            start, kind = self.spread(self.step("real", start) if start.kind == KINDS[int] else start), "doubles"
+        return LocalName(value.type, self.write.local(start, kind), varies)
 
-    def read(self, name: str, node: ast.AST) -> Value | Known:
+    def read(self, name: str, node: ast.AST) -> Computed | Known:
         """Return the value of a name."""
         if name not in self.assigned:
             self.fail(node, f'"{name}" may have no value here: set it before the block that sets it')
         bound = self.scope[name]
-        if not isinstance(bound, Variable):
+        if not isinstance(bound, LocalName):
             return bound
         number = bound.local.get()
-        return self.condition(number) if bound.type is bool else Value(bound.type, number)
+        return self.condition(number) if bound.type is bool else Computed(bound.type, number)

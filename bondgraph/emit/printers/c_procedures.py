@@ -101,7 +101,7 @@ def _helpers() -> Iterator[tuple[str, str]]:
 _KINDS = ("double", "i64", "i32", "ptr")
 _AT = {PRIMITIVES[f"at {kind}"] for kind in (*_KINDS, "doubles")}
 _EXTREMES = {PRIMITIVES[f"{name}{wide}"] for name in ("minnum", "maxnum") for wide in ("", " doubles")}
-_WIDE = frozenset(WIDE.values())
+_WIDE, _ADDRESSES = frozenset(WIDE.values()), frozenset({"ptr"})
 _LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for name in ("load", "store"))
 
 
@@ -211,7 +211,7 @@ class _Definition:
         texts = [self._of_lane(operand) for operand in operands]
         if primitive in _EXTREMES and isinstance(operands[1], Literal):
             texts = texts[::-1]
-        if primitive.name == "any" and result:
+        if primitive is PRIMITIVES["any"] and result:
             return f"bool {result.name} = false; {every}{result.name} |= {texts[0]}"
         text = primitive.c.format_map(dict(zip("xyz", texts, strict=False)))
         if result is None:
@@ -222,9 +222,9 @@ class _Definition:
         variable = operand if isinstance(operand, Variable) else self.variables.get(getattr(operand, "name", ""))
         if variable is not None and variable.holds in _WIDE:
             return f"(char *)&{variable.name}[lane]"
-        if operand.kind == "ptr":
-            return f"({self._text(operand)} + 8 * lane)"
-        return self._text(operand) + ("[lane]" if isinstance(operand, Name) and operand.kind in _WIDE else "")
+        if operand.kind in _WIDE:
+            return f"{self._text(operand)}[lane]" if isinstance(operand, Name) else self._text(operand)
+        return f"({self._text(operand)} + 8 * lane)" if operand.kind in _ADDRESSES else self._text(operand)
 
     def _target(self, call: Called) -> str:
         """Return the function of a call: a name, or an address with its type."""

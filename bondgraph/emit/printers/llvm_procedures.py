@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from bondgraph.emit.instructions import (
     FUNCTIONS,
+    PRIMITIVES,
     WIDE,
     Applied,
     Called,
@@ -50,10 +51,10 @@ def procedure_text(procedure: Procedure) -> str:
     scope, attributes = ("internal ", " noinline") if procedure.internal else ("", "")
     attributes += " optsize" if procedure.is_cold else ""
     attributes += f' "prefer-vector-width"="{64 * procedure.lanes}"' if procedure.lanes else ""
-    head = f"define {scope}{procedure.result} @{procedure.name}({parameters}){attributes} {{\nentry:"
+    head = f"define {scope}{procedure.result} @{procedure.name}({parameters}){attributes} {{\nentry.:"
     variables = [_variable(variable, procedure.width) for variable in procedure.variables]
     lines = [_line(instruction, procedure.width) for instruction in procedure.instructions]
-    return "\n".join([head, *variables, "  br label %start", "start:", *lines, "}"])
+    return "\n".join([head, *variables, "  br label %start.", "start.:", *lines, "}"])
 
 
 _NARROW = {wide: kind for kind, wide in WIDE.items()}
@@ -71,7 +72,7 @@ def _line(instruction: Instruction, width: int) -> str:
             first = f"  %{name}.one = insertelement {wide} poison, {kind} {_text(operand)}, i32 0"
             mask = f"<{width} x i32> zeroinitializer"
             return f"{first}\n  %{name} = shufflevector {wide} %{name}.one, {wide} poison, {mask}"
-        case Applied(primitive, (operand,), result) if primitive.name == "any":
+        case Applied(primitive, (operand,), result) if primitive is PRIMITIVES["any"]:
             condition = f"<{width} x i1> {_text(operand)}"
             return f"  {_assignment(result)}call i1 @llvm.vector.reduce.or.v{width}i1({condition})"
         case Applied(primitive, operands, result):

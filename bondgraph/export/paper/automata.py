@@ -8,7 +8,7 @@ from itertools import pairwise, permutations
 
 from bondgraph.assembly.system import LoweredTransition
 from bondgraph.export.paper.equations import Writer
-from bondgraph.export.paper.markup.content import Block, Code, Figure, Math, Paragraph, Table, Words
+from bondgraph.export.paper.markup.content import Block, Figure, InlineCode, Math, Paragraph, TableBlock, Words
 from bondgraph.model.laws import Switched
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Constant, sources_of
@@ -215,24 +215,24 @@ def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]
     system = writer.system
     mode = f"{path}.mode"
     states, start = system.modes[mode]
-    named: list[str | Math | Code] = [Math(writer.letters[mode]), ": "]
+    named: list[str | Math | InlineCode] = [Math(writer.letters[mode]), ": "]
     for k, state in enumerate(states):
-        named += [", " if k else "", Code(state), f" ({k})"]
+        named += [", " if k else "", InlineCode(state), f" ({k})"]
     events = [event for event in system.events if event.automaton == path]
     source = sources_of(*(writer.producer[event.guard].op for event in events if event.guard in writer.producer))
-    named += ["; it starts in ", Code(start), f" ({source})." if source else "."]
+    named += ["; it starts in ", InlineCode(start), f" ({source})." if source else "."]
     rows = [((str(k),), *_row(writer, model, states, event)) for k, event in enumerate(events, start=1)]
     blocks: list[Block] = [Paragraph(tuple(named), f"{number} {path.rpartition('.')[2]} (state machine)")]
     if not all(event.internal for event in events):
         blocks.append(state_diagram(states, start, [(e.source, None if e.error else e.target) for e in events]))
     if rows:
         heads = ("", "from", "to", "when this rises through 0", "what it does")
-        blocks.append(Table(heads, (0.03, 0.12, 0.12, 0.31, 0.42), tuple(rows)))
+        blocks.append(TableBlock(heads, (0.03, 0.12, 0.12, 0.31, 0.42), tuple(rows)))
     return blocks
 
 
 def _row(writer: Writer, model: Model, states: Sequence[str], event: LoweredTransition) -> tuple[Words, ...]:
-    source, target = (Code(states[event.source]),), (Code(states[event.target]),)
+    source, target = (InlineCode(states[event.source]),), (InlineCode(states[event.target]),)
     if event.error:
         target = ("the run ends",)  # type: ignore[assignment]
     return source, target, _guard(writer, event), tuple(_effects(writer, model, states, event))
@@ -247,8 +247,8 @@ def _guard(writer: Writer, event: LoweredTransition) -> Words:
     return (Math(writer.letters[event.guard]),)
 
 
-def _effects(writer: Writer, model: Model, states: Sequence[str], event: LoweredTransition) -> list[str | Math | Code]:
-    words: list[str | Math | Code] = []
+def _effects(writer: Writer, model: Model, states: Sequence[str], event: LoweredTransition) -> list[str | Math | InlineCode]:
+    words: list[str | Math | InlineCode] = []
     for state, value in event.resets:
         statement = writer.producer.get(value)
         inner = statement is not None and ":" in value
@@ -264,9 +264,13 @@ def _effects(writer: Writer, model: Model, states: Sequence[str], event: Lowered
     if stopping:
         words += ["; " if words else "", "impulses bring to rest what begins to hold: "]
         for k, path in enumerate(stopping):
-            words += [", " if k else "", Code(path)]
+            words += [", " if k else "", InlineCode(path)]
     if event.accumulates is not None:
-        words += ["; " if words else "", "where this happens ever faster, the run goes on in ", Code(states[event.accumulates])]
+        words += [
+            "; " if words else "",
+            "where this happens ever faster, the run goes on in ",
+            InlineCode(states[event.accumulates]),
+        ]
     if event.error:
         words += ["; " if words else "", event.error]
     if event.internal:
@@ -296,11 +300,11 @@ def clocks(writer: Writer) -> list[Block]:
         offset = writer.letters[clock.offset]
         if clock.period is None:
             when: Words = (Math(rf"t \in {offset}"),)
-            what: list[str | Math | Code] = ["a signal jumps or bends; the integration begins anew"]
+            what: list[str | Math | InlineCode] = ["a signal jumps or bends; the integration begins anew"]
         else:
             when = (Math(rf"t_n = {offset} + n\,{writer.letters[clock.period]},\ n = 0, 1, \ldots"),)
             what = []
             for state, value in clock.updates:
                 what += ["; " if what else "", Math(rf"{writer.letters[state]} := {writer.letters[value]}")]
-        rows.append(((Code(clock.element),), when, tuple(what)))
-    return [Table(("block", "when", "what happens"), (0.3, 0.35, 0.35), tuple(rows))] if rows else []
+        rows.append(((InlineCode(clock.element),), when, tuple(what)))
+    return [TableBlock(("block", "when", "what happens"), (0.3, 0.35, 0.35), tuple(rows))] if rows else []

@@ -21,9 +21,9 @@ from bondgraph.export.paper.markup.as_markdown import as_markdown
 from bondgraph.export.paper.markup.as_typst import as_typst
 from bondgraph.export.paper.markup.content import (
     Block,
-    Code,
     Equations,
     Figure,
+    InlineCode,
     Math,
     Numbered,
     Paper,
@@ -56,7 +56,7 @@ def figure(compiled: Compiled, parts: Parts) -> list[Block]:
     if (len(parts.root.parts) if folded else len(model.elements)) > MAX_BOXES:
         words = (
             f"The bond graph, of {len(model.elements)} elements, is too large for a page; ",
-            Code("diagram(model)"),
+            InlineCode("diagram(model)"),
             " draws it.",
         )
         return [Paragraph(words)]
@@ -103,7 +103,7 @@ def paper_of(compiled: Compiled) -> Paper:
     sections = [block for branch in written for block in body.branch(branch, writer)]
     if len(written) < len(tree):
         kept = f"only parts that occur several times are written here, {len(written)} of {len(tree)}; "
-        words = (f"This model would take {length} equations: ", kept, Code("latex(model)"), " has a line for each.")
+        words = (f"This model would take {length} equations: ", kept, InlineCode("latex(model)"), " has a line for each.")
         sections.insert(0, Paragraph(words))
     balance, ticks = body.balance(writer), clocks(writer)
     noted: dict[str, int] = {}
@@ -123,7 +123,7 @@ def paper_of(compiled: Compiled) -> Paper:
     blocks += [Section("Functions"), *functions] if functions else []
     blocks += tables.values(compiled, letters)
     digest = hashlib.sha256(repr((model.name, blocks)).encode()).hexdigest()[:12]
-    return Paper(model.name, (Paragraph(("Check sum of the content: ", Code(digest), "."), small=True), *blocks))
+    return Paper(model.name, (Paragraph(("Check sum of the content: ", InlineCode(digest), "."), small=True), *blocks))
 
 
 def _of_machine(system: System, name: str) -> bool:
@@ -217,7 +217,7 @@ class _Body:
                     count = sum(not line.startswith(REMARK) for line, _ in lines)
                     self.sought.append((writer.letters[unknown.value], str(self.count + count)))
             name, kind = model.elements[part.path].name, _kind(model, part.path)
-            lead: Words = (Math(rf"\mathbf{{{number}}}"), " ", Code(name), f" ({kind})")
+            lead: Words = (Math(rf"\mathbf{{{number}}}"), " ", InlineCode(name), f" ({kind})")
             items = tuple(self.numbered(line, () if k else lead, source) for k, (line, source) in enumerate(lines))
             blocks.append(Equations(items) if items else Paragraph(lead))
         if f"{part.path}.mode" in system.modes:

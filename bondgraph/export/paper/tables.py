@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.export.paper.markup.content import Block, Code, Math, Section, Table, Words
+from bondgraph.export.paper.markup.content import Block, InlineCode, Math, Section, TableBlock, Words
 from bondgraph.export.paper.notation.formulas import number
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.model.laws import IdealConstraint, Ratio
@@ -76,7 +76,7 @@ def values(compiled: Compiled, letters: Letters) -> list[Block]:
         row = len(value.shape or ()) == 1 and first.endswith(rows_of)
         shape = " x ".join(map(str, (1, *(value.shape or ())) if row else value.shape or ()))
         if first == "time":
-            cells.append(((Math("t"),), (Code("time"),), (), ("s",)))
+            cells.append(((Math("t"),), (InlineCode("time"),), (), ("s",)))
         else:
             cells.append((_symbol(letters, first), _name(first, [first]), (shape,), _unit(value.unit)))
     half = (len(cells) + 1) // 2
@@ -94,7 +94,7 @@ def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Se
     if len(numbers) <= max(6, len(rows)) and len(numbers) <= _MAX_COLUMNS:
         heads: tuple[str, ...] = (index, *numbers)
         body = tuple(((Math(left),), *((Math(each),) for each in cells)) for left, cells in rows)
-        return [Table(heads, (1 / len(heads),) * len(heads), body)]
+        return [TableBlock(heads, (1 / len(heads),) * len(heads), body)]
     blocks: list[Block] = []
     for k in range(0, len(rows), _MAX_COLUMNS):
         some = rows[k : k + _MAX_COLUMNS]
@@ -102,12 +102,12 @@ def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Se
             ((number,), *((Math(each[k]),) for _, each in some)) for k, number in enumerate(numbers)
         ]
         head: tuple[Words, ...] = ((Math(index),), *((Math(left),) for left, _ in some))
-        blocks.append(Table(("",) * len(head), (1 / len(head),) * len(head), (head, *cells)))
+        blocks.append(TableBlock(("",) * len(head), (1 / len(head),) * len(head), (head, *cells)))
     return blocks
 
 
 def _table(title: str, heads: tuple[str, ...], widths: tuple[float, ...], rows: Rows) -> list[Block]:
-    return [Section(title, 2), Table(heads, widths, tuple(rows))] if rows else []
+    return [Section(title, 2), TableBlock(heads, widths, tuple(rows))] if rows else []
 
 
 def _symbol(letters: Letters, first: str) -> Words:
@@ -121,7 +121,7 @@ def _local(letters: Letters, first: str, name: str) -> str:
 
 
 def _name(first: str, names: Sequence[str]) -> Words:
-    return (Code(first),) if len(names) == 1 else (Code(first), " ...")
+    return (InlineCode(first),) if len(names) == 1 else (InlineCode(first), " ...")
 
 
 def _unit(unit: str) -> Words:

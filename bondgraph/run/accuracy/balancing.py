@@ -107,8 +107,8 @@ def propagate(s: Structure, values: Reals, speed: Reals, scales: Reals, work: Re
     n, reached, gain = s.states, work, work[s.states :]
     for k in range(s.couplings):
         row, column = s.rows[k], s.columns[k]
-        own, across = speed[row], larger(speed[row], speed[column])
-        gain[k] = values[k] / (own if s.part[row] == s.part[column] else across)
+        within, across = speed[row], larger(speed[row], speed[column])
+        gain[k] = values[k] / (within if s.part[row] == s.part[column] else across)
     for _ in range(n):
         for i in range(n):
             reached[i] = scales[i]

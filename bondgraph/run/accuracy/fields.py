@@ -47,7 +47,7 @@ class Callbacks(Table):
     relative: float
 
 
-Patterns = Annotated[list[Any], Array("ptr", entries=SparsityPattern), Length(lambda c: PATTERNS)]
+Patterns = Annotated[list[Any], Array(SparsityPattern), Length(lambda c: PATTERNS)]
 PatternLookup = Annotated[Callable[[], Any], Code(SparsityPattern)]
 PerState = Annotated[Reals, Length(lambda c: c.n)]
 PerComponent = Annotated[Reals, Length(lambda c: c.n + c.quadratures)]

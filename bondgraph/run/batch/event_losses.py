@@ -3,92 +3,81 @@ the modes at the samples."""
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.batch.fields import add_to, balance_of, modes_at, tables_of
+import math
+
+from bondgraph.emit.kernel_language.language import Reals, inline
+from bondgraph.run.batch.fields import Batch, modes_at
+from bondgraph.run.batch.native_measures import measure_event
 from bondgraph.run.events.log import SCALARS
-from bondgraph.run.events.state import FIELDS as INSTANTS
 
 
-def procedures() -> list[Procedure]:
-    """Return the procedures of the energy lost at events, callees first."""
-    return [_forget(), _note(), _finish()]
-
-
-def _forget() -> Procedure:
+def forget_events(r: Batch) -> None:
     """Reset the losses at the start of a run."""
-    write = Procedure("forget_events", {"r": "ptr"}, internal=True)
-    record, _, _ = tables_of(write)
-    with write.loop(record.get("balances")) as b:
-        record.get("lost")[b] = 0.0
-        record.get("lost_totals")[b] = 0.0
-    for name, value in (("lost_rows", 1), ("event_count", 0)):
-        record.set(name, value)
-    write.give()
-    return write
+    for b in range(r.balances):
+        r.lost[b] = 0.0
+        r.lost_totals[b] = 0.0
+    r.lost_rows, r.event_count = 1, 0
 
 
-def _known_until(write: Procedure, record: Record, time: Temporary | None) -> None:
-    """Set the energy lost before the samples up to a time, or up to the end, to the current total."""
-    with write.repeat() as (_, done):
-        k = record.get("lost_rows")
-        with write.when(k >= record.get("samples")):
-            write.jump(done)
-        if time is not None:
-            with write.when(record.get("times")[k] > time):
-                write.jump(done)
-        lost = record.get("lost").at(record.get("balances") * k)
-        with write.loop(record.get("balances")) as b:
-            lost[b] = record.get("lost_totals")[b]
-        record.set("lost_rows", k + 1)
+@inline
+def know_losses(r: Batch, time: float) -> None:
+    """Set the energy lost before the samples up to a time to the current total."""
+    balances = r.balances
+    while r.lost_rows < r.samples and not r.times[r.lost_rows] > time:
+        lost = r.lost[balances * r.lost_rows :]
+        for b in range(balances):
+            lost[b] = r.lost_totals[b]
+        r.lost_rows += 1
 
 
-def _note() -> Procedure:
+@inline
+def add_energies(r: Batch, sign: float, clock: float, x: Reals, m: Reals) -> None:
+    """Add the energies of the storages, with a sign, to `closing`."""
+    storages = r.table.weights.storages
+    r.table.weights.energies(clock, x, r.table.p, m, r.energies)
+    for i in range(storages):
+        b = r.storage_balances[i]
+        r.closing[b] = r.closing[b] + sign * r.energies[i]
+
+
+def note_events(r: Batch) -> None:
     """Process the rows of the log and empty it. A sample at the exact time of an event shows the values before it, except at the
     start (`results.energy_account`)."""
-    write = Procedure("note_events", {"r": "ptr"}, internal=True)
-    record, integrator, weights = tables_of(write)
-    instants = Record(integrator.get("instants"), INSTANTS)
-    n, modes, storages, p = instants.get("n"), instants.get("modes"), weights.get("storages"), integrator.get("p")
-    energies, closing = record.get("energies"), record.get("closing")
-    with write.loop(instants.get("logged")) as k:
-        row = instants.get("log").at(instants.get("row_width") * k)
-        since, clock = row[SCALARS.index("since")], row.at(SCALARS.index("clock"))
-        write.call("measure_event", [write["r"], record.get("present"), row])
-        _known_until(write, record, since)
-        x = row.at(len(SCALARS))
-        m = x.at(n * 2)
-        with write.loop(record.get("balances")) as b:
+    events, closing = r.table.instants, r.closing
+    n, modes = events.n, events.modes
+    for k in range(events.logged):
+        row = events.log[events.row_width * k :]
+        since, clock = row[SCALARS.index("since")], row[SCALARS.index("clock")]
+        measure_event(r, r.present, row)
+        know_losses(r, since)
+        x = row[len(SCALARS) :]
+        m = x[n * 2 :]
+        for b in range(r.balances):
             closing[b] = 0.0
-        with write.when(storages > 0):
-            for sign, side, mode in ((1.0, x, m), (-1.0, x.at(n), m.at(modes))):
-                write.call(weights.get("energies"), [clock, side, p, mode, energies])
-                with write.loop(storages) as i:
-                    add_to(closing, balance_of(record, "storage", i), sign * energies[i])
-        supplied = m.at(modes * 2)
-        with write.loop(instants.get("quadratures")) as i:
-            add_to(closing, balance_of(record, "power", i), supplied[i])
-        with write.loop(record.get("balances")) as b:
-            add_to(record.get("lost_totals"), b, closing[b])
-            with write.when(since <= record.get("times")[0]):
-                record.get("lost")[b] = record.get("lost_totals")[b]
-    record.count("event_count", instants.get("logged"))
-    instants.set("events_left", instants.get("events_left") - instants.get("logged"))
-    instants.set("logged", 0)
-    write.give()
-    return write
+        if r.table.weights.storages > 0:
+            add_energies(r, 1.0, clock, x, m)
+            add_energies(r, -1.0, clock, x[n:], m[modes:])
+        supplied = m[modes * 2 :]
+        for i in range(events.quadratures):
+            b = r.power_balances[i]
+            closing[b] = closing[b] + supplied[i]
+        for b in range(r.balances):
+            r.lost_totals[b] = r.lost_totals[b] + closing[b]
+            if since <= r.times[0]:
+                r.lost[b] = r.lost_totals[b]
+    r.event_count += events.logged
+    events.events_left = events.events_left - events.logged
+    events.logged = 0
 
 
-def _finish() -> Procedure:
+def finish_events(r: Batch, run: int) -> None:
     """Set the losses of the remaining samples at the end of the run."""
-    write = Procedure("finish_events", {"r": "ptr", "run": "i64"}, internal=True)
-    record, integrator, _ = tables_of(write)
-    pointer = integrator.get("instants")
-    with write.when(pointer.is_given()):
-        write.call("note_events", [write["r"]])
-        count = integrator.get("mode_count")
-        with write.loop(record.get("samples"), Record(pointer, INSTANTS).get("held_rows") + 1) as k, write.loop(count) as i:
-            modes_at(record, k)[i] = integrator.get("m")[i]
-    _known_until(write, record, None)
-    record.get("event_counts").store(write["run"], record.get("event_count"), "i64")
-    write.give()
-    return write
+    events = r.table.instants
+    if events is not None:
+        note_events(r)
+        for k in range(events.held_rows + 1, r.samples):
+            m = modes_at(r, k)
+            for i in range(r.table.mode_count):
+                m[i] = r.table.m[i]
+    know_losses(r, math.inf)
+    r.event_counts[run] = r.event_count

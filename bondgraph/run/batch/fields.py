@@ -1,54 +1,156 @@
-"""Fields of the table of the loop over many runs, behind the pointer r, and access to the tables in it."""
+"""Table of the loop over many runs, and what it reads of the tables of a run."""
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure, Record, Temporary
+from collections.abc import Callable
+from typing import Annotated
+
+from bondgraph.emit.kernel_language.language import Code, Ints, Kernel, Length, Reals, Table, inline
 from bondgraph.run.accuracy.fields import Control
-from bondgraph.run.steppers.method import COMMON as INTEGRATOR
-from bondgraph.run.table import fields_of
+from bondgraph.run.batch.validity.sample_check import RunTable, SampleCheck
+from bondgraph.run.events.state import EventTable
 
-# p, x, m: rows of all runs, `..._stride` apart; ends (runs, width), modes_end (runs, modes), times_end, status, ..._counts
-# (runs,). rows, modes: samples of the present run, the modes `mode_stride` apart; lost: energy that each of the `balances` lost
-# at events before each sample, J, of which the first `lost_rows` rows are set, and `lost_totals` up to now. storage_balances,
-# power_balances: the balance of each storage and power; begun, worst, play_most, closing, play: of each balance the energy at the
-# start, the largest residual and energy in play, and both at a sample. present: number of the present run; under_way: 1 once it
-# has begun. wanted: flag of each sample that the user requested, not only a check; wanted_rows (wanted_count,): their numbers.
-# rules, sources, places, starts: rule, source, index and initial value of each kept number, in kept (runs, kept_count); meant:
-# transitions of each event measure; series (runs, wanted_count, series_count). measured: samples measured so far; nodes: nodes of
-# the trapezoidal rule so far, the last at node_time with the values `before`; totals: sums and counts; best: largest values (3,
-# kept_count) of samples and of both sides of events, tops: their samples; event_time: time of the last event; jumps: 1 if an
-# event lies between a sample and the one before it, the last at `gap`; window: samples around a peak. look: as `rows.FIELDS`, 0
-# for single runs whose constraints are not checked. loop_steps: as in `program.NewtonLoop`; loop_near: threshold for zero of all
-# `unknowns`, one loop after the other; loop_sizes, loop_further: the largest value and the largest remaining step over the
-# samples, too large from `off` on.
-_POINTERS = """table begin advance p x m times dates rows modes ends modes_end times_end status
-    step_counts rejected_counts rate_counts event_counts
-    outputs out rules sources places starts meant kept before totals best tops jumps window
-    series_sources series_places series signs energies rates powers lost lost_totals
-    storage_balances power_balances begun worst play_most closing play
-    loop_steps loop_near loop_sizes loop_further loop_out x_solved wanted wanted_rows look"""
-_WHOLES = """runs p_count p_stride x_stride m_stride mode_stride samples wanted_count kept_count series_count output_count most
-    lost_rows balances event_count unknowns present under_way measured nodes gap"""
-FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span", "off", "event_time", "node_time", "minus_infinity"))
+WINDOW = 5
+"""Most samples through which the parabola of a peak goes."""
 
 
-def tables_of(write: Procedure) -> tuple[Record, Record, Record]:
-    """Return the tables of the loop, the integrator and the error control."""
-    record = Record(write["r"], FIELDS)
-    integrator = Record(record.get("table"), INTEGRATOR)
-    return record, integrator, Record(integrator.get("weights"), Control.layout())
+class Integrator(RunTable):
+    """Fields of the table of an integrator that the loop reads."""
+
+    instants: EventTable
+    weights: Control
+    rates: Kernel
+    powers: Kernel
+    y_begun: Reals
+    n: int
+    mode_count: int
+    steps: int
+    rejected: int
+    rate_count: int
+    tried: int
+    t: float
+    pace: float
 
 
-def modes_at(record: Record, sample: Temporary) -> Temporary:
+Begin = Annotated[Callable[..., int], Code(int, by_value=True)]
+Advance = Annotated[Callable[[Integrator], int], Code(int)]
+PerBalance = Annotated[Reals, Length(lambda r: r.balances)]
+PerKept = Annotated[Reals, Length(lambda r: r.kept_count)]
+Window = Annotated[Reals, Length(lambda r: 2 * WINDOW)]
+PerUnknown = Annotated[Reals, Length(lambda r: r.unknowns)]
+
+
+class Batch(Table):
+    """Many runs; lengths also depend on the numbers of `states`, `storages`, `quadratures`, and unknowns of a `longest_loop`."""
+
+    # The table of the present run, and code that begins and continues it.
+    table: Integrator
+    begin: Begin
+    advance: Advance
+    # Rows of all runs, `..._stride` apart; samples, since the start and as dates; rows, modes: samples of the present run, the
+    # modes `mode_stride` apart; ends (runs, width), modes_end (runs, modes), times_end, status, ..._counts (runs,).
+    p: Reals
+    x: Reals
+    m: Reals
+    times: Reals
+    dates: Reals
+    rows: Reals
+    modes: Reals
+    ends: Reals
+    modes_end: Reals
+    times_end: Reals
+    status: Ints
+    step_counts: Ints
+    rejected_counts: Ints
+    rate_counts: Ints
+    event_counts: Ints
+    # Outputs; rules, sources, places, starts: rule, source, index and initial value of each kept number, in kept (runs,
+    # kept_count); meant: transitions of each event measure; before: values at the last node of the trapezoidal rule; totals: sums
+    # and counts; best: largest values (3, kept_count) of samples and of both sides of events, tops: their samples; jumps: 1 if an
+    # event lies between a sample and the one before it; window: samples around a peak; series (runs, wanted_count, series_count).
+    outputs: Kernel
+    out: Annotated[Reals, Length(lambda r: r.output_count)]
+    rules: Ints
+    sources: Ints
+    places: Ints
+    starts: Reals
+    meant: Ints
+    kept: Reals
+    before: PerKept
+    totals: PerKept
+    best: Annotated[Reals, Length(lambda r: 3 * r.kept_count)]
+    tops: Ints
+    jumps: Ints
+    window: Window
+    series_sources: Ints
+    series_places: Ints
+    series: Reals
+    # Energies: signs of powers; lost: energy that each of the `balances` lost at events before each sample, J, of which the first
+    # `lost_rows` rows are set, and `lost_totals` up to now; storage_balances, power_balances: the balance of each storage and
+    # power; begun, worst, play_most, closing, play: of each balance the energy at the start, the largest residual and energy in
+    # play, and both at a sample.
+    signs: Reals
+    energies: Annotated[Reals, Length(lambda r: r.storages)]
+    rates: Annotated[Reals, Length(lambda r: r.states)]
+    powers: Annotated[Reals, Length(lambda r: r.quadratures)]
+    lost: Annotated[Reals, Length(lambda r: r.samples * r.balances)]
+    lost_totals: PerBalance
+    storage_balances: Ints
+    power_balances: Ints
+    begun: PerBalance
+    worst: PerBalance
+    play_most: PerBalance
+    closing: PerBalance
+    play: PerBalance
+    # loop_steps: as in `program.NewtonLoop`; loop_near: threshold for zero of all `unknowns`, one loop after the other;
+    # loop_sizes, loop_further: the largest value and the largest remaining step over the samples, too large from `off` on.
+    loop_steps: Ints
+    loop_near: Reals
+    loop_sizes: PerUnknown
+    loop_further: PerUnknown
+    loop_out: Annotated[Reals, Length(lambda r: 2 * r.longest_loop)]
+    x_solved: Annotated[Reals, Length(lambda r: r.states)]
+    # wanted: flag of each sample that the user requested, not only a check; wanted_rows (wanted_count,): their numbers. look: 0
+    # for single runs whose constraints are not checked.
+    wanted: Ints
+    wanted_rows: Ints
+    look: SampleCheck
+
+    # present: number of the present run; under_way: 1 once it has begun; measured: samples measured so far; nodes: nodes of the
+    # trapezoidal rule so far, the last at node_time; gap: first sample that the last event may precede.
+    runs: int
+    p_count: int
+    p_stride: int
+    x_stride: int
+    m_stride: int
+    mode_stride: int
+    samples: int
+    wanted_count: int
+    kept_count: int
+    series_count: int
+    output_count: int
+    most: int
+    lost_rows: int
+    balances: int
+    event_count: int
+    unknowns: int
+    present: int
+    under_way: int
+    measured: int
+    nodes: int
+    gap: int
+    limit: float
+    span: float
+    off: float
+    event_time: float
+    node_time: float
+    minus_infinity: float
+
+
+FIELDS = Batch.layout()
+
+
+@inline
+def modes_at(r: Batch, sample: int) -> Reals:
     """Return the modes at a sample."""
-    return record.get("modes").at(sample * record.get("mode_stride"))
-
-
-def balance_of(record: Record, kind: str, i: Temporary) -> Temporary:
-    """Return the index of the energy balance of this storage or power."""
-    return record.get(f"{kind}_balances").load(i, "i64")
-
-
-def add_to(sums: Temporary, i: Temporary, value: Temporary) -> None:
-    """Add a value to one of the sums."""
-    sums[i] = sums[i] + value
+    return r.modes[sample * r.mode_stride :]

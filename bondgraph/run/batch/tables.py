@@ -8,8 +8,8 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.run.batch.collect import RunBatch
-from bondgraph.run.batch.fields import FIELDS
-from bondgraph.run.batch.native_measures import EVENT, WINDOW
+from bondgraph.run.batch.fields import Batch
+from bondgraph.run.batch.native_measures import EVENT
 from bondgraph.run.batch.results import KeptOfRun
 from bondgraph.run.bound import Bound
 from bondgraph.run.measures import MachineRule
@@ -33,7 +33,7 @@ def table_of(
 ) -> FieldTable:
     """Return the table of a batch, common to all runs: samples, since the start and as dates, those `wanted` among them, kept
     quantities with the kernel of their outputs, limits, and working memory except for rows and modes at the samples."""
-    program, (times, dates), table = bound.program, samples, FieldTable(FIELDS)
+    program, (times, dates), table = bound.program, samples, FieldTable(Batch.layout())
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
     (rules, sources, indices, starts), meant = _numbers_of(program, kept)
@@ -62,11 +62,6 @@ def table_of(
     arrays = {"times": times, "dates": dates, "signs": np.array(signs), "loop_near": np.array(near), "starts": np.array(starts)}
     for name, array in arrays.items():
         table.point(name, array)
-    lengths = {"lost": len(times) * balances, "out": out_count, "energies": storages, "rates": program.states}
-    lengths |= {"before": len(rules), "totals": len(rules), "best": 3 * len(rules), "window": 2 * WINDOW}
-    lengths |= dict.fromkeys(("lost_totals", "begun", "worst", "play_most", "closing", "play"), balances)
-    lengths |= {"powers": bound.quadratures, "loop_sizes": unknowns, "loop_further": unknowns, "x_solved": program.states}
-    table.lay({**lengths, "loop_out": 2 * max((len(loop.states) for loop in loops), default=0)})
     table.point("outputs", 0 if outputs is None else outputs.address or 0)
     counts = {
         "p_count": program.parameters,
@@ -85,6 +80,9 @@ def table_of(
     }
     for field, value in {**counts, **limits}.items():
         table[field] = value
+    sizes = {"states": program.states, "storages": storages, "quadratures": bound.quadratures}
+    sizes["longest_loop"] = max((len(loop.states) for loop in loops), default=0)
+    table.lay(Batch.lengths(**counts, **sizes))
     return table
 
 

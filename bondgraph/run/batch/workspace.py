@@ -189,7 +189,7 @@ class Workspace:
         self._advance = ctypes.CFUNCTYPE(integer, pointer)(advance)
         judging = loop.machine_code()
         self._many = ctypes.CFUNCTYPE(integer, pointer)(judging.address("run_many"))
-        self._judge = ctypes.CFUNCTYPE(integer, pointer, pointer)(judging.address("judge"))
+        self._judge = ctypes.CFUNCTYPE(integer, pointer, pointer)(judging.address("check_run"))
         self._addresses, self._open = (begin, advance), library.address(f"{name}_open")
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))

@@ -1,129 +1,106 @@
-"""Nonlinear algebraic loops in machine code: `Bound.consistent` solves for their unknowns by Newton iteration, in place."""
+"""Nonlinear algebraic loops: `Bound.consistent` solves for their unknowns by Newton iteration, in place."""
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Local, Procedure, Temporary
+from bondgraph.emit.kernel_language.language import Ints, Kernel, Reals, finite, unrolled
 from bondgraph.run.bound import ATTEMPTS, CLOSE, MAX_NEWTON_ITERATIONS, MIN_STEP_FRACTION, ROUNDED, SMALL
-from bondgraph.run.codegen_helpers import clock_time, is_finite, magnitude
-from bondgraph.run.events.state import record_of, truth
+from bondgraph.run.codegen_helpers import formula_time
+from bondgraph.run.events.state import EventTable
 
 
-def procedures() -> list[Procedure]:
-    """Return the procedures that solve algebraic loops, callees first."""
-    return [_largest(), _finite(), _iterated(), _solved(), _consistent()]
-
-
-def _largest() -> Procedure:
+def largest(values: Reals, factors: Reals, count: int) -> float:
     """Return the largest magnitude of `count` numbers times their factors; NaN if one is NaN."""
-    write = Procedure("largest", {"values": "ptr", "factors": "ptr", "count": "i64"}, "double", internal=True)
-    top = write.local(0.0)
-    with write.loop(write["count"]) as i:
-        size = magnitude(write, write["values"][i] * write["factors"][i])
-        top.set(write.select((size > top.get()) | ~size.equals(size), size, top.get()))
-    write.give(top.get())
-    return write
+    top = 0.0
+    for i in range(count):
+        size = abs(values[i] * factors[i])
+        if size > top or size != size:
+            top = size
+    return top
 
 
-def _finite() -> Procedure:
-    """Return 1 if `count` numbers are finite."""
-    write = Procedure("all_finite", {"values": "ptr", "count": "i64"}, "i64", internal=True)
-    with write.loop(write["count"]) as i, write.when(~is_finite(write["values"][i])):
-        write.give(0)
-    write.give(1)
-    return write
+def largest_unknown(x: Reals, indices: Ints, inverse_sizes: Reals, count: int) -> float:
+    """Return the largest magnitude of the unknowns at these indices, over their sizes; NaN if one is NaN."""
+    top = 0.0
+    for i in range(count):
+        size = abs(x[indices[i]] * inverse_sizes[i])
+        if size > top or size != size:
+            top = size
+    return top
 
 
-_LOOP = {"s": "ptr", "t": "double", "x": "ptr", "kernel": "ptr", "places": "ptr", "first": "i64", "count": "i64"}
+def all_finite(values: Reals, count: int) -> bool:
+    """Return True if `count` numbers are finite."""
+    for i in range(count):
+        if not finite(values[i]):
+            return False
+    return True
 
 
-def _solved() -> Procedure:
-    """Solve one loop, with its kernel, the indices of its unknowns, and the place of the first one: 1 if x is a solution."""
-    write = Procedure("solved", _LOOP, "i64", internal=True)
-    record, x, count, indices = record_of(write), write["x"], write["count"], write["places"]
-    begun = record.get("newton_begun")
-    with write.loop(count) as i:
-        begun[i] = x[indices.load(i, "i64")]
-    for number, (decrease, natural) in enumerate(ATTEMPTS):
-        if number:
-            with write.loop(count) as i:
-                x[indices.load(i, "i64")] = begun[i]
-        measures = ("loop_inverse_sizes", "loop_weights") if natural else ("loop_ones", "loop_ones")
-        factors = [record.get(measure).at(write["first"]) for measure in measures]
-        arguments = [*(write[name] for name in _LOOP), write.value(decrease, "double"), *factors]
-        with write.when(write.call("newton_iteration", arguments, "i64").equals(1)):
-            write.give(1)
-    write.give(0)
-    return write
+def newton_iteration(
+    s: EventTable,
+    t: float,
+    x: Reals,
+    kernel: Kernel,
+    indices: Ints,
+    count: int,
+    decrease: float,
+    inverse_sizes: Reals,
+    weights: Reals,
+) -> bool:
+    """Solve one loop in place; return True if x is a solution.
+
+    A step is halved until the residual falls by this fraction of its length; the iteration ends at a residual of zero or a step
+    below rounding.
+    """
+    out, further, step, start, p, m = s.newton, s.newton[count:], s.newton_step, s.newton_start, s.p, s.m_after
+    kernel(formula_time(s, t), x, p, m, out)
+    for _ in range(MAX_NEWTON_ITERATIONS):
+        size = largest(out, weights, count)
+        rounded = ROUNDED * (SMALL + largest_unknown(x, indices, inverse_sizes, count))
+        if size == 0.0 or largest(further, inverse_sizes, count) <= rounded:
+            break
+        for i in range(count):
+            step[i] = further[i]
+            start[i] = x[indices[i]]
+        part, falls = 1.0, False
+        while part > MIN_STEP_FRACTION and not falls:
+            for i in range(count):
+                x[indices[i]] = start[i] + part * step[i]
+            kernel(formula_time(s, t), x, p, m, out)
+            falls = all_finite(out, count * 2) and largest(out, weights, count) < size - decrease * part * size
+            part = part * 0.5
+        if not falls:  # no step reduces the residual: converged to rounding, or stuck
+            for i in range(count):
+                x[indices[i]] = start[i]
+            kernel(formula_time(s, t), x, p, m, out)
+            break
+    far = CLOSE * (CLOSE + largest_unknown(x, indices, inverse_sizes, count))
+    return all_finite(out, count * 2) and not largest(further, inverse_sizes, count) > far
 
 
-def _iterated() -> Procedure:
-    """Machine code of `Bound._iterated`: 1 if x is a solution."""
-    arguments = {**_LOOP, "decrease": "double", "inverse_sizes": "ptr", "weights": "ptr"}
-    write = Procedure("newton_iteration", arguments, "i64", internal=True)
-    record, x, count, indices = record_of(write), write["x"], write["count"], write["places"]
-    out, step, start = (record.get(name) for name in ("newton", "newton_step", "newton_start"))
-    further = out.at(count)
-
-    def evaluate() -> None:
-        arguments = [clock_time(write, record, write["t"]), x, record.get("p"), record.get("m_after"), out]
-        write.call(write["kernel"], arguments)
-
-    def largest_unknown() -> Temporary:
-        top = write.local(0.0)
-        with write.loop(count) as i:
-            size = magnitude(write, x[indices.load(i, "i64")] * write["inverse_sizes"][i])
-            top.set(write.select((size > top.get()) | ~size.equals(size), size, top.get()))
-        return top.get()
-
-    def largest_residual() -> Temporary:
-        return write.call("largest", [out, write["weights"], count], "double")
-
-    def largest_step() -> Temporary:
-        return write.call("largest", [further, write["inverse_sizes"], count], "double")
-
-    def try_step(part: Local | None) -> None:
-        with write.loop(count) as i:
-            x[indices.load(i, "i64")] = start[i] if part is None else start[i] + part.get() * step[i]
-        evaluate()
-
-    evaluate()
-    going, part = write.local(1, "i64"), write.local(1.0)
-    with write.loop(MAX_NEWTON_ITERATIONS), write.when(going.get().equals(1)):
-        size, longest = largest_residual(), largest_step()
-        near = longest <= ROUNDED * (SMALL + largest_unknown())
-        going.set(truth(write, ~(size.equals(0.0) | near)))
-        with write.when(going.get().equals(1)):
-            with write.loop(count) as i:
-                step[i] = further[i]
-                start[i] = x[indices.load(i, "i64")]
-            part.set(1.0)
-            with write.repeat() as (_, done):
-                with write.when(~(part.get() > MIN_STEP_FRACTION)):
-                    try_step(None)  # no step reduces the residual: converged to rounding, or stuck
-                    going.set(0)
-                    write.jump(done)
-                try_step(part)
-                good = write.call("all_finite", [out, count * 2], "i64").equals(1)
-                with write.when(good & (largest_residual() < size - write["decrease"] * part.get() * size)):
-                    write.jump(done)
-                part.set(part.get() * 0.5)
-    good = write.call("all_finite", [out, count * 2], "i64").equals(1)
-    far = largest_step() > CLOSE * (CLOSE + largest_unknown())
-    write.give(truth(write, good & ~far))
-    return write
+def solved(s: EventTable, t: float, x: Reals, kernel: Kernel, indices: Ints, first: int, count: int) -> bool:
+    """Solve one loop, with its kernel, the indices of its unknowns, and the position of the first one among all; return True if x
+    is a solution. Each attempt begins at the same unknowns."""
+    begun = s.newton_begun
+    for i in range(count):
+        begun[i] = x[indices[i]]
+    for number, (decrease, natural) in unrolled(enumerate(ATTEMPTS)):
+        if number > 0:
+            for i in range(count):
+                x[indices[i]] = begun[i]
+        inverse_sizes = s.loop_inverse_sizes if natural else s.loop_ones
+        weights = s.loop_weights if natural else s.loop_ones
+        if newton_iteration(s, t, x, kernel, indices, count, decrease, inverse_sizes[first:], weights[first:]):
+            return True
+    return False
 
 
-def _consistent() -> Procedure:
-    """Machine code of `Bound.consistent` at (t, x) in the modes m_after, in place: 1 if all loops are solved."""
-    write = Procedure("consistent", {"s": "ptr", "t": "double", "x": "ptr"}, "i64", internal=True)
-    record = record_of(write)
-    offset = write.local(0, "i64")
-    with write.loop(record.get("loops")) as k:
-        count, at = record.get("loop_counts").load(k, "i64"), record.get("loop_places").at(offset.get(), "i64")
-        kernel = record.get("loop_kernels").load(k, "ptr")
-        solved = write.call("solved", [write["s"], write["t"], write["x"], kernel, at, offset.get(), count], "i64")
-        with write.when(solved.equals(0)):
-            write.give(0)
-        offset.set(offset.get() + count)
-    write.give(1)
-    return write
+def consistent(s: EventTable, t: float, x: Reals) -> bool:
+    """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds."""
+    first = 0
+    for k in range(s.loops):
+        count = s.loop_counts[k]
+        if not solved(s, t, x, s.loop_kernels[k], s.loop_places[first:], first, count):
+            return False
+        first += count
+    return True

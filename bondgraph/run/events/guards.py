@@ -1,13 +1,13 @@
-"""Event detection in machine code: which guards fire at an instant, by `guard_history.GuardHistory`.
+"""Event detection: which guards fire at an instant, by `guard_history.GuardHistory`.
 
-The operations and their order are those of the Python reference, so that both give the same bits. Work that does not change the
-result is left out: a look ahead ends when no guard is open.
+The operations and their order are those of the reference in NumPy, so that both give the same bits. Work that does not change
+the result is left out: a look ahead ends when no guard is open.
 """
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Local, Procedure, Temporary
-from bondgraph.run.codegen_helpers import clock_time, is_finite, larger, magnitude
+from bondgraph.emit.kernel_language.language import Reals, finite, inline, larger, smaller, unrolled
+from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.events.guard_history import (
     LOOK_AHEAD_RATIO,
     MARGIN,
@@ -18,360 +18,310 @@ from bondgraph.run.events.guard_history import (
     REVERSAL_RATIO,
     TRIALS,
 )
-from bondgraph.run.events.state import active, flag, record_of, truth
+from bondgraph.run.events.state import EventTable
 
 UNKNOWN = -1
 """Result that only Python can give."""
 
-
-def reversal_procedures() -> list[Procedure]:
-    """Return the procedures that test for bounces, callees first."""
-    return [_rise(), _turns_round(), _is_bounce()]
-
-
-def _rise() -> Procedure:
-    """Return the growth of guard i along the motion from (t, y), in the longest look ahead."""
-    write = Procedure("rise", {"s": "ptr", "t": "double", "y": "ptr", "i": "i64"}, "double", internal=True)
-    record, s, t, y = record_of(write), write["s"], write["t"], write["y"]
-    p, speed, now, soon = (record.get(name) for name in ("p", "tried_speed", "tried_now", "tried_soon"))
-    write.call("rates_at", [s, t, y, p, speed])
-    write.call("ahead", [s, t, y, p, MAX_LOOK_AHEAD * record.get("span"), speed, record.get("tried_ahead"), soon])
-    write.call("guards_at", [s, t, y, p, now])
-    write.give(soon[write["i"]] - now[write["i"]])
-    return write
-
-
-def _turns_round() -> Procedure:
-    """Machine code of `GuardHistory._turns_round` of transition i at (t, x) in the modes m_here, tried at states around x."""
-    write = Procedure("turns_round", {"s": "ptr", "t": "double", "x": "ptr", "i": "i64"}, "i64", internal=True)
-    record, s, t, x, i = (record_of(write), *(write[name] for name in ("s", "t", "x", "i")))
-    n, size, y, after = (record.get(name) for name in ("n", "tried_size", "tried", "tried_after"))
-    speed, kernel = record.get("tried_speed"), record.get("resets").load(i, "ptr")
-    write.call("rates_at", [s, t, x, record.get("p"), speed])
-    with write.loop(n) as k:
-        size_so_far = larger(write, record.get("sizes")[k], magnitude(write, x[k]))
-        most = larger(write, size_so_far, magnitude(write, speed[k]) * record.get("span"))
-        size[k] = write.select(most > 0.0, most, 1.0)
-    turned = write.local(0, "i64")
-    with write.loop(TRIALS) as trial:
-        before, past = write.local(0.0), write.local(0.0)
-        for side in (1.0, -1.0):
-            with write.loop(n) as k:
-                y[k] = x[k] + side * (record.get("trials")[n * trial + k] * size[k])
-                after[k] = y[k]
-            with write.when(kernel.is_given()):
-                at = [clock_time(write, record, t), y, record.get("p"), record.get("m_here")]
-                write.call(kernel, [*at, after])
-            for rise, state in ((before, y), (past, after)):
-                growth = write.call("rise", [s, t, state, i], "double")
-                rise.set(growth if side > 0.0 else rise.get() - growth)
-        along = write.select(before.get() > 0.0, past.get(), -1.0 * past.get())
-        round_ = ~before.get().equals(0.0) & (along < REVERSAL_RATIO * magnitude(write, before.get()))
-        turned.set(turned.get() + truth(write, round_))
-    write.give(truth(write, turned.get() > TRIALS // 2))
-    return write
-
-
-def _is_bounce() -> Procedure:
-    """Machine code of `GuardHistory.is_bounce`: 1 or 0, or `UNKNOWN` if its kernels are not compiled yet."""
-    write = Procedure("is_bounce", {"s": "ptr", "t": "double", "x": "ptr", "i": "i64"}, "i64", internal=True)
-    record, i = record_of(write), write["i"]
-    bounces: Temporary = record.get("bounces")
-    with write.when(bounces.load(i, "i64").equals(UNKNOWN)), write.when(flag(record.get("ready"), i)):
-        at = [write["s"], write["t"], write["x"], i]
-        bounces.store(i, write.call("turns_round", at, "i64"), "i64")
-    write.give(bounces.load(i, "i64"))
-    return write
-
-
 _POINTS = 2 * PAIRS
-_AT = {"s": "ptr", "t": "double", "x": "ptr"}
 
 
-def procedures() -> list[Procedure]:
-    """Return all procedures, callees first."""
-    parts = [_kernel("rates_at", "rates"), _kernel("guards_at", "guards"), _instant(), _spread(), _noise(), _zero(), _ahead()]
-    return [*parts, *reversal_procedures(), _starts_near(), _noise_ahead(), _growing(), _firing_guards()]
+@inline
+def is_active(s: EventTable, i: int) -> bool:
+    """Return True if the source of a transition is the present mode of its automaton."""
+    return s.m_here[s.slots[i]] == s.sources[i]
 
 
-def _kernel(name: str, kernel: str) -> Procedure:
-    """Evaluate rates or guards at (t, x) with parameters p, in the modes m_here."""
-    write = Procedure(name, {**_AT, "p": "ptr", "out": "ptr"}, internal=True)
-    record = record_of(write)
-    write.call(
-        record.get(kernel), [clock_time(write, record, write["t"]), write["x"], write["p"], record.get("m_here"), write["out"]]
-    )
-    write.give()
-    return write
+def rates_at(s: EventTable, t: float, x: Reals, p: Reals, out: Reals) -> None:
+    """Evaluate the rates at (t, x) with parameters p, in the modes m_here."""
+    s.rates(formula_time(s, t), x, p, s.m_here, out)
 
 
-def _instant() -> Procedure:
-    """Machine code of `GuardHistory._instant`."""
-    write = Procedure("instant", {"s": "ptr", "t": "double"}, "double", internal=True)
-    record = record_of(write)
-    times = magnitude(write, record.get("origin")) + magnitude(write, write["t"])
-    write.give(4.0 * PERTURBATION * times + MIN_LOOK_AHEAD * record.get("span"))
-    return write
+def guards_at(s: EventTable, t: float, x: Reals, p: Reals, out: Reals) -> None:
+    """Evaluate the guards at (t, x) with parameters p, in the modes m_here."""
+    s.guards(formula_time(s, t), x, p, s.m_here, out)
 
 
-def _spread() -> Procedure:
-    """Machine code of `guard_history.rounding_error` of values (k,), which are `near` at the points; 0 for inactive guards, which
-    are equal there."""
-    write = Procedure("spread", {"s": "ptr", "value": "ptr", "near": "ptr", "out": "ptr"}, internal=True)
-    count, near = record_of(write).get("transitions"), write["near"]
-    with write.loop(count) as i:
-        write["out"][i] = 0.0
-    with write.loop(count) as i, write.when(active(write, i)):
-        value, top = write["value"][i], write.local(0.0)
-        for k in range(PAIRS):
-            sides = (magnitude(write, near[count * j + i] - value) for j in (k, k + PAIRS))
-            off = write.intrinsic("minnum", *sides)
-            top.set(off if k == 0 else larger(write, top.get(), off))
-        write["out"][i] = MARGIN * top.get()
-    write.give()
-    return write
+def instant(s: EventTable, t: float) -> float:
+    """Return the shortest distinguishable time interval, with a margin, s."""
+    return 4.0 * PERTURBATION * (abs(s.origin) + abs(t)) + MIN_LOOK_AHEAD * s.span
 
 
-def _noise() -> Procedure:
-    """Machine code of `GuardHistory._noise`, for states of `sizes` and guards `now`."""
-    write = Procedure("noise", {**_AT, "sizes": "ptr", "now": "ptr", "out": "ptr"}, internal=True)
-    record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
-    n, y = record.get("n"), record.get("x_near")
-    reach = magnitude(write, record.get("origin")) + magnitude(write, t)
-    with write.loop(_POINTS) as k:
-        with write.loop(n) as i:
-            y[i] = x[i] + record.get("by_x")[n * k + i] * write["sizes"][i]
-        near_p, near = record.get("p_near").at(record.get("parameters") * k), record.get("near").at(record.get("transitions") * k)
-        write.call("guards_at", [s, t + reach * record.get("later")[k], y, near_p, near])
-    write.call("spread", [s, write["now"], record.get("near"), write["out"]])
-    write.give()
-    return write
+def spread(s: EventTable, value: Reals, near: Reals, out: Reals) -> None:
+    """Compute a bound on the rounding errors of values (k,), which are `near` at the points; 0 for inactive guards. The nearer
+    value of two opposite points counts, since a law may jump here."""
+    count = s.transitions
+    for i in range(count):
+        out[i] = 0.0
+    for i in range(count):
+        if is_active(s, i):
+            middle, top = value[i], 0.0
+            for k in unrolled(range(PAIRS)):
+                off = smaller(abs(near[count * k + i] - middle), abs(near[count * (k + PAIRS) + i] - middle))
+                top = off if k == 0 else larger(top, off)
+            out[i] = MARGIN * top
 
 
-def _zero() -> Procedure:
-    """Machine code of `GuardHistory.zero`, for guards `now`."""
-    write = Procedure("zero_of", {**_AT, "now": "ptr", "out": "ptr"}, internal=True)
-    record, sizes = record_of(write), record_of(write).get("x_ahead")
-    with write.loop(record.get("n")) as i:
-        sizes[i] = larger(write, record.get("sizes")[i], magnitude(write, write["x"][i]))
-    write.call("noise", [write["s"], write["t"], write["x"], sizes, write["now"], write["out"]])
-    write.give()
-    return write
+def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, out: Reals) -> None:
+    """Compute the rounding errors of the guards, which are `now` at (t, x), for states of `sizes` (n,); at later times only."""
+    n, y, by_x = s.n, s.x_near, s.by_x
+    reach = abs(s.origin) + abs(t)
+    for k in range(_POINTS):
+        for i in range(n):
+            y[i] = x[i] + by_x[n * k + i] * sizes[i]
+        guards_at(s, t + reach * s.later[k], y, s.p_near[s.parameters * k :], s.near[s.transitions * k :])
+    spread(s, now, s.near, out)
 
 
-def _ahead() -> Procedure:
-    """Machine code of `GuardHistory._states` h later, into y, with rates `speed`; write the guards there to `out`."""
-    arguments = {**_AT, "p": "ptr", "h": "double", "speed": "ptr", "y": "ptr", "out": "ptr"}
-    write = Procedure("ahead", arguments, internal=True)
-    record, s, x, p, h, y = record_of(write), write["s"], write["x"], write["p"], write["h"], write["y"]
-    n, speed, later, time = record.get("n"), write["speed"], record.get("speed_later"), write["t"] + write["h"]
-    with write.loop(n) as i:
+def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
+    """Compute the rounding errors of the guards for states as large as they have been in the run."""
+    sizes = s.x_ahead
+    for i in range(s.n):
+        sizes[i] = larger(s.sizes[i], abs(x[i]))
+    noise(s, t, x, sizes, now, out)
+
+
+def ahead(s: EventTable, t: float, x: Reals, p: Reals, h: float, speed: Reals, y: Reals, out: Reals) -> None:
+    """Compute states y and guards after h s along the motion, to second order (Heun); the rates are `speed` at x."""
+    n, later = s.n, s.speed_later
+    for i in range(n):
         y[i] = x[i] + h * speed[i]
-    write.call("rates_at", [s, time, y, p, later])
-    with write.loop(n) as i:
+    rates_at(s, t + h, y, p, later)
+    for i in range(n):
         y[i] = x[i] + 0.5 * h * (speed[i] + later[i])
-    write.call("guards_at", [s, time, y, p, write["out"]])
-    write.give()
-    return write
+    guards_at(s, t + h, y, p, out)
 
 
-def _starts_near() -> Procedure:
+# Bounces.
+
+
+def rise(s: EventTable, t: float, y: Reals, i: int) -> float:
+    """Return the growth of guard i along the motion from (t, y), in the longest look ahead."""
+    rates_at(s, t, y, s.p, s.tried_speed)
+    ahead(s, t, y, s.p, MAX_LOOK_AHEAD * s.span, s.tried_speed, s.tried_ahead, s.tried_soon)
+    guards_at(s, t, y, s.p, s.tried_now)
+    return s.tried_soon[i] - s.tried_now[i]
+
+
+def turns_round(s: EventTable, t: float, x: Reals, i: int) -> bool:
+    """Return True if the reset of transition i reverses the rate of its guard, tried at states around x."""
+    n, size, y, after, speed, reset = s.n, s.tried_size, s.tried, s.tried_after, s.tried_speed, s.resets[i]
+    rates_at(s, t, x, s.p, speed)
+    for k in range(n):
+        most = larger(larger(s.sizes[k], abs(x[k])), abs(speed[k]) * s.span)
+        size[k] = most if most > 0.0 else 1.0
+    turned = 0
+    for trial in range(TRIALS):
+        before, past = 0.0, 0.0
+        for side in unrolled((1.0, -1.0)):
+            for k in range(n):
+                y[k] = x[k] + side * (s.trials[n * trial + k] * size[k])
+                after[k] = y[k]
+            if reset is not None:
+                reset(formula_time(s, t), y, s.p, s.m_here, after)
+            if side > 0.0:
+                before = rise(s, t, y, i)
+                past = rise(s, t, after, i)
+            else:
+                before = before - rise(s, t, y, i)
+                past = past - rise(s, t, after, i)
+        along = past if before > 0.0 else -past
+        if before != 0.0 and along < REVERSAL_RATIO * abs(before):
+            turned += 1
+    return turned > TRIALS // 2
+
+
+def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> int:
+    """Return 1 if transition i leads into its own state and reverses the rate of its guard, as an impact does, unlike a mark or
+    a kick; else 0; `UNKNOWN` if its kernels are not compiled yet. Resets are tried once."""
+    if s.bounces[i] == UNKNOWN and s.ready[i] == 1:
+        s.bounces[i] = int(turns_round(s, t, x, i))
+    return s.bounces[i]
+
+
+# Growth of guards that are zero up to rounding.
+
+
+@inline
+def near_point(s: EventTable, x: Reals, k: int) -> Reals:
+    """Return state k of those around x."""
+    n, y, by_x = s.n, s.x_near, s.by_x
+    for i in range(n):
+        y[i] = x[i] * (by_x[n * k + i] + 1.0)
+    return y
+
+
+def starts_near(s: EventTable, t: float, x: Reals) -> None:
     """Evaluate guards `near_now` and rates `speed_near` at the points around x, from which `noise_ahead` starts."""
-    write = Procedure("starts_near", _AT, internal=True)
-    record, s, t = record_of(write), write["s"], write["t"]
-    n, k_count = record.get("n"), record.get("transitions")
-    with write.loop(_POINTS) as k:
-        y, p = _near(write, k)
-        write.call("guards_at", [s, t, y, p, record.get("near_now").at(k_count * k)])
-        write.call("rates_at", [s, t, y, p, record.get("speed_near").at(n * k)])
-    write.give()
-    return write
+    for k in range(_POINTS):
+        y, p = near_point(s, x, k), s.p_near[s.parameters * k :]
+        guards_at(s, t, y, p, s.near_now[s.transitions * k :])
+        rates_at(s, t, y, p, s.speed_near[s.n * k :])
 
 
-def _near(write: Procedure, k: Temporary) -> tuple[Temporary, Temporary]:
-    """Return state and parameters at a point around x."""
-    record, n, y = record_of(write), record_of(write).get("n"), record_of(write).get("x_near")
-    with write.loop(n) as i:
-        y[i] = write["x"][i] * (record.get("by_x")[n * k + i] + 1.0)
-    return y, record.get("p_near").at(record.get("parameters") * k)
+def noise_ahead(s: EventTable, t: float, x: Reals, h: float, change: Reals, out: Reals) -> None:
+    """Compute the rounding errors of the changes of guards within h s, caused by the rates; after `starts_near`."""
+    count = s.transitions
+    for k in range(_POINTS):
+        y, p, near, near_now = near_point(s, x, k), s.p_near[s.parameters * k :], s.near[count * k :], s.near_now[count * k :]
+        ahead(s, t, y, p, h, s.speed_near[s.n * k :], s.x_ahead, near)
+        for i in range(count):
+            near[i] = near[i] - near_now[i]
+    spread(s, change, s.near, out)
 
 
-def _noise_ahead() -> Procedure:
-    """Machine code of `GuardHistory._noise_ahead` of changes within h, after `starts_near`."""
-    write = Procedure("noise_ahead", {**_AT, "h": "double", "change": "ptr", "out": "ptr"}, internal=True)
-    record, s, t, h = record_of(write), write["s"], write["t"], write["h"]
-    n, count, near = record.get("n"), record.get("transitions"), record.get("near")
-    with write.loop(_POINTS) as k:
-        y, p = _near(write, k)
-        guards_near = near.at(count * k)
-        write.call("ahead", [s, t, y, p, h, record.get("speed_near").at(n * k), record.get("x_ahead"), guards_near])
-        with write.loop(count) as i:
-            guards_near[i] = guards_near[i] - record.get("near_now")[count * k + i]
-    write.call("spread", [s, write["change"], near, write["out"]])
-    write.give()
-    return write
+def measure_still(s: EventTable, t: float, x: Reals) -> None:
+    """Fill `still` with the rounding errors of the guards `now` at (t, x)."""
+    sizes = s.x_ahead
+    for i in range(s.n):
+        sizes[i] = abs(x[i])
+    noise(s, t, x, sizes, s.now, s.still)
 
 
-def _growing() -> Procedure:
-    """Machine code of `GuardHistory._growing`: among the candidates in `asked`, which are `now` at (t, x) with rates `speed`,
-    mark those that grow in `rising`."""
-    write = Procedure("growing", {**_AT, "speed": "ptr"}, internal=True)
-    record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
-    count, now, change, least = (record.get(name) for name in ("transitions", "now", "change", "least"))
-    open_, rising, still, y = (record.get(name) for name in ("open", "rising", "still", "x_shift"))
-    remaining = write.local(0, "i64")
-    with write.loop(count) as i:
-        is_asked = record.get("asked").load(i, "i64")
-        open_.store(i, is_asked, "i64")
-        remaining.set(remaining.get() + is_asked)
-    with write.when(remaining.get().equals(0)):
-        write.give()
-    step = write.local(larger(write, MIN_LOOK_AHEAD * record.get("span"), write.call("instant", [s, t], "double")))
-    latest, started, measured = MAX_LOOK_AHEAD * record.get("span"), write.local(0, "i64"), write.local(0, "i64")
-    first = write.local(1, "i64")
-    with write.repeat() as (_, done):
-        h = step.get()
-        write.call("ahead", [s, t, x, record.get("p"), h, write["speed"], y, change])
-        moved, differs = write.local(0, "i64"), write.local(0, "i64")
-        with write.loop(count) as i:
+def has_unmoved(s: EventTable) -> bool:
+    """Return True if an open guard has not moved."""
+    for i in range(s.transitions):
+        if s.open[i] == 1 and s.change[i] == 0.0:
+            return True
+    return False
+
+
+def mark_rises(s: EventTable, t: float, h: float) -> None:
+    """Mark the open guards that have risen by more than their rounding errors now and after the growth."""
+    count, now, change, least, there, errors = s.transitions, s.now, s.change, s.least, s.soon, s.was
+    y, sizes, is_open = s.x_shift, s.x_ahead, s.open
+    rises = False
+    for i in range(count):
+        if is_open[i] == 1 and change[i] > least[i]:
+            rises = True
+    if rises:
+        for i in range(count):
+            there[i] = now[i] + change[i]
+        for i in range(s.n):
+            sizes[i] = abs(y[i])
+        noise(s, t + h, y, sizes, there, errors)
+        for i in range(count):
+            if is_open[i] == 1 and change[i] > least[i] and change[i] > errors[i]:
+                s.rising[i] = 1
+
+
+def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
+    """Among the guards in `asked`, which are `now` at (t, x) with the rates `speed`, mark those that grow in `rising`, by the
+    shortest look ahead in which they change more than rounding; of bounces, those that grow or pass below zero.
+
+    A guard that neither moves in the first look ahead nor has a rounding error is constant here: later it can only jump, which is
+    a later event.
+    """
+    count, now, change, least, still, is_open = s.transitions, s.now, s.change, s.least, s.still, s.open
+    remaining = 0
+    for i in range(count):
+        is_open[i] = s.asked[i]
+        remaining += s.asked[i]
+    if remaining == 0:
+        return
+    h, longest = larger(MIN_LOOK_AHEAD * s.span, instant(s, t)), MAX_LOOK_AHEAD * s.span
+    first, started, measured = True, False, False
+    while remaining > 0:
+        ahead(s, t, x, s.p, h, speed, s.x_shift, change)
+        differs, moved = False, False
+        for i in range(count):
             change[i] = change[i] - now[i]
             least[i] = 0.0
-            with write.when(flag(open_, i) & ~change[i].equals(0.0)):
-                differs.set(1)
-        with write.when(first.get().equals(1)):
-            _drop_constant(write, measured)
-            first.set(0)
-        with write.when(differs.get().equals(1)):
-            _measure_noise(write, measured)
-            with write.loop(count) as i:
+            if is_open[i] == 1 and change[i] != 0.0:
+                differs = True
+        if first and has_unmoved(s):
+            measure_still(s, t, x)
+            measured = True
+            for i in range(count):
+                if change[i] == 0.0 and still[i] == 0.0:
+                    is_open[i] = 0
+        first = False
+        if differs:  # rounding errors are not needed while no guard changes
+            if not measured:
+                measure_still(s, t, x)
+                measured = True
+            for i in range(count):
                 least[i] = still[i]
-                with write.when(flag(open_, i) & ~(magnitude(write, change[i]) <= still[i])):
-                    moved.set(1)
-        with write.when(moved.get().equals(1)):
-            with write.when(started.get().equals(0)):
-                write.call("starts_near", [s, t, x])
-                started.set(1)
-            write.call("noise_ahead", [s, t, x, h, change, least])
-            with write.loop(count) as i:
-                more = still[i] + least[i]
-                least[i] = write.select(magnitude(write, change[i]) <= still[i], still[i], more)
-            _mark_rises(write, h)
-        remaining.set(0)
-        with write.loop(count) as i, write.when(flag(open_, i)):
-            bounces = flag(record.get("bounce"), i) & (now[i] + change[i] >= 0.0)
-            stays = ~flag(rising, i) & is_finite(change[i]) & ((change[i] >= -1.0 * least[i]) | bounces)
-            open_.store(i, truth(write, stays), "i64")
-            remaining.set(remaining.get() + open_.load(i, "i64"))
-        step.set(h * LOOK_AHEAD_RATIO)
-        with write.when(remaining.get().equals(0) | ~(step.get() <= latest)):
-            write.jump(done)
-    write.give()
-    return write
+                if is_open[i] == 1 and not abs(change[i]) <= still[i]:
+                    moved = True
+        if moved:
+            if not started:
+                starts_near(s, t, x)
+                started = True
+            noise_ahead(s, t, x, h, change, least)
+            for i in range(count):
+                least[i] = still[i] if abs(change[i]) <= still[i] else still[i] + least[i]
+            mark_rises(s, t, h)
+        remaining = 0
+        for i in range(count):
+            if is_open[i] == 1:
+                falls = s.bounce[i] == 1 and now[i] + change[i] >= 0.0
+                is_open[i] = int(s.rising[i] != 1 and finite(change[i]) and (change[i] >= -least[i] or falls))
+                remaining += is_open[i]
+        h = h * LOOK_AHEAD_RATIO
+        if not h <= longest:
+            return
 
 
-def _measure_noise(write: Procedure, measured: Local) -> None:
-    """Fill `still` with the rounding errors of the guards, once; they are not needed while no guard changes."""
-    record, sizes = record_of(write), record_of(write).get("x_ahead")
-    with write.when(measured.get().equals(0)):
-        with write.loop(record.get("n")) as i:
-            sizes[i] = magnitude(write, write["x"][i])
-        write.call("noise", [write["s"], write["t"], write["x"], sizes, record.get("now"), record.get("still")])
-        measured.set(1)
+def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> int:
+    """Mark in `rising` the guards that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion;
+    in a mode that contradicts itself by then, also the guards that resolve this. Return `UNKNOWN` if only Python can tell a
+    bounce, else 0.
 
-
-def _drop_constant(write: Procedure, measured: Local) -> None:
-    """Close the open guards that neither move in the first look ahead nor have a rounding error."""
-    record, unmoved = record_of(write), write.local(0, "i64")
-    count, open_, change = record.get("transitions"), record.get("open"), record.get("change")
-    with write.loop(count) as i, write.when(flag(open_, i) & change[i].equals(0.0)):
-        unmoved.set(1)
-    with write.when(unmoved.get().equals(1)):
-        _measure_noise(write, measured)
-        with write.loop(count) as i, write.when(change[i].equals(0.0) & record.get("still")[i].equals(0.0)):
-            open_.store(i, 0, "i64")
-
-
-def _mark_rises(write: Procedure, h: Temporary) -> None:
-    """Mark the open guards that have risen by more than their rounding errors now and after the growth."""
-    record = record_of(write)
-    count, y = record.get("transitions"), record.get("x_shift")
-    change, least, open_, rising = (record.get(name) for name in ("change", "least", "open", "rising"))
-    rises = write.local(0, "i64")
-    with write.loop(count) as i, write.when(flag(open_, i) & (change[i] > least[i])):
-        rises.set(1)
-    with write.when(rises.get().equals(1)):
-        there, sizes, noise = (record.get(name) for name in ("soon", "x_ahead", "was"))
-        with write.loop(count) as i:
-            there[i] = record.get("now")[i] + change[i]
-        with write.loop(record.get("n")) as i:
-            sizes[i] = magnitude(write, y[i])
-        write.call("noise", [write["s"], write["t"] + h, y, sizes, there, noise])
-        with write.loop(count) as i, write.when(flag(open_, i) & (change[i] > least[i]) & (change[i] > noise[i])):
-            rising.store(i, 1, "i64")
-
-
-def _firing_guards() -> Procedure:
-    """Machine code of `GuardHistory.firing_guards` at (t, x) in the modes m_here, into `rising`; return `UNKNOWN` if only Python
-    can tell a bounce, else 0."""
-    write = Procedure("firing_guards", {**_AT, "probe": "double"}, "i64", internal=True)
-    record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
-    n, count, p, here = (record.get(name) for name in ("n", "transitions", "p", "x_shift"))
-    was, now, zero, soon, speed = (record.get(name) for name in ("was", "now", "zero", "soon", "speed"))
-    firm, asked, bounce, rising = (record.get(name) for name in ("firm", "asked", "bounce", "rising"))
-    shift = write.call("instant", [s, t], "double")
-    start = t + shift
-    write.call("guards_at", [s, t, x, p, was])
-    write.call("rates_at", [s, start, x, p, speed])
-    shifted = record.get("x_shifted")
-    with write.loop(n) as i:
+    The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and one that
+    only reverses does not leave.
+    """
+    count, was, now, zero, change, soon, speed = s.transitions, s.was, s.now, s.zero, s.change, s.soon, s.speed
+    firm, asked, bounce, rising, shifted = s.firm, s.asked, s.bounce, s.rising, s.x_shifted
+    shift = instant(s, t)
+    start = t + shift  # after jumps at this time
+    guards_at(s, t, x, s.p, was)
+    rates_at(s, start, x, s.p, speed)
+    for i in range(s.n):
         shifted[i] = x[i] + shift * speed[i]
-    write.call("guards_at", [s, start, shifted, p, now])
-    write.call("zero_of", [s, start, shifted, now, zero])
-    unclear = write.local(0, "i64")
-    change = record.get("change")
-    with write.loop(count) as i:
+    guards_at(s, start, shifted, s.p, now)
+    zero_of(s, start, shifted, now, zero)
+    unclear = False
+    for i in range(count):
         change[i] = now[i] - was[i]
-        beyond = magnitude(write, now[i]) > zero[i]
-        with write.when(active(write, i) & beyond & (magnitude(write, was[i]) <= magnitude(write, change[i]))):
-            unclear.set(1)
-    with write.when(unclear.get().equals(1)):  # nonzero only by the shift
-        write.call("starts_near", [s, t, x])
-        write.call("noise_ahead", [s, t, x, shift, change, record.get("least")])
-        with write.loop(count) as i:
-            zero[i] = zero[i] + record.get("least")[i]
-    near, firms, endings = write.local(0, "i64"), write.local(0, "i64"), write.local(0, "i64")
-    with write.loop(count) as i:
-        in_mode = active(write, i)
-        is_near, is_firm = in_mode & (magnitude(write, now[i]) <= zero[i]), in_mode & (now[i] > zero[i])
-        ends = in_mode & flag(record.get("last"), i) & (now[i] <= zero[i])
-        asked.store(i, truth(write, is_near), "i64")
-        firm.store(i, truth(write, is_firm), "i64")
-        bounce.store(i, truth(write, ends), "i64")
-        near.set(near.get() + asked.load(i, "i64"))
-        firms.set(firms.get() + firm.load(i, "i64"))
-        endings.set(endings.get() + bounce.load(i, "i64"))
-        rising.store(i, 0, "i64")
-    with write.when((near.get() + firms.get() + endings.get()).equals(0)):
-        write.give(0)
-    write.call("rates_at", [s, start, shifted, p, speed])
-    with write.when(firms.get() + endings.get() > 0):
-        write.call("ahead", [s, start, shifted, p, write["probe"], speed, here, soon])
-        answers = write.local(0, "i64")
-        with write.loop(count) as i:
-            firm.store(i, truth(write, flag(firm, i) & (soon[i] > 0.0)), "i64")
-            with write.when(flag(bounce, i) & (soon[i] > 0.0)):
-                answers.set(1)
-        with write.when(answers.get().equals(1)), write.loop(count) as i:
-            plain = active(write, i) & ~flag(record.get("last"), i)
-            firm.store(i, truth(write, flag(firm, i) | (plain & (soon[i] > zero[i]))), "i64")
-    with write.loop(count) as i:
-        matters = flag(asked, i) | flag(firm, i)
-        with write.when(matters), write.when(write.call("is_bounce", [s, t, shifted, i], "i64").equals(UNKNOWN)):
-            write.give(UNKNOWN)
-        is_bounce = matters & flag(record.get("bounces"), i)
-        bounce.store(i, truth(write, is_bounce), "i64")
-        rising.store(i, truth(write, flag(firm, i) & ~is_bounce), "i64")
-        asked.store(i, truth(write, flag(asked, i) | (flag(firm, i) & is_bounce)), "i64")
-    write.call("growing", [s, start, shifted, speed])
-    write.give(0)
-    return write
+        if is_active(s, i) and abs(now[i]) > zero[i] and abs(was[i]) <= abs(change[i]):
+            unclear = True
+    if unclear:  # nonzero only by the shift
+        starts_near(s, t, x)
+        noise_ahead(s, t, x, shift, change, s.least)
+        for i in range(count):
+            zero[i] = zero[i] + s.least[i]
+    near, firms, endings = 0, 0, 0
+    for i in range(count):
+        in_mode = is_active(s, i)
+        asked[i] = int(in_mode and abs(now[i]) <= zero[i])
+        firm[i] = int(in_mode and now[i] > zero[i])
+        bounce[i] = int(in_mode and s.last[i] == 1 and now[i] <= zero[i])  # guards whose contradiction ends the run
+        near += asked[i]
+        firms += firm[i]
+        endings += bounce[i]
+        rising[i] = 0
+    if near + firms + endings == 0:
+        return 0
+    rates_at(s, start, shifted, s.p, speed)
+    if firms + endings > 0:
+        ahead(s, start, shifted, s.p, probe, speed, s.x_shift, soon)
+        answers = False
+        for i in range(count):
+            firm[i] = int(firm[i] == 1 and soon[i] > 0.0)
+            if bounce[i] == 1 and soon[i] > 0.0:
+                answers = True
+        if answers:
+            for i in range(count):
+                if is_active(s, i) and s.last[i] != 1 and soon[i] > zero[i]:
+                    firm[i] = 1
+    for i in range(count):
+        matters = asked[i] == 1 or firm[i] == 1
+        if matters and is_bounce(s, t, shifted, i) == UNKNOWN:
+            return UNKNOWN
+        bounces = matters and s.bounces[i] == 1
+        bounce[i] = int(bounces)
+        rising[i] = int(firm[i] == 1 and not bounces)
+        asked[i] = int(asked[i] == 1 or (firm[i] == 1 and bounces))
+    growing(s, start, shifted, speed)
+    return 0

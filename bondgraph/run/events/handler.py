@@ -10,14 +10,13 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.run.bound import Bound
-from bondgraph.run.events.guard_history import PAIRS, GuardHistory, trial_changes
+from bondgraph.run.events.guard_history import GuardHistory, trial_changes
 from bondgraph.run.events.impacts.fired_transitions import by_name
 from bondgraph.run.events.iteration import MAX_REST_ROUNDS
 from bondgraph.run.events.log import NO_LABEL, Log, RowLayout, rest_label_indices
 from bondgraph.run.events.reference.accumulation import AccumulationDetector
 from bondgraph.run.events.reference.iteration import MAX_TRANSITIONS, MAX_TRANSITIONS_EACH, PROBE, SEGMENT_PART, TIME_RESOLUTION
-from bondgraph.run.events.reference.mode_search import MAX_COMBINATIONS
-from bondgraph.run.events.state import FIELDS
+from bondgraph.run.events.state import EventTable
 from bondgraph.run.events.transitions import NO_TRANSITION
 from bondgraph.run.program import RunTransition
 from bondgraph.run.samples import SampleRows
@@ -55,14 +54,10 @@ class EventHandler:
         self._bound, self.history, self.accumulation, self._most = bound, history, accumulation, settings.max_events
         program, edges = bound.program, bound.program.transitions
         layout, resting = RowLayout.of(program), rest_label_indices(edges)
-        n, count, modes, most_transitions = (
-            program.states,
-            len(edges),
-            program.modes,
-            MAX_TRANSITIONS + MAX_TRANSITIONS_EACH * len(edges),
-        )
-        self._most_noted = most_noted = MAX_REST_ROUNDS * (most_transitions + count)
-        self.table = table = FieldTable(FIELDS)
+        n, count = program.states, len(edges)
+        turns = MAX_TRANSITIONS + MAX_TRANSITIONS_EACH * count
+        self._most_noted = MAX_REST_ROUNDS * (turns + count)
+        self.table = table = FieldTable(EventTable.layout())
         for name in ("rates", "guards"):
             kernel = getattr(program, name)
             table.point(name, 0 if kernel is None else kernel.address or 0)
@@ -101,26 +96,12 @@ class EventHandler:
         }
         for name, numbers in reals.items():
             table.point(name, np.array(numbers, dtype=float))
-        most = max((len(loop.states) for loop in program.loops), default=0)
-        flags = "ready resets supplies pushes firm asked bounce open rising once left marked rested resting allowed"
-        noted, tried = (
-            dict.fromkeys(("watched", "noted_of", "counted"), most_noted),
-            dict.fromkeys(("parents", "edges", "codes"), MAX_COMBINATIONS),
-        )
-        table.lay({**dict.fromkeys(flags.split(), count), **noted, **tried}, np.int64)
-        lengths = dict.fromkeys(["x_here", "x_after", "x_shift", "x_shifted", "x_near", "x_ahead", "x_start"], n)
-        lengths |= dict.fromkeys(["speed", "speed_later"], n)
-        lengths |= dict.fromkeys(["tried", "tried_after", "tried_size", "tried_speed", "tried_ahead"], n)
-        lengths |= dict.fromkeys(["tried_now", "tried_soon"], count)
-        lengths |= dict.fromkeys(["was", "now", "zero", "soon", "change", "least", "still", "levels_begun"], count)
-        lengths |= {"m_here": modes, "m_after": modes, "m_start": modes, "near": 2 * PAIRS * count, "near_now": 2 * PAIRS * count}
-        lengths |= {"speed_near": 2 * PAIRS * n, "pushed": count + n, "overwritten": most_noted}
-        table.lay({**lengths, "newton": 2 * most, "newton_step": most, "newton_start": most, "newton_begun": most})
         self._lay_rows(layout.width, _rows_of(FREE_BYTES, layout.width))
-        counts = {"n": n, "modes": modes, "parameters": program.parameters, "transitions": count, "turns": most_transitions}
+        counts = {"n": n, "modes": program.modes, "parameters": program.parameters, "transitions": count, "turns": turns}
         counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.true_states)}
-        counts |= {"width": n + bound.quadratures, "row_width": layout.width}
-        counts["most_events"] = self._most
+        counts |= {"width": n + bound.quadratures, "row_width": layout.width, "most_events": self._most}
+        counts |= {"unknowns": max((len(loop.states) for loop in program.loops), default=0), "note_room": self._most_noted}
+        table.allocate(EventTable, **counts)
         scalars = {"start": settings.t_start, "origin": bound.origin, "span": bound.span, "rtol": settings.rtol}
         scalars |= {"probe": PROBE * bound.span, "segment_part": SEGMENT_PART, "time_resolution": TIME_RESOLUTION}
         for name, value in {**counts, **scalars}.items():

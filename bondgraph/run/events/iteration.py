@@ -1,208 +1,259 @@
-"""Event iteration in machine code: states, modes, levels and rows of the log after the guards that fired; unchanged if Python has
-to iterate.
+"""Event iteration (`reference.iteration`): states, modes, levels and rows of the log after the guards that fired; unchanged if
+Python has to iterate.
 
 The values of the run change only at the end, or are restored, so that Python starts where the segment ended.
 """
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure
-from bondgraph.run.codegen_helpers import larger, magnitude
+from bondgraph.emit.kernel_language.language import larger, smaller
+from bondgraph.run.events.accumulation import add_events, forget, rest
+from bondgraph.run.events.algebraic_loops import all_finite, consistent
 from bondgraph.run.events.guard_history import PAIRS
+from bondgraph.run.events.guards import UNKNOWN, firing_guards, guards_at, is_bounce, zero_of
 from bondgraph.run.events.log import NO_LABEL, SCALARS
+from bondgraph.run.events.mode_search import consistent_modes, modes_cycle
 from bondgraph.run.events.reference.iteration import MIN_LEVEL
 from bondgraph.run.events.root_finding import EPSILON
-from bondgraph.run.events.state import flag, record_of
-from bondgraph.run.events.transitions import row_of
+from bondgraph.run.events.state import EventTable
+from bondgraph.run.events.transitions import (
+    NO_TRANSITION,
+    PYTHON_FALLBACK,
+    fire_by_impulse,
+    fire_into_row,
+    go_on,
+    row_of,
+    supplied,
+)
 
 MAX_REST_ROUNDS = 3
 """Largest number of consecutive states of rest at one instant."""
 
 
-def procedures() -> list[Procedure]:
-    """Return all procedures, callees first."""
-    return [_see_here(), _see(), _levels(), _iterated(), _commit(), _handle_event()]
+# Transitions, one by one.
 
 
-def _see_here() -> Procedure:
-    """Machine code of `GuardHistory.record_states` of x_here."""
-    write = Procedure("see_here", {"s": "ptr"}, internal=True)
-    record = record_of(write)
-    sizes, x = record.get("sizes"), record.get("x_here")
-    with write.loop(record.get("n")) as i:
-        sizes[i] = larger(write, sizes[i], magnitude(write, x[i]))
-    write.give()
-    return write
+def first_fired(s: EventTable, t: float, probe: float) -> int:
+    """Return the first due one of the transitions that fired, `NO_TRANSITION` if none; `PYTHON_FALLBACK` for Python. Set `looked`
+    if the guards have been evaluated."""
+    for i in range(s.transitions):
+        if s.fired[i] == 1 and is_bounce(s, t, s.x_here, i) == UNKNOWN:
+            return PYTHON_FALLBACK
+    for k in range(s.transitions):
+        i = s.order[k]
+        if s.fired[i] == 1:
+            if s.ready[i] != 1:
+                return PYTHON_FALLBACK
+            if s.bounces[i] == 0:
+                return i
+            if not s.looked:
+                s.looked = True
+                if firing_guards(s, t, s.x_here, probe) == UNKNOWN:
+                    return PYTHON_FALLBACK
+            if s.rising[i] == 1:
+                return i
+    return NO_TRANSITION
 
 
-def _see() -> Procedure:
-    """Machine code of `GuardHistory.record_states` for the sample rows since the last event, the ends of all steps, and the state
-    at this event."""
-    write = Procedure("see", {"s": "ptr"}, internal=True)
-    record = record_of(write)
-    sizes, rows, width = record.get("sizes"), record.get("rows"), record.get("width")
-    with write.loop(record.get("written"), record.get("seen")) as k, write.loop(record.get("n")) as i:
-        sizes[i] = larger(write, sizes[i], magnitude(write, rows[width * k + i]))
-    record.set("seen", record.get("written"))
-    with write.loop(record.get("n")) as i:
-        sizes[i] = larger(write, sizes[i], record.get("reached")[i])
-    write.call("see_here", [write["s"]])
-    write.give()
-    return write
+def first_firing(s: EventTable) -> int:
+    """Return the first due one of the transitions whose guards fire, `NO_TRANSITION` if none."""
+    for k in range(s.transitions):
+        i = s.order[k]
+        if s.rising[i] == 1 and s.once[i] != 1:
+            return i
+    return NO_TRANSITION
 
 
-def _levels() -> Procedure:
-    """Machine code of `reference.iteration._levels` at x_here, m_here after `count` fired transitions, into `levels_begun`."""
-    write = Procedure("set_levels", {"s": "ptr", "t": "double", "count": "i64"}, internal=True)
-    record, s, t, x = record_of(write), write["s"], write["t"], record_of(write).get("x_here")
-    guards, zero, levels, left = (record.get(name) for name in ("now", "zero", "levels_begun", "left"))
-    transitions = record.get("transitions")
-    write.call("guards_at", [s, t, x, record.get("p"), guards])
-    write.call("zero_of", [s, t, x, guards, zero])
-    with write.loop(transitions) as i:
-        left.store(i, 0, "i64")
-    with write.loop(write["count"]) as k:
-        bounced = record.get("watched").load(k, "i64")
-        left.store(bounced, write.call("is_bounce", [s, t, x, bounced], "i64"), "i64")
-    with write.loop(transitions) as i:
+def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: int) -> int:
+    """Fire the transitions that fired, if `asked`, then those whose guards fire, one by one, into rows of the log from `row` on
+    and x_here, m_here: return their number; `PYTHON_FALLBACK` for Python.
+
+    Where modes cycle, search for others in which no guard fires. Leave a bounce that does not take its guard back in `stuck`.
+    """
+    count, begin, next_one = 0, 0, NO_TRANSITION
+    s.stuck, s.looked = NO_TRANSITION, False
+    for i in range(s.n):
+        s.x_start[i] = s.x_here[i]
+    for i in range(s.modes):
+        s.m_start[i] = s.m_here[i]
+    for i in range(s.transitions):
+        s.once[i] = 0
+    if asked:
+        next_one = first_fired(s, t, probe)
+    for _ in range(s.turns):
+        if next_one == NO_TRANSITION:
+            if not s.looked and firing_guards(s, t, s.x_here, probe) == UNKNOWN:
+                return PYTHON_FALLBACK
+            next_one = first_firing(s)
+            if next_one == NO_TRANSITION:
+                return count
+        index = next_one
+        if index == PYTHON_FALLBACK or not fire_into_row(s, t, index, row + count):
+            return PYTHON_FALLBACK
+        next_one = fire_by_impulse(s, t, index, row_of(s, row + count))
+        s.watched[count] = index
+        go_on(s, row_of(s, row + count))
+        count += 1
+        s.looked = False
+        if s.own[index] == 1:
+            s.looked = True
+            if firing_guards(s, t, s.x_here, probe) == UNKNOWN:
+                return PYTHON_FALLBACK
+            if s.rising[index] == 1:
+                if s.bounces[index] == UNKNOWN:
+                    return PYTHON_FALLBACK
+                if s.bounces[index] == 1 and next_one == NO_TRANSITION:
+                    s.stuck = index
+                    return count
+                if s.once[index] != 1:
+                    s.once[index] = 1
+                    begin = count
+        if modes_cycle(s, row, begin, count):
+            return consistent_modes(s, t, probe, row, count)
+    return consistent_modes(s, t, probe, row, count)
+
+
+# Event iteration at an instant.
+
+
+def see_here(s: EventTable) -> None:
+    """Record the states x_here, as `GuardHistory.record_states`."""
+    sizes, x = s.sizes, s.x_here
+    for i in range(s.n):
+        sizes[i] = larger(sizes[i], abs(x[i]))
+
+
+def see(s: EventTable) -> None:
+    """Record the sample rows since the last event, the ends of all steps, and the state at this event."""
+    n, sizes, rows, width = s.n, s.sizes, s.rows, s.width
+    for k in range(s.seen, s.written):
+        for i in range(n):
+            sizes[i] = larger(sizes[i], abs(rows[width * k + i]))
+    s.seen = s.written
+    for i in range(n):
+        sizes[i] = larger(sizes[i], s.reached[i])
+    see_here(s)
+
+
+def set_levels(s: EventTable, t: float, count: int) -> None:
+    """Compute the levels of the guards at x_here, m_here after `count` fired transitions, as `reference.iteration._levels`, into
+    `levels_begun`."""
+    x, guards, zero, left = s.x_here, s.now, s.zero, s.left
+    guards_at(s, t, x, s.p, guards)
+    zero_of(s, t, x, guards, zero)
+    for i in range(s.transitions):
+        left[i] = 0
+    for k in range(count):
+        left[s.watched[k]] = is_bounce(s, t, x, s.watched[k])
+    for i in range(s.transitions):
         g = guards[i]
-        above = g >= 0.0
-        level = write.local(write.select(above, 2.0 * g + MIN_LEVEL, 0.0))
-        with write.when(magnitude(write, g) <= zero[i]):
-            level.set(larger(write, level.get(), 2.0 * zero[i]))
-        with write.when(flag(left, i)):
-            level.set(write.select(above, g * (1.0 + 4.0 * EPSILON) + MIN_LEVEL, 0.0))
-        with write.when(flag(record.get("once"), i)):
-            level.set(write.intrinsic("minnum", 2.0 * g, 0.0) - MIN_LEVEL)
-        levels[i] = level.get()
-    write.give()
-    return write
+        level = 2.0 * g + MIN_LEVEL if g >= 0.0 else 0.0
+        if abs(g) <= zero[i]:
+            level = larger(level, 2.0 * zero[i])
+        if left[i] == 1:
+            level = g * (1.0 + 4.0 * EPSILON) + MIN_LEVEL if g >= 0.0 else 0.0
+        if s.once[i] == 1:
+            level = smaller(2.0 * g, 0.0) - MIN_LEVEL
+        s.levels_begun[i] = level
 
 
-def _iterated() -> Procedure:
+def iterate(s: EventTable, t: float, probe: float) -> int:
     """Iterate the events at t to a fixed point, and bring transitions to rest where events accumulate: return the number of rows
     in the log; -1 for Python, and then some events may have been noted."""
-    write = Procedure("iterate", {"s": "ptr", "t": "double", "probe": "double"}, "i64", internal=True)
-    record, s, t, x = record_of(write), write["s"], write["t"], record_of(write).get("x_here")
-    with_fired, last = write.local(1, "i64"), write.local(record.get("logged"), "i64")
-    with write.loop(record.get("transitions")) as i:
-        record.get("rested").store(i, 0, "i64")
-    with write.loop(MAX_REST_ROUNDS):
-        write.call("see_here", [s])
-        count = write.call("fire_transitions", [s, t, write["probe"], with_fired.get(), last.get()], "i64")
-        with_fired.set(0)
-        last.set(last.get() + count)
-        with write.when((count < 0) | (last.get() > record.get("events_left"))):
-            write.give(-1)
-        solved = write.call("consistent", [s, t, x], "i64").equals(1)
-        with write.when(~(solved & write.call("all_finite", [x, record.get("n")], "i64").equals(1))):
-            write.give(-1)
-        resting = write.call("add_events", [s, t, count], "i64")
-        with write.when(resting < 0):
-            write.give(-1)
-        with write.when(resting.equals(0)):
-            write.call("set_levels", [s, t, count])
-            write.give(last.get())
-        rows = write.call("rest", [s, t, resting, last.get()], "i64")
-        with write.when(rows <= 0):
-            write.give(-1)
-        last.set(last.get() + rows)
-    write.give(-1)
-    return write
+    last = s.logged
+    for i in range(s.transitions):
+        s.rested[i] = 0
+    for rounds in range(MAX_REST_ROUNDS):
+        see_here(s)
+        count = fire_transitions(s, t, probe, rounds == 0, last)
+        last += count
+        if count < 0 or last > s.events_left:
+            return -1
+        if not consistent(s, t, s.x_here) or not all_finite(s.x_here, s.n):
+            return -1
+        resting = add_events(s, t, count)
+        if resting < 0:
+            return -1
+        if resting == 0:
+            set_levels(s, t, count)
+            return last
+        rows = rest(s, t, resting, last)
+        if rows <= 0:
+            return -1
+        last += rows
+    return -1
 
 
-def _commit() -> Procedure:
+def commit(s: EventTable, last: int) -> None:
     """Commit the iterated events to the run, whose log has `last` rows."""
-    write = Procedure("commit", {"s": "ptr", "last": "i64"}, internal=True)
-    record = record_of(write)
-    n, modes, powers, y = (record.get(name) for name in ("n", "modes", "quadratures", "y"))
-    with write.loop(record.get("written"), record.get("held_rows")) as k, write.loop(modes) as i:
-        record.get("held")[modes * k + i] = record.get("m")[i]
-    record.set("held_rows", record.get("written"))
-    with write.loop(n) as i:
-        y[i] = record.get("x_here")[i]
-    with write.loop(modes) as i:
-        record.get("m")[i] = record.get("m_here")[i]
-    with write.loop(write["last"], record.get("logged")) as k:
-        row = row_of(write, k)
-        with write.when(row[SCALARS.index("label")].equals(float(NO_LABEL))):
-            supplied = row.at(len(SCALARS)).at(n * 2 + modes * 2)
-            with write.loop(powers) as i:
-                y[n + i] = y[n + i] + supplied[i]
-    with write.loop(record.get("transitions")) as i:
-        record.get("levels")[i] = record.get("levels_begun")[i]
-    record.set("logged", write["last"])
-    record.set("begun", record.get("t"))
-    write.give()
-    return write
+    n, modes, y = s.n, s.modes, s.y
+    for k in range(s.held_rows, s.written):
+        for i in range(modes):
+            s.held[modes * k + i] = s.m[i]
+    s.held_rows = s.written
+    for i in range(n):
+        y[i] = s.x_here[i]
+    for i in range(modes):
+        s.m[i] = s.m_here[i]
+    for k in range(s.logged, last):
+        row = row_of(s, k)
+        if row[SCALARS.index("label")] == float(NO_LABEL):
+            energies = supplied(s, row)
+            for i in range(s.quadratures):
+                y[n + i] = y[n + i] + energies[i]
+    for i in range(s.transitions):
+        s.levels[i] = s.levels_begun[i]
+    s.logged = last
+    s.begun = s.t
 
 
-def _handle_event() -> Procedure:
-    """Handle the event at t, or the start: 1 if that succeeds, 0 for Python, with all values restored."""
-    write = Procedure("handle_event", {"s": "ptr"}, "i64")
-    record, s, t = record_of(write), write["s"], record_of(write).get("t")
-    with write.loop(record.get("n")) as i:
-        record.get("x_here")[i] = record.get("y")[i]
-    with write.loop(record.get("modes")) as i:
-        record.get("m_here")[i] = record.get("m")[i]
-        record.get("m_after")[i] = record.get("m")[i]
-    write.call("see", [s])
-    length = t - record.get("begun")
-    shorter = write.intrinsic("minnum", record.get("probe"), length * record.get("segment_part"))
-    probe = write.select(length > 0.0, shorter, record.get("probe"))
-    least = (magnitude(write, record.get("start")) + t) * record.get("time_resolution")
-    record.set("noted", 0)
-    last = write.call("iterate", [s, t, larger(write, probe, least)], "i64")
-    with write.when(last < 0):
-        write.call("forget", [s])
-        write.give(0)
-    write.call("commit", [s, last])
-    write.give(1)
-    return write
+def handle_event(s: EventTable) -> bool:
+    """Handle the event at t, or the start; return False if Python has to, with all values restored."""
+    for i in range(s.n):
+        s.x_here[i] = s.y[i]
+    for i in range(s.modes):
+        s.m_here[i] = s.m[i]
+        s.m_after[i] = s.m[i]
+    see(s)
+    length = s.t - s.begun
+    probe = smaller(s.probe, length * s.segment_part) if length > 0.0 else s.probe
+    s.noted = 0
+    last = iterate(s, s.t, larger(probe, (abs(s.start) + s.t) * s.time_resolution))
+    if last < 0:
+        forget(s)
+        return False
+    commit(s, last)
+    return True
 
 
-def start_procedures() -> list[Procedure]:
-    """Return the procedures of the start, callees first."""
-    return [_open(), _handle_start()]
+# The start.
 
 
-def _open() -> Procedure:
-    """Reset all events, copy the parameters, and solve the algebraic loops at the start values: 1 if that succeeds."""
-    write = Procedure("open", {"s": "ptr"}, "i64", internal=True)
-    record = record_of(write)
-    for name in ("seen", "written", "held_rows", "logged"):
-        record.set(name, 0)
-    for name in ("t", "begun"):
-        record.set(name, 0.0)
-    record.set("events_left", record.get("most_events"))
-    with write.loop(record.get("n")) as i:
-        record.get("sizes")[i] = 0.0
-    for name in ("counts", "fired"):
-        with write.loop(record.get("transitions")) as i:
-            record.get(name).store(i, 0, "i64")
-    with write.loop(record.get("transitions")) as i:
-        record.get("bounces").store(i, record.get("known_bounces").load(i, "i64"), "i64")
-    count = record.get("parameters")
-    with write.loop(2 * PAIRS) as k, write.loop(count) as i:
-        record.get("p_near")[count * k + i] = record.get("p")[i] * record.get("p_factors")[count * k + i]
-    with write.loop(record.get("modes")) as i:
-        record.get("m_after")[i] = record.get("m")[i]
-    write.give(write.call("consistent", [write["s"], record.get("t"), record.get("y")], "i64"))
-    return write
+def open(s: EventTable) -> bool:
+    """Reset all events, copy the parameters, and solve the algebraic loops at the start values; return True if that succeeds."""
+    s.seen, s.written, s.held_rows, s.logged = 0, 0, 0, 0
+    s.t, s.begun = 0.0, 0.0
+    s.events_left = s.most_events
+    for i in range(s.n):
+        s.sizes[i] = 0.0
+    for i in range(s.transitions):
+        s.counts[i] = 0
+        s.fired[i] = 0
+        s.bounces[i] = s.known_bounces[i]
+    count = s.parameters
+    for k in range(2 * PAIRS):
+        for i in range(count):
+            s.p_near[count * k + i] = s.p[i] * s.p_factors[count * k + i]
+    for i in range(s.modes):
+        s.m_after[i] = s.m[i]
+    return consistent(s, s.t, s.y)
 
 
-def _handle_start() -> Procedure:
-    """Handle the events at the start, and write the modes of the first sample: 1 if that succeeds, 0 for Python."""
-    write = Procedure("handle_start", {"s": "ptr"}, "i64", internal=True)
-    record, s = record_of(write), write["s"]
-    done, modes = write.local(1, "i64"), record.get("modes")
-    with write.when(record.get("transitions") > 0):
-        done.set(write.call("handle_event", [s], "i64"))
-    with write.when(record.get("transitions").equals(0)):
-        done.set(write.call("consistent", [s, record.get("t"), record.get("y")], "i64"))
-    held = record.get("all_held")
-    with write.loop(modes) as i:
-        held[i] = record.get("m")[i]
-    record.set("held", held.at(modes))
-    write.give(done.get())
-    return write
+def handle_start(s: EventTable) -> bool:
+    """Handle the events at the start, and write the modes of the first sample; return False if Python has to."""
+    done = handle_event(s) if s.transitions > 0 else consistent(s, s.t, s.y)
+    modes, held = s.modes, s.all_held
+    for i in range(modes):
+        held[i] = s.m[i]
+    s.held = held[modes:]
+    return done

@@ -6,9 +6,11 @@ reference there is `hybrid.Hybrid`.
 
 from __future__ import annotations
 
+from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, Record
-from bondgraph.run.events import accumulation, algebraic_loops, guards, iteration, mode_search, transitions
-from bondgraph.run.events.state import FIELDS
+from bondgraph.run.events.algebraic_loops import all_finite
+from bondgraph.run.events.iteration import handle_event, handle_start, open
+from bondgraph.run.events.state import EventTable
 from bondgraph.run.status import Status
 from bondgraph.run.table import Fields
 
@@ -16,16 +18,14 @@ from bondgraph.run.table import Fields
 def procedures(fields: Fields, advance: str, event: int) -> list[Procedure]:
     """Return the loop `run` around an integrator's procedure `advance` (c), which returns `event` at an event; `fields` are the
     fields of c."""
-    parts = [*guards.procedures(), *algebraic_loops.procedures(), *transitions.procedures(), *mode_search.procedures()]
-    parts += [*accumulation.procedures(), *iteration.procedures(), *iteration.start_procedures()]
-    return [*parts, _run(fields, advance, event)]
+    return [*translate([handle_event, open, handle_start, all_finite], ("handle_event",)), _run(fields, advance, event)]
 
 
 def _run(fields: Fields, advance: str, event: int) -> Procedure:
     write = Procedure("run", {"c": "ptr"}, "i64")
     record = Record(write["c"], fields)
     s = record.get("instants")
-    events = Record(s, FIELDS)
+    events = Record(s, EventTable.layout())
     with write.repeat():
         status = write.call(advance, [write["c"]], "i64")
         with write.when(~status.equals(event)):

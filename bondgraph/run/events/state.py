@@ -1,62 +1,184 @@
-"""Table of event handling in machine code: the run and its state machines, its present state, and workspace.
+"""Table of event handling: the run and its state machines, its present state, and workspace.
 
 Every procedure accesses it through one pointer, s. There are n states, k transitions, P parameters.
 """
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.table import fields_of
+from typing import Annotated
 
-# Of the run: p, window as in `bound.Bound`; sizes, by_x, p_near, later, bounces, trials as in `guard_history`, p_factors: ratios
-# of p_near to p; known_bounces: bounces at the start of a run; times, counts as in `AccumulationDetector`. Of the transitions
-# (k,): slots, sources, targets, order by name, last, own (1: leads into its own state), ready (1: machine code may take it),
-# endless (1: it ends no run), code_steps: change of the code of modes, may_rest, with the edge to the state of rest, its mode,
-# and its label; resets, supplies, pushes: kernels, or 0. Of loops: kernels, numbers of unknowns and, one loop after the other,
-# their indices, the inverse sizes of unknowns, the factors of residuals, and ones; kept: indices of states that are not guesses.
-# Present state: y, m, levels, fired of the integrator, and reached, the sizes of states at the ends of its steps; rows: samples,
-# `written` of them, `seen` for their sizes; held: modes at them, `held_rows` known (all_held: from the first sample on);
-# levels_begun: levels at the time `begun` of the segment; log: rows as in `log.RowLayout`, `logged` of them written in a room for
-# log_room, of which `reserve` are free when a segment begins (lacked: an instant needed more); events_left of most_events to
-# come. The rest is workspace.
-_POINTERS = """
-    rates guards p window sizes by_x p_near p_factors later bounces known_bounces times counts
-    slots sources targets order last own ready may_rest rest_edges rest_modes rest_labels
-    resets supplies pushes
-    loop_kernels loop_counts loop_places loop_inverse_sizes loop_weights loop_ones kept
-    y m levels levels_begun fired reached rows held all_held log
-    x_here m_here x_after m_after x_shift x_shifted x_near x_ahead speed speed_near speed_later
-    was now zero soon change least still near near_now firm asked bounce open rising once left
-    trials tried tried_after tried_size tried_speed tried_ahead tried_now tried_soon
-    endless code_steps allowed parents edges codes x_start m_start
-    pushed newton newton_step newton_start newton_begun watched noted_of overwritten counted resting marked rested
-"""
-_WHOLES = """
-    n modes parameters transitions quadratures loops kept_count width turns
-    written seen held_rows logged log_room reserve lacked row_width events_left most_events noted stuck
-"""
-_REALS = "t begun start origin span rtol probe segment_part time_resolution"
+from bondgraph.emit.kernel_language.language import Ints, Kernel, Kernels, Length, Reals, Table
+from bondgraph.run.events.guard_history import PAIRS
+from bondgraph.run.events.reference.mode_search import MAX_COMBINATIONS
 
-FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), _REALS.split())
+PerState = Annotated[Reals, Length(lambda s: s.n)]
+PerMode = Annotated[Reals, Length(lambda s: s.modes)]
+PerTransition = Annotated[Reals, Length(lambda s: s.transitions)]
+Flags = Annotated[Ints, Length(lambda s: s.transitions)]
+TransitionKernels = Annotated[Kernels, Length(lambda s: s.transitions)]
+StatesNear = Annotated[Reals, Length(lambda s: 2 * PAIRS * s.n)]
+GuardsNear = Annotated[Reals, Length(lambda s: 2 * PAIRS * s.transitions)]
+PerCombination = Annotated[Ints, Length(lambda s: MAX_COMBINATIONS)]
+Pushed = Annotated[Reals, Length(lambda s: s.transitions + s.n)]
+PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
+Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]
+Noted = Annotated[Ints, Length(lambda s: s.note_room)]
+NotedTimes = Annotated[Reals, Length(lambda s: s.note_room)]
 
 
-def record_of(write: Procedure) -> Record:
-    """Return the table passed as argument s."""
-    return Record(write["s"], FIELDS)
+class EventTable(Table):
+    """Run, state machines, present state and workspace of event handling."""
 
-
-def truth(write: Procedure, condition: Temporary) -> Temporary:
-    """Return 1 if the condition holds, else 0."""
-    return write.select(condition, 1, 0, "i64")
-
-
-def flag(array: Temporary, index: Temporary) -> Temporary:
-    """Return True if an entry (i64) is 1."""
-    return array.load(index, "i64").equals(1)
-
-
-def active(write: Procedure, index: Temporary) -> Temporary:
-    """Return True if the source of a transition is the present mode of its automaton."""
-    record = record_of(write)
-    mode = record.get("m_here")[record.get("slots").load(index, "i64")]
-    return mode.equals(record.get("sources")[index])
+    # The run: kernels, parameters, and the window of the formulas as in `bound.Bound`.
+    rates: Kernel
+    guards: Kernel
+    p: Reals
+    window: Reals
+    # Guards, as in `guard_history`; p_factors: ratios of p_near to p; known_bounces: bounces at the start of a run.
+    sizes: Reals
+    by_x: Reals
+    p_near: Reals
+    p_factors: Reals
+    later: Reals
+    bounces: Ints
+    known_bounces: Ints
+    # Accumulation, as in `AccumulationDetector`.
+    times: Reals
+    counts: Ints
+    # Transitions; order: by name; own: 1 if it leads into its own state; ready: 1 if machine code may take it; may_rest: 1 if its
+    # events may accumulate, with the edge to the state of rest, its mode, and its label; resets, supplies, pushes: kernels, or 0.
+    slots: Ints
+    sources: Reals
+    targets: Reals
+    order: Ints
+    last: Ints
+    own: Ints
+    ready: Flags
+    may_rest: Ints
+    rest_edges: Ints
+    rest_modes: Reals
+    rest_labels: Reals
+    resets: TransitionKernels
+    supplies: TransitionKernels
+    pushes: TransitionKernels
+    # Algebraic loops: kernels, numbers of unknowns and, one loop after the other, their indices, the inverse sizes of unknowns,
+    # the factors of residuals, and ones; kept: indices of states that are not guesses.
+    loop_kernels: Kernels
+    loop_counts: Ints
+    loop_places: Ints
+    loop_inverse_sizes: Reals
+    loop_weights: Reals
+    loop_ones: Reals
+    kept: Ints
+    # Present state: y, m, levels, fired of the integrator; levels_begun: levels at the start of the segment; reached: sizes of
+    # states at the ends of its steps; rows: samples; held: modes at them (all_held: from the first sample on); log: rows as in
+    # `log.RowLayout`.
+    y: Reals
+    m: Reals
+    levels: Reals
+    levels_begun: PerTransition
+    fired: Ints
+    reached: Reals
+    rows: Reals
+    held: Reals
+    all_held: Reals
+    log: Reals
+    # Workspace of event detection.
+    x_here: PerState
+    m_here: PerMode
+    x_after: PerState
+    m_after: PerMode
+    x_shift: PerState
+    x_shifted: PerState
+    x_near: PerState
+    x_ahead: PerState
+    speed: PerState
+    speed_near: StatesNear
+    speed_later: PerState
+    was: PerTransition
+    now: PerTransition
+    zero: PerTransition
+    soon: PerTransition
+    change: PerTransition
+    least: PerTransition
+    still: PerTransition
+    near: GuardsNear
+    near_now: GuardsNear
+    firm: Flags
+    asked: Flags
+    bounce: Flags
+    open: Flags
+    rising: Flags
+    once: Flags
+    left: Flags
+    # Trials of bounces.
+    trials: Reals
+    tried: PerState
+    tried_after: PerState
+    tried_size: PerState
+    tried_speed: PerState
+    tried_ahead: PerState
+    tried_now: PerTransition
+    tried_soon: PerTransition
+    # Mode search; endless: 1 if a transition ends no run; code_steps: change of the code of modes.
+    endless: Ints
+    code_steps: Ints
+    allowed: Flags
+    parents: PerCombination
+    edges: PerCombination
+    codes: PerCombination
+    x_start: PerState
+    m_start: PerMode
+    # Workspace of impulses, Newton iterations and accumulation.
+    pushed: Pushed
+    newton: Newton
+    newton_step: PerUnknown
+    newton_start: PerUnknown
+    newton_begun: PerUnknown
+    watched: Noted
+    noted_of: Noted
+    overwritten: NotedTimes
+    counted: Noted
+    resting: Flags
+    marked: Flags
+    rested: Flags
+    # Sizes; turns: most transitions at an instant; unknowns: most of a loop; note_room: room for events at an instant.
+    n: int
+    modes: int
+    parameters: int
+    transitions: int
+    quadratures: int
+    loops: int
+    kept_count: int
+    width: int
+    turns: int
+    unknowns: int
+    note_room: int
+    # Samples: `written` of them, `seen` for their sizes, `held_rows` with known modes.
+    written: int
+    seen: int
+    held_rows: int
+    # Log: `logged` rows in a room for log_room, of which `reserve` are free when a segment begins; lacked: an instant needed
+    # more; events_left of most_events to come.
+    logged: int
+    log_room: int
+    reserve: int
+    lacked: int
+    row_width: int
+    events_left: int
+    most_events: int
+    # Event iteration: numbers of noted events; the bounce that does not take its guard back; looked: guards have been evaluated.
+    noted: int
+    stuck: int
+    looked: bool
+    # Time since the start, and at the start of the segment, s.
+    t: float
+    begun: float
+    # Settings of the run.
+    start: float
+    origin: float
+    span: float
+    rtol: float
+    probe: float
+    segment_part: float
+    time_resolution: float

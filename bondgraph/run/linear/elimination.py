@@ -1,8 +1,9 @@
-"""Write the inner steps of Gaussian elimination: find a pivot, swap entries, subtract a multiple of a column."""
+"""Inner steps of Gaussian elimination: find a pivot, swap entries, subtract a multiple of a column."""
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Local, Operand, Procedure, Temporary
+from bondgraph.emit.kernel_language.language import Reals, inline
+from bondgraph.emit.procedure import Procedure, Temporary
 
 TINY = 1e-290
 """Numbers below this become zero. Far from a source, solutions fall by a factor in every row and would end as subnormal numbers,
@@ -10,38 +11,46 @@ which slow a processor down a hundredfold."""
 
 
 def without_tiny(write: Procedure, value: Temporary) -> Temporary:
-    """Return the number, or zero if it is tiny."""
+    """Write `zero_if_tiny`, for a module whose procedures are not translated."""
     return write.select(write.intrinsic("fabs", value) < TINY, 0.0, value)
 
 
-def pivot_of(write: Procedure, column: Temporary, worth: Temporary, count: Operand) -> Local:
+@inline
+def zero_if_tiny(value: float) -> float:
+    """Return the number, or zero if it is tiny."""
+    return 0.0 if abs(value) < TINY else value
+
+
+@inline
+def pivot_of(column: Reals, worth: Reals, count: int) -> int:
     """Find the largest of the first entries of a column, weighted by the worth of the rows; the first of equal ones."""
-    pivot_offset, largest = write.local(0, "i64"), write.local(-1.0)
-    with write.loop(count) as i:
-        size = write.intrinsic("fabs", column[i]) * worth[i]
-        with write.when(size > largest.get()):
-            largest.set(size)
-            pivot_offset.set(i)
+    pivot_offset, largest = 0, -1.0
+    for i in range(count):
+        size = abs(column[i]) * worth[i]
+        if size > largest:
+            largest = size
+            pivot_offset = i
     return pivot_offset
 
 
-def subtract(write: Procedure, out: Temporary, column: Temporary, factor: Temporary, count: Operand) -> None:
+@inline
+def subtract(out: Reals, column: Reals, factor: float, count: int) -> None:
     """Subtract a multiple of a column from another one."""
-    with write.loop(count) as i:
+    for i in range(count):
         out[i] = out[i] - factor * column[i]
 
 
-def swap_in(write: Procedure, b: Temporary, k: Temporary, pivot: Temporary) -> Temporary:
+@inline
+def swap_in(b: Reals, k: int, pivot: int) -> float:
     """Swap entry k of a right-hand side with the pivot entry and return it."""
     value = b[pivot]
-    with write.when(~pivot.equals(k)):
+    if pivot != k:
         b[pivot] = b[k]
         b[k] = value
     return value
 
 
-def swap(write: Procedure, array: Temporary, one: Operand, other: Operand) -> None:
+@inline
+def swap(array: Reals, one: int, other: int) -> None:
     """Swap two entries of an array."""
-    first, second = write.local(array[one]), array[other]
-    array[one] = second
-    array[other] = first.get()
+    array[one], array[other] = array[other], array[one]

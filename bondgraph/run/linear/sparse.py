@@ -6,121 +6,105 @@ matrix, 1 - h gamma J, is near 1 for short steps, so that a step with too small 
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals, larger
 
 GROWTH = 1e6
 """Largest factor, relative to the sizes of its unknowns, that does not lose too many digits."""
 
-BLOCK = 4
+_BLOCK = 4
 """Number of columns of a supernode whose multiples are subtracted together: their rows are looked up and changed once for all."""
 
-_PATTERN = dict.fromkeys(("starts", "rows", "below_at", "below", "above_at", "above"), "ptr")
-_FACTORS = dict.fromkeys(("inverse", "lower", "upper"), "ptr")
 
-
-def factor() -> Procedure:
+def sparse_factor(
+    a: Reals,
+    starts: Ints,
+    rows: Ints,
+    below_at: Ints,
+    below: Ints,
+    above_at: Ints,
+    above: Ints,
+    inverse: Reals,
+    lower: Reals,
+    upper: Reals,
+    nested: Ints,
+    worth: Reals,
+    work: Reals,
+    n: int,
+) -> bool:
     """Write L, without its unit diagonal, to lower, U, without its diagonal, to upper, and the inverse of its diagonal to inverse
-    (n,). Return 1 if a pivot is too small, else 0.
+    (n,). Return True if a pivot is too small.
 
     a holds the columns of the matrix, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ..., those
     of U in above[above_at[j]] ..., ascending. nested (n,) as in `layout.FillPattern`: blocks of such columns do not change the
-    order of subtractions in any entry. worth (n,) as in `dense.factor`; work (n,) is zero before and after.
+    order of subtractions in any entry. worth (n,) as in `dense_factor`; work (n,) is zero before and after.
     """
-    arguments = {"a": "ptr", **_PATTERN, **_FACTORS, "nested": "ptr", "worth": "ptr", "work": "ptr", "n": "i64"}
-    write = Procedure("sparse_factor", arguments, "i64")
-    a, worth, work = (write[name] for name in ("a", "worth", "work"))
-    starts, rows, below_at, below, above_at, above = (write[name] for name in _PATTERN)
-    inverse, lower, upper = (write[name] for name in _FACTORS)
-    wrong = write.local(0, "i64")
-    with write.loop(write["n"]) as j:
-        with write.loop(starts.load(j + 1, "i64"), starts.load(j, "i64")) as k:
-            work[rows.load(k, "i64")] = a[k]
-        place, end = write.local(above_at.load(j, "i64"), "i64"), above_at.load(j + 1, "i64")
-        with write.repeat() as (again, done):
-            k = place.get()
-            with write.when(k >= end):
-                write.jump(done)
-            earlier = above.load(k, "i64")
-            with write.when((k + BLOCK <= end) & (write["nested"].load(earlier, "i64") >= BLOCK)):
-                write.call("sparse_subtract", [work, upper.at(k), lower, below_at, below, earlier])
-                place.set(k + BLOCK)
-                write.jump(again)
-            place.set(k + 1)
+    is_singular = False
+    for j in range(n):
+        for k in range(starts[j], starts[j + 1]):
+            work[rows[k]] = a[k]
+        place, end = above_at[j], above_at[j + 1]
+        while place < end:
+            earlier = above[place]
+            if (place + _BLOCK <= end) & (nested[earlier] >= _BLOCK):
+                sparse_subtract(work, upper[place:], lower, below_at, below, earlier)
+                place = place + _BLOCK
+                continue
             factor = work[earlier]
-            upper[k] = factor
+            upper[place] = factor
+            place = place + 1
             work[earlier] = 0.0
-            with (
-                write.when(~factor.equals(0.0)),
-                write.loop(below_at.load(earlier + 1, "i64"), below_at.load(earlier, "i64")) as i,
-            ):
-                row = below.load(i, "i64")
-                work[row] = work[row] - factor * lower[i]
+            if factor != 0.0:
+                for i in range(below_at[earlier], below_at[earlier + 1]):
+                    row = below[i]
+                    work[row] = work[row] - factor * lower[i]
         pivot = work[j]
         work[j] = 0.0
-        most, inverse_pivot = write.local(0.0), 1.0 / pivot
+        most, inverse_pivot = 0.0, 1.0 / pivot
         inverse[j] = inverse_pivot
-        with write.loop(below_at.load(j + 1, "i64"), below_at.load(j, "i64")) as i:
-            row = below.load(i, "i64")
-            most.set(write.intrinsic("maxnum", most.get(), write.intrinsic("fabs", work[row]) * worth[row]))
+        for i in range(below_at[j], below_at[j + 1]):
+            row = below[i]
+            most = larger(most, abs(work[row]) * worth[row])
             lower[i] = work[row] * inverse_pivot
             work[row] = 0.0
-        size = write.intrinsic("fabs", pivot)
-        with write.when(~((size > 0.0) & (size * worth[j] * GROWTH >= most.get()))):
-            wrong.set(1)
-    write.give(wrong.get())
-    return write
+        size = abs(pivot)
+        if not (size > 0.0 and size * worth[j] * GROWTH >= most):
+            is_singular = True
+    return is_singular
 
 
-def subtract_nested() -> Procedure:
-    """Subtract the multiples of `BLOCK` columns of a supernode, from `first` on, from a column: they become entries of U, and are
-    subtracted from the rows below the block."""
-    arguments = {"work": "ptr noalias", "upper": "ptr", "lower": "ptr", "below_at": "ptr", "below": "ptr", "first": "i64"}
-    write = Procedure("sparse_subtract", arguments, internal=True)
-    work, upper, lower, below_at, below, first = (write[name] for name in arguments)
-    starts = [below_at.load(first + column, "i64") for column in range(BLOCK)]
-    columns = [lower.at(start) for start in starts]
-    factors: list[Temporary] = []
-    for place in range(BLOCK):
-        value = work[first + place]
-        for column, factor in enumerate(factors):
-            value = value - factor * columns[column][place - column - 1]
-        upper[place] = value
-        work[first + place] = 0.0
-        factors.append(value)
-    zero = factors[0].equals(0.0)
-    for factor in factors[1:]:
-        zero = zero & factor.equals(0.0)
-    with write.when(zero):
-        write.give()
-    rows, rests = below.at(starts[-1]), [column.at(BLOCK - 1 - place) for place, column in enumerate(columns)]
-    with write.loop(below_at.load(first + BLOCK, "i64") - starts[-1]) as i:
-        row = rows.load(i, "i64")
-        value = work[row]
-        for factor, rest in zip(factors, rests, strict=True):
-            value = value - factor * rest[i]
-        work[row] = value
-    write.give()
-    return write
+def sparse_subtract(work: Disjoint, upper: Reals, lower: Reals, below_at: Ints, below: Ints, first: int) -> None:
+    """Subtract the multiples of `_BLOCK` columns of a supernode, from `first` on, from a column: they become entries of U, and
+    are subtracted from the rows below the block."""
+    a, b, c = lower[below_at[first] :], lower[below_at[first + 1] :], lower[below_at[first + 2] :]
+    start = below_at[first + 3]
+    column, rows = work[first:], below[start:]
+    f0 = column[0]
+    f1 = column[1] - f0 * a[0]
+    f2 = column[2] - f0 * a[1] - f1 * b[0]
+    f3 = column[3] - f0 * a[2] - f1 * b[1] - f2 * c[0]
+    upper[0], upper[1], upper[2], upper[3] = f0, f1, f2, f3
+    column[0], column[1], column[2], column[3] = 0.0, 0.0, 0.0, 0.0
+    if (f0 == 0.0) & (f1 == 0.0) & (f2 == 0.0) & (f3 == 0.0):
+        return
+    a, b, c, d = a[3:], b[2:], c[1:], lower[start:]
+    for i in range(below_at[first + 4] - start):
+        row = rows[i]
+        work[row] = work[row] - f0 * a[i] - f1 * b[i] - f2 * c[i] - f3 * d[i]
 
 
-def solve() -> Procedure:
-    """Overwrite b (n,) with the solution, from the factors of `factor`."""
-    arguments = {**dict.fromkeys(("below_at", "below", "above_at", "above"), "ptr"), **_FACTORS, "b": "ptr", "n": "i64"}
-    write = Procedure("sparse_solve", arguments)
-    below_at, below, above_at, above = (write[name] for name in ("below_at", "below", "above_at", "above"))
-    inverse, lower, upper = (write[name] for name in _FACTORS)
-    b, n = write["b"], write["n"]
-    with write.loop(n) as j:
+def sparse_solve(
+    below_at: Ints, below: Ints, above_at: Ints, above: Ints, inverse: Reals, lower: Reals, upper: Reals, b: Reals, n: int
+) -> None:
+    """Overwrite b (n,) with the solution, from the factors of `sparse_factor`."""
+    for j in range(n):
         value = b[j]
-        with write.loop(below_at.load(j + 1, "i64"), below_at.load(j, "i64")) as i:
-            row = below.load(i, "i64")
+        for i in range(below_at[j], below_at[j + 1]):
+            row = below[i]
             b[row] = b[row] - value * lower[i]
-    with write.loop(n) as back:
+    for back in range(n):
         j = n - 1 - back
         value = b[j] * inverse[j]
         b[j] = value
-        with write.loop(above_at.load(j + 1, "i64"), above_at.load(j, "i64")) as k:
-            row = above.load(k, "i64")
+        for k in range(above_at[j], above_at[j + 1]):
+            row = above[k]
             b[row] = b[row] - value * upper[k]
-    write.give()
-    return write

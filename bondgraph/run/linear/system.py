@@ -7,32 +7,65 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.linear import band, dense, sparse
+from bondgraph.emit.kernel_language.language import Ints, Reals, Table
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.procedure import Procedure
+from bondgraph.run.linear.band import band_factor, band_solve, tridiagonal_factor, tridiagonal_solve
+from bondgraph.run.linear.dense import dense_factor, dense_solve
 from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout
-from bondgraph.run.table import FieldTable, fields_of
+from bondgraph.run.linear.sparse import sparse_factor, sparse_solve
+from bondgraph.run.table import FieldTable
 
-# As in `layout.MatrixLayout` and `layout.FillPattern`; matrix: its numbers; right: right-hand side, then the solution; worth:
-# as in `dense.factor`; count: number of entries with an index; full: whether these are all entries, in sequence.
-_PATTERN = "starts rows below_at below above_at above"
-_FACTORS = "inverse lower_factor upper_factor"
-_POINTERS = f"matrix order entry_indices diagonal right worth pivots {_PATTERN} {_FACTORS} nested work"
-FIELDS = fields_of(_POINTERS.split(), ["kind", "n", "count", "room", "lower", "upper", "full"])
+
+class System(Table):
+    """Linear system. Arrays and numbers are those of `layout.MatrixLayout` and `layout.FillPattern`, and of the factors.
+
+    matrix: its numbers; right: right-hand side, then the solution; worth: as in `dense_factor`; count: number of entries with an
+    index; full: these are all entries, in sequence.
+    """
+
+    matrix: Reals
+    order: Ints
+    entry_indices: Ints
+    diagonal: Ints
+    right: Reals
+    worth: Reals
+    pivots: Ints
+    starts: Ints
+    rows: Ints
+    below_at: Ints
+    below: Ints
+    above_at: Ints
+    above: Ints
+    inverse: Reals
+    lower_factor: Reals
+    upper_factor: Reals
+    nested: Ints
+    work: Reals
+    kind: int
+    n: int
+    count: int
+    room: int
+    lower: int
+    upper: int
+    full: bool
+
+
+FIELDS = System.layout()
 
 
 def table_of(layout: MatrixLayout) -> FieldTable:
     """Return the table of a system, with its arrays."""
-    table, n, fill = FieldTable(FIELDS), len(layout.order), layout.fill
-    for name in ("order", "entry_indices", "diagonal"):
-        table.point(name, np.ascontiguousarray(getattr(layout, name), dtype=np.int64))
-    lengths = {**dict.fromkeys(("right", "worth"), n), "matrix": layout.room}
+    table, n, fill = FieldTable(System.layout()), len(layout.order), layout.fill
+    integers = {"order": layout.order, "entry_indices": layout.entry_indices, "diagonal": layout.diagonal}
+    lengths = {"right": n, "worth": n, "matrix": layout.room}
     if fill is not None:
-        for name in (*_PATTERN.split(), "nested"):
-            table.point(name, np.ascontiguousarray(getattr(fill, name), dtype=np.int64))
+        integers = {**vars(fill), **integers}
         lengths |= {"inverse": n, "work": n, "lower_factor": len(fill.below), "upper_factor": len(fill.above)}
+    for name, array in {**integers, "pivots": np.zeros(n)}.items():
+        table.point(name, np.ascontiguousarray(array, dtype=np.int64))
     for name, length in lengths.items():
         table.point(name, np.zeros(length))
-    table.point("pivots", np.zeros(n, dtype=np.int64))
     counts = {"kind": layout.kind, "n": n, "count": len(layout.entry_indices), "room": layout.room}
     counts["full"] = int(np.array_equal(layout.entry_indices, np.arange(layout.room)))
     for name, number in {**counts, "lower": layout.lower, "upper": layout.upper}.items():
@@ -42,105 +75,81 @@ def table_of(layout: MatrixLayout) -> FieldTable:
 
 def procedures() -> list[Procedure]:
     """Return all procedures, callees first."""
-    kinds = [part for module in (dense, band, sparse) for part in (module.factor(), module.solve())]
-    blocks = [dense.subtract_block(columns) for columns in range(1, dense.TILE + 1)]
-    return [
-        *blocks,
-        sparse.subtract_nested(),
-        dense.eliminate(),
-        band.factor_three(),
-        band.solve_three(),
-        *kinds,
-        _filled(),
-        _factor(),
-        _solve(),
-        _has_negative_determinant(),
-    ]
+    return translate([fill_system, factor_system, solve_system, has_negative_determinant])
 
 
-def _filled() -> Procedure:
+def fill_system(s: System, j: Reals, h: float) -> None:
     """Fill the matrix from the entries of J that have an index."""
-    write = Procedure("fill_system", {"s": "ptr", "j": "ptr", "h": "double"}, internal=True)
-    record = Record(write["s"], FIELDS)
-    matrix, room = record.get("matrix"), record.get("room")
-    with write.when(record.get("full").equals(1)):
-        with write.loop(room) as i:
-            matrix[i] = 0.0 - write["h"] * write["j"][i]
-        with write.loop(record.get("n")) as i:
-            place = record.get("diagonal").load(i, "i64")
-            matrix[place] = 1.0 - write["h"] * write["j"][place]
-        write.give()
-    with write.loop(room) as i:
+    matrix, room, n, diagonal = s.matrix, s.room, s.n, s.diagonal
+    if s.full:
+        for i in range(room):
+            matrix[i] = 0.0 - h * j[i]
+        for i in range(n):
+            place = diagonal[i]
+            matrix[place] = 1.0 - h * j[place]
+        return
+    for i in range(room):
         matrix[i] = 0.0
-    with write.loop(record.get("n")) as i:
-        matrix[record.get("diagonal").load(i, "i64")] = 1.0
-    with write.loop(record.get("count")) as k:
-        index = record.get("entry_indices").load(k, "i64")
-        matrix[index] = matrix[index] - write["h"] * write["j"][k]
-    write.give()
-    return write
+    for i in range(n):
+        matrix[diagonal[i]] = 1.0
+    indices = s.entry_indices
+    for k in range(s.count):
+        index = indices[k]
+        matrix[index] = matrix[index] - h * j[k]
 
 
-def _is_tridiagonal(record: Record) -> Temporary:
-    return record.get("kind").equals(BAND) & record.get("lower").equals(1) & record.get("upper").equals(1)
+def factor_system(s: System) -> bool:
+    """Factorise the matrix; return True if it is singular, or too close to it."""
+    if s.kind == DENSE:
+        return dense_factor(s.matrix, s.pivots, s.worth, s.n)
+    if s.kind == BAND and s.lower == 1 and s.upper == 1:
+        return tridiagonal_factor(s.matrix, s.pivots, s.worth, s.n)
+    if s.kind == BAND:
+        return band_factor(s.matrix, s.pivots, s.worth, s.n, s.lower, s.upper)
+    return sparse_factor(
+        s.matrix,
+        s.starts,
+        s.rows,
+        s.below_at,
+        s.below,
+        s.above_at,
+        s.above,
+        s.inverse,
+        s.lower_factor,
+        s.upper_factor,
+        s.nested,
+        s.worth,
+        s.work,
+        s.n,
+    )
 
 
-def _factor() -> Procedure:
-    """Factorise the matrix; return 1 if it is singular, or too close to it."""
-    write = Procedure("factor_system", {"s": "ptr"}, "i64", internal=True)
-    record = Record(write["s"], FIELDS)
-    arguments = [record.get(name) for name in ("matrix", "pivots", "worth", "n")]
-    with write.when(record.get("kind").equals(DENSE)):
-        write.give(write.call("dense_factor", arguments, "i64"))
-    with write.when(_is_tridiagonal(record)):
-        write.give(write.call("tridiagonal_factor", arguments, "i64"))
-    with write.when(record.get("kind").equals(BAND)):
-        write.give(write.call("band_factor", [*arguments, record.get("lower"), record.get("upper")], "i64"))
-    names = ["matrix", *_PATTERN.split(), *_FACTORS.split(), "nested", "worth", "work", "n"]
-    write.give(write.call("sparse_factor", [record.get(name) for name in names], "i64"))
-    return write
-
-
-def _solve() -> Procedure:
+def solve_system(s: System) -> None:
     """Overwrite the right-hand side with the solution."""
-    write = Procedure("solve_system", {"s": "ptr"}, internal=True)
-    record = Record(write["s"], FIELDS)
-    arguments = [record.get(name) for name in ("matrix", "pivots", "right", "n")]
-    with write.when(record.get("kind").equals(DENSE)):
-        write.call("dense_solve", arguments)
-    with write.when(_is_tridiagonal(record)):
-        write.call("tridiagonal_solve", arguments)
-        write.give()
-    with write.when(record.get("kind").equals(BAND)):
-        write.call("band_solve", [*arguments, record.get("lower"), record.get("upper")])
-    with write.when(record.get("kind").equals(SPARSE)):
-        names = [*_PATTERN.split()[2:], *_FACTORS.split(), "right", "n"]
-        write.call("sparse_solve", [record.get(name) for name in names])
-    write.give()
-    return write
+    if s.kind == DENSE:
+        dense_solve(s.matrix, s.pivots, s.right, s.n)
+    elif s.kind == BAND and s.lower == 1 and s.upper == 1:
+        tridiagonal_solve(s.matrix, s.pivots, s.right, s.n)
+    elif s.kind == BAND:
+        band_solve(s.matrix, s.pivots, s.right, s.n, s.lower, s.upper)
+    else:
+        sparse_solve(s.below_at, s.below, s.above_at, s.above, s.inverse, s.lower_factor, s.upper_factor, s.right, s.n)
 
 
-def _has_negative_determinant() -> Procedure:
-    """Return 1 if the determinant of the factorised matrix is negative, from the signs of its pivots and the swaps of its
+def has_negative_determinant(s: System) -> bool:
+    """Return True if the determinant of the factorised matrix is negative, from the signs of its pivots and the swaps of its
     rows."""
-    write = Procedure("has_negative_determinant", {"s": "ptr"}, "i64", internal=True)
-    record = Record(write["s"], FIELDS)
-    kind, n, matrix, negative = record.get("kind"), record.get("n"), record.get("matrix"), write.local(0, "i64")
-
-    def count(sign: Temporary) -> None:
-        negative.set(write.select(sign < 0.0, 1 - negative.get(), negative.get(), "i64"))
-
-    with write.when(kind.equals(SPARSE)):
-        with write.loop(n) as i:
-            count(record.get("inverse")[i])
-        write.give(negative.get())
-    above = record.get("lower") + record.get("upper")
-    is_band = kind.equals(BAND)
-    first = write.select(is_band, above, 0, "i64")
-    apart = write.select(is_band, above + record.get("lower") + 1, n + 1, "i64")
-    with write.loop(n) as i:
-        count(matrix[first + i * apart])
-        swapped = ~record.get("pivots").load(i, "i64").equals(i)
-        negative.set(write.select(swapped, 1 - negative.get(), negative.get(), "i64"))
-    write.give(negative.get())
-    return write
+    n, negative = s.n, False
+    if s.kind == SPARSE:
+        inverse = s.inverse
+        for i in range(n):
+            negative = negative != (inverse[i] < 0.0)
+        return negative
+    matrix, pivots, above = s.matrix, s.pivots, s.lower + s.upper
+    first, apart = 0, n + 1
+    if s.kind == BAND:
+        first, apart = above, above + s.lower + 1
+    for i in range(n):
+        negative = negative != (matrix[first + i * apart] < 0.0)
+        negative = negative != (pivots[i] != i)
+    return negative

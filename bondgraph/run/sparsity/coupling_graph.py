@@ -7,44 +7,88 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from bondgraph.emit.cached_build import build_once
+from bondgraph.emit.kernel_language.language import Ints, Length, Table, inline
+from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.procedure import Procedure, Record, Temporary, cold
+from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run.sparsity.reference import CouplingStructure
-from bondgraph.run.table import FieldTable, fields_of
+from bondgraph.run.table import FieldTable
 
-_BY_STATE = ("part", "order", "ear_from", "seen", "next", "path", "finished", "came", "step", "met", "queue")
 _IN_EAR = 3
 """Value of `seen` for states of ears; 1 and 2 mark the two passes through the graph."""
-_COUNTS = ("states", "couplings", "ears", "ear_steps", "queued")
-# By state: seen; next: next coupling of each visited state; path: path to the present one; finished: states in post-order; came,
-# step: previous state and coupling on the shortest path; met: number of the ear whose search has visited the state; queue: states
-# whose couplings are followed in turn; queued: their number. driven: start of the couplings of each column.
-_OTHERS = ("rows", "columns", "driven", "drivers_at", "drivers", "ear_at", "ear_couplings", "ear_states")
-_FIELDS = fields_of((*_BY_STATE, *_OTHERS), _COUNTS)
+
+PerState = Annotated[Ints, Length(lambda g: g.states)]
+Ends = Annotated[Ints, Length(lambda g: g.states + 1)]
+PerStep = Annotated[Ints, Length(lambda g: 2 * g.states)]
+"""By step of the ears. Each ear but its last step leads to states that no earlier ear reaches."""
+
+
+class CouplingGraph(Table):
+    """Coupling graph under search. `part` to `ear_states` are those of `reference.CouplingStructure`.
+
+    seen: mark of a state; following: next coupling of each visited state; path: path to the present one; finished: states in
+    post-order; predecessor, step: previous state and coupling on the shortest path; met: number of the ear whose search has
+    visited the state; queue: states whose couplings are followed in turn; queued: their number. driven: start of the couplings of
+    each column. ears, ear_steps: number of ears so far, and of their steps.
+    """
+
+    part: PerState
+    order: PerState
+    ear_from: PerState
+    seen: PerState
+    following: PerState
+    path: PerState
+    finished: PerState
+    predecessor: PerState
+    step: PerState
+    met: PerState
+    queue: PerState
+    rows: Ints
+    columns: Ints
+    driven: Ends
+    drivers_at: Ends
+    drivers: Annotated[Ints, Length(lambda g: g.couplings)]
+    ear_at: Ends
+    ear_couplings: PerStep
+    ear_states: PerStep
+    states: int
+    couplings: int
+    ears: int
+    ear_steps: int
+    queued: int
 
 
 def structure_of(n: int, rows: np.ndarray, columns: np.ndarray) -> CouplingStructure:
     """Analyse n states with these couplings (k,), sorted by columns."""
-    table = FieldTable(_FIELDS)
-    # Each ear but its last step leads to states that no earlier ear reaches.
-    lengths = dict.fromkeys(_BY_STATE, n) | dict.fromkeys(("driven", "drivers_at", "ear_at"), n + 1)
-    table.lay(lengths | {"drivers": len(rows), "ear_couplings": 2 * n, "ear_states": 2 * n}, np.int64)
+    table = graph_table(n, rows, columns)
+    _search()(table.address)
+    return structure_from(table)
+
+
+def graph_table(n: int, rows: np.ndarray, columns: np.ndarray) -> FieldTable:
+    """Return the table of a graph of n states with these couplings (k,), sorted by columns."""
+    table = FieldTable(CouplingGraph.layout())
+    table.lay(CouplingGraph.lengths(states=n, couplings=len(rows)), np.int64)
     table.point("rows", np.ascontiguousarray(rows, dtype=np.int64))
     table.point("columns", np.ascontiguousarray(columns, dtype=np.int64))
     table["states"], table["couplings"] = n, len(rows)
-    _search()(table.address)
+    return table
+
+
+def structure_from(table: FieldTable) -> CouplingStructure:
+    """Return the structure of a graph after its search."""
     ears, steps, arrays = int(table["ears"]), int(table["ear_steps"]), table.arrays
     return CouplingStructure(
         rows=arrays["rows"],
         columns=arrays["columns"],
         part=arrays["part"].copy(),
         order=arrays["order"].copy(),
-        inner=np.flatnonzero(arrays["part"][rows] == arrays["part"][columns]),
+        inner=np.flatnonzero(arrays["part"][arrays["rows"]] == arrays["part"][arrays["columns"]]),
         drivers_at=arrays["drivers_at"].copy(),
         drivers=arrays["drivers"].copy(),
         ear_from=arrays["ear_from"][:ears].copy(),
@@ -67,201 +111,157 @@ def machine_code() -> Library:
 
 def procedures() -> list[Procedure]:
     """Return `search` and the procedures that it calls."""
-    return cold([_sort_couplings(), _depth_first(), _strong_components(), _write_ear(), _ear(), _find_ears(), _search_all()])
+    return cold(translate([search], ["search"]))
 
 
-def _record(write: Procedure) -> Record:
-    return Record(write["s"], _FIELDS)
-
-
-def _get(array: Temporary, index: Temporary) -> Temporary:
-    return array.load(index, "i64")
-
-
-def _put(array: Temporary, index: Temporary | int, value: Temporary | int) -> None:
-    array.store(index, value, "i64")
-
-
-def _sort_couplings() -> Procedure:
-    """Find where the couplings of each column and of each row begin, and the columns of the latter, `drivers`."""
-    write = Procedure("sorted", {"s": "ptr"}, internal=True)
-    record = _record(write)
-    n, count, following = record.get("states"), record.get("couplings"), record.get("next")
-    for ends, by in (("driven", "columns"), ("drivers_at", "rows")):
-        starts = record.get(ends)
-        with write.loop(count) as k:
-            after = _get(record.get(by), k) + 1
-            _put(starts, after, _get(starts, after) + 1)
-        with write.loop(n) as i:
-            _put(starts, i + 1, _get(starts, i + 1) + _get(starts, i))
-    with write.loop(n) as i:
-        _put(following, i, _get(record.get("drivers_at"), i))
-    with write.loop(count) as k:
-        row = _get(record.get("rows"), k)
-        index = _get(following, row)
-        _put(record.get("drivers"), index, _get(record.get("columns"), k))
-        _put(following, row, index + 1)
-    write.give()
-    return write
-
-
-def _depth_first() -> Procedure:
-    """Machine code of `reference._depth_first`: follow edges that begin `at` these positions, through states whose `seen` is not
-    yet `mark`; append them after the `count` states in `out`, and return the new count."""
-    arguments = {**dict.fromkeys(("s", "at", "edges", "out"), "ptr"), **dict.fromkeys(("root", "mark", "count"), "i64")}
-    write = Procedure("reached", arguments, "i64", internal=True)
-    record, at, mark = _record(write), write["at"], write["mark"]
-    seen, following, path = (record.get(name) for name in ("seen", "next", "path"))
-    depth, count = write.local(0, "i64"), write.local(write["count"], "i64")
-
-    def entered(state: Temporary) -> None:
-        with write.when(~_get(seen, state).equals(mark)):
-            _put(seen, state, mark)
-            _put(following, state, _get(at, state))
-            _put(path, depth.get(), state)
-            depth.set(depth.get() + 1)
-
-    entered(write["root"])
-    with write.repeat() as (again, done):
-        with write.when(depth.get().equals(0)):
-            write.jump(done)
-        state = _get(path, depth.get() - 1)
-        edge = _get(following, state)
-        with write.when(edge < _get(at, state + 1)):
-            _put(following, state, edge + 1)
-            entered(_get(write["edges"], edge))
-            write.jump(again)
-        _put(write["out"], count.get(), state)
-        count.set(count.get() + 1)
-        depth.set(depth.get() - 1)
-    write.give(count.get())
-    return write
-
-
-def _strong_components() -> Procedure:
-    """Machine code of `reference.strong_components`: `part` and `order`; members of a part ascend."""
-    write = Procedure("components", {"s": "ptr"}, internal=True)
-    record, n = _record(write), _record(write).get("states")
-    finished, part, order, members, begins = (record.get(name) for name in ("finished", "part", "order", "queue", "step"))
-    count, parts = write.local(0, "i64"), write.local(0, "i64")
-
-    def reached(ends: str, edges: str, out: Temporary, start: Temporary, mark: int) -> Temporary:
-        operands = [write["s"], record.get(ends), record.get(edges), out, start, write.value(mark, "i64"), count.get()]
-        return write.call("reached", operands, "i64")
-
-    with write.loop(n) as start:
-        count.set(reached("driven", "rows", finished, start, 1))
-    count.set(0)
-    with write.loop(n) as k:
-        before = count.get()
-        count.set(reached("drivers_at", "drivers", members, _get(finished, n - k - 1), 2))
-        with write.when(count.get() > before):
-            with write.loop(count.get(), before) as index:
-                _put(part, _get(members, index), parts.get())
-            _put(begins, parts.get(), before)
-            parts.set(parts.get() + 1)
-    with write.loop(n) as state:
-        index = _get(begins, _get(part, state))
-        _put(order, index, state)
-        _put(begins, _get(part, state), index + 1)
-    write.give()
-    return write
-
-
-def _ear() -> Procedure:
-    """Machine code of `reference._shortest_ear`: the ear that begins at a state with its coupling `first`."""
-    write = Procedure("ear", {"s": "ptr", "root": "i64", "first": "i64"}, internal=True)
-    record, start, first = _record(write), write["root"], write["first"]
-    rows, part, seen, driven = (record.get(name) for name in ("rows", "part", "seen", "driven"))
-    predecessor, step, met, queue = (record.get(name) for name in ("came", "step", "met", "path"))
-    number, component, begun = record.get("ears") + 1, _get(part, start), _get(rows, first)
-    head, tail, last, at = (write.local(value, "i64") for value in (0, 1, first, begun))
-    for array, value in ((queue, begun), (step, first), (predecessor, -1), (met, number)):
-        _put(array, 0 if array is queue else begun, value)
-    with write.repeat() as (_, done):
-        at.set(_get(queue, head.get()))
-        head.set(head.get() + 1)
-        with write.loop(_get(driven, at.get() + 1), _get(driven, at.get())) as k:
-            state = _get(rows, k)
-            with write.when(_get(part, state).equals(component)):
-                with write.when(_get(seen, state).equals(_IN_EAR)):
-                    last.set(k)
-                    write.jump(done)
-                with write.when(~_get(met, state).equals(number)):
-                    for array, value in ((met, number), (step, k), (predecessor, at.get())):
-                        _put(array, state, value)
-                    _put(queue, tail.get(), state)
-                    tail.set(tail.get() + 1)
-    write.call("lay", [write["s"], at.get(), last.get()])
-    _put(record.get("ear_from"), record.get("ears"), start)
-    record.count("ears")
-    _put(record.get("ear_at"), record.get("ears"), record.get("ear_steps"))
-    write.give()
-    return write
-
-
-def _write_ear() -> Procedure:
-    """Write the steps of an ear, back from its coupling `last` and the state `at` before it; mark these states as reached."""
-    write = Procedure("lay", {"s": "ptr", "at": "i64", "last": "i64"}, internal=True)
-    record, last = _record(write), write["last"]
-    begin, queue, queued = record.get("ear_steps"), record.get("queue"), record.get("queued")
-    states, couplings = record.get("ear_states").at(begin), record.get("ear_couplings").at(begin)
-    length, at = write.local(0, "i64"), write.local(write["at"], "i64")
-
-    def back() -> Temporary:
-        return _get(record.get("came"), at.get())
-
-    with write.repeat() as (_, done):
-        with write.when(at.get() < 0):
-            write.jump(done)
-        length.set(length.get() + 1)
-        at.set(back())
-    _put(states, length.get(), _get(record.get("rows"), last))
-    _put(couplings, length.get(), last)
-    at.set(write["at"])
-    with write.loop(length.get()) as k:
-        index = length.get() - 1 - k
-        _put(states, index, at.get())
-        _put(couplings, index, _get(record.get("step"), at.get()))
-        _put(queue, queued + index, at.get())
-        _put(record.get("seen"), at.get(), _IN_EAR)
-        at.set(back())
-    record.count("queued", length.get())
-    record.count("ear_steps", length.get() + 1)
-    write.give()
-    return write
-
-
-def _find_ears() -> Procedure:
-    """Machine code of `reference.ear_decomposition` for all components in turn."""
-    write = Procedure("ears", {"s": "ptr"}, internal=True)
-    record, head = _record(write), write.local(0, "i64")
-    rows, part, seen, driven, queue = (record.get(name) for name in ("rows", "part", "seen", "driven", "queue"))
-    with write.loop(record.get("states")) as index:
-        first = _get(record.get("order"), index)
-        # Ears from its first state reach all of a component.
-        with write.when(~_get(seen, first).equals(_IN_EAR)):
-            _put(seen, first, _IN_EAR)
-            _put(queue, record.get("queued"), first)
-            record.count("queued")
-            with write.repeat() as (_, done):
-                with write.when(head.get().equals(record.get("queued"))):
-                    write.jump(done)
-                start = _get(queue, head.get())
-                head.set(head.get() + 1)
-                with write.loop(_get(driven, start + 1), _get(driven, start)) as k:
-                    state = _get(rows, k)
-                    inside = _get(part, state).equals(_get(part, start))
-                    with write.when(inside & ~_get(seen, state).equals(_IN_EAR)):
-                        write.call("ear", [write["s"], start, k])
-    write.give()
-    return write
-
-
-def _search_all() -> Procedure:
+def search(g: CouplingGraph) -> None:
     """Sort the couplings, then find components and ears."""
-    write = Procedure("search", {"s": "ptr"})
-    for name in ("sorted", "components", "ears"):
-        write.call(name, [write["s"]])
-    write.give()
-    return write
+    sort_couplings(g)
+    find_components(g)
+    find_ears(g)
+
+
+def sort_couplings(g: CouplingGraph) -> None:
+    """Find where the couplings of each column and of each row begin, and the columns of the latter, `drivers`."""
+    find_starts(g.driven, g.columns, g.couplings, g.states)
+    find_starts(g.drivers_at, g.rows, g.couplings, g.states)
+    for i in range(g.states):
+        g.following[i] = g.drivers_at[i]
+    for k in range(g.couplings):
+        row = g.rows[k]
+        index = g.following[row]
+        g.drivers[index] = g.columns[k]
+        g.following[row] = index + 1
+
+
+@inline
+def find_starts(starts: Ints, by: Ints, count: int, n: int) -> None:
+    """Find where each of n groups begins if couplings are grouped by these numbers."""
+    for k in range(count):
+        after = by[k] + 1
+        starts[after] = starts[after] + 1
+    for i in range(n):
+        starts[i + 1] = starts[i + 1] + starts[i]
+
+
+def depth_first(g: CouplingGraph, at: Ints, edges: Ints, out: Ints, root: int, mark: int, count: int) -> int:
+    """Follow edges that begin `at` these positions, through states whose `seen` is not yet `mark`; append them after the `count`
+    states in `out`, in post-order, and return the new count."""
+    seen, following, path = g.seen, g.following, g.path
+    depth = visit(seen, following, path, at, root, mark, 0)
+    while depth > 0:
+        state = path[depth - 1]
+        edge = following[state]
+        if edge < at[state + 1]:
+            following[state] = edge + 1
+            depth = visit(seen, following, path, at, edges[edge], mark, depth)
+        else:
+            out[count] = state
+            count += 1
+            depth -= 1
+    return count
+
+
+@inline
+def visit(seen: Ints, following: Ints, path: Ints, at: Ints, state: int, mark: int, depth: int) -> int:
+    """Append a state to the path of this length unless it has been seen; return the new length."""
+    length = depth
+    if seen[state] != mark:
+        seen[state] = mark
+        following[state] = at[state]
+        path[depth] = state
+        length = depth + 1
+    return length
+
+
+def find_components(g: CouplingGraph) -> None:
+    """Find strong components (Kosaraju's algorithm): `part` and `order`; members of a part ascend."""
+    finished, part, order, members, begins = g.finished, g.part, g.order, g.queue, g.step
+    n, count, parts = g.states, 0, 0
+    for start in range(n):
+        count = depth_first(g, g.driven, g.rows, finished, start, 1, count)
+    count = 0
+    for k in range(n):
+        before = count
+        count = depth_first(g, g.drivers_at, g.drivers, members, finished[n - k - 1], 2, count)
+        if count > before:
+            for index in range(before, count):
+                part[members[index]] = parts
+            begins[parts] = before
+            parts += 1
+    for state in range(n):
+        place = begins[part[state]]
+        order[place] = state
+        begins[part[state]] = place + 1
+
+
+def find_ears(g: CouplingGraph) -> None:
+    """Find the ears of all components in turn."""
+    rows, part, seen, driven, queue = g.rows, g.part, g.seen, g.driven, g.queue
+    head = 0
+    for index in range(g.states):
+        first = g.order[index]
+        # Ears from its first state reach all of a component.
+        if seen[first] != _IN_EAR:
+            seen[first] = _IN_EAR
+            queue[g.queued] = first
+            g.queued += 1
+            while head != g.queued:
+                start = queue[head]
+                head += 1
+                for k in range(driven[start], driven[start + 1]):
+                    if part[rows[k]] == part[start] and seen[rows[k]] != _IN_EAR:
+                        find_ear(g, start, k)
+
+
+def find_ear(g: CouplingGraph, start: int, first: int) -> None:
+    """Find the ear that begins at a state with its coupling `first`: the shortest path back to a state of the ears."""
+    rows, part, seen, driven = g.rows, g.part, g.seen, g.driven
+    predecessor, step, met, queue = g.predecessor, g.step, g.met, g.path
+    number, component, begun = g.ears + 1, part[start], rows[first]
+    queue[0] = begun
+    step[begun] = first
+    predecessor[begun] = -1
+    met[begun] = number
+    head, tail = 0, 1
+    while True:
+        at = queue[head]
+        head += 1
+        for k in range(driven[at], driven[at + 1]):
+            state = rows[k]
+            if part[state] == component:
+                if seen[state] == _IN_EAR:
+                    write_ear(g, start, at, k)
+                    return
+                if met[state] != number:
+                    met[state] = number
+                    step[state] = k
+                    predecessor[state] = at
+                    queue[tail] = state
+                    tail += 1
+
+
+def write_ear(g: CouplingGraph, start: int, end: int, last: int) -> None:
+    """Write the steps of an ear from a state, back from its coupling `last` and the state `end` before it; mark these states as
+    reached."""
+    predecessor, queue = g.predecessor, g.queue
+    states, couplings = g.ear_states[g.ear_steps :], g.ear_couplings[g.ear_steps :]
+    length, at = 0, end
+    while at >= 0:
+        length += 1
+        at = predecessor[at]
+    states[length] = g.rows[last]
+    couplings[length] = last
+    at = end
+    for k in range(length):
+        index = length - 1 - k
+        states[index] = at
+        couplings[index] = g.step[at]
+        queue[g.queued + index] = at
+        g.seen[at] = _IN_EAR
+        at = predecessor[at]
+    g.queued += length
+    g.ear_steps += length + 1
+    g.ear_from[g.ears] = start
+    g.ears += 1
+    g.ear_at[g.ears] = g.ear_steps

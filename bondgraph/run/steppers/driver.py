@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
+from bondgraph.emit.kernel_language.language import Reals, external
+from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, Record, Temporary, cold
 from bondgraph.run.accuracy.fields import Control
 from bondgraph.run.accuracy.reference.error_weights import DECISIVE, NEVER, RENEWALS
 from bondgraph.run.events import loop, root_finding
-from bondgraph.run.events.root_finding import EPSILON, POINTS, StepAccess
+from bondgraph.run.events.root_finding import EPSILON, POINTS, DenseOutput, StepTable, crossing_check, locate
 from bondgraph.run.status import Status
-from bondgraph.run.steppers import initial_step, sample_clocks, step_control
+from bondgraph.run.steppers import initial_step, sample_clocks, shared_fields, step_control
 from bondgraph.run.steppers.method import AT_HAND, DAMPED, Method, derivative, error_weight
-from bondgraph.run.steppers.shared_fields import guard_values, note_rounding, rows_until
+from bondgraph.run.steppers.shared_fields import note_rounding, rows_until
 from bondgraph.run.steppers.step_control import GROW
 
 _EARLY_FRACTION = 1e-2
@@ -304,16 +307,34 @@ def _jump_shift(method: Method) -> Procedure:
     return write
 
 
+@external
+def dense(c: StepTable, theta: float, out: Reals) -> None:
+    """Evaluate the state at a fraction of the step, by the method's procedure."""
+    raise NotImplementedError
+
+
+@external
+def guard_values(c: StepTable, t: float, y: Reals, g: Reals) -> None:
+    """Evaluate the guards (`shared_fields`)."""
+    raise NotImplementedError
+
+
+def _dense_output(method: Method) -> DenseOutput:
+    def cubic(c: StepTable, theta: float, h: float, out: Reals) -> None:
+        raise NotImplementedError
+
+    cubic.__name__ = method.cubic
+    return DenseOutput(dense, external(cubic), guard_values)
+
+
 def procedures(method: Method) -> list[Procedure]:
     """Return all procedures of a method, with the loop over events around it."""
-    within = StepAccess(method.fields, exact="dense", cubic=method.cubic)
+    step = _dense_output(method)
     parts = [derivative(method.fields), *method.procedures()]
     parts += [part(method) for part in (step_control.proposed, step_control.judged, step_control.lengthened, attempts)]
-    cold_parts = [initial_step.first_step(method), guard_values(method.fields)]
+    cold_parts = [initial_step.first_step(method), shared_fields.guard_values(method.fields)]
     cold_parts += [part(method) for part in (ready, samples, dense_samples, noisy_step, update_weights, advance)]
-    cold_parts += [
-        part(within) for part in (root_finding.crossing_check, root_finding.crest, root_finding.root, root_finding.locate)
-    ]
+    cold_parts += translate(functools.partial(function, step=step) for function in (crossing_check, locate))
     cold_parts += [
         part(method)
         for part in (

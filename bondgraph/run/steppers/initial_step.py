@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.accuracy.reference.error_weights import MAX_RETRIES, RENEWALS, RETRY_LIMITS
-from bondgraph.run.events.state import FIELDS as INSTANTS
+from bondgraph.run.events.state import EventTable
 from bondgraph.run.steppers.method import Method, error_weight
 
 _COUNTS = (
@@ -65,7 +65,7 @@ def open_run(method: Method) -> Procedure:
     with write.when(instants.is_given()):
         with write.when(write.call("handle_start", [instants], "i64").equals(0)):
             write.give(0)
-        Record(instants, INSTANTS).set("rows", rows.at(width))
+        Record(instants, EventTable.layout()).set("rows", rows.at(width))
     with write.when(write.call("all_finite", [y, n], "i64").equals(0)):
         write.give(0)
     with write.loop(width) as i:

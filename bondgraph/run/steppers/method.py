@@ -23,7 +23,7 @@ from bondgraph.run.steppers.shared_fields import Fields, with_shared
 # factors at hand, or 0.
 # periods ... breaks: of each row of `clock_schedule.ClockSchedule`; horizon: the next tick, or the end.
 COMMON = with_shared(
-    "rates_and_powers y y_new y_stage y_begun k periods tick_offsets following tick_index tick_kernels breaks"
+    "rates_and_powers y y_stage y_begun k periods tick_offsets following tick_index tick_kernels breaks"
     " instants weights weights_reset weights_begin weights_refresh weights_test_noise weights_decay",
     "width budget watch stiff mild rate_count jacobian_count rejected clock_count doubts renewal noisy is_landing landings tried"
     " once cornered mode_count moved most is_last inspection alert retries retry_limit",

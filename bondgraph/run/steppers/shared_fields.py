@@ -15,17 +15,17 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.bound import Bound
 from bondgraph.run.codegen_helpers import clock_time
-from bondgraph.run.events.root_finding import POINTS
+from bondgraph.run.events.root_finding import POINTS, StepTable
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.table import FieldTable, fields_of
 
-# p, m, levels: parameters, modes, and as in `segment.Integrator`; y_dense ... steep, first, slope, jumps: as
-# in `root_finding.StepAccess`. size, floor, noise, exceeded: as in `error_weights`; patience: rejections before the noise test;
+# Besides `root_finding.StepTable`: p, m, levels: parameters, modes, and as in `segment.Integrator`; size, floor, noise, exceeded:
+# as in `error_weights`; patience: rejections before the noise test;
 # times, rows: sample times, and room for `samples` rows; drain: callback that makes room for more, or 0.
 # origin, window: as in `bound.Bound`; t is the time since the start of the run.
-_POINTERS = "rates powers guards p m levels size floor noise exceeded window times rows drain g g_dense y_dense theta fired steep"
-_WHOLES = "n quadratures guard_count samples written guard_calls steps patience noisy_steps first jumps fresh"
-_REALS = "t origin stop rtol h slope"
+_POINTERS = "rates powers guards p m levels size floor noise exceeded window times rows drain"
+_WHOLES = "n quadratures samples written guard_calls steps patience noisy_steps fresh"
+_REALS = "origin stop rtol h"
 
 Fields = Mapping[str, tuple[int, str]]
 
@@ -35,7 +35,9 @@ _ROUNDING_ONLY_RATIO = 1e3
 
 def with_shared(pointers: str, wholes: str, reals: str) -> Fields:
     """Return the fields of an integrator, after the fields that all share."""
-    return fields_of(f"{_POINTERS} {pointers}".split(), f"{_WHOLES} {wholes}".split(), f"{_REALS} {reals}".split())
+    steps = StepTable.layout()
+    own = fields_of(f"{_POINTERS} {pointers}".split(), f"{_WHOLES} {wholes}".split(), f"{_REALS} {reals}".split())
+    return {**steps, **{name: (len(steps) + index, kind) for name, (index, kind) in own.items()}}
 
 
 def table_of(fields: Fields, bound: Bound, tolerances: Tolerances, weights: Weights, **lengths: int) -> FieldTable:

@@ -1,9 +1,9 @@
 define internal void @largest(ptr %c) noinline {
-entry:
+entry.:
   %l1 = alloca double
   %l6 = alloca i64
-  br label %start
-start:
+  br label %start.
+start.:
   %v2 = getelementptr double, ptr %l1, i64 0
   store double 0x0000000000000000, ptr %v2
   %v3 = getelementptr i64, ptr %c, i64 1
@@ -56,11 +56,11 @@ end34:
 }
 
 define i64 @halves(ptr %c, double %least) {
-entry:
+entry.:
   %l6 = alloca double
   %l8 = alloca i64
-  br label %start
-start:
+  br label %start.
+start.:
   %v1 = fcmp ogt double %least, 0x0000000000000000
   %v2 = xor i1 %v1, true
   br i1 %v2, label %then3, label %end3

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table, Words
+from bondgraph.export.paper.markup.content import (
+    Equations,
+    Figure,
+    InlineCode,
+    Math,
+    Paper,
+    Paragraph,
+    Section,
+    TableBlock,
+    Words,
+)
 from bondgraph.output.tex import escape_latex
 from bondgraph.render.primitives import Lettering, Outline, Point, primitives
 
@@ -127,7 +137,7 @@ def _block(block: object) -> str:
                 rf"{{{escape_latex(each.source) + ', ' if each.source else ''}{each.number}}}"
                 for each in items
             )
-        case Table():
+        case TableBlock():
             return _table(block)
         case Figure(_, ()):
             return rf"\room{{\centering {drawing(block)}\par\nopagebreak}}"
@@ -136,7 +146,7 @@ def _block(block: object) -> str:
     raise TypeError(f"{type(block).__name__} is no block of a document")
 
 
-def _table(table: Table) -> str:
+def _table(table: TableBlock) -> str:
     share = 0.995 - 0.0125 * len(table.widths)
     columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{width * share:.3f}\linewidth}}" for width in table.widths)
     head = " & ".join(rf"\textbf{{{escape_latex(each)}}}" for each in table.heads)
@@ -159,7 +169,7 @@ def _words(words: Words) -> str:
         match piece:
             case Math(latex):
                 out.append(f"${breakable(latex)}$")
-            case Code(text):
+            case InlineCode(text):
                 out.append(rf"\code{{{_named(text)}}}")
             case _:
                 out.append(_spoken(piece))

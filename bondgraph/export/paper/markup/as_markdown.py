@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import base64
 
-from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table, Words
+from bondgraph.export.paper.markup.content import (
+    Equations,
+    Figure,
+    InlineCode,
+    Math,
+    Paper,
+    Paragraph,
+    Section,
+    TableBlock,
+    Words,
+)
 
 
 def as_markdown(paper: Paper) -> str:
@@ -24,7 +34,7 @@ def _block(block: object) -> str:
                 + f"${each.latex}$ &emsp; ({f'{_plain(each.source)}, ' if each.source else ''}{each.number})"
                 for each in items
             )
-        case Table(heads, _, rows):
+        case TableBlock(heads, _, rows):
             lines = [_row([_plain(head) for head in heads]), _row(["---"] * len(heads))]
             return "\n".join([*lines, *(_row([_cell(cell) for cell in row]) for row in rows)])
         case Figure(svg, caption, _, _):
@@ -48,7 +58,7 @@ def _words(words: Words) -> str:
         match piece:
             case Math(latex):
                 out.append(f"${latex}$")
-            case Code(text):
+            case InlineCode(text):
                 out.append(f"`{text}`")
             case _:
                 out.append(_plain(piece))

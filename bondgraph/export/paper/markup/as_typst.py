@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 
 from bondgraph.export.paper.markup.as_latex import MAX_SCALE, PAGE_WIDTH
-from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table, Words
+from bondgraph.export.paper.markup.content import (
+    Equations,
+    Figure,
+    InlineCode,
+    Math,
+    Paper,
+    Paragraph,
+    Section,
+    TableBlock,
+    Words,
+)
 from bondgraph.export.paper.markup.typst_math import PREAMBLE, quoted, typst_math
 
 _HEAD = r"""#set page(paper: "a4", margin: 18mm, numbering: "1")
@@ -55,7 +65,7 @@ def _block(block: object) -> str:
                 f"[{f'{_words(each.lead)}#h(1em)' if each.lead else ''}{_formula(each.latex)}]"
                 for each in items
             )
-        case Table(heads, widths, rows):
+        case TableBlock(heads, widths, rows):
             columns = ", ".join(f"{100 * width / sum(widths):.1f}%" for width in widths)
             lines = ["  " + " ".join(f"[{_words(cell)}]," for cell in row) for row in rows]
             headings = " ".join(f"[{_plain(head)}]," for head in heads)
@@ -80,7 +90,7 @@ def _words(words: Words) -> str:
         match piece:
             case Math(latex):
                 out.append(_formula(latex))
-            case Code(text):
+            case InlineCode(text):
                 out.append(f"#raw({quoted(text)})")
             case _:
                 out.append(_plain(piece))

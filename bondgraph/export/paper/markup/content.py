@@ -13,13 +13,13 @@ class Math:
 
 
 @dataclass(frozen=True)
-class Code:
+class InlineCode:
     """Name in the user's program."""
 
     text: str
 
 
-Piece = str | Math | Code
+Piece = str | Math | InlineCode
 Words = tuple[Piece, ...]
 """Text with formulas and names in it."""
 
@@ -51,7 +51,7 @@ class Equations:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """Table: heads of its columns, their widths (relative), and rows of cells."""
 
     heads: tuple[str, ...]
@@ -77,7 +77,7 @@ class Section:
     level: int = 1
 
 
-Block = Paragraph | Equations | Table | Figure | Section
+Block = Paragraph | Equations | TableBlock | Figure | Section
 
 
 @dataclass(frozen=True)

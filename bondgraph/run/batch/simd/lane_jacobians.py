@@ -35,7 +35,7 @@ class LaneJacobians(Table):
     input_blocks: Ints
     input_indices: Ints
     # Tables of the error control of all runs.
-    weights: Annotated[list[Any], Array("ptr", entries=Control)]
+    weights: Annotated[list[Any], Array(Control)]
     step_count: int
     first: int
     input_count: int

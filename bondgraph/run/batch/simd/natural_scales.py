@@ -23,8 +23,8 @@ from bondgraph.run.table import FieldTable
 FOUR = 4
 """Runs per group: divisions dominate, and wider vectors do not speed them up."""
 
-Controls = Annotated[list[Any], Array("ptr", entries=Control)]
-ArrayOfEach = Annotated[list[Any], Array("ptr", entries=Array("double"))]
+Controls = Annotated[list[Any], Array(Control)]
+ArrayOfEach = Annotated[list[Any], Array(Array(float))]
 """The address of an array of each run."""
 
 

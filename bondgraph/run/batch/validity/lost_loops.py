@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure, Record
-from bondgraph.run.batch.fields import tables_of
-from bondgraph.run.codegen_helpers import larger, magnitude
-from bondgraph.run.events.state import FIELDS as INSTANTS
+from bondgraph.emit.kernel_language.language import Reals, larger
+from bondgraph.run.batch.fields import Batch
 
 
-def procedures() -> list[Procedure]:
-    """Return the procedures that check the solutions of algebraic loops."""
-    return [_see(), _has_lost_loop()]
-
-
-def _see() -> Procedure:
+def see_loops(r: Batch, k: int, date: float, row: Reals, m: Reals) -> None:
     """Record, at a sample, the size of each unknown after the steps of every evaluation, and the remaining step."""
-    arguments = {"r": "ptr", "k": "i64", "date": "ptr", "row": "ptr", "m": "ptr"}
-    write = Procedure("see_loops", arguments, internal=True)
-    record, integrator, _ = tables_of(write)
-    pointer, x, out = integrator.get("instants"), record.get("x_solved"), record.get("loop_out")
-    with write.when(~pointer.is_given()):
-        write.give()
-    loops, first = Record(pointer, INSTANTS), write.local(0, "i64")
-    with write.loop(loops.get("loops")) as j:
-        count, kernel = loops.get("loop_counts").load(j, "i64"), loops.get("loop_kernels").load(j, "ptr")
-        states = loops.get("loop_places").at(first.get(), "i64")
-        sizes, further = (record.get(name).at(first.get()) for name in ("loop_sizes", "loop_further"))
-        at = [write["date"], x, integrator.get("p"), write["m"], out]
-        with write.loop(loops.get("n")) as i:
-            x[i] = write["row"][i]
-        with write.loop(record.get("loop_steps").load(j, "i64")):
-            write.call(kernel, at)
-            with write.loop(count) as i:
-                state = states.load(i, "i64")
+    loops, x, out = r.table.instants, r.x_solved, r.loop_out
+    if loops is None:
+        return
+    first = 0
+    for j in range(loops.loops):
+        count, kernel, states = loops.loop_counts[j], loops.loop_kernels[j], loops.loop_places[first:]
+        sizes, further = r.loop_sizes[first:], r.loop_further[first:]
+        for i in range(loops.n):
+            x[i] = row[i]
+        for _ in range(r.loop_steps[j]):
+            kernel(date, x, r.table.p, m, out)
+            for i in range(count):
+                state = states[i]
                 x[state] = x[state] + out[count + i]
-        write.call(kernel, at)
-        with write.loop(count) as i:
-            with write.when(write["k"].equals(0)):
+        kernel(date, x, r.table.p, m, out)
+        for i in range(count):
+            if k == 0:
                 sizes[i] = 0.0
                 further[i] = 0.0
-            sizes[i] = larger(write, sizes[i], magnitude(write, x[states.load(i, "i64")]))
-            further[i] = larger(write, further[i], magnitude(write, out[count + i]))
-        first.set(first.get() + count)
-    write.give()
-    return write
+            sizes[i] = larger(sizes[i], abs(x[states[i]]))
+            further[i] = larger(further[i], abs(out[count + i]))
+        first += count
 
 
-def _has_lost_loop() -> Procedure:
-    """Return 1 if a remaining step is too large relative to its unknown."""
-    write = Procedure("astray", {"r": "ptr"}, "i64", internal=True)
-    record, _, _ = tables_of(write)
-    least, sizes, further = (record.get(name) for name in ("loop_near", "loop_sizes", "loop_further"))
-    with write.loop(record.get("unknowns")) as i, write.when(further[i] > record.get("off") * larger(write, sizes[i], least[i])):
-        write.give(1)
-    write.give(0)
-    return write
+def has_lost_loop(r: Batch) -> bool:
+    """Return True if a remaining step is too large relative to its unknown."""
+    sizes, further, near = r.loop_sizes, r.loop_further, r.loop_near
+    for i in range(r.unknowns):
+        if further[i] > r.off * larger(sizes[i], near[i]):
+            return True
+    return False

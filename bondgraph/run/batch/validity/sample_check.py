@@ -1,22 +1,24 @@
 """Sample check of a finished run, in SIMD lanes: are all values that follow from the rows finite?
 
 One kernel with `lanes` lanes, `AT_SAMPLE`, evaluates them all. `lanes` = 1 is for single runs, for which only the constraints are
-checked here. The table of `FIELDS` also serves that check (`screen`).
+checked here. The table also serves that check (`rank_screen`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated
 
 import numpy as np
 
 from bondgraph.emit.kernel import aligned_zeros
-from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Ints, Kernel, Length, Reals, Table
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.procedure import Procedure
 from bondgraph.run.program import Program
-from bondgraph.run.simd_values import SimdArray, SimdNumber, lane_loop
 from bondgraph.run.steppers.method import COMMON as INTEGRATOR
-from bondgraph.run.table import FieldTable, fields_of
+from bondgraph.run.table import FieldTable
 from bondgraph.run.validation.checked_result import check_stride
 from bondgraph.run.validation.constraint_rank import EXTRAPOLATION
 
@@ -44,15 +46,70 @@ def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return falls, rises
 
 
-# kernel: of the constraint matrix, or of all values at a sample followed by that matrix; t, x, p, m, out: its blocks, of several
-# samples; spoilt: for each state, integrated power and value, zero while all were finite, in each lane; falls, rises: of each
-# sample whose constraints are checked; rows, columns: of the entries of their matrix; given ... work: such matrices, `now` with
-# the previous one in front; theta, bad, factor: of each lane; signs, low, high: of each diagonal, the latter two in each lane;
-# leftmost, lowest: the envelope of such a matrix; beyond: 1 if the end of a run is checked.
-_POINTERS = """kernel dates t x p m out spoilt bad falls rises rows columns entries given now first work theta factor
-    signs low high leftmost lowest"""
-_WHOLES = "parameters modes values samples watched n entry_count count stride beyond"
-FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("end_date",))
+class RunTable(Table):
+    """Fields of the table of an integrator that the checks read."""
+
+    p: Reals
+    m: Reals
+    y: Reals
+    width: int
+
+    @classmethod
+    def layout(cls) -> Mapping[str, tuple[int, str]]:
+        return INTEGRATOR
+
+
+PerSample = Annotated[Reals, Length(lambda s: s.lanes)]
+PerDiagonal = Annotated[Reals, Length(lambda s: s.n * s.lanes)]
+Matrices = Annotated[Reals, Length(lambda s: s.n * s.n * s.lanes)]
+
+
+class SampleCheck(Table):
+    """Samples side by side; lengths also depend on the number of `lanes`, the `width` of rows, and the number of constraint
+    `entries` behind the values."""
+
+    # kernel: of the constraint matrix, or of all values at a sample followed by that matrix; t, x, p, m, out: its blocks, of
+    # several samples; spoilt: for each state, integrated power and value, zero while all were finite, in each lane.
+    kernel: Kernel
+    dates: Reals
+    t: PerSample
+    x: Annotated[Reals, Length(lambda s: s.width * s.lanes)]
+    p: Annotated[Reals, Length(lambda s: s.parameters * s.lanes)]
+    m: Annotated[Reals, Length(lambda s: s.modes * s.lanes)]
+    out: Annotated[Reals, Length(lambda s: (s.values + s.behind) * s.lanes)]
+    spoilt: Annotated[Reals, Length(lambda s: (s.width + s.values) * s.lanes)]
+    bad: PerSample
+    # falls, rises: of each sample whose constraints are checked; rows, columns: of the entries of their matrix; matrix, work:
+    # such matrices; now: the same with the previous one in front; first: of the first sample; theta, bad, factor: of each lane;
+    # signs, low, high: of each diagonal, the latter two in each lane; leftmost, lowest: the envelope of such a matrix.
+    falls: Reals
+    rises: Reals
+    rows: Ints
+    columns: Ints
+    entries: Reals
+    matrix: Matrices
+    now: Annotated[Reals, Length(lambda s: s.n * s.n * (s.lanes + 1))]
+    first: Annotated[Reals, Length(lambda s: s.n * s.n)]
+    work: Matrices
+    theta: PerSample
+    factor: PerSample
+    signs: Annotated[Reals, Length(lambda s: s.n)]
+    low: PerDiagonal
+    high: PerDiagonal
+    leftmost: Ints
+    lowest: Ints
+    # beyond: 1 if the end of a run, at end_date, is checked.
+    parameters: int
+    modes: int
+    values: int
+    samples: int
+    watched: int
+    n: int
+    entry_count: int
+    count: int
+    stride: int
+    beyond: int
+    end_date: float
 
 
 def row_table(
@@ -60,16 +117,14 @@ def row_table(
 ) -> FieldTable:
     """Return the table of these procedures, for runs with rows at these times since their start; constraints are checked if
     `watched`, at every `check_stride`-th sample. `kernel` is the address of its code."""
-    table = FieldTable(FIELDS)
+    table = FieldTable(SampleCheck.layout())
     every = (program.rates, program.powers, program.energies)
     values = 0 if lanes == 1 else sum(each.n_out for each in every if each is not None)
     behind = 0 if program.closing_matrix is None else program.closing_matrix.n_out
     width = program.states + (0 if program.powers is None else program.powers.n_out)
-    lengths = {"x": width, "p": program.parameters, "m": program.modes, "out": values + behind, "spoilt": width + values}
-    lengths |= dict.fromkeys(("t", "bad", "theta", "factor"), 1)
     arrays = {"dates": np.ascontiguousarray(dates)}
+    counts = {"parameters": program.parameters, "modes": program.modes, "values": values, "n": 0}
     table.point("kernel", kernel)
-    table["parameters"], table["modes"], table["values"] = program.parameters, program.modes, values
     table["samples"], table["stride"] = len(times), 1
     if watched:
         assert program.closing is not None
@@ -79,11 +134,12 @@ def row_table(
         rows, columns = np.array(program.closing.pattern, dtype=np.int64).reshape(-1, 2).T
         arrays |= {"rows": np.ascontiguousarray(rows), "columns": np.ascontiguousarray(columns)}
         arrays |= dict(zip(("leftmost", "lowest"), envelope(n, rows, columns), strict=True))
-        arrays |= {"signs": np.zeros(n), "first": np.zeros(n * n), "now": np.zeros(n * n * (lanes + 1))}
-        lengths |= {"given": n * n, "work": n * n, "low": n, "high": n}
-        table["n"], table["entry_count"], table["count"], table["stride"] = n, len(rows), len(looked), stride
-        table["watched"], table["beyond"], table["end_date"] = 1, beyond, dates[0] + (span - times[0])
-    arrays |= {name: aligned_zeros(length * lanes) for name, length in lengths.items()}
+        counts |= {"n": n, "entry_count": len(rows), "count": len(looked), "stride": stride, "watched": 1, "beyond": beyond}
+        table["end_date"] = dates[0] + (span - times[0])
+    for name, count in counts.items():
+        table[name] = count
+    lengths = SampleCheck.lengths(lanes=lanes, width=width, behind=behind, **counts)
+    arrays |= {name: aligned_zeros(length) for name, length in lengths.items()}
     for name, array in {**arrays, "entries": arrays["out"][values * lanes :]}.items():
         table.point(name, array)
     return table
@@ -104,105 +160,66 @@ def envelope(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
 
 def procedures(lanes: int) -> list[Procedure]:
     """Return the procedures that check values and constraints."""
-    values = [_spoil(), _evaluated(lanes), _see(lanes), _spoilt(lanes)] if lanes > 1 else [_evaluated(lanes)]
-    return [_take(lanes), _take_all(lanes), _present(lanes), *values]
+    every = [take_row, take_rows, present_run, evaluate_samples, *([see_samples, any_spoilt] if lanes > 1 else [])]
+    return translate([partial(function, lanes=lanes) for function in every])
 
 
-@contextmanager
-def groups(write: Procedure, stop: Operand, step: Operand, start: Operand = 0) -> Iterator[Temporary]:
-    """Loop over samples up to but without `stop`, in groups: yield the first of each, `step` after the one before."""
-    first = write.local(start, "i64")
-    with write.repeat() as (_, done):
-        with write.when(first.get() >= write.value(stop, "i64")):
-            write.jump(done)
-        yield first.get()
-        first.set(first.get() + step)
-
-
-def _take(lanes: int) -> Procedure:
+def take_row(s: SampleCheck, row: Reals, date: float, width: int, lane: int, lanes: Fixed) -> None:
     """Copy a row (width,) and its date into a lane."""
-    write = Procedure("take_row", {"s": "ptr", "row": "ptr", "date": "double", "width": "i64", "lane": "i64"}, internal=True)
-    record = Record(write["s"], FIELDS)
-    record.get("t")[write["lane"]] = write["date"]
-    with write.loop(write["width"]) as i:
-        record.get("x")[i * lanes + write["lane"]] = write["row"][i]
-    write.give()
-    return write
+    x = s.x
+    s.t[lane] = date
+    for i in range(width):
+        x[i * lanes + lane] = row[i]
 
 
-def _take_all(lanes: int) -> Procedure:
+def take_rows(s: SampleCheck, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
     """Copy every `stride`-th row, from number `first` on, with its date into the lanes; repeat the last."""
-    arguments = {"s": "ptr", "rows": "ptr", **dict.fromkeys(("first", "last", "stride", "width"), "i64")}
-    write = Procedure("take_rows", arguments, internal=True)
-    record, x = Record(write["s"], FIELDS), SimdArray(Record(write["s"], FIELDS).get("x"), lanes)
-    samples = [least(write, write["first"] + write["stride"] * lane, write["last"]) for lane in range(lanes)]
-    rows = [write["rows"].at(sample * write["width"]) for sample in samples]
-    for lane, sample in enumerate(samples):
-        record.get("t")[lane] = record.get("dates")[sample]
-    with write.loop(write["width"]) as i:
-        x[i] = SimdNumber([row[i] for row in rows])
-    write.give()
-    return write
+    for lane in range(lanes):
+        sample = min(first + stride * lane, last)
+        take_row(s, rows[sample * width :], s.dates[sample], width, lane, lanes)
 
 
-def _present(lanes: int) -> Procedure:
+def present_run(s: SampleCheck, c: RunTable, lanes: Fixed) -> None:
     """Copy parameters and modes of a run into all lanes."""
-    write = Procedure("present_run", {"s": "ptr", "c": "ptr"}, internal=True)
-    record, integrator = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR)
-    for name, count in (("p", "parameters"), ("m", "modes")):
-        with lane_loop(write, record.get(count), lanes) as (k, _, i):
-            record.get(name)[i] = integrator.get(name)[k]
+    for k in range(s.parameters):
+        for lane in range(lanes):
+            s.p[k * lanes + lane] = c.p[k]
+    for k in range(s.modes):
+        for lane in range(lanes):
+            s.m[k * lanes + lane] = c.m[k]
     if lanes > 1:
-        with write.loop((integrator.get("width") + record.get("values")) * lanes) as i:
-            record.get("spoilt")[i] = 0.0
-    write.give()
-    return write
+        spoilt = s.spoilt
+        for i in range((c.width + s.values) * lanes):
+            spoilt[i] = 0.0
 
 
-def _spoil() -> Procedure:
+def spoil(spoilt: Disjoint, values: Reals, count: int) -> None:
     """Mark the numbers that are not finite. Each has its own flag, so that none waits for another."""
-    write = Procedure("spoil", {"spoilt": "ptr noalias", "values": "ptr", "count": "i64"}, internal=True)
-    with write.loop(write["count"]) as i:
-        write["spoilt"][i] = write["spoilt"][i] + write["values"][i] * 0.0
-    write.give()
-    return write
+    for i in range(count):
+        spoilt[i] = spoilt[i] + values[i] * 0.0
 
 
-def _evaluated(lanes: int) -> Procedure:
+def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
     """Evaluate the kernel at the rows in the lanes, `entries` included; with several lanes, mark values that are not finite."""
-    write = Procedure("evaluated", {"s": "ptr", "width": "i64"}, internal=True)
-    record, width = Record(write["s"], FIELDS), write["width"] * lanes
-    x, out, spoilt = (record.get(name) for name in ("x", "out", "spoilt"))
-    write.call(record.get("kernel"), [record.get("t"), x, record.get("p"), record.get("m"), out])
+    s.kernel(s.t, s.x, s.p, s.m, s.out)
     if lanes > 1:
-        write.call("spoil", [spoilt, x, width])
-        write.call("spoil", [spoilt.at(width), out, record.get("values") * lanes])
-    write.give()
-    return write
+        spoil(s.spoilt, s.x, width * lanes)
+        spoil(s.spoilt[width * lanes :], s.out, s.values * lanes)
 
 
-def _see(lanes: int) -> Procedure:
+def see_samples(s: SampleCheck, c: RunTable, samples: Reals, first: int, lanes: Fixed) -> None:
     """Check every `stride`-th sample of the present run from number `first` on, and mark values that are not finite."""
-    write = Procedure("see_samples", {**dict.fromkeys(("s", "c", "samples"), "ptr"), "first": "i64"}, internal=True)
-    record, width = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR).get("width")
-    count, stride = record.get("samples"), record.get("stride")
-    with groups(write, count, stride * lanes, write["first"]) as first:
-        write.call("take_rows", [write["s"], write["samples"], first, count - 1, stride, width])
-        write.call("evaluated", [write["s"], width])
-    write.give()
-    return write
+    sample = first
+    while sample < s.samples:
+        take_rows(s, samples, sample, s.samples - 1, s.stride, c.width, lanes)
+        evaluate_samples(s, c.width, lanes)
+        sample = sample + s.stride * lanes
 
 
-def _spoilt(lanes: int) -> Procedure:
-    """Return 1 if a value at a checked sample was not finite: states, integrated powers, rates, powers, energies."""
-    write = Procedure("any_spoilt", {"s": "ptr", "c": "ptr"}, "i64", internal=True)
-    record, width = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR).get("width")
-    with write.loop((width + record.get("values")) * lanes) as i, write.when(~record.get("spoilt")[i].equals(0.0)):
-        write.give(1)
-    write.give(0)
-    return write
-
-
-def least(write: Procedure, a: Temporary, b: Temporary) -> Temporary:
-    """Return the smaller of two integers."""
-    return write.select(a < b, a, b, "i64")
+def any_spoilt(s: SampleCheck, c: RunTable, lanes: Fixed) -> bool:
+    """Return True if a value at a checked sample was not finite: states, integrated powers, rates, powers, energies."""
+    spoilt = s.spoilt
+    for i in range((c.width + s.values) * lanes):
+        if spoilt[i] != 0.0:
+            return True
+    return False
