@@ -70,9 +70,9 @@ class FieldTable:
         """Point the fields whose annotations have a `Length` to zeros, for these integers of the table."""
         lengths, types, start = table.lengths(**integers), types_of(table), 0
         numbers = np.zeros(sum(lengths.values()))
-        whole, address = numbers.view(np.int64), address_of(numbers)
+        integers_of, address = numbers.view(np.int64), address_of(numbers)
         for name, length in lengths.items():
-            self.arrays[name] = (numbers if types[name].entries is float else whole)[start : start + length]
+            self.arrays[name] = (integers_of if types[name].entries is int else numbers)[start : start + length]
             self._integers[self._fields[name][0]] = address + 8 * start
             start += length
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Ints, Kernel, Reals, finite, unrolled
+from bondgraph.emit.kernel_language.language import Ints, Reals, finite, unrolled
 from bondgraph.run.bound import ATTEMPTS, CLOSE, MAX_NEWTON_ITERATIONS, MIN_STEP_FRACTION, ROUNDED, SMALL
 from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.events.state import EventTable
@@ -36,23 +36,17 @@ def all_finite(values: Reals, count: int) -> bool:
     return True
 
 
-def newton_iteration(
-    s: EventTable,
-    t: float,
-    x: Reals,
-    kernel: Kernel,
-    indices: Ints,
-    count: int,
-    decrease: float,
-    inverse_sizes: Reals,
-    weights: Reals,
-) -> bool:
-    """Solve one loop in place; return True if x is a solution.
+def newton_iteration(s: EventTable, t: float, x: Reals, k: int, first: int, decrease: float, natural: bool) -> bool:
+    """Solve loop k in place, whose first unknown is number `first` among all; return True if x is a solution.
 
-    A step is halved until the residual falls by this fraction of its length; the iteration ends at a residual of zero or a step
-    below rounding.
+    A step is halved until the residual falls by the fraction `decrease` of its length; the iteration ends at a residual of zero
+    or a step below rounding. Residuals and unknowns are measured in their natural sizes if `natural`.
     """
-    out, further, step, start, p, m = s.newton, s.newton[count:], s.newton_step, s.newton_start, s.p, s.m_after
+    kernel, indices, count, p, m = s.loop_kernels[k], s.loop_places[first:], s.loop_counts[k], s.p, s.m_after
+    out, further, step, start = s.newton, s.newton[s.loop_counts[k] :], s.newton_step, s.newton_start
+    inverse_sizes, weights = s.loop_ones[first:], s.loop_ones[first:]
+    if natural:
+        inverse_sizes, weights = s.loop_inverse_sizes[first:], s.loop_weights[first:]
     kernel(formula_time(s, t), x, p, m, out)
     for _ in range(MAX_NEWTON_ITERATIONS):
         size = largest(out, weights, count)
@@ -78,19 +72,16 @@ def newton_iteration(
     return all_finite(out, count * 2) and not largest(further, inverse_sizes, count) > far
 
 
-def solved(s: EventTable, t: float, x: Reals, kernel: Kernel, indices: Ints, first: int, count: int) -> bool:
-    """Solve one loop, with its kernel, the indices of its unknowns, and the position of the first one among all; return True if x
-    is a solution. Each attempt begins at the same unknowns."""
-    begun = s.newton_begun
+def solved(s: EventTable, t: float, x: Reals, k: int, first: int) -> bool:
+    """Solve loop k; return True if x is a solution. Each attempt begins at the same unknowns."""
+    indices, count, begun = s.loop_places[first:], s.loop_counts[k], s.newton_begun
     for i in range(count):
         begun[i] = x[indices[i]]
     for number, (decrease, natural) in unrolled(enumerate(ATTEMPTS)):
         if number > 0:
             for i in range(count):
                 x[indices[i]] = begun[i]
-        inverse_sizes = s.loop_inverse_sizes if natural else s.loop_ones
-        weights = s.loop_weights if natural else s.loop_ones
-        if newton_iteration(s, t, x, kernel, indices, count, decrease, inverse_sizes[first:], weights[first:]):
+        if newton_iteration(s, t, x, k, first, decrease, natural):
             return True
     return False
 
@@ -99,8 +90,7 @@ def consistent(s: EventTable, t: float, x: Reals) -> bool:
     """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds."""
     first = 0
     for k in range(s.loops):
-        count = s.loop_counts[k]
-        if not solved(s, t, x, s.loop_kernels[k], s.loop_places[first:], first, count):
+        if not solved(s, t, x, k, first):
             return False
-        first += count
+        first += s.loop_counts[k]
     return True

@@ -159,7 +159,7 @@ def nearest(s: EventTable, t: float, probe: float, row: int) -> int:
 
 
 def consistent_modes(s: EventTable, t: float, probe: float, row: int, count: int) -> int:
-    """Where `count` transitions in rows from `row` on cycle, return the number of transitions `watched` that replace them, which
+    """Return the number of transitions `watched` that replace `count` transitions which cycle, in rows from `row` on, and which
     lead to x_here and m_here; `PYTHON_FALLBACK` for Python. First try the automata of the former, then all: the automaton that
     has to respond may not have had its turn."""
     for every in unrolled((0, 1)):

@@ -98,8 +98,7 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
             left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]
             if is_crest(left, middle, right):
                 margin = (middle - smaller(left, right)) * 0.25
-                low, high = FRACTIONS[j - 1], FRACTIONS[j + 1]
-                if crest(c, h, i, low, FRACTIONS[j], high, left, middle, right, -margin, False, step) <= 1.0:
+                if crest(c, h, i, j, -margin, False, step) <= 1.0:
                     return True
     return False
 
@@ -125,27 +124,26 @@ def guard_at(c: StepTable, h: float, theta: float, i: int, step: Fixed) -> float
     return guard_there(c, h, theta, i, step)
 
 
-def crest(
-    c: StepTable,
-    h: float,
-    i: int,
-    low: float,
-    middle: float,
-    high: float,
-    at_low: float,
-    at_middle: float,
-    at_high: float,
-    goal: float,
-    exact: bool,
-    step: Fixed,
-) -> float:
-    """Find a fraction of the step, between low and high, at which guard i is at least `goal`; 2 if there is none.
+@inline
+def fraction_of(j: int) -> float:
+    """Return fraction j of a step."""
+    fraction = 0.0
+    for k in unrolled(range(POINTS)):
+        if j == k:
+            fraction = FRACTIONS[k]
+    return fraction
 
-    The guard is highest at `middle` of the three. The search alternates parabolas and golden sections (Brent), by the dense
+
+def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step: Fixed) -> float:
+    """Find a fraction of the step, between those next to fraction j, at which guard i is at least `goal`; 2 if there is none.
+
+    The guard is highest at fraction j of the three. The search alternates parabolas and golden sections (Brent), by the dense
     output if `exact`, else by the cubic. Chords bound the crest where the guard is concave, as shown by probes on both sides of
     the middle, or by parabolas that predict it.
     """
-    a, m, b, fa, fm, fb = low, middle, high, at_low, at_middle, at_high
+    g, count = c.g, c.guard_count
+    a, m, b = fraction_of(j - 1), fraction_of(j), fraction_of(j + 1)
+    fa, fm, fb = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]
     parabola, foretold, sure_left, sure_right = True, 0, False, False
     for _ in range(_SEARCHES):
         left, right, width = m - a, b - m, b - a
@@ -264,7 +262,7 @@ def locate(c: StepTable, h: float, step: Fixed) -> float:
         for j in unrolled(range(1, POINTS - 1)):
             left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]
             if is_crest(left, middle, right) and theta[i] > FRACTIONS[j - 1]:
-                top = crest(c, h, i, FRACTIONS[j - 1], FRACTIONS[j], FRACTIONS[j + 1], left, middle, right, 0.0, True, step)
+                top = crest(c, h, i, j, 0.0, True, step)
                 if top <= 1.0:
                     value = guard_at(c, h, top, i, step)
                     if top > FRACTIONS[j]:
