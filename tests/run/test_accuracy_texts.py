@@ -121,6 +121,20 @@ def test_texts_of_error_control_are_the_same_bits_in_cpython(name, rounds, lanes
             assert_same(pair[0].table, pair[1].table)
 
 
+def test_a_reset_leaves_nothing_of_a_run():
+    """But the sparsity patterns that were found."""
+    fresh, used = pair_of("loud")
+    x, q, step = np.array([1.0, 1e-9, 0.0]), np.ones(2), (1e-4, 1e-16, 0)
+    for procedure, values in (("begin", (0.1, x, q, np.zeros(0))), *[("test_noise", (0.1, x, np.zeros(0), *step))] * 2):
+        machine_code(f"weights_{procedure}")(used.table, *values)
+    assert used.noise.any() and used.table["patience"] != fresh.table["patience"]
+    machine_code("weights_reset")(used.table)
+    for name, (_, kind) in Control.layout().items():
+        assert kind == "ptr" or name in ("known", "oldest") or used.table[name] == fresh.table[name], name
+    for name in ("size", "floor", "noise", "exceeded", "speed", "scale", "squares"):
+        np.testing.assert_array_equal(used.table.arrays[name], fresh.table.arrays[name], err_msg=name)
+
+
 @pytest.mark.parametrize("way", [machine_code, cpython])
 @pytest.mark.parametrize("name", ["refresh", "test_noise", "decay"])
 def test_texts_that_call_python_pass_their_arguments(way, name):
