@@ -5,7 +5,7 @@ Loops, from a step to a sweep; each is inside the next
 stages     of a step      `steppers.explicit`, `steppers.rosenbrock`: rates at the stages, error estimate
 steps      of a segment   `steppers.driver`: propose a step size, attempt the step, judge its error; event detection in the step,
                           location of the first zero crossing and a step that lands on it; samples, acceptance, next step size
-segments   of a run       `events.loop` in machine code, `Hybrid` here in Python for events that machine code cannot handle
+segments   of a run       `steppers.driver.run` in machine code, `Hybrid` here in Python where that cannot handle an event
 turns      at an event    `events.iteration` (event iteration), `events.reference.iteration` in Python
 pages      of samples     `streaming.run`: only if a run keeps only some quantities
 runs       of a batch     `batch.loop` one after the other, `batch.simd.lane_loop` side by side in SIMD lanes
@@ -98,7 +98,7 @@ class Hybrid:
     """Run in progress: its state, samples and events. Times count from the start, s.
 
     `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,). Machine code handles events between
-    segments (`events.loop`), except in a `reference`; `handed_back` counts those that are handled here.
+    segments (`steppers.driver.run`), except in a `reference`; `handed_back` counts those that are handled here.
     """
 
     def __init__(

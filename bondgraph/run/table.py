@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from bondgraph.emit.kernel import address_of
+from bondgraph.emit.kernel import address_of, aligned_zeros
 from bondgraph.emit.kernel_language.language import Array, Code, Table, types_of
 
 Viewed = TypeVar("Viewed", bound=Table)
@@ -67,14 +67,17 @@ class FieldTable:
             start += length
 
     def allocate(self, table: type[Table], **integers: int) -> None:
-        """Point the fields whose annotations have a `Length` to zeros, for these integers of the table."""
+        """Point the fields whose annotations have a `Length` to zeros, for these integers of the table.
+
+        Each array begins at a line of the cache, as vectors want it.
+        """
         lengths, types, start = table.lengths(**integers), types_of(table), 0
-        numbers = np.zeros(sum(lengths.values()))
-        integers_of, address = numbers.view(np.int64), address_of(numbers)
+        reals = aligned_zeros(sum(map(_whole_lines, lengths.values())))
+        whole, address = reals.view(np.int64), address_of(reals)
         for name, length in lengths.items():
-            self.arrays[name] = (integers_of if types[name].entries is int else numbers)[start : start + length]
+            self.arrays[name] = (whole if types[name].entries is int else reals)[start : start + length]
             self._integers[self._fields[name][0]] = address + 8 * start
-            start += length
+            start += _whole_lines(length)
 
     def __getitem__(self, name: str) -> float | int:
         index, kind = self._fields[name]
@@ -100,6 +103,11 @@ class FieldTable:
             self._real[index] = value
         else:
             self._integers[index] = int(value)
+
+
+def _whole_lines(length: int) -> int:
+    """Return the length of whole cache lines for this many numbers."""
+    return -(-length // 8) * 8
 
 
 class _View:

@@ -5,12 +5,13 @@ P. Bogacki, L. F. Shampine, A 3(2) pair of Runge-Kutta formulas, Applied Mathema
 
 from __future__ import annotations
 
-from tests.inner.emit import Procedure, Temporary
+from tests.inner.emit import inline, power
 from tests.inner.run import Tableau, explicit_method
 
 
-def _third_root(write: Procedure, value: Temporary) -> Temporary:
-    return write.intrinsic("pow", value, 1.0 / 3.0)
+@inline
+def _third_root(x: float) -> float:
+    return power(x, 1.0 / 3.0)
 
 
 TABLEAU = Tableau(

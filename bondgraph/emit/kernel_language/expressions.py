@@ -12,7 +12,7 @@ from typing import Any
 
 from bondgraph.emit.kernel_language import language
 from bondgraph.emit.kernel_language.language import KINDS, POINTER, PRIMITIVE_OF, Array, Code, types_of
-from bondgraph.emit.kernel_language.source import Function, names_in
+from bondgraph.emit.kernel_language.source import Function, names_read
 from bondgraph.emit.kernel_language.values import Computed, Emitter, Known, LocalName, is_table, is_wide, kind_of, named
 from bondgraph.emit.procedure import Temporary
 
@@ -61,7 +61,7 @@ class Expressions(Emitter):
         """Return True if all names in an expression are known at translation."""
         return not any(
             isinstance(self.scope.get(name), (Computed, LocalName)) or name in self.source.variables
-            for name in names_in([node], ast.Load)
+            for name in names_read(node)
         )
 
     def known(self, node: ast.expr) -> Any:

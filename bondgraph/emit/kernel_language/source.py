@@ -7,7 +7,7 @@ import functools
 import inspect
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -71,28 +71,45 @@ def source_of(function: Function) -> FunctionSource:
             source.fail(argument, f'argument "{argument.arg}" of "{tree.name}" has no type: annotate it')
     if "return" not in source.types:
         source.fail(tree, f'"{tree.name}" has no type of its result: write "-> None" if it has none')
-    if source.types["return"] is not type(None) and not leaves(tree.body, (ast.Return,)):
+    is_external = getattr(function, "is_external", False)
+    if source.types["return"] is not type(None) and not is_external and not leaves(tree.body, (ast.Return,)):
         source.fail(tree, f'"{tree.name}" may end without a result')
     return source
 
 
-def names_in(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> Counter[str]:
-    """Count the names that syntax trees read (`ast.Load`) or set (`ast.Store`)."""
-    every = (n for node in nodes for n in ast.walk(node))
-    return Counter(n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, context))
+@functools.cache
+def names_read(node: ast.AST) -> Counter[str]:
+    """Count the names that a part of the text reads."""
+    return _names(node, ast.Load, names_read)
+
+
+@functools.cache
+def names_set(node: ast.AST) -> Counter[str]:
+    """Count the names that a part of the text sets."""
+    return _names(node, ast.Store, names_set)
+
+
+def _names(node: ast.AST, context: type[ast.expr_context], inner: Callable[[ast.AST], Counter[str]]) -> Counter[str]:
+    if isinstance(node, ast.Name):
+        return Counter([node.id] if isinstance(node.ctx, context) else ())
+    count: Counter[str] = Counter()
+    for child in ast.iter_child_nodes(node):
+        count.update(inner(child))
+    return count
 
 
 def _variables(tree: ast.FunctionDef) -> Iterator[str]:
-    stored = names_in([tree], ast.Store) + Counter(a.arg for a in tree.args.args)
-    loaded = names_in([tree], ast.Load)
+    stored, loaded = names_set(tree) + Counter(a.arg for a in tree.args.args), names_read(tree)
     for node in ast.walk(tree):
         for block in (getattr(node, name, None) for name in ("body", "orelse")):
             statements: list[ast.stmt] = block if isinstance(block, list) else []
-            for index, statement in enumerate(statements):
+            after: Counter[str] = Counter()
+            for statement in reversed(statements):
                 if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-                    after, augmented = names_in(statements[index + 1 :], ast.Load), isinstance(statement, ast.AugAssign)
-                    here = names_in([statement], ast.Store)
+                    augmented = isinstance(statement, ast.AugAssign)
+                    here = names_set(statement)
                     yield from (name for name in here if augmented or stored[name] > 1 or after[name] < loaded[name])
+                after.update(names_read(statement))
 
 
 def leaves(body: Sequence[ast.stmt], by: tuple[type[ast.stmt], ...] = (ast.Return, ast.Break, ast.Continue)) -> bool:

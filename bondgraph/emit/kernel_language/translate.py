@@ -60,7 +60,7 @@ class _Translation:
         plain = source.function.__name__
         if getattr(source.function, "is_external", False):
             return plain
-        key = source.function, repr(fixed)
+        key = source.function, tuple((argument, _key(value)) for argument, value in fixed.items())
         if key not in self._names:
             self._counts[plain] += 1
             numbered = fixed and not (first and self._counts[plain] == 1)
@@ -94,6 +94,15 @@ class _Translation:
         if isinstance(kind, Array) and kind.disjoint:
             return "ptr noalias"
         return "ptr" if self.lanes > 1 and kind is float else kind_of(kind)
+
+
+def _key(value: Any) -> Any:
+    """Return a key of a fixed argument: the value with its type, or its text where it has no hash."""
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return type(value), value
 
 
 class _Writer(Statements):

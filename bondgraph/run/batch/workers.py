@@ -16,7 +16,6 @@ import numpy as np
 
 from bondgraph.emit.kernel import LANES, MANY
 from bondgraph.errors import Problem, RunError
-from bondgraph.methods import START
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector, EndedRun, RunBatch
@@ -205,8 +204,10 @@ class BatchRunner:
             allowed = ", ".join(map(str, (1, *LANES)))
             raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {allowed}",)))
         program = self.program
-        alone = program.transitions or program.clocks or program.breaks or program.loops or self.choice.entry is not START
+        alone = program.transitions or program.clocks or program.breaks or program.loops
         if alone or lanes == 1 or program.in_lanes is None or (lanes is None and runs < MANY):
+            return None
+        if not self.choice.entry.load().runs_in_lanes:
             return None
         from bondgraph.emit.machine import vector_width
 

@@ -182,15 +182,14 @@ class Workspace:
         self.schedules = Schedules(self.bound, settings, self.integrator.share)
         self.table = self.integrator.table
         self.table["stop"] = settings.span
-        library, name = self.integrator.library, self.integrator.method.name
-        pointer, integer = ctypes.c_void_p, ctypes.c_int64
-        begin, advance = library.address(f"{name}_begin"), library.address(f"{name}_advance" if self.settler is None else "run")
+        library, pointer, integer = self.integrator.library, ctypes.c_void_p, ctypes.c_int64
+        begin, advance = library.address("begin"), library.address("advance" if self.settler is None else "run")
         self._begin = ctypes.CFUNCTYPE(integer, *[pointer] * 5, integer)(begin)
         self._advance = ctypes.CFUNCTYPE(integer, pointer)(advance)
         judging = loop.machine_code()
         self._many = ctypes.CFUNCTYPE(integer, pointer)(judging.address("run_many"))
         self._judge = ctypes.CFUNCTYPE(integer, pointer, pointer)(judging.address("check_run"))
-        self._addresses, self._open = (begin, advance), library.address(f"{name}_open")
+        self._addresses, self._open = (begin, advance), library.address("open_run")
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
         self._place = self.table.address
@@ -393,11 +392,11 @@ class Workspace:
             space.weights.use_lanes(lanes)
             space.schedules.follow(key)
             space.table["budget"] = self._budget
-        tables, weights = [space.table for space in spaces], [space.weights.table for space in spaces]
+        integrators, weights = [space.integrator for space in spaces], [space.weights.table for space in spaces]
         lane_tables = self._last_lanes.made(
-            (lanes, samples), lambda: lane_table(lanes, self.bound.program, tables, weights, samples)
+            (lanes, samples), lambda: lane_table(lanes, self.bound.program, integrators, weights, samples)
         )
-        code = lane_loop.machine_code(lanes.lanes).address("run_side_by_side")
+        code = lane_loop.machine_code(lanes.lanes, self.integrator.method.coefficients).address("run_side_by_side")
         run, table_address = ctypes.CFUNCTYPE(ctypes.c_int64, address, address)(code), emptied(lane_tables).address
 
         def go_on(many: int) -> int:

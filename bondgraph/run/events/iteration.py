@@ -229,7 +229,7 @@ def handle_event(s: EventTable) -> bool:
 # The start.
 
 
-def open(s: EventTable) -> bool:
+def open_events(s: EventTable) -> bool:
     """Reset all events, copy the parameters, and solve the algebraic loops at the start values; return True if that succeeds."""
     s.seen, s.written, s.held_rows, s.logged = 0, 0, 0, 0
     s.t, s.begun = 0.0, 0.0

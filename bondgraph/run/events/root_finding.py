@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from bondgraph.emit.kernel_language.language import Fixed, Ints, Length, Reals, Table, inline, larger, smaller, unrolled
-from bondgraph.emit.procedure import Procedure, Record, Temporary
 
 EPSILON = 2.220446049250313e-16
 EDGE = 2.0**-30
@@ -63,23 +62,16 @@ class DenseOutput:
 
     Parameters
     ----------
-    exact : (c, theta, out): the state at a fraction of the step.
-    cubic : (c, theta, h, out): a cheaper approximation of it.
+    exact : (c, theta, out, method): the state at a fraction of the step.
+    cubic : (c, theta, h, out, method): a cheaper approximation of it.
     guard_values : (c, t, y, g): the guards at (t, y).
+    method : whose step it is.
     """
 
-    exact: Callable[[StepTable, float, Reals], None]
-    cubic: Callable[[StepTable, float, float, Reals], None]
-    guard_values: Callable[[StepTable, float, Reals, Reals], None]
-
-
-def update_levels(write: Procedure, record: Record, now: Temporary, levels: Temporary) -> None:
-    """Make the guards `now` (minus their levels) those of the next step; drop the level of a guard that has been as far below
-    zero as its level is off it."""
-    with write.loop(record.get("guard_count")) as i:
-        below = now[i] + (levels[i] + write.intrinsic("fabs", levels[i])) < 0.0
-        record.get("g")[i] = write.select(below, now[i] + levels[i], now[i])
-        levels[i] = write.select(below, 0.0, levels[i])
+    exact: Callable[..., None]
+    cubic: Callable[..., None]
+    guard_values: Callable[..., None]
+    method: Any
 
 
 def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
@@ -87,7 +79,7 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
     of a quarter of its height above its neighbours. Fill g at all fractions; those of the first are there already."""
     count, g = c.guard_count, c.g
     for j in unrolled(range(1, POINTS - 1)):
-        step.cubic(c, FRACTIONS[j], h, c.y_dense)
+        step.cubic(c, FRACTIONS[j], h, c.y_dense, step.method)
         step.guard_values(c, c.t + FRACTIONS[j] * h, c.y_dense, g[count * j :])
     step.guard_values(c, t_new, c.y_new, g[count * (POINTS - 1) :])
     for i in range(count):
@@ -120,7 +112,7 @@ def guard_there(c: StepTable, h: float, theta: float, i: int, step: Fixed) -> fl
 @inline
 def guard_at(c: StepTable, h: float, theta: float, i: int, step: Fixed) -> float:
     """Evaluate guard i at a fraction of the step, by the exact output."""
-    step.exact(c, theta, c.y_dense)
+    step.exact(c, theta, c.y_dense, step.method)
     return guard_there(c, h, theta, i, step)
 
 
@@ -158,9 +150,9 @@ def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step
         u = vertex if inside and apart else golden
         parabola = not parabola
         if exact:
-            step.exact(c, u, c.y_dense)
+            step.exact(c, u, c.y_dense, step.method)
         else:
-            step.cubic(c, u, h, c.y_dense)
+            step.cubic(c, u, h, c.y_dense, step.method)
         value = guard_there(c, h, u, i, step)
         if value >= goal:
             return u
@@ -250,7 +242,7 @@ def locate(c: StepTable, h: float, step: Fixed) -> float:
     """Find the fraction of the step where the first guard fires, 2 if none does; mark the guards that fire there in `fired`."""
     count, g, theta = c.guard_count, c.g, c.theta
     for j in unrolled(range(1, POINTS - 1)):
-        step.exact(c, FRACTIONS[j], c.y_dense)
+        step.exact(c, FRACTIONS[j], c.y_dense, step.method)
         step.guard_values(c, c.t + FRACTIONS[j] * h, c.y_dense, g[count * j :])
     earliest = 2.0
     for i in range(count):

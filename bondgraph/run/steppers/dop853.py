@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bondgraph.emit.cached_build import build_once
+from bondgraph.emit.kernel_language.language import inline, sqrt
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.emit.procedure import Procedure
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.explicit import ExplicitStepper, Tableau, method_of
 
@@ -80,8 +81,9 @@ D = _rows(
 )
 
 
-def _eighth_root(write: Procedure, value: Temporary) -> Temporary:
-    return write.intrinsic("sqrt", write.intrinsic("sqrt", write.intrinsic("sqrt", value)))
+@inline
+def _eighth_root(x: float) -> float:
+    return sqrt(sqrt(sqrt(x)))
 
 
 TABLEAU = Tableau(name="dop853", a=A, c=C, last=12, errors=(E5, E3), dense=D, boundary=6.1, root=_eighth_root)

@@ -2,6 +2,8 @@
 
 E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.4 to II.6. The error is measured in the
 Euclidean norm of the weighted components, not in their root mean square, so that quiet components do not hide an active one.
+
+With several lanes the same functions advance several runs side by side (`batch.simd.lane_steps`).
 """
 
 from __future__ import annotations
@@ -9,27 +11,28 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 from bondgraph.emit.cached_build import build_once
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Length, Reals, inline, larger, sqrt, unrolled
 from bondgraph.emit.llvm import Library, compile_procedures
-from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.methods import MethodEntry
 from bondgraph.run.accuracy.reference.natural_scales import MIN_ERROR
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.integrator import OneStep, StepperOptions
-from bondgraph.run.steppers.method import Method, error_weight, with_method_fields
+from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.segment import Tolerances
-
-# f: coefficients of the dense output; k has the rates of all stages; squares: squares of the errors.
-FIELDS = with_method_fields("f squares")
+from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, error_weight
 
 # Hairer's test: h |lambda| beyond the stability boundary in this many steps in a row (`_RESET_STEPS` good ones reset the count).
 # A change of method is worth it only if this many steps are still ahead.
 _STIFF_STEPS, _RESET_STEPS, _MIN_STEPS_AHEAD = 15, 6, 20_000.0
 # Another method would restart at every tick, at the cost of this many steps of this one.
 _MIN_STEPS_TO_TICK = 200.0
+_EMPTY = -0.0
+"""Sum of no terms: it changes no bit of the first term."""
 
 Weights = Mapping[int, float]
 
@@ -57,7 +60,7 @@ class Tableau:
     errors: Sequence[Weights]
     dense: Sequence[Weights]
     boundary: float
-    root: Callable[[Procedure, Temporary], Temporary]
+    root: Callable[[float], float]
 
     @property
     def rows(self) -> int:
@@ -65,193 +68,197 @@ class Tableau:
         return 3 + len(self.dense)
 
 
+class ExplicitTable(IntegratorTable):
+    """Table of an explicit method."""
+
+    # Coefficients of the dense output; squares of the errors; the sums of `stiffness`.
+    f: Annotated[Reals, Length(lambda c: c.rows * c.width)]
+    squares: Annotated[Reals, Length(lambda c: c.estimates * c.width)]
+    sums: Annotated[Reals, Length(lambda c: 2)]
+
+
+FIELDS = ExplicitTable.layout()
+
+
 def method_of(tableau: Tableau) -> Method:
     """Return the method of a tableau for the integration loop."""
-    parts = [_squares, _attempt, _prepare_dense, _dense, _hermite, _held_down, _stiffness]
     return Method(
         name=tableau.name,
-        fields=FIELDS,
+        table=ExplicitTable,
+        sizes={"stages": len(tableau.a), "rows": tableau.rows, "estimates": len(tableau.errors)},
         last=tableau.last,
-        cubic="hermite",
         explicit=True,
         root=tableau.root,
-        rounding=lambda record, i, h: h * record.get("noise")[i],
-        procedures=lambda: [*_stage_procedures(tableau), *(part(tableau) for part in parts)],
+        rounding=rounding,
+        attempt=attempt,
+        prepare_dense=prepare_dense,
+        dense=dense,
+        cubic=hermite,
+        stiffness=stiffness,
+        exported=(held_down,),
+        coefficients=tableau,
     )
 
 
-_COMBINE = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "width": "i64", "h": "double"}
+@inline
+def rounding(c: Any, i: int, h: float) -> float:
+    """Return the effect of rounding on state i in a step of length h."""
+    return h * c.noise[i]
 
 
-def _record(write: Procedure) -> Record:
-    """Return the table passed as argument c."""
-    return Record(write["c"], FIELDS)
+@inline
+def weighted(k: Reals, width: int, i: int, row: Fixed) -> float:
+    """Return the sum of the rates of component i in the stages of a row of the tableau, times its weights."""
+    total = _EMPTY
+    for j, weight in row.items():
+        total = total + k[width * j + i] * weight
+    return total
 
 
-def _combination(name: str, weights: Mapping[int, float], on_top: bool = True) -> Procedure:
-    """Compute out = y + h sum_j weights[j] k[j]; without y if not `on_top`."""
-    write = Procedure(name, _COMBINE, internal=True)
-    starts = [(write["k"].at(write["width"] * j), weight) for j, weight in weights.items()]
-    with write.loop(write["width"]) as i:
-        total = starts[0][0][i] * starts[0][1]
-        for start, weight in starts[1:]:
-            total = total + start[i] * weight
-        total = total * write["h"]
-        write["out"][i] = write["y"][i] + total if on_top else total
-    write.give()
-    return write
+def combine(out: Disjoint, y: Reals, k: Reals, count: int, width: int, h: float, row: Fixed) -> None:
+    """Compute out = y + h sum_j row[j] k[j], the argument of a stage or the solution, for the first `count` of its numbers."""
+    for i in range(count):
+        out[i] = y[i] + weighted(k, width, i, row) * h
 
 
-def _stage_procedures(tableau: Tableau) -> list[Procedure]:
-    """Return the linear combinations of the rates: stage1 ..., except the last; solution, dense3 ..."""
-    stages = [stage for stage in range(1, len(tableau.a)) if stage != tableau.last]
-    procedures = [_combination(f"stage{stage}", tableau.a[stage]) for stage in stages]
-    procedures.append(_combination("solution", tableau.a[tableau.last]))
-    return procedures + [_combination(f"dense{3 + row}", weights, on_top=False) for row, weights in enumerate(tableau.dense)]
+def dense_row(out: Disjoint, k: Reals, width: int, h: float, row: Fixed) -> None:
+    """Compute a row of the dense output."""
+    for i in range(width):
+        out[i] = weighted(k, width, i, row) * h
 
 
-def _attempt(tableau: Tableau) -> Procedure:
+def attempt(c: ExplicitTable, h: float, t_new: float, method: Fixed) -> float:
     """Compute all stages of a step of length h from (t, y) into k, y_stage and y_new; return error over tolerance."""
-    write = Procedure("attempt", {"c": "ptr", "h": "double", "t_new": "double"}, "double", internal=True)
-    record = _record(write)
-    width, h, t = record.get("width"), write["h"], record.get("t")
-    y, y_new, y_stage, k = (record.get(name) for name in ("y", "y_new", "y_stage", "k"))
-    for s in range(1, tableau.last):
-        write.call(f"stage{s}", [y_stage, y, k, width, h])
+    width, y, y_new, y_stage, k, tableau = c.width, c.y, c.y_new, c.y_stage, c.k, method.coefficients
+    for s in unrolled(range(1, tableau.last)):
+        # Rates do not depend on integrated powers.
+        combine(y_stage, y, k, c.n, width, h, tableau.a[s])
         # Integrals of powers do not need stages whose weight is zero.
-        full = write.value(int(s in tableau.a[tableau.last]), "i64")
-        write.call("derivative", [write["c"], t + h * tableau.c[s], y_stage, k.at(width * s), full])
-    write.call("solution", [y_new, y, k, width, h])
-    write.call("derivative", [write["c"], write["t_new"], y_new, k.at(width * tableau.last), write.value(1, "i64")])
-    n, moved = record.get("n"), write.local(0.0)
-    with write.loop(width, n) as i:
-        moved.set(write.intrinsic("maxnum", moved.get(), write.intrinsic("fabs", y_new[i])))
-    squares = [record.get("squares").at(width * index) for index in range(len(tableau.errors))]
-    write.call("squares", [write["c"], *squares, h, moved.get()])
-    totals = [write.local(0.0) for _ in squares]
-    with write.loop(width) as i:
-        for total, square in zip(totals, squares, strict=True):
-            total.set(total.get() + square[i])
-    top = totals[0].get()
-    denominator = top if len(totals) == 1 else top + totals[1].get() * 0.01
-    scaled = write.intrinsic("fabs", h) * top / write.intrinsic("sqrt", denominator)
-    write.give(write.select(denominator.equals(0.0), 0.0, scaled))
-    return write
+        derivative(c, c.t + h * tableau.c[s], y_stage, k[width * s :], s in tableau.a[tableau.last])
+    combine(y_new, y, k, width, width, h, tableau.a[tableau.last])
+    derivative(c, t_new, y_new, k[width * tableau.last :], True)
+    moved = 0.0
+    for i in range(c.n, width):
+        moved = larger(moved, abs(y_new[i]))
+    squares, top = c.squares, 0.0
+    if len(tableau.errors) == 2:
+        two_squares(squares, squares[width:], c, h, moved, tableau.errors)
+        other = 0.0
+        for i in range(width):
+            top = top + squares[i]
+            other = other + squares[width + i]
+        total = top + other * 0.01
+    else:
+        square(squares, c, h, moved, tableau.errors[0])
+        for i in range(width):
+            top = top + squares[i]
+        total = top
+    return 0.0 if total == 0.0 else abs(h) * top / sqrt(total)
 
 
-def _squares(tableau: Tableau) -> Procedure:
-    """Compute, for each component, the squares of its errors over the error weight; their sum, which depends on the order, is not
-    vectorised. `moved` is the largest integrated power."""
-    outs = {f"square{index}": "ptr noalias" for index in range(len(tableau.errors))}
-    write = Procedure("squares", {"c": "ptr", **outs, "h": "double", "moved": "double"}, internal=True)
-    record, size_of_step = _record(write), write.intrinsic("fabs", write["h"])
-    n, width, y, y_new, k, noise = (record.get(name) for name in ("n", "width", "y", "y_new", "k", "noise"))
-    with write.loop(width) as i:
-        size = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
-        # Errors of integrated powers are relative to the largest of them: one that is only rounding has no size of its own.
-        scale = error_weight(write, record, i, write.select(i < n, size, write["moved"])) + size_of_step * noise[i]
-        for out, weights in zip(outs, tableau.errors, strict=True):
-            error = write.value(0.0, "double")
-            for j, weight in weights.items():
-                error = error + k[width * j + i] * weight
-            error = error / scale
-            write[out][i] = error * error
-    write.give()
-    return write
+@inline
+def scale_of(c: Any, i: int, h: float, moved: float) -> float:
+    """Return the error weight of component i over a step, with noise. Errors of integrated powers are relative to the largest of
+    them, `moved`: one that is only rounding has no size of its own."""
+    size = larger(abs(c.y[i]), abs(c.y_new[i]))
+    return error_weight(c, i, size if i < c.n else moved) + abs(h) * c.noise[i]
 
 
-def _prepare_dense(tableau: Tableau) -> Procedure:
+def square(out: Disjoint, c: ExplicitTable, h: float, moved: float, row: Fixed) -> None:
+    """Compute, for each component, the square of its error over the error weight; their sum, which depends on the order, is not
+    vectorised."""
+    width, k = c.width, c.k
+    for i in range(width):
+        error = weighted(k, width, i, row) / scale_of(c, i, h, moved)
+        out[i] = error * error
+
+
+def two_squares(first: Disjoint, second: Disjoint, c: ExplicitTable, h: float, moved: float, rows: Fixed) -> None:
+    """Compute the squares of both error estimates of a method."""
+    width, k = c.width, c.k
+    for i in range(width):
+        scale = scale_of(c, i, h, moved)
+        error = weighted(k, width, i, rows[0]) / scale
+        other = weighted(k, width, i, rows[1]) / scale
+        first[i] = error * error
+        second[i] = other * other
+
+
+def prepare_dense(c: ExplicitTable, h: float, method: Fixed) -> None:
     """Compute the coefficients of the dense output over the step just attempted."""
-    write = Procedure("prepare_dense", {"c": "ptr", "h": "double"}, internal=True)
-    record = _record(write)
-    width, h, t = record.get("width"), write["h"], record.get("t")
-    y, y_new, y_stage, k, f = (record.get(name) for name in ("y", "y_new", "y_dense", "k", "f"))
-    for s in range(tableau.last + 1, len(tableau.a)):
-        write.call(f"stage{s}", [y_stage, y, k, width, h])
-        rates = k.at(width * s)
-        write.call("derivative", [write["c"], t + h * tableau.c[s], y_stage, rates, write.value(1, "i64")])
-    with write.loop(width) as i:
+    width, y, y_new, k, f, tableau = c.width, c.y, c.y_new, c.k, c.f, method.coefficients
+    for s in unrolled(range(tableau.last + 1, len(tableau.a))):
+        combine(c.y_dense, y, k, c.n, width, h, tableau.a[s])
+        derivative(c, c.t + h * tableau.c[s], c.y_dense, k[width * s :], True)
+    for i in range(width):
         step = y_new[i] - y[i]
         first, last = h * k[i], h * k[width * tableau.last + i]
         f[i] = step
         f[width + i] = first - step
         f[width * 2 + i] = step * 2.0 - (first + last)
-    for row in range(3, tableau.rows):
-        write.call(f"dense{row}", [f.at(width * row), y, k, width, h])
-    write.give()
-    return write
+    for row, weights in enumerate(tableau.dense):
+        dense_row(f[width * (3 + row) :], k, width, h, weights)
 
 
-def _dense(tableau: Tableau) -> Procedure:
+def dense(c: ExplicitTable, theta: float, out: Disjoint, method: Fixed) -> None:
     """Evaluate the dense output at the fraction theta of the step."""
-    arguments = {"c": "ptr", "theta": "double", "out": "ptr noalias"}
-    write = Procedure("dense", arguments, internal=True)
-    record = _record(write)
-    width, y, f, theta = record.get("width"), record.get("y"), record.get("f"), write["theta"]
-    rest, last = 1.0 - theta, tableau.rows - 1
-    with write.loop(width) as i:
-        total = f[width * last + i] * (rest if last % 2 else theta)
-        for row in range(last - 1, -1, -1):
-            total = (total + f[width * row + i]) * (rest if row % 2 else theta)
-        write["out"][i] = y[i] + total
-    write.give()
-    return write
-
-
-def _hermite(tableau: Tableau) -> Procedure:
-    """Evaluate the cubic Hermite interpolant at the fraction theta of the step, without evaluating the rates."""
-    write = Procedure("hermite", {"c": "ptr", "theta": "double", "h": "double", "out": "ptr noalias"}, internal=True)
-    record = _record(write)
-    width, y, y_new, k = (record.get(name) for name in ("width", "y", "y_new", "k"))
-    theta, h = write["theta"], write["h"]
+    width, y, f = c.width, c.y, c.f
     rest = 1.0 - theta
-    with write.loop(width) as i:
+    for i in range(width):
+        total = _EMPTY
+        for row in unrolled(range(method.coefficients.rows - 1, -1, -1)):
+            total = (total + f[width * row + i]) * (rest if row % 2 else theta)
+        out[i] = y[i] + total
+
+
+def hermite(c: ExplicitTable, theta: float, h: float, out: Disjoint, method: Fixed) -> None:
+    """Evaluate the cubic Hermite interpolant at the fraction theta of the step, without evaluating the rates."""
+    width, y, y_new, k = c.width, c.y, c.y_new, c.k
+    rest = 1.0 - theta
+    for i in range(width):
         step = y_new[i] - y[i]
-        bend = rest * (h * k[i] - step) - theta * (h * k[width * tableau.last + i] - step)
-        write["out"][i] = y[i] + theta * step + theta * rest * bend
-    write.give()
-    return write
+        bend = rest * (h * k[i] - step) - theta * (h * k[width * method.last + i] - step)
+        out[i] = y[i] + theta * step + theta * rest * bend
 
 
-def _stiffness(tableau: Tableau) -> Procedure:
-    """Return 1 if stability has limited the step size for many steps (Hairer's test), and much of the run is still ahead."""
-    write = Procedure("stiffness", {"c": "ptr", "h": "double"}, "i64", internal=True)
-    record, h = _record(write), write["h"]
-    k, width = record.get("k"), record.get("width")
-    above, below = write.local(0.0), write.local(0.0)
-    # Otherwise `held_down` does not need the sums.
-    with write.when(is_far(record, h)), write.loop(record.get("n")) as i:
-        scale = error_weight(write, record, i, write.intrinsic("fabs", record.get("y")[i]))
-        with write.when(scale > MIN_ERROR):
-            rise = (k[width * tableau.last + i] - k[width * (tableau.last - 1) + i]) / scale
-            run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
-            above.set(above.get() + rise * rise)
-            below.set(below.get() + run * run)
-    write.give(write.call("held_down", [write["c"], h, above.get(), below.get()], "i64"))
-    return write
+def is_far(c: ExplicitTable, h: float) -> bool:
+    """Return True if enough of the run is still ahead, in steps of length h, to make another method worth it."""
+    return (c.stop - c.t > h * _MIN_STEPS_AHEAD) & (c.horizon - c.t > h * _MIN_STEPS_TO_TICK)
 
 
-def is_far(record: Record, h: Temporary) -> Temporary:
-    """Return 1 if enough of the run is still ahead, in steps of length h, to make another method worth it."""
-    t = record.get("t")
-    return (record.get("stop") - t > h * _MIN_STEPS_AHEAD) & (record.get("horizon") - t > h * _MIN_STEPS_TO_TICK)
+def stiffness(c: ExplicitTable, h: float, method: Fixed) -> bool:
+    """Return True if stability has limited the step size for many steps (Hairer's test), and much of the run is still ahead."""
+    if is_far(c, h):  # otherwise `held_down` does not need the sums
+        compare_last_stages(c, method)
+        return held_down(c, h, c.sums[0], c.sums[1], method)
+    return held_down(c, h, 0.0, 0.0, method)
 
 
-def _held_down(tableau: Tableau) -> Procedure:
+def compare_last_stages(c: ExplicitTable, method: Fixed) -> None:
+    """Compute the sums of squares of the differences of rates, and of states, between the last stage and the end of the step."""
+    y, y_new, y_stage, k, width, above, below = c.y, c.y_new, c.y_stage, c.k, c.width, 0.0, 0.0
+    for i in range(c.n):
+        scale = error_weight(c, i, abs(y[i]))
+        if scale > MIN_ERROR:
+            rise = (k[width * method.last + i] - k[width * (method.last - 1) + i]) / scale
+            run = (y_new[i] - y_stage[i]) / scale
+            above += rise * rise
+            below += run * run
+    c.sums[0] = above
+    c.sums[1] = below
+
+
+def held_down(c: ExplicitTable, h: float, above: float, below: float, method: Fixed) -> bool:
     """Test stiffness from sums of squares: the differences of rates (`above`) and states (`below`) between the last stage and the
     end of the step."""
-    write = Procedure("held_down", {"c": "ptr", "h": "double", "above": "double", "below": "double"}, "i64")
-    record, h, above, below = _record(write), write["h"], write["above"], write["below"]
-    beyond = h * h * above > below * tableau.boundary**2
-    with write.when(beyond & is_far(record, h)):
-        record.set("mild", 0)
-        record.count("stiff")
-        write.give(write.select(record.get("stiff") >= _STIFF_STEPS, 1, 0, "i64"))
-    record.count("mild")
-    with write.when(record.get("mild") >= _RESET_STEPS):
-        record.set("stiff", 0)
-    write.give(0)
-    return write
+    if h * h * above > below * method.coefficients.boundary**2 and is_far(c, h):
+        c.mild = 0
+        c.stiff += 1
+        return c.stiff >= _STIFF_STEPS
+    c.mild += 1
+    if c.mild >= _RESET_STEPS:
+        c.stiff = 0
+    return False
 
 
 class ExplicitRungeKutta(OneStep):
@@ -267,9 +274,7 @@ class ExplicitRungeKutta(OneStep):
         weights: SharedWeights,
         options: StepperOptions,
     ):
-        width = bound.program.states + bound.quadratures
-        lengths = {"k": len(tableau.a) * width, "f": tableau.rows * width, "squares": len(tableau.errors) * width}
-        super().__init__(method_of(tableau), library, bound, tolerances, weights, lengths, options.ticks, options.settler)
+        super().__init__(method_of(tableau), library, bound, tolerances, weights, {}, options.ticks, options.settler)
         self.table["watch"] = options.watch_stiffness
 
 
@@ -279,6 +284,7 @@ class ExplicitStepper:
 
     tableau: Tableau
     machine_code: Callable[[], Library]
+    runs_in_lanes: ClassVar[bool] = True
 
     def integrator(
         self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions

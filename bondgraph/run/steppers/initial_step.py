@@ -3,112 +3,122 @@ the start, write the first row, and choose the initial step size."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 
-from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.emit.kernel_language.language import Fixed, Reals, finite, inline, larger, smaller, sqrt
 from bondgraph.run.accuracy.reference.error_weights import MAX_RETRIES, RENEWALS, RETRY_LIMITS
-from bondgraph.run.events.state import EventTable
-from bondgraph.run.steppers.method import Method, error_weight
-
-_COUNTS = (
-    "steps rejected rate_count jacobian_count guard_calls noisy_steps written tried stiff mild doubts noisy is_landing"
-    " landings cornered inspection retries"
-)
+from bondgraph.run.events.algebraic_loops import all_finite
+from bondgraph.run.events.iteration import handle_start, open_events
+from bondgraph.run.steppers.sample_clocks import start_clocks
+from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, error_weight
 
 
-_GIVEN = {**dict.fromkeys(("c", "x", "m", "times", "rows"), "ptr"), "samples": "i64"}
+def begin(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, samples: int) -> bool:
+    """Start a run from (x, m) at the time 0, with this number of samples, and write the first row; return False if Python has to
+    start it."""
+    if not open_run(c, x, m, times, rows, samples):
+        return False
+    c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)
+    return True
 
 
-def begin(method: Method) -> Procedure:
-    """Start a run from (x, m) at the time 0, with this number of samples, and write the first row; return 1, or 0 if Python has
-    to start it."""
-    write = Procedure(f"{method.name}_begin", _GIVEN, "i64")
-    record = method.record(write)
-    y = record.get("y")
-    with write.when(write.call(f"{method.name}_open", [write[name] for name in _GIVEN], "i64").equals(0)):
-        write.give(0)
-    at = [record.get("weights"), record.get("t"), y, y.at(record.get("n")), record.get("m")]
-    write.call(record.get("weights_begin"), at)
-    write.give(1)
-    return write
+def reset(c: IntegratorTable) -> None:
+    """Reset counts, times, the step size control and the window of the formulas."""
+    c.steps = 0
+    c.rejected = 0
+    c.rate_count = 0
+    c.jacobian_count = 0
+    c.guard_calls = 0
+    c.noisy_steps = 0
+    c.written = 0
+    c.tried = 0
+    c.stiff = 0
+    c.mild = 0
+    c.doubts = 0
+    c.noisy = 0
+    c.is_landing = False
+    c.landings = 0
+    c.cornered = False
+    c.inspection = 0
+    c.retries = 0
+    c.t = 0.0
+    c.pace = 0.0
+    c.t_inspected = 0.0
+    c.fresh = True
+    c.renewal = RENEWALS[0]
+    c.patience = RETRY_LIMITS[0]
+    c.retry_limit = MAX_RETRIES
+    c.window[0] = -math.inf
+    c.window[1] = math.inf
 
 
-def open_run(method: Method) -> Procedure:
+def open_run(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, samples: int) -> bool:
     """Start a run as `begin`, but without the first error weights."""
-    write = Procedure(f"{method.name}_open", _GIVEN, "i64")
-    record = method.record(write)
-    n, width, y, weights = (record.get(name) for name in ("n", "width", "y", "weights"))
-    rows, m, window, instants = write["rows"], record.get("m"), record.get("window"), record.get("instants")
-    for name in _COUNTS.split():
-        record.set(name, 0)
-    for name in ("t", "pace", "t_inspected"):
-        record.set(name, 0.0)
-    record.set("fresh", 1)
-    record.set("renewal", RENEWALS[0])
-    record.set("patience", RETRY_LIMITS[0])
-    record.set("retry_limit", MAX_RETRIES)
-    window[0], window[1] = -float("inf"), float("inf")
-    with write.loop(record.get("mode_count")) as i:
-        m[i] = write["m"][i]
-    with write.loop(record.get("guard_count")) as i:
-        record.get("levels")[i] = 0.0
-    with write.loop(width) as i:
+    n, width, y = c.n, c.width, c.y
+    reset(c)
+    for i in range(c.mode_count):
+        c.m[i] = m[i]
+    for i in range(c.guard_count):
+        c.levels[i] = 0.0
+    for i in range(width):
         y[i] = 0.0
-    with write.loop(n) as i:
-        y[i] = write["x"][i]
-    with write.when(instants.is_given()), write.when(write.call("open", [instants], "i64").equals(0)):
-        write.give(0)
-    with write.loop(n) as i:
-        record.get("y_begun")[i] = y[i]
-    write.call("start_clocks", [write["c"]])
-    write.call(record.get("weights_reset"), [weights])  # before event handling, which needs the sizes of states so far
-    with write.when(instants.is_given()):
-        with write.when(write.call("handle_start", [instants], "i64").equals(0)):
-            write.give(0)
-        Record(instants, EventTable.layout()).set("rows", rows.at(width))
-    with write.when(write.call("all_finite", [y, n], "i64").equals(0)):
-        write.give(0)
-    with write.loop(width) as i:
+    for i in range(n):
+        y[i] = x[i]
+    if c.instants is not None and not open_events(c.instants):
+        return False
+    for i in range(n):
+        c.y_begun[i] = y[i]
+    start_clocks(c)
+    c.weights_reset(c.weights)  # before event handling, which needs the sizes of states so far
+    if c.instants is not None:
+        if not handle_start(c.instants):
+            return False
+        c.instants.rows = rows[width:]
+    if not all_finite(y, n):
+        return False
+    for i in range(width):
         rows[i] = y[i]
-    record.set("times", write["times"].at(1))
-    record.set("rows", rows.at(width))
-    record.set("samples", write["samples"] - 1)
-    write.give(1)
-    return write
+    c.times = times[1:]
+    c.rows = rows[width:]
+    c.samples = samples - 1
+    return True
 
 
-def first_step(method: Method) -> Procedure:
+@inline
+def norm(c: IntegratorTable, values: Reals, n: int) -> float:
+    """Return the Euclidean norm of numbers for each state, relative to the error weights at y."""
+    total = 0.0
+    for i in range(n):
+        part = values[i] / error_weight(c, i, abs(c.y[i]))
+        total = total + part * part
+    return sqrt(total)
+
+
+@inline
+def norm_of_difference(c: IntegratorTable, values: Reals, others: Reals, n: int) -> float:
+    """Return the norm of the difference of numbers for each state."""
+    total = 0.0
+    for i in range(n):
+        part = (values[i] - others[i]) / error_weight(c, i, abs(c.y[i]))
+        total = total + part * part
+    return sqrt(total)
+
+
+def first_step(c: IntegratorTable, method: Fixed) -> float:
     """Choose the initial step size from two evaluations, of which k[0] exists already (after Hairer, Norsett, Wanner, II.4).
 
     Rates of size d1 (in weights per second) that change in the time tau give an error of about d1 tau (h / tau)^p; see `root`.
     """
-    write = Procedure("first_step", {"c": "ptr"}, "double", internal=True)
-    record = method.record(write)
-    n, k, y, trial = record.get("n"), record.get("k"), record.get("y"), record.get("y_stage")
-    later = k.at(record.get("width"))
-    longest = write.intrinsic("minnum", record.get("h_max"), record.get("stop") - record.get("t"))
-
-    def norm(term: Sequence[Temporary], over: Temporary | None = None) -> Temporary:
-        total = write.local(0.0)
-        with write.loop(n) as i:
-            scale = error_weight(write, record, i, write.intrinsic("fabs", y[i]))
-            part = term[0][i] if over is None else term[0][i] - over[i]
-            part = part / scale
-            total.set(total.get() + part * part)
-        return write.intrinsic("sqrt", total.get())
-
-    size, speed = norm([y]), norm([k])
-    flat = (size < 1e-5) | (speed * longest < 1e-5)
-    h = write.select(flat, longest * 1e-6, size * 0.01 / speed)
-    h = write.intrinsic("minnum", h, longest)
-    with write.loop(record.get("width")) as i:
+    n, k, y, trial, later = c.n, c.k, c.y, c.y_stage, c.k[c.width :]
+    longest = smaller(c.h_max, c.stop - c.t)
+    size, speed = norm(c, y, n), norm(c, k, n)
+    flat = size < 1e-5 or speed * longest < 1e-5
+    h = smaller(longest * 1e-6 if flat else size * 0.01 / speed, longest)
+    for i in range(c.width):
         trial[i] = y[i] + h * k[i]
-    write.call("derivative", [write["c"], record.get("t") + h, trial, later, write.value(0, "i64")])
-    bend = norm([later], k) / h
-    fast = write.intrinsic("maxnum", speed, bend * h)
+    derivative(c, c.t + h, trial, later, False)
+    bend = norm_of_difference(c, later, k, n) / h
+    fast = larger(speed, bend * h)
     tau = fast / bend
-    by_bend = tau * method.root(write, 0.01 / (fast * tau))
-    wild = ~((bend * 0.0).equals(0.0))
-    h = write.select(wild, h * 1e-3, write.intrinsic("minnum", h * 100.0, by_bend))
-    write.give(write.intrinsic("minnum", h, longest))
-    return write
+    by_bend = tau * method.root(0.01 / (fast * tau))
+    return smaller(smaller(h * 100.0, by_bend) if finite(bend) else h * 1e-3, longest)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -115,7 +115,8 @@ _COUNTS = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "
 
 
 class OneStep(Integrator):
-    """One-step method in machine code (`library`); `lengths` are the lengths of its own arrays."""
+    """One-step method in machine code (`library`); `sizes` are integers that the lengths of its arrays depend on, besides those
+    of the method and of its table."""
 
     def __init__(
         self,
@@ -124,25 +125,22 @@ class OneStep(Integrator):
         bound: Bound,
         tolerances: Tolerances,
         weights: SharedWeights,
-        lengths: Mapping[str, int],
+        sizes: Mapping[str, int],
         ticks: ClockSchedule | None,
         settler: EventHandler | None,
     ):
         self.method, self.library = method, library
         self._bound, self._weights, self._n = bound, weights, bound.program.states
-        width = self._n + bound.quadratures
-        all_lengths = {**dict.fromkeys(("y", "y_new", "y_stage", "y_begun"), width), **lengths}
-        table = table_of(method.fields, bound, tolerances, weights, **all_lengths)
+        table = table_of(method.table, bound, tolerances, weights, {**method.sizes, **sizes})
         self.table = table
         table.point("weights", weights.table.address)
         for name, address in weights.addresses.items():
             table.point(f"weights_{name}", address)
-        table["mode_count"], table["most"] = bound.program.modes, tolerances.steps
-        table["width"], table["span"], table["h_max"] = width, bound.span, tolerances.max_step
+        table["most"], table["span"], table["h_max"] = tolerances.steps, bound.span, tolerances.max_step
         table["budget"], table["renewal"], table["retry_limit"] = _FIRST_CALL_STEPS, RENEWALS[0], MAX_RETRIES
         if ticks is not None:
             self.share(ticks)
-        self._settler, name = settler, f"{method.name}_advance"
+        self._settler, name = settler, "advance"
         if settler is not None:
             settler.use_arrays(table.arrays)
             table.point("instants", settler.table.address)
@@ -225,7 +223,9 @@ class StepperOptions:
 
 
 class MethodCode(Protocol):
-    """Code of a method, as `MethodEntry.load` returns it."""
+    """Code of a method, as `MethodEntry.load` returns it; `runs_in_lanes` if it advances runs in SIMD lanes too."""
+
+    runs_in_lanes: ClassVar[bool]
 
     @property
     def machine_code(self) -> Callable[[], Library]:

@@ -1,4 +1,4 @@
-"""Shared fields of integrators in machine code: the table with the arrays of a run, guards, samples and noise.
+"""Table of an integrator in machine code: the arrays of a run, guards, samples, noise, step size control and clocks.
 
 Every procedure accesses all its data through one pointer, c, so that the code is the same for all models and threads and is
 compiled once per machine. Vectors hold states, then integrated powers.
@@ -6,49 +6,147 @@ compiled once per machine. Vectors hold states, then integrated powers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import numpy as np
 
-from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.emit.kernel_language.language import Callback, Ints, Kernel, Kernels, Length, Reals, Routine, inline, larger
+from bondgraph.run.accuracy.fields import Control
 from bondgraph.run.accuracy.reference.error_weights import Weights
+from bondgraph.run.accuracy.reference.natural_scales import MIN_ERROR
 from bondgraph.run.bound import Bound
-from bondgraph.run.codegen_helpers import clock_time
-from bondgraph.run.events.root_finding import POINTS, StepTable
+from bondgraph.run.codegen_helpers import formula_time
+from bondgraph.run.events.root_finding import PerGuard, PerNumber, StepTable
+from bondgraph.run.events.state import EventTable
 from bondgraph.run.steppers.segment import Tolerances
-from bondgraph.run.table import FieldTable, fields_of
-
-# Besides `root_finding.StepTable`: p, m, levels: parameters, modes, and as in `segment.Integrator`; size, floor, noise, exceeded:
-# as in `error_weights`; patience: rejections before the noise test;
-# times, rows: sample times, and room for `samples` rows; drain: callback that makes room for more, or 0.
-# origin, window: as in `bound.Bound`; t is the time since the start of the run.
-_POINTERS = "rates powers guards p m levels size floor noise exceeded window times rows drain"
-_WHOLES = "n quadratures samples written guard_calls steps patience noisy_steps fresh"
-_REALS = "origin stop rtol h"
-
-Fields = Mapping[str, tuple[int, str]]
+from bondgraph.run.table import FieldTable
 
 # A state that has never exceeded the rounding error of a step by this factor is only rounding.
 _ROUNDING_ONLY_RATIO = 1e3
 
-
-def with_shared(pointers: str, wholes: str, reals: str) -> Fields:
-    """Return the fields of an integrator, after the fields that all share."""
-    steps = StepTable.layout()
-    own = fields_of(f"{_POINTERS} {pointers}".split(), f"{_WHOLES} {wholes}".split(), f"{_REALS} {reals}".split())
-    return {**steps, **{name: (len(steps) + index, kind) for name, (index, kind) in own.items()}}
+PerState = Annotated[Reals, Length(lambda c: c.n)]
 
 
-def table_of(fields: Fields, bound: Bound, tolerances: Tolerances, weights: Weights, **lengths: int) -> FieldTable:
-    """Return the table of a run, with arrays of these lengths for the integrator's own fields."""
-    table, program = FieldTable(fields), bound.program
-    guards, width = 0 if program.guards is None else program.guards.n_out, program.states + bound.quadratures
-    shared = {"m": program.modes, "levels": guards, "g": POINTS * guards, "g_dense": guards, "theta": guards, "y_dense": width}
-    for name, length in {**shared, **lengths}.items():
-        table.point(name, np.zeros(length))
-    for name in ("fired", "steep"):
-        table.point(name, np.zeros(guards, dtype=np.int64))
+class IntegratorTable(StepTable):
+    """Table of an integrator; those of methods have more fields behind these."""
+
+    # Kernels, and arrays of the run: parameters, modes, levels of guards as in `segment.Integrator`.
+    rates: Kernel
+    powers: Kernel
+    guards: Kernel
+    p: Reals
+    m: Annotated[Reals, Length(lambda c: c.mode_count)]
+    levels: PerGuard
+    # As in `error_weights.Weights`, and as in `bound.Bound`.
+    size: Reals
+    floor: Reals
+    noise: Reals
+    exceeded: Reals
+    window: Reals
+    # Sample times, and room for `samples` rows; callback that makes room for more, or 0.
+    times: Reals
+    rows: Reals
+    drain: Callback
+    # State at the start of a step, argument of the last stage, states (n,) at the start of the run, before anything
+    # happened, and rates, those at the start of a step first.
+    rates_and_powers: Kernel
+    y: PerNumber
+    y_stage: PerNumber
+    y_begun: PerNumber
+    k: Annotated[Reals, Length(lambda c: c.stages * c.width)]
+    # Rows of `clock_schedule.ClockSchedule`.
+    periods: Reals
+    tick_offsets: Reals
+    following: Reals
+    tick_index: Ints
+    tick_kernels: Kernels
+    breaks: Reals
+    # Event handling, or 0; the error control, and its procedures (`accuracy.error_weights`).
+    instants: EventTable
+    weights: Control
+    weights_reset: Routine
+    weights_begin: Routine
+    weights_refresh: Routine
+    weights_test_noise: Routine
+    weights_decay: Routine
+
+    # Counts of states and integrated powers; rows to fill and filled; evaluations of guards; steps; rejections before the noise
+    # test; steps that used noise; whether a segment begins.
+    n: int
+    quadratures: int
+    samples: int
+    written: int
+    guard_calls: int
+    steps: int
+    patience: int
+    noisy_steps: int
+    fresh: bool
+    # Numbers of a vector; attempts in a call; whether to report stiffness, and its counts; counts of the effort; clocks;
+    # rejections since the last noise test; number of steps at which the error weights are due; whether there is noise, and in how
+    # many steps it was used; state of the loop between calls; row of the breaks; noise was tested already at the smallest step.
+    width: int
+    budget: int
+    watch: bool
+    stiff: int
+    mild: int
+    rate_count: int
+    jacobian_count: int
+    rejected: int
+    clock_count: int
+    doubts: int
+    renewal: int
+    noisy: int
+    is_landing: bool
+    landings: int
+    tried: int
+    once: int
+    cornered: bool
+    # Modes; whether the state has changed since the last attempt; maximum number of steps of a run; whether the attempted step
+    # ends at the horizon; number of steps of the next inspection of the pace; number of steps for which an implicit method still
+    # looks for growing modes with a margin; rejections of the present step, and of them before a noise test where no noise is
+    # known.
+    mode_count: int
+    moved: bool
+    most: int
+    is_last: bool
+    inspection: int
+    alert: int
+    retries: int
+    retry_limit: int
+
+    # Time on the clock of the formulas at the start of the run; end of the segment; relative tolerance; step size.
+    origin: float
+    stop: float
+    rtol: float
+    h: float
+    # The next tick, or the end; largest growth of a step; length of a step to an event; length and end of the attempted step;
+    # mean step since the last inspection, at `t_inspected`, if it is too slow, or 0; step size of the factors at hand, or 0.
+    span: float
+    horizon: float
+    h_max: float
+    grow: float
+    landing: float
+    trial: float
+    target: float
+    pace: float
+    t_inspected: float
+    factored: float
+
+
+COMMON = IntegratorTable.layout()
+"""Fields that have the same offset in the table of every method."""
+
+
+def table_of(
+    kind: type[IntegratorTable], bound: Bound, tolerances: Tolerances, weights: Weights, sizes: Mapping[str, int]
+) -> FieldTable:
+    """Return the table of a run, with its arrays; `sizes` are integers besides those of the table that lengths depend on."""
+    fields, program = kind.layout(), bound.program
+    table, guards = FieldTable(fields), 0 if program.guards is None else program.guards.n_out
+    counts = {"n": program.states, "quadratures": bound.quadratures, "guard_count": guards, "mode_count": program.modes}
+    counts["width"] = program.states + bound.quadratures
+    table.allocate(kind, **counts, **sizes)
     table.point("p", bound.p)
     table.point("window", bound.window)
     for name in fields.keys() & {"rates", "powers", "guards", "rates_and_powers", "jacobian"}:
@@ -57,7 +155,8 @@ def table_of(fields: Fields, bound: Bound, tolerances: Tolerances, weights: Weig
     for name in fields.keys() & {"size", "floor", "noise", "speed", "exceeded"}:
         table.point(name, getattr(weights, name))
     table["origin"], table["rtol"], table["patience"] = bound.origin, tolerances.relative, weights.patience
-    table["n"], table["quadratures"], table["guard_count"] = program.states, bound.quadratures, guards
+    for name, count in counts.items():
+        table[name] = count
     return table
 
 
@@ -66,49 +165,63 @@ def fired(table: FieldTable) -> tuple[int, ...]:
     return tuple(int(i) for i in np.flatnonzero(table.arrays["fired"]))
 
 
-def guard_values(fields: Fields) -> Procedure:
+def derivative(c: IntegratorTable, t: float, y: Reals, k: Reals, full: bool) -> None:
+    """Evaluate the rates, and the powers if the stage contributes to their integrals (`full`), at (t, y) into k."""
+    time = formula_time(c, t)
+    c.rate_count += 1
+    if full and c.rates_and_powers is not None:
+        c.rates_and_powers(time, y, c.p, c.m, k)
+        return
+    c.rates(time, y, c.p, c.m, k)
+    if full and c.quadratures > 0:
+        c.powers(time, y, c.p, c.m, k[c.n :])
+
+
+@inline
+def error_weight(c: Any, i: int, magnitude: float) -> float:
+    """Return the error weight of component i of size `magnitude`, without noise: rtol max(size_i, floor_i, magnitude), at least
+    `MIN_ERROR`, the weight of a state that (almost) nothing drives."""
+    return larger(c.rtol * larger(larger(c.size[i], c.floor[i]), magnitude), MIN_ERROR)
+
+
+def guard_values(c: IntegratorTable, t: float, y: Reals, g: Reals) -> None:
     """Evaluate guards minus their levels at (t, y) into g."""
-    write = Procedure("guard_values", {"c": "ptr", "t": "double", "y": "ptr", "g": "ptr"}, internal=True)
-    record = Record(write["c"], fields)
-    t = clock_time(write, record, write["t"])
-    write.call(record.get("guards"), [t, write["y"], record.get("p"), record.get("m"), write["g"]])
-    record.count("guard_calls")
-    with write.loop(record.get("guard_count")) as i:
-        write["g"][i] = write["g"][i] - record.get("levels")[i]
-    write.give()
-    return write
+    c.guards(formula_time(c, t), y, c.p, c.m, g)
+    c.guard_calls += 1
+    for i in range(c.guard_count):
+        g[i] = g[i] - c.levels[i]
 
 
-@contextmanager
-def rows_until(
-    write: Procedure, record: Record, until: Temporary, width: Temporary
-) -> Iterator[tuple[Temporary, Temporary, str]]:
-    """Loop over the remaining sample times up to `until`: yield the time, its row to fill, and the label of the next.
+def update_levels(c: IntegratorTable, now: Reals) -> None:
+    """Make the guards `now` (minus their levels) those of the next step; drop the level of a guard that has been as far below
+    zero as its level is off it."""
+    g, levels = c.g, c.levels
+    for i in range(c.guard_count):
+        value, level = now[i], levels[i]
+        below = value + (level + abs(level)) < 0.0
+        g[i] = value + level if below else value
+        levels[i] = 0.0 if below else level
+
+
+def next_row(c: IntegratorTable, until: float) -> int:
+    """Return the index of the row to fill for the next sample time up to `until`, which counts as filled, or -1.
 
     When the rows are full, `drain` is called to empty them.
     """
-    with write.repeat() as (again, done):
-        k = record.get("written")
-        with write.when(k >= record.get("samples")):
-            drain = record.get("drain")
-            with write.when(~drain.is_given()):
-                write.jump(done)
-            write.call(drain, [])
-            write.jump(again)
-        time = record.get("times")[k]
-        with write.when(time > until):
-            write.jump(done)
-        record.set("written", k + 1)
-        yield time, record.get("rows").at(k * width), again
+    while c.written >= c.samples:
+        if c.drain is None:
+            return -1
+        c.drain()
+    if c.times[c.written] > until:
+        return -1
+    c.written += 1
+    return c.written - 1
 
 
-def note_rounding(write: Procedure, record: Record, i: Temporary, rounding: Temporary, allowed: Temporary) -> Temporary:
-    """Return 1 if the rounding error of a step exceeds the allowed error of state i, and record by how much.
+@inline
+def exceeds(c: Any, i: int, rounding: float, allowed: float) -> bool:
+    """Return True if the rounding error of a step exceeds the allowed error of state i.
 
     A state that is only rounding (such as the difference of two equal ones) does not count.
     """
-    exceeded = record.get("exceeded")
-    decides = (rounding / allowed > 1.0) & (record.get("size")[i] > rounding * _ROUNDING_ONLY_RATIO)
-    with write.when(decides):
-        exceeded[i] = write.intrinsic("maxnum", exceeded[i], rounding)
-    return decides
+    return (rounding / allowed > 1.0) & (c.size[i] > rounding * _ROUNDING_ONLY_RATIO)

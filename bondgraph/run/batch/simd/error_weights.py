@@ -39,7 +39,7 @@ def _update_weights() -> Procedure:
             [integrator.get("weights"), integrator.get("t"), y, y.at(integrator.get("n")), integrator.get("m")],
         )
     with write.when(~begins):
-        write.call(record.get("weigh"), [integrator.pointer, statuses.load(slot, "i64")])
+        write.call(record.get("update_weights"), [integrator.pointer, statuses.load(slot, "i64")])
     control = Record(integrator.get("weights"), Control.layout())
     for name in ("ahead", "rated", "scaled"):
         control.set(name, 0)

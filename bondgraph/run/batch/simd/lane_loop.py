@@ -12,27 +12,29 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from bondgraph.emit.cached_build import build_once
-from bondgraph.emit.kernel import LANES
-from bondgraph.emit.llvm import Library, compile_written
+from bondgraph.emit.llvm import Library, compile_procedures, compile_written
 from bondgraph.emit.machine import vector_width
 from bondgraph.emit.procedure import Procedure, Record, Temporary, in_lanes
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.fields import FIELDS as MANY
 from bondgraph.run.batch.simd import error_weights
 from bondgraph.run.batch.simd import lane_steps as vectors
-from bondgraph.run.batch.simd.lane_steps import DENSE, EXTENDED, FIELDS, STAGES
+from bondgraph.run.batch.simd.lane_steps import FIELDS
 from bondgraph.run.batch.simd.tables import NOBODY, UNDER_WAY, exchange, move, of_lane, table_of
 from bondgraph.run.status import Status
-from bondgraph.run.steppers.explicit import is_far
+from bondgraph.run.steppers import dop853, dopri5
+from bondgraph.run.steppers.explicit import Tableau, method_of
 
 
-def machine_code(lanes: int | None = None) -> Library:
-    """Return the loop for `lanes` lanes (by default the width of this processor's vectors) as machine code."""
-    return _LIBRARIES[vector_width() if lanes is None else lanes]()
+def machine_code(lanes: int | None = None, tableau: Tableau = dop853.TABLEAU) -> Library:
+    """Return the loop for `lanes` lanes (by default the width of this processor's vectors) as machine code of a method."""
+    return _library(vector_width() if lanes is None else lanes, tableau)()
 
 
-def _writer(lanes: int) -> Callable[[], list[Procedure]]:
+@functools.lru_cache(maxsize=16)
+def _library(lanes: int, tableau: Tableau) -> Callable[[], Library]:
     def written() -> list[Procedure]:
+        stages, total = tableau.last, len(tableau.a)
         parts = [
             _start_run(),
             _start_runs(lanes),
@@ -40,17 +42,16 @@ def _writer(lanes: int) -> Callable[[], list[Procedure]]:
             _store_lane(),
             _retire_lane(),
             *error_weights.procedures(lanes),
-            _finish_lane_step(),
+            _finish_lane_step(lanes, tableau.rows),
             _step(),
         ]
-        wide = in_lanes(vectors.procedures(lanes), lanes)
-        return [*loop.procedures(lanes), *wide, *exchange(lanes), *parts, _run_in_lanes(lanes)]
+        wide = in_lanes(vectors.procedures(method_of(tableau), lanes), lanes)
+        whole = _run_in_lanes(lanes, stages, total - stages - 1)
+        return [*loop.procedures(lanes), *wide, *vectors.distances(), *exchange(lanes), *parts, whole]
 
-    written.__qualname__ = f"written for {lanes} lanes"
-    return written
-
-
-_LIBRARIES = {lanes: build_once(functools.partial(compile_written, _writer(lanes))) for lanes in LANES}
+    written.__qualname__ = f"written for {lanes} lanes of {tableau.name}"
+    is_own = tableau in (dop853.TABLEAU, dopri5.TABLEAU)
+    return build_once(lambda: compile_written(written) if is_own else compile_procedures(written()))
 
 
 @contextmanager
@@ -148,7 +149,7 @@ def _retire_lane() -> Procedure:
     write.call("ended", [write["r"], record.get("runs").load(slot, "i64"), write["status"]])
     record.get("runs").store(slot, NOBODY, "i64")
     record.get("seats").store(lane, NOBODY, "i64")
-    record.get("taken").store(lane, 0, "i64")
+    record.get("taken")[lane] = 0.0
     write.give()
     return write
 
@@ -182,18 +183,18 @@ def _step() -> Procedure:
     return write
 
 
-def _finish_lane_step() -> Procedure:
-    """Finish an accepted step of a lane: rows of samples, stiffness test, noise."""
+def _finish_lane_step(lanes: int, rows: int) -> Procedure:
+    """Finish an accepted step of a lane: rows of samples, from these many rows of the dense output, stiffness test, noise."""
     write = Procedure("settle_lane", {"v": "ptr", "lane": "i64"}, internal=True)
     record, lane = Record(write["v"], FIELDS), write["lane"]
     integrator, h = of_lane(record, lane), record.get("h")[lane]
     with _sample_before(write, integrator, lambda time: time <= integrator.get("target")):
         move(write, "gather", record, integrator, ("y", "y_new"), lane)
-        write.call("gather", [integrator.get("f"), record.get("f"), record.get("width") * DENSE, lane])
+        write.call("gather", [integrator.get("f"), record.get("f"), record.get("width") * rows, lane])
         write.call(record.get("dense_samples"), [integrator.pointer, h, integrator.get("target")])
     record.get("stiff").store(lane, 0, "i64")
     with write.when(record.get("watch").equals(1)):
-        sums = [record.get(name)[lane] for name in ("above", "below")]
+        sums = [record.get("sums")[lane], record.get("sums")[lane + lanes]]
         record.get("stiff").store(lane, write.call(record.get("held_down"), [integrator.pointer, h, *sums], "i64"), "i64")
     with write.when(integrator.get("noisy") > 0):
         move(write, "gather", record, integrator, ("y_new", "size"), lane)
@@ -205,9 +206,9 @@ def _finish_lane_step() -> Procedure:
     return write
 
 
-def _run_in_lanes(lanes: int) -> Procedure:
+def _run_in_lanes(lanes: int, stages: int, dense_stages: int) -> Procedure:
     """Advance all runs: return 0 when they are done, 1 after so many steps of one run that the caller must check for interrupts;
-    the next call continues there.
+    the next call continues there. A step takes this many evaluations of the rates, its dense output so many more.
     """
     write = Procedure("run_side_by_side", {"r": "ptr", "v": "ptr"}, "i64")
     r, v, record = write["r"], write["v"], Record(write["v"], FIELDS)
@@ -215,7 +216,7 @@ def _run_in_lanes(lanes: int) -> Procedure:
     seats, taken = record.get("seats"), record.get("taken")
 
     def good() -> AbstractContextManager[None]:
-        return write.when(taken.load(lane, "i64").equals(1))
+        return write.when(taken[lane].equals(1.0))
 
     with write.repeat() as (again, _):
         with write.when(record.get("paused").equals(1)):
@@ -228,15 +229,15 @@ def _run_in_lanes(lanes: int) -> Procedure:
         dense.set(0)
         far.set(0)
         with write.loop(lanes) as lane:
-            taken.store(lane, 0, "i64")
+            taken[lane] = 0.0
             record.get("h")[lane] = 0.0
             busy.set(busy.get() + write.call("next_step", [r, v, lane], "i64"))
         with write.when(busy.get().equals(0)):
             write.jump(again)
-        write.call("attempt_all", [v])
+        write.call("attempt", [v, *(record.get(name) for name in ("h", "t_new", "error"))])
         with write.loop(lanes) as lane, write.when(seats.load(lane, "i64") >= 0):
             integrator = of_lane(record, lane)
-            integrator.count("rate_count", STAGES)
+            integrator.count("rate_count", stages)
             status = write.call(record.get("judged"), [integrator.pointer, record.get("error")[lane]], "i64")
             doubtful = status.equals(Status.DOUBT) | status.equals(Status.RENEW)
             with write.when(doubtful):
@@ -244,17 +245,18 @@ def _run_in_lanes(lanes: int) -> Procedure:
             with write.when(~(status.equals(Status.ACCEPT) | status.equals(Status.RETRY) | doubtful)):
                 write.call("leave", [r, v, lane, status])
             with write.when(status.equals(Status.ACCEPT)):
-                taken.store(lane, 1, "i64")
+                taken[lane] = 1.0
                 # `held_down` needs the sums only then.
-                with write.when(record.get("watch").equals(1) & is_far(integrator, record.get("h")[lane])):
-                    far.set(1)
+                with write.when(record.get("watch").equals(1)):
+                    is_far = write.call("is_far", [integrator.pointer, record.get("h")[lane]], "i64")
+                    far.set(write.select(is_far.equals(1), 1, far.get(), "i64"))
                 with _sample_before(write, integrator, lambda time, integrator=integrator: time < integrator.get("target")):  # type: ignore[misc]
                     dense.set(1)
-                    integrator.count("rate_count", EXTENDED - STAGES - 1)
+                    integrator.count("rate_count", dense_stages)
         with write.when(dense.get().equals(1)):
-            write.call("prepare_dense_all", [v])
+            write.call("prepare_dense", [v, record.get("h")])
         with write.when(far.get().equals(1)):
-            write.call("stiffness_all", [v])
+            write.call("compare_last_stages", [v])
         with write.loop(lanes) as lane, good():
             write.call("settle_lane", [v, lane])
         write.call("accept_all", [v])

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bondgraph.emit.kernel import LaneKernels, aligned_zeros
+from bondgraph.emit.kernel import LaneKernels
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.batch.simd.lane_jacobians import lane_couplings
-from bondgraph.run.batch.simd.lane_steps import COMPONENTS, DRIVER, FIELDS, SUMS
+from bondgraph.run.batch.simd.lane_steps import DRIVER, FIELDS, LaneTable
 from bondgraph.run.batch.simd.natural_scales import lane_scales
 from bondgraph.run.program import Program
 from bondgraph.run.status import Status
-from bondgraph.run.steppers import dop853
 from bondgraph.run.steppers.explicit import FIELDS as INTEGRATOR
+from bondgraph.run.steppers.integrator import OneStep
 from bondgraph.run.table import FieldTable
 
 UNDER_WAY = 2
@@ -27,33 +27,28 @@ NOBODY = -1
 
 
 def lane_table(
-    kernels: LaneKernels, program: Program, integrators: Sequence[FieldTable], weights: Sequence[FieldTable], samples: int
+    kernels: LaneKernels, program: Program, integrators: Sequence[OneStep], weights: Sequence[FieldTable], samples: int
 ) -> FieldTable:
-    """Return the table of `lane_loop`: `integrators` are the integrators' tables of the runs under way, `weights` those of their
-    error control."""
-    table, lanes, first = FieldTable(FIELDS), kernels.lanes, integrators[0]
-    parameters, modes = program.parameters, program.modes
-    width, library = int(first["width"]), dop853.machine_code()
-    lengths = {name: count * width for name, count in COMPONENTS.items()} | dict.fromkeys(SUMS, 1)
-    lengths |= dict.fromkeys(("p", "due_p"), parameters) | dict.fromkeys(("m", "due_m"), modes)
-    for name, length in lengths.items():
-        table.point(name, aligned_zeros(length * lanes))
-    table.arrays["rows"] = np.empty((len(integrators), samples, width))
+    """Return the table of `lane_loop`: `integrators` are those of the runs under way, `weights` the tables of their error
+    control."""
+    table, lanes, method, first = FieldTable(FIELDS), kernels.lanes, integrators[0].method, integrators[0].table
+    counts = {name: int(first[name]) for name in ("n", "width")} | {"lanes": lanes, "slots": len(integrators)}
+    counts |= {"parameters": program.parameters, "modes": program.modes, **method.sizes}
+    table.allocate(LaneTable, **counts)
+    table.point("window", np.array([-np.inf, np.inf]))
+    table.arrays["rows"] = np.empty((len(integrators), samples, counts["width"]))
     blocks = list(table.arrays["rows"])
-    addresses = {"tables": [each.address for each in integrators], "row_blocks": [block.ctypes.data for block in blocks]}
+    addresses = {"tables": [each.table.address for each in integrators], "row_blocks": [block.ctypes.data for block in blocks]}
     for name, numbers in addresses.items():
         table.point(name, np.array(numbers, dtype=np.uint64))
-    of_lanes = dict.fromkeys(("seats", "stiff", "taken", "due", "due_states", "due_modes"), lanes)
-    for name, length in {**of_lanes, "runs": len(integrators)}.items():
-        table.point(name, np.zeros(length, dtype=np.int64))
-    table.point("found", np.full(len(integrators), Status.LANE_WAITS, dtype=np.int64))
+    table.arrays["found"][:] = Status.LANE_WAITS
     for name in ("rates", "powers", "rates_and_powers"):
         table.point(name, kernels.addresses.get(name, 0))
     for name, ahead in zip(("couplings", "scales"), _tables_ahead(program, lanes, weights), strict=False):
         table.point(name, ahead)
     for name in DRIVER:
-        table.point(name, library.address(name))
-    table["parameters"] = parameters
+        table.point(name, integrators[0].library.address(name))
+    table["parameters"] = program.parameters
     for name in ("n", "width", "quadratures", "watch", "origin", "rtol"):
         table[name] = first[name]
     return table
