@@ -66,10 +66,10 @@ def exceeds(s: SampleCheck, a: Reals, b: Reals, work: Disjoint, lanes: Fixed) ->
     return definite(s, work, s.bad, s.factor, lanes)
 
 
-def measure_matrices(s: SampleCheck, is_first: bool, lanes: Fixed) -> None:
+def measure_matrices(s: SampleCheck, matrix: Disjoint, is_first: bool, lanes: Fixed) -> None:
     """Evaluate the constraint matrices at the samples in the lanes, from their `entries`, into `now`, symmetric, with rows signed
     by their first diagonals."""
-    n, now, signs, matrix, entries = s.n, s.now, s.signs, s.matrix, s.entries
+    n, now, signs, entries = s.n, s.now, s.signs, s.entries
     for e in range(s.entry_count):
         place = (s.rows[e] * n + s.columns[e]) * lanes
         for lane in range(lanes):
@@ -118,7 +118,7 @@ def may_lose_rank(s: SampleCheck, c: IntegratorTable, samples: Reals, lanes: Fix
             if first + lane >= count and every_sample > count:
                 take_row(s, c.y, s.end_date, width, lane, lanes)
         evaluate_samples(s, width, lanes)
-        measure_matrices(s, first == 0, lanes)
+        measure_matrices(s, s.matrix, first == 0, lanes)
         take_bounds(s.theta, s.falls, first, every_sample - 1, lanes)
         if not exceeds(s, now[1:], now, work, lanes):
             return True
