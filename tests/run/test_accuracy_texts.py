@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from screws import scalars as s
-from tests.inner.emit import STRIP, address_of, compile_procedures, derivatives
+from tests.inner.emit import STRIP, address_of, compile_procedures, derivatives, translate
 from tests.inner.run import (
     Bound,
     Callbacks,
@@ -21,6 +22,7 @@ from tests.inner.run import (
     lane_jacobians,
     simd_natural_scales,
 )
+from tests.inner.run import accuracy_balancing as balancing
 from tests.run.problems import program
 from tests.run.test_error_control import PROGRAMS
 
@@ -121,6 +123,20 @@ def test_texts_of_error_control_are_the_same_bits_in_cpython(name, rounds, lanes
             assert_same(pair[0].table, pair[1].table)
 
 
+def test_a_reset_leaves_nothing_of_a_run():
+    """But the sparsity patterns that were found."""
+    fresh, used = pair_of("loud")
+    x, q, step = np.array([1.0, 1e-9, 0.0]), np.ones(2), (1e-4, 1e-16, 0)
+    for procedure, values in (("begin", (0.1, x, q, np.zeros(0))), *[("test_noise", (0.1, x, np.zeros(0), *step))] * 2):
+        machine_code(f"weights_{procedure}")(used.table, *values)
+    assert used.noise.any() and used.table["patience"] != fresh.table["patience"]
+    machine_code("weights_reset")(used.table)
+    for name, (_, kind) in Control.layout().items():
+        assert kind == "ptr" or name in ("known", "oldest") or used.table[name] == fresh.table[name], name
+    for name in ("size", "floor", "noise", "exceeded", "speed", "scale", "squares"):
+        np.testing.assert_array_equal(used.table.arrays[name], fresh.table.arrays[name], err_msg=name)
+
+
 @pytest.mark.parametrize("way", [machine_code, cpython])
 @pytest.mark.parametrize("name", ["refresh", "test_noise", "decay"])
 def test_texts_that_call_python_pass_their_arguments(way, name):
@@ -155,8 +171,9 @@ def test_texts_of_runs_in_lanes_are_the_same_bits_in_cpython():
     )
     x[2, 2], x[3, 3] = 0.0, -1.0
     places = np.array([address_of(x[k]) for k in due], dtype=np.uint64)
-    by_llvm = compile_procedures([*simd_natural_scales.procedures(), *lane_jacobians.procedures(runs)])
     jacobians, scales = lane_jacobians, simd_natural_scales
+    texts = (scales.scale_ahead, partial(jacobians.couple_ahead, lanes=runs))
+    by_llvm = compile_procedures([*balancing.procedures(4), *translate(texts, ("scale_ahead", "couple_ahead"))])
     ahead = [jacobians.lane_couplings(steps, runs, each) for each in tables]
     wide = [t, np.zeros((4, runs)), np.full((1, runs), 4.0), np.zeros((0, runs))]
     wide[1][:, : len(due)] = x[due].T

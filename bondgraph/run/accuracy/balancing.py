@@ -17,7 +17,7 @@ from bondgraph.run.accuracy.reference.balancing import MAX_IMBALANCE, MAX_SWEEPS
 from bondgraph.run.sparsity.reference import MAX_COUPLING, Structure
 
 
-def procedures(lanes: int = 1) -> list[Procedure]:
+def procedures(lanes: int) -> list[Procedure]:
     """Return `fastest` and `propagate`, and what they call."""
     return translate([fastest, propagate], ("fastest", "propagate"), lanes)
 

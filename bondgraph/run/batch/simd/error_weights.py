@@ -2,101 +2,89 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.accuracy.fields import Control
-from bondgraph.run.batch.simd import lane_jacobians, natural_scales
-from bondgraph.run.batch.simd.lane_steps import FIELDS
-from bondgraph.run.batch.simd.tables import UNDER_WAY, table_of
+import functools
+
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals, external, inline
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.procedure import Procedure
+from bondgraph.run.accuracy import balancing
+from bondgraph.run.batch.simd.lane_jacobians import couple_ahead
+from bondgraph.run.batch.simd.lane_steps import LaneTable
+from bondgraph.run.batch.simd.natural_scales import FOUR, scale_ahead
+from bondgraph.run.batch.simd.tables import UNDER_WAY
 from bondgraph.run.status import Status
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """Return `weigh_all` and the procedures it calls."""
-    return [
-        _update_weights(),
-        *lane_jacobians.procedures(lanes),
-        *natural_scales.procedures(),
-        _ahead(lanes),
-        _update_all_weights(lanes),
-    ]
+    """Return `update_due_weights` and the procedures it calls."""
+    return [*balancing.procedures(FOUR), *translate([functools.partial(update_due_weights, lanes=lanes)])]
 
 
-def _is_due(status: Temporary) -> Temporary:
-    """Return 1 if the error weights of a run with this status need an update."""
-    return status.equals(Status.DOUBT) | status.equals(Status.RENEW) | status.equals(Status.LANE_STARTS)
+def update_due_weights(v: LaneTable, lanes: Fixed) -> None:
+    """Update the weights of the due runs once they fill the lanes, or a lane would idle."""
+    due, runs, statuses, count, others = v.due, v.runs, v.found, 0, 0
+    for slot in range(UNDER_WAY * lanes):
+        if runs[slot] >= 0:
+            if not is_due(statuses[slot]):
+                others += 1
+            elif count < lanes:
+                due[count] = slot
+                count += 1
+    if count < lanes and others >= lanes:
+        return
+    if v.couplings is not None and count > 1:
+        look_ahead_together(v, count, lanes)
+    for k in range(count):
+        update_weights_of(v, due[k])
 
 
-def _update_weights() -> Procedure:
+@inline
+def is_due(status: int) -> bool:
+    """Return True if the error weights of a run with this status need an update."""
+    return status == Status.DOUBT or status == Status.RENEW or status == Status.LANE_STARTS
+
+
+def update_weights_of(v: LaneTable, slot: int) -> None:
     """Refresh the weights of a run, or begin them, then prepare its next step."""
-    write = Procedure("weigh_run", {"v": "ptr", "place": "i64"}, internal=True)
-    record, slot = Record(write["v"], FIELDS), write["place"]
-    integrator, statuses = table_of(record, slot), record.get("found")
-    begins = statuses.load(slot, "i64").equals(Status.LANE_STARTS)
-    with write.when(begins):
-        y = integrator.get("y")
-        write.call(
-            integrator.get("weights_begin"),
-            [integrator.get("weights"), integrator.get("t"), y, y.at(integrator.get("n")), integrator.get("m")],
-        )
-    with write.when(~begins):
-        write.call(record.get("update_weights"), [integrator.pointer, statuses.load(slot, "i64")])
-    control = Record(integrator.get("weights"), Control.layout())
-    for name in ("ahead", "rated", "scaled"):
-        control.set(name, 0)
-    with write.when(begins):
-        write.call(record.get("ready"), [integrator.pointer])
-    statuses.store(slot, Status.LANE_WAITS, "i64")
-    write.give()
-    return write
+    c, status = v.tables[slot], v.found[slot]
+    if status == Status.LANE_STARTS:
+        c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)
+    else:
+        v.update_weights(c, status)
+    w = c.weights
+    w.ahead, w.rated, w.scaled = False, False, 0
+    if status == Status.LANE_STARTS:
+        v.ready(c)
+    v.found[slot] = Status.LANE_WAITS
 
 
-def _ahead(lanes: int) -> Procedure:
+def look_ahead_together(v: LaneTable, count: int, lanes: Fixed) -> None:
     """Compute couplings, rates and natural scales of the due runs, one per lane, at once."""
-    write = Procedure("look_ahead_together", {"v": "ptr", "count": "i64"}, internal=True)
-    record, due, count = Record(write["v"], FIELDS), Record(write["v"], FIELDS).get("due"), write["count"]
-    t, now, y, p, m, k = (record.get(f"due_{name}") for name in ("t", "now", "y", "p", "m", "k"))
-    states, modes = (record.get(f"due_{name}") for name in ("states", "modes"))
-    with write.loop(count) as lane:
-        integrator = table_of(record, due.load(lane, "i64"))
-        t[lane] = integrator.get("t")
-        now[lane] = record.get("origin") + integrator.get("t")
-        states.store(lane, integrator.get("y"), "ptr")
-        modes.store(lane, integrator.get("m"), "ptr")
-        for wide, name, length in (
-            (y, "y", integrator.get("n")),
-            (p, "p", record.get("parameters")),
-            (m, "m", integrator.get("mode_count")),
-        ):
-            write.call("spread", [wide, integrator.get(name), length, lane])
-    write.call("couple_ahead", [record.get("couplings"), now, y, p, m, due, count])
-    write.call(record.get("rates"), [now, y, p, m, k])
-    with write.loop(count) as lane:
-        control = Record(table_of(record, due.load(lane, "i64")).get("weights"), Control.layout())
-        write.call("gather", [control.get("driven"), k, record.get("n"), lane])
-        control.set("rated", 1)
-    write.call("scale_ahead", [record.get("scales"), t, states, modes, due, count])
-    write.give()
-    return write
+    due, t, now, y, p, m, k = v.due, v.due_t, v.due_now, v.due_y, v.due_p, v.due_m, v.due_k
+    for lane in range(count):
+        c = v.tables[due[lane]]
+        t[lane] = c.t
+        now[lane] = v.origin + c.t
+        v.due_states[lane], v.due_modes[lane] = c.y, c.m
+        spread(y, c.y, c.n, lane)
+        spread(p, c.p, v.parameters, lane)
+        spread(m, c.m, c.mode_count, lane)
+    couple_ahead(v.couplings, now, y, p, m, due, count, lanes)
+    v.rates(now, y, p, m, k)
+    for lane in range(count):
+        w = v.tables[due[lane]].weights
+        gather(w.driven, k, v.n, lane)
+        w.rated = True
+    scale_ahead(v.scales, t, v.due_states, v.due_modes, due, count)
 
 
-def _update_all_weights(lanes: int) -> Procedure:
-    """Refresh the weights of the due runs once they fill the lanes, or a lane would idle."""
-    write = Procedure("weigh_all", {"v": "ptr"}, internal=True)
-    record, v = Record(write["v"], FIELDS), write["v"]
-    due, runs = record.get("due"), record.get("runs")
-    count, others = write.local(0, "i64"), write.local(0, "i64")
-    with write.loop(UNDER_WAY * lanes) as slot, write.when(runs.load(slot, "i64") >= 0):
-        is_due = _is_due(record.get("found").load(slot, "i64"))
-        with write.when(~is_due):
-            others.set(others.get() + 1)
-        with write.when(is_due & (count.get() < lanes)):
-            due.store(count.get(), slot, "i64")
-            count.set(count.get() + 1)
-    with write.when((count.get() < lanes) & (others.get() >= lanes)):
-        write.give()
-    with write.when(record.get("couplings").is_given() & (count.get() > 1)):
-        write.call("look_ahead_together", [v, count.get()])
-    with write.loop(count.get()) as k:
-        write.call("weigh_run", [v, due.load(k, "i64")])
-    write.give()
-    return write
+@external
+def gather(out: Disjoint, values: Reals, count: int, lane: int) -> None:
+    """Gather numbers of one lane into an array."""
+    raise NotImplementedError
+
+
+@external
+def spread(out: Disjoint, values: Reals, count: int, lane: int) -> None:
+    """Scatter an array to one lane."""
+    raise NotImplementedError

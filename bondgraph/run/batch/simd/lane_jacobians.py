@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -12,8 +11,6 @@ from bondgraph.emit.interpreter.lanes import lane_steps, machine_code
 from bondgraph.emit.interpreter.steps import InterpretedSteps
 from bondgraph.emit.kernel import aligned_zeros
 from bondgraph.emit.kernel_language.language import Array, Fixed, Ints, Reals, Routine, Table
-from bondgraph.emit.kernel_language.translate import translate
-from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy.fields import Control
 from bondgraph.run.accuracy.natural_scales import input_block
 from bondgraph.run.table import FieldTable
@@ -62,11 +59,6 @@ def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldT
     table["step_count"], table["first"] = len(laned.quick), len(steps.start) - len(laned.quick)
     table["input_count"], table["entry_count"] = len(steps.positions), len(laned.entry_offsets)
     return table
-
-
-def procedures(lanes: int) -> list[Procedure]:
-    """Return `couple_ahead` and the procedures it calls."""
-    return translate([functools.partial(couple_ahead, lanes=lanes)], ("couple_ahead",))
 
 
 def couple_ahead(a: LaneJacobians, t: Reals, y: Reals, p: Reals, m: Reals, due: Ints, count: int, lanes: Fixed) -> None:

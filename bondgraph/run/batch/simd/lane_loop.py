@@ -224,7 +224,7 @@ def _run_in_lanes(lanes: int, stages: int, dense_stages: int) -> Procedure:
             write.give(1)
         with write.when(write.call("fill", [r, v], "i64").equals(0)):
             write.give(0)
-        write.call("weigh_all", [v])
+        write.call("update_due_weights", [v])
         busy.set(0)
         dense.set(0)
         far.set(0)

@@ -6,11 +6,26 @@ A lane has the bits of a single run: both come from the same text.
 from __future__ import annotations
 
 import functools
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
-from bondgraph.emit.kernel_language.language import Fixed, Ints, Kernel, Length, PerLane, Reals, Shared, Table
+from bondgraph.emit.kernel_language.language import (
+    Array,
+    Code,
+    Fixed,
+    Ints,
+    Kernel,
+    Length,
+    PerLane,
+    Reals,
+    Routine,
+    Shared,
+    Table,
+)
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure
+from bondgraph.run.batch.simd.lane_jacobians import LaneJacobians
+from bondgraph.run.batch.simd.natural_scales import LaneScales
 from bondgraph.run.steppers.driver import move_to_end
 from bondgraph.run.steppers.explicit import ExplicitTable, attempt, compare_last_stages, is_far, prepare_dense
 from bondgraph.run.steppers.method import Method
@@ -25,7 +40,11 @@ PerNumber = Annotated[Reals, Length(lambda v: v.width * v.lanes)]
 """Array of a number for each state and each integrated power, of each lane."""
 LaneNumbers = Annotated[Reals, Length(lambda v: v.lanes)]
 LaneIndices = Annotated[Ints, Length(lambda v: v.lanes)]
+LaneArrays = Annotated[list[Any], Array(Array(float)), Length(lambda v: v.lanes)]
 SlotIndices = Annotated[Ints, Length(lambda v: v.slots)]
+SlotArrays = Annotated[list[Any], Array(Array(float)), Length(lambda v: v.slots)]
+SlotTables = Annotated[list[Any], Array(ExplicitTable), Length(lambda v: v.slots)]
+Answer = Annotated[Callable[..., int], Code(int, by_value=True)]
 Parameters = Annotated[Reals, Length(lambda v: v.parameters * v.lanes)]
 Modes = Annotated[Reals, Length(lambda v: v.modes * v.lanes)]
 
@@ -62,13 +81,13 @@ class LaneTable(Table):
     seats: LaneIndices
     stiff: LaneIndices
     # For each run under way: addresses of the table of its integrator and of its samples; its number, or -1; its status.
-    tables: SlotIndices
-    row_blocks: SlotIndices
+    tables: SlotTables
+    row_blocks: SlotArrays
     runs: SlotIndices
     found: SlotIndices
     # Tables of `lane_jacobians`, or 0, and of `natural_scales`.
-    couplings: Kernel
-    scales: Kernel
+    couplings: LaneJacobians
+    scales: LaneScales
     # Of as many due runs as there are lanes: times, since the start and on the clock of the formulas, numbers side by side, run
     # indices, and the addresses of y and m of each.
     due_t: LaneNumbers
@@ -78,18 +97,18 @@ class LaneTable(Table):
     due_p: Parameters
     due_m: Modes
     due: LaneIndices
-    due_states: LaneIndices
-    due_modes: LaneIndices
+    due_states: LaneArrays
+    due_modes: LaneArrays
     # `DRIVER`.
-    ready: Kernel
-    proposed: Kernel
-    judged: Kernel
-    lengthened: Kernel
-    held_down: Kernel
-    noisy_step: Kernel
-    update_weights: Kernel
-    dense_samples: Kernel
-    flush: Kernel
+    ready: Routine
+    proposed: Answer
+    judged: Answer
+    lengthened: Answer
+    held_down: Answer
+    noisy_step: Routine
+    update_weights: Routine
+    dense_samples: Routine
+    flush: Routine
 
     n: int
     width: int

@@ -13,8 +13,6 @@ import numpy as np
 
 from bondgraph.emit.kernel import aligned_zeros
 from bondgraph.emit.kernel_language.language import Array, Fixed, Ints, Reals, Routine, Table, external, inline
-from bondgraph.emit.kernel_language.translate import translate
-from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy import balancing, error_weights
 from bondgraph.run.accuracy.fields import FASTEST_RATES, PROPAGATED, Control
 from bondgraph.run.sparsity.reference import Structure
@@ -58,11 +56,6 @@ def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTab
         table.point(name, library.address(name))
     table.point("weights", np.array([each.address for each in weights], dtype=np.uint64))
     return table
-
-
-def procedures() -> list[Procedure]:
-    """Return `scale_ahead` and the procedures it calls."""
-    return [*balancing.procedures(FOUR), *translate([scale_ahead], ("scale_ahead",))]
 
 
 def scale_ahead(a: LaneScales, t: Reals, x: ArrayOfEach, m: ArrayOfEach, due: Ints, count: int) -> None:
