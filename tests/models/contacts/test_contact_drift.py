@@ -155,9 +155,8 @@ def test_a_flight_from_far_away_costs_nothing(distance, radius, unit):
 @pytest.mark.parametrize("pace", [1.0, 1e-3, 1e3])
 @pytest.mark.parametrize(("distance", "turned"), [(2000.3, TILTED), (2e4, TILTED), (2e4, SLANTED)])
 def test_a_flight_from_far_away_costs_nothing_in_axes_of_any_direction(distance, turned, pace):
-    """The axes of the ball are turned, so that the torque of its momentum is the small difference of large numbers, and the
-    length of its quaternion is off by rounding: 1,331 steps, and 20,000 at a thousandth of the speed, while a rate in 1/s drew the
-    length back to one [199 to 326]."""
+    """The torque of the ball's momentum is a small difference of large numbers there, and its quaternion is not of unit length to
+    rounding: 1,331 steps, and 20,000 at a thousandth of the speed, while a rate in 1/s drew it back [199 to 326]."""
     run, touch = flight(distance, sphere(R), turned=turned, pace=pace)
     assert run.ok and run.statistics.steps <= 350
     assert [event.kind for event in run.events if not event.internal] == ["contact on", "contact off"]
