@@ -109,13 +109,16 @@ class _View:
         if isinstance(kind, Code):
             return None if fields[name] == 0 else _called(int(fields[name]), kind)
         if not isinstance(kind, Array):
-            return fields.tables[name].view(kind)
+            return None if fields[name] == 0 else fields.tables[name].view(kind)
         if kind.kind != "ptr":
             return fields.arrays[name].reshape(-1)
         return [None if address == 0 else _called(int(address), kind.entries) for address in fields.arrays[name].view(np.int64)]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self._fields[name] = value
+        if isinstance(value, np.ndarray):
+            self._fields.point(name, value)
+        else:
+            self._fields[name] = value
 
 
 def _called(address: int, code: Code) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from bondgraph.emit.instructions import PRIMITIVES
 from bondgraph.emit.interpreter.lanes import lane_steps, machine_code
 from bondgraph.emit.interpreter.steps import STRIP, derivatives
 from bondgraph.emit.kernel import AT_SAMPLE, MANY, DeferredKernel, Kernel, KernelError, address_of, aligned_zeros, machine_kernel
-from bondgraph.emit.kernel_language.language import inline, power
+from bondgraph.emit.kernel_language.language import inline, power, types_of
 from bondgraph.emit.lanes import widened
 from bondgraph.emit.llvm import CompileError as llvm_CompileError
 from bondgraph.emit.llvm import compile_in_lanes, compile_ir, compile_procedures, compile_routines, compile_written, routines_text

@@ -14,6 +14,7 @@ from bondgraph.run.batch import prepared, workers, workspace
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
+from bondgraph.run.batch.simd import lane_loop
 from bondgraph.run.batch.simd.natural_scales import FOUR
 from bondgraph.run.batch.validity import sample_check
 from bondgraph.run.batch.validity.sample_check import bounds, envelope
@@ -52,7 +53,7 @@ from bondgraph.run.sparsity.reference import (
     strong_components,
 )
 from bondgraph.run.status import Status
-from bondgraph.run.steppers import dop853, integrator
+from bondgraph.run.steppers import dop853, driver, explicit, initial_step, integrator, step_control
 from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.dopri5 import TABLEAU
 from bondgraph.run.steppers.explicit import Tableau, explicit_method

@@ -26,7 +26,10 @@ def handle_start(s: EventTable) -> bool:
 @external
 def all_finite(values: Reals, count: int) -> bool:
     """Return True if all numbers are finite."""
-    raise NotImplementedError
+    for i in range(count):
+        if not finite(values[i]):
+            return False
+    return True
 
 
 def begin(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, samples: int) -> bool:
