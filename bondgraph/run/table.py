@@ -75,7 +75,7 @@ class FieldTable:
         reals = aligned_zeros(sum(map(_whole_lines, lengths.values())))
         whole, address = reals.view(np.int64), address_of(reals)
         for name, length in lengths.items():
-            self.arrays[name] = (whole if types[name].entries is int else reals)[start : start + length]
+            self.arrays[name] = (reals if types[name].entries is float else whole)[start : start + length]
             self._integers[self._fields[name][0]] = address + 8 * start
             start += _whole_lines(length)
 

@@ -60,8 +60,7 @@ class Expressions(Emitter):
     def is_known(self, node: ast.expr) -> bool:
         """Return True if all names in an expression are known at translation."""
         return not any(
-            isinstance(self.scope.get(name), (Computed, LocalName)) or name in self.source.variables
-            for name in names_read(node)
+            isinstance(self.scope.get(name), (Computed, LocalName)) or name in self.source.variables for name in names_read(node)
         )
 
     def known(self, node: ast.expr) -> Any:

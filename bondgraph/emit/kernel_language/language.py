@@ -61,7 +61,7 @@ class Code:
 
 
 class Length(NamedTuple):
-    """Length of an array of a table, as a function of the table's integers."""
+    """Length of an array of a table, as a function of the table's integers; constants of a module are read in an alias alone."""
 
     of: Callable[[Any], int]
 

@@ -6,34 +6,15 @@ from collections.abc import Callable
 from typing import Annotated
 
 from bondgraph.emit.kernel_language.language import Code, Ints, Kernel, Length, Reals, Table, inline
-from bondgraph.run.accuracy.fields import Control
-from bondgraph.run.batch.validity.sample_check import RunTable, SampleCheck
-from bondgraph.run.events.state import EventTable
+from bondgraph.run.batch.validity.sample_check import SampleCheck
+from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 WINDOW = 5
 """Most samples through which the parabola of a peak goes."""
 
 
-class Integrator(RunTable):
-    """Fields of the table of an integrator that the loop reads."""
-
-    instants: EventTable
-    weights: Control
-    rates: Kernel
-    powers: Kernel
-    y_begun: Reals
-    n: int
-    mode_count: int
-    steps: int
-    rejected: int
-    rate_count: int
-    tried: int
-    t: float
-    pace: float
-
-
 Begin = Annotated[Callable[..., int], Code(int, by_value=True)]
-Advance = Annotated[Callable[[Integrator], int], Code(int)]
+Advance = Annotated[Callable[[IntegratorTable], int], Code(int)]
 PerBalance = Annotated[Reals, Length(lambda r: r.balances)]
 PerKept = Annotated[Reals, Length(lambda r: r.kept_count)]
 Window = Annotated[Reals, Length(lambda r: 2 * WINDOW)]
@@ -44,7 +25,7 @@ class Batch(Table):
     """Many runs; lengths also depend on the numbers of `states`, `storages`, `quadratures`, and unknowns of a `longest_loop`."""
 
     # The table of the present run, and code that begins and continues it.
-    table: Integrator
+    table: IntegratorTable
     begin: Begin
     advance: Advance
     # Rows of all runs, `..._stride` apart; samples, since the start and as dates; rows, modes: samples of the present run, the

@@ -31,6 +31,8 @@ _FLAT = 2.0**-20
 """Part of a bracket before an exact zero in which a guard that jumped to zero is zero too."""
 
 
+AtFractions = Annotated[Reals, Length(lambda c: POINTS * c.guard_count)]
+"""Array of a number for each guard at each of the fractions of a step."""
 PerGuard = Annotated[Reals, Length(lambda c: c.guard_count)]
 GuardFlags = Annotated[Ints, Length(lambda c: c.guard_count)]
 PerNumber = Annotated[Reals, Length(lambda c: c.width)]
@@ -41,7 +43,7 @@ class StepTable(Table):
     """Fields of an integrator's table that hold a step with its guards: at the fractions of the step, and at one of them, with
     the state there; the fraction of each zero, and flags of guards that fire there, or may jump."""
 
-    g: Annotated[Reals, Length(lambda c: POINTS * c.guard_count)]
+    g: AtFractions
     g_dense: PerGuard
     y_dense: PerNumber
     y_new: PerNumber

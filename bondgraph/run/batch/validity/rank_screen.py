@@ -10,8 +10,9 @@ cost as much as their own constraints.
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals, inline, larger, smaller
-from bondgraph.run.batch.validity.sample_check import RunTable, SampleCheck, evaluate_samples, take_row, take_rows
+from bondgraph.run.batch.validity.sample_check import SampleCheck, evaluate_samples, take_row, take_rows
 from bondgraph.run.program import Program
+from bondgraph.run.steppers.shared_fields import IntegratorTable
 from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.constraint_rank import RANK_TOLERANCE
 
@@ -65,10 +66,10 @@ def exceeds(s: SampleCheck, a: Reals, b: Reals, work: Disjoint, lanes: Fixed) ->
     return definite(s, work, s.bad, s.factor, lanes)
 
 
-def measure_matrices(s: SampleCheck, is_first: bool, lanes: Fixed) -> None:
+def measure_matrices(s: SampleCheck, matrix: Disjoint, is_first: bool, lanes: Fixed) -> None:
     """Evaluate the constraint matrices at the samples in the lanes, from their `entries`, into `now`, symmetric, with rows signed
     by their first diagonals."""
-    n, now, signs, matrix, entries = s.n, s.now, s.signs, s.matrix, s.entries
+    n, now, signs, entries = s.n, s.now, s.signs, s.entries
     for e in range(s.entry_count):
         place = (s.rows[e] * n + s.columns[e]) * lanes
         for lane in range(lanes):
@@ -106,7 +107,7 @@ def mean(out: Reals, ours: Reals, theirs: Reals, sign: float, other: float, lane
         out[lane] = (ours[lane] * sign + theirs[lane] * other) * 0.5
 
 
-def may_lose_rank(s: SampleCheck, c: RunTable, samples: Reals, lanes: Fixed) -> bool:
+def may_lose_rank(s: SampleCheck, c: IntegratorTable, samples: Reals, lanes: Fixed) -> bool:
     """Return True unless it is certain that `singular` finds nothing in the present finished run with these rows."""
     n, width, stride, count = s.n, c.width, s.stride, s.count
     now, work, first_matrix = s.now, s.work, s.first
@@ -117,7 +118,7 @@ def may_lose_rank(s: SampleCheck, c: RunTable, samples: Reals, lanes: Fixed) -> 
             if first + lane >= count and every_sample > count:
                 take_row(s, c.y, s.end_date, width, lane, lanes)
         evaluate_samples(s, width, lanes)
-        measure_matrices(s, first == 0, lanes)
+        measure_matrices(s, s.matrix, first == 0, lanes)
         take_bounds(s.theta, s.falls, first, every_sample - 1, lanes)
         if not exceeds(s, now[1:], now, work, lanes):
             return True

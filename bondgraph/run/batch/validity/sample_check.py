@@ -6,18 +6,17 @@ checked here. The table also serves that check (`rank_screen`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
 
 import numpy as np
 
 from bondgraph.emit.kernel import aligned_zeros
-from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Ints, Kernel, Length, Reals, Table
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Ints, Kernel, Length, Reals, Table, inline, unrolled
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.program import Program
-from bondgraph.run.steppers.method import COMMON as INTEGRATOR
+from bondgraph.run.steppers.shared_fields import IntegratorTable
 from bondgraph.run.table import FieldTable
 from bondgraph.run.validation.checked_result import check_stride
 from bondgraph.run.validation.constraint_rank import EXTRAPOLATION
@@ -44,19 +43,6 @@ def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     unlike = np.flatnonzero((d[1:] > _UNLIKE * d[:-1]) | (d[:-1] > _UNLIKE * d[1:]))
     falls[unlike + 1] = rises[unlike + 2] = np.inf  # which nothing satisfies
     return falls, rises
-
-
-class RunTable(Table):
-    """Fields of the table of an integrator that the checks read."""
-
-    p: Reals
-    m: Reals
-    y: Reals
-    width: int
-
-    @classmethod
-    def layout(cls) -> Mapping[str, tuple[int, str]]:
-        return INTEGRATOR
 
 
 PerSample = Annotated[Reals, Length(lambda s: s.lanes)]
@@ -160,10 +146,11 @@ def envelope(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
 
 def procedures(lanes: int) -> list[Procedure]:
     """Return the procedures that check values and constraints."""
-    every = [take_row, take_rows, present_run, evaluate_samples, *([see_samples, any_spoilt] if lanes > 1 else [])]
+    every = [take_rows, present_run, evaluate_samples, *([see_samples, any_spoilt] if lanes > 1 else [])]
     return translate([partial(function, lanes=lanes) for function in every])
 
 
+@inline
 def take_row(s: SampleCheck, row: Reals, date: float, width: int, lane: int, lanes: Fixed) -> None:
     """Copy a row (width,) and its date into a lane."""
     x = s.x
@@ -175,11 +162,18 @@ def take_row(s: SampleCheck, row: Reals, date: float, width: int, lane: int, lan
 def take_rows(s: SampleCheck, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
     """Copy every `stride`-th row, from number `first` on, with its date into the lanes; repeat the last."""
     for lane in range(lanes):
-        sample = min(first + stride * lane, last)
-        take_row(s, rows[sample * width :], s.dates[sample], width, lane, lanes)
+        s.t[lane] = s.dates[min(first + stride * lane, last)]
+    put_side_by_side(s.x, rows, first, last, stride, width, lanes)
 
 
-def present_run(s: SampleCheck, c: RunTable, lanes: Fixed) -> None:
+def put_side_by_side(x: Disjoint, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
+    """Put the numbers of these rows side by side, all of an index at once."""
+    for i in range(width):
+        for lane in unrolled(range(lanes)):
+            x[i * lanes + lane] = rows[min(first + stride * lane, last) * width + i]
+
+
+def present_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
     """Copy parameters and modes of a run into all lanes."""
     for k in range(s.parameters):
         for lane in range(lanes):
@@ -207,7 +201,7 @@ def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
         spoil(s.spoilt[width * lanes :], s.out, s.values * lanes)
 
 
-def see_samples(s: SampleCheck, c: RunTable, samples: Reals, first: int, lanes: Fixed) -> None:
+def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, lanes: Fixed) -> None:
     """Check every `stride`-th sample of the present run from number `first` on, and mark values that are not finite."""
     sample = first
     while sample < s.samples:
@@ -216,7 +210,7 @@ def see_samples(s: SampleCheck, c: RunTable, samples: Reals, first: int, lanes: 
         sample = sample + s.stride * lanes
 
 
-def any_spoilt(s: SampleCheck, c: RunTable, lanes: Fixed) -> bool:
+def any_spoilt(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> bool:
     """Return True if a value at a checked sample was not finite: states, integrated powers, rates, powers, energies."""
     spoilt = s.spoilt
     for i in range((c.width + s.values) * lanes):

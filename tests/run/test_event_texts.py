@@ -1,0 +1,230 @@
+"""CPython and machine code make the same bits of the texts of event handling and event location, at ordinary and at extreme
+numbers."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from screws import scalars as s
+from tests.inner.emit import Reals, cold, compile_procedures, translate
+from tests.inner.run import (
+    HISTORY,
+    AccumulationDetector,
+    Bound,
+    DenseOutput,
+    EventHandler,
+    EventTable,
+    FieldTable,
+    GuardHistory,
+    NewtonLoop,
+    RunTransition,
+    StepTable,
+    event_iteration,
+    root_finding,
+)
+from tests.run.problems import program
+
+EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e300, -1e300, 1.0)
+N, SAMPLES, LOW, HIGH = 3, 4, 0.2, 0.5
+
+
+@functools.cache
+def hopper():
+    """A ball that bounces and comes to rest, whose impact may throw a switch; between two heights the switch turns to and fro
+    until a lamp is lit. The third state is the unknown of a nonlinear loop."""
+    edges = (
+        RunTransition("floor", 0, 0.0, 0.0, "impact", accumulates=1.0),
+        RunTransition("floor", 0, 0.0, 1.0, "rest"),
+        RunTransition("lever", 1, 0.0, 1.0, "on"),
+        RunTransition("lever", 1, 1.0, 0.0, "off"),
+        RunTransition("the lamp", 2, 0.0, 1.0, "lit"),
+        RunTransition("the lamp", 2, 1.0, 0.0, "dark"),
+        RunTransition("floor", 0, 0.0, 2.0, "lost", error="the ball is lost"),
+    )
+    made = program(
+        lambda t, x, p, m: [x[1], -p[0] - 0.1 * x[2], 0.0 * t],
+        (N, 3, 3),
+        guards=lambda t, x, p, m: [
+            -x[0],
+            -1.0 - x[0] * x[0],
+            x[0] - LOW,
+            s.where(s.less(m[2], 0.5), HIGH - x[0], -1.0),
+            m[1] - 0.5,
+            0.5 - m[1],
+            x[0] - 1e3,
+        ],
+        powers=lambda t, x, p, m: [x[1] * p[0]],
+        roles=("injected",),
+        resets=[
+            lambda t, x, p, m: [x[0], -p[1] * x[1], x[2]],
+            lambda t, x, p, m: [0.0, 0.0 * x[1], x[2]],
+            lambda t, x, p, m: [p[2] * x[1] * x[1]],  # energy that the impact supplies
+            lambda t, x, p, m: [
+                -x[1],
+                0.0,
+                -p[2] * x[1],
+                0.0,
+                0.0,
+                0.0,
+                0.0,
+                *x,
+            ],  # changes of guards by the impact, x without it
+            lambda t, x, p, m: [x[2] ** 3 + x[2] - x[0], (x[0] - x[2] ** 3 - x[2]) / (3.0 * x[2] ** 2 + 1.0)],
+        ],
+        transitions=edges,
+    )
+    resets, (supply, push, loop) = made.resets[:2], made.resets[2:]
+    loops = (NewtonLoop(("spring",), (2,), loop, 3, (1e-3,), (2.0,)),)
+    return replace(made, resets=resets, supplies=(supply,), pushes=(push,), loops=loops)
+
+
+@functools.cache
+def event_code():
+    functions = [event_iteration.open, event_iteration.handle_start, event_iteration.handle_event]
+    return compile_procedures(cold(translate(functions, [function.__name__ for function in functions])))
+
+
+def at_an_event(seed):
+    """The table of an event of the ball: in the air, at the floor, or at a height of the lever, with times of earlier impacts
+    that accumulate, chatter, or do neither."""
+    random, made = np.random.default_rng(seed), hopper()
+    k, p = len(made.transitions), np.array([9.81, random.choice([0.8, 0.0, 1.0]), random.choice([0.0, 1.0])])
+    bound = Bound(made, p, 1.5, 10.0)
+    history, watch = GuardHistory(bound, 10.0), AccumulationDetector(k, 10.0, 1e-6)
+    settings = SimpleNamespace(max_events=1000, t_start=1.5, rtol=1e-6, impacts="sequential")
+    handler = EventHandler(bound, settings, history, watch)
+    t, kind = random.uniform(1.0, 9.0), seed % 4
+    count = int(random.integers(0, 2 * HISTORY))
+    intervals = {0: 1e-3 * 0.7 ** np.arange(HISTORY), 1: np.full(HISTORY, 1e-13), 2: np.full(HISTORY, 1e-9)}
+    past = t - np.cumsum(intervals.get(kind, random.uniform(0.0, 1.0, HISTORY))[::-1])[::-1]
+    watch.times[0, np.arange(count - HISTORY, count) % HISTORY], watch.counts[0] = past, count
+    height = random.choice([0.0, 1e-17, -1e-9, 0.0, LOW, HIGH, 0.3, 0.5 * (LOW + HIGH)])
+    x = np.array([height, random.choice([-1.0, 1e-5, 0.3, 0.0]), height])
+    if seed > 20:
+        x = np.where(random.random(N) < 0.3, random.choice(EXTREMES, N), x)
+    fired = (random.random(k) < [0.5, 0.0, 0.2, 0.2, 0.1, 0.1, 0.02]).astype(np.int64)
+    history.sizes[:] = np.abs(x) + random.random(N)
+    rows, all_held = random.normal(size=(SAMPLES, N + 1)), np.zeros((SAMPLES + 1, 3))
+    arrays = {"y": np.concatenate([x, [1.0]]), "m": np.array([0.0, *random.integers(0, 2, 2)], dtype=float)}
+    handler.use_arrays({**arrays, "levels": np.zeros(k), "fired": fired, "size": np.abs(x)})
+    for name, array in {"rows": rows, "held": all_held[1:], "all_held": all_held}.items():
+        handler.table.point(name, array)
+    handler.table.arrays["log"][:] = 0.0
+    numbers = {"t": t, "begun": 0.5 * t, "written": SAMPLES - 1, "events_left": 1000}
+    for name, number in numbers.items():
+        handler.table[name] = number
+    return handler
+
+
+def assert_same(one, other, kind):
+    """All arrays and numbers of two tables, but for addresses."""
+    for name, array in one.arrays.items():
+        np.testing.assert_array_equal(array.ravel(), other.arrays[name].ravel(), err_msg=name)
+    for name, (_, stored) in kind.layout().items():
+        assert stored == "ptr" or np.array_equal(one[name], other[name], equal_nan=True), name
+
+
+def both(function, machine, seed):
+    """The two results of a text, and its table after it."""
+    by_machine, by_python = at_an_event(seed), at_an_event(seed)
+    made = machine(by_machine.table.address)
+    with np.errstate(all="ignore"):
+        assert function(by_python.table.view(EventTable)) == bool(made)
+    assert_same(by_machine.table, by_python.table, EventTable)
+    return made, by_machine.table
+
+
+@pytest.mark.parametrize("name", ["handle_event", "open", "handle_start"])
+def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
+    """Some events come to rest, some search for modes, some are thrown by an impulse, some are left to Python."""
+    machine = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(event_code().address(name))
+    seen = [both(getattr(event_iteration, name), machine, seed) for seed in range(30 if name == "handle_event" else 3)]
+    if name == "handle_event":
+        tables = [table for made, table in seen if made]
+        assert 0 < len(tables) < len(seen)
+        transitions = [tuple(table.arrays["log"][: int(table["logged"]), 3].astype(int)) for table in tables]
+        assert any(table.arrays["rested"].any() for table in tables) and len(set(transitions)) > 4, transitions
+
+
+# The location of zero crossings, of guards that are cubics of the fraction of the step, and of one that jumps.
+
+GUARDS = 4
+
+
+class Flight(StepTable):
+    """A step whose guards have these coefficients (guards, 4)."""
+
+    coefficients: Reals
+
+
+def exact(c: Flight, theta: float, out: Reals) -> None:
+    """The state at a fraction of the step: the fraction."""
+    out[0] = theta
+
+
+def cubic(c: Flight, theta: float, h: float, out: Reals) -> None:
+    """The same with an error."""
+    out[0] = theta + 1e-6 * theta * (1.0 - theta)
+
+
+def guard_values(c: Flight, t: float, y: Reals, g: Reals) -> None:
+    """A cubic of the fraction for each guard but the last, which is 1 where its cubic is positive, else -1."""
+    for i in range(c.guard_count):
+        k = c.coefficients[4 * i :]
+        g[i] = k[0] + y[0] * (k[1] + y[0] * (k[2] + y[0] * k[3]))
+        if i == c.guard_count - 1:
+            g[i] = 1.0 if g[i] > 0.0 else -1.0
+
+
+STEP = DenseOutput(exact, cubic, guard_values)
+
+
+@functools.cache
+def location_code():
+    located = [functools.partial(getattr(root_finding, name), step=STEP) for name in ("crossing_check", "locate")]
+    return compile_procedures(cold(translate(located, ("crossing_check", "locate"), tables={StepTable: Flight})))
+
+
+def crossing(t, roots, heights):
+    """A step at t whose guards are cubics with these roots (guards, 3) and leading coefficients."""
+    table = FieldTable(Flight.layout())
+    table.allocate(Flight, guard_count=GUARDS, width=1)
+    table.point("coefficients", np.array([h * np.poly(r)[::-1] for r, h in zip(roots, heights, strict=True)]))
+    table["guard_count"], table["t"], table.arrays["y_new"][0] = GUARDS, t, 1.0
+    guard_values(table.view(Flight), t, np.zeros(1), table.arrays["g"])
+    return table
+
+
+@pytest.mark.parametrize("name", ["crossing_check", "locate"])
+def test_texts_of_event_location_are_the_same_bits_in_cpython(name):
+    text, results, random = getattr(root_finding, name), [], np.random.default_rng(5)
+    result, arguments = (ctypes.c_double, 1) if name == "locate" else (ctypes.c_int64, 2)
+    signature = ctypes.CFUNCTYPE(result, ctypes.c_void_p, *[ctypes.c_double] * arguments)
+    machine = signature(location_code().address(name))
+    for k in range(60):
+        roots = random.uniform(-0.5, 1.5, (GUARDS, 3))
+        roots[:, 1] = roots[:, 0] + random.choice([1e-9, 1e-3, 0.1], GUARDS)  # a narrow crest between two roots
+        heights = random.choice([-1.0, 1.0], GUARDS)
+        if k > 40:
+            heights = np.where(random.random(GUARDS) < 0.5, random.choice(EXTREMES, GUARDS), heights)
+        h, t = (
+            (random.choice(EXTREMES), random.choice(EXTREMES))
+            if k > 50
+            else (random.uniform(1e-9, 2.0), random.uniform(0.0, 9.0))
+        )
+        with np.errstate(all="ignore"):
+            by_machine, by_python = crossing(t, roots, heights), crossing(t, roots, heights)
+            ends = [h, t + h][:arguments]
+            made = machine(by_machine.address, *ends)
+            said = text(by_python.view(Flight), *map(np.float64, ends), STEP)
+        assert np.array_equal(float(said), made, equal_nan=True)
+        assert_same(by_machine, by_python, Flight)
+        results.append((made, by_machine["jumps"], tuple(by_machine.arrays["fired"])))
+    assert len({fired for _, _, fired in results}) > 2 * (name == "locate") and len({made for made, _, _ in results}) > 1
+    assert {jumps for _, jumps, _ in results} == ({0, 1} if name == "locate" else {0})
