@@ -47,6 +47,17 @@ LONGEST = (
 )
 """Files that take longest, the longest first."""
 
+DOCUMENTED = "tests/export/test_definitions.py"
+TOGETHER = {
+    "tests/docs/test_docs.py": "tests/docs/test_gallery.py",
+    "tests/models/delta/test_joints_delta.py": "tests/models/pictures/test_filling.py",
+    **{
+        f"tests/export/test_{name}.py": DOCUMENTED
+        for name in ("document", "explain", "readers", "sampled_forms", "state_diagram", "typst", "units_of_models")
+    },
+}
+"""File -> another one that needs the same pages, compiled models or documents: one worker runs both, and makes these once."""
+
 MADE = pytest.StashKey[list[int]]()
 """How many procedures a C compiler has made each time."""
 _COMPARED = pytest.StashKey[dict[str, int]]()
@@ -140,9 +151,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def place(item: pytest.Item) -> tuple[int, str]:
         file = item.nodeid.partition("::")[0]
-        return places.get(file, len(places)), file
+        return places.get(_scope(item.nodeid), len(places)), file
 
     items.sort(key=place)
+
+
+def _scope(nodeid: str) -> str:
+    """Return the file whose worker runs a test."""
+    file = nodeid.partition("::")[0]
+    return TOGETHER.get(file, file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker one file after the other, with those that share what they make."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _scope(nodeid)
+
+    return Together(config, log)
 
 
 def pytest_collection_finish() -> None:
