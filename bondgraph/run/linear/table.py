@@ -1,0 +1,39 @@
+"""Table of a linear system."""
+
+from __future__ import annotations
+
+from bondgraph.emit.kernel_language.language import Ints, Reals, Table
+
+
+class SystemTable(Table):
+    """Linear system. Arrays and numbers are those of `layout.MatrixLayout` and `layout.FillPattern`, and of the factors.
+
+    matrix: its numbers; right: right-hand side, then the solution; worth: as in `dense_factor`; count: number of entries with an
+    index; full: these are all entries, in sequence.
+    """
+
+    matrix: Reals
+    order: Ints
+    entry_indices: Ints
+    diagonal: Ints
+    right: Reals
+    worth: Reals
+    pivots: Ints
+    starts: Ints
+    rows: Ints
+    below_at: Ints
+    below: Ints
+    above_at: Ints
+    above: Ints
+    inverse: Reals
+    lower_factor: Reals
+    upper_factor: Reals
+    nested: Ints
+    work: Reals
+    kind: int
+    n: int
+    count: int
+    room: int
+    lower: int
+    upper: int
+    full: bool
