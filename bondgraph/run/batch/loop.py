@@ -182,7 +182,7 @@ def run_many(r: BatchTable) -> int:
     """Advance all runs, one after the other, from the present one: return 0 when all are done, 1 after so many steps of one run
     that the caller must check for interrupts; the next call continues there."""
     while r.present < r.runs:
-        run, status = r.present, Status.NOT_STARTED
+        run, status = r.present, int(Status.NOT_STARTED)
         if r.under_way == 0:
             r.under_way = begun(r, run)
         if r.under_way == 1:
