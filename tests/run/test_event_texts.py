@@ -163,12 +163,12 @@ class Flight(StepTable):
     coefficients: Reals
 
 
-def exact(c: Flight, theta: float, out: Reals) -> None:
+def exact(c: Flight, theta: float, out: Reals, method: Fixed) -> None:
     """The state at a fraction of the step: the fraction."""
     out[0] = theta
 
 
-def cubic(c: Flight, theta: float, h: float, out: Reals) -> None:
+def cubic(c: Flight, theta: float, h: float, out: Reals, method: Fixed) -> None:
     """The same with an error."""
     out[0] = theta + 1e-6 * theta * (1.0 - theta)
 
@@ -182,7 +182,7 @@ def guard_values(c: Flight, t: float, y: Reals, g: Reals) -> None:
             g[i] = 1.0 if g[i] > 0.0 else -1.0
 
 
-STEP = DenseOutput(exact, cubic, guard_values)
+STEP = DenseOutput(exact, cubic, guard_values, method=None)
 
 
 @functools.cache
