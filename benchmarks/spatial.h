@@ -39,11 +39,12 @@ INLINE void rotation(const double q[4], double R[9])
     R[6] = xz - wy, R[7] = yz + wx, R[8] = 1.0 - (xx + yy);
 }
 
-/* q' = q (0, omega) / 2 + (1 - q.q) q: the last term holds the quaternion at unit length */
+/* q' = q (0, omega) / 2 + n (1 - q.q) q / 8 with a norm n of omega: the last term holds the quaternion at unit length */
 INLINE void quaternion_rate(const double q[4], const double omega[3], double out[4])
 {
-    const double pull = 1.0 - (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     const double a = 0.5 * omega[0], b = 0.5 * omega[1], c = 0.5 * omega[2];
+    const double turning = fabs(a) + fabs(b) + fabs(c);
+    const double pull = 0.25 * turning * (1.0 - (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]));
     out[0] = pull * q[0] - (q[1] * a + q[2] * b + q[3] * c);
     out[1] = pull * q[1] + q[0] * a + q[2] * c - q[3] * b;
     out[2] = pull * q[2] + q[0] * b + q[3] * a - q[1] * c;

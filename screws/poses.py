@@ -135,7 +135,7 @@ def pose_state(H: np.ndarray) -> np.ndarray:
 def pose_rate(x: Sequence[Scalar] | np.ndarray, T: Sequence[Scalar] | np.ndarray, kappa: float = 1.0) -> np.ndarray:
     """Return the rate (7,) of a pose state that moves with the body twist T_b_a_b (6,).
 
-    q' = q (0, omega) / 2 + kappa (1 - q.q) q and p' = R v; kappa in 1/s keeps the quaternion unit.
+    q' = q (0, omega) / 2 + kappa n (1 - q.q) q / 8 with a norm n of omega, and p' = R v; see `screws.rotations.quaternion_rate`.
     """
     velocity = rotations.rotation(x[:4]) @ array([T[3], T[4], T[5]])
     return array([*rotations.quaternion_rate(x[:4], T[:3], kappa), *velocity])

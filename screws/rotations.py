@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screws.scalars import Scalar, array, atan2, less, sin, sqrt, where
+from screws.scalars import Scalar, absolute, array, atan2, less, sin, sqrt, where
 
 # Below this square of an angle the coefficients come from their series; both branches hold full precision there.
 _SMALL = 0.5
@@ -111,12 +111,14 @@ def quaternion_product(p: Sequence[Scalar] | np.ndarray, q: Sequence[Scalar] | n
 def quaternion_rate(q: Sequence[Scalar] | np.ndarray, omega: Sequence[Scalar] | np.ndarray, kappa: float = 1.0) -> np.ndarray:
     """Return the rate (4,) of a quaternion that follows the body angular velocity omega (3,), rad/s.
 
-    q' = q (0, omega) / 2 + kappa (1 - q.q) q; the last term draws |q| back to 1 at the rate 2 kappa (1/s)
-    and does not turn anything.
+    q' = q (0, omega) / 2 + kappa n (1 - q.q) q / 8; the last term does not turn anything and draws |q| back to 1 at the rate
+    kappa n / 4. n is the sum of the absolute values of omega, a norm with derivatives at rest too: the length returns as
+    fast as the quaternion turns, whatever the unit of time, and bounds no step of a body that flies without spin.
     """
     w, x, y, z = q[0], q[1], q[2], q[3]
     a, b, c = omega[0] * 0.5, omega[1] * 0.5, omega[2] * 0.5
-    pull = kappa * (1.0 - (w * w + x * x + y * y + z * z))
+    turning = absolute(a) + absolute(b) + absolute(c)
+    pull = 0.25 * kappa * turning * (1.0 - (w * w + x * x + y * y + z * z))
     return array(
         [
             pull * w - (x * a + y * b + z * c),

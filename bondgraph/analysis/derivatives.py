@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.linear import Linear
+from bondgraph.assembly.system import State
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, point_of
@@ -17,10 +18,12 @@ from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outpu
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import OpenSamplerWarning, caller_depth, refusal
+from bondgraph.model.units import is_pose
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
+from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
 
@@ -90,7 +93,7 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
     labels, input_indices = pick_inputs(traced, inputs)
     names, output_scalars = pick_outputs(traced, outputs)
     states, state_indices, state_labels = moving_states(traced.context.system)
-    rates = [scalar for s in states for scalar in scalars_of(traced.values[s.rate])]
+    rates = [scalar for state in states for scalar in rates_of(traced, state)]
     inputs_on_tape = traced.context.inputs
     variables = [*(inputs_on_tape["x"][k] for k in state_indices), *(inputs_on_tape["p"][k] for k in input_indices)]
     slopes = jacobian([*rates, *output_scalars], variables)
@@ -98,6 +101,19 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
     routine = Routine("derivatives", traced.context.tape, blocks, (*rates, *output_scalars, *slopes.values))
     rows, columns = np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int)
     return Derivatives(compiled, state_labels, labels, names, state_indices, input_indices, rows, columns, numpy_kernel(routine))
+
+
+def rates_of(traced: Traced, state: State) -> list[Any]:
+    """Return the time derivatives of a state on the tape, in which the quaternion q of a pose also has the rate (1 - q.q) q.
+
+    No other rate depends on |q|, whose own rate vanishes at rest. Without this term the Jacobian would be singular there.
+    """
+    rates = scalars_of(traced.values[state.rate])
+    if not is_pose(traced.context.system.values[state.name].unit, np.size(state.initial)):
+        return rates
+    q = scalars_of(traced.values[state.name])[:4]
+    pull = 1.0 - (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    return [*(rate + pull * entry for rate, entry in zip(rates, q, strict=False)), *rates[4:]]
 
 
 def warn_of_samplers(compiled: Compiled) -> None:
@@ -121,9 +137,10 @@ def linearise(
 
     The derivatives are those of the active mode; events are no part of a linear system. The rates need not vanish at the point
     (`Linear.rates`); `operating_point` finds where they do. A pose is stored as a unit quaternion and a position, so each pose
-    adds one direction to A that is no motion: the norm, which returns to one by itself, with a pole at -2 1/s. It is neither
-    reachable nor observable; `Linear.minimal` removes it. States that only ticks and resets change are constant like parameters,
-    and no states of the linear system: an `OpenSamplerWarning` says so, and `linearise_sampled` includes them.
+    adds one direction to A that is no motion: the norm. It is neither reachable nor observable, and `Linear.minimal` removes it.
+    Analyses add (1 - q.q) q to the rate of the quaternion q of a pose (a state of unit "1, m"), so that this pole is near -2 1/s
+    and not zero at rest. States that only ticks and resets change are constant like parameters, and no states of the linear
+    system: an `OpenSamplerWarning` says so, and `linearise_sampled` includes them.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.analysis.derivatives import rates_of
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
@@ -124,7 +125,7 @@ def _at(compiled: Compiled, point: Point, indices: Sequence[int], states: np.nda
 
 def _rates(traced: Traced, state: Any) -> Sequence[Any]:
     """Return the time derivatives of a state; zero for one that only ticks change."""
-    return [0.0] * int(np.size(state.initial)) if state.held else list(scalars_of(traced.values[state.rate]))
+    return [0.0] * int(np.size(state.initial)) if state.held else rates_of(traced, state)
 
 
 def _clock(compiled: Compiled, p: np.ndarray) -> tuple[float, float]:

@@ -60,11 +60,15 @@ def joined(units: Sequence[str]) -> str:
     return "" if not all(units) else units[0] if len(set(units)) == 1 else ", ".join(units)
 
 
+def is_pose(unit: str, count: int) -> bool:
+    """Return True for the unit of a pose: seven components of two units, a quaternion before a position."""
+    return (len(parts(unit)), count) == (2, 7)
+
+
 def spread(unit: str, count: int) -> list[str] | None:
-    """Return the unit of each of `count` components; None where the text does not fit. Seven components of two units are a pose,
-    a quaternion before a position."""
+    """Return the unit of each of `count` components, of a pose too; None where the text does not fit."""
     units = parts(unit)
-    if (len(units), count) == (2, 7):
+    if is_pose(unit, count):
         return [units[0]] * 4 + [units[1]] * 3
     return None if count % len(units) else [part for part in units for _ in range(count // len(units))]
 

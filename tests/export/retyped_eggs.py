@@ -142,12 +142,12 @@ def pose_rate(H, T):
     """D3; its last three arguments are not used there."""
     H1, H2, H3, H4 = H[:4]
     T1, T2, T3, T4, T5, T6 = T
-    s1 = H1**2 + H2**2 + H3**2 + H4**2
-    s2 = 1 - s1
-    s3 = 0.5 * T1
-    s4 = 0.5 * T2
-    s5 = 0.5 * T3
-    s6 = 2 / s1
+    s1 = 0.5 * T1
+    s2 = 0.5 * T2
+    s3 = 0.5 * T3
+    s4 = H1**2 + H2**2 + H3**2 + H4**2
+    s5 = 0.25 * (abs(s1) + abs(s2) + abs(s3)) * (1 - s4)
+    s6 = 2 / s4
     s7 = H3 * s6
     s8 = H3 * s7
     s9 = H4 * s6
@@ -160,10 +160,10 @@ def pose_rate(H, T):
     s16 = H2 * s15
     s17 = H3 * s9
     s18 = H1 * s15
-    b1 = H1 * s2 - (H2 * s3 + H3 * s4 + H4 * s5)
-    b2 = H2 * s2 + H1 * s3 + H3 * s5 - H4 * s4
-    b3 = H3 * s2 + H1 * s4 + H4 * s3 - H2 * s5
-    b4 = H4 * s2 + H1 * s5 + H2 * s4 - H3 * s3
+    b1 = H1 * s5 - (H2 * s1 + H3 * s2 + H4 * s3)
+    b2 = H2 * s5 + H1 * s1 + H3 * s3 - H4 * s2
+    b3 = H3 * s5 + H1 * s2 + H4 * s1 - H2 * s3
+    b4 = H4 * s5 + H1 * s3 + H2 * s2 - H3 * s1
     b5 = T4 * (1 - (s8 + s10)) + T5 * (s11 - s12) + T6 * (s13 + s14)
     b6 = T4 * (s12 + s11) + T5 * (1 - (s16 + s10)) + T6 * (s17 - s18)
     b7 = T4 * (s14 - s13) + T5 * (s18 + s17) + T6 * (1 - (s16 + s8))

@@ -24,6 +24,7 @@ from bondgraph.emit.kernel_language.language import (
     power,
     smaller,
     sqrt,
+    types_of,
     unrolled,
     wrapped,
 )

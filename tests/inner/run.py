@@ -10,15 +10,16 @@ from bondgraph.run.accuracy.reference.error_weights import MODE_SETS, Weights
 from bondgraph.run.accuracy.reference.natural_scales import natural_scales
 from bondgraph.run.accuracy.reference.rounding_noise import rounding
 from bondgraph.run.accuracy.table import SharedWeights
-from bondgraph.run.batch import prepared, workers, workspace
+from bondgraph.run.batch import event_losses, native_measures, prepared, workers, workspace
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector
+from bondgraph.run.batch.fields import Batch
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
-from bondgraph.run.batch.simd import lane_jacobians
+from bondgraph.run.batch.simd import lane_jacobians, lane_loop
 from bondgraph.run.batch.simd import natural_scales as simd_natural_scales
 from bondgraph.run.batch.simd.natural_scales import FOUR
-from bondgraph.run.batch.validity import sample_check
-from bondgraph.run.batch.validity.sample_check import bounds, envelope
+from bondgraph.run.batch.validity import lost_loops, rank_screen, sample_check
+from bondgraph.run.batch.validity.sample_check import SampleCheck, bounds, envelope
 from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
@@ -60,7 +61,7 @@ from bondgraph.run.sparsity.reference import (
     strong_components,
 )
 from bondgraph.run.status import Status
-from bondgraph.run.steppers import dop853, integrator
+from bondgraph.run.steppers import dop853, driver, explicit, initial_step, integrator, step_control
 from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.dopri5 import TABLEAU
 from bondgraph.run.steppers.explicit import Tableau, explicit_method

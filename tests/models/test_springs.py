@@ -338,3 +338,18 @@ def test_refusals(make, code):
     with pytest.raises(ModelError) as caught:
         make()
     assert [problem.code for problem in caught.value.problems] == [code]
+
+
+def test_the_norm_of_a_quaternion_leaves_a_body_at_rest_regular():
+    """Its length returns to one by turning alone: analyses see neither a pole at zero nor an undetermined direction."""
+    frame, box = ground("frame"), rigid_body("box", mass=2.0, inertia=(0.1, 0.2, 0.3), quaternion=(0.6, 0.0, 0.8, 0.0))
+    graph, H = Graph("mount"), np.eye(4)
+    H[:3, :3] = pose_from_state(np.array([0.6, 0.0, 0.8, 0.0, 0.0, 0.0, 0.0]))[:3, :3]
+    attach_between(graph, spatial_spring("spring", rotational=3.0, translational=40.0, frame_a=H), frame, box)
+    attach_between(graph, spatial_damper("damper", rotational=0.1, translational=1.0), frame, box)
+    guess = {"box.pose.H": np.array([0.72, 0.06, 0.96, 0.12, 0.0, 0.02, 0.0])}
+    point = steady_state(graph, guess)
+    np.testing.assert_allclose(point["box.pose.H"], [0.6, 0.0, 0.8, 0.0, 0.0, 0.0, 0.0], atol=1e-9)
+    assert point.undetermined == ()
+    poles = point.linearise().poles()
+    assert poles.real.max() < -0.05 and np.abs(poles + 2.0).min() < 1e-9

@@ -1,14 +1,29 @@
-"""Texts of the kernel language by CPython and as machine code, to the bit: linear systems, coupling graphs."""
+"""Texts of the kernel language by CPython and as machine code, to the bit: linear systems, coupling graphs,
+measures, losses and checks of many runs."""
 
 from __future__ import annotations
 
+import ctypes
+import functools
 from dataclasses import fields
 
 import numpy as np
 import pytest
 
-from tests.inner.emit import address_of
-from tests.inner.run import MatrixLayout, coupling_graph, layout_of, system
+from tests.inner.emit import Reals, address_of, compile_procedures, translate, types_of
+from tests.inner.run import (
+    Batch,
+    FieldTable,
+    MatrixLayout,
+    SampleCheck,
+    coupling_graph,
+    event_losses,
+    layout_of,
+    lost_loops,
+    native_measures,
+    rank_screen,
+    system,
+)
 from tests.run.test_linear import called
 
 EXTREMES = (0.0, -0.0, np.inf, np.nan, 5e-324, 1e300, 1e-200)
@@ -70,3 +85,138 @@ def test_coupling_graphs(density):
         coupling_graph.search(table.view(coupling_graph.CouplingGraph))
         by_text, machine = coupling_graph.structure_from(table), coupling_graph.structure_of(n, rows, columns)
         assert all(np.array_equal(getattr(by_text, field.name), getattr(machine, field.name)) for field in fields(machine))
+
+
+def energies(t: Reals, x: Reals, p: Reals, m: Reals, out: Reals) -> None:
+    """A kernel of the energies of two storages."""
+    out[0] = x[0] * x[0] * m[0] + t[0]
+    out[1] = x[1] * p[0]
+
+
+def copies(t: Reals, x: Reals, p: Reals, m: Reals, out: Reals) -> None:
+    """A kernel that gives the nine states, of two samples at once."""
+    for i in range(18):
+        out[i] = x[i]
+
+
+BATCH_TEXTS = (
+    event_losses.forget_events,
+    native_measures.forget_measures,
+    event_losses.finish_events,
+    native_measures.keep,
+    lost_loops.has_lost_loop,
+)
+
+
+@functools.cache
+def batch_code():
+    """These texts, and the check of the rank in two lanes, as machine code."""
+    functions = [*BATCH_TEXTS, functools.partial(rank_screen.may_lose_rank, lanes=2), energies, copies]
+    names = [getattr(function, "func", function).__name__ for function in functions]
+    return compile_procedures(translate(functions, names))
+
+
+def table_with(kind: type, seed: int, integers: dict[str, int], lengths: dict[str, int], flags: dict[str, list[int]]):
+    """A table of this kind with arrays of random numbers, one in eight of them extreme, and of integers."""
+    random, table = np.random.default_rng(seed), FieldTable(kind.layout())
+    for name, length in lengths.items():
+        numbers = random.normal(size=length)
+        table.point(name, np.where(random.random(length) < 0.125, random.choice(EXTREMES, length), numbers))
+    for name, values in flags.items():
+        table.point(name, np.array(values, dtype=np.int64))
+    for name, number in integers.items():
+        table[name] = number
+    return table
+
+
+def batch_table(seed: int) -> FieldTable:
+    """A run of a model with two states, an integrated power, two transitions and two storages that has reached its end."""
+    integrators = types_of(Batch)["table"]
+    handler = {"n": 2, "modes": 1, "transitions": 2, "quadratures": 1, "logged": 2, "row_width": 13, "held_rows": 1}
+    events = table_with(types_of(integrators)["instants"], seed, handler, {"log": 26}, {})
+    control = FieldTable(types_of(integrators)["weights"].layout())
+    control["storages"], run = 2, {"width": 3, "mode_count": 1, "n": 2}
+    control.point("energies", batch_code().address("energies"))
+    integrator = table_with(integrators, seed, run, {"p": 1, "m": 1}, {})
+    integrator.point("instants", events)
+    integrator.point("weights", control)
+    samples = {"samples": 6, "wanted_count": 6, "mode_stride": 1, "balances": 2, "kept_count": 14, "series_count": 1}
+    counts = {**samples, "output_count": 0, "unknowns": 3, "measured": 0}
+    lengths = Batch.lengths(**counts, states=2, storages=2, quadratures=1, longest_loop=0)
+    plain = {"rows": 18, "modes": 6, "kept": 14, "starts": 14, "series": 6, "loop_near": 3}
+    flags = {
+        "rules": [rule for rule in range(1, 8) for _ in range(2)],
+        "sources": [native_measures.ROW, native_measures.MODE] * 7,
+        "places": [0, 0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 2, 2, 0],
+        "meant": [1, 0, 0, 1],
+        "tops": [2] * 14,
+        "jumps": [0] * 6,
+        "series_sources": [native_measures.ROW],
+        "series_places": [1],
+        "storage_balances": [0, 1],
+        "power_balances": [1],
+        "event_counts": [0],
+        "wanted_rows": [0, 1, 2, 3, 4, 5],
+    }
+    table = table_with(Batch, seed, counts, {**lengths, **plain}, flags)
+    table.point("table", integrator)
+    for name, first in (("times", 0.0), ("dates", 2.0)):
+        table.point(name, first + np.linspace(0.0, 1.0, 6))
+    log = events.arrays["log"].reshape(2, 13)
+    log[:, :4] = [[0.05, 2.05, 2.05, 1.0], [0.1, 2.1, 2.1, 0.0]]
+    for name, value in (("span", 1.0), ("minus_infinity", -np.inf), ("off", 0.1)):
+        table[name] = value
+    return table
+
+
+def left(table: FieldTable, kind: type) -> list[object]:
+    """All numbers of a table, and of those that it points to."""
+    numbers = [bits(np.array(float(table[name]))) for name, type_ in types_of(kind).items() if type_ in (float, int, bool)]
+    arrays = [(name, bits(array)) for name, array in table.arrays.items()]
+    return [*numbers, *arrays, *(left(other, types_of(kind)[name]) for name, other in table.tables.items())]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_measures_and_losses(seed):
+    by_text, machine = batch_table(seed), batch_table(seed)
+    r, code = by_text.view(Batch), batch_code()
+    with np.errstate(all="ignore"):
+        for function in BATCH_TEXTS:
+            runs = [] if "run" not in function.__annotations__ else [0]
+            result = function(r, *runs)
+            kinds = [ctypes.c_void_p, *[ctypes.c_int64] * len(runs)]
+            returned = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(code.address(function.__name__))(machine.address, *runs)
+            assert result is None or bool(result) == bool(returned)
+            assert left(by_text, Batch) == left(machine, Batch)
+
+
+@pytest.mark.parametrize("extreme", [False, True])
+def test_checks_of_the_rank(extreme):
+    """Matrices that are positive definite, or nearly, at five samples and at the end of a run; an extreme number in some."""
+    random, results, code = np.random.default_rng(3), [], batch_code()
+    counts = {"n": 3, "count": 5, "samples": 5, "stride": 1, "watched": 1, "beyond": 1, "entry_count": 9}
+    lengths = SampleCheck.lengths(**counts, lanes=2, width=9, behind=9, parameters=0, modes=0, values=0)
+    rows, columns = np.indices((3, 3)).reshape(2, -1)
+    flags = {"rows": rows, "columns": columns, "leftmost": [0, 0, 0], "lowest": [3, 3, 3]}
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(code.address("may_lose_rank"))
+    with np.errstate(all="ignore"):
+        for size in np.linspace(0.0, 1.5, 12):
+            samples = np.eye(3).ravel() * 2.0 + random.normal(size=(6, 9)) * size
+            if extreme:
+                samples[random.integers(6), random.integers(9)] = random.choice(EXTREMES)
+            tables = []
+            for by_text in (True, False):
+                table = table_with(SampleCheck, 1, counts, lengths, flags)
+                table.point("entries", table.arrays["out"])
+                for name, values in (("dates", np.arange(5.0)), ("falls", np.full(6, 0.3)), ("rises", np.full(6, 0.3))):
+                    table.point(name, values)
+                table.point("kernel", code.address("copies"))
+                run = FieldTable(types_of(Batch)["table"].layout())
+                run["width"] = 9
+                run.point("y", samples[5].copy())
+                s, c = table.view(SampleCheck), run.view(types_of(Batch)["table"])
+                at = table.address, run.address, address_of(samples)
+                results.append(rank_screen.may_lose_rank(s, c, samples.ravel(), 2) if by_text else call(*at))
+                tables.append(left(table, SampleCheck))
+            assert tables[0] == tables[1] and bool(results[-2]) == bool(results[-1])
+    assert extreme or len(set(map(bool, results))) == 2

@@ -118,8 +118,19 @@ def test_pose_state_and_rate():
     assert np.allclose(pose_rate(x, T), moved, atol=1e-9)
     # Off the manifold the rate draws |q| back and turns nothing.
     x[:4] *= 1.1
-    rate = pose_rate(x, np.zeros(6), kappa=2.0)
-    assert np.allclose(rate[:4], 2.0 * (1.0 - 1.21) * x[:4]) and np.allclose(rate[4:], 0.0)
+    turning = np.abs(T[:3]).sum()
+    more = (pose_rate(x, T, kappa=2.0) - pose_rate(x, T, kappa=1.0))[:4]
+    assert np.allclose(more, turning * (1.0 - 1.21) * x[:4] / 8.0, atol=1e-15)
+    assert np.array_equal(pose_rate(x, np.zeros(6)), np.zeros(7))
+
+
+@given(rotation_vectors(), st.lists(st.floats(-10.0, 10.0), min_size=6, max_size=6), st.floats(0.5, 2.0), st.integers(-40, 40))
+def test_the_rate_of_a_pose_knows_no_unit_of_time(w, T, stretch, power):
+    """Twice the twist, in a clock of any unit, is twice the rate, off the manifold too: no rate of its own is in the law."""
+    x = pose_state(pose(rotations.exp(w), np.ones(3)))
+    x[:4] *= stretch
+    faster = 2.0**power
+    assert np.allclose(pose_rate(x, faster * np.array(T)), faster * pose_rate(x, T), rtol=1e-15, atol=1e-280)
 
 
 def test_tilde_and_products():

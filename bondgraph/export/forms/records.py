@@ -123,7 +123,7 @@ class MechanicalEquations(Typeset):
     E: Any
     """kinematics q' = E v + drift, (coordinates, n),"""
     drift: Any
-    """(coordinates, 1): zero, except for the terms that keep quaternions of poses at length 1."""
+    """(coordinates, 1): zero, except for the terms that keep quaternions of poses at length 1, which grow with |v|."""
     T: Any
     """Kinetic energy, J."""
     V: Any

@@ -231,10 +231,12 @@ class _VirtualPower:
         for name, rate in self.state_rates.items():
             path, rates = name.rpartition(".")[0], column([self.model.values[rate]])
             law = self.model.compiled.model.elements[path].law
-            own_rates = (
-                rates.xreplace(rest) if isinstance(law, laws.Storage) and law.rate is not None else sympy.zeros(len(rates), 1)
-            )
-            E, drift = E.col_join(self._linear(rates - own_rates, path)), drift.col_join(own_rates)
+            if isinstance(law, laws.Storage) and law.rate is not None:
+                slopes = slopes_of(rates, self.v).xreplace(rest)
+                own_rates = (rates - slopes * sympy.Matrix(self.v)).applyfunc(sympy.expand).applyfunc(sympy.factor_terms)
+            else:
+                slopes, own_rates = self._linear(rates, path), sympy.zeros(len(rates), 1)
+            E, drift = E.col_join(slopes), drift.col_join(own_rates)
         return E, drift
 
     def _element(self, path: str) -> Element:
