@@ -315,9 +315,9 @@ def translated(method: Method) -> list[Procedure]:
     """Return the procedures of a method and of the loop around its steps."""
     with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, lengthened]
     with_method += [ready, update_weights, dense_samples, advance, run]
-    functions: list[Callable[..., Any]] = [guard_values, derivative, flush, proposed]
+    functions: list[Callable[..., Any]] = [guard_values, derivative, flush, proposed, handle_event]
     functions += [*(functools.partial(each, method=method) for each in with_method), initial_step.open_run, initial_step.begin]
-    exported = {"proposed", "flush", "open_run", "begin", *(each.__name__ for each in with_method[2:])}
+    exported = {"proposed", "flush", "handle_event", "open_run", "begin", *(each.__name__ for each in with_method[2:])}
     return translate(functions, exported, tables=dict.fromkeys((StepTable, IntegratorTable), method.table))
 
 
