@@ -47,11 +47,11 @@ def in_cpython(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             *addresses, samples = given
             lengths = (bound.program.states, bound.program.modes, samples, samples * self._width)
             arrays = [numbers_at(*pair) for pair in zip(addresses, lengths, strict=True)]
-            return int(initial_step.begin(table, *arrays, samples))
+            return int(initial_step.begin_run(table, *arrays, samples))
 
         def advance(_: int) -> int:
             with np.errstate(all="ignore"):
-                statuses.append(int(driver.advance(table, method)))
+                statuses.append(int(driver.advance_run(table, method)))
             return statuses[-1]
 
         self._begin, self._advance = begin, advance

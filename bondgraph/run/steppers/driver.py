@@ -125,7 +125,7 @@ def move_to_end(c: Any, method: Fixed) -> None:
         k[i] = k[width * method.last + i]
 
 
-def advance(c: IntegratorTable, method: Fixed) -> int:
+def advance_run(c: IntegratorTable, method: Fixed) -> int:
     """Integrate from t to the stop time, the next event, the end of the step budget, the maximum number of steps of a run, or a
     failure; carry out ticks on the way, and update the error weights when due."""
     while True:
@@ -292,8 +292,8 @@ def jump_shift(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> flo
 _COLD = frozenset(
     function.__name__
     for function in (
-        *(initial_step.begin, initial_step.open_run, initial_step.reset, first_step, guard_values),
-        *(ready, samples, dense_samples, noisy_step, update_weights, advance, land, approach_jump, is_past, jump_shift),
+        *(initial_step.begin_run, initial_step.open_run, initial_step.reset, first_step, guard_values),
+        *(ready, samples, dense_samples, noisy_step, update_weights, advance_run, land, approach_jump, is_past, jump_shift),
         *(sample_clocks.due, flush, sample_clocks.carry_out_ticks, sample_clocks.time_of_ticks, sample_clocks.tick),
         sample_clocks.start_clocks,
     )
@@ -302,12 +302,17 @@ _COLD = frozenset(
 
 
 def translated(method: Method) -> list[Procedure]:
-    """Return the procedures of a method and of the loop around its steps."""
+    """Return the procedures of a method and of the loop around its steps; no exported one has a name that the C library has, as
+    it has `advance`."""
     with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, lengthened]
-    with_method += [ready, update_weights, dense_samples, advance]
+    with_method += [ready, update_weights, dense_samples, advance_run]
     functions: list[Callable[..., Any]] = [guard_values, derivative, flush, proposed]
-    functions += [*(functools.partial(each, method=method) for each in with_method), initial_step.open_run, initial_step.begin]
-    exported = {"proposed", "flush", "open_run", "begin", *(each.__name__ for each in with_method[2:])}
+    functions += [
+        *(functools.partial(each, method=method) for each in with_method),
+        initial_step.open_run,
+        initial_step.begin_run,
+    ]
+    exported = {"proposed", "flush", "open_run", "begin_run", *(each.__name__ for each in with_method[2:])}
     return translate(functions, exported, tables={IntegratorTable: method.table})
 
 
@@ -321,5 +326,5 @@ def procedures(method: Method) -> list[Procedure]:
     return [
         *method.procedures(),
         *translation,
-        *cold([*(find(within) for find in finders), *loop.procedures(layout, "advance", Status.EVENT)]),
+        *cold([*(find(within) for find in finders), *loop.procedures(layout, "advance_run", Status.EVENT)]),
     ]

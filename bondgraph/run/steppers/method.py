@@ -20,7 +20,7 @@ class Method:
 
     Parameters
     ----------
-    name : prefix of the procedures that begin and continue a run (`<name>_begin`, `<name>_advance`).
+    name : of the method.
     table : class of its table.
     sizes : integers, besides those of the table, that the lengths of its arrays depend on; `stages` : number of rates in `k`.
     last : index in `k` of the rates at the end of a step.
