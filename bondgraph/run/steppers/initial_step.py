@@ -26,10 +26,7 @@ def handle_start(s: EventTable) -> bool:
 @external
 def all_finite(values: Reals, count: int) -> bool:
     """Return True if all numbers are finite."""
-    for i in range(count):
-        if not finite(values[i]):
-            return False
-    return True
+    return all(finite(values[i]) for i in range(count))
 
 
 def begin_run(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, samples: int) -> bool:
