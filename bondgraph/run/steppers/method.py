@@ -16,7 +16,7 @@ hand."""
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """One-step method: functions of the kernel language, whose last argument is this record unless another list is given here.
+    """One-step method: functions of the kernel language with the arguments that are listed here.
 
     Parameters
     ----------
