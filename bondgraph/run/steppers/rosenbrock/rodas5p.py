@@ -67,9 +67,9 @@ def attempt(c: RosenbrockTable, h: float, t_new: float, method: Fixed) -> float:
         unknowns(c, h, rate, table.GAMMA * table.SLOPES[stage], u[n * stage :])
     total, error = 0.0, u[n * (table.STAGES - 1) :]
     for i in range(n):
-        y_new[i] = without_tiny(argument[i] + error[i])
-        scale = error_weight(c, i, larger(abs(y[i]), abs(y_new[i]))) + rounding(c, i, h)
-        part = error[i] / scale
+        end = without_tiny(argument[i] + error[i])
+        part = error[i] / (error_weight(c, i, larger(abs(y[i]), abs(end))) + rounding(c, i, h))
+        y_new[i] = end
         total = total + part * part
     norm = sqrt(total)
     if not (norm <= 1.0 or c.is_landing):

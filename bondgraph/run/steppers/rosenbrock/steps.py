@@ -142,11 +142,12 @@ def weighted(u: Reals, n: int, i: int, weights: Fixed) -> float:
 def next_argument(out: Reals, rest: Disjoint, y: Reals, u: Reals, n: int, stage: Fixed) -> None:
     """Compute the argument of a stage, and the contribution of the earlier stages to its right-hand side."""
     for i in range(n):
+        earlier = weighted(u, n, i, _REST[stage])
         if stage < _ADDED:
             out[i] = y[i] + weighted(u, n, i, table.A[stage])
         else:
             out[i] = out[i] + u[n * (stage - 1) + i]
-        rest[i] = weighted(u, n, i, _REST[stage])
+        rest[i] = earlier
 
 
 def time_drift(c: RosenbrockTable, h: float) -> None:
@@ -241,8 +242,10 @@ def prepare_dense(c: RosenbrockTable, h: float, method: Fixed) -> None:
     """Compute the coefficients of the dense output of the states over the step just attempted."""
     n, u, f = c.n, c.u, c.f
     for i in range(n):
-        for row, weights in enumerate(table.H):
-            f[n * row + i] = weighted(u, n, i, weights)
+        first, second, third = (weighted(u, n, i, table.H[0]), weighted(u, n, i, table.H[1]), weighted(u, n, i, table.H[2]))
+        f[i] = first
+        f[n + i] = second
+        f[n * 2 + i] = third
 
 
 def states_inside(c: RosenbrockTable, theta: float, out: Disjoint) -> None:
