@@ -330,4 +330,4 @@ def procedures(method: Method) -> list[Procedure]:
     """Return all procedures of a method, with the loop over events around it."""
     translation = translated(method)
     cold(each for each in translation if each.name.rstrip("_0123456789") in _COLD)
-    return [*method.procedures(), *translation]
+    return translation

@@ -13,6 +13,7 @@ from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.linear import system
+from bondgraph.run.linear.elimination import without_tiny
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.method import AT_HAND, DAMPED, NOT_AT_HAND, Method
@@ -32,7 +33,6 @@ from bondgraph.run.steppers.rosenbrock.steps import (
     states_inside,
     time_drift,
     unknowns,
-    without_tiny,
 )
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.steppers.shared_fields import derivative, error_weight
@@ -146,7 +146,6 @@ RODAS5P = Method(
     dense=dense,
     cubic=look_inside,
     foresee=foresee,
-    procedures=system.procedures,
 )
 
 
