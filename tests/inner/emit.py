@@ -39,4 +39,4 @@ from bondgraph.emit.machine import have_llvm, link, object_code, optimised, targ
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.emit.printers.c_procedures import source_text
 from bondgraph.emit.printers.llvm_procedures import module_text
-from bondgraph.emit.procedure import Procedure, Record, Temporary, cold
+from bondgraph.emit.procedure import Procedure, Record, cold

@@ -10,15 +10,15 @@ from bondgraph.run.accuracy.reference.error_weights import MODE_SETS, Weights
 from bondgraph.run.accuracy.reference.natural_scales import natural_scales
 from bondgraph.run.accuracy.reference.rounding_noise import rounding
 from bondgraph.run.accuracy.table import SharedWeights
-from bondgraph.run.batch import event_losses, native_measures, prepared, workers, workspace
+from bondgraph.run.batch import event_losses, lost_loops, native_measures, prepared, workers, workspace
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector
-from bondgraph.run.batch.fields import Batch
+from bondgraph.run.batch.fields import BatchTable
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
 from bondgraph.run.batch.simd import lane_jacobians, lane_loop
 from bondgraph.run.batch.simd import natural_scales as simd_natural_scales
 from bondgraph.run.batch.simd.natural_scales import FOUR
-from bondgraph.run.batch.validity import lost_loops, rank_screen, sample_check
+from bondgraph.run.batch.validity import rank_screen, sample_check
 from bondgraph.run.batch.validity.sample_check import SampleCheck, bounds, envelope
 from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.bound import Bound
@@ -33,10 +33,11 @@ from bondgraph.run.events.impacts.simultaneous import complementary
 from bondgraph.run.events.log import Log
 from bondgraph.run.events.reference import iteration
 from bondgraph.run.events.reference.accumulation import HISTORY, AccumulationDetector
-from bondgraph.run.events.root_finding import POINTS, DenseOutput, StepTable
+from bondgraph.run.events.root_finding import DenseOutput, StepTable
 from bondgraph.run.events.state import EventTable
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.linear import system
+from bondgraph.run.linear import table as linear_table
 from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout, layout_of
 from bondgraph.run.measures import MEASURES, STORED, MachineRule, Measure, events, integral, last, lowest, mean, peak, series
 from bondgraph.run.ode import OdeFunctions, ode_functions

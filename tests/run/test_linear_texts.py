@@ -12,13 +12,14 @@ import pytest
 
 from tests.inner.emit import Reals, address_of, compile_procedures, translate, types_of
 from tests.inner.run import (
-    Batch,
+    BatchTable,
     FieldTable,
     MatrixLayout,
     SampleCheck,
     coupling_graph,
     event_losses,
     layout_of,
+    linear_table,
     lost_loops,
     native_measures,
     rank_screen,
@@ -50,8 +51,8 @@ def random_systems(kind: str):
 
 def solved(layout: MatrixLayout, entries: np.ndarray, right: np.ndarray, worth: np.ndarray, by_text: bool) -> list[object]:
     """All that the procedures of a system leave and return."""
-    table = system.table_of(layout)
-    s = table.view(system.System)
+    table = linear_table.table_of(layout)
+    s = table.view(linear_table.SystemTable)
     if by_text:
         system.fill_system(s, entries, np.float64(0.3))
     else:
@@ -131,7 +132,7 @@ def table_with(kind: type, seed: int, integers: dict[str, int], lengths: dict[st
 
 def batch_table(seed: int) -> FieldTable:
     """A run of a model with two states, an integrated power, two transitions and two storages that has reached its end."""
-    integrators = types_of(Batch)["table"]
+    integrators = types_of(BatchTable)["table"]
     handler = {"n": 2, "modes": 1, "transitions": 2, "quadratures": 1, "logged": 2, "row_width": 13, "held_rows": 1}
     events = table_with(types_of(integrators)["instants"], seed, handler, {"log": 26}, {})
     control = FieldTable(types_of(integrators)["weights"].layout())
@@ -142,7 +143,7 @@ def batch_table(seed: int) -> FieldTable:
     integrator.point("weights", control)
     samples = {"samples": 6, "wanted_count": 6, "mode_stride": 1, "balances": 2, "kept_count": 14, "series_count": 1}
     counts = {**samples, "output_count": 0, "unknowns": 3, "measured": 0}
-    lengths = Batch.lengths(**counts, states=2, storages=2, quadratures=1, longest_loop=0)
+    lengths = BatchTable.lengths(**counts, states=2, storages=2, quadratures=1, longest_loop=0)
     plain = {"rows": 18, "modes": 6, "kept": 14, "starts": 14, "series": 6, "loop_near": 3}
     flags = {
         "rules": [rule for rule in range(1, 8) for _ in range(2)],
@@ -158,7 +159,7 @@ def batch_table(seed: int) -> FieldTable:
         "event_counts": [0],
         "wanted_rows": [0, 1, 2, 3, 4, 5],
     }
-    table = table_with(Batch, seed, counts, {**lengths, **plain}, flags)
+    table = table_with(BatchTable, seed, counts, {**lengths, **plain}, flags)
     table.point("table", integrator)
     for name, first in (("times", 0.0), ("dates", 2.0)):
         table.point(name, first + np.linspace(0.0, 1.0, 6))
@@ -179,7 +180,7 @@ def left(table: FieldTable, kind: type) -> list[object]:
 @pytest.mark.parametrize("seed", range(8))
 def test_measures_and_losses(seed):
     by_text, machine = batch_table(seed), batch_table(seed)
-    r, code = by_text.view(Batch), batch_code()
+    r, code = by_text.view(BatchTable), batch_code()
     with np.errstate(all="ignore"):
         for function in BATCH_TEXTS:
             runs = [] if "run" not in function.__annotations__ else [0]
@@ -187,7 +188,7 @@ def test_measures_and_losses(seed):
             kinds = [ctypes.c_void_p, *[ctypes.c_int64] * len(runs)]
             returned = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(code.address(function.__name__))(machine.address, *runs)
             assert result is None or bool(result) == bool(returned)
-            assert left(by_text, Batch) == left(machine, Batch)
+            assert left(by_text, BatchTable) == left(machine, BatchTable)
 
 
 @pytest.mark.parametrize("extreme", [False, True])
@@ -211,10 +212,10 @@ def test_checks_of_the_rank(extreme):
                 for name, values in (("dates", np.arange(5.0)), ("falls", np.full(6, 0.3)), ("rises", np.full(6, 0.3))):
                     table.point(name, values)
                 table.point("kernel", code.address("copies"))
-                run = FieldTable(types_of(Batch)["table"].layout())
+                run = FieldTable(types_of(BatchTable)["table"].layout())
                 run["width"] = 9
                 run.point("y", samples[5].copy())
-                s, c = table.view(SampleCheck), run.view(types_of(Batch)["table"])
+                s, c = table.view(SampleCheck), run.view(types_of(BatchTable)["table"])
                 at = table.address, run.address, address_of(samples)
                 results.append(rank_screen.may_lose_rank(s, c, samples.ravel(), 2) if by_text else call(*at))
                 tables.append(left(table, SampleCheck))

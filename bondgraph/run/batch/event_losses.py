@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 
 from bondgraph.emit.kernel_language.language import Reals, inline
-from bondgraph.run.batch.fields import Batch, modes_at
+from bondgraph.run.batch.fields import BatchTable, modes_at
 from bondgraph.run.batch.native_measures import measure_event
 from bondgraph.run.events.log import SCALARS
 
 
-def forget_events(r: Batch) -> None:
+def forget_events(r: BatchTable) -> None:
     """Reset the losses at the start of a run."""
     for b in range(r.balances):
         r.lost[b] = 0.0
@@ -20,7 +20,7 @@ def forget_events(r: Batch) -> None:
 
 
 @inline
-def know_losses(r: Batch, time: float) -> None:
+def know_losses(r: BatchTable, time: float) -> None:
     """Set the energy lost before the samples up to a time to the current total."""
     balances = r.balances
     while r.lost_rows < r.samples and not r.times[r.lost_rows] > time:
@@ -31,7 +31,7 @@ def know_losses(r: Batch, time: float) -> None:
 
 
 @inline
-def add_energies(r: Batch, sign: float, clock: float, x: Reals, m: Reals) -> None:
+def add_energies(r: BatchTable, sign: float, clock: float, x: Reals, m: Reals) -> None:
     """Add the energies of the storages, with a sign, to `closing`."""
     storages = r.table.weights.storages
     r.table.weights.energies(clock, x, r.table.p, m, r.energies)
@@ -40,7 +40,7 @@ def add_energies(r: Batch, sign: float, clock: float, x: Reals, m: Reals) -> Non
         r.closing[b] = r.closing[b] + sign * r.energies[i]
 
 
-def note_events(r: Batch) -> None:
+def note_events(r: BatchTable) -> None:
     """Process the rows of the log and empty it. A sample at the exact time of an event shows the values before it, except at the
     start (`results.energy_account`)."""
     events, closing = r.table.instants, r.closing
@@ -70,7 +70,7 @@ def note_events(r: Batch) -> None:
     events.logged = 0
 
 
-def finish_events(r: Batch, run: int) -> None:
+def finish_events(r: BatchTable, run: int) -> None:
     """Set the losses of the remaining samples at the end of the run."""
     events = r.table.instants
     if events is not None:

@@ -21,7 +21,7 @@ Window = Annotated[Reals, Length(lambda r: 2 * WINDOW)]
 PerUnknown = Annotated[Reals, Length(lambda r: r.unknowns)]
 
 
-class Batch(Table):
+class BatchTable(Table):
     """Many runs; lengths also depend on the numbers of `states`, `storages`, `quadratures`, and unknowns of a `longest_loop`."""
 
     # The table of the present run, and code that begins and continues it.
@@ -128,10 +128,10 @@ class Batch(Table):
     minus_infinity: float
 
 
-FIELDS = Batch.layout()
+FIELDS = BatchTable.layout()
 
 
 @inline
-def modes_at(r: Batch, sample: int) -> Reals:
+def modes_at(r: BatchTable, sample: int) -> Reals:
     """Return the modes at a sample."""
     return r.modes[sample * r.mode_stride :]

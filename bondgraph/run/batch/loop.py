@@ -11,9 +11,9 @@ from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.batch.event_losses import finish_events, forget_events, note_events
-from bondgraph.run.batch.fields import Batch, modes_at
+from bondgraph.run.batch.fields import BatchTable, modes_at
+from bondgraph.run.batch.lost_loops import has_lost_loop, see_loops
 from bondgraph.run.batch.native_measures import forget_measures, keep
-from bondgraph.run.batch.validity.lost_loops import has_lost_loop, see_loops
 from bondgraph.run.batch.validity.rank_screen import may_lose_rank
 from bondgraph.run.batch.validity.sample_check import any_spoilt, present_run, see_samples
 from bondgraph.run.status import Status
@@ -39,7 +39,7 @@ def all_finite(values: Reals, count: int) -> bool:
     return True
 
 
-def examine(r: Batch, m: Reals, lanes: Fixed) -> bool:
+def examine(r: BatchTable, m: Reals, lanes: Fixed) -> bool:
     """Return True if a run from the modes m has a value that is not finite at a sample, an energy balance off by more than the
     limit at a requested sample, an unsolved loop, or constraints that may lose rank. Runs in lanes have neither events nor loops,
     so many of their samples are checked at once."""
@@ -89,7 +89,7 @@ def add_to(sums: Reals, i: int, value: float) -> None:
     sums[i] = sums[i] + value
 
 
-def are_finite(r: Batch, row: Reals, date: float, m: Reals) -> bool:
+def are_finite(r: BatchTable, row: Reals, date: float, m: Reals) -> bool:
     """Return True if a row and the rates, powers and energies that follow from it are finite."""
     c = r.table
     quadratures, storages = c.weights.quadratures, c.weights.storages
@@ -109,7 +109,7 @@ def are_finite(r: Batch, row: Reals, date: float, m: Reals) -> bool:
 
 
 @inline
-def balance_energies(r: Batch, row: Reals, k: int) -> None:
+def balance_energies(r: BatchTable, row: Reals, k: int) -> None:
     """Compare the residual of each balance at a sample, and the energy in play, with the largest so far."""
     c, balances, closing, play, energies = r.table, r.balances, r.closing, r.play, r.energies
     for b in range(balances):
@@ -132,18 +132,18 @@ def balance_energies(r: Batch, row: Reals, k: int) -> None:
         r.play_most[b] = larger(r.play_most[b], play[b])
 
 
-def check_run(r: Batch, m: Reals) -> bool:
+def check_run(r: BatchTable, m: Reals) -> bool:
     """Examine a single run that has reached its end from the modes m."""
     forget_events(r)
     finish_events(r, 0)
     return examine(r, m, 1)
 
 
-def begun(r: Batch, run: int) -> int:
+def begun(r: BatchTable, run: int) -> int:
     """Begin the run of this number on the present tables: return 1, or 0 if Python has to begin it."""
-    p, own = r.p[run * r.p_stride :], r.table.p
+    p, numbers = r.p[run * r.p_stride :], r.table.p
     for i in range(r.p_count):
-        own[i] = p[i]
+        numbers[i] = p[i]
     x, m = r.x[run * r.x_stride :], r.m[run * r.m_stride :]
     has_begun = r.begin(r.table, x, m, r.times, r.rows, r.samples)
     forget_events(r)
@@ -151,7 +151,7 @@ def begun(r: Batch, run: int) -> int:
     return has_begun
 
 
-def hopeless(r: Batch) -> bool:
+def hopeless(r: BatchTable) -> bool:
     """Return True if a run takes too many steps, or would do so at its present pace."""
     c = r.table
     way = c.t / r.span * float(r.most) * HOPELESS_RATIO
@@ -159,7 +159,7 @@ def hopeless(r: Batch) -> bool:
     return is_hopeless or c.pace > 0.0
 
 
-def ended(r: Batch, run: int, status: int, lanes: Fixed) -> None:
+def ended(r: BatchTable, run: int, status: int, lanes: Fixed) -> None:
     """Store the results of a run that has ended with this status."""
     c, last = r.table, status
     if status == Status.STOP:
@@ -178,11 +178,11 @@ def ended(r: Batch, run: int, status: int, lanes: Fixed) -> None:
         r.modes_end[run * c.mode_count + i] = c.m[i]
 
 
-def run_many(r: Batch) -> int:
+def run_many(r: BatchTable) -> int:
     """Advance all runs, one after the other, from the present one: return 0 when all are done, 1 after so many steps of one run
     that the caller must check for interrupts; the next call continues there."""
     while r.present < r.runs:
-        run, status = r.present, Status.NOT_STARTED
+        run, status = r.present, int(Status.NOT_STARTED)
         if r.under_way == 0:
             r.under_way = begun(r, run)
         if r.under_way == 1:

@@ -7,7 +7,7 @@ Samples and events are taken in order of time: `measure_event` takes the samples
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, inline
-from bondgraph.run.batch.fields import WINDOW, Batch, modes_at
+from bondgraph.run.batch.fields import WINDOW, BatchTable, modes_at
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.measures import MachineRule
 from bondgraph.run.results.result import MAX_PARABOLA_ERROR
@@ -17,7 +17,7 @@ ROW, OUTPUT, MODE, EVENT = range(4)
 _SAMPLE, _BEFORE, _AFTER = range(3)
 
 
-def forget_measures(r: Batch) -> None:
+def forget_measures(r: BatchTable) -> None:
     """Reset the measures at the start of a run."""
     r.measured, r.nodes, r.gap, r.event_time = 0, 0, 0, -1.0
     for j in range(r.kept_count):
@@ -29,7 +29,7 @@ def forget_measures(r: Batch) -> None:
         r.jumps[k] = 0
 
 
-def value_of(r: Batch, row: Reals, m: Reals, source: int, place: int) -> float:
+def value_of(r: BatchTable, row: Reals, m: Reals, source: int, place: int) -> float:
     """Return the number of this source and index, at a sample in this row, in the modes m."""
     if source == ROW:
         return row[place]
@@ -39,13 +39,13 @@ def value_of(r: Batch, row: Reals, m: Reals, source: int, place: int) -> float:
 
 
 @inline
-def evaluate_outputs(r: Batch, date: float, row: Reals, m: Reals) -> None:
+def evaluate_outputs(r: BatchTable, date: float, row: Reals, m: Reals) -> None:
     """Evaluate the outputs, if needed."""
     if r.output_count > 0:
         r.outputs(date, row, r.table.p, m, r.out)
 
 
-def measure_at(r: Batch, since: float, date: float, row: Reals, m: Reals, side: int, is_node: bool) -> None:
+def measure_at(r: BatchTable, since: float, date: float, row: Reals, m: Reals, side: int, is_node: bool) -> None:
     """Measure the values at a sample, or at one side of an event, which may be a node of the trapezoidal rule."""
     best, totals, before = r.best[side * r.kept_count :], r.totals, r.before
     follows = is_node and r.nodes > 0
@@ -78,7 +78,7 @@ def sign_of(rule: int) -> float:
     return -1.0 if rule == MachineRule.LOWEST else 1.0
 
 
-def measure_until(r: Batch, run: int, since: float) -> None:
+def measure_until(r: BatchTable, run: int, since: float) -> None:
     """Measure the samples of a run before this time since the start. A sample at the time of an event is no node; the two sides
     of the event are.
     """
@@ -97,7 +97,7 @@ def measure_until(r: Batch, run: int, since: float) -> None:
         r.measured = k + 1
 
 
-def measure_event(r: Batch, run: int, row: Reals) -> None:
+def measure_event(r: BatchTable, run: int, row: Reals) -> None:
     """Measure an event of a run, a row of the log, and the samples before it."""
     if r.kept_count + r.series_count == 0:
         return
@@ -127,7 +127,7 @@ def measure_event(r: Batch, run: int, row: Reals) -> None:
                         totals[j] = time
 
 
-def extreme(r: Batch, j: int) -> float:
+def extreme(r: BatchTable, j: int) -> float:
     """Return the largest or smallest value of number j, as `result.extreme` finds it."""
     samples, best, sign, top = r.wanted_count, r.best, sign_of(r.rules[j]), r.tops[j]
     value = best[j]
@@ -165,7 +165,7 @@ def extreme(r: Batch, j: int) -> float:
     return sign * value
 
 
-def keep(r: Batch, run: int) -> None:
+def keep(r: BatchTable, run: int) -> None:
     """Keep the measures of a run that has reached its end."""
     if r.kept_count + r.series_count == 0:
         return

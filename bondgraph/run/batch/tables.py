@@ -8,7 +8,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.run.batch.collect import RunBatch
-from bondgraph.run.batch.fields import Batch
+from bondgraph.run.batch.fields import BatchTable
 from bondgraph.run.batch.native_measures import EVENT
 from bondgraph.run.batch.results import KeptOfRun
 from bondgraph.run.bound import Bound
@@ -33,7 +33,7 @@ def table_of(
 ) -> FieldTable:
     """Return the table of a batch, common to all runs: samples, since the start and as dates, those `wanted` among them, kept
     quantities with the kernel of their outputs, limits, and working memory except for rows and modes at the samples."""
-    program, (times, dates), table = bound.program, samples, FieldTable(Batch.layout())
+    program, (times, dates), table = bound.program, samples, FieldTable(BatchTable.layout())
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
     (rules, sources, indices, starts), meant = _numbers_of(program, kept)
@@ -82,7 +82,7 @@ def table_of(
         table[field] = value
     sizes = {"states": program.states, "storages": storages, "quadratures": bound.quadratures}
     sizes["longest_loop"] = max((len(loop.states) for loop in loops), default=0)
-    table.lay(Batch.lengths(**counts, **sizes))
+    table.lay(BatchTable.lengths(**counts, **sizes))
     return table
 
 

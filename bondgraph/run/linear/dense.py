@@ -5,7 +5,7 @@ Gaussian elimination with partial pivoting; G. H. Golub, C. F. Van Loan, Matrix 
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals, inline, unrolled
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Ints, Reals, inline, unrolled
 from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in
 
 BLOCK = 4
@@ -85,8 +85,7 @@ def apply_to_two(block: Reals, one: Reals, other: Reals, pivots: Ints, first: in
     solve_rows(block, other, pivots, first, n)
     g0, g1, g2, g3 = other[0], other[1], other[2], other[3]
     if not (all_zero(f0, f1, f2, f3) & all_zero(g0, g1, g2, g3)):
-        count = n - first - BLOCK
-        dense_subtract2(one[BLOCK:], other[BLOCK:], block[BLOCK:], n, f0, f1, f2, f3, g0, g1, g2, g3, count)
+        dense_subtract2(one[BLOCK:], other[BLOCK:], block[BLOCK:], n, one, other, n - first - BLOCK)
 
 
 @inline
@@ -106,36 +105,23 @@ def all_zero(f0: float, f1: float, f2: float, f3: float) -> bool:
 @inline
 def subtract_from_one(block: Reals, column: Reals, first: int, n: int) -> None:
     """Subtract multiples of the block's columns from the rows of a column below the block."""
-    a, b, c, d = block[BLOCK:], block[n + BLOCK :], block[n * 2 + BLOCK :], block[n * 3 + BLOCK :]
-    dense_subtract1(column[BLOCK:], a, b, c, d, column[0], column[1], column[2], column[3], n - first - BLOCK)
+    dense_subtract1(column[BLOCK:], block[BLOCK:], n, column, n - first - BLOCK, range(BLOCK))
 
 
-def dense_subtract2(
-    out1: Disjoint,
-    out2: Disjoint,
-    block: Reals,
-    n: int,
-    f0: float,
-    f1: float,
-    f2: float,
-    f3: float,
-    g0: float,
-    g1: float,
-    g2: float,
-    g3: float,
-    count: int,
-) -> None:
-    """Subtract from two columns multiples of the columns of a block, which lie n apart."""
+def dense_subtract2(out1: Disjoint, out2: Disjoint, block: Reals, n: int, f: Reals, g: Reals, count: int) -> None:
+    """Subtract from two columns multiples, f (4,) and g (4,), of the columns of a block, which lie n apart."""
     a, b, c, d = block, block[n:], block[n * 2 :], block[n * 3 :]
+    f0, f1, f2, f3 = f[0], f[1], f[2], f[3]
+    g0, g1, g2, g3 = g[0], g[1], g[2], g[3]
     for i in range(count):
         out1[i] = out1[i] - f0 * a[i] - f1 * b[i] - f2 * c[i] - f3 * d[i]
         out2[i] = out2[i] - g0 * a[i] - g1 * b[i] - g2 * c[i] - g3 * d[i]
 
 
-def dense_subtract1(
-    out: Disjoint, a: Reals, b: Reals, c: Reals, d: Reals, f0: float, f1: float, f2: float, f3: float, count: int
-) -> None:
-    """Subtract multiples of four columns from another one."""
+def dense_subtract1(out: Disjoint, block: Reals, n: int, f: Reals, count: int, order: Fixed) -> None:
+    """Subtract multiples f (4,) of the columns of a block, which lie n apart, from another column, in this order."""
+    a, b, c, d = block[n * order[0] :], block[n * order[1] :], block[n * order[2] :], block[n * order[3] :]
+    f0, f1, f2, f3 = f[order[0]], f[order[1]], f[order[2]], f[order[3]]
     for i in range(count):
         out[i] = out[i] - f0 * a[i] - f1 * b[i] - f2 * c[i] - f3 * d[i]
 
@@ -175,4 +161,4 @@ def solve_last_rows(a: Reals, b: Reals, left: int, n: int) -> None:
             value = value - right[solved] * block[n * solved + row]
         right[row] = value * block[n * row + row]
     first = a[above * n :]
-    dense_subtract1(b, first[n * 3 :], first[n * 2 :], first[n:], first, right[3], right[2], right[1], right[0], above)
+    dense_subtract1(b, first, n, right, above, range(BLOCK - 1, -1, -1))

@@ -7,6 +7,7 @@ matrix, 1 - h gamma J, is near 1 for short steps, so that a step with too small 
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals, larger
+from bondgraph.run.linear.table import SystemTable
 
 GROWTH = 1e6
 """Largest factor, relative to the sizes of its unknowns, that does not lose too many digits."""
@@ -15,31 +16,19 @@ _BLOCK = 4
 """Number of columns of a supernode whose multiples are subtracted together: their rows are looked up and changed once for all."""
 
 
-def sparse_factor(
-    a: Reals,
-    starts: Ints,
-    rows: Ints,
-    below_at: Ints,
-    below: Ints,
-    above_at: Ints,
-    above: Ints,
-    inverse: Reals,
-    lower: Reals,
-    upper: Reals,
-    nested: Ints,
-    worth: Reals,
-    work: Reals,
-    n: int,
-) -> bool:
-    """Write L, without its unit diagonal, to lower, U, without its diagonal, to upper, and the inverse of its diagonal to inverse
-    (n,). Return True if a pivot is too small.
+def sparse_factor(s: SystemTable) -> bool:
+    """Write L, without its unit diagonal, to `lower_factor`, U, without its diagonal, to `upper_factor`, and the inverse of its
+    diagonal to `inverse`. Return True if a pivot is too small.
 
-    a holds the columns of the matrix, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ..., those
-    of U in above[above_at[j]] ..., ascending. nested (n,) as in `layout.FillPattern`: blocks of such columns do not change the
-    order of subtractions in any entry. worth (n,) as in `dense_factor`; work (n,) is zero before and after.
+    `matrix` holds the columns of the matrix, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ...,
+    those of U in above[above_at[j]] ..., ascending. `nested` is as in `layout.FillPattern`: blocks of such columns do not change
+    the order of subtractions in any entry; `work` (n,) is zero before and after.
     """
+    a, starts, rows, worth, work, nested = s.matrix, s.starts, s.rows, s.worth, s.work, s.nested
+    below_at, below, above_at, above = s.below_at, s.below, s.above_at, s.above
+    inverse, lower, upper = s.inverse, s.lower_factor, s.upper_factor
     is_singular = False
-    for j in range(n):
+    for j in range(s.n):
         for k in range(starts[j], starts[j + 1]):
             work[rows[k]] = a[k]
         place, end = above_at[j], above_at[j + 1]
@@ -92,10 +81,10 @@ def sparse_subtract(work: Disjoint, upper: Reals, lower: Reals, below_at: Ints, 
         work[row] = work[row] - f0 * a[i] - f1 * b[i] - f2 * c[i] - f3 * d[i]
 
 
-def sparse_solve(
-    below_at: Ints, below: Ints, above_at: Ints, above: Ints, inverse: Reals, lower: Reals, upper: Reals, b: Reals, n: int
-) -> None:
-    """Overwrite b (n,) with the solution, from the factors of `sparse_factor`."""
+def sparse_solve(s: SystemTable) -> None:
+    """Overwrite the right-hand side with the solution, from the factors of `sparse_factor`."""
+    below_at, below, above_at, above = s.below_at, s.below, s.above_at, s.above
+    inverse, lower, upper, b, n = s.inverse, s.lower_factor, s.upper_factor, s.right, s.n
     for j in range(n):
         value = b[j]
         for i in range(below_at[j], below_at[j + 1]):

@@ -1,73 +1,18 @@
-"""Linear system with the matrix 1 - h J: its table, and procedures that fill, factorise and solve it in a given layout.
+"""Linear system with the matrix 1 - h J: procedures that fill, factorise and solve it in a given layout.
 
 Right-hand sides and solutions are in the order of the layout.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-from bondgraph.emit.kernel_language.language import Ints, Reals, Table
+from bondgraph.emit.kernel_language.language import Reals
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.linear.band import band_factor, band_solve, tridiagonal_factor, tridiagonal_solve
 from bondgraph.run.linear.dense import dense_factor, dense_solve
-from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout
+from bondgraph.run.linear.layout import BAND, DENSE, SPARSE
 from bondgraph.run.linear.sparse import sparse_factor, sparse_solve
-from bondgraph.run.table import FieldTable
-
-
-class System(Table):
-    """Linear system. Arrays and numbers are those of `layout.MatrixLayout` and `layout.FillPattern`, and of the factors.
-
-    matrix: its numbers; right: right-hand side, then the solution; worth: as in `dense_factor`; count: number of entries with an
-    index; full: these are all entries, in sequence.
-    """
-
-    matrix: Reals
-    order: Ints
-    entry_indices: Ints
-    diagonal: Ints
-    right: Reals
-    worth: Reals
-    pivots: Ints
-    starts: Ints
-    rows: Ints
-    below_at: Ints
-    below: Ints
-    above_at: Ints
-    above: Ints
-    inverse: Reals
-    lower_factor: Reals
-    upper_factor: Reals
-    nested: Ints
-    work: Reals
-    kind: int
-    n: int
-    count: int
-    room: int
-    lower: int
-    upper: int
-    full: bool
-
-
-def table_of(layout: MatrixLayout) -> FieldTable:
-    """Return the table of a system, with its arrays."""
-    table, n, fill = FieldTable(System.layout()), len(layout.order), layout.fill
-    integers = {"order": layout.order, "entry_indices": layout.entry_indices, "diagonal": layout.diagonal}
-    lengths = {"right": n, "worth": n, "matrix": layout.room}
-    if fill is not None:
-        integers = {**vars(fill), **integers}
-        lengths |= {"inverse": n, "work": n, "lower_factor": len(fill.below), "upper_factor": len(fill.above)}
-    for name, array in {**integers, "pivots": np.zeros(n)}.items():
-        table.point(name, np.ascontiguousarray(array, dtype=np.int64))
-    for name, length in lengths.items():
-        table.point(name, np.zeros(length))
-    counts = {"kind": layout.kind, "n": n, "count": len(layout.entry_indices), "room": layout.room}
-    counts["full"] = int(np.array_equal(layout.entry_indices, np.arange(layout.room)))
-    for name, number in {**counts, "lower": layout.lower, "upper": layout.upper}.items():
-        table[name] = number
-    return table
+from bondgraph.run.linear.table import SystemTable
 
 
 def procedures() -> list[Procedure]:
@@ -75,7 +20,7 @@ def procedures() -> list[Procedure]:
     return translate([fill_system, factor_system, solve_system, has_negative_determinant])
 
 
-def fill_system(s: System, j: Reals, h: float) -> None:
+def fill_system(s: SystemTable, j: Reals, h: float) -> None:
     """Fill the matrix from the entries of J that have an index."""
     matrix, room, n, diagonal = s.matrix, s.room, s.n, s.diagonal
     if s.full:
@@ -95,7 +40,7 @@ def fill_system(s: System, j: Reals, h: float) -> None:
         matrix[index] = matrix[index] - h * j[k]
 
 
-def factor_system(s: System) -> bool:
+def factor_system(s: SystemTable) -> bool:
     """Factorise the matrix; return True if it is singular, or too close to it."""
     if s.kind == DENSE:
         return dense_factor(s.matrix, s.pivots, s.worth, s.n)
@@ -103,25 +48,10 @@ def factor_system(s: System) -> bool:
         return tridiagonal_factor(s.matrix, s.pivots, s.worth, s.n)
     if s.kind == BAND:
         return band_factor(s.matrix, s.pivots, s.worth, s.n, s.lower, s.upper)
-    return sparse_factor(
-        s.matrix,
-        s.starts,
-        s.rows,
-        s.below_at,
-        s.below,
-        s.above_at,
-        s.above,
-        s.inverse,
-        s.lower_factor,
-        s.upper_factor,
-        s.nested,
-        s.worth,
-        s.work,
-        s.n,
-    )
+    return sparse_factor(s)
 
 
-def solve_system(s: System) -> None:
+def solve_system(s: SystemTable) -> None:
     """Overwrite the right-hand side with the solution."""
     if s.kind == DENSE:
         dense_solve(s.matrix, s.pivots, s.right, s.n)
@@ -130,10 +60,10 @@ def solve_system(s: System) -> None:
     elif s.kind == BAND:
         band_solve(s.matrix, s.pivots, s.right, s.n, s.lower, s.upper)
     else:
-        sparse_solve(s.below_at, s.below, s.above_at, s.above, s.inverse, s.lower_factor, s.upper_factor, s.right, s.n)
+        sparse_solve(s)
 
 
-def has_negative_determinant(s: System) -> bool:
+def has_negative_determinant(s: SystemTable) -> bool:
     """Return True if the determinant of the factorised matrix is negative, from the signs of its pivots and the swaps of its
     rows."""
     n, negative = s.n, False

@@ -17,7 +17,7 @@ from bondgraph.emit.llvm import Library, compile_procedures, compile_written
 from bondgraph.emit.machine import vector_width
 from bondgraph.emit.procedure import Procedure, in_lanes
 from bondgraph.run.accuracy import balancing
-from bondgraph.run.batch.fields import Batch
+from bondgraph.run.batch.fields import BatchTable
 from bondgraph.run.batch.loop import begun, ended, hopeless
 from bondgraph.run.batch.simd import lane_steps as vectors
 from bondgraph.run.batch.simd.error_weights import update_due_weights
@@ -47,7 +47,7 @@ def _library(lanes: int, tableau: Tableau) -> Callable[[], Library]:
     return build_once(lambda: compile_written(written) if is_own else compile_procedures(written()))
 
 
-def run_side_by_side(r: Batch, v: LaneTable, lanes: Fixed, method: Fixed) -> int:
+def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -> int:
     """Advance all runs: return 0 when they are done, 1 after so many steps of one run that the caller must check for interrupts;
     the next call continues there."""
     h, error, taken, seats = v.h, v.error, v.taken, v.seats
@@ -100,7 +100,7 @@ def run_side_by_side(r: Batch, v: LaneTable, lanes: Fixed, method: Fixed) -> int
                     retire_lane(r, v, lane, status, lanes)
 
 
-def start_runs(r: Batch, v: LaneTable, lanes: Fixed) -> bool:
+def start_runs(r: BatchTable, v: LaneTable, lanes: Fixed) -> bool:
     """Begin runs in the slots of ended ones; return False if no run is under way and none is left."""
     is_any = False
     for slot in range(UNDER_WAY * lanes):
@@ -113,7 +113,7 @@ def start_runs(r: Batch, v: LaneTable, lanes: Fixed) -> bool:
     return is_any
 
 
-def start_run(r: Batch, v: LaneTable, slot: int, run: int, lanes: Fixed) -> None:
+def start_run(r: BatchTable, v: LaneTable, slot: int, run: int, lanes: Fixed) -> None:
     """Begin a run in this slot of the runs under way, unless Python has to begin it."""
     select_run(r, v, slot)
     if begun(r, run) == 0:
@@ -123,13 +123,13 @@ def start_run(r: Batch, v: LaneTable, slot: int, run: int, lanes: Fixed) -> None
     v.statuses[slot] = Status.LANE_STARTS
 
 
-def select_run(r: Batch, v: LaneTable, slot: int) -> None:
+def select_run(r: BatchTable, v: LaneTable, slot: int) -> None:
     """Set the tables of the loop over many runs to those of this run."""
     c = v.tables[slot]
     r.table, r.rows, r.modes = c, v.row_blocks[slot], c.m
 
 
-def prepare_step(r: Batch, v: LaneTable, lane: int, lanes: Fixed) -> bool:
+def prepare_step(r: BatchTable, v: LaneTable, lane: int, lanes: Fixed) -> bool:
     """Prepare the next step in a lane; return False if no run waits for it."""
     while True:
         if v.seats[lane] < 0 and not load_lane(v, lane, lanes):
@@ -175,7 +175,7 @@ def unload_lane(v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
     v.seats[lane] = NOBODY
 
 
-def retire_lane(r: Batch, v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
+def retire_lane(r: BatchTable, v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
     """End the run in a lane with this status."""
     slot = v.seats[lane]
     c = v.tables[slot]

@@ -6,8 +6,9 @@ checked here. The table also serves that check (`rank_screen`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -146,7 +147,8 @@ def envelope(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
 
 def procedures(lanes: int) -> list[Procedure]:
     """Return the procedures that check values and constraints."""
-    every = [take_rows, present_run, evaluate_samples, *([see_samples, any_spoilt] if lanes > 1 else [])]
+    every: list[Callable[..., Any]] = [take_rows, present_run, evaluate_samples]
+    every += [see_samples, any_spoilt] if lanes > 1 else []
     return translate([partial(function, lanes=lanes) for function in every])
 
 

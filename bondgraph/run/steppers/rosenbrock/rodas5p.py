@@ -12,8 +12,8 @@ from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.codegen_helpers import formula_time
-from bondgraph.run.linear import system
 from bondgraph.run.linear.elimination import without_tiny
+from bondgraph.run.linear.table import table_of
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.method import AT_HAND, DAMPED, NOT_AT_HAND, Method
@@ -168,7 +168,7 @@ class Rodas5P(OneStep):
 
     def __init__(self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions):
         program = bound.program
-        self._system = system.table_of(program.matrix_layout(options.linear))
+        self._system = table_of(program.matrix_layout(options.linear))
         sizes = {"nonzero_count": int(self._system["count"])}
         super().__init__(RODAS5P, machine_code(), bound, tolerances, weights, sizes, options.ticks, options.settler)
         self.table.point("system", self._system)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Kernel, Length, Reals, inline, larger, power, unrolled
 from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.linear.elimination import without_tiny
-from bondgraph.run.linear.system import System, factor_system, fill_system, has_negative_determinant, solve_system
+from bondgraph.run.linear.system import SystemTable, factor_system, fill_system, has_negative_determinant, solve_system
 from bondgraph.run.steppers.rosenbrock import coefficients as table
 from bondgraph.run.steppers.shared_fields import IntegratorTable, PerState, derivative
 
@@ -51,7 +51,7 @@ class RosenbrockTable(IntegratorTable):
     rest: PerState
     # As in `error_weights.Weights`; the table of the linear systems (`linear.system`).
     speed: Reals
-    system: System
+    system: SystemTable
     # Coefficients of the dense output of states; for each power its values at the nodes of a step, times the step size, followed
     # by their corrections and two rows of working memory.
     f: DenseRows

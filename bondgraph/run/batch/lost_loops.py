@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, larger
-from bondgraph.run.batch.fields import Batch
+from bondgraph.run.batch.fields import BatchTable
 
 
-def see_loops(r: Batch, k: int, date: float, row: Reals, m: Reals) -> None:
+def see_loops(r: BatchTable, k: int, date: float, row: Reals, m: Reals) -> None:
     """Record, at a sample, the size of each unknown after the steps of every evaluation, and the remaining step."""
     loops, x, out = r.table.instants, r.x_solved, r.loop_out
     if loops is None:
@@ -32,7 +32,7 @@ def see_loops(r: Batch, k: int, date: float, row: Reals, m: Reals) -> None:
         first += count
 
 
-def has_lost_loop(r: Batch) -> bool:
+def has_lost_loop(r: BatchTable) -> bool:
     """Return True if a remaining step is too large relative to its unknown."""
     sizes, further, near = r.loop_sizes, r.loop_further, r.loop_near
     for i in range(r.unknowns):
