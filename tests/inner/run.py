@@ -33,7 +33,7 @@ from bondgraph.run.events.impacts.simultaneous import complementary
 from bondgraph.run.events.log import Log
 from bondgraph.run.events.reference import iteration
 from bondgraph.run.events.reference.accumulation import HISTORY, AccumulationDetector
-from bondgraph.run.events.root_finding import POINTS, DenseOutput, StepTable
+from bondgraph.run.events.root_finding import DenseOutput, StepTable
 from bondgraph.run.events.state import EventTable
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.linear import system
