@@ -5,7 +5,8 @@ import gc
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,34 +18,49 @@ settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 LONGEST = (
-    "tests/front_door/test_typing.py",
-    "tests/models/pictures/test_many_pages.py",
-    "tests/docs/test_site.py",
     "tests/docs/test_gallery.py",
+    "tests/front_door/test_typing.py",
+    "tests/export/test_definitions.py",
+    "tests/docs/test_site.py",
+    "tests/render/test_laws.py",
     "tests/examples/test_notebooks.py",
     "tests/test_benchmarks.py",
-    "tests/render/test_laws.py",
-    "tests/export/test_definitions.py",
-    "tests/models/pictures/test_filling.py",
-    "tests/models/pictures/test_pages.py",
     "tests/run/test_compilers.py",
-    "tests/docs/test_docs.py",
     "tests/estimation/test_collisions.py",
+    "tests/models/pictures/test_filling.py",
+    "tests/models/pictures/test_many_pages.py",
     "tests/models/contacts/test_contact_scenarios.py",
+    "tests/models/hand/test_hand_pictures.py",
+    "tests/emit/test_processors.py",
     "tests/piles/test_piles.py",
+    "tests/export/test_twins.py",
+    "tests/models/contacts/test_law_invariance.py",
+    "tests/models/test_without_extras.py",
     "tests/models/impact/test_impact_study.py",
     "tests/examples/test_examples.py",
-    "tests/export/test_mechanical_forms.py",
     "tests/models/contacts/test_contact_transport.py",
-    "tests/render/test_random_graphs.py",
-    "tests/export/test_twins.py",
-    "tests/models/contacts/test_law_friction.py",
-    "tests/models/test_without_extras.py",
+    "tests/export/test_mechanical_forms.py",
+    "tests/export/test_state_equations.py",
     "tests/models/hand/test_hand_graph.py",
-    "tests/models/hand/test_hand_pictures.py",
-    "tests/models/contacts/test_law_invariance.py",
+    "tests/test_packaging.py",
+    "tests/models/delta/test_delta_pictures.py",
+    "tests/models/contacts/test_law_friction.py",
+    "tests/models/studies/test_artefacts.py",
+    "tests/models/pictures/test_pages.py",
+    "tests/render/test_random_graphs.py",
 )
-"""Files that take longest, the longest first."""
+"""Files that take longest, with those that share their worker (`TOGETHER`), the longest first."""
+
+DOCUMENTED = "tests/export/test_definitions.py"
+TOGETHER = {
+    "tests/docs/test_docs.py": "tests/docs/test_gallery.py",
+    "tests/models/delta/test_joints_delta.py": "tests/models/pictures/test_filling.py",
+    **{
+        f"tests/export/test_{name}.py": DOCUMENTED
+        for name in ("document", "explain", "readers", "sampled_forms", "state_diagram", "typst", "units_of_models")
+    },
+}
+"""File -> another one that needs the same pages, compiled models or documents: one worker runs both, and makes these once."""
 
 MADE = pytest.StashKey[list[int]]()
 """How many procedures a C compiler has made each time."""
@@ -108,10 +124,60 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
 
 
+class _Backwards(pytest.Dir):
+    """A folder that is collected from its last entry to its first."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        return reversed(list(super().collect()))
+
+
+def _collects_backwards(config: pytest.Config) -> bool:
+    """Return True for every second worker. The first collection rewrites and compiles each file of tests: of two workers that
+    begin at opposite ends each compiles half of the files, and finds the others compiled."""
+    return int(getattr(config, "workerinput", {"workerid": "gw0"})["workerid"].removeprefix("gw")) % 2 == 1
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if _collects_backwards(session.config):
+        session.config.args = session.config.args[::-1]
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if _collects_backwards(parent.config) and not (path / "__init__.py").exists():
+        return _Backwards.from_parent(parent, path=path)
+    return None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with the longest tests first: where workers share the files, none of these begins as the others end."""
+    """Files with the longest tests first: where workers share the files, none of these begins as the others end. The order does
+    not depend on the order of collection."""
     places = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(places)))
+
+    def place(item: pytest.Item) -> tuple[int, str]:
+        file = item.nodeid.partition("::")[0]
+        return places.get(_scope(item.nodeid), len(places)), file
+
+    items.sort(key=place)
+
+
+def _scope(nodeid: str) -> str:
+    """Return the file whose worker runs a test."""
+    file = nodeid.partition("::")[0]
+    return TOGETHER.get(file, file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker one file after the other, with those that share what they make."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _scope(nodeid)
+
+    return Together(config, log)
 
 
 def pytest_collection_finish() -> None:

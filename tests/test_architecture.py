@@ -14,7 +14,7 @@ import pytest
 
 from docs import floors
 from docs.floors import ROOMS
-from tests.conftest import LONGEST
+from tests.conftest import LONGEST, TOGETHER
 from tests.syntax import called, files, nodes
 
 ROOT = Path(__file__).parents[1]
@@ -300,7 +300,8 @@ def test_package_lists_its_names(package):
 
 
 def test_the_files_that_tests_begin_with_are_there():
-    assert len(set(LONGEST)) == len(LONGEST) and all((ROOT / name).is_file() for name in LONGEST)
+    assert len(set(LONGEST)) == len(LONGEST) and not set(LONGEST) & set(TOGETHER) and not set(TOGETHER) & set(TOGETHER.values())
+    assert all((ROOT / name).is_file() for name in (*LONGEST, *TOGETHER, *TOGETHER.values()))
 
 
 def test_import_is_light():

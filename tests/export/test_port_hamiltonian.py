@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -236,11 +237,17 @@ def test_refusals_name_the_element(name: str) -> None:
     assert f'"{element}"' in problem.title and problem.details and problem.cures
 
 
-@pytest.mark.parametrize(("draw", "count"), [pytest.param(random_graph, 7, marks=pytest.mark.thorough), (rigid_graph, 15)])
-def test_random_graphs(draw, count: int) -> None:
+MOSTLY_SMALL = (0, 1, 3, 5, 6, 8, 9, 11)
+"""Of the first twelve seeds without those of the largest graphs, whose formulas take SymPy most of the time."""
+
+
+@pytest.mark.parametrize(
+    ("draw", "seeds"), [pytest.param(random_graph, MOSTLY_SMALL, marks=pytest.mark.thorough), (rigid_graph, range(15))]
+)
+def test_random_graphs(draw, seeds: Sequence[int]) -> None:
     """Loops of resistors, dependent storages, modulated two-ports; constraints are refused."""
     seen: Counter[str] = Counter()
-    for seed in range(count):
+    for seed in seeds:
         try:
             model = compiled(draw(np.random.default_rng(seed)))
             form = port_hamiltonian(model, numbers=True)
@@ -249,4 +256,4 @@ def test_random_graphs(draw, count: int) -> None:
             continue
         laws_and_rates(model, form)
         seen["dependent" if model.system.unknowns else "loops" if model.system.loops else "explicit"] += 1
-    assert seen["dependent"] + seen["loops"] + seen["explicit"] > 5 and sum(seen.values()) == count, seen
+    assert seen["dependent"] + seen["loops"] + seen["explicit"] > 5 and sum(seen.values()) == len(seeds), seen

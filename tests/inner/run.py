@@ -15,7 +15,7 @@ from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector
 from bondgraph.run.batch.fields import Batch
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
-from bondgraph.run.batch.simd import lane_jacobians
+from bondgraph.run.batch.simd import lane_jacobians, lane_loop
 from bondgraph.run.batch.simd import natural_scales as simd_natural_scales
 from bondgraph.run.batch.simd.natural_scales import FOUR
 from bondgraph.run.batch.validity import lost_loops, rank_screen, sample_check
@@ -61,11 +61,11 @@ from bondgraph.run.sparsity.reference import (
     strong_components,
 )
 from bondgraph.run.status import Status
-from bondgraph.run.steppers import dop853, integrator
+from bondgraph.run.steppers import dop853, driver, explicit, initial_step, integrator, step_control
 from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.dopri5 import TABLEAU
 from bondgraph.run.steppers.explicit import Tableau, explicit_method
-from bondgraph.run.steppers.rosenbrock import coefficients, rodas5p
+from bondgraph.run.steppers.rosenbrock import coefficients, powers, rodas5p
 from bondgraph.run.steppers.shared_fields import COMMON
 from bondgraph.run.streaming import energy_account, run
 from bondgraph.run.streaming.partial_result import KeptResult

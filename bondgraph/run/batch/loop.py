@@ -5,8 +5,6 @@ Runs that machine code cannot finish, or whose end is doubtful, are marked for t
 
 from __future__ import annotations
 
-from functools import partial
-
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel_language.language import Fixed, Reals, finite, inline, larger
 from bondgraph.emit.kernel_language.translate import translate
@@ -20,11 +18,6 @@ from bondgraph.run.batch.validity.rank_screen import may_lose_rank
 from bondgraph.run.batch.validity.sample_check import any_spoilt, present_run, see_samples
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import HOPELESS_RATIO, MIN_STEPS_BEFORE_GIVING_UP
-
-
-def procedures(lanes: int) -> list[Procedure]:
-    """Return the procedures that start and end a run and check its rows in `lanes` SIMD lanes."""
-    return translate([begun, hopeless, partial(ended, lanes=lanes)])
 
 
 def written() -> list[Procedure]:

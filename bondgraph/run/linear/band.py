@@ -8,7 +8,7 @@ in LAPACK's dgbtrf). Factors hold the reciprocal of each pivot.
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals
-from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in, zero_if_tiny
+from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in, without_tiny
 
 _COLUMN = 4
 """Numbers per column of a tridiagonal matrix, with room for pivoting: two above the diagonal, the diagonal, one below."""
@@ -116,7 +116,7 @@ def tridiagonal_solve(a: Reals, pivots: Ints, b: Disjoint, n: int) -> None:
             value = current if stays else following
             b[k] = value
             left = (following if stays else current) - value * a[k * _COLUMN + 3]
-        left = zero_if_tiny(left)
+        left = without_tiny(left)
         begun = end
     last = n - 1
     value = left * a[last * _COLUMN + 2]
@@ -137,6 +137,6 @@ def tridiagonal_solve(a: Reals, pivots: Ints, b: Disjoint, n: int) -> None:
             near = far - value * column[1]
             if k > 1:
                 far = b[k - 2] - value * column[0]
-        near = zero_if_tiny(near)
+        near = without_tiny(near)
         begun = end
     b[0] = near * a[2]

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, inline
-from bondgraph.emit.procedure import Procedure, Temporary
 
 TINY = 1e-290
 """Numbers below this become zero. Far from a source, solutions fall by a factor in every row and would end as subnormal numbers,
 which slow a processor down a hundredfold."""
 
 
-def without_tiny(write: Procedure, value: Temporary) -> Temporary:
-    """Write `zero_if_tiny`, for a module whose procedures are not translated."""
-    return write.select(write.intrinsic("fabs", value) < TINY, 0.0, value)
-
-
 @inline
-def zero_if_tiny(value: float) -> float:
+def without_tiny(value: float) -> float:
     """Return the number, or zero if it is tiny."""
     return 0.0 if abs(value) < TINY else value
 

@@ -51,9 +51,6 @@ class System(Table):
     full: bool
 
 
-FIELDS = System.layout()
-
-
 def table_of(layout: MatrixLayout) -> FieldTable:
     """Return the table of a system, with its arrays."""
     table, n, fill = FieldTable(System.layout()), len(layout.order), layout.fill

@@ -133,17 +133,17 @@ class OneStep(Integrator):
         self._bound, self._weights, self._n = bound, weights, bound.program.states
         table = table_of(method.table, bound, tolerances, weights, {**method.sizes, **sizes})
         self.table = table
-        table.point("weights", weights.table.address)
+        table.point("weights", weights.table)
         for name, address in weights.addresses.items():
             table.point(f"weights_{name}", address)
         table["most"], table["span"], table["h_max"] = tolerances.steps, bound.span, tolerances.max_step
         table["budget"], table["renewal"], table["retry_limit"] = _FIRST_CALL_STEPS, RENEWALS[0], MAX_RETRIES
         if ticks is not None:
             self.share(ticks)
-        self._settler, name = settler, "advance"
+        self._settler, name = settler, "advance_run"
         if settler is not None:
             settler.use_arrays(table.arrays)
-            table.point("instants", settler.table.address)
+            table.point("instants", settler.table)
             name = "run"
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(library.address(name))
         self._page = LentPage(table, settler)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bondgraph.emit.procedure import Procedure
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 AT_HAND, DAMPED, NOT_AT_HAND = range(3)
@@ -16,11 +15,11 @@ hand."""
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """One-step method: functions of the kernel language, whose last argument is this record unless another list is given here.
+    """One-step method: functions of the kernel language with the arguments that are listed here.
 
     Parameters
     ----------
-    name : prefix of the procedures that begin and continue a run (`<name>_begin`, `<name>_advance`).
+    name : of the method.
     table : class of its table.
     sizes : integers, besides those of the table, that the lengths of its arrays depend on; `stages` : number of rates in `k`.
     last : index in `k` of the rates at the end of a step.
@@ -34,7 +33,6 @@ class Method:
     stiffness : (c, h, method), if `explicit`: return True if the method should change.
     foresee : (c, h, error, method), if not `explicit`: return one of the outcomes above.
     exported : other functions with the argument `method`, which are called by address.
-    procedures : returns procedures that its functions call by name, callees first.
     coefficients : whatever its functions read.
     """
 
@@ -52,5 +50,4 @@ class Method:
     stiffness: Callable[..., bool] | None = None
     foresee: Callable[..., int] | None = None
     exported: tuple[Callable[..., Any], ...] = ()
-    procedures: Callable[[], list[Procedure]] = list
     coefficients: Any = None

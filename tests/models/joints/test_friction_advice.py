@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import Friction, Graph, ModelError, R
+from bondgraph import Friction, Graph, ModelError, R, compile_model
 from models import ground, rigid_body
 from models.joints import attach_joint, joint_graph
 from screws import joints, pose
@@ -54,5 +54,5 @@ def test_friction_in_a_loop_of_hinges_advises_other_joints():
         four_bar("rrrr", Friction("brake", 0.3)).compile(progress=False)
     text = str(refused.value)
     assert "a spherical or universal one for a revolute" in text and "switch" not in text
-    assert four_bar("rrrr", R("brake", 0.01)).compile(progress=False)
-    assert four_bar("rssr", Friction("brake", 0.3)).compile(progress=False)
+    assert compile_model(four_bar("rrrr", R("brake", 0.01)), backend="numpy")
+    assert compile_model(four_bar("rssr", Friction("brake", 0.3)), backend="numpy")

@@ -17,7 +17,6 @@ from screwbond.models.contacts import (
     attach_contact,
     contact,
 )
-from screwbond.models.delta import DeltaParameters
 from screwbond.models.pictures import Scene, movie, page, plots, poster, rendering, scene_of, still
 from screwbond.models.two_bodies import read_scenario, two_body_graph
 
@@ -26,8 +25,8 @@ from bondgraph.stepping import stepper
 from screws.poses import pose_from_state
 from screws.surfaces import ellipsoid, nearest_coordinates, parametric, plane, sphere
 from tests.inner.models_contacts import contact_intervals
-from tests.inner.models_delta import rigid_delta_graph
 from tests.inner.models_pictures import energies_of
+from tests.models.delta import test_joints_delta
 from tests.models.hand.hand_runs import main_run
 
 can_render, why = rendering()
@@ -64,8 +63,7 @@ def eggs():
 @pytest.fixture(scope="module")
 def robot():
     """A run of a delta robot of rigid bodies, none of which has a surface."""
-    graph = rigid_delta_graph(DeltaParameters.fit(), (0.5, 0.6, 0.7))
-    return compile_model(graph).simulate(0.01, samples=0.005, progress=False)
+    return test_joints_delta.robot().simulate(0.01, samples=0.005, progress=False)
 
 
 def nested_trough():

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-
-from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals, external, inline
-from bondgraph.emit.kernel_language.translate import translate
-from bondgraph.emit.procedure import Procedure
-from bondgraph.run.accuracy import balancing
+from bondgraph.emit.kernel_language.language import Fixed, inline
 from bondgraph.run.batch.simd.lane_jacobians import couple_ahead
 from bondgraph.run.batch.simd.lane_steps import LaneTable
-from bondgraph.run.batch.simd.natural_scales import FOUR, scale_ahead
-from bondgraph.run.batch.simd.tables import UNDER_WAY
+from bondgraph.run.batch.simd.natural_scales import scale_ahead
+from bondgraph.run.batch.simd.tables import UNDER_WAY, gather, spread
 from bondgraph.run.status import Status
-
-
-def procedures(lanes: int) -> list[Procedure]:
-    """Return `update_due_weights` and the procedures it calls."""
-    return [*balancing.procedures(FOUR), *translate([functools.partial(update_due_weights, lanes=lanes)])]
 
 
 def update_due_weights(v: LaneTable, lanes: Fixed) -> None:
     """Update the weights of the due runs once they fill the lanes, or a lane would idle."""
-    due, runs, statuses, count, others = v.due, v.runs, v.found, 0, 0
+    due, runs, statuses, count, others = v.due, v.runs, v.statuses, 0, 0
     for slot in range(UNDER_WAY * lanes):
         if runs[slot] >= 0:
             if not is_due(statuses[slot]):
@@ -46,7 +36,7 @@ def is_due(status: int) -> bool:
 
 def update_weights_of(v: LaneTable, slot: int) -> None:
     """Refresh the weights of a run, or begin them, then prepare its next step."""
-    c, status = v.tables[slot], v.found[slot]
+    c, status = v.tables[slot], v.statuses[slot]
     if status == Status.LANE_STARTS:
         c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)
     else:
@@ -55,7 +45,7 @@ def update_weights_of(v: LaneTable, slot: int) -> None:
     w.ahead, w.rated, w.scaled = False, False, 0
     if status == Status.LANE_STARTS:
         v.ready(c)
-    v.found[slot] = Status.LANE_WAITS
+    v.statuses[slot] = Status.LANE_WAITS
 
 
 def look_ahead_together(v: LaneTable, count: int, lanes: Fixed) -> None:
@@ -66,25 +56,13 @@ def look_ahead_together(v: LaneTable, count: int, lanes: Fixed) -> None:
         t[lane] = c.t
         now[lane] = v.origin + c.t
         v.due_states[lane], v.due_modes[lane] = c.y, c.m
-        spread(y, c.y, c.n, lane)
-        spread(p, c.p, v.parameters, lane)
-        spread(m, c.m, c.mode_count, lane)
+        spread(y, c.y, c.n, lane, lanes)
+        spread(p, c.p, v.parameters, lane, lanes)
+        spread(m, c.m, c.mode_count, lane, lanes)
     couple_ahead(v.couplings, now, y, p, m, due, count, lanes)
     v.rates(now, y, p, m, k)
     for lane in range(count):
         w = v.tables[due[lane]].weights
-        gather(w.driven, k, v.n, lane)
+        gather(w.driven, k, v.n, lane, lanes)
         w.rated = True
     scale_ahead(v.scales, t, v.due_states, v.due_modes, due, count)
-
-
-@external
-def gather(out: Disjoint, values: Reals, count: int, lane: int) -> None:
-    """Gather numbers of one lane into an array."""
-    raise NotImplementedError
-
-
-@external
-def spread(out: Disjoint, values: Reals, count: int, lane: int) -> None:
-    """Scatter an array to one lane."""
-    raise NotImplementedError

@@ -8,22 +8,25 @@ are under way than there are lanes: a run whose weights are due leaves its lane 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 
 from bondgraph.emit.cached_build import build_once
+from bondgraph.emit.kernel_language.language import Fixed, Reals, external
+from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_procedures, compile_written
 from bondgraph.emit.machine import vector_width
-from bondgraph.emit.procedure import Procedure, Record, Temporary, in_lanes
-from bondgraph.run.batch import loop
-from bondgraph.run.batch.fields import FIELDS as MANY
-from bondgraph.run.batch.simd import error_weights
+from bondgraph.emit.procedure import Procedure, in_lanes
+from bondgraph.run.accuracy import balancing
+from bondgraph.run.batch.fields import Batch
+from bondgraph.run.batch.loop import begun, ended, hopeless
 from bondgraph.run.batch.simd import lane_steps as vectors
-from bondgraph.run.batch.simd.lane_steps import FIELDS
-from bondgraph.run.batch.simd.tables import NOBODY, UNDER_WAY, exchange, move, of_lane, table_of
+from bondgraph.run.batch.simd.error_weights import update_due_weights
+from bondgraph.run.batch.simd.lane_steps import LaneTable
+from bondgraph.run.batch.simd.natural_scales import FOUR
+from bondgraph.run.batch.simd.tables import NOBODY, UNDER_WAY, gather, spread
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import dop853, dopri5
-from bondgraph.run.steppers.explicit import Tableau, method_of
+from bondgraph.run.steppers.explicit import Tableau, is_far, method_of
 
 
 def machine_code(lanes: int | None = None, tableau: Tableau = dop853.TABLEAU) -> Library:
@@ -34,240 +37,200 @@ def machine_code(lanes: int | None = None, tableau: Tableau = dop853.TABLEAU) ->
 @functools.lru_cache(maxsize=16)
 def _library(lanes: int, tableau: Tableau) -> Callable[[], Library]:
     def written() -> list[Procedure]:
-        stages, total = tableau.last, len(tableau.a)
-        parts = [
-            _start_run(),
-            _start_runs(lanes),
-            _load_lane(lanes),
-            _store_lane(),
-            _retire_lane(),
-            *error_weights.procedures(lanes),
-            _finish_lane_step(lanes, tableau.rows),
-            _step(),
-        ]
-        wide = in_lanes(vectors.procedures(method_of(tableau), lanes), lanes)
-        whole = _run_in_lanes(lanes, stages, total - stages - 1)
-        return [*loop.procedures(lanes), *wide, *vectors.distances(), *exchange(lanes), *parts, whole]
+        method = method_of(tableau)
+        wide = in_lanes(vectors.procedures(method, lanes), lanes)
+        around = translate([functools.partial(run_side_by_side, lanes=lanes, method=method)], ("run_side_by_side",))
+        return [*wide, *balancing.procedures(FOUR), *around]
 
     written.__qualname__ = f"written for {lanes} lanes of {tableau.name}"
     is_own = tableau in (dop853.TABLEAU, dopri5.TABLEAU)
     return build_once(lambda: compile_written(written) if is_own else compile_procedures(written()))
 
 
-@contextmanager
-def _sample_before(write: Procedure, integrator: Record, due: Callable[[Temporary], Temporary]) -> Iterator[None]:
-    """Execute the body only if samples of a run remain, and the time of the next is `due`."""
-    with (
-        write.when(integrator.get("written") < integrator.get("samples")),
-        write.when(due(integrator.get("times")[integrator.get("written")])),
-    ):
-        yield
-
-
-def _start_run() -> Procedure:
-    """Begin a run in this slot of the runs under way: return 1, or 0 if Python has to begin it."""
-    write = Procedure("enter", {"r": "ptr", "v": "ptr", "place": "i64", "run": "i64"}, "i64", internal=True)
-    many, record, slot = Record(write["r"], MANY), Record(write["v"], FIELDS), write["place"]
-    _select_run(many, record, slot)
-    with write.when(write.call("begun", [write["r"], write["run"]], "i64").equals(0)):
-        write.call("ended", [write["r"], write["run"], write.value(Status.NOT_STARTED, "i64")])
-        write.give(0)
-    record.get("runs").store(slot, write["run"], "i64")
-    record.get("found").store(slot, Status.LANE_STARTS, "i64")
-    write.give(1)
-    return write
-
-
-def _select_run(many: Record, record: Record, slot: Temporary) -> None:
-    """Set the tables of the loop over many runs to those of this run."""
-    integrator = table_of(record, slot)
-    many.set("table", integrator.pointer)
-    many.set("rows", record.get("row_blocks").load(slot, "ptr"))
-    many.set("modes", integrator.get("m"))
-
-
-def _start_runs(lanes: int) -> Procedure:
-    """Begin runs in the slots of ended ones; return 0 if no run is under way and none is left."""
-    write = Procedure("fill", {"r": "ptr", "v": "ptr"}, "i64", internal=True)
-    many, record = Record(write["r"], MANY), Record(write["v"], FIELDS)
-    runs = record.get("runs")
-    under_way = write.local(0, "i64")
-    with write.loop(UNDER_WAY * lanes) as slot:
-        with write.repeat() as (again, done):
-            run = record.get("following")
-            with write.when((runs.load(slot, "i64") >= 0) | (run >= many.get("runs"))):
-                write.jump(done)
-            record.set("following", run + 1)
-            write.call("enter", [write["r"], write["v"], slot, run], "i64")
-            write.jump(again)
-        with write.when(runs.load(slot, "i64") >= 0):
-            under_way.set(1)
-    write.give(under_way.get())
-    return write
-
-
-def _load_lane(lanes: int) -> Procedure:
-    """Load a waiting run into this lane; return 0 if there is none."""
-    write = Procedure("sit", {"v": "ptr", "lane": "i64"}, "i64", internal=True)
-    record, lane = Record(write["v"], FIELDS), write["lane"]
-    runs, statuses = record.get("runs"), record.get("found")
-    with write.loop(UNDER_WAY * lanes) as slot:
-        waits = (runs.load(slot, "i64") >= 0) & statuses.load(slot, "i64").equals(Status.LANE_WAITS)
-        integrator = table_of(record, slot)
-        with write.when(waits):
-            move(write, "spread", record, integrator, ("y", "k", "size", "floor", "noise"), lane)
-            for name, count in (("p", record.get("parameters")), ("m", integrator.get("mode_count"))):
-                write.call("spread", [record.get(name), integrator.get(name), count, lane])
-            record.get("seats").store(lane, slot, "i64")
-            statuses.store(slot, Status.LANE_RUNS, "i64")
-            write.give(1)
-    write.give(0)
-    return write
-
-
-def _store_lane() -> Procedure:
-    """Move the run in a lane out of it, for the work that its step needs."""
-    write = Procedure("rise", {"v": "ptr", "lane": "i64", "found": "i64"}, internal=True)
-    record, lane = Record(write["v"], FIELDS), write["lane"]
-    seats = record.get("seats")
-    move(write, "gather", record, of_lane(record, lane), ("y", "k", "size"), lane)
-    record.get("found").store(seats.load(lane, "i64"), write["found"], "i64")
-    seats.store(lane, NOBODY, "i64")
-    write.give()
-    return write
-
-
-def _retire_lane() -> Procedure:
-    """End the run in a lane with this status."""
-    write = Procedure("leave", {"r": "ptr", "v": "ptr", "lane": "i64", "status": "i64"}, internal=True)
-    many, record, lane = Record(write["r"], MANY), Record(write["v"], FIELDS), write["lane"]
-    integrator, slot = of_lane(record, lane), record.get("seats").load(lane, "i64")
-    _select_run(many, record, slot)
-    move(write, "gather", record, integrator, ("y",), lane)
-    with write.when(write["status"].equals(Status.STOP)):
-        write.call(record.get("flush"), [integrator.pointer, integrator.get("t")])
-    write.call("ended", [write["r"], record.get("runs").load(slot, "i64"), write["status"]])
-    record.get("runs").store(slot, NOBODY, "i64")
-    record.get("seats").store(lane, NOBODY, "i64")
-    record.get("taken")[lane] = 0.0
-    write.give()
-    return write
-
-
-def _step() -> Procedure:
-    """Prepare the next step in a lane; return 0 if no run waits for it."""
-    write = Procedure("next_step", {"r": "ptr", "v": "ptr", "lane": "i64"}, "i64", internal=True)
-    many, record, lane = Record(write["r"], MANY), Record(write["v"], FIELDS), write["lane"]
-    with write.repeat() as (again, _):
-        seated = write.local(1, "i64")
-        with write.when(record.get("seats").load(lane, "i64") < 0):
-            seated.set(write.call("sit", [write["v"], lane], "i64"))
-        with write.when(seated.get().equals(0)):
-            write.give(0)
-        integrator = of_lane(record, lane)
-        due = write.call(record.get("proposed"), [integrator.pointer], "i64")
-        with write.when(due.equals(Status.ATTEMPT)):
-            for name, field in (("t", "t"), ("h", "trial"), ("t_new", "target")):
-                record.get(name)[lane] = integrator.get(field)
-            write.give(1)
-        with write.when(due.equals(Status.PAUSE)):
-            many.set("table", integrator.pointer)
-            with write.when(write.call("hopeless", [write["r"]], "i64").equals(1)):
-                write.call("leave", [write["r"], write["v"], lane, write.value(Status.TOO_MANY_STEPS, "i64")])
-                write.jump(again)
-            integrator.set("tried", 0)
-            record.set("paused", 1)
-            write.jump(again)
-        write.call("leave", [write["r"], write["v"], lane, due])
-    write.give(0)
-    return write
-
-
-def _finish_lane_step(lanes: int, rows: int) -> Procedure:
-    """Finish an accepted step of a lane: rows of samples, from these many rows of the dense output, stiffness test, noise."""
-    write = Procedure("settle_lane", {"v": "ptr", "lane": "i64"}, internal=True)
-    record, lane = Record(write["v"], FIELDS), write["lane"]
-    integrator, h = of_lane(record, lane), record.get("h")[lane]
-    with _sample_before(write, integrator, lambda time: time <= integrator.get("target")):
-        move(write, "gather", record, integrator, ("y", "y_new"), lane)
-        write.call("gather", [integrator.get("f"), record.get("f"), record.get("width") * rows, lane])
-        write.call(record.get("dense_samples"), [integrator.pointer, h, integrator.get("target")])
-    record.get("stiff").store(lane, 0, "i64")
-    with write.when(record.get("watch").equals(1)):
-        sums = [record.get("sums")[lane], record.get("sums")[lane + lanes]]
-        record.get("stiff").store(lane, write.call(record.get("held_down"), [integrator.pointer, h, *sums], "i64"), "i64")
-    with write.when(integrator.get("noisy") > 0):
-        move(write, "gather", record, integrator, ("y_new", "size"), lane)
-        write.call(record.get("noisy_step"), [integrator.pointer, h])
-    integrator.set("cornered", 0)
-    integrator.set("t", integrator.get("target"))
-    integrator.count("steps")
-    write.give()
-    return write
-
-
-def _run_in_lanes(lanes: int, stages: int, dense_stages: int) -> Procedure:
+def run_side_by_side(r: Batch, v: LaneTable, lanes: Fixed, method: Fixed) -> int:
     """Advance all runs: return 0 when they are done, 1 after so many steps of one run that the caller must check for interrupts;
-    the next call continues there. A step takes this many evaluations of the rates, its dense output so many more.
-    """
-    write = Procedure("run_side_by_side", {"r": "ptr", "v": "ptr"}, "i64")
-    r, v, record = write["r"], write["v"], Record(write["v"], FIELDS)
-    busy, dense, far = (write.local(0, "i64") for _ in range(3))
-    seats, taken = record.get("seats"), record.get("taken")
-
-    def good() -> AbstractContextManager[None]:
-        return write.when(taken[lane].equals(1.0))
-
-    with write.repeat() as (again, _):
-        with write.when(record.get("paused").equals(1)):
-            record.set("paused", 0)
-            write.give(1)
-        with write.when(write.call("fill", [r, v], "i64").equals(0)):
-            write.give(0)
-        write.call("update_due_weights", [v])
-        busy.set(0)
-        dense.set(0)
-        far.set(0)
-        with write.loop(lanes) as lane:
+    the next call continues there."""
+    h, error, taken, seats = v.h, v.error, v.taken, v.seats
+    while True:
+        if v.paused:
+            v.paused = False
+            return 1
+        if not start_runs(r, v, lanes):
+            return 0
+        update_due_weights(v, lanes)
+        is_busy, needs_dense, needs_sums = False, False, False
+        for lane in range(lanes):
             taken[lane] = 0.0
-            record.get("h")[lane] = 0.0
-            busy.set(busy.get() + write.call("next_step", [r, v, lane], "i64"))
-        with write.when(busy.get().equals(0)):
-            write.jump(again)
-        write.call("attempt", [v, *(record.get(name) for name in ("h", "t_new", "error"))])
-        with write.loop(lanes) as lane, write.when(seats.load(lane, "i64") >= 0):
-            integrator = of_lane(record, lane)
-            integrator.count("rate_count", stages)
-            status = write.call(record.get("judged"), [integrator.pointer, record.get("error")[lane]], "i64")
-            doubtful = status.equals(Status.DOUBT) | status.equals(Status.RENEW)
-            with write.when(doubtful):
-                write.call("rise", [v, lane, status])
-            with write.when(~(status.equals(Status.ACCEPT) | status.equals(Status.RETRY) | doubtful)):
-                write.call("leave", [r, v, lane, status])
-            with write.when(status.equals(Status.ACCEPT)):
-                taken[lane] = 1.0
-                # `held_down` needs the sums only then.
-                with write.when(record.get("watch").equals(1)):
-                    is_far = write.call("is_far", [integrator.pointer, record.get("h")[lane]], "i64")
-                    far.set(write.select(is_far.equals(1), 1, far.get(), "i64"))
-                with _sample_before(write, integrator, lambda time, integrator=integrator: time < integrator.get("target")):  # type: ignore[misc]
-                    dense.set(1)
-                    integrator.count("rate_count", dense_stages)
-        with write.when(dense.get().equals(1)):
-            write.call("prepare_dense", [v, record.get("h")])
-        with write.when(far.get().equals(1)):
-            write.call("compare_last_stages", [v])
-        with write.loop(lanes) as lane, good():
-            write.call("settle_lane", [v, lane])
-        write.call("accept_all", [v])
-        with write.loop(lanes) as lane, good():
-            stiff = record.get("stiff").load(lane, "i64")
-            status = write.call(
-                record.get("lengthened"), [of_lane(record, lane).pointer, record.get("error")[lane], stiff], "i64"
-            )
-            with write.when(status.equals(Status.RENEW)):
-                write.call("rise", [v, lane, status])
-            with write.when(status.equals(Status.STIFF)):
-                write.call("leave", [r, v, lane, status])
-    write.give(0)
-    return write
+            h[lane] = 0.0
+            if prepare_step(r, v, lane, lanes):
+                is_busy = True
+        if not is_busy:
+            continue
+        attempt(v, h, v.t_new, error)
+        for lane in range(lanes):
+            if seats[lane] >= 0:
+                c = v.tables[seats[lane]]
+                c.rate_count += method.last
+                status = v.judged(c, error[lane])
+                if status == Status.ACCEPT:
+                    taken[lane] = 1.0
+                    if v.watch and is_far(c, h[lane]):  # `held_down` needs the sums only then
+                        needs_sums = True
+                    if c.written < c.samples and c.times[c.written] < c.target:
+                        needs_dense = True
+                        c.rate_count += method.sizes["stages"] - method.last - 1
+                elif status == Status.DOUBT or status == Status.RENEW:
+                    unload_lane(v, lane, status, lanes)
+                elif status != Status.RETRY:
+                    retire_lane(r, v, lane, status, lanes)
+        if needs_dense:
+            prepare_dense(v, h)
+        if needs_sums:
+            compare_last_stages(v)
+        for lane in range(lanes):
+            if taken[lane] == 1.0:
+                finish_step(v, lane, lanes, method)
+        accept_all(v)
+        for lane in range(lanes):
+            if taken[lane] == 1.0:
+                status = v.lengthened(v.tables[seats[lane]], error[lane], v.stiff[lane])
+                if status == Status.RENEW:
+                    unload_lane(v, lane, status, lanes)
+                if status == Status.STIFF:
+                    retire_lane(r, v, lane, status, lanes)
+
+
+def start_runs(r: Batch, v: LaneTable, lanes: Fixed) -> bool:
+    """Begin runs in the slots of ended ones; return False if no run is under way and none is left."""
+    is_any = False
+    for slot in range(UNDER_WAY * lanes):
+        while v.runs[slot] < 0 and v.following < r.runs:
+            run = v.following
+            v.following = run + 1
+            start_run(r, v, slot, run, lanes)
+        if v.runs[slot] >= 0:
+            is_any = True
+    return is_any
+
+
+def start_run(r: Batch, v: LaneTable, slot: int, run: int, lanes: Fixed) -> None:
+    """Begin a run in this slot of the runs under way, unless Python has to begin it."""
+    select_run(r, v, slot)
+    if begun(r, run) == 0:
+        ended(r, run, Status.NOT_STARTED, lanes)
+        return
+    v.runs[slot] = run
+    v.statuses[slot] = Status.LANE_STARTS
+
+
+def select_run(r: Batch, v: LaneTable, slot: int) -> None:
+    """Set the tables of the loop over many runs to those of this run."""
+    c = v.tables[slot]
+    r.table, r.rows, r.modes = c, v.row_blocks[slot], c.m
+
+
+def prepare_step(r: Batch, v: LaneTable, lane: int, lanes: Fixed) -> bool:
+    """Prepare the next step in a lane; return False if no run waits for it."""
+    while True:
+        if v.seats[lane] < 0 and not load_lane(v, lane, lanes):
+            return False
+        c = v.tables[v.seats[lane]]
+        status = v.proposed(c)
+        if status == Status.ATTEMPT:
+            v.t[lane], v.h[lane], v.t_new[lane] = c.t, c.trial, c.target
+            return True
+        if status != Status.PAUSE:
+            retire_lane(r, v, lane, status, lanes)
+            continue
+        r.table = c
+        if hopeless(r):
+            retire_lane(r, v, lane, Status.TOO_MANY_STEPS, lanes)
+        else:
+            c.tried = 0
+            v.paused = True
+
+
+def load_lane(v: LaneTable, lane: int, lanes: Fixed) -> bool:
+    """Load a waiting run into this lane; return False if there is none."""
+    for slot in range(UNDER_WAY * lanes):
+        if v.runs[slot] >= 0 and v.statuses[slot] == Status.LANE_WAITS:
+            c = v.tables[slot]
+            for name in ("y", "k", "size", "floor", "noise"):
+                spread(getattr(v, name), getattr(c, name), v.width, lane, lanes)
+            spread(v.p, c.p, v.parameters, lane, lanes)
+            spread(v.m, c.m, c.mode_count, lane, lanes)
+            v.seats[lane] = slot
+            v.statuses[slot] = Status.LANE_RUNS
+            return True
+    return False
+
+
+def unload_lane(v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
+    """Move the run in a lane out of it, for the work that its step needs."""
+    slot = v.seats[lane]
+    c = v.tables[slot]
+    for name in ("y", "k", "size"):
+        gather(getattr(c, name), getattr(v, name), v.width, lane, lanes)
+    v.statuses[slot] = status
+    v.seats[lane] = NOBODY
+
+
+def retire_lane(r: Batch, v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
+    """End the run in a lane with this status."""
+    slot = v.seats[lane]
+    c = v.tables[slot]
+    select_run(r, v, slot)
+    gather(c.y, v.y, v.width, lane, lanes)
+    if status == Status.STOP:
+        v.flush(c, c.t)
+    ended(r, v.runs[slot], status, lanes)
+    v.runs[slot] = NOBODY
+    v.seats[lane] = NOBODY
+    v.taken[lane] = 0.0
+
+
+def finish_step(v: LaneTable, lane: int, lanes: Fixed, method: Fixed) -> None:
+    """Finish an accepted step of a lane: rows of samples, stiffness test, noise."""
+    c, h = v.tables[v.seats[lane]], v.h[lane]
+    if c.written < c.samples and c.times[c.written] <= c.target:
+        gather(c.y, v.y, v.width, lane, lanes)
+        gather(c.y_new, v.y_new, v.width, lane, lanes)
+        gather(c.f, v.f, v.width * method.sizes["rows"], lane, lanes)
+        v.dense_samples(c, h, c.target)
+    v.stiff[lane] = 0
+    if v.watch:
+        v.stiff[lane] = v.held_down(c, h, v.sums[lane], v.sums[lane + lanes])
+    if c.noisy > 0:
+        gather(c.y_new, v.y_new, v.width, lane, lanes)
+        gather(c.size, v.size, v.width, lane, lanes)
+        v.noisy_step(c, h)
+    c.cornered = False
+    c.t = c.target
+    c.steps += 1
+
+
+# Functions of `lane_steps` for all lanes.
+
+
+@external
+def attempt(v: LaneTable, h: Reals, t_new: Reals, error: Reals) -> None:
+    """Attempt a step of each lane."""
+    raise NotImplementedError
+
+
+@external
+def prepare_dense(v: LaneTable, h: Reals) -> None:
+    """Compute the dense output of the steps just attempted."""
+    raise NotImplementedError
+
+
+@external
+def compare_last_stages(v: LaneTable) -> None:
+    """Compute the sums of the stiffness test."""
+    raise NotImplementedError
+
+
+@external
+def accept_all(v: LaneTable) -> None:
+    """Advance the lanes whose steps are taken."""
+    raise NotImplementedError

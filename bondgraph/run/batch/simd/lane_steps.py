@@ -27,14 +27,13 @@ from bondgraph.emit.procedure import Procedure
 from bondgraph.run.batch.simd.lane_jacobians import LaneJacobians
 from bondgraph.run.batch.simd.natural_scales import LaneScales
 from bondgraph.run.steppers.driver import move_to_end
-from bondgraph.run.steppers.explicit import ExplicitTable, attempt, compare_last_stages, is_far, prepare_dense
+from bondgraph.run.steppers.explicit import ExplicitTable, attempt, compare_last_stages, prepare_dense
 from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 DRIVER = ("ready", "proposed", "judged", "lengthened", "held_down", "noisy_step", "update_weights", "dense_samples", "flush")
 """Procedures of the method, and of the loop around its steps, called by address."""
 
-PerRun = Annotated[PerLane, Length(lambda v: v.lanes)]
 PerState = Annotated[Reals, Length(lambda v: v.n * v.lanes)]
 PerNumber = Annotated[Reals, Length(lambda v: v.width * v.lanes)]
 """Array of a number for each state and each integrated power, of each lane."""
@@ -50,18 +49,18 @@ Modes = Annotated[Reals, Length(lambda v: v.modes * v.lanes)]
 
 
 class LaneTable(Table):
-    """Table of the loop over runs in SIMD lanes."""
+    """Table of the loop over runs in SIMD lanes; its numbers of each lane are arrays."""
 
     # SIMD kernels.
     rates: Kernel
     powers: Kernel
     rates_and_powers: Kernel
     # Of the step that each lane attempts: start, length, end, error over tolerance, and 1.0 if it is accepted.
-    t: PerRun
-    h: PerRun
-    t_new: PerRun
+    t: LaneNumbers
+    h: LaneNumbers
+    t_new: LaneNumbers
     error: LaneNumbers
-    taken: PerRun
+    taken: LaneNumbers
     # As in `explicit.ExplicitTable`.
     y: PerNumber
     y_new: PerNumber
@@ -84,7 +83,7 @@ class LaneTable(Table):
     tables: SlotTables
     row_blocks: SlotArrays
     runs: SlotIndices
-    found: SlotIndices
+    statuses: SlotIndices
     # Tables of `lane_jacobians`, or 0, and of `natural_scales`.
     couplings: LaneJacobians
     scales: LaneScales
@@ -113,32 +112,33 @@ class LaneTable(Table):
     n: int
     width: int
     quadratures: int
-    watch: int
+    watch: bool
     parameters: int
     # The run to begin next, and whether one has made so many steps that the caller must check for interrupts.
     following: int
-    paused: int
+    paused: bool
     rate_count: int
     origin: float
     rtol: float
 
 
-FIELDS = LaneTable.layout()
+class StepsTable(LaneTable):
+    """`LaneTable` for functions of which each number is one of each lane."""
+
+    t: PerLane  # type: ignore[assignment]
+    h: PerLane  # type: ignore[assignment]
+    t_new: PerLane  # type: ignore[assignment]
+    taken: PerLane  # type: ignore[assignment]
 
 
 def procedures(method: Method, lanes: int) -> list[Procedure]:
     """Return the functions of `steppers.explicit` and `accept_all`, for the lanes."""
     functions = (attempt, prepare_dense, compare_last_stages, accept_all)
-    tables = dict.fromkeys((IntegratorTable, ExplicitTable), LaneTable)
+    tables = dict.fromkeys((IntegratorTable, ExplicitTable), StepsTable)
     return translate([functools.partial(each, method=method) for each in functions], (), lanes, tables)
 
 
-def distances() -> list[Procedure]:
-    """Return `is_far`, for the table of a single run."""
-    return translate([is_far])
-
-
-def accept_all(v: LaneTable, method: Fixed) -> None:
+def accept_all(v: StepsTable, method: Fixed) -> None:
     """Advance the lanes whose steps are `taken` to the ends of these steps."""
     if v.taken == 1.0:
         move_to_end(v, method)

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from bondgraph.emit.kernel import LaneKernels
-from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals
 from bondgraph.run.batch.simd.lane_jacobians import lane_couplings
-from bondgraph.run.batch.simd.lane_steps import DRIVER, FIELDS, LaneTable
+from bondgraph.run.batch.simd.lane_steps import DRIVER, LaneTable
 from bondgraph.run.batch.simd.natural_scales import lane_scales
 from bondgraph.run.program import Program
 from bondgraph.run.status import Status
-from bondgraph.run.steppers.explicit import FIELDS as INTEGRATOR
 from bondgraph.run.steppers.integrator import OneStep
 from bondgraph.run.table import FieldTable
 
@@ -31,7 +30,7 @@ def lane_table(
 ) -> FieldTable:
     """Return the table of `lane_loop`: `integrators` are those of the runs under way, `weights` the tables of their error
     control."""
-    table, lanes, method, first = FieldTable(FIELDS), kernels.lanes, integrators[0].method, integrators[0].table
+    table, lanes, method, first = FieldTable(LaneTable.layout()), kernels.lanes, integrators[0].method, integrators[0].table
     counts = {name: int(first[name]) for name in ("n", "width")} | {"lanes": lanes, "slots": len(integrators)}
     counts |= {"parameters": program.parameters, "modes": program.modes, **method.sizes}
     table.allocate(LaneTable, **counts)
@@ -41,7 +40,7 @@ def lane_table(
     addresses = {"tables": [each.table.address for each in integrators], "row_blocks": [block.ctypes.data for block in blocks]}
     for name, numbers in addresses.items():
         table.point(name, np.array(numbers, dtype=np.uint64))
-    table.arrays["found"][:] = Status.LANE_WAITS
+    table.arrays["statuses"][:] = Status.LANE_WAITS
     for name in ("rates", "powers", "rates_and_powers"):
         table.point(name, kernels.addresses.get(name, 0))
     for name, ahead in zip(("couplings", "scales"), _tables_ahead(program, lanes, weights), strict=False):
@@ -68,41 +67,13 @@ def emptied(table: FieldTable) -> FieldTable:
     return table
 
 
-def exchange(lanes: int) -> list[Procedure]:
-    """Return the procedures that `move` calls."""
-    return [_gather(lanes), _spread(lanes)]
-
-
-def table_of(record: Record, slot: Temporary) -> Record:
-    """Return the integrator's table of a run under way."""
-    return Record(record.get("tables").load(slot, "ptr"), INTEGRATOR)
-
-
-def of_lane(record: Record, lane: Temporary) -> Record:
-    """Return the integrator's table of the run in a lane."""
-    return table_of(record, record.get("seats").load(lane, "i64"))
-
-
-def move(write: Procedure, way: str, record: Record, integrator: Record, names: tuple[str, ...], lane: Temporary) -> None:
-    """Move arrays of the length of the state from the lanes to the tables of one run ("gather"), or back ("spread")."""
-    for name in names:
-        pair = (integrator, record) if way == "gather" else (record, integrator)
-        write.call(way, [pair[0].get(name), pair[1].get(name), record.get("width"), lane])
-
-
-def _gather(lanes: int) -> Procedure:
+def gather(out: Disjoint, values: Reals, count: int, lane: int, lanes: Fixed) -> None:
     """Gather numbers of one lane into an array."""
-    write = Procedure("gather", {"out": "ptr noalias", "given": "ptr", "count": "i64", "lane": "i64"}, internal=True)
-    with write.loop(write["count"]) as i:
-        write["out"][i] = write["given"][i * lanes + write["lane"]]
-    write.give()
-    return write
+    for i in range(count):
+        out[i] = values[i * lanes + lane]
 
 
-def _spread(lanes: int) -> Procedure:
+def spread(out: Disjoint, values: Reals, count: int, lane: int, lanes: Fixed) -> None:
     """Scatter an array to one lane."""
-    write = Procedure("spread", {"out": "ptr noalias", "given": "ptr", "count": "i64", "lane": "i64"}, internal=True)
-    with write.loop(write["count"]) as i:
-        write["out"][i * lanes + write["lane"]] = write["given"][i]
-    write.give()
-    return write
+    for i in range(count):
+        out[i * lanes + lane] = values[i]

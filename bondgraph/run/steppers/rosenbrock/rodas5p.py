@@ -13,6 +13,7 @@ from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.linear import system
+from bondgraph.run.linear.elimination import without_tiny
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.method import AT_HAND, DAMPED, NOT_AT_HAND, Method
@@ -32,7 +33,6 @@ from bondgraph.run.steppers.rosenbrock.steps import (
     states_inside,
     time_drift,
     unknowns,
-    without_tiny,
 )
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.steppers.shared_fields import derivative, error_weight
@@ -67,9 +67,9 @@ def attempt(c: RosenbrockTable, h: float, t_new: float, method: Fixed) -> float:
         unknowns(c, h, rate, table.GAMMA * table.SLOPES[stage], u[n * stage :])
     total, error = 0.0, u[n * (table.STAGES - 1) :]
     for i in range(n):
-        y_new[i] = without_tiny(argument[i] + error[i])
-        scale = error_weight(c, i, larger(abs(y[i]), abs(y_new[i]))) + rounding(c, i, h)
-        part = error[i] / scale
+        end = without_tiny(argument[i] + error[i])
+        part = error[i] / (error_weight(c, i, larger(abs(y[i]), abs(end))) + rounding(c, i, h))
+        y_new[i] = end
         total = total + part * part
     norm = sqrt(total)
     if not (norm <= 1.0 or c.is_landing):
@@ -146,7 +146,6 @@ RODAS5P = Method(
     dense=dense,
     cubic=look_inside,
     foresee=foresee,
-    procedures=system.procedures,
 )
 
 

@@ -7,26 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from bondgraph.emit.kernel_language.language import (
-    Disjoint,
-    Fixed,
-    Ints,
-    Kernel,
-    Length,
-    Reals,
-    Table,
-    external,
-    inline,
-    larger,
-    power,
-    unrolled,
-)
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Kernel, Length, Reals, inline, larger, power, unrolled
 from bondgraph.run.codegen_helpers import formula_time
-from bondgraph.run.linear.elimination import TINY
-from bondgraph.run.linear.system import FIELDS as SYSTEM
+from bondgraph.run.linear.elimination import without_tiny
+from bondgraph.run.linear.system import System, factor_system, fill_system, has_negative_determinant, solve_system
 from bondgraph.run.steppers.rosenbrock import coefficients as table
 from bondgraph.run.steppers.shared_fields import IntegratorTable, PerState, derivative
-from bondgraph.run.table import Fields
 
 LAST = 1
 """Index, in k, of the rates at the end of a step."""
@@ -49,20 +35,6 @@ DenseRows = Annotated[Reals, Length(lambda c: DENSE * c.n)]
 Flows = Annotated[Reals, Length(lambda c: FLOW_ROWS * c.quadratures)]
 
 
-class SystemTable(Table):
-    """Fields of the table of the linear systems that a step reads."""
-
-    matrix: Reals
-    order: Ints
-    diagonal: Ints
-    right: Reals
-    worth: Reals
-
-    @classmethod
-    def layout(cls) -> Fields:
-        return SYSTEM
-
-
 class RosenbrockTable(IntegratorTable):
     """Table of a Rosenbrock method."""
 
@@ -79,7 +51,7 @@ class RosenbrockTable(IntegratorTable):
     rest: PerState
     # As in `error_weights.Weights`; the table of the linear systems (`linear.system`).
     speed: Reals
-    system: SystemTable
+    system: System
     # Coefficients of the dense output of states; for each power its values at the nodes of a step, times the step size, followed
     # by their corrections and two rows of working memory.
     f: DenseRows
@@ -90,38 +62,10 @@ class RosenbrockTable(IntegratorTable):
     fast: bool
 
 
-@external
-def fill_system(s: SystemTable, j: Reals, h: float) -> None:
-    """Fill the matrix 1 - h J (`linear.system`)."""
-
-
-@external
-def factor_system(s: SystemTable) -> bool:
-    """Factorise the matrix; return True if it is singular, or too close to it (`linear.system`)."""
-    raise NotImplementedError
-
-
-@external
-def solve_system(s: SystemTable) -> None:
-    """Overwrite the right-hand side with the solution (`linear.system`)."""
-
-
-@external
-def has_negative_determinant(s: SystemTable) -> bool:
-    """Return True if the determinant of the factorised matrix is negative (`linear.system`)."""
-    raise NotImplementedError
-
-
 @inline
 def fifth_root(x: float) -> float:
     """Return x ** (1/5)."""
     return power(x, 0.2)
-
-
-@inline
-def without_tiny(x: float) -> float:
-    """Return the number, or zero if it is tiny."""
-    return 0.0 if abs(x) < TINY else x
 
 
 @inline
@@ -142,11 +86,12 @@ def weighted(u: Reals, n: int, i: int, weights: Fixed) -> float:
 def next_argument(out: Reals, rest: Disjoint, y: Reals, u: Reals, n: int, stage: Fixed) -> None:
     """Compute the argument of a stage, and the contribution of the earlier stages to its right-hand side."""
     for i in range(n):
+        earlier = weighted(u, n, i, _REST[stage])
         if stage < _ADDED:
             out[i] = y[i] + weighted(u, n, i, table.A[stage])
         else:
             out[i] = out[i] + u[n * (stage - 1) + i]
-        rest[i] = weighted(u, n, i, _REST[stage])
+        rest[i] = earlier
 
 
 def time_drift(c: RosenbrockTable, h: float) -> None:
@@ -241,8 +186,10 @@ def prepare_dense(c: RosenbrockTable, h: float, method: Fixed) -> None:
     """Compute the coefficients of the dense output of the states over the step just attempted."""
     n, u, f = c.n, c.u, c.f
     for i in range(n):
-        for row, weights in enumerate(table.H):
-            f[n * row + i] = weighted(u, n, i, weights)
+        first, second, third = (weighted(u, n, i, table.H[0]), weighted(u, n, i, table.H[1]), weighted(u, n, i, table.H[2]))
+        f[i] = first
+        f[n + i] = second
+        f[n * 2 + i] = third
 
 
 def states_inside(c: RosenbrockTable, theta: float, out: Disjoint) -> None:
