@@ -11,7 +11,7 @@ from bondgraph.emit.kernel_language.language import Fixed, inline, larger
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run.accuracy.reference.error_weights import DECISIVE, NEVER, RENEWALS
-from bondgraph.run.events import root_finding
+from bondgraph.run.events import accumulation, algebraic_loops, guards, iteration, mode_search, root_finding, transitions
 from bondgraph.run.events.iteration import handle_event
 from bondgraph.run.events.root_finding import EPSILON, POINTS, DenseOutput, StepTable, crossing_check, locate
 from bondgraph.run.status import Status
@@ -298,14 +298,20 @@ def jump_shift(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> flo
             low = middle
 
 
+_COLD_MODULES = (accumulation, algebraic_loops, guards, iteration, mode_search, root_finding, transitions)
 _COLD = frozenset(
     function.__name__
     for function in (
         *(initial_step.begin_run, initial_step.open_run, initial_step.reset, first_step, guard_values),
         *(ready, samples, dense_samples, noisy_step, update_weights, advance_run, land, approach_jump, is_past, jump_shift),
         *(sample_clocks.due, flush, sample_clocks.carry_out_ticks, sample_clocks.time_of_ticks, sample_clocks.tick),
-        *(sample_clocks.start_clocks, crossing_check, locate, root_finding.crest, root_finding.search, root_finding.root),
-        *(root_finding.measure_slope, root_finding.is_jump),
+        sample_clocks.start_clocks,
+        *(
+            each
+            for module in _COLD_MODULES
+            for each in vars(module).values()
+            if getattr(each, "__module__", "") == module.__name__
+        ),
     )
 )
 """Functions that run too rarely for vectorised loops."""
