@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.inner.emit import address_of, compile_procedures
-from tests.inner.run import BAND, DENSE, SPARSE, MatrixLayout, layout_of, linear_table, system
+from tests.inner.run import BAND, DENSE, SPARSE, MatrixLayout, layout_of, system
 
 EPSILON = np.finfo(float).eps
 
@@ -30,7 +30,7 @@ def called(name, *given):
 
 def solved(layout: MatrixLayout, full: np.ndarray, b: np.ndarray, size: np.ndarray | None = None) -> np.ndarray | None:
     """The solution of full x = b, which is 1 - J, for unknowns of these sizes; None where there are no factors."""
-    table = linear_table.table_of(layout)
+    table = system.table_of(layout)
     named = np.ones(full.shape, dtype=bool) if len(layout.entry_indices) == full.size else full != 0.0
     j = (np.eye(len(full)) - full)[named]
     called("fill_system", table.address, address_of(j), 1.0)
@@ -155,7 +155,7 @@ def test_sparse_factors_with_too_small_pivots_are_refused():
     """And the room to work in is left empty, so that the next matrix is solved."""
     rows, columns = np.indices((2, 2)).reshape(2, -1)
     layout = layout_of(2, rows, columns, "sparse")
-    table = linear_table.table_of(layout)
+    table = system.table_of(layout)
     table.arrays["worth"][:] = 1.0
     for wanted, full in ((1, [[1e-9, 1.0], [1.0, 1e-9]]), (0, [[1e-3, 1.0], [1.0, 1e-3]]), (1, [[1.0, 1.0], [1.0, 1.0]])):
         j = (np.eye(2) - full).ravel()

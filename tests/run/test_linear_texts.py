@@ -19,7 +19,6 @@ from tests.inner.run import (
     coupling_graph,
     event_losses,
     layout_of,
-    linear_table,
     lost_loops,
     native_measures,
     rank_screen,
@@ -51,8 +50,8 @@ def random_systems(kind: str):
 
 def solved(layout: MatrixLayout, entries: np.ndarray, right: np.ndarray, worth: np.ndarray, by_text: bool) -> list[object]:
     """All that the procedures of a system leave and return."""
-    table = linear_table.table_of(layout)
-    s = table.view(linear_table.SystemTable)
+    table = system.table_of(layout)
+    s = table.view(system.SystemTable)
     if by_text:
         system.fill_system(s, entries, np.float64(0.3))
     else:

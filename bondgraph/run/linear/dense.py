@@ -5,11 +5,14 @@ Gaussian elimination with partial pivoting; G. H. Golub, C. F. Van Loan, Matrix 
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Ints, Reals, inline, unrolled
+from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals, inline, unrolled
 from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in
 
 BLOCK = 4
 """Number of columns whose multiples are subtracted together, from two columns at once, to reuse loaded numbers."""
+
+_ASCENDING = tuple(range(BLOCK))
+_DESCENDING = _ASCENDING[::-1]
 
 
 def dense_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
@@ -65,63 +68,72 @@ def dense_eliminate(a: Reals, pivots: Ints, worth: Reals, n: int, k: int, begun:
 
 
 @inline
+def swap_rows(column: Reals, pivots: Ints, first: int) -> None:
+    """Swap rows of a column as in the block that begins at `first`."""
+    for row in unrolled(_ASCENDING):
+        swap(column, row, pivots[first + row] - first)
+
+
+@inline
 def solve_rows(block: Reals, column: Reals, pivots: Ints, first: int, n: int) -> None:
     """Swap rows of a column as in the block that begins at `first`, and compute its entries at the rows of the block, with which
     its lower part is eliminated."""
-    for row in unrolled(range(BLOCK)):
-        swap(column, row, pivots[first + row] - first)
-    for row in unrolled(range(BLOCK)):
+    swap_rows(column, pivots, first)
+    for row in unrolled(_ASCENDING):
         value = column[row]
         for earlier in unrolled(range(row)):
             value = value - column[earlier] * block[n * earlier + row]
         column[row] = value
 
 
-@inline
-def apply_to_two(block: Reals, one: Reals, other: Reals, pivots: Ints, first: int, n: int) -> None:
+def apply_to_two(block: Reals, one: Disjoint, other: Disjoint, pivots: Ints, first: int, n: int) -> None:
     """Swap rows of two columns as in the block that begins at `first`, and subtract multiples of the block's columns."""
-    solve_rows(block, one, pivots, first, n)
-    f0, f1, f2, f3 = one[0], one[1], one[2], one[3]
-    solve_rows(block, other, pivots, first, n)
-    g0, g1, g2, g3 = other[0], other[1], other[2], other[3]
-    if not (all_zero(f0, f1, f2, f3) & all_zero(g0, g1, g2, g3)):
-        dense_subtract2(one[BLOCK:], other[BLOCK:], block[BLOCK:], n, one, other, n - first - BLOCK)
+    swap_rows(one, pivots, first)
+    swap_rows(other, pivots, first)
+    a, b, c, d = block, block[n:], block[n * 2 :], block[n * 3 :]
+    # As in `solve_rows`, without loading numbers that were stored just now.
+    f0 = one[0]
+    f1 = one[1] - f0 * a[1]
+    f2 = one[2] - f0 * a[2] - f1 * b[2]
+    f3 = one[3] - f0 * a[3] - f1 * b[3] - f2 * c[3]
+    g0 = other[0]
+    g1 = other[1] - g0 * a[1]
+    g2 = other[2] - g0 * a[2] - g1 * b[2]
+    g3 = other[3] - g0 * a[3] - g1 * b[3] - g2 * c[3]
+    one[1], one[2], one[3] = f1, f2, f3
+    other[1], other[2], other[3] = g1, g2, g3
+    if are_zero(f0, f1, f2, f3) & are_zero(g0, g1, g2, g3):
+        return
+    for i in range(BLOCK, n - first):
+        one[i] = one[i] - f0 * a[i] - f1 * b[i] - f2 * c[i] - f3 * d[i]
+        other[i] = other[i] - g0 * a[i] - g1 * b[i] - g2 * c[i] - g3 * d[i]
 
 
-@inline
-def apply_to_one(block: Reals, column: Reals, pivots: Ints, first: int, n: int) -> None:
-    """Do so with one column."""
+def apply_to_one(block: Reals, column: Disjoint, pivots: Ints, first: int, n: int) -> None:
+    """Do the same with one column."""
     solve_rows(block, column, pivots, first, n)
-    if not all_zero(column[0], column[1], column[2], column[3]):
-        subtract_from_one(block, column, first, n)
+    f0, f1, f2, f3 = column[0], column[1], column[2], column[3]
+    if not are_zero(f0, f1, f2, f3):
+        subtract_block(column[BLOCK:], block[BLOCK:], n, f0, f1, f2, f3, n - first - BLOCK)
+
+
+def solve_forward(block: Reals, right: Disjoint, pivots: Ints, first: int, n: int) -> None:
+    """Do the same with a right-hand side."""
+    solve_rows(block, right, pivots, first, n)
+    f0, f1, f2, f3 = right[0], right[1], right[2], right[3]
+    subtract_block(right[BLOCK:], block[BLOCK:], n, f0, f1, f2, f3, n - first - BLOCK)
 
 
 @inline
-def all_zero(f0: float, f1: float, f2: float, f3: float) -> bool:
+def are_zero(f0: float, f1: float, f2: float, f3: float) -> bool:
     """Return True if four numbers are zero."""
     return (f0 == 0.0) & (f1 == 0.0) & (f2 == 0.0) & (f3 == 0.0)
 
 
 @inline
-def subtract_from_one(block: Reals, column: Reals, first: int, n: int) -> None:
-    """Subtract multiples of the block's columns from the rows of a column below the block."""
-    dense_subtract1(column[BLOCK:], block[BLOCK:], n, column, n - first - BLOCK, range(BLOCK))
-
-
-def dense_subtract2(out1: Disjoint, out2: Disjoint, block: Reals, n: int, f: Reals, g: Reals, count: int) -> None:
-    """Subtract from two columns multiples, f (4,) and g (4,), of the columns of a block, which lie n apart."""
+def subtract_block(out: Reals, block: Reals, n: int, f0: float, f1: float, f2: float, f3: float, count: int) -> None:
+    """Subtract from a column the multiples of the columns of a block, which lie n apart."""
     a, b, c, d = block, block[n:], block[n * 2 :], block[n * 3 :]
-    f0, f1, f2, f3 = f[0], f[1], f[2], f[3]
-    g0, g1, g2, g3 = g[0], g[1], g[2], g[3]
-    for i in range(count):
-        out1[i] = out1[i] - f0 * a[i] - f1 * b[i] - f2 * c[i] - f3 * d[i]
-        out2[i] = out2[i] - g0 * a[i] - g1 * b[i] - g2 * c[i] - g3 * d[i]
-
-
-def dense_subtract1(out: Disjoint, block: Reals, n: int, f: Reals, count: int, order: Fixed) -> None:
-    """Subtract multiples f (4,) of the columns of a block, which lie n apart, from another column, in this order."""
-    a, b, c, d = block[n * order[0] :], block[n * order[1] :], block[n * order[2] :], block[n * order[3] :]
-    f0, f1, f2, f3 = f[order[0]], f[order[1]], f[order[2]], f[order[3]]
     for i in range(count):
         out[i] = out[i] - f0 * a[i] - f1 * b[i] - f2 * c[i] - f3 * d[i]
 
@@ -130,8 +142,7 @@ def dense_solve(a: Reals, pivots: Ints, b: Reals, n: int) -> None:
     """Overwrite b (n,) with the solution, from the factors of `dense_factor`."""
     first = 0
     while first + BLOCK <= n:
-        solve_rows(a[first * n + first :], b[first:], pivots, first, n)
-        subtract_from_one(a[first * n + first :], b[first:], first, n)
+        solve_forward(a[first * n + first :], b[first:], pivots, first, n)
         first = first + BLOCK
     for k in range(first, n):
         swap_in(b, k, pivots[k])
@@ -139,7 +150,7 @@ def dense_solve(a: Reals, pivots: Ints, b: Reals, n: int) -> None:
         subtract(b[k + 1 :], a[k * n + k + 1 :], b[k], n - k - 1)
     left = n
     while left >= BLOCK:
-        solve_last_rows(a, b, left, n)
+        solve_backward(a, b, left, n)
         left = left - BLOCK
     for back in range(left):
         k = left - 1 - back
@@ -149,16 +160,17 @@ def dense_solve(a: Reals, pivots: Ints, b: Reals, n: int) -> None:
         subtract(b, column, value, k)
 
 
-@inline
-def solve_last_rows(a: Reals, b: Reals, left: int, n: int) -> None:
+def solve_backward(a: Reals, b: Disjoint, left: int, n: int) -> None:
     """Solve for the unknowns of the block of the `left` first ones that is last, from the last one on; subtract multiples of its
     columns from the rows above."""
     above = left - BLOCK
     block, right = a[above * n + above :], b[above:]
-    for row in unrolled(reversed(range(BLOCK))):
+    for row in unrolled(_DESCENDING):
         value = right[row]
         for solved in unrolled(reversed(range(row + 1, BLOCK))):
             value = value - right[solved] * block[n * solved + row]
         right[row] = value * block[n * row + row]
-    first = a[above * n :]
-    dense_subtract1(b, first, n, right, above, range(BLOCK - 1, -1, -1))
+    f0, f1, f2, f3 = right[0], right[1], right[2], right[3]
+    first, second, third, last = a[above * n :], a[(above + 1) * n :], a[(above + 2) * n :], a[(above + 3) * n :]
+    for i in range(above):
+        b[i] = b[i] - f3 * last[i] - f2 * third[i] - f1 * second[i] - f0 * first[i]

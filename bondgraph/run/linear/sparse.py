@@ -17,18 +17,17 @@ _BLOCK = 4
 
 
 def sparse_factor(s: SystemTable) -> bool:
-    """Write L, without its unit diagonal, to `lower_factor`, U, without its diagonal, to `upper_factor`, and the inverse of its
-    diagonal to `inverse`. Return True if a pivot is too small.
+    """Write L, without its unit diagonal, to lower_factor, U, without its diagonal, to upper_factor, and the inverse of its
+    diagonal to inverse (n,). Return True if a pivot is too small.
 
-    `matrix` holds the columns of the matrix, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ...,
-    those of U in above[above_at[j]] ..., ascending. `nested` is as in `layout.FillPattern`: blocks of such columns do not change
-    the order of subtractions in any entry; `work` (n,) is zero before and after.
+    The matrix is stored by columns, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ..., those
+    of U in above[above_at[j]] ..., ascending. nested (n,) as in `layout.FillPattern`: blocks of such columns do not change the
+    order of subtractions in any entry. worth (n,) as in `dense_factor`; work (n,) is zero before and after.
     """
-    a, starts, rows, worth, work, nested = s.matrix, s.starts, s.rows, s.worth, s.work, s.nested
+    a, starts, rows, nested, worth, work, n = s.matrix, s.starts, s.rows, s.nested, s.worth, s.work, s.n
     below_at, below, above_at, above = s.below_at, s.below, s.above_at, s.above
-    inverse, lower, upper = s.inverse, s.lower_factor, s.upper_factor
-    is_singular = False
-    for j in range(s.n):
+    inverse, lower, upper, is_singular = s.inverse, s.lower_factor, s.upper_factor, False
+    for j in range(n):
         for k in range(starts[j], starts[j + 1]):
             work[rows[k]] = a[k]
         place, end = above_at[j], above_at[j + 1]
@@ -83,8 +82,8 @@ def sparse_subtract(work: Disjoint, upper: Reals, lower: Reals, below_at: Ints, 
 
 def sparse_solve(s: SystemTable) -> None:
     """Overwrite the right-hand side with the solution, from the factors of `sparse_factor`."""
-    below_at, below, above_at, above = s.below_at, s.below, s.above_at, s.above
-    inverse, lower, upper, b, n = s.inverse, s.lower_factor, s.upper_factor, s.right, s.n
+    below_at, below, above_at, above, b, n = s.below_at, s.below, s.above_at, s.above, s.right, s.n
+    inverse, lower, upper = s.inverse, s.lower_factor, s.upper_factor
     for j in range(n):
         value = b[j]
         for i in range(below_at[j], below_at[j + 1]):

@@ -1,18 +1,40 @@
-"""Linear system with the matrix 1 - h J: procedures that fill, factorise and solve it in a given layout.
+"""Linear system with the matrix 1 - h J: its table, and procedures that fill, factorise and solve it in a given layout.
 
 Right-hand sides and solutions are in the order of the layout.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from bondgraph.emit.kernel_language.language import Reals
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.linear.band import band_factor, band_solve, tridiagonal_factor, tridiagonal_solve
 from bondgraph.run.linear.dense import dense_factor, dense_solve
-from bondgraph.run.linear.layout import BAND, DENSE, SPARSE
+from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout
 from bondgraph.run.linear.sparse import sparse_factor, sparse_solve
 from bondgraph.run.linear.table import SystemTable
+from bondgraph.run.table import FieldTable
+
+
+def table_of(layout: MatrixLayout) -> FieldTable:
+    """Return the table of a system, with its arrays."""
+    table, n, fill = FieldTable(SystemTable.layout()), len(layout.order), layout.fill
+    integers = {"order": layout.order, "entry_indices": layout.entry_indices, "diagonal": layout.diagonal}
+    lengths = {"right": n, "worth": n, "matrix": layout.room}
+    if fill is not None:
+        integers = {**vars(fill), **integers}
+        lengths |= {"inverse": n, "work": n, "lower_factor": len(fill.below), "upper_factor": len(fill.above)}
+    for name, array in {**integers, "pivots": np.zeros(n)}.items():
+        table.point(name, np.ascontiguousarray(array, dtype=np.int64))
+    for name, length in lengths.items():
+        table.point(name, np.zeros(length))
+    counts = {"kind": layout.kind, "n": n, "count": len(layout.entry_indices), "room": layout.room}
+    counts["full"] = int(np.array_equal(layout.entry_indices, np.arange(layout.room)))
+    for name, number in {**counts, "lower": layout.lower, "upper": layout.upper}.items():
+        table[name] = number
+    return table
 
 
 def procedures() -> list[Procedure]:

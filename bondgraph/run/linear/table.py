@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from bondgraph.emit.kernel_language.language import Ints, Reals, Table
-from bondgraph.run.linear.layout import MatrixLayout
-from bondgraph.run.table import FieldTable
 
 
 class SystemTable(Table):
@@ -41,22 +37,3 @@ class SystemTable(Table):
     lower: int
     upper: int
     full: bool
-
-
-def table_of(layout: MatrixLayout) -> FieldTable:
-    """Return the table of a system, with its arrays."""
-    table, n, fill = FieldTable(SystemTable.layout()), len(layout.order), layout.fill
-    integers = {"order": layout.order, "entry_indices": layout.entry_indices, "diagonal": layout.diagonal}
-    lengths = {"right": n, "worth": n, "matrix": layout.room}
-    if fill is not None:
-        integers = {**vars(fill), **integers}
-        lengths |= {"inverse": n, "work": n, "lower_factor": len(fill.below), "upper_factor": len(fill.above)}
-    for name, array in {**integers, "pivots": np.zeros(n)}.items():
-        table.point(name, np.ascontiguousarray(array, dtype=np.int64))
-    for name, length in lengths.items():
-        table.point(name, np.zeros(length))
-    counts = {"kind": layout.kind, "n": n, "count": len(layout.entry_indices), "room": layout.room}
-    counts["full"] = int(np.array_equal(layout.entry_indices, np.arange(layout.room)))
-    for name, number in {**counts, "lower": layout.lower, "upper": layout.upper}.items():
-        table[name] = number
-    return table

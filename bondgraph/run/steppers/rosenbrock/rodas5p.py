@@ -13,7 +13,7 @@ from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.linear.elimination import without_tiny
-from bondgraph.run.linear.table import table_of
+from bondgraph.run.linear.system import table_of
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.method import AT_HAND, DAMPED, NOT_AT_HAND, Method

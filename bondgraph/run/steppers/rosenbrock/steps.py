@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Kernel, Length, Reals, inline, larger, power, unrolled
 from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.linear.elimination import without_tiny
-from bondgraph.run.linear.system import SystemTable, factor_system, fill_system, has_negative_determinant, solve_system
+from bondgraph.run.linear.system import factor_system, fill_system, has_negative_determinant, solve_system
+from bondgraph.run.linear.table import SystemTable
 from bondgraph.run.steppers.rosenbrock import coefficients as table
 from bondgraph.run.steppers.shared_fields import IntegratorTable, PerState, derivative
 
@@ -86,12 +87,11 @@ def weighted(u: Reals, n: int, i: int, weights: Fixed) -> float:
 def next_argument(out: Reals, rest: Disjoint, y: Reals, u: Reals, n: int, stage: Fixed) -> None:
     """Compute the argument of a stage, and the contribution of the earlier stages to its right-hand side."""
     for i in range(n):
-        earlier = weighted(u, n, i, _REST[stage])
         if stage < _ADDED:
             out[i] = y[i] + weighted(u, n, i, table.A[stage])
         else:
             out[i] = out[i] + u[n * (stage - 1) + i]
-        rest[i] = earlier
+        rest[i] = weighted(u, n, i, _REST[stage])
 
 
 def time_drift(c: RosenbrockTable, h: float) -> None:
@@ -186,10 +186,8 @@ def prepare_dense(c: RosenbrockTable, h: float, method: Fixed) -> None:
     """Compute the coefficients of the dense output of the states over the step just attempted."""
     n, u, f = c.n, c.u, c.f
     for i in range(n):
-        first, second, third = (weighted(u, n, i, table.H[0]), weighted(u, n, i, table.H[1]), weighted(u, n, i, table.H[2]))
-        f[i] = first
-        f[n + i] = second
-        f[n * 2 + i] = third
+        for row, weights in enumerate(table.H):
+            f[n * row + i] = weighted(u, n, i, weights)
 
 
 def states_inside(c: RosenbrockTable, theta: float, out: Disjoint) -> None:
