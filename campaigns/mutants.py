@@ -109,7 +109,7 @@ def _slip(node: ast.AST, choice: int) -> bool:
     """Make the slip of this number at a node; return False if there is none."""
     match node:
         case ast.BinOp(op=operation) | ast.BoolOp(op=operation) if type(operation) in _SWAPPED and choice == 0:
-            node.op = _SWAPPED[type(operation)][0]()
+            node.op = _SWAPPED[type(operation)][0]()  # type: ignore[assignment]
         case ast.Compare(ops=[operation, *others]) if choice < len(_SWAPPED.get(type(operation), ())):
             node.ops = [_SWAPPED[type(operation)][choice](), *others]  # type: ignore[list-item]
         case ast.Constant(value=bool() as truth) if choice == 0:

@@ -28,11 +28,11 @@ class Literal(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """The address of a variable of a procedure, which holds `count` numbers of kind `holds`."""
+    """The address of a variable of a procedure, which holds `room` numbers of kind `holds`."""
 
     name: str
     holds: str
-    count: int = 1
+    room: int = 1
     kind: str = "ptr"
 
 

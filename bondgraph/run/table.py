@@ -73,9 +73,9 @@ class FieldTable:
         """
         lengths, types, start = table.lengths(**integers), types_of(table), 0
         reals = aligned_zeros(sum(map(_whole_lines, lengths.values())))
-        whole, address = reals.view(np.int64), address_of(reals)
+        integers_in, address = reals.view(np.int64), address_of(reals)
         for name, length in lengths.items():
-            self.arrays[name] = (reals if types[name].entries is float else whole)[start : start + length]
+            self.arrays[name] = (reals if types[name].entries is float else integers_in)[start : start + length]
             self._integers[self._fields[name][0]] = address + 8 * start
             start += _whole_lines(length)
 
@@ -106,7 +106,7 @@ class FieldTable:
 
 
 def _whole_lines(length: int) -> int:
-    """Return the length of whole cache lines for this many numbers."""
+    """Return the length of integers_in cache lines for this many numbers."""
     return -(-length // 8) * 8
 
 

@@ -132,7 +132,7 @@ def test_a_reset_leaves_nothing_of_a_run():
     assert used.noise.any() and used.table["patience"] != fresh.table["patience"]
     machine_code("weights_reset")(used.table)
     for name, (_, kind) in Control.layout().items():
-        assert kind == "ptr" or name in ("known", "oldest") or used.table[name] == fresh.table[name], name
+        assert kind == "ptr" or name in ("pattern_count", "oldest") or used.table[name] == fresh.table[name], name
     for name in ("size", "floor", "noise", "exceeded", "speed", "scale", "squares"):
         np.testing.assert_array_equal(used.table.arrays[name], fresh.table.arrays[name], err_msg=name)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from screws import scalars as s
-from tests.inner.emit import Reals, cold, compile_procedures, translate
+from tests.inner.emit import Fixed, Reals, cold, compile_procedures, translate
 from tests.inner.run import (
     HISTORY,
     AccumulationDetector,
@@ -86,7 +86,7 @@ def hopper():
 
 @functools.cache
 def event_code():
-    functions = [event_iteration.open, event_iteration.handle_start, event_iteration.handle_event]
+    functions = [event_iteration.open_events, event_iteration.handle_start, event_iteration.handle_event]
     return compile_procedures(cold(translate(functions, [function.__name__ for function in functions])))
 
 
@@ -140,7 +140,7 @@ def both(function, machine, seed):
     return made, by_machine.table
 
 
-@pytest.mark.parametrize("name", ["handle_event", "open", "handle_start"])
+@pytest.mark.parametrize("name", ["handle_event", "open_events", "handle_start"])
 def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
     """Some events come to rest, some search for modes, some are thrown by an impulse, some are left to Python."""
     machine = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(event_code().address(name))
@@ -163,12 +163,12 @@ class Flight(StepTable):
     coefficients: Reals
 
 
-def exact(c: Flight, theta: float, out: Reals) -> None:
+def exact(c: Flight, theta: float, out: Reals, method: Fixed) -> None:
     """The state at a fraction of the step: the fraction."""
     out[0] = theta
 
 
-def cubic(c: Flight, theta: float, h: float, out: Reals) -> None:
+def cubic(c: Flight, theta: float, h: float, out: Reals, method: Fixed) -> None:
     """The same with an error."""
     out[0] = theta + 1e-6 * theta * (1.0 - theta)
 
@@ -182,7 +182,7 @@ def guard_values(c: Flight, t: float, y: Reals, g: Reals) -> None:
             g[i] = 1.0 if g[i] > 0.0 else -1.0
 
 
-STEP = DenseOutput(exact, cubic, guard_values)
+STEP = DenseOutput(exact, cubic, guard_values, None)
 
 
 @functools.cache

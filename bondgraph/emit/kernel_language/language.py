@@ -113,8 +113,9 @@ class Table:
     @classmethod
     def lengths(cls, **integers: int) -> dict[str, int]:
         """Return the lengths of the arrays whose annotations have a `Length`, for these integers of the table."""
+        table: Any = cls
         sizes = cls(**integers)
-        return {name: length.of(sizes) for name, length in _lengths(cls)}
+        return {name: length.of(sizes) for name, length in _lengths(table)}
 
 
 @functools.cache

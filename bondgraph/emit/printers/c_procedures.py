@@ -163,7 +163,7 @@ class _Definition:
         return "\n".join([_head(self.procedure), "{", *lines, "}\n"])
 
     def _length(self, variable: Variable) -> str:
-        count = self.procedure.width if variable.holds in _WIDE else variable.count
+        count = self.procedure.width if variable.holds in _WIDE else variable.room
         return f"[{count}]" if count > 1 else ""
 
     def _statement(self, instruction: Instruction, following: Instruction | None) -> str:
@@ -190,7 +190,7 @@ class _Definition:
         if {*primitive.takes, primitive.gives} & _WIDE:
             return self._in_lanes(step, result)
         at_start = primitive in _AT and operands[1] == Literal("i64", 0)
-        if result and isinstance(first, Variable) and first.count == 1 and at_start:
+        if result and isinstance(first, Variable) and first.room == 1 and at_start:
             self.variables[result.name] = first
             return ""
         variable = self.variables.get(first.name) if isinstance(first, Name) else None
@@ -237,8 +237,8 @@ class _Definition:
         match operand:
             case Literal(_, number):
                 return _number(number)
-            case Variable(name, _, count):
-                return f"(char *){name}" if count > 1 else f"(char *)&{name}"
+            case Variable(name, _, room):
+                return f"(char *){name}" if room > 1 else f"(char *)&{name}"
             case Name(_, name):
                 variable = self.variables.get(name)
                 return self.inlined.get(name, _named(name)) if variable is None else f"(char *)&{variable.name}"

@@ -20,17 +20,17 @@ FASTEST_RATES, PROPAGATED = 1, 2
 class SparsityPattern(Table):
     """Sparsity pattern of a Jacobian and the structure that follows from it; machine code compares structures by their keys.
 
-    `found` flags the nonzeros (1 or 0 each); `own` are the indices of those on the diagonal, in the rows `own_rows`, and `beside`
-    of those off the diagonal.
+    `nonzero_flags` are 1 or 0 for each entry; `on_diagonal` are the indices of the nonzeros on the diagonal, in the rows
+    `diagonal_rows`, and `off_diagonal` of the others.
     """
 
-    found: Ints
+    nonzero_flags: Ints
     structure: Structure
-    own: Ints
-    own_rows: Ints
-    beside: Ints
-    own_count: int
-    beside_count: int
+    on_diagonal: Ints
+    diagonal_rows: Ints
+    off_diagonal: Ints
+    diagonal_count: int
+    off_diagonal_count: int
     structure_key: int
 
 
@@ -92,12 +92,12 @@ class Control(Table):
     square_modes: Reals
     ladder: Reals
     directions: Reals
-    # Kept sparsity patterns, and the present one; meet: looks one up by the flags `found`. coupled_at: where the present
-    # couplings were evaluated.
+    # Kept sparsity patterns, and the present one; meet: looks one up by `nonzero_flags`. coupled_at: where the
+    # present couplings were evaluated.
     patterns: Patterns
     pattern: SparsityPattern
     meet: PatternLookup
-    found: Flags
+    nonzero_flags: Flags
     nonzeros: PerEntry
     diagonal: PerState
     values: PerEntry
@@ -148,7 +148,7 @@ class Control(Table):
     entry_count: int
     interpreted: bool
     # Numbers of patterns and of mode sets that are kept, and where the next one goes.
-    known: int
+    pattern_count: int
     oldest: int
     seen_count: int
     seen_next: int

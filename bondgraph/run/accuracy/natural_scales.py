@@ -102,7 +102,7 @@ def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
     """Evaluate the couplings: the pattern, the diagonal and the off-diagonal values; return at once if they are current."""
-    count, found, nonzeros, diagonal, values = w.entry_count, w.found, w.nonzeros, w.diagonal, w.values
+    count, nonzero_flags, nonzeros, diagonal, values = w.entry_count, w.nonzero_flags, w.nonzeros, w.diagonal, w.values
     time = formula_time(w, t)
     if are_current(w, time, x, m):
         return
@@ -115,15 +115,15 @@ def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
     for i in range(count):
         value = abs(nonzeros[i])
         nonzeros[i] = value
-        found[i] = int(MIN_COUPLING < value < MAX_COUPLING)
+        nonzero_flags[i] = int(MIN_COUPLING < value < MAX_COUPLING)
     find_pattern(w)
     pattern = w.pattern
     for i in range(w.n):
         diagonal[i] = 0.0
-    for k in range(pattern.own_count):
-        diagonal[pattern.own_rows[k]] = nonzeros[pattern.own[k]]
-    for k in range(pattern.beside_count):
-        values[k] = nonzeros[pattern.beside[k]]
+    for k in range(pattern.diagonal_count):
+        diagonal[pattern.diagonal_rows[k]] = nonzeros[pattern.on_diagonal[k]]
+    for k in range(pattern.off_diagonal_count):
+        values[k] = nonzeros[pattern.off_diagonal[k]]
 
 
 def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
@@ -151,11 +151,11 @@ def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
 
 def find_pattern(w: Control) -> None:
     """Find the sparsity pattern of the nonzeros: a kept one, or one that Python looks up, which replaces the oldest."""
-    count, found = w.entry_count, w.found
-    for k in range(w.known):
+    count, nonzero_flags = w.entry_count, w.nonzero_flags
+    for k in range(w.pattern_count):
         kept, is_same = w.patterns[k], True
         for i in range(count):
-            if kept.found[i] != found[i]:
+            if kept.nonzero_flags[i] != nonzero_flags[i]:
                 is_same = False
                 break
         if is_same:
@@ -163,7 +163,7 @@ def find_pattern(w: Control) -> None:
             return
     slot = w.oldest
     w.oldest = 0 if slot + 1 == PATTERNS else slot + 1
-    w.known = min(w.known + 1, PATTERNS)
+    w.pattern_count = min(w.pattern_count + 1, PATTERNS)
     new = w.meet()
     w.patterns[slot] = new
     w.pattern = new

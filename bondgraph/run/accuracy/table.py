@@ -147,32 +147,32 @@ def _contiguous(values: np.ndarray) -> np.ndarray:
 
 
 def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
-    """Return the records of sparsity patterns, and a callback that looks up the pattern `found` in the table after machine code
+    """Return the records of sparsity patterns, and a callback that looks up the pattern of the `nonzero_flags` after machine code
     has advanced `oldest`. A run meets few patterns; each is looked up once."""
     patterns: list[Any] = [None] * PATTERNS
-    found = table.arrays["found"]
+    nonzero_flags = table.arrays["nonzero_flags"]
 
     def pattern(entries: np.ndarray) -> FieldTable:
         structure, diagonal, off_diagonal = structures.structure(entries == 1, structure_of)
         record = FieldTable(SparsityPattern.layout())
         arrays = {
-            "found": np.array(entries, dtype=np.int64),
-            "own": diagonal,
-            "own_rows": structures.rows[diagonal],
-            "beside": off_diagonal,
+            "nonzero_flags": np.array(entries, dtype=np.int64),
+            "on_diagonal": diagonal,
+            "diagonal_rows": structures.rows[diagonal],
+            "off_diagonal": off_diagonal,
         }
         for name, array in arrays.items():
             record.point(name, array)
         record.point("structure", structure.table)
         record["structure_key"] = structure.table.address
-        record["own_count"], record["beside_count"] = len(diagonal), len(off_diagonal)
+        record["diagonal_count"], record["off_diagonal_count"] = len(diagonal), len(off_diagonal)
         return record
 
     def looked_up() -> int:
         slot = (int(table["oldest"]) - 1) % PATTERNS
-        patterns[slot] = pattern(found)
+        patterns[slot] = pattern(nonzero_flags)
         return patterns[slot].address
 
     # Machine code cannot continue without a pattern: the empty one, made in advance, is harmless until the exception is raised.
-    none = pattern(np.zeros_like(found))
+    none = pattern(np.zeros_like(nonzero_flags))
     return patterns, PythonCallback(looked_up, lambda: none.address, persistent=True)

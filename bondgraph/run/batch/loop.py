@@ -141,9 +141,9 @@ def check_run(r: BatchTable, m: Reals) -> bool:
 
 def begun(r: BatchTable, run: int) -> int:
     """Begin the run of this number on the present tables: return 1, or 0 if Python has to begin it."""
-    p, own = r.p[run * r.p_stride :], r.table.p
+    p, numbers = r.p[run * r.p_stride :], r.table.p
     for i in range(r.p_count):
-        own[i] = p[i]
+        numbers[i] = p[i]
     x, m = r.x[run * r.x_stride :], r.m[run * r.m_stride :]
     has_begun = r.begin(r.table, x, m, r.times, r.rows, r.samples)
     forget_events(r)

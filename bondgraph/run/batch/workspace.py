@@ -183,7 +183,7 @@ class Workspace:
         self.table = self.integrator.table
         self.table["stop"] = settings.span
         library, pointer, integer = self.integrator.library, ctypes.c_void_p, ctypes.c_int64
-        begin, advance = library.address("begin"), library.address("advance" if self.settler is None else "run")
+        begin, advance = library.address("begin_run"), library.address("advance_run" if self.settler is None else "run")
         self._begin = ctypes.CFUNCTYPE(integer, *[pointer] * 5, integer)(begin)
         self._advance = ctypes.CFUNCTYPE(integer, pointer)(advance)
         judging = loop.machine_code()

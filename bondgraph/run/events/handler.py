@@ -73,7 +73,7 @@ class EventHandler:
             "slots": [edge.slot for edge in edges],
             "order": by_name(edges),
             "last": [edge.last for edge in edges],
-            "own": [edge.source == edge.target for edge in edges],
+            "self_loop": [edge.source == edge.target for edge in edges],
             "endless": [edge.error is None for edge in edges],
             "code_steps": [_mode_code_step(edge) for edge in edges],
             "may_rest": [edge.accumulates is not None for edge in edges],

@@ -95,7 +95,7 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
         go_on(s, row_of(s, row + count))
         count += 1
         s.looked = False
-        if s.own[index] == 1:
+        if s.self_loop[index] == 1:
             s.looked = True
             if firing_guards(s, t, s.x_here, probe) == UNKNOWN:
                 return PYTHON_FALLBACK

@@ -47,7 +47,7 @@ def modes_cycle(s: EventTable, row: int, since: int, count: int) -> bool:
     `since` on has done: by the same transition from the same modes, with the states where the instant began, up to rounding."""
     last = row_of(s, row + count - 1)
     index = s.watched[count - 1]
-    if s.own[index] == 1 or not stands_still(s, x_before(s, last)):
+    if s.self_loop[index] == 1 or not stands_still(s, x_before(s, last)):
         return False
     for k in range(since, count - 1):
         if s.watched[k] == index:

@@ -45,14 +45,15 @@ class EventTable(Table):
     # Accumulation, as in `AccumulationDetector`.
     times: Reals
     counts: Ints
-    # Transitions; order: by name; own: 1 if it leads into its own state; ready: 1 if machine code may take it; may_rest: 1 if its
-    # events may accumulate, with the edge to the state of rest, its mode, and its label; resets, supplies, pushes: kernels, or 0.
+    # Transitions; order: by name; self_loop: 1 if it leads into its own state; ready: 1 if machine code may take it; may_rest: 1
+    # if its events may accumulate, with the edge to the state of rest, its mode, and its label; resets, supplies, pushes:
+    # kernels, or 0.
     slots: Ints
     sources: Reals
     targets: Reals
     order: Ints
     last: Ints
-    own: Ints
+    self_loop: Ints
     ready: Flags
     may_rest: Ints
     rest_edges: Ints

@@ -11,7 +11,7 @@ from bondgraph.emit.kernel_language.language import Fixed, inline, larger
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run.accuracy.reference.error_weights import DECISIVE, NEVER, RENEWALS
-from bondgraph.run.events import root_finding
+from bondgraph.run.events import accumulation, algebraic_loops, guards, iteration, mode_search, root_finding, transitions
 from bondgraph.run.events.iteration import handle_event
 from bondgraph.run.events.root_finding import EPSILON, POINTS, DenseOutput, StepTable, crossing_check, locate
 from bondgraph.run.status import Status
@@ -115,14 +115,14 @@ def move_to_end(c: Any, method: Fixed) -> None:
 
 
 def run(c: IntegratorTable, method: Fixed) -> int:
-    """Integrate through events, until Python has to handle one, the log is full, or what else ends `advance`.
+    """Integrate through events, until Python has to handle one, the log is full, or what else ends `advance_run`.
 
-    An event that machine code cannot handle goes back to Python at the end of a segment, as every event does with `advance`
+    An event that machine code cannot handle goes back to Python at the end of a segment, as every event does with `advance_run`
     alone; its reference there is `hybrid.Hybrid`.
     """
     s = c.instants
     while True:
-        status = advance(c, method)
+        status = advance_run(c, method)
         if status != Status.EVENT:
             return status
         s.t, s.written = c.t, c.written
@@ -134,7 +134,7 @@ def run(c: IntegratorTable, method: Fixed) -> int:
             return Status.LOG_FULL
 
 
-def advance(c: IntegratorTable, method: Fixed) -> int:
+def advance_run(c: IntegratorTable, method: Fixed) -> int:
     """Integrate from t to the stop time, the next event, the end of the step budget, the maximum number of steps of a run, or a
     failure; carry out ticks on the way, and update the error weights when due."""
     while True:
@@ -298,26 +298,37 @@ def jump_shift(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> flo
             low = middle
 
 
+_COLD_MODULES = (accumulation, algebraic_loops, guards, iteration, mode_search, root_finding, transitions)
 _COLD = frozenset(
     function.__name__
     for function in (
-        *(initial_step.begin, initial_step.open_run, initial_step.reset, first_step, guard_values),
-        *(ready, samples, dense_samples, noisy_step, update_weights, advance, land, approach_jump, is_past, jump_shift),
+        *(initial_step.begin_run, initial_step.open_run, initial_step.reset, first_step, guard_values),
+        *(ready, samples, dense_samples, noisy_step, update_weights, advance_run, land, approach_jump, is_past, jump_shift),
         *(sample_clocks.due, flush, sample_clocks.carry_out_ticks, sample_clocks.time_of_ticks, sample_clocks.tick),
-        *(sample_clocks.start_clocks, crossing_check, locate, root_finding.crest, root_finding.search, root_finding.root),
-        *(root_finding.measure_slope, root_finding.is_jump),
+        sample_clocks.start_clocks,
+        *(
+            each
+            for module in _COLD_MODULES
+            for each in vars(module).values()
+            if getattr(each, "__module__", "") == module.__name__
+        ),
     )
 )
 """Functions that run too rarely for vectorised loops."""
 
 
 def translated(method: Method) -> list[Procedure]:
-    """Return the procedures of a method and of the loop around its steps."""
+    """Return the procedures of a method and of the loop around its steps; no exported one has a name that the C library has, as
+    it has `advance`."""
     with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, lengthened]
-    with_method += [ready, update_weights, dense_samples, advance, run]
-    functions: list[Callable[..., Any]] = [guard_values, derivative, flush, proposed]
-    functions += [*(functools.partial(each, method=method) for each in with_method), initial_step.open_run, initial_step.begin]
-    exported = {"proposed", "flush", "open_run", "begin", *(each.__name__ for each in with_method[2:])}
+    with_method += [ready, update_weights, dense_samples, advance_run, run]
+    functions: list[Callable[..., Any]] = [guard_values, derivative, flush, proposed, handle_event]
+    functions += [
+        *(functools.partial(each, method=method) for each in with_method),
+        initial_step.open_run,
+        initial_step.begin_run,
+    ]
+    exported = {"proposed", "flush", "handle_event", "open_run", "begin_run", *(each.__name__ for each in with_method[2:])}
     return translate(functions, exported, tables=dict.fromkeys((StepTable, IntegratorTable), method.table))
 
 

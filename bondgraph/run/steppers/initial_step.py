@@ -13,7 +13,7 @@ from bondgraph.run.steppers.sample_clocks import start_clocks
 from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, error_weight
 
 
-def begin(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, samples: int) -> bool:
+def begin_run(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, samples: int) -> bool:
     """Start a run from (x, m) at the time 0, with this number of samples, and write the first row; return False if Python has to
     start it."""
     if not open_run(c, x, m, times, rows, samples):
@@ -53,7 +53,7 @@ def reset(c: IntegratorTable) -> None:
 
 
 def open_run(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, samples: int) -> bool:
-    """Start a run as `begin`, but without the first error weights."""
+    """Start a run as `begin_run`, but without the first error weights."""
     n, width, y = c.n, c.width, c.y
     reset(c)
     for i in range(c.mode_count):

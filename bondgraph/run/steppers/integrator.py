@@ -140,7 +140,7 @@ class OneStep(Integrator):
         table["budget"], table["renewal"], table["retry_limit"] = _FIRST_CALL_STEPS, RENEWALS[0], MAX_RETRIES
         if ticks is not None:
             self.share(ticks)
-        self._settler, name = settler, "advance"
+        self._settler, name = settler, "advance_run"
         if settler is not None:
             settler.use_arrays(table.arrays)
             table.point("instants", settler.table)

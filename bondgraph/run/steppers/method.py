@@ -15,11 +15,11 @@ hand."""
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """One-step method: functions of the kernel language, whose last argument is this record unless another list is given here.
+    """One-step method: functions of the kernel language with the arguments that are listed here.
 
     Parameters
     ----------
-    name : prefix of the procedures that begin and continue a run (`<name>_begin`, `<name>_advance`).
+    name : of the method.
     table : class of its table.
     sizes : integers, besides those of the table, that the lengths of its arrays depend on; `stages` : number of rates in `k`.
     last : index in `k` of the rates at the end of a step.

@@ -12,7 +12,7 @@ from bondgraph.run.status import Status
 
 def update_due_weights(v: LaneTable, lanes: Fixed) -> None:
     """Update the weights of the due runs once they fill the lanes, or a lane would idle."""
-    due, runs, statuses, count, others = v.due, v.runs, v.found, 0, 0
+    due, runs, statuses, count, others = v.due, v.runs, v.statuses, 0, 0
     for slot in range(UNDER_WAY * lanes):
         if runs[slot] >= 0:
             if not is_due(statuses[slot]):
@@ -36,7 +36,7 @@ def is_due(status: int) -> bool:
 
 def update_weights_of(v: LaneTable, slot: int) -> None:
     """Refresh the weights of a run, or begin them, then prepare its next step."""
-    c, status = v.tables[slot], v.found[slot]
+    c, status = v.tables[slot], v.statuses[slot]
     if status == Status.LANE_STARTS:
         c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)
     else:
@@ -45,7 +45,7 @@ def update_weights_of(v: LaneTable, slot: int) -> None:
     w.ahead, w.rated, w.scaled = False, False, 0
     if status == Status.LANE_STARTS:
         v.ready(c)
-    v.found[slot] = Status.LANE_WAITS
+    v.statuses[slot] = Status.LANE_WAITS
 
 
 def look_ahead_together(v: LaneTable, count: int, lanes: Fixed) -> None:

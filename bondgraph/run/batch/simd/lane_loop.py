@@ -39,8 +39,8 @@ def _library(lanes: int, tableau: Tableau) -> Callable[[], Library]:
     def written() -> list[Procedure]:
         method = method_of(tableau)
         wide = in_lanes(vectors.procedures(method, lanes), lanes)
-        whole = translate([functools.partial(run_side_by_side, lanes=lanes, method=method)], ("run_side_by_side",))
-        return [*wide, *balancing.procedures(FOUR), *whole]
+        around = translate([functools.partial(run_side_by_side, lanes=lanes, method=method)], ("run_side_by_side",))
+        return [*wide, *balancing.procedures(FOUR), *around]
 
     written.__qualname__ = f"written for {lanes} lanes of {tableau.name}"
     is_own = tableau in (dop853.TABLEAU, dopri5.TABLEAU)
@@ -120,7 +120,7 @@ def start_run(r: BatchTable, v: LaneTable, slot: int, run: int, lanes: Fixed) ->
         ended(r, run, Status.NOT_STARTED, lanes)
         return
     v.runs[slot] = run
-    v.found[slot] = Status.LANE_STARTS
+    v.statuses[slot] = Status.LANE_STARTS
 
 
 def select_run(r: BatchTable, v: LaneTable, slot: int) -> None:
@@ -153,14 +153,14 @@ def prepare_step(r: BatchTable, v: LaneTable, lane: int, lanes: Fixed) -> bool:
 def load_lane(v: LaneTable, lane: int, lanes: Fixed) -> bool:
     """Load a waiting run into this lane; return False if there is none."""
     for slot in range(UNDER_WAY * lanes):
-        if v.runs[slot] >= 0 and v.found[slot] == Status.LANE_WAITS:
+        if v.runs[slot] >= 0 and v.statuses[slot] == Status.LANE_WAITS:
             c = v.tables[slot]
             for name in ("y", "k", "size", "floor", "noise"):
                 spread(getattr(v, name), getattr(c, name), v.width, lane, lanes)
             spread(v.p, c.p, v.parameters, lane, lanes)
             spread(v.m, c.m, c.mode_count, lane, lanes)
             v.seats[lane] = slot
-            v.found[slot] = Status.LANE_RUNS
+            v.statuses[slot] = Status.LANE_RUNS
             return True
     return False
 
@@ -171,7 +171,7 @@ def unload_lane(v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
     c = v.tables[slot]
     for name in ("y", "k", "size"):
         gather(getattr(c, name), getattr(v, name), v.width, lane, lanes)
-    v.found[slot] = status
+    v.statuses[slot] = status
     v.seats[lane] = NOBODY
 
 

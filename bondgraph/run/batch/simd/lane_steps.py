@@ -83,7 +83,7 @@ class LaneTable(Table):
     tables: SlotTables
     row_blocks: SlotArrays
     runs: SlotIndices
-    found: SlotIndices
+    statuses: SlotIndices
     # Tables of `lane_jacobians`, or 0, and of `natural_scales`.
     couplings: LaneJacobians
     scales: LaneScales

@@ -99,7 +99,7 @@ def by_fours(a: LaneScales, due: Ints, count: int, level: int) -> None:
 def fastest_of_four(a: LaneScales) -> None:
     """Compute the fastest rates of the runs of a group."""
     w = a.weights[a.members[0]]
-    load_lanes(a, a.values, "values", w.pattern.beside_count)
+    load_lanes(a, a.values, "values", w.pattern.off_diagonal_count)
     load_lanes(a, a.rates, "diagonal", w.n)
     fastest(w.pattern.structure, a.values, a.rates, a.work)
     store_lanes(a, a.rates, "fastest", w.n)
@@ -109,7 +109,7 @@ def fastest_of_four(a: LaneScales) -> None:
 def propagate_of_four(a: LaneScales) -> None:
     """Propagate the scales of the runs of a group along their couplings."""
     w = a.weights[a.members[0]]
-    load_lanes(a, a.values, "values", w.pattern.beside_count)
+    load_lanes(a, a.values, "values", w.pattern.off_diagonal_count)
     load_lanes(a, a.rates, "fastest", w.n)
     load_lanes(a, a.scales, "later", w.n)
     propagate(w.pattern.structure, a.values, a.rates, a.scales, a.work)

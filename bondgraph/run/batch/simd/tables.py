@@ -40,7 +40,7 @@ def lane_table(
     addresses = {"tables": [each.table.address for each in integrators], "row_blocks": [block.ctypes.data for block in blocks]}
     for name, numbers in addresses.items():
         table.point(name, np.array(numbers, dtype=np.uint64))
-    table.arrays["found"][:] = Status.LANE_WAITS
+    table.arrays["statuses"][:] = Status.LANE_WAITS
     for name in ("rates", "powers", "rates_and_powers"):
         table.point(name, kernels.addresses.get(name, 0))
     for name, ahead in zip(("couplings", "scales"), _tables_ahead(program, lanes, weights), strict=False):

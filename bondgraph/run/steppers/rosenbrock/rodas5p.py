@@ -12,8 +12,8 @@ from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.codegen_helpers import formula_time
-from bondgraph.run.linear import system
 from bondgraph.run.linear.elimination import without_tiny
+from bondgraph.run.linear.system import table_of
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.method import AT_HAND, DAMPED, NOT_AT_HAND, Method
@@ -67,9 +67,9 @@ def attempt(c: RosenbrockTable, h: float, t_new: float, method: Fixed) -> float:
         unknowns(c, h, rate, table.GAMMA * table.SLOPES[stage], u[n * stage :])
     total, error = 0.0, u[n * (table.STAGES - 1) :]
     for i in range(n):
-        y_new[i] = without_tiny(argument[i] + error[i])
-        scale = error_weight(c, i, larger(abs(y[i]), abs(y_new[i]))) + rounding(c, i, h)
-        part = error[i] / scale
+        end = without_tiny(argument[i] + error[i])
+        part = error[i] / (error_weight(c, i, larger(abs(y[i]), abs(end))) + rounding(c, i, h))
+        y_new[i] = end
         total = total + part * part
     norm = sqrt(total)
     if not (norm <= 1.0 or c.is_landing):
@@ -168,7 +168,7 @@ class Rodas5P(OneStep):
 
     def __init__(self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions):
         program = bound.program
-        self._system = system.table_of(program.matrix_layout(options.linear))
+        self._system = table_of(program.matrix_layout(options.linear))
         sizes = {"nonzero_count": int(self._system["count"])}
         super().__init__(RODAS5P, machine_code(), bound, tolerances, weights, sizes, options.ticks, options.settler)
         self.table.point("system", self._system)
