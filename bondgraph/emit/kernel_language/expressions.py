@@ -5,15 +5,26 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
 from bondgraph.emit.kernel_language import language
-from bondgraph.emit.kernel_language.language import KINDS, POINTER, PRIMITIVE_OF, Array, Code, types_of
+from bondgraph.emit.kernel_language.language import (
+    INSTEAD,
+    KINDS,
+    POINTER,
+    PRIMITIVE_OF,
+    Array,
+    Code,
+    is_table,
+    kind_of,
+    named,
+    types_of,
+)
 from bondgraph.emit.kernel_language.source import Function, names_read
-from bondgraph.emit.kernel_language.values import Computed, Emitter, Known, LocalName, is_table, is_wide, kind_of, named
+from bondgraph.emit.kernel_language.values import Computed, Emitter, Known, LocalName, is_wide
 from bondgraph.emit.procedure import Temporary
 
 BINARY: Mapping[type[ast.AST], str] = MappingProxyType({ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"})
@@ -22,26 +33,6 @@ _COMPARED: Mapping[type[ast.AST], str] = MappingProxyType(
 )
 _FREE = frozenset({"abs", "float", "int", "bool", "max", "min", "larger", "smaller", "sqrt", "finite", "anywhere"})
 """Functions that may be evaluated though their results are not needed."""
-_INSTEAD: Mapping[str, str] = MappingProxyType(
-    {
-        "Pow": "write x * x, or power(x, y)",
-        "FloorDiv": "integers have no division here",
-        "Mod": "integers have no remainder here",
-        "ListComp": "write a loop",
-        "List": "use an array of a table",
-        "Tuple": "assign to each name",
-        "Dict": "use a constant of the module",
-        "Lambda": "write a function with a name",
-        "JoinedStr": "there is no text in machine code",
-        "Try": "return a status",
-        "Raise": "return a status",
-        "With": "there are no contexts in machine code",
-        "Assert": "return a status",
-        "Break": "a lane cannot leave a loop alone; use a condition",
-        "Continue": "a lane cannot go on alone; use a condition",
-    }
-)
-"""Constructs that the language lacks, and their replacements."""
 _NOT_KNOWN = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.NamedExpr)
 """Constructs that are not evaluated at translation either."""
 
@@ -49,13 +40,14 @@ _NOT_KNOWN = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.Generator
 class Expressions(Emitter):
     """Expressions of a function under translation."""
 
-    call_function: Callable[[Function, Mapping[str, Computed | Known], ast.AST], Computed | Known]
-    """Call another function of the language, or put it here if it is inline."""
+    def call_function(self, function: Function, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
+        """Call a function of the language."""
+        raise NotImplementedError
 
     def refuse(self, node: ast.AST) -> Any:
         """Refuse a construct, and say what to write instead."""
         name = type(getattr(node, "op", node)).__name__
-        self.fail(node, f"the kernel language has no {name}{f'; {_INSTEAD[name]}' if name in _INSTEAD else ''}")
+        self.fail(node, f"the kernel language has no {name}{f'; {INSTEAD[name]}' if name in INSTEAD else ''}")
 
     def is_known(self, node: ast.expr) -> bool:
         """Return True if all names in an expression are known at translation."""
@@ -217,19 +209,17 @@ class Expressions(Emitter):
             numbers = [self.step("real", each) if wide and each.kind == KINDS[int] else each for each in numbers]
             result = self.step(name, condition, *numbers)
             return self.condition(result) if kind is bool else Computed(kind, result)
-        kind = self.common([self._dry(part) for part in parts], node)
-        local = self.write.local(0, KINDS[kind])
+        kind, local = None, None
         with self.ways(test) as (yes, no, done):
             for label, part in zip((yes, no), parts, strict=True):
                 self.write.label(label)
-                local.set(self.in_memory(self.expression(part), kind, part))
+                value = self.expression(part)
+                kind = kind or self.common([value], part)
+                local = local or self.write.local(0, KINDS[kind])
+                local.set(self.in_memory(value, kind, part))
                 self.write.jump(done)
+        assert local is not None
         return self.condition(local.get()) if kind is bool else Computed(kind, local.get())
-
-    def _dry(self, node: ast.expr) -> Computed | Known:
-        """Return a value of the type of an expression, without instructions."""
-        with self.write.discarded():
-            return self.expression(node)
 
     def branch(self, node: ast.expr, yes: str, no: str) -> None:
         """Jump to one of two labels, as CPython does: a part that need not be evaluated is not."""

@@ -189,3 +189,47 @@ def wrapped(x: int) -> int:
 
 PRIMITIVE_OF: Mapping[Any, str] = MappingProxyType({larger: "maxnum", smaller: "minnum", sqrt: "sqrt", power: "pow"})
 """Functions that are instructions."""
+INSTEAD: Mapping[str, str] = MappingProxyType(
+    {
+        "Pow": "write x * x, or power(x, y)",
+        "FloorDiv": "integers have no division here",
+        "Mod": "integers have no remainder here",
+        "ListComp": "write a loop",
+        "List": "use an array of a table",
+        "Tuple": "assign to each name",
+        "Dict": "use a constant of the module",
+        "Lambda": "write a function with a name",
+        "JoinedStr": "there is no text in machine code",
+        "Try": "return a status",
+        "Raise": "return a status",
+        "With": "there are no contexts in machine code",
+        "Assert": "return a status",
+        "Break": "a lane cannot leave a loop alone; use a condition",
+        "Continue": "a lane cannot go on alone; use a condition",
+    }
+)
+"""Constructs that the language lacks, and their replacements."""
+
+
+def is_table(kind: Any) -> bool:
+    """Return True for a class of tables."""
+    return isinstance(kind, type) and issubclass(kind, Table)
+
+
+def kind_of(kind: Any) -> str:
+    """Return the kind of a type as an argument, or as a result."""
+    if kind is None or kind is type(None):
+        return "void"
+    return KINDS.get(kind, POINTER)
+
+
+def named(kind: Any) -> str:
+    """Return the name of a type in a message."""
+    if isinstance(kind, Array):
+        return f"an array of {kind.entries.__name__}s" if kind.entries in KINDS else "an array of addresses"
+    if isinstance(kind, Code):
+        return "code"
+    if kind is None or kind is type(None):
+        return "no result"
+    name = getattr(kind, "__name__", str(kind))
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

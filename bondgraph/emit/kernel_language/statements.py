@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bondgraph.emit.kernel_language.expressions import BINARY, Expressions
-from bondgraph.emit.kernel_language.language import KINDS
-from bondgraph.emit.kernel_language.source import leaves
-from bondgraph.emit.kernel_language.values import Computed, Known, is_wide, kind_of
+from bondgraph.emit.kernel_language.language import KINDS, kind_of, types_of
+from bondgraph.emit.kernel_language.source import Function, FunctionSource, leaves, source_of
+from bondgraph.emit.kernel_language.values import Computed, Known, is_wide
 from bondgraph.emit.procedure import Procedure, Temporary
 
 
@@ -190,6 +190,42 @@ class Statements(Expressions):
             if is_wide(result):
                 self.fail(node, "the result is one number for all lanes")
             self.write.give(result)
+
+    # Calls of other functions of the language.
+
+    def call_function(self, function: Function, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
+        """Call a function of the language."""
+        types = types_of(function)
+        if getattr(function, "is_inline", False):
+            return self._put_here(source_of(function), arguments, node)
+        self.refuse_mask(node)
+        fixed = {name: self._fixed(value, name, node) for name, value in arguments.items() if types[name] == "fixed"}
+        passed = [self._passed(value, types[name], node) for name, value in arguments.items() if types[name] != "fixed"]
+        name, result = self.translation.procedure_name(source_of(function), fixed), types["return"]
+        if self.lanes > 1 and result is float:
+            place = self.write.local_array(self.lanes)
+            self.write.call(name, [*passed, place])
+            return self.load_lanes(place)
+        returned = self.write.call(name, passed, kind_of(result))
+        return self.condition(returned) if result is bool else Computed(result, returned)
+
+    def _fixed(self, value: Computed | Known, name: str, node: ast.AST) -> Any:
+        if not isinstance(value, Known):
+            self.fail(node, f'the fixed argument "{name}" must be known at translation')
+        return value.value
+
+    def _passed(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
+        """Return an argument; numbers of lanes are passed in memory."""
+        result = self.in_memory(value, self.translation.table(kind), node)
+        return self.address_of(result) if self.lanes > 1 and kind is float else result
+
+    def _put_here(self, source: FunctionSource, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
+        writer = Statements(self.write, source, self.translation, self.mask)
+        for name, value in arguments.items():
+            kind = source.types[name]
+            writer.bind(name, Computed(kind, self.converted(value, kind, node)) if kind in KINDS else value, node)
+        writer.block(source.tree.body)
+        return writer.returned
 
 
 def _read(target: ast.expr) -> ast.expr:

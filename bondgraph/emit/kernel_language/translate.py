@@ -8,16 +8,15 @@ each lane. What the language lacks is refused with file and line before anything
 
 from __future__ import annotations
 
-import ast
 import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bondgraph.emit.kernel_language.language import KINDS, Array, types_of
+from bondgraph.emit.kernel_language.language import KINDS, POINTER, Array, kind_of
 from bondgraph.emit.kernel_language.source import Function, FunctionSource, source_of
 from bondgraph.emit.kernel_language.statements import Statements
-from bondgraph.emit.kernel_language.values import Computed, Known, kind_of
+from bondgraph.emit.kernel_language.values import Computed, Known
 from bondgraph.emit.procedure import Procedure
 
 
@@ -77,14 +76,19 @@ class _Translation:
         arguments = {argument: self._argument(kind) for argument, kind in types.items()}
         result = source.types["return"]
         if self.lanes > 1 and result is float:
-            arguments, result = {**arguments, "result": "ptr"}, None
+            arguments, result = {**arguments, "result": POINTER}, None
         write = Procedure(name, arguments, kind_of(result), internal=name not in self.exported)
         write.width = self.lanes
-        writer = _Writer(self, write, source)
+        writer = Statements(write, source, self)
         for argument, value in fixed.items():
             writer.bind(argument, Known(value), source.tree)
         for argument, kind in types.items():
-            writer.bind(argument, writer.argument(write[argument], kind), source.tree)
+            number = write[argument]
+            in_memory = self.lanes > 1 and kind is float
+            value = (
+                writer.load_lanes(number) if in_memory else writer.condition(number) if kind is bool else Computed(kind, number)
+            )
+            writer.bind(argument, value, source.tree)
         writer.block(source.tree.body)
         if not write.ended:
             write.give(0 if result in KINDS else None)  # unreachable where there is a result
@@ -93,7 +97,7 @@ class _Translation:
     def _argument(self, kind: Any) -> str:
         if isinstance(kind, Array) and kind.disjoint:
             return "ptr noalias"
-        return "ptr" if self.lanes > 1 and kind is float else kind_of(kind)
+        return POINTER if self.lanes > 1 and kind is float else kind_of(kind)
 
 
 def _key(value: Any) -> Any:
@@ -103,45 +107,3 @@ def _key(value: Any) -> Any:
     except TypeError:
         return repr(value)
     return type(value), value
-
-
-class _Writer(Statements):
-    """A function under translation, whose calls go on in the same translation."""
-
-    def __init__(self, translation: _Translation, write: Procedure, source: FunctionSource, mask: Any = None):
-        super().__init__(write, source, translation.lanes, mask)
-        self.translation = translation
-
-    def call_function(self, function: Function, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
-        """Call a function of the language."""
-        types = types_of(function)
-        if getattr(function, "is_inline", False):
-            return self._put_here(source_of(function), arguments, node)
-        self.refuse_mask(node)
-        fixed = {name: self._fixed(value, name, node) for name, value in arguments.items() if types[name] == "fixed"}
-        passed = [self._passed(value, types[name], node) for name, value in arguments.items() if types[name] != "fixed"]
-        name, result = self.translation.procedure_name(source_of(function), fixed), types["return"]
-        if self.lanes > 1 and result is float:
-            place = self.write.local_array(self.lanes)
-            self.write.call(name, [*passed, place])
-            return self.load_lanes(place)
-        returned = self.write.call(name, passed, kind_of(result))
-        return self.condition(returned) if result is bool else Computed(result, returned)
-
-    def _fixed(self, value: Computed | Known, name: str, node: ast.AST) -> Any:
-        if not isinstance(value, Known):
-            self.fail(node, f'the fixed argument "{name}" must be known at translation')
-        return value.value
-
-    def _passed(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
-        """Return an argument; numbers of lanes are passed in memory."""
-        result = self.in_memory(value, self.translation.table(kind), node)
-        return self.address_of(result) if self.lanes > 1 and kind is float else result
-
-    def _put_here(self, source: FunctionSource, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
-        writer = _Writer(self.translation, self.write, source, self.mask)
-        for name, value in arguments.items():
-            kind = source.types[name]
-            writer.bind(name, Computed(kind, self.converted(value, kind, node)) if kind in KINDS else value, node)
-        writer.block(source.tree.body)
-        return writer.returned

@@ -6,12 +6,13 @@ With several lanes a real number is one of each run side by side, and a conditio
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from bondgraph.emit.instructions import WIDE, Literal
-from bondgraph.emit.kernel_language.language import KINDS, POINTER, Array, Code, Table
+from bondgraph.emit.kernel_language.language import KINDS, POINTER, Array, is_table, named
 from bondgraph.emit.kernel_language.source import FunctionSource
 from bondgraph.emit.procedure import Local, Procedure, Temporary
 
@@ -35,11 +36,6 @@ class Computed:
     type: Any
     result: Any
 
-    @property
-    def varies(self) -> bool:
-        """Each lane has its own."""
-        return is_wide(self.result)
-
 
 @dataclass(frozen=True)
 class LocalName:
@@ -55,28 +51,16 @@ def is_wide(result: Any) -> bool:
     return isinstance(result, Temporary) and result.kind in WIDE.values()
 
 
-def is_table(kind: Any) -> bool:
-    """Return True for a class of tables."""
-    return isinstance(kind, type) and issubclass(kind, Table)
+class Translation(Protocol):
+    """The translation of functions that call one another."""
 
+    lanes: int
 
-def kind_of(kind: Any) -> str:
-    """Return the kind of a type as an argument, or as a result."""
-    if kind is None or kind is type(None):
-        return "void"
-    return KINDS.get(kind, POINTER)
+    def procedure_name(self, source: FunctionSource, fixed: Mapping[str, Any]) -> str:
+        """Return the name of the procedure of a function with these fixed arguments."""
 
-
-def named(kind: Any) -> str:
-    """Return the name of a type in a message."""
-    if isinstance(kind, Array):
-        return f"an array of {kind.entries.__name__}s" if kind.entries in KINDS else "an array of addresses"
-    if isinstance(kind, Code):
-        return "code"
-    if kind is None or kind is type(None):
-        return "no result"
-    name = getattr(kind, "__name__", str(kind))
-    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+    def table(self, kind: Any) -> Any:
+        """Return the class of tables that takes the place of this one."""
 
 
 class Emitter:
@@ -86,8 +70,9 @@ class Emitter:
     that have a value on every way that leads here.
     """
 
-    def __init__(self, write: Procedure, source: FunctionSource, lanes: int, mask: Temporary | None = None):
-        self.write, self.source, self.lanes, self.mask = write, source, lanes, mask
+    def __init__(self, write: Procedure, source: FunctionSource, translation: Translation, mask: Temporary | None = None):
+        self.write, self.source, self.translation, self.mask = write, source, translation, mask
+        self.lanes = translation.lanes
         self.scope: dict[str, Known | Computed | LocalName] = {}
         self.assigned: set[str] = set()
 
@@ -125,9 +110,9 @@ class Emitter:
             return value.result
         if (now, kind) == (int, float):
             return self.step("real", value.result)
-        if now is bool and kind is float and value.varies:
+        if now is bool and kind is float and is_wide(value.result):
             return self.step("select double", value.result, self.write.value(1.0, "double"), self.write.value(0.0, "double"))
-        if now is bool and kind in KINDS and not value.varies:
+        if now is bool and kind in KINDS and not is_wide(value.result):
             integer = self.step("select i64", value.result, self.write.value(1, "i64"), self.write.value(0, "i64"))
             return integer if kind is int else self.step("real", integer)
         if (now, kind) == (int, bool):
@@ -176,12 +161,6 @@ class Emitter:
         else:
             self.write.step("store doubles", place, self.spread(result))
         return place
-
-    def argument(self, result: Temporary, kind: Any) -> Computed:
-        """Return an argument of the procedure as a value."""
-        if self.lanes > 1 and kind is float:
-            return self.load_lanes(result)
-        return self.condition(result) if kind is bool else Computed(kind, result)
 
     def bind(self, name: str, value: Computed | Known, node: ast.AST) -> None:
         """Set a name."""
