@@ -22,11 +22,11 @@ from bondgraph.errors import Problem, RunError, UnreliableRunWarning, caller_dep
 from bondgraph.estimation.free_parameters import FreeParameters, free_parameters_of, start_slopes
 from bondgraph.estimation.jumps.context import PrecedingSegment, RunKernels, SensitivityState
 from bondgraph.estimation.jumps.transitions import ClockJumps, EventJumps
-from bondgraph.estimation.sensitivity_weights import SensitivityWeights, sensitivity_weights
+from bondgraph.estimation.sensitivity_weights import SensitivityWeights
 from bondgraph.estimation.variational import Variational, variational_of
 from bondgraph.methods import METHODS, START
 from bondgraph.output.cells import cell, line, table
-from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.events.records import Event
@@ -156,8 +156,8 @@ class _SensitivityIntegration:
             linear="auto",
             impacts="simultaneous",
         )
-        model_weights = SharedWeights(self.bound, self.rtol, None, self.max_step)
-        self.weights: SensitivityWeights = sensitivity_weights(bound, model_weights, result.x, self._expected(bound))
+        model_weights = ErrorWeights(self.bound, self.rtol, None, self.max_step)
+        self.weights = SensitivityWeights(bound, model_weights, result.x, self._expected(bound))
         ticks = ClockSchedule(bound, self.bound.origin, self.bound.origin + self.end)
         return build(bound, settings, Selection(entry), ticks, self.weights, None)
 

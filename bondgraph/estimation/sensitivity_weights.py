@@ -12,9 +12,7 @@ import numpy as np
 
 from bondgraph.run.accuracy import error_weights
 from bondgraph.run.accuracy.fields import Callbacks
-from bondgraph.run.accuracy.reference.error_weights import Weights
-from bondgraph.run.accuracy.reference.rounding_noise import rounding
-from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.table import FieldTable
@@ -30,8 +28,9 @@ ACCUMULATED_NOISE, MAX_NOISE_GAIN, SIGNIFICANT, RETRY_LIMITS = 8.0, 64.0, 0.1, (
 rejected steps before a noise test, at first and at most."""
 
 
-class SensitivityWeights(Weights):
-    """Error weights of x and S, (n (1 + k),), in the arrays that integrators share.
+class SensitivityWeights(ErrorWeights):
+    """Error weights of x and S, (n (1 + k),), in a table that machine code shares, with Python callbacks for rare updates, a few
+    dozen in a run.
 
     Parameters
     ----------
@@ -39,13 +38,29 @@ class SensitivityWeights(Weights):
     states : of the run (samples, n); expected : size of each column (k,), relative to the sizes of its states.
     """
 
-    def __init__(self, bound: Bound, model_weights: Weights, states: np.ndarray, expected: np.ndarray):
+    def __init__(self, bound: Bound, model_weights: ErrorWeights, states: np.ndarray, expected: np.ndarray):
         super().__init__(bound, 1.0, None, 1.0)
         self._model_weights, self._expected = model_weights, expected
         model_weights.see(np.max(np.abs(states), axis=0, where=np.isfinite(states), initial=0.0))
         self._count = states.shape[1]
         self._no_powers = np.zeros(len(model_weights.size) - self._count)
         self._noise_gain = 1.0
+        arguments, library = FieldTable(Callbacks.layout()), error_weights.machine_code()
+        n, modes = len(self.size), bound.program.modes
+
+        def where() -> tuple[float, np.ndarray, np.ndarray]:
+            return arguments["t"], arguments.copied("x", n), arguments.copied("m", modes)
+
+        self._callbacks = {
+            "refresh": _callback(lambda: self.refresh(*where())),
+            "test_noise": _callback(lambda: self.test_noise(*where(), arguments["h"], arguments["relative"])),
+            "decay": _callback(lambda: self.decay(*where(), arguments["h"], arguments["relative"])),
+        }
+        for name, callback in self._callbacks.items():
+            arguments.point(name, callback.address)
+            self.addresses[name] = library.address(f"callback_{name}")
+        self._arguments = arguments
+        self.table.point("callbacks", arguments.address)
 
     @property
     def known(self) -> np.ndarray:
@@ -86,7 +101,7 @@ class SensitivityWeights(Weights):
     def _keep_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float) -> bool:
         """Measure the rounding noise of all rates; keep it only where it matters for a step of length h."""
         sizes = np.maximum(self.size, self.floor)
-        noise = ACCUMULATED_NOISE * np.sqrt(len(x)) * self._noise_gain * rounding(self._bound, t, x, m, sizes, h)
+        noise = ACCUMULATED_NOISE * np.sqrt(len(x)) * self._noise_gain * self.noise_of_rates(t, x, m, sizes, h)
         matters = bool(np.any(h * noise > SIGNIFICANT * relative * sizes))
         self.noise[:] = noise if matters else 0.0
         return matters
@@ -126,29 +141,6 @@ class SensitivityWeights(Weights):
         columns = np.multiply.outer(np.maximum(shares, propagated), sizes)
         self.floor[n:] = COLUMN_PART * np.where(sized, columns, moved).ravel()
 
-
-class SharedSensitivityWeights(SensitivityWeights, SharedWeights):
-    """`SensitivityWeights` in a table that machine code shares, with Python callbacks for rare updates, a few dozen in a run."""
-
-    def __init__(self, bound: Bound, model_weights: Weights, states: np.ndarray, expected: np.ndarray):
-        super().__init__(bound, model_weights, states, expected)
-        arguments, library = FieldTable(Callbacks.layout()), error_weights.machine_code()
-        n, modes = len(self.size), bound.program.modes
-
-        def where() -> tuple[float, np.ndarray, np.ndarray]:
-            return arguments["t"], arguments.copied("x", n), arguments.copied("m", modes)
-
-        self._callbacks = {
-            "refresh": _callback(lambda: self.refresh(*where())),
-            "test_noise": _callback(lambda: self.test_noise(*where(), arguments["h"], arguments["relative"])),
-            "decay": _callback(lambda: self.decay(*where(), arguments["h"], arguments["relative"])),
-        }
-        for name, callback in self._callbacks.items():
-            arguments.point(name, callback.address)
-            self.addresses[name] = library.address(f"callback_{name}")
-        self._arguments = arguments
-        self.table.point("callbacks", arguments.address)
-
     def check(self) -> None:
         """Raise the errors of the callbacks."""
         super().check()
@@ -164,8 +156,3 @@ def _callback(function: Callable[[], None]) -> PythonCallback:
         return 0
 
     return PythonCallback(call)
-
-
-def sensitivity_weights(bound: Bound, model_weights: Weights, states: np.ndarray, expected: np.ndarray) -> SensitivityWeights:
-    """Return the error weights of x and S as a program; arguments as of `SensitivityWeights`."""
-    return SharedSensitivityWeights(bound, model_weights, states, expected)

@@ -37,8 +37,7 @@ import numpy as np
 
 from bondgraph.methods import MethodEntry
 from bondgraph.output.progress import Progress
-from bondgraph.run.accuracy.reference.error_weights import Weights
-from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.guard_history import GuardHistory
@@ -86,7 +85,7 @@ class RunCheckpoint:
     """
 
     integrator: OneStep
-    weights: Weights
+    weights: ErrorWeights
     settler: EventHandler | None
     status: Status
     samples: SampleRows
@@ -111,7 +110,7 @@ class Hybrid:
         samples: SampleRows | None = None,
     ):
         self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
-        self.weights: Weights = SharedWeights(bound, settings.rtol, settings.atol, settings.max_step)
+        self.weights: ErrorWeights = ErrorWeights(bound, settings.rtol, settings.atol, settings.max_step)
         self.history = GuardHistory(bound, settings.span)
         self.accumulation = AccumulationDetector(len(bound.program.transitions), settings.span, settings.rtol)
         self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.quadratures)

@@ -3,13 +3,9 @@
 # ruff: noqa: F401
 
 from bondgraph.run.accuracy import balancing as accuracy_balancing
-from bondgraph.run.accuracy import error_weights
+from bondgraph.run.accuracy import error_weights, natural_scales, rounding_noise
 from bondgraph.run.accuracy.fields import Callbacks, Control
-from bondgraph.run.accuracy.reference import balancing as reference_balancing
-from bondgraph.run.accuracy.reference.error_weights import MODE_SETS, Weights
-from bondgraph.run.accuracy.reference.natural_scales import natural_scales
-from bondgraph.run.accuracy.reference.rounding_noise import rounding
-from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.accuracy.table import ErrorWeights, Rounding
 from bondgraph.run.batch import event_losses, lost_loops, native_measures, prepared, workers, workspace
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector

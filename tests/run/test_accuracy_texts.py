@@ -15,9 +15,9 @@ from tests.inner.run import (
     Bound,
     Callbacks,
     Control,
+    ErrorWeights,
     FieldTable,
     PythonCallback,
-    SharedWeights,
     error_weights,
     lane_jacobians,
     simd_natural_scales,
@@ -90,7 +90,7 @@ def pair_of(name, atol=None, lanes=1, count=2):
     make, p = CASES[name]
     made = make()
     absolute = None if atol is None else np.full(made.states, atol)
-    pair = [SharedWeights(Bound(made, np.array(p), 3.0, 1.0), 1e-7, absolute, 0.01) for _ in range(count)]
+    pair = [ErrorWeights(Bound(made, np.array(p), 3.0, 1.0), 1e-7, absolute, 0.01) for _ in range(count)]
     if lanes > 1:
         kernels = made.in_lanes(lanes)
         for weights in pair:

@@ -10,23 +10,14 @@ import pytest
 
 from screws import scalars as s
 from tests.inner.emit import Procedure, address_of, compile_procedures
-from tests.inner.run import (
-    FOUR,
-    MODE_SETS,
-    Bound,
-    JacobianCouplings,
-    SharedWeights,
-    StructureCache,
-    Weights,
-    error_weights,
-    simulate,
-)
+from tests.inner.run import FOUR, Bound, ErrorWeights, JacobianCouplings, StructureCache, error_weights, simulate
 from tests.inner.run import accuracy_balancing as balancing
-from tests.inner.run import reference_balancing as reference
 from tests.run.problems import bumper, oscillator, program, top
+from tests.witnesses import balancing as reference
+from tests.witnesses.error_weights import Weights
 
-ARRAYS = ("size", "floor", "noise", "speed", "scale", "_squares")
-NUMBERS = ("energy", "_spread", "patience", "_boost", "_boosted")
+ARRAYS = ("size", "floor", "noise", "speed", "scale")
+NUMBERS = ("energy", "spread", "patience", "boost", "boosted")
 
 
 def loud():
@@ -70,9 +61,11 @@ PROGRAMS = {
 }
 
 
-def assert_same(own: Weights, machine: Weights) -> None:
-    for name in (*ARRAYS, *NUMBERS):
-        np.testing.assert_array_equal(getattr(own, name), getattr(machine, name), err_msg=name)
+def assert_same(witness: Weights, machine: ErrorWeights) -> None:
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(witness, name), getattr(machine, name), err_msg=name)
+    np.testing.assert_array_equal(witness.squares, machine.table.arrays["squares"])
+    assert [getattr(witness, name) for name in NUMBERS] == [machine.table[name] for name in NUMBERS]
 
 
 @pytest.mark.parametrize("atol", [None, 1e-6])
@@ -83,7 +76,7 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
     made = make()
     bound, random = Bound(made, np.array(p), 3.0, 1.0), np.random.default_rng(4)
     absolute = None if atol is None else np.full(made.states, atol)
-    pair = [kind(bound, 1e-7, absolute, 0.01) for kind in (Weights, SharedWeights)]
+    pair = [kind(bound, 1e-7, absolute, 0.01) for kind in (Weights, ErrorWeights)]
     x, noisy = np.zeros(made.states), 0
     for k in range(12):
         t, m, q = 0.1 * k, random.integers(0, 2, made.modes).astype(float), random.normal(size=bound.quadratures)
@@ -95,6 +88,12 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
                 getattr(own, step)(*given)
             assert_same(*pair)
             noisy += int(pair[0].noise.any())
+        for weights in pair:
+            weights.exceeded[:] = 1e-6 * (1.0 + np.arange(len(weights.exceeded)))
+        witness, machine = (weights.rounding(5, relative, t, x, m) for weights in pair)
+        assert witness == machine
+        for weights in pair:
+            weights.exceeded[:] = 0.0
         x = np.where(random.random(made.states) < 0.3, 0.0, random.normal(size=made.states) * 10.0 ** random.uniform(-9, 1))
     assert noisy > 0 or name not in ("loud", "still"), "there is noise to be compared"
 
@@ -102,8 +101,8 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
 def test_of_many_modes_the_earliest_are_forgotten():
     made = program(lambda t, x, p, m: [s.cos(t) - x[0] * (1.0 + m[0])], (1, 0, 1))
     bound = Bound(made, np.zeros(0))
-    pair = [kind(bound, 1e-7, None, 0.01) for kind in (Weights, SharedWeights)]
-    for mode in [*range(MODE_SETS + 9), *range(MODE_SETS, -1, -1), 3, 3, 2]:
+    pair = [kind(bound, 1e-7, None, 0.01) for kind in (Weights, ErrorWeights)]
+    for mode in [*range(error_weights.MODE_SETS + 9), *range(error_weights.MODE_SETS, -1, -1), 3, 3, 2]:
         for own in pair:
             own.begin(0.01 * mode, np.ones(1), np.zeros(0), np.array([float(mode)]))
         assert_same(*pair)
@@ -201,7 +200,7 @@ def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
     write.call(write["by"], [write.value(int(signal.SIGINT), "i64")], "i64")
     write.give(write.call(write["meet"], [write.value(0, "i64")], "ptr"))
     program = oscillator()
-    weights = SharedWeights(Bound(program, np.array([100.0, 1.0]), 0.0, 1.0), 1e-6, None, 1.0)
+    weights = ErrorWeights(Bound(program, np.array([100.0, 1.0]), 0.0, 1.0), 1e-6, None, 1.0)
     weights.table["oldest"], library = 1, compile_procedures([write])
     address, given = ctypes.c_void_p, list[int]()
     strike = ctypes.CFUNCTYPE(address, address, address)(library.address("strike"))

@@ -16,14 +16,14 @@ from tests.inner.run import (
     Bound,
     CouplingStructure,
     StructureCache,
-    natural_scales,
-    rounding,
     simulate,
     strong_components,
     structure_of,
 )
-from tests.inner.run import reference_balancing as balancing
 from tests.run.problems import oscillator, program
+from tests.witnesses import balancing
+from tests.witnesses.natural_scales import natural_scales
+from tests.witnesses.rounding_noise import rounding
 
 METHODS = ["dop853", "rodas5p"]
 LOUD = 1e5

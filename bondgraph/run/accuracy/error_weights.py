@@ -1,8 +1,11 @@
-"""Error weights: sizes, floors and noise in the table of a run's error control (`reference.error_weights`).
+"""Error weights of states, independent of units: running sizes, natural scales, rounding noise.
 
-`weights_begin`, `weights_refresh`, `weights_test_noise` and `weights_decay` are the methods of `Weights` with these names;
-`weights_reset` restores the state before a run. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python
-instead.
+    w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
+
+`size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` is a fraction of the natural
+scale (`natural_scales`), or the user's `atol`; `noise`, zero until noise is suspected, is the measured rounding of the rates
+(`rounding_noise`) times the factor by which a step accumulates it. Where w_i is zero, nothing drives x_i, and its error does not
+count. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
 """
 
 from __future__ import annotations
@@ -13,24 +16,33 @@ from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run.accuracy.balancing import fastest, propagate
-from bondgraph.run.accuracy.fields import Control
+from bondgraph.run.accuracy.fields import MODE_SETS, Control
 from bondgraph.run.accuracy.natural_scales import couplings, local_scales, natural_scales
-from bondgraph.run.accuracy.reference.error_weights import (
-    MAX_DRIVEN,
-    MAX_NOISE_GAIN,
-    MODE_SETS,
-    PERSISTENT,
-    POWER_ROUNDING,
-    RETRY_LIMITS,
-    SCALE_PART,
-    SIGNIFICANT,
-    TRIAL_FACTORS,
-    USUAL_STEP,
-    VISIBLE_ENERGY,
-    ZERO_ENERGY,
-)
 from bondgraph.run.accuracy.rounding_noise import rounding
 from bondgraph.run.codegen_helpers import formula_time
+
+SCALE_PART = 0.1
+"""Fraction of the natural scale against which errors are measured while a state is smaller."""
+RENEWALS = tuple(2**k for k in range(2, 12))
+"""Numbers of steps after which the scales are refreshed."""
+NEVER = 2**62
+ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
+"""Rounding errors of a rate that a step accumulates, per root of the number of states; largest factor by which repeated noise
+tests raise it."""
+RETRY_LIMITS = (2, 4, 4096)
+"""Rejected steps before a noise test: the first time, after noise was found, and at most."""
+MAX_RETRIES, DECISIVE = 3, 10.0
+"""Rejections of one step before the noise is measured where none is known, twice as many each further time; factor on the
+tolerance there, as the noise must explain the rejections."""
+PERSISTENT = 2.0
+"""Largest gain of the noise so far from which that of its drivers counts: rejections went on though the noise was known."""
+MAX_DRIVEN = 1e-3
+"""Fraction of the size of a state that the noise of others drives, up to which it counts in the longest step."""
+SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
+"""Fraction of the tolerance above which noise matters; fraction of the largest power below which its noise is rounding."""
+ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
+"""Fraction of the energy in play that counts as zero; fraction that is visible next to others, within this many factors of a
+hundred; typical step as a fraction of the longest."""
 
 
 def procedures() -> list[Procedure]:
@@ -38,7 +50,7 @@ def procedures() -> list[Procedure]:
     functions = (
         *(weights_begin, weights_refresh, weights_see, weights_test_noise, weights_decay, weights_reset),
         *(callback_refresh, callback_test_noise, callback_decay),
-        *(fastest, propagate, couplings, local_scales),
+        *(fastest, propagate, couplings, local_scales, rounding, at_rest),
     )
     return cold(translate(functions, [function.__name__ for function in functions]))
 

@@ -7,10 +7,12 @@ from typing import Annotated, Any
 
 from bondgraph.emit.interpreter.code import WORK
 from bondgraph.emit.kernel_language.language import Array, Callback, Code, Ints, Kernel, Length, Reals, Routine, Table
-from bondgraph.run.accuracy.reference.error_weights import MODE_SETS
-from bondgraph.run.accuracy.reference.rounding_noise import POINTS, SPANS
 from bondgraph.run.sparsity.reference import Structure
 
+MODE_SETS = 64
+"""Number of mode sets that are remembered; beyond it the oldest are forgotten."""
+SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33), 9
+"""Distances of states at which rounding noise is measured, relative to their sizes; number of states along each line."""
 PATTERNS = 8
 """Number of sparsity patterns of couplings that a run keeps; others are looked up again."""
 FASTEST_RATES, PROPAGATED = 1, 2
@@ -77,7 +79,7 @@ class Control(Table):
     interpret: Routine
     p: Reals
     window: Reals
-    # As in `reference.error_weights.Weights`; nominal, absolute: the user's hints and absolute tolerances.
+    # As in `table.ErrorWeights`; nominal, absolute: the user's hints and absolute tolerances.
     size: Reals
     floor: Reals
     noise: Reals

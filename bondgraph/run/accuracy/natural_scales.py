@@ -1,5 +1,10 @@
-"""Natural scales and couplings (`reference.natural_scales`): from the table of a run's error control, a time, a state and
-modes."""
+"""Natural scales of states, from rates and their Jacobian: the size from which a state matters through its couplings to the
+others.
+
+A state at zero has no size yet to compare errors with. Its source gives it one: its rate, or the scale of a coupled state, over
+the fastest rate at which it is coupled. Propagated from state to state, this decays along weak couplings, as the states
+themselves do. With states in other units the scales change as the states do.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,17 @@ from bondgraph.emit.interpreter.steps import STRIP
 from bondgraph.emit.kernel_language.language import Reals, inline, larger, smaller
 from bondgraph.run.accuracy.balancing import fastest, propagate
 from bondgraph.run.accuracy.fields import PATTERNS, PROPAGATED, Control
-from bondgraph.run.accuracy.reference.natural_scales import DECADE, DISPLACEMENT, LOOK_AHEAD
 from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.sparsity.reference import MAX_COUPLING, MIN_COUPLING
 
+LOOK_AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
+"""Times ahead (in longest steps) at which states without a scale are evaluated."""
+DISPLACEMENT = 0.1
+"""Displacement of a state, relative to its scale, where its rate, or the rate that it drives, is zero."""
+DECADE = 10.0
+"""Factor between successive evaluations of a source."""
+MIN_ERROR = 1e-150
+"""Error allowance of a state that nothing drives: no error counts, and squared error ratios stay finite."""
 _ROUNDS = (0.0, *LOOK_AHEAD)
 
 

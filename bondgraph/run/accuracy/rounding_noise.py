@@ -1,11 +1,29 @@
-"""Rounding noise of rates and powers (`reference.rounding_noise`), at points one by one or in SIMD lanes."""
+"""Rounding noise of rates and powers, measured by differences at states that differ by little more than rounding.
+
+Along a line of states some 2^-45 of their size apart, the rates are smooth far below their own rounding. Third and fourth
+differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights).
+The result includes the rounding inside the formulas and that of the states they are evaluated at. Rounding of numbers much larger
+than the states is coarser and shows only at larger distances; there smooth values are distinguished from noise by fourth
+differences far smaller than the third. Points are evaluated one by one or in SIMD lanes.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+
 from bondgraph.emit.kernel_language.language import Kernel, Reals, finite, inline, larger, smaller, sqrt
-from bondgraph.run.accuracy.fields import Control
-from bondgraph.run.accuracy.reference.rounding_noise import FOURTH, NOISE_RATIO, POINTS, SPANS, THIRD, TIME_PART
+from bondgraph.run.accuracy.fields import POINTS, SPANS, Control
 from bondgraph.run.codegen_helpers import formula_time
+
+TIME_PART, NOISE_RATIO = 0.7, 0.25
+"""Spacing of the points in time; ratio of fourth to third differences in pure noise."""
+THIRD, FOURTH = float(np.sqrt(20.0)), float(np.sqrt(70.0))
+_GOLDEN = 0.6180339887498949
+
+
+def directions(n: int) -> np.ndarray:
+    """Return the displacement of each of n states, relative to its own: different for each, equal in every run."""
+    return np.asarray(0.5 + (_GOLDEN * (1.0 + np.arange(n))) % 1.0)
 
 
 def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:

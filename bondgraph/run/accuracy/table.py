@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,39 +11,58 @@ import numpy as np
 from bondgraph.emit.interpreter.steps import STRIP, InterpretedSteps
 from bondgraph.emit.kernel import LaneKernels, address_of, aligned_zeros
 from bondgraph.run.accuracy import error_weights
+from bondgraph.run.accuracy.error_weights import ACCUMULATED_NOISE, RETRY_LIMITS, TRIAL_FACTORS
 from bondgraph.run.accuracy.fields import PATTERNS, Control, SparsityPattern
-from bondgraph.run.accuracy.reference.error_weights import ACCUMULATED_NOISE, TRIAL_FACTORS, Weights
-from bondgraph.run.accuracy.reference.rounding_noise import directions
+from bondgraph.run.accuracy.rounding_noise import directions
 from bondgraph.run.bound import Bound
 from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.sparsity.coupling_graph import structure_of
-from bondgraph.run.sparsity.reference import StructureCache
+from bondgraph.run.sparsity.reference import JacobianCouplings, StructureCache
 from bondgraph.run.table import FieldTable
 
 
-def _table_field(name: str) -> Any:
-    """Return a property whose number is stored in the table."""
+@dataclass(frozen=True)
+class Rounding:
+    """Rounding limit of a run, where the tolerance lies below the errors that rounding lets a step reach.
 
-    def get(weights: SharedWeights) -> float:
-        return weights.table[name]
-
-    def put(weights: SharedWeights, value: float) -> None:
-        weights.table[name] = value
-
-    return property(get, put)
-
-
-class SharedWeights(Weights):
-    """`Weights` in machine code. `table` (`fields.Control`) is the argument of its procedures; `addresses` maps their names to
-    their addresses.
+    Parameters
+    ----------
+    steps : number of steps that were controlled to the rounding of the rates instead of the tolerance.
+    rtol : largest tolerance of these steps; 0 without any.
+    states : names of the states with noisy rates.
     """
 
-    energy, _spread, patience, _boost, _boosted = map(_table_field, ("energy", "spread", "patience", "boost", "boosted"))
+    steps: int = 0
+    rtol: float = 0.0
+    states: tuple[str, ...] = ()
+
+
+_NO_ROUNDING = Rounding()
+
+
+class ErrorWeights:
+    """Error weights of a run, in a table that machine code shares.
+
+    Parameters
+    ----------
+    bound : the program and its parameters.
+    rtol : the user's relative tolerance; longest : longest step, s.
+    absolute : (n,) the user's floors in the states' units, None to use natural scales.
+
+    Sizes, floors and noise of states, then of integrated powers, are (n + quadratures,) each. `table` (`fields.Control`) is the
+    argument of its procedures (`error_weights`); `addresses` maps their names to their addresses.
+    """
 
     def __init__(self, bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float):
         self.table = FieldTable(Control.layout())
         self._lane_kernels: LaneKernels | None = None
-        super().__init__(bound, rtol, absolute, longest)
+        self._bound, self._rtol, self._longest = bound, rtol, longest
+        self._n, self._nq = bound.program.states, bound.quadratures
+        width = self._n + self._nq
+        self.size, self.floor, self.noise = np.zeros(width), np.zeros(width), np.zeros(width)
+        # Largest rounding of a step where it was decisive, and rates of the parts that implicit methods damp.
+        self.exceeded, self.speed = np.zeros(width), np.zeros(width)
+        self.scale = np.zeros(self._n)
         program, library, table = bound.program, error_weights.machine_code(), self.table
         kernel, structures = program.jacobian_couplings
         storages = 0 if program.energies is None else program.energies.n_out
@@ -55,7 +75,9 @@ class SharedWeights(Weights):
             table.point("couple", kernel.address or 0)
         table.allocate(Control, **counts, number_count=int(table["number_count"]))
         arrays = {name: getattr(self, name) for name in ("size", "floor", "noise", "exceeded", "speed", "scale")}
-        arrays |= {"squares": self._squares, "square_modes": self._square_modes, "p": bound.p, "window": bound.window}
+        # Energies per square in the modes for which they were computed, -1 if not yet.
+        arrays |= {"squares": np.full(self._n, -1.0), "square_modes": np.full(program.modes, np.nan)}
+        arrays |= {"p": bound.p, "window": bound.window}
         arrays["nominal"] = np.ascontiguousarray(program.nominal, dtype=float)
         arrays["ladder"] = np.array([10.0 ** (2 * power) for power in range(TRIAL_FACTORS)])
         arrays["directions"] = directions(self._n)
@@ -69,6 +91,7 @@ class SharedWeights(Weights):
         counts |= {"has_absolute": absolute is not None, "autonomous": program.autonomous}
         for name, count in counts.items():
             table[name] = count
+        table["patience"], table["boost"], table["boosted"] = RETRY_LIMITS[0], 1.0, 1.0
         table["origin"], table["rtol"], table["longest"] = bound.origin, rtol, longest
         table["collected"] = ACCUMULATED_NOISE * float(np.sqrt(max(self._n, 1)))
         self._structures, self._patterns, self._lookup = structures, *_pattern_lookup(structures, table)
@@ -76,11 +99,14 @@ class SharedWeights(Weights):
         self.addresses = {
             name: library.address(f"weights_{name}") for name in ("reset", "begin", "refresh", "test_noise", "decay")
         }
-        integer, real, address = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
-        of_step = ctypes.CFUNCTYPE(None, address, real, address, address, real, real, integer)
-        self._begin = ctypes.CFUNCTYPE(None, address, real, address, address, address)(self.addresses["begin"])
-        self._refresh = ctypes.CFUNCTYPE(None, address, real, address, address)(self.addresses["refresh"])
+        at = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
+        step = [ctypes.c_double, ctypes.c_double, ctypes.c_int64]
+        self._begin = ctypes.CFUNCTYPE(None, *at, ctypes.c_void_p)(self.addresses["begin"])
+        self._refresh = ctypes.CFUNCTYPE(None, *at)(self.addresses["refresh"])
+        of_step = ctypes.CFUNCTYPE(None, *at, *step)
         self._test_noise, self._decay = of_step(self.addresses["test_noise"]), of_step(self.addresses["decay"])
+        self._at_rest = ctypes.CFUNCTYPE(ctypes.c_int64, *at, ctypes.c_int64)(library.address("at_rest"))
+        self._measure_rounding = ctypes.CFUNCTYPE(None, *at)(library.address("rounding"))
 
     def _interpret(self, steps: InterpretedSteps) -> None:
         """Evaluate the couplings by interpreted steps."""
@@ -116,22 +142,85 @@ class SharedWeights(Weights):
             table.point(f"wide_{name}", aligned_zeros(length * lanes))
         table["lanes"], table["parameters"] = lanes, program.parameters
 
+    @property
+    def patience(self) -> int:
+        """Number of rejected steps before a noise test."""
+        return int(self.table["patience"])
+
+    @patience.setter
+    def patience(self, value: int) -> None:
+        self.table["patience"] = value
+
+    @property
+    def known(self) -> np.ndarray:
+        """Return the size of each state so far, or from its couplings (n,)."""
+        return np.fmax(self.size[: self._n], self.scale)
+
+    def see(self, x: np.ndarray) -> None:
+        """Update the sizes with states x of the run."""
+        finite = np.where(np.isfinite(x), np.abs(x), 0.0)
+        np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
+
+    def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
+        """Return the rounding limit of a run up to x, `steps` of whose steps, at tolerance `relative`, were controlled to the
+        rounding of the rates."""
+        if not steps:
+            return _NO_ROUNDING
+        with np.errstate(all="ignore"):
+            ratios = self.exceeded[: self._n] / (relative * np.maximum(self.size, self.floor)[: self._n])
+        reached = np.array([i for i in np.flatnonzero(ratios > 1.0) if not self._rests(int(i), t, x, m)], dtype=int)
+        if not reached.size:
+            return _NO_ROUNDING
+        names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
+        # The factor by which repeated noise tests raise the weights is no rounding of a step.
+        return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self.table["boosted"]), names)
+
+    def _rests(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
+        """Return True if all energy that a state has had is rounding (`error_weights.at_rest`)."""
+        x, m, self.table["resting"] = _contiguous(x), _contiguous(m), 0
+        result = bool(self._at_rest(self.table.address, t, address_of(x), address_of(m), state))
+        self._lookup.check()
+        return result
+
+    def scales_of(self, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Return natural scales of changes of the states other than the run's own: `columns` (k, n) with their rates (k, n),
+        propagated along the couplings; 0 where nothing drives them."""
+        couplings = self._bound.jacobian_couplings(t, x, m)
+        with np.errstate(all="ignore"):
+            speed = fastest_rates(couplings, self._longest)
+            moved = np.where(np.abs(rates) < np.inf, np.abs(rates), 0.0) / speed
+            return np.array([propagated(couplings, speed, scale) for scale in np.fmax(np.abs(columns), moved)])
+
+    def noise_of_rates(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, longest: float) -> np.ndarray:
+        """Return the standard deviation of the rounding of each rate and each power, (n + quadratures,), per second in their
+        units; `sizes` (n,) are those of the states, `longest` is the longest step, s."""
+        x, m, kept = _contiguous(x), _contiguous(m), self.scale.copy()
+        self.scale[:], self.table["longest"] = sizes, longest
+        self._measure_rounding(self.table.address, t, address_of(x), address_of(m))
+        self.scale[:], self.table["longest"] = kept, self._longest
+        return self.table.arrays["sigma"].copy()
+
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
+        """Begin a segment: its scales are new if its modes are, or if a state has none yet."""
         x, q, m = _contiguous(x), _contiguous(q), _contiguous(m)
         self._begin(self.table.address, t, address_of(x), address_of(q), address_of(m))
         self._lookup.check()
 
     def refresh(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
+        """Refresh the natural scales."""
         x, m = _contiguous(x), _contiguous(m)
         self._refresh(self.table.address, t, address_of(x), address_of(m))
         self._lookup.check()
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
+        """Refresh the scales after rejected steps of length h at tolerance `relative`, and test whether that tolerance is below
+        the rounding of the rates."""
         x, m = _contiguous(x), _contiguous(m)
         self._test_noise(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
         self._lookup.check()
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
+        """Lower the noise gain, and measure the noise again after long use."""
         x, m = _contiguous(x), _contiguous(m)
         self._decay(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
         self._lookup.check()
@@ -139,6 +228,27 @@ class SharedWeights(Weights):
     def check(self) -> None:
         """Raise the exceptions of Python callbacks."""
         self._lookup.check()
+
+
+def fastest_rates(couplings: JacobianCouplings, longest: float) -> np.ndarray:
+    """Return the fastest rate at which each state is coupled (n,), 1/s, at least that of the longest step, s."""
+    rates, work = couplings.diagonal.copy(), np.empty(3 * len(couplings.diagonal) + 1)
+    _balancing("fastest", couplings, rates, work)
+    return np.fmax(np.where(rates < np.inf, rates, 0.0), 1.0 / longest)
+
+
+def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Return scales (n,) propagated along the couplings from state to state; `speed` (n,) as from `fastest_rates`."""
+    reached = np.array(scales, dtype=float)
+    _balancing("propagate", couplings, speed, reached, np.empty(len(scales) + len(couplings.values)))
+    return reached
+
+
+def _balancing(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> None:
+    """Call a procedure of `balancing`."""
+    values = _contiguous(couplings.values)
+    places = [couplings.structure.table.address, address_of(values), *map(address_of, arrays)]
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(places))(error_weights.machine_code().address(name))(*places)
 
 
 def _contiguous(values: np.ndarray) -> np.ndarray:

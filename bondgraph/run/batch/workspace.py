@@ -17,8 +17,7 @@ from bondgraph.emit.cached_build import LatestBuild
 from bondgraph.emit.kernel import AT_SAMPLE, Kernel, LaneKernels, address_of
 from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
-from bondgraph.run.accuracy.reference.error_weights import Rounding
-from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.accuracy.table import ErrorWeights, Rounding
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.collect import RunBatch
 from bondgraph.run.batch.results import KeptOfRun
@@ -173,7 +172,7 @@ class Workspace:
     def __init__(self, program: Program, settings: Settings, choice: Selection, wanted: tuple[np.ndarray, np.ndarray]):
         self.settings, self.wanted = settings, wanted
         self.bound = Bound(program, np.zeros(program.parameters), settings.t_start, settings.span)
-        self.weights = SharedWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
+        self.weights = ErrorWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
         self.settler = None
         if program.transitions or program.loops:
             watch = AccumulationDetector(len(program.transitions), settings.span, settings.rtol)

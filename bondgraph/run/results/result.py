@@ -11,7 +11,7 @@ import numpy as np
 
 from bondgraph.output.extras import require_package
 from bondgraph.output.tables import component_names, unknown_name
-from bondgraph.run.accuracy.reference.error_weights import Rounding
+from bondgraph.run.accuracy.table import Rounding
 from bondgraph.run.events.records import Event, Events
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.program.bonds import BondValues, BondVariables

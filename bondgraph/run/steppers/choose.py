@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from bondgraph.errors import Problem, RunError
 from bondgraph.methods import START, STIFF, MethodEntry
-from bondgraph.run.accuracy.reference.error_weights import Weights
-from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.guard_history import GuardHistory
@@ -64,7 +63,7 @@ def build(
     settings: Settings,
     choice: Selection,
     ticks: ClockSchedule,
-    weights: Weights,
+    weights: ErrorWeights,
     settler: EventHandler | None = None,
 ) -> Integrator:
     """Return the integrator of a selection. Machine code carries out clock ticks, or Python if a tick must solve algebraic
@@ -78,11 +77,10 @@ def in_machine_code(
     bound: Bound,
     settings: Settings,
     choice: Selection,
-    weights: Weights,
+    weights: ErrorWeights,
     ticks: ClockSchedule | None = None,
     settler: EventHandler | None = None,
 ) -> OneStep:
     """Return a method bound to a run, with its loop in machine code."""
-    assert isinstance(weights, SharedWeights), "machine code throughout"
     options = StepperOptions(settings.linear, choice.watch_stiffness, ticks, settler)
     return choice.entry.load().integrator(bound, tolerances(settings, choice.entry), weights, options)

@@ -17,8 +17,8 @@ from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Length, Reals, inline, larger, sqrt, unrolled
 from bondgraph.emit.llvm import Library, compile_procedures
 from bondgraph.methods import MethodEntry
-from bondgraph.run.accuracy.reference.natural_scales import MIN_ERROR
-from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.accuracy.natural_scales import MIN_ERROR
+from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.integrator import OneStep, StepperOptions
@@ -271,7 +271,7 @@ class ExplicitRungeKutta(OneStep):
         library: Library,
         bound: Bound,
         tolerances: Tolerances,
-        weights: SharedWeights,
+        weights: ErrorWeights,
         options: StepperOptions,
     ):
         super().__init__(method_of(tableau), library, bound, tolerances, weights, {}, options.ticks, options.settler)
@@ -287,7 +287,7 @@ class ExplicitStepper:
     runs_in_lanes: ClassVar[bool] = True
 
     def integrator(
-        self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions
+        self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions
     ) -> ExplicitRungeKutta:
         """Bind the method to a run."""
         return ExplicitRungeKutta(self.tableau, self.machine_code(), bound, tolerances, weights, options)

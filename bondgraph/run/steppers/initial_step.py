@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from bondgraph.emit.kernel_language.language import Fixed, Reals, finite, inline, larger, smaller, sqrt
-from bondgraph.run.accuracy.reference.error_weights import MAX_RETRIES, RENEWALS, RETRY_LIMITS
+from bondgraph.run.accuracy.error_weights import MAX_RETRIES, RENEWALS, RETRY_LIMITS
 from bondgraph.run.events.algebraic_loops import all_finite
 from bondgraph.run.events.iteration import handle_start, open_events
 from bondgraph.run.steppers.sample_clocks import start_clocks

@@ -12,8 +12,8 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from bondgraph.emit.llvm import Library
-from bondgraph.run.accuracy.reference.error_weights import MAX_RETRIES, RENEWALS
-from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.accuracy.error_weights import MAX_RETRIES, RENEWALS
+from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.handler import EventHandler
@@ -124,7 +124,7 @@ class OneStep(Integrator):
         library: Library,
         bound: Bound,
         tolerances: Tolerances,
-        weights: SharedWeights,
+        weights: ErrorWeights,
         sizes: Mapping[str, int],
         ticks: ClockSchedule | None,
         settler: EventHandler | None,
@@ -231,5 +231,5 @@ class MethodCode(Protocol):
     def machine_code(self) -> Callable[[], Library]:
         """Compile the loop around its steps, once in a process."""
 
-    def integrator(self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions) -> OneStep:
+    def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> OneStep:
         """Bind the method to a run."""

@@ -13,8 +13,8 @@ import numpy as np
 
 from bondgraph.emit.kernel_language.language import Callback, Ints, Kernel, Kernels, Length, Reals, Routine, inline, larger
 from bondgraph.run.accuracy.fields import Control
-from bondgraph.run.accuracy.reference.error_weights import Weights
-from bondgraph.run.accuracy.reference.natural_scales import MIN_ERROR
+from bondgraph.run.accuracy.natural_scales import MIN_ERROR
+from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.events.root_finding import PerGuard, PerNumber, StepTable
@@ -38,7 +38,7 @@ class IntegratorTable(StepTable):
     p: Reals
     m: Annotated[Reals, Length(lambda c: c.mode_count)]
     levels: PerGuard
-    # As in `error_weights.Weights`, and as in `bound.Bound`.
+    # As in `accuracy.table.ErrorWeights`, and as in `bound.Bound`.
     size: Reals
     floor: Reals
     noise: Reals
@@ -139,7 +139,7 @@ COMMON = IntegratorTable.layout()
 
 
 def table_of(
-    kind: type[IntegratorTable], bound: Bound, tolerances: Tolerances, weights: Weights, sizes: Mapping[str, int]
+    kind: type[IntegratorTable], bound: Bound, tolerances: Tolerances, weights: ErrorWeights, sizes: Mapping[str, int]
 ) -> FieldTable:
     """Return the table of a run, with its arrays; `sizes` are integers besides those of the table that lengths depend on."""
     fields, program = kind.layout(), bound.program

@@ -9,7 +9,7 @@ from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, larger, smaller, sqrt, unrolled
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
-from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.linear.elimination import without_tiny
@@ -166,7 +166,7 @@ class Rodas5P(OneStep):
     The options name the kind of linear algebra; "auto" is the cheapest (`linear.layout`).
     """
 
-    def __init__(self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions):
+    def __init__(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions):
         program = bound.program
         self._system = table_of(program.matrix_layout(options.linear))
         sizes = {"nonzero_count": int(self._system["count"])}
@@ -181,7 +181,7 @@ class RosenbrockStepper:
     runs_in_lanes: ClassVar[bool] = False
     machine_code = staticmethod(machine_code)
 
-    def integrator(self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions) -> Rodas5P:
+    def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> Rodas5P:
         """Bind the method to a run."""
         return Rodas5P(bound, tolerances, weights, options)
 

@@ -50,7 +50,7 @@ class RosenbrockTable(IntegratorTable):
     beyond: PerState
     u: PerStage
     rest: PerState
-    # As in `error_weights.Weights`; the table of the linear systems (`linear.system`).
+    # As in `accuracy.table.ErrorWeights`; the table of the linear systems (`linear.system`).
     speed: Reals
     system: SystemTable
     # Coefficients of the dense output of states; for each power its values at the nodes of a step, times the step size, followed

@@ -12,55 +12,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.run.accuracy.reference.natural_scales import column_scales, natural_scales
-from bondgraph.run.accuracy.reference.rounding_noise import rounding
-from bondgraph.run.bound import Bound
-
-SCALE_PART = 0.1
-"""Fraction of the natural scale against which errors are measured while a state is smaller."""
-RENEWALS = tuple(2**k for k in range(2, 12))
-"""Numbers of steps after which the scales are refreshed."""
-NEVER = 2**62
-MODE_SETS = 64
-"""Number of mode sets that are remembered; beyond it the oldest are forgotten."""
-ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
-"""Rounding errors of a rate that a step accumulates, per root of the number of states; largest factor by which repeated noise
-tests raise it."""
-RETRY_LIMITS = (2, 4, 4096)
-"""Rejected steps before a noise test: the first time, after noise was found, and at most."""
-MAX_RETRIES, DECISIVE = 3, 10.0
-"""Rejections of one step before the noise is measured where none is known, twice as many each further time; factor on the
-tolerance there, as the noise must explain the rejections."""
-PERSISTENT = 2.0
-"""Largest gain of the noise so far from which that of its drivers counts: rejections went on though the noise was known."""
-MAX_DRIVEN = 1e-3
-"""Fraction of the size of a state that the noise of others drives, up to which it counts in the longest step."""
-SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
-"""Fraction of the tolerance above which noise matters; fraction of the largest power below which its noise is rounding."""
-ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
-"""Fraction of the energy in play that counts as zero; fraction that is visible next to others, within this many factors of a
-hundred; typical step as a fraction of the longest."""
-
-
-@dataclass(frozen=True)
-class Rounding:
-    """Rounding limit of a run, where the tolerance lies below the errors that rounding lets a step reach.
-
-    Parameters
-    ----------
-    steps : number of steps that were controlled to the rounding of the rates instead of the tolerance.
-    rtol : largest tolerance of these steps; 0 without any.
-    states : names of the states with noisy rates.
-    """
-
-    steps: int = 0
-    rtol: float = 0.0
-    states: tuple[str, ...] = ()
-
+from tests.inner.run import Bound, Rounding
+from tests.inner.run import error_weights as rules
+from tests.witnesses.natural_scales import column_scales, natural_scales
+from tests.witnesses.rounding_noise import rounding
 
 _NO_ROUNDING = Rounding()
 
@@ -83,10 +41,10 @@ class Weights:
         self.exceeded, self.speed = np.zeros(width), np.zeros(width)
         self.scale = np.zeros(self._n)
         # Energies per square in the modes for which they were computed, -1 if not yet.
-        self._squares, self._square_modes = np.full(self._n, -1.0), np.full(bound.program.modes, np.nan)
-        self.energy, self._spread = 0.0, 0.0
-        self.patience, self._boost, self._boosted = RETRY_LIMITS[0], 1.0, 1.0
-        self._seen: deque[bytes] = deque(maxlen=MODE_SETS)
+        self.squares, self._square_modes = np.full(self._n, -1.0), np.full(bound.program.modes, np.nan)
+        self.energy, self.spread = 0.0, 0.0
+        self.patience, self.boost, self.boosted = rules.RETRY_LIMITS[0], 1.0, 1.0
+        self._seen: deque[bytes] = deque(maxlen=rules.MODE_SETS)
 
     @property
     def known(self) -> np.ndarray:
@@ -137,7 +95,7 @@ class Weights:
             return _NO_ROUNDING
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
         # The factor by which repeated noise tests raise the weights is no rounding of a step.
-        return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self._boosted), names)
+        return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self.boosted), names)
 
     def _at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         """Return True if all energy that a state has had is rounding of the energy in play, or zero: a motion that a symmetry
@@ -155,57 +113,57 @@ class Weights:
         return moving
 
     def _has_zero_energy(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        return self._energy_per_square(state, t, x, m) * (self.size[state] * self.size[state]) < ZERO_ENERGY * self.energy
+        return self._energy_per_square(state, t, x, m) * (self.size[state] * self.size[state]) < rules.ZERO_ENERGY * self.energy
 
     def _energy_per_square(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> float:
         """Return the energy that a change of one state at x gives a storage, over its square; 0 if no energy is even in it. Try
         increasing changes, as a small one is lost in the rounding of other energies."""
         if not np.array_equal(self._square_modes, m):
-            self._square_modes[:], self._squares[:] = m, -1.0
-        if self._squares[state] < 0.0:
-            self._squares[state] = 0.0
+            self._square_modes[:], self.squares[:] = m, -1.0
+        if self.squares[state] < 0.0:
+            self.squares[state] = 0.0
             here, moved = self._bound.energies(t, x, m), x.copy()
-            for power in range(TRIAL_FACTORS):
+            for power in range(rules.TRIAL_FACTORS):
                 along = float(self.known[state]) * 10.0 ** (2 * power)
                 with np.errstate(all="ignore"):
                     moved[state] = x[state] + along
                     above = self._bound.energies(t, moved, m)
                     moved[state] = x[state] - along
                     even = np.abs(above + self._bound.energies(t, moved, m) - 2.0 * here)
-                    seen = np.isfinite(even) & (even > VISIBLE_ENERGY * np.fmax(np.abs(here), self.energy))
+                    seen = np.isfinite(even) & (even > rules.VISIBLE_ENERGY * np.fmax(np.abs(here), self.energy))
                 if seen.any():
-                    self._squares[state] = float(even[seen].max()) / along / along / 2.0
+                    self.squares[state] = float(even[seen].max()) / along / along / 2.0
                     break
-        return float(self._squares[state])
+        return float(self.squares[state])
 
     def refresh(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
         """Refresh the natural scales."""
         n, hint = self._n, self._bound.program.nominal
         scales = natural_scales(self._bound, t, x, m, self.size[:n], self._longest)
         self.scale[:] = np.fmax(scales, hint)
-        self.floor[:n] = SCALE_PART * self.scale if self._absolute is None else self._absolute / self._rtol
+        self.floor[:n] = rules.SCALE_PART * self.scale if self._absolute is None else self._absolute / self._rtol
         with np.errstate(all="ignore"):
             held, beyond = (self._bound.energies(t, y, m) for y in (x, x + self.scale))
             change = np.abs(beyond - held)
-        self._spread = SCALE_PART * _ordered_sum(change[np.isfinite(change)])
+        self.spread = rules.SCALE_PART * _ordered_sum(change[np.isfinite(change)])
         self._measure_powers()
 
     def _measure_powers(self) -> None:
-        self.floor[self._n :] = max(self.energy, self._spread)
+        self.floor[self._n :] = max(self.energy, self.spread)
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Refresh the scales after rejected steps of length h at tolerance `relative`, and test whether that tolerance is below
         the rounding of the rates."""
         self.refresh(t, x, m)
         if self.noise.any():
-            self._boost = min(2.0 * self._boost, MAX_NOISE_GAIN)
-            self._boosted = max(self._boosted, self._boost)
+            self.boost = min(2.0 * self.boost, rules.MAX_NOISE_GAIN)
+            self.boosted = max(self.boosted, self.boost)
         significant = self._measure_noise(t, x, m, h, relative, implicit)
-        self.patience = RETRY_LIMITS[1] if significant else min(2 * self.patience, RETRY_LIMITS[2])
+        self.patience = rules.RETRY_LIMITS[1] if significant else min(2 * self.patience, rules.RETRY_LIMITS[2])
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Lower the noise gain, and measure the noise again after long use."""
-        self._boost = max(0.5 * self._boost, 1.0)
+        self.boost = max(0.5 * self.boost, 1.0)
         self._measure_noise(t, x, m, h, relative, implicit)
 
     def _propagated_noise(self, t: float, x: np.ndarray, m: np.ndarray, blur: np.ndarray) -> np.ndarray:
@@ -226,7 +184,7 @@ class Weights:
         rows, columns = couplings.structure.rows, couplings.structure.columns
         products = couplings.values * noise[columns]
         magnitude = np.fmax(self.size, self.floor)[: self._n]
-        is_significant = longest * (longest * np.bincount(rows, products, self._n)) > SIGNIFICANT * (relative * magnitude)
+        is_significant = longest * (longest * np.bincount(rows, products, self._n)) > rules.SIGNIFICANT * (relative * magnitude)
         concerned = is_significant.copy()
         concerned[columns[is_significant[rows]]] = True
         rest = concerned & (self.size[: self._n] <= at[0] * noise)
@@ -234,7 +192,7 @@ class Weights:
             rest[state] = self._at_rest(int(state), *at)
         counts = is_significant[rows] & (rest[rows] | rest[columns])
         driven = longest * np.bincount(rows, np.where(counts, products, 0.0), self._n)
-        return np.where(rest, driven, np.fmin(driven, MAX_DRIVEN * magnitude / longest))
+        return np.where(rest, driven, np.fmin(driven, rules.MAX_DRIVEN * magnitude / longest))
 
     def _measure_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool) -> bool:
         """Measure the noise; keep it only if it matters for a step of length h. Implicit methods damp fast states."""
@@ -242,23 +200,23 @@ class Weights:
         sigma = rounding(self._bound, t, x, m, self.known, self._longest)
         with np.errstate(all="ignore"):
             largest = np.fmax.reduce(np.abs(self._bound.powers(t, x, m)), initial=0.0)
-        noise = ACCUMULATED_NOISE * math.sqrt(max(n, 1)) * self._boost * sigma
+        noise = rules.ACCUMULATED_NOISE * math.sqrt(max(n, 1)) * self.boost * sigma
         couplings, tolerance = self._bound.jacobian_couplings(t, x, m), relative * np.fmax(self.size, self.floor)
         # A position that a symmetry holds at zero moves within a step by the noise of its velocity.
         rows, columns = couplings.structure.rows, couplings.structure.columns
         driven = h * np.bincount(rows, couplings.values * noise[columns], n)
-        for state in np.flatnonzero(h * driven > SIGNIFICANT * tolerance[:n]):
+        for state in np.flatnonzero(h * driven > rules.SIGNIFICANT * tolerance[:n]):
             noise[state] += driven[state] if self._at_rest(int(state), t, x, m) else 0.0
-        noise[n:] += self._propagated_noise(t, x, m, max(h, USUAL_STEP * self._longest) * noise[:n])
+        noise[n:] += self._propagated_noise(t, x, m, max(h, rules.USUAL_STEP * self._longest) * noise[:n])
         # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding; if all energy in play is
         # rounding, it is.
-        noise[n:] = np.where((noise[n:] < POWER_ROUNDING * largest) | (h * noise[n:] >= self.floor[n:]), noise[n:], 0.0)
+        noise[n:] = np.where((noise[n:] < rules.POWER_ROUNDING * largest) | (h * noise[n:] >= self.floor[n:]), noise[n:], 0.0)
         if implicit:
             with np.errstate(all="ignore"):
                 self.speed[:n] = couplings.diagonal
         moves = h * noise / (1.0 + h * self.speed)
-        matters = bool(np.any((moves > SIGNIFICANT * tolerance) & (noise > 0.0)))
-        if matters and self._boosted >= PERSISTENT:
+        matters = bool(np.any((moves > rules.SIGNIFICANT * tolerance) & (noise > 0.0)))
+        if matters and self.boosted >= rules.PERSISTENT:
             noise[:n] += self._driven_noise((t, x, m), noise[:n], h, relative)
         self.noise[:] = noise if matters else 0.0
         return matters

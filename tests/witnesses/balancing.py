@@ -12,12 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.run.sparsity.reference import MAX_COUPLING, CouplingStructure, JacobianCouplings
-
-MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
-"""Largest number of sweeps of the balancing, and largest ratio of the sums over a row and a column."""
-MIN_GROWTH = 1.001
-"""Least growth that counts: without it, a ring with unit gains would creep upwards by rounding."""
+from tests.inner.run import MAX_COUPLING, CouplingStructure, JacobianCouplings
+from tests.inner.run import accuracy_balancing as rules
 
 
 def fastest(couplings: JacobianCouplings) -> np.ndarray:
@@ -47,9 +43,9 @@ def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarr
     for _ in range(len(scales)):
         reached = scales.copy()
         np.fmax.at(reached, rows, gain * scales[columns])
-        if not np.any(reached > MIN_GROWTH * scales):
+        if not np.any(reached > rules.MIN_GROWTH * scales):
             break
-        scales = np.where(reached > MIN_GROWTH * scales, reached, scales)
+        scales = np.where(reached > rules.MIN_GROWTH * scales, reached, scales)
     return scales
 
 
@@ -60,11 +56,11 @@ def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
     scales = np.ones(n)
     _along_ears(structure, values, scales)
     rows, columns, held = structure.rows[inner], structure.columns[inner], values[inner]
-    for _ in range(MAX_SWEEPS):
+    for _ in range(rules.MAX_SWEEPS):
         flows = held * scales[columns] / scales[rows]
         into, out_of = np.bincount(rows, flows, n), np.bincount(columns, flows, n)
         live = (into > 0.0) & (out_of > 0.0)
-        if np.all(into[live] < MAX_IMBALANCE * out_of[live]) and np.all(out_of[live] < MAX_IMBALANCE * into[live]):
+        if np.all(into[live] < rules.MAX_IMBALANCE * out_of[live]) and np.all(out_of[live] < rules.MAX_IMBALANCE * into[live]):
             break
         # All scales change at once, so each takes half the step of a sequential update.
         scales[live] *= np.sqrt(np.sqrt(into[live] / out_of[live]))

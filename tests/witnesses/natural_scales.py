@@ -10,20 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.run.accuracy.reference import balancing as reference
-from bondgraph.run.accuracy.reference.balancing import JacobianCouplings
-from bondgraph.run.bound import Bound
-
-LOOK_AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
-"""Times ahead (in longest steps) at which states without a scale are evaluated."""
-DISPLACEMENT = 0.1
-"""Displacement of a state, relative to its scale, where its rate, or the rate that it drives, is zero."""
-DECADE = 10.0
-"""Factor between successive evaluations of a source."""
-RUN_PARTS = (*(2.0**-k for k in range(20, 0, -1)), 0.75, 1.0)
-"""Fractions of a run after which powers are evaluated."""
-MIN_ERROR = 1e-150
-"""Error allowance of a state that nothing drives: no error counts, and squared error ratios stay finite."""
+from tests.inner.run import Bound, JacobianCouplings
+from tests.inner.run import natural_scales as rules
+from tests.witnesses import balancing as reference
 
 
 def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
@@ -35,11 +24,11 @@ def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: n
     """
     with np.errstate(all="ignore"):
         scales = _propagated_scales(bound, t, x, m, size, longest)
-        for ahead in (0.0, *LOOK_AHEAD):
+        for ahead in (0.0, *rules.LOOK_AHEAD):
             missing = ~(scales > 0.0)
             if not missing.any():
                 break
-            later = _propagated_scales(bound, t + ahead * longest, x + DISPLACEMENT * scales, m, scales, longest)
+            later = _propagated_scales(bound, t + ahead * longest, x + rules.DISPLACEMENT * scales, m, scales, longest)
             if bound.program.autonomous and np.array_equal(later[missing], scales[missing]):
                 break  # all later rounds give the same
             scales = np.where(missing, later, scales)
@@ -58,32 +47,17 @@ def column_scales(
         return np.array([reference.propagated(couplings, speed, scale) for scale in np.fmax(np.abs(columns), moved)])
 
 
-def work_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, limit: np.ndarray) -> np.ndarray:
-    """Return the work of the largest powers over the run, (quadratures,), J: the scale of work if nothing is stored and there is
-    no energy. Extrapolate states by their rates, up to the `limit` (n,)."""
-    largest = np.zeros(bound.quadratures)
-    if not largest.size:
-        return largest
-    with np.errstate(all="ignore"):
-        rates = bound.rates(t, x, m)
-        for part in (0.0, *RUN_PARTS):
-            moved = np.clip(part * bound.span * rates, -limit, limit)
-            work = bound.span * np.abs(bound.powers(t + part * (bound.span - t), x + np.where(np.isfinite(moved), moved, 0.0), m))
-            np.fmax(largest, work, out=largest, where=work < np.inf)
-    return largest
-
-
 def _source_rates(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndarray) -> np.ndarray:
     """Return the largest rate of each state now and soon: a fraction of its own time 1 / speed later, when its source may have
     begun to act. Over longer times the other states cannot be held fixed."""
     largest = np.abs(bound.rates(t, x, m))
-    ahead = DISPLACEMENT / speed
+    ahead = rules.DISPLACEMENT / speed
     wait, longest = float(np.minimum.reduce(ahead, initial=np.inf)), float(np.maximum.reduce(ahead, initial=0.0))
     while wait <= longest and not bound.program.autonomous:
         later = np.abs(bound.rates(t + wait, x, m))
-        now = (ahead >= wait) & (ahead < DECADE * wait) & (later < np.inf)
+        now = (ahead >= wait) & (ahead < rules.DECADE * wait) & (later < np.inf)
         np.fmax(largest, later, out=largest, where=now)
-        wait *= DECADE
+        wait *= rules.DECADE
     return np.where(largest < np.inf, largest, 0.0)
 
 
