@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.run.program import NewtonLoop, Program
-from bondgraph.run.sparsity.reference import JacobianCouplings
+from bondgraph.run.sparsity.structure import JacobianCouplings
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel

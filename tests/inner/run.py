@@ -47,15 +47,9 @@ from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import longest_step
 from bondgraph.run.simulate import simulate
 from bondgraph.run.sparsity import coupling_graph
+from bondgraph.run.sparsity.cache import StructureCache
 from bondgraph.run.sparsity.coupling_graph import structure_of
-from bondgraph.run.sparsity.reference import (
-    MAX_COUPLING,
-    MIN_COUPLING,
-    CouplingStructure,
-    JacobianCouplings,
-    StructureCache,
-    strong_components,
-)
+from bondgraph.run.sparsity.structure import MAX_COUPLING, MIN_COUPLING, CouplingStructure, JacobianCouplings
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import dop853, driver, explicit, initial_step, integrator, step_control
 from bondgraph.run.steppers.choose import choose

@@ -10,18 +10,10 @@ import pytest
 
 from bondgraph import J0, J1, C, Graph, I, R, RoundingWarning, Se, compile_model, signals
 from screws import scalars as s
-from tests.inner.run import (
-    MAX_COUPLING,
-    MIN_COUPLING,
-    Bound,
-    CouplingStructure,
-    StructureCache,
-    simulate,
-    strong_components,
-    structure_of,
-)
+from tests.inner.run import MAX_COUPLING, MIN_COUPLING, Bound, CouplingStructure, StructureCache, simulate, structure_of
 from tests.run.problems import oscillator, program
 from tests.witnesses import balancing
+from tests.witnesses.coupling_structure import strong_components, structure_by_lists
 from tests.witnesses.natural_scales import natural_scales
 from tests.witnesses.rounding_noise import rounding
 
@@ -250,7 +242,7 @@ def test_machine_code_finds_the_structures_of_the_reference(density):
     for n in (0, 1, 2, 3, 7, 30, 60):
         for _ in range(5):
             columns, rows = np.nonzero((rng.random((n, n)) < density) & ~np.eye(n, dtype=bool))
-            found, expected = structure_of(n, rows, columns), CouplingStructure.of(n, rows, columns)
+            found, expected = structure_of(n, rows, columns), structure_by_lists(n, rows, columns)
             for field in fields(CouplingStructure):
                 own, other = getattr(found, field.name), getattr(expected, field.name)
                 assert own.dtype == other.dtype == np.int64 and np.array_equal(own, other), field.name

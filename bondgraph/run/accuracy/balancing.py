@@ -13,7 +13,7 @@ from __future__ import annotations
 from bondgraph.emit.kernel_language.language import Disjoint, Reals, anywhere, larger, power, sqrt
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure
-from bondgraph.run.sparsity.reference import MAX_COUPLING, Structure
+from bondgraph.run.sparsity.structure import MAX_COUPLING, Structure
 
 MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
 """Largest number of sweeps of the balancing, and largest ratio of the sums over a row and a column."""

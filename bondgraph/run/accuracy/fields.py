@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from bondgraph.emit.interpreter.code import WORK
 from bondgraph.emit.kernel_language.language import Array, Callback, Code, Ints, Kernel, Length, Reals, Routine, Table
-from bondgraph.run.sparsity.reference import Structure
+from bondgraph.run.sparsity.structure import Structure
 
 MODE_SETS = 64
 """Number of mode sets that are remembered; beyond it the oldest are forgotten."""

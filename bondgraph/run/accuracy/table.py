@@ -16,8 +16,8 @@ from bondgraph.run.accuracy.fields import PATTERNS, Control, SparsityPattern
 from bondgraph.run.accuracy.rounding_noise import directions
 from bondgraph.run.bound import Bound
 from bondgraph.run.python_callbacks import PythonCallback
-from bondgraph.run.sparsity.coupling_graph import structure_of
-from bondgraph.run.sparsity.reference import JacobianCouplings, StructureCache
+from bondgraph.run.sparsity.cache import StructureCache
+from bondgraph.run.sparsity.structure import JacobianCouplings
 from bondgraph.run.table import FieldTable
 
 
@@ -263,7 +263,7 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
     nonzero_flags = table.arrays["nonzero_flags"]
 
     def pattern(entries: np.ndarray) -> FieldTable:
-        structure, diagonal, off_diagonal = structures.structure(entries == 1, structure_of)
+        structure, diagonal, off_diagonal = structures.structure(entries == 1)
         record = FieldTable(SparsityPattern.layout())
         arrays = {
             "nonzero_flags": np.array(entries, dtype=np.int64),

@@ -21,7 +21,7 @@ from bondgraph.run.program.bonds import BondVariables
 from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, UnavailableKernel
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.transitions import RunContact, RunTransition
-from bondgraph.run.sparsity.reference import StructureCache
+from bondgraph.run.sparsity.cache import StructureCache
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing

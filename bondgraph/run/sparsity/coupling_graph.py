@@ -1,6 +1,7 @@
 """Find strong components and ears of the coupling graph in machine code.
 
-The order is that of `reference.CouplingStructure.of`, so that both find the same components and ears.
+A `CouplingStructure` depends on which entries of a Jacobian are nonzero, not on their values; a program caches its structures.
+Independent contacts that open and close have as many combinations as there are subsets of them, so runs in machine code search.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from bondgraph.emit.kernel_language.language import Ints, Length, Table, inline
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, cold
-from bondgraph.run.sparsity.reference import CouplingStructure
+from bondgraph.run.sparsity.structure import CouplingStructure
 from bondgraph.run.table import FieldTable
 
 _IN_EAR = 3
@@ -29,7 +30,7 @@ PerStep = Annotated[Ints, Length(lambda g: 2 * g.states)]
 
 
 class CouplingGraph(Table):
-    """Coupling graph under search. `part` to `ear_states` are those of `reference.CouplingStructure`.
+    """Coupling graph under search. `part` to `ear_states` are those of `structure.CouplingStructure`.
 
     seen: mark of a state; following: next coupling of each visited state; path: path to the present one; finished: states in
     post-order; predecessor, step: previous state and coupling on the shortest path; met: number of the ear whose search has

@@ -15,7 +15,7 @@ from bondgraph.emit.kernel import aligned_zeros
 from bondgraph.emit.kernel_language.language import Array, Fixed, Ints, Reals, Routine, Table, external, inline
 from bondgraph.run.accuracy import balancing, error_weights
 from bondgraph.run.accuracy.fields import FASTEST_RATES, PROPAGATED, Control
-from bondgraph.run.sparsity.reference import Structure
+from bondgraph.run.sparsity.structure import Structure
 from bondgraph.run.table import FieldTable
 
 FOUR = 4
