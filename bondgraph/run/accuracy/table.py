@@ -99,8 +99,8 @@ class ErrorWeights:
         self.addresses = {
             name: library.address(f"weights_{name}") for name in ("reset", "begin", "refresh", "test_noise", "decay")
         }
-        at = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
-        step = [ctypes.c_double, ctypes.c_double, ctypes.c_int64]
+        at: list[Any] = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
+        step: list[Any] = [ctypes.c_double, ctypes.c_double, ctypes.c_int64]
         self._begin = ctypes.CFUNCTYPE(None, *at, ctypes.c_void_p)(self.addresses["begin"])
         self._refresh = ctypes.CFUNCTYPE(None, *at)(self.addresses["refresh"])
         of_step = ctypes.CFUNCTYPE(None, *at, *step)
