@@ -24,9 +24,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.emit.cached_build import build_once
-from bondgraph.emit.kernel import address_of
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Ints, Reals, Table, inline, larger, sqrt, unrolled
+from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.emit.procedure import Procedure
+from bondgraph.run.table import FieldTable
 
 __all__ = ["Contacts", "Impulses", "solve_contacts"]
 
@@ -77,22 +79,21 @@ def solve_contacts(contacts: Contacts, twists: np.ndarray, guess: np.ndarray, to
     local = np.matmul(contacts.J, np.swapaxes(contacts.response, 1, 2))
     trace, determinant = local[:, 1, 1] + local[:, 2, 2], local[:, 1, 1] * local[:, 2, 2] - local[:, 1, 2] * local[:, 2, 1]
     stiff = np.stack([local[:, 0, 0], 0.5 * (trace + np.sqrt(np.maximum(trace**2 - 4.0 * determinant, 0.0)))], axis=1)
-    arrays = (
-        np.ascontiguousarray(contacts.bodies, dtype=np.int64),
-        *(np.ascontiguousarray(a, dtype=float) for a in (contacts.J, contacts.response, stiff, contacts.b, contacts.friction)),
-        r,
-        v,
-        np.zeros(2),
-    )
-    addresses, status = [address_of(array) for array in arrays], arrays[-1]
-    _function()(count, *addresses, min(most, PLAIN), tolerance)
-    sweeps, change, momentum, largest_share = int(status[1]), float(status[0]), 1.0, 1.0
+    table = FieldTable(ContactTable.layout())
+    rows = {"J": contacts.J, "response": contacts.response, "stiff": stiff, "b": contacts.b, "friction": contacts.friction}
+    for name, array in rows.items():
+        table.point(name, np.ascontiguousarray(array, dtype=float))
+    for name, array in {"bodies": np.ascontiguousarray(contacts.bodies, dtype=np.int64), "r": r, "v": v}.items():
+        table.point(name, array)
+    table["count"] = count
+    _function()(table.address, min(most, PLAIN), tolerance)
+    sweeps, change, momentum, largest_share = int(table["sweeps"]), table["change"], 1.0, 1.0
     ended = best = (r.copy(), v.copy())
     least = change
     while change > tolerance and sweeps < most:
         begun = r.copy()
-        _function()(count, *addresses, 1, tolerance)
-        sweeps, change = sweeps + 1, float(status[0])
+        _function()(table.address, 1, tolerance)
+        sweeps, change = sweeps + 1, table["change"]
         before, ended = ended, (r.copy(), v.copy())
         if change < least:
             least, best = change, ended
@@ -111,8 +112,7 @@ def solve_contacts(contacts: Contacts, twists: np.ndarray, guess: np.ndarray, to
 
 @functools.cache
 def _function() -> ctypes._CFunctionType:
-    pointers = [ctypes.c_void_p] * 9
-    return ctypes.CFUNCTYPE(None, ctypes.c_int64, *pointers, ctypes.c_int64, ctypes.c_double)(machine_code().address("settle"))
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double)(machine_code().address("settle"))
 
 
 @build_once
@@ -123,58 +123,75 @@ def machine_code() -> Library:
 
 def procedures() -> list[Procedure]:
     """Return the procedures of the sweeps."""
-    return [_sweeps()]
+    return translate([settle], ["settle"])
 
 
-def _sweeps() -> Procedure:
-    arrays = ("bodies", "J", "response", "stiff", "b", "friction", "r", "v", "status")
-    write = Procedure("settle", {"count": "i64", **dict.fromkeys(arrays, "ptr noalias"), "most": "i64", "tolerance": "double"})
-    done, status = write.local(0, "i64"), write["status"]
-    change = write.local(0.0)
-    with write.repeat() as (_, out):
-        change.set(0.0)
-        with write.loop(write["count"]) as k:
-            _contact(write, k, change)
-        done.set(done.get() + 1)
-        status[0], status[1] = change.get(), write.real(done.get())
-        with write.when((change.get() <= write["tolerance"]) | (done.get() >= write["most"])):
-            write.jump(out)
-    write.give()
-    return write
+class ContactTable(Table):
+    """Contacts as in `Contacts`, stiff: change of the normal velocity by a unit impulse, and the largest of the tangents' (k, 2);
+    r, v: impulses and twists; change: largest change of a velocity in the last sweep; sweeps: their number in the last call."""
+
+    bodies: Ints
+    J: Reals
+    response: Reals
+    stiff: Reals
+    b: Reals
+    friction: Reals
+    r: Reals
+    v: Reals
+    count: int
+    sweeps: int
+    change: float
 
 
-def _contact(write: Procedure, k: Temporary, change: object) -> None:
-    """Write the update of one contact at the latest velocities: first the normal, then both tangents together."""
-    twists = [write["v"].at(write["bodies"].load(k * 2 + side, "i64") * 6) for side in range(2)]
-    J, response = write["J"].at(k * 36), write["response"].at(k * 36)
-    r, b, stiff = write["r"].at(k * 3), write["b"].at(k * 3), write["stiff"].at(k * 2)
+def settle(c: ContactTable, most: int, tolerance: float) -> None:
+    """Sweep over all contacts until a sweep changes no velocity by more than the tolerance, or `most` times."""
+    sweeps = 0
+    while True:
+        change = 0.0
+        for k in range(c.count):
+            J, response, stiff = c.J[k * 36 :], c.response[k * 36 :], c.stiff[k * 2 :]
+            change = larger(change, update(c.bodies[k * 2 :], J, response, stiff, c.b[k * 3 :], c.r[k * 3 :], c.v, c.friction[k]))
+        sweeps += 1
+        if change <= tolerance or sweeps >= most:
+            c.sweeps, c.change = sweeps, change
+            return
 
-    def velocity(row: int) -> Temporary:
-        total = b[row]
-        for side in range(2):
-            for i in range(6):
-                total = total + J[12 * row + 6 * side + i] * twists[side][i]
-        return total
 
-    def push(row: int, by: Temporary) -> None:
-        r[row] = r[row] + by
-        for side in range(2):
-            for i in range(6):
-                twists[side][i] = twists[side][i] + response[12 * row + 6 * side + i] * by
-
-    def note(by: Temporary, factor: Temporary) -> None:
-        change.set(write.intrinsic("maxnum", change.get(), write.intrinsic("fabs", by * factor)))  # type: ignore[attr-defined]
-
-    normal = write.intrinsic("maxnum", r[0] - velocity(0) / stiff[0], 0.0)
+def update(
+    bodies: Ints, J: Disjoint, response: Disjoint, stiff: Disjoint, b: Disjoint, r: Disjoint, v: Disjoint, friction: float
+) -> float:
+    """Update the impulses of one contact, and the twists of its bodies, at the latest velocities: first the normal, then both
+    tangents together. Return the largest change of a velocity."""
+    one, other = v[bodies[0] * 6 :], v[bodies[1] * 6 :]
+    normal = larger(r[0] - velocity(J, b, one, other, 0) / stiff[0], 0.0)
     by = normal - r[0]
-    push(0, by)
-    note(by, stiff[0])
-    x, y = r[1] - velocity(1) / stiff[1], r[2] - velocity(2) / stiff[1]
-    size = write.intrinsic("sqrt", x * x + y * y)
-    limit = write["friction"][k] * normal
-    share = write.select(size > limit, limit / write.intrinsic("maxnum", size, 1e-300), 1.0)
+    push(response, r, one, other, 0, by)
+    x, y = r[1] - velocity(J, b, one, other, 1) / stiff[1], r[2] - velocity(J, b, one, other, 2) / stiff[1]
+    size = sqrt(x * x + y * y)
+    limit = friction * normal
+    share = limit / larger(size, 1e-300) if size > limit else 1.0
     across, along = x * share - r[1], y * share - r[2]
-    push(1, across)
-    push(2, along)
-    note(across, stiff[1])
-    note(along, stiff[1])
+    push(response, r, one, other, 1, across)
+    push(response, r, one, other, 2, along)
+    return larger(larger(abs(by * stiff[0]), abs(across * stiff[1])), abs(along * stiff[1]))
+
+
+@inline
+def velocity(J: Reals, b: Reals, one: Reals, other: Reals, row: Fixed) -> float:
+    """Return the relative velocity along a row of the contact, from the twists of both bodies."""
+    total = b[row]
+    for i in unrolled(range(6)):
+        total = total + J[12 * row + i] * one[i]
+    for i in unrolled(range(6)):
+        total = total + J[12 * row + 6 + i] * other[i]
+    return total
+
+
+@inline
+def push(response: Reals, r: Reals, one: Reals, other: Reals, row: Fixed, by: float) -> None:
+    """Add to the impulse along a row, and change the twists of both bodies."""
+    r[row] = r[row] + by
+    for i in unrolled(range(6)):
+        one[i] = one[i] + response[12 * row + i] * by
+    for i in unrolled(range(6)):
+        other[i] = other[i] + response[12 * row + 6 + i] * by
