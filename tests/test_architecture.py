@@ -403,3 +403,16 @@ def _is_anothers(side: ast.Attribute) -> bool:
     return not (isinstance(owner, ast.Name) and owner.id == "self") and not (
         isinstance(owner, ast.Attribute) and owner.attr == "dtype"
     )
+
+
+def test_rules_of_a_run_stand_where_the_page_says():
+    """Each name in the table of rules is a module or a function of the runtime."""
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    rows = page.partition("| rule | its function |\n|---|---|\n")[2].partition("\n\n")[0].splitlines()
+    named = [name for row in rows for name in re.findall(r"`([a-z_]+(?:\.[a-z0-9_]+)+)`", row)]
+    assert len(rows) > 10 and len(named) > 15
+    for name in named:
+        root = "bondgraph" if name.startswith("stepping") else "bondgraph.run"
+        module, _, last = name.rpartition(".")
+        found = f"{root}.{name}" in SOURCES or hasattr(importlib.import_module(f"{root}.{module}"), last)
+        assert found, name
