@@ -91,7 +91,7 @@ class SensitivityWeights(ErrorWeights):
         if self.noise.any():
             self._noise_gain = min(2.0 * self._noise_gain, MAX_NOISE_GAIN)
         matters = self._keep_noise(t, x, m, h, relative)
-        self.patience = RETRY_LIMITS[0] if matters else min(2 * self.patience, RETRY_LIMITS[1])
+        self.retry_limit = RETRY_LIMITS[0] if matters else min(2 * self.retry_limit, RETRY_LIMITS[1])
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Measure the noise again after long use."""

@@ -45,10 +45,12 @@ def motion_of(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> Mot
 
 
 def _interpreted(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: np.ndarray) -> Callable[[], Any]:
-    def rates_at(t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, out: np.ndarray) -> None:
-        out[: len(x)] = rates(float(t), x, p, m)
+    n = len(x)
 
-    return functools.partial(move, rates_at, len(x), x, p, m, work)
+    def rates_at(t: float, at: np.ndarray, p: np.ndarray, m: np.ndarray, out: np.ndarray) -> None:
+        out[:n] = rates(float(t), at[:n], p, m)
+
+    return functools.partial(move, rates_at, n, x, p, m, work)
 
 
 def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: np.ndarray) -> Callable[[], Any]:

@@ -16,7 +16,7 @@ from tests.inner.export import (
     NAME_SIZE,
     Arrows,
     Figure,
-    Table,
+    TableBlock,
     as_latex,
     as_typst,
     drawing,
@@ -137,7 +137,7 @@ def test_documents_have_them(name: str) -> None:
     assert bool(shown) == bool(acting) and len(shown) <= len(acting)
     for k in shown:
         figure, table = blocks[k], blocks[k + 1]
-        assert isinstance(figure, Figure) and isinstance(table, Table) and figure.height <= 55.0
+        assert isinstance(figure, Figure) and isinstance(table, TableBlock) and figure.height <= 55.0
         rows = [row[0][0] for row in table.rows]
         numbers = {number for label in labels(figure) for number in (label.text or "").split(", ")}
         assert set(rows) == numbers and len(rows) == len(numbers)

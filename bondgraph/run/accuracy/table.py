@@ -143,12 +143,12 @@ class ErrorWeights:
         table["lanes"], table["parameters"] = lanes, program.parameters
 
     @property
-    def patience(self) -> int:
+    def retry_limit(self) -> int:
         """Number of rejected steps before a noise test."""
         return int(self.table["patience"])
 
-    @patience.setter
-    def patience(self, value: int) -> None:
+    @retry_limit.setter
+    def retry_limit(self, value: int) -> None:
         self.table["patience"] = value
 
     @property
@@ -168,14 +168,14 @@ class ErrorWeights:
             return _NO_ROUNDING
         with np.errstate(all="ignore"):
             ratios = self.exceeded[: self._n] / (relative * np.maximum(self.size, self.floor)[: self._n])
-        reached = np.array([i for i in np.flatnonzero(ratios > 1.0) if not self._rests(int(i), t, x, m)], dtype=int)
+        reached = np.array([i for i in np.flatnonzero(ratios > 1.0) if not self._is_at_rest(int(i), t, x, m)], dtype=int)
         if not reached.size:
             return _NO_ROUNDING
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
         # The factor by which repeated noise tests raise the weights is no rounding of a step.
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self.table["boosted"]), names)
 
-    def _rests(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
+    def _is_at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         """Return True if all energy that a state has had is rounding (`error_weights.at_rest`)."""
         x, m, self.table["resting"] = _contiguous(x), _contiguous(m), 0
         result = bool(self._at_rest(self.table.address, t, address_of(x), address_of(m), state))

@@ -154,7 +154,7 @@ def table_of(
         table.point(name, 0 if kernel is None else kernel.address or 0)
     for name in fields.keys() & {"size", "floor", "noise", "speed", "exceeded"}:
         table.point(name, getattr(weights, name))
-    table["origin"], table["rtol"], table["patience"] = bound.origin, tolerances.relative, weights.patience
+    table["origin"], table["rtol"], table["patience"] = bound.origin, tolerances.relative, weights.retry_limit
     for name, count in counts.items():
         table[name] = count
     return table

@@ -112,7 +112,7 @@ def solve_contacts(contacts: Contacts, twists: np.ndarray, guess: np.ndarray, to
 
 @functools.cache
 def _function() -> ctypes._CFunctionType:
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double)(machine_code().address("settle"))
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double)(machine_code().address("sweep"))
 
 
 @build_once
@@ -123,7 +123,7 @@ def machine_code() -> Library:
 
 def procedures() -> list[Procedure]:
     """Return the procedures of the sweeps."""
-    return translate([settle], ["settle"])
+    return translate([sweep], ["sweep"])
 
 
 class ContactTable(Table):
@@ -143,7 +143,7 @@ class ContactTable(Table):
     change: float
 
 
-def settle(c: ContactTable, most: int, tolerance: float) -> None:
+def sweep(c: ContactTable, most: int, tolerance: float) -> None:
     """Sweep over all contacts until a sweep changes no velocity by more than the tolerance, or `most` times."""
     sweeps = 0
     while True:
@@ -179,7 +179,7 @@ def update(
 @inline
 def velocity(J: Reals, b: Reals, one: Reals, other: Reals, row: Fixed) -> float:
     """Return the relative velocity along a row of the contact, from the twists of both bodies."""
-    total = b[row]
+    total: float = b[row]
     for i in unrolled(range(6)):
         total = total + J[12 * row + i] * one[i]
     for i in unrolled(range(6)):
