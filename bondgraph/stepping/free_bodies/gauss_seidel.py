@@ -179,7 +179,7 @@ def update(
 @inline
 def velocity(J: Reals, b: Reals, one: Reals, other: Reals, row: Fixed) -> float:
     """Return the relative velocity along a row of the contact, from the twists of both bodies."""
-    total: float = b[row]
+    total = float(b[row])
     for i in unrolled(range(6)):
         total = total + J[12 * row + i] * one[i]
     for i in unrolled(range(6)):
