@@ -135,11 +135,11 @@ def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(12)
     structure, calls = StructureCache.structure, list[int]()
 
-    def none(own, found, search):
+    def none(own, found):
         if found.any():
             calls.append(len(calls))
             raise MemoryError(f"call {calls[-1]}")
-        return structure(own, found, search)
+        return structure(own, found)
 
     with monkeypatch.context() as context, pytest.raises(MemoryError, match=r"^call 0$"):
         context.setattr(StructureCache, "structure", none)
