@@ -179,7 +179,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     trials = [Trial(mutant, tuple(given.tests), LONGEST) for mutant in mutants(given.count, given.seed)]
     progress = Progress(len(trials), "mutants")
-    for lived in each(survives, trials, given.processes):
+    for lived in each(survives, trials, given.processes, chunk=1):
         progress.add(lived)
     return int(progress.failures > 0)
 

@@ -20,8 +20,8 @@ _PAUSE = 10.0
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int) -> Iterator[Found]:
-    """Results of a task as they come; here where `processes` is 0, else in as many besides this one.
+def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int, chunk: int = 8) -> Iterator[Found]:
+    """Results of a task as they come, `chunk` at a time; here where `processes` is 0, else in as many besides this one.
 
     Each of those has one thread: the matrices are small, and threads of linear algebra in several processes wait for one
     another (twice the time on two cores). An interrupt ends them in silence, so that what has been found can be told.
@@ -33,7 +33,7 @@ def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int) -> I
     signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it would be ignored
     ignored = signal.SIGINT, signal.SIG_IGN
     with multiprocessing.get_context("spawn").Pool(processes, signal.signal, ignored) as pool:
-        yield from pool.imap_unordered(task, jobs, chunksize=8)
+        yield from pool.imap_unordered(task, jobs, chunksize=chunk)
 
 
 class Progress:
