@@ -45,7 +45,7 @@ class SensitivityWeights(ErrorWeights):
         self._count = states.shape[1]
         self._no_powers = np.zeros(len(model_weights.size) - self._count)
         self._noise_gain = 1.0
-        arguments, library = FieldTable(Callbacks.layout()), error_weights.machine_code()
+        arguments, library = FieldTable(Callbacks), error_weights.machine_code()
         n, modes = len(self.size), bound.program.modes
 
         def where() -> tuple[float, np.ndarray, np.ndarray]:

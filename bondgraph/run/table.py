@@ -1,10 +1,10 @@
-"""A table of 8-byte fields that machine code and Python share."""
+"""Memory of a table of 8-byte fields that machine code and Python share."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Mapping
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -12,30 +12,17 @@ import numpy as np
 from bondgraph.emit.kernel import address_of, aligned_zeros
 from bondgraph.emit.kernel_language.language import Array, Code, Table, types_of
 
-Viewed = TypeVar("Viewed", bound=Table)
-
-Fields = Mapping[str, tuple[int, str]]
-"""Name -> index and kind."""
-
-
-def fields_of(pointers: Iterable[str], wholes: Iterable[str], reals: Iterable[str] = ()) -> dict[str, tuple[int, str]]:
-    """Lay out the names of addresses, integers and floats: index and kind ("ptr", "i64", "double") of each."""
-    kinds = (("ptr", pointers), ("i64", wholes), ("double", reals))
-    named = [(name, kind) for kind, names in kinds for name in names]
-    return {name: (index, kind) for index, (name, kind) in enumerate(named)}
-
-
 _HALF = 1 << 63
 """Addresses from here on are negative as signed integers."""
 _BY_ADDRESS: WeakValueDictionary[int, FieldTable] = WeakValueDictionary()
 
 
 class FieldTable:
-    """Fields by name; `arrays` and `tables` are those that it points to."""
+    """Memory of a table of this kind; `arrays` and `tables` are those that it points to."""
 
-    def __init__(self, fields: Mapping[str, tuple[int, str]]):
-        self._fields = fields
-        self._integers = np.zeros(len(fields), dtype=np.int64)
+    def __init__(self, kind: type[Table]):
+        self._kind, self._fields = kind, kind.layout()
+        self._integers = np.zeros(len(self._fields), dtype=np.int64)
         self._real = self._integers.view(np.float64)
         self.arrays: dict[str, np.ndarray] = {}
         self.tables: dict[str, FieldTable] = {}
@@ -56,26 +43,16 @@ class FieldTable:
             target = address_of(target)
         self._integers[self._fields[name][0]] = target if target < _HALF else target - 2 * _HALF
 
-    def lay(self, lengths: Mapping[str, int], dtype: type = float) -> None:
-        """Point fields to adjacent arrays of zeros of these lengths (numbers of 8 bytes)."""
-        block: np.ndarray = np.zeros(sum(lengths.values()), dtype=dtype)
-        start = 0
-        address = address_of(block)
-        for name, length in lengths.items():
-            self.arrays[name] = block[start : start + length]
-            self.point(name, address + 8 * start)
-            start += length
-
-    def allocate(self, table: type[Table], **integers: int) -> None:
+    def allocate(self, **integers: int) -> None:
         """Point the fields whose annotations have a `Length` to zeros, for these integers of the table.
 
         Each array begins at a line of the cache, as vectors want it.
         """
-        lengths, types, start = table.lengths(**integers), types_of(table), 0
+        lengths, types, start = self._kind.lengths(**integers), types_of(self._kind), 0
         reals = aligned_zeros(sum(map(_whole_lines, lengths.values())))
-        integers_in, address = reals.view(np.int64), address_of(reals)
+        integral, address = reals.view(np.int64), address_of(reals)
         for name, length in lengths.items():
-            self.arrays[name] = (reals if types[name].entries is float else integers_in)[start : start + length]
+            self.arrays[name] = (reals if types[name].entries is float else integral)[start : start + length]
             self._integers[self._fields[name][0]] = address + 8 * start
             start += _whole_lines(length)
 
@@ -88,9 +65,9 @@ class FieldTable:
         numbers = (ctypes.c_double * length).from_address(self._integers.item(self._fields[name][0])) if length else ()
         return np.array(numbers, dtype=float)
 
-    def view(self, table: type[Viewed]) -> Viewed:
-        """Return the table for CPython, which runs a text of the kernel language on the memory of machine code."""
-        return cast(Viewed, _View(self, table))
+    def view(self) -> Any:
+        """Return the table as CPython sees it, which runs a function of the kernel language on the memory of machine code."""
+        return _View(self, types_of(self._kind))
 
     def reader(self, *names: str) -> Callable[[], list[int]]:
         """Return a function that reads these integers at once, for fields that are read after every run."""
@@ -106,15 +83,15 @@ class FieldTable:
 
 
 def _whole_lines(length: int) -> int:
-    """Return the length of integers_in cache lines for this many numbers."""
+    """Return the length of whole cache lines for this many numbers."""
     return -(-length // 8) * 8
 
 
 class _View:
     """Attributes that are the fields of a table: numbers, arrays, other tables, and code behind addresses."""
 
-    def __init__(self, fields: FieldTable, table: type[Table]):
-        self.__dict__.update(_fields=fields, _types=types_of(table))
+    def __init__(self, fields: FieldTable, types: Mapping[str, Any]):
+        self.__dict__.update(_fields=fields, _types=types)
 
     def __getattr__(self, name: str) -> Any:
         fields, kind = self._fields, self._types[name]
@@ -153,7 +130,7 @@ def _behind(address: int, kind: Any) -> Any:
     """Return what is behind an address: code, or a table; None behind 0."""
     if address == 0:
         return None
-    return _called(address, kind) if isinstance(kind, Code) else _BY_ADDRESS[address].view(kind)
+    return _called(address, kind) if isinstance(kind, Code) else _BY_ADDRESS[address].view()
 
 
 def _called(address: int, code: Code) -> Callable[..., Any]:

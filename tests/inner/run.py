@@ -56,7 +56,7 @@ from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.dopri5 import TABLEAU
 from bondgraph.run.steppers.explicit import Tableau, explicit_method
 from bondgraph.run.steppers.rosenbrock import coefficients, powers, rodas5p
-from bondgraph.run.steppers.shared_fields import COMMON
+from bondgraph.run.steppers.shared_fields import IntegratorTable
 from bondgraph.run.streaming import energy_account, run
 from bondgraph.run.streaming.partial_result import KeptResult
 from bondgraph.run.table import FieldTable

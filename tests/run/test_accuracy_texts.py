@@ -47,7 +47,7 @@ def cpython(name, module=error_weights, kind=Control):
 
     def call(table, *values):
         with np.errstate(all="ignore"):
-            text(table.view(kind), *values)
+            text(table.view(), *values)
 
     return call
 
@@ -141,7 +141,7 @@ def test_a_reset_leaves_nothing_of_a_run():
 @pytest.mark.parametrize("name", ["refresh", "test_noise", "decay"])
 def test_texts_that_call_python_pass_their_arguments(way, name):
     weights, heard = pair_of("oscillator")[0], list[tuple]()
-    arguments = FieldTable(Callbacks.layout())
+    arguments = FieldTable(Callbacks)
 
     def listen():
         heard.append((arguments["t"], *arguments.copied("x", 2), *arguments.copied("m", 1)))

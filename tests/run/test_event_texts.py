@@ -135,7 +135,7 @@ def both(function, machine, seed):
     by_machine, by_python = at_an_event(seed), at_an_event(seed)
     made = machine(by_machine.table.address)
     with np.errstate(all="ignore"):
-        assert function(by_python.table.view(EventTable)) == bool(made)
+        assert function(by_python.table.view()) == bool(made)
     assert_same(by_machine.table, by_python.table, EventTable)
     return made, by_machine.table
 
@@ -193,11 +193,11 @@ def location_code():
 
 def crossing(t, roots, heights):
     """A step at t whose guards are cubics with these roots (guards, 3) and leading coefficients."""
-    table = FieldTable(Flight.layout())
-    table.allocate(Flight, guard_count=GUARDS, width=1)
+    table = FieldTable(Flight)
+    table.allocate(guard_count=GUARDS, width=1)
     table.point("coefficients", np.array([h * np.poly(r)[::-1] for r, h in zip(roots, heights, strict=True)]))
     table["guard_count"], table["t"], table.arrays["y_new"][0] = GUARDS, t, 1.0
-    guard_values(table.view(Flight), t, np.zeros(1), table.arrays["g"])
+    guard_values(table.view(), t, np.zeros(1), table.arrays["g"])
     return table
 
 
@@ -222,7 +222,7 @@ def test_texts_of_event_location_are_the_same_bits_in_cpython(name):
             by_machine, by_python = crossing(t, roots, heights), crossing(t, roots, heights)
             ends = [h, t + h][:arguments]
             made = machine(by_machine.address, *ends)
-            said = text(by_python.view(Flight), *map(np.float64, ends), STEP)
+            said = text(by_python.view(), *map(np.float64, ends), STEP)
         assert np.array_equal(float(said), made, equal_nan=True)
         assert_same(by_machine, by_python, Flight)
         results.append((made, by_machine["jumps"], tuple(by_machine.arrays["fired"])))

@@ -51,7 +51,7 @@ def random_systems(kind: str):
 def solved(layout: MatrixLayout, entries: np.ndarray, right: np.ndarray, worth: np.ndarray, by_text: bool) -> list[object]:
     """All that the procedures of a system leave and return."""
     table = system.table_of(layout)
-    s = table.view(system.SystemTable)
+    s = table.view()
     if by_text:
         system.fill_system(s, entries, np.float64(0.3))
     else:
@@ -82,7 +82,7 @@ def test_coupling_graphs(density):
     for n in (0, 1, 2, 5, 12):
         columns, rows = np.nonzero((random.random((n, n)) < density) & ~np.eye(n, dtype=bool))
         table = coupling_graph.graph_table(n, rows, columns)
-        coupling_graph.search(table.view(coupling_graph.CouplingGraph))
+        coupling_graph.search(table.view())
         by_text, machine = coupling_graph.structure_from(table), coupling_graph.structure_of(n, rows, columns)
         assert all(np.array_equal(getattr(by_text, field.name), getattr(machine, field.name)) for field in fields(machine))
 
@@ -118,7 +118,7 @@ def batch_code():
 
 def table_with(kind: type, seed: int, integers: dict[str, int], lengths: dict[str, int], flags: dict[str, list[int]]):
     """A table of this kind with arrays of random numbers, one in eight of them extreme, and of integers."""
-    random, table = np.random.default_rng(seed), FieldTable(kind.layout())
+    random, table = np.random.default_rng(seed), FieldTable(kind)
     for name, length in lengths.items():
         numbers = random.normal(size=length)
         table.point(name, np.where(random.random(length) < 0.125, random.choice(EXTREMES, length), numbers))
@@ -134,7 +134,7 @@ def batch_table(seed: int) -> FieldTable:
     integrators = types_of(BatchTable)["table"]
     handler = {"n": 2, "modes": 1, "transitions": 2, "quadratures": 1, "logged": 2, "row_width": 13, "held_rows": 1}
     events = table_with(types_of(integrators)["instants"], seed, handler, {"log": 26}, {})
-    control = FieldTable(types_of(integrators)["weights"].layout())
+    control = FieldTable(types_of(integrators)["weights"])
     control["storages"], run = 2, {"width": 3, "mode_count": 1, "n": 2}
     control.point("energies", batch_code().address("energies"))
     integrator = table_with(integrators, seed, run, {"p": 1, "m": 1}, {})
@@ -179,7 +179,7 @@ def left(table: FieldTable, kind: type) -> list[object]:
 @pytest.mark.parametrize("seed", range(8))
 def test_measures_and_losses(seed):
     by_text, machine = batch_table(seed), batch_table(seed)
-    r, code = by_text.view(BatchTable), batch_code()
+    r, code = by_text.view(), batch_code()
     with np.errstate(all="ignore"):
         for function in BATCH_TEXTS:
             runs = [] if "run" not in function.__annotations__ else [0]
@@ -211,10 +211,10 @@ def test_checks_of_the_rank(extreme):
                 for name, values in (("dates", np.arange(5.0)), ("falls", np.full(6, 0.3)), ("rises", np.full(6, 0.3))):
                     table.point(name, values)
                 table.point("kernel", code.address("copies"))
-                run = FieldTable(types_of(BatchTable)["table"].layout())
+                run = FieldTable(types_of(BatchTable)["table"])
                 run["width"] = 9
                 run.point("y", samples[5].copy())
-                s, c = table.view(SampleCheck), run.view(types_of(BatchTable)["table"])
+                s, c = table.view(), run.view()
                 at = table.address, run.address, address_of(samples)
                 results.append(rank_screen.may_lose_rank(s, c, samples.ravel(), 2) if by_text else call(*at))
                 tables.append(left(table, SampleCheck))

@@ -41,7 +41,7 @@ def in_cpython(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     def __init__(self: workspace.Workspace, *arguments: object) -> None:
         prepared_with(self, *arguments)
         method, bound = self.integrator.method, self.bound
-        table = self.table.view(method.table)
+        table = self.table.view()
 
         def begin(_: int, *given: int) -> int:
             *addresses, samples = given
@@ -119,7 +119,7 @@ EXTREME = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e300, -1e300, 1.0)
 
 def random_table(method, random: np.random.Generator) -> FieldTable:
     """A table whose numbers are random, some of them extreme."""
-    table = FieldTable(method.table.layout())
+    table = FieldTable(method.table)
     for name, (_, kind) in method.table.layout().items():
         if kind == "double":
             table[name] = random.choice(EXTREME) if random.random() < 0.2 else 10.0 ** random.uniform(-9.0, 3.0)
@@ -148,7 +148,7 @@ def test_step_control_is_that_of_machine_code_for_any_numbers(method, machine_co
             own = [] if function is step_control.proposed else [method]
             before = table._integers.copy()
             with np.errstate(all="ignore"):
-                in_cpython = function(table.view(method.table), *map(np.float64, numbers), *own)
+                in_cpython = function(table.view(), *map(np.float64, numbers), *own)
             found = table._integers.copy()
             table._integers[:] = before
             call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *types)(machine_code().address(function.__name__))

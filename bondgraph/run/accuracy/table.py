@@ -54,7 +54,7 @@ class ErrorWeights:
     """
 
     def __init__(self, bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float):
-        self.table = FieldTable(Control.layout())
+        self.table = FieldTable(Control)
         self._lane_kernels: LaneKernels | None = None
         self._bound, self._rtol, self._longest = bound, rtol, longest
         self._n, self._nq = bound.program.states, bound.quadratures
@@ -73,7 +73,7 @@ class ErrorWeights:
             self._interpret(steps)
         elif kernel is not None:
             table.point("couple", kernel.address or 0)
-        table.allocate(Control, **counts, number_count=int(table["number_count"]))
+        table.allocate(**counts, number_count=int(table["number_count"]))
         arrays = {name: getattr(self, name) for name in ("size", "floor", "noise", "exceeded", "speed", "scale")}
         # Energies per square in the modes for which they were computed, -1 if not yet.
         arrays |= {"squares": np.full(self._n, -1.0), "square_modes": np.full(program.modes, np.nan)}
@@ -264,7 +264,7 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
 
     def pattern(entries: np.ndarray) -> FieldTable:
         structure, diagonal, off_diagonal = structures.structure(entries == 1)
-        record = FieldTable(SparsityPattern.layout())
+        record = FieldTable(SparsityPattern)
         arrays = {
             "nonzero_flags": np.array(entries, dtype=np.int64),
             "on_diagonal": diagonal,

@@ -128,9 +128,6 @@ class BatchTable(Table):
     minus_infinity: float
 
 
-FIELDS = BatchTable.layout()
-
-
 @inline
 def modes_at(r: BatchTable, sample: int) -> Reals:
     """Return the modes at a sample."""

@@ -33,7 +33,7 @@ def table_of(
 ) -> FieldTable:
     """Return the table of a batch, common to all runs: samples, since the start and as dates, those `wanted` among them, kept
     quantities with the kernel of their outputs, limits, and working memory except for rows and modes at the samples."""
-    program, (times, dates), table = bound.program, samples, FieldTable(BatchTable.layout())
+    program, (times, dates), table = bound.program, samples, FieldTable(BatchTable)
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
     (rules, sources, indices, starts), meant = _numbers_of(program, kept)
@@ -82,7 +82,7 @@ def table_of(
         table[field] = value
     sizes = {"states": program.states, "storages": storages, "quadratures": bound.quadratures}
     sizes["longest_loop"] = max((len(loop.states) for loop in loops), default=0)
-    table.lay(BatchTable.lengths(**counts, **sizes))
+    table.allocate(**counts, **sizes)
     return table
 
 

@@ -377,8 +377,9 @@ class Workspace:
         if lanes is not None:
             table.point("begin", self._open)
         table.point("look", self._look(watch, lanes, *samples).address if watch or lanes is not None else 0)
-        modes = {} if self.settler is None else {"modes": count * len(self.table.arrays["m"])}
-        table.lay({"rows": count * self._width, **modes})
+        table.point("rows", np.zeros(count * self._width))
+        if self.settler is not None:
+            table.point("modes", np.zeros(count * len(self.table.arrays["m"])))
         return table
 
     def _in_lanes(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:

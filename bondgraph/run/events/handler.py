@@ -57,7 +57,7 @@ class EventHandler:
         n, count = program.states, len(edges)
         turns = MAX_TRANSITIONS + MAX_TRANSITIONS_EACH * count
         self._most_noted = MAX_REST_ROUNDS * (turns + count)
-        self.table = table = FieldTable(EventTable.layout())
+        self.table = table = FieldTable(EventTable)
         for name in ("rates", "guards"):
             kernel = getattr(program, name)
             table.point(name, 0 if kernel is None else kernel.address or 0)
@@ -101,7 +101,7 @@ class EventHandler:
         counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.true_states)}
         counts |= {"width": n + bound.quadratures, "row_width": layout.width, "most_events": self._most}
         counts |= {"unknowns": max((len(loop.states) for loop in program.loops), default=0), "note_room": self._most_noted}
-        table.allocate(EventTable, **counts)
+        table.allocate(**counts)
         scalars = {"start": settings.t_start, "origin": bound.origin, "span": bound.span, "rtol": settings.rtol}
         scalars |= {"probe": PROBE * bound.span, "segment_part": SEGMENT_PART, "time_resolution": TIME_RESOLUTION}
         for name, value in {**counts, **scalars}.items():

@@ -67,11 +67,6 @@ def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto")
     return sparse if sparse_cost < cost else layout
 
 
-def bandwidths_of(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
-    """Count the diagonals below and above the main one, in the given order of the unknowns."""
-    return _bandwidths(np.arange(n), rows, columns)
-
-
 def band_is_cheaper(n: int, lower: int, upper: int) -> bool:
     """Return True if a band with these diagonals is cheaper than a full matrix."""
     return _band_cost(n, lower, upper) < _dense_cost(n)

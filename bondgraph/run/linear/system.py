@@ -20,7 +20,7 @@ from bondgraph.run.table import FieldTable
 
 def table_of(layout: MatrixLayout) -> FieldTable:
     """Return the table of a system, with its arrays."""
-    table, n, fill = FieldTable(SystemTable.layout()), len(layout.order), layout.fill
+    table, n, fill = FieldTable(SystemTable), len(layout.order), layout.fill
     integers = {"order": layout.order, "entry_indices": layout.entry_indices, "diagonal": layout.diagonal}
     lengths = {"right": n, "worth": n, "matrix": layout.room}
     if fill is not None:

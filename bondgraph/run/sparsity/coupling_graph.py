@@ -73,8 +73,8 @@ def structure_of(n: int, rows: np.ndarray, columns: np.ndarray) -> CouplingStruc
 
 def graph_table(n: int, rows: np.ndarray, columns: np.ndarray) -> FieldTable:
     """Return the table of a graph of n states with these couplings (k,), sorted by columns."""
-    table = FieldTable(CouplingGraph.layout())
-    table.lay(CouplingGraph.lengths(states=n, couplings=len(rows)), np.int64)
+    table = FieldTable(CouplingGraph)
+    table.allocate(states=n, couplings=len(rows))
     table.point("rows", np.ascontiguousarray(rows, dtype=np.int64))
     table.point("columns", np.ascontiguousarray(columns, dtype=np.int64))
     table["states"], table["couplings"] = n, len(rows)

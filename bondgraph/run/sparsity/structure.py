@@ -45,7 +45,7 @@ class CouplingStructure:
     @OnceProperty
     def table(self) -> FieldTable:
         """Return this structure as a table for machine code."""
-        table = FieldTable(Structure.layout())
+        table = FieldTable(Structure)
         for field in fields(self):
             table.point(field.name, getattr(self, field.name))
         table["states"], table["couplings"] = len(self.part), len(self.rows)

@@ -77,9 +77,6 @@ class ExplicitTable(IntegratorTable):
     sums: Annotated[Reals, Length(lambda c: 2)]
 
 
-FIELDS = ExplicitTable.layout()
-
-
 def method_of(tableau: Tableau) -> Method:
     """Return the method of a tableau for the integration loop."""
     return Method(

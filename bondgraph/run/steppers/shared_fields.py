@@ -134,19 +134,15 @@ class IntegratorTable(StepTable):
     factored: float
 
 
-COMMON = IntegratorTable.layout()
-"""Fields that have the same offset in the table of every method."""
-
-
 def table_of(
     kind: type[IntegratorTable], bound: Bound, tolerances: Tolerances, weights: ErrorWeights, sizes: Mapping[str, int]
 ) -> FieldTable:
     """Return the table of a run, with its arrays; `sizes` are integers besides those of the table that lengths depend on."""
     fields, program = kind.layout(), bound.program
-    table, guards = FieldTable(fields), 0 if program.guards is None else program.guards.n_out
+    table, guards = FieldTable(kind), 0 if program.guards is None else program.guards.n_out
     counts = {"n": program.states, "quadratures": bound.quadratures, "guard_count": guards, "mode_count": program.modes}
     counts["width"] = program.states + bound.quadratures
-    table.allocate(kind, **counts, **sizes)
+    table.allocate(**counts, **sizes)
     table.point("p", bound.p)
     table.point("window", bound.window)
     for name in fields.keys() & {"rates", "powers", "guards", "rates_and_powers", "jacobian"}:

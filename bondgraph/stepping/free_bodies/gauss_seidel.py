@@ -79,7 +79,7 @@ def solve_contacts(contacts: Contacts, twists: np.ndarray, guess: np.ndarray, to
     local = np.matmul(contacts.J, np.swapaxes(contacts.response, 1, 2))
     trace, determinant = local[:, 1, 1] + local[:, 2, 2], local[:, 1, 1] * local[:, 2, 2] - local[:, 1, 2] * local[:, 2, 1]
     stiff = np.stack([local[:, 0, 0], 0.5 * (trace + np.sqrt(np.maximum(trace**2 - 4.0 * determinant, 0.0)))], axis=1)
-    table = FieldTable(ContactTable.layout())
+    table = FieldTable(ContactTable)
     rows = {"J": contacts.J, "response": contacts.response, "stiff": stiff, "b": contacts.b, "friction": contacts.friction}
     for name, array in rows.items():
         table.point(name, np.ascontiguousarray(array, dtype=float))

@@ -45,7 +45,7 @@ def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldT
     laned = lane_steps(steps, lanes)
     if laned is None:
         return None
-    table = FieldTable(LaneJacobians.layout())
+    table = FieldTable(LaneJacobians)
     numbers, rows = aligned_zeros(len(steps.start) * lanes), aligned_zeros(laned.rows * steps.groups * lanes)
     numbers[:] = np.repeat(steps.start, lanes)
     rows[laned.seed_offsets[:, None] + np.arange(lanes)] = 1.0

@@ -46,7 +46,7 @@ class LaneScales(Table):
 def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTable:
     """Return the table of `scale_ahead`, for n states with at most `entries` couplings, and runs with these error control
     tables."""
-    library, table = error_weights.machine_code(), FieldTable(LaneScales.layout())
+    library, table = error_weights.machine_code(), FieldTable(LaneScales)
     lengths = {"values": entries, "rates": n, "scales": n, "work": max(3 * n + 1, n + entries)}
     for name, length in lengths.items():
         table.point(name, aligned_zeros(length * FOUR))

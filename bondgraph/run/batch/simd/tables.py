@@ -30,10 +30,10 @@ def lane_table(
 ) -> FieldTable:
     """Return the table of `lane_loop`: `integrators` are those of the runs under way, `weights` the tables of their error
     control."""
-    table, lanes, method, first = FieldTable(LaneTable.layout()), kernels.lanes, integrators[0].method, integrators[0].table
+    table, lanes, method, first = FieldTable(LaneTable), kernels.lanes, integrators[0].method, integrators[0].table
     counts = {name: int(first[name]) for name in ("n", "width")} | {"lanes": lanes, "slots": len(integrators)}
     counts |= {"parameters": program.parameters, "modes": program.modes, **method.sizes}
-    table.allocate(LaneTable, **counts)
+    table.allocate(**counts)
     table.point("window", np.array([-np.inf, np.inf]))
     table.arrays["rows"] = np.empty((len(integrators), samples, counts["width"]))
     blocks = list(table.arrays["rows"])

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from bondgraph.emit.kernel import aligned_zeros
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Ints, Kernel, Length, Reals, Table, inline, unrolled
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure
@@ -104,7 +103,7 @@ def row_table(
 ) -> FieldTable:
     """Return the table of these procedures, for runs with rows at these times since their start; constraints are checked if
     `watched`, at every `check_stride`-th sample. `kernel` is the address of its code."""
-    table = FieldTable(SampleCheck.layout())
+    table = FieldTable(SampleCheck)
     every = (program.rates, program.powers, program.energies)
     values = 0 if lanes == 1 else sum(each.n_out for each in every if each is not None)
     behind = 0 if program.closing_matrix is None else program.closing_matrix.n_out
@@ -125,9 +124,8 @@ def row_table(
         table["end_date"] = dates[0] + (span - times[0])
     for name, count in counts.items():
         table[name] = count
-    lengths = SampleCheck.lengths(lanes=lanes, width=width, behind=behind, **counts)
-    arrays |= {name: aligned_zeros(length) for name, length in lengths.items()}
-    for name, array in {**arrays, "entries": arrays["out"][values * lanes :]}.items():
+    table.allocate(lanes=lanes, width=width, behind=behind, **counts)
+    for name, array in {**arrays, "entries": table.arrays["out"][values * lanes :]}.items():
         table.point(name, array)
     return table
 
