@@ -42,7 +42,7 @@ ROOMS = {
         ("cli",),
     ),
     "bondgraph.run": (
-        ("codegen_helpers", "python_callbacks", "samples", "status", "table"),
+        ("kernel_functions", "python_callbacks", "samples", "status", "table"),
         ("linear", "sparsity"),
         ("program",),
         ("bound", "settings"),

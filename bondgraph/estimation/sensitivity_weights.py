@@ -91,7 +91,8 @@ class SensitivityWeights(ErrorWeights):
         if self.noise.any():
             self._noise_gain = min(2.0 * self._noise_gain, MAX_NOISE_GAIN)
         matters = self._keep_noise(t, x, m, h, relative)
-        self.retry_limit = RETRY_LIMITS[0] if matters else min(2 * self.retry_limit, RETRY_LIMITS[1])
+        before = int(self.table["rejections_before_test"])
+        self.table["rejections_before_test"] = RETRY_LIMITS[0] if matters else min(2 * before, RETRY_LIMITS[1])
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Measure the noise again after long use."""

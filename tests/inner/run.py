@@ -5,7 +5,7 @@
 from bondgraph.run.accuracy import balancing as accuracy_balancing
 from bondgraph.run.accuracy import error_weights, natural_scales, rounding_noise
 from bondgraph.run.accuracy.fields import Callbacks, Control
-from bondgraph.run.accuracy.table import ErrorWeights, Rounding
+from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.batch import event_losses, lost_loops, native_measures, prepared, workers, workspace
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector

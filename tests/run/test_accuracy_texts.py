@@ -129,7 +129,7 @@ def test_a_reset_leaves_nothing_of_a_run():
     x, q, step = np.array([1.0, 1e-9, 0.0]), np.ones(2), (1e-4, 1e-16, 0)
     for procedure, values in (("begin", (0.1, x, q, np.zeros(0))), *[("test_noise", (0.1, x, np.zeros(0), *step))] * 2):
         machine_code(f"weights_{procedure}")(used.table, *values)
-    assert used.noise.any() and used.table["patience"] != fresh.table["patience"]
+    assert used.noise.any() and used.table["rejections_before_test"] != fresh.table["rejections_before_test"]
     machine_code("weights_reset")(used.table)
     for name, (_, kind) in Control.layout().items():
         assert kind == "ptr" or name in ("pattern_count", "oldest") or used.table[name] == fresh.table[name], name

@@ -17,7 +17,7 @@ from tests.witnesses import balancing as reference
 from tests.witnesses.error_weights import Weights
 
 ARRAYS = ("size", "floor", "noise", "speed", "scale")
-NUMBERS = ("energy", "spread", "patience", "boost", "boosted")
+NUMBERS = ("energy", "spread", "rejections_before_test", "boost", "boosted")
 
 
 def loud():
@@ -88,14 +88,21 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
                 getattr(own, step)(*given)
             assert_same(*pair)
             noisy += int(pair[0].noise.any())
-        for weights in pair:
-            weights.exceeded[:] = 1e-6 * (1.0 + np.arange(len(weights.exceeded)))
-        witness, machine = (weights.rounding(5, relative, t, x, m) for weights in pair)
-        assert witness == machine
-        for weights in pair:
-            weights.exceeded[:] = 0.0
         x = np.where(random.random(made.states) < 0.3, 0.0, random.normal(size=made.states) * 10.0 ** random.uniform(-9, 1))
     assert noisy > 0 or name not in ("loud", "still"), "there is noise to be compared"
+
+
+@pytest.mark.parametrize("energy, resting", [(1.0, [False] * 4), (1e26, [False, True, True, True]), (1e30, [True] * 4)])
+def test_states_rest_where_their_energy_is_rounding(energy, resting):
+    """Of the energy in play; an angle without energy, the third state, rests with the state that drives it."""
+    made, (t, x, m) = still(), (0.3, np.array([30.0, 2.0, 3.0, 4.0]), np.zeros(0))
+    bound = Bound(made, np.array([1e5]), 3.0, 1.0)
+    pair = [kind(bound, 1e-7, None, 0.01) for kind in (Weights, ErrorWeights)]
+    for weights in pair:
+        weights.begin(t, x, np.zeros(0), m)
+    pair[0].energy = pair[1].table["energy"] = energy
+    for weights in pair:
+        assert [weights.at_rest(state, t, x, m) for state in range(4)] == resting
 
 
 def test_of_many_modes_the_earliest_are_forgotten():

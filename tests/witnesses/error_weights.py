@@ -15,12 +15,10 @@ from collections import deque
 
 import numpy as np
 
-from tests.inner.run import Bound, Rounding
+from tests.inner.run import Bound
 from tests.inner.run import error_weights as rules
 from tests.witnesses.natural_scales import column_scales, natural_scales
 from tests.witnesses.rounding_noise import rounding
-
-_NO_ROUNDING = Rounding()
 
 
 class Weights:
@@ -43,7 +41,7 @@ class Weights:
         # Energies per square in the modes for which they were computed, -1 if not yet.
         self.squares, self._square_modes = np.full(self._n, -1.0), np.full(bound.program.modes, np.nan)
         self.energy, self.spread = 0.0, 0.0
-        self.patience, self.boost, self.boosted = rules.RETRY_LIMITS[0], 1.0, 1.0
+        self.rejections_before_test, self.boost, self.boosted = rules.RETRY_LIMITS[0], 1.0, 1.0
         self._seen: deque[bytes] = deque(maxlen=rules.MODE_SETS)
 
     @property
@@ -83,21 +81,7 @@ class Weights:
             self._seen.append(m.tobytes())
         return seen
 
-    def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
-        """Return the rounding limit of a run up to x, `steps` of whose steps, at tolerance `relative`, were controlled to the
-        rounding of the rates."""
-        if not steps:
-            return _NO_ROUNDING
-        with np.errstate(all="ignore"):
-            ratios = self.exceeded[: self._n] / (relative * np.maximum(self.size, self.floor)[: self._n])
-        reached = np.array([i for i in np.flatnonzero(ratios > 1.0) if not self._at_rest(int(i), t, x, m)], dtype=int)
-        if not reached.size:
-            return _NO_ROUNDING
-        names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
-        # The factor by which repeated noise tests raise the weights is no rounding of a step.
-        return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self.boosted), names)
-
-    def _at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
+    def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         """Return True if all energy that a state has had is rounding of the energy in play, or zero: a motion that a symmetry
         forbids. A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it
         are."""
@@ -159,7 +143,9 @@ class Weights:
             self.boost = min(2.0 * self.boost, rules.MAX_NOISE_GAIN)
             self.boosted = max(self.boosted, self.boost)
         significant = self._measure_noise(t, x, m, h, relative, implicit)
-        self.patience = rules.RETRY_LIMITS[1] if significant else min(2 * self.patience, rules.RETRY_LIMITS[2])
+        self.rejections_before_test = (
+            rules.RETRY_LIMITS[1] if significant else min(2 * self.rejections_before_test, rules.RETRY_LIMITS[2])
+        )
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Lower the noise gain, and measure the noise again after long use."""
@@ -189,7 +175,7 @@ class Weights:
         concerned[columns[is_significant[rows]]] = True
         rest = concerned & (self.size[: self._n] <= at[0] * noise)
         for state in np.flatnonzero(concerned & ~rest):
-            rest[state] = self._at_rest(int(state), *at)
+            rest[state] = self.at_rest(int(state), *at)
         counts = is_significant[rows] & (rest[rows] | rest[columns])
         driven = longest * np.bincount(rows, np.where(counts, products, 0.0), self._n)
         return np.where(rest, driven, np.fmin(driven, rules.MAX_DRIVEN * magnitude / longest))
@@ -206,7 +192,7 @@ class Weights:
         rows, columns = couplings.structure.rows, couplings.structure.columns
         driven = h * np.bincount(rows, couplings.values * noise[columns], n)
         for state in np.flatnonzero(h * driven > rules.SIGNIFICANT * tolerance[:n]):
-            noise[state] += driven[state] if self._at_rest(int(state), t, x, m) else 0.0
+            noise[state] += driven[state] if self.at_rest(int(state), t, x, m) else 0.0
         noise[n:] += self._propagated_noise(t, x, m, max(h, rules.USUAL_STEP * self._longest) * noise[:n])
         # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding; if all energy in play is
         # rounding, it is.

@@ -19,7 +19,7 @@ from bondgraph.run.accuracy.balancing import fastest, propagate
 from bondgraph.run.accuracy.fields import MODE_SETS, Control
 from bondgraph.run.accuracy.natural_scales import couplings, local_scales, natural_scales
 from bondgraph.run.accuracy.rounding_noise import rounding
-from bondgraph.run.codegen_helpers import formula_time
+from bondgraph.run.kernel_functions import formula_time
 
 SCALE_PART = 0.1
 """Fraction of the natural scale against which errors are measured while a state is smaller."""
@@ -332,7 +332,7 @@ def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relat
         w.boost = smaller(w.boost * 2.0, MAX_NOISE_GAIN)
         w.boosted = larger(w.boosted, w.boost)
     is_significant = measure_noise(w, t, x, m, h, relative, implicit)
-    w.patience = RETRY_LIMITS[1] if is_significant else min(w.patience * 2, RETRY_LIMITS[2])
+    w.rejections_before_test = RETRY_LIMITS[1] if is_significant else min(w.rejections_before_test * 2, RETRY_LIMITS[2])
 
 
 def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
@@ -352,7 +352,7 @@ def weights_reset(w: Control) -> None:
         scale[i] = 0.0
         squares[i] = -1.0
     w.energy, w.spread, w.boost, w.boosted = 0.0, 0.0, 1.0, 1.0
-    w.seen_count, w.seen_next, w.scaled, w.patience = 0, 0, 0, RETRY_LIMITS[0]
+    w.seen_count, w.seen_next, w.scaled, w.rejections_before_test = 0, 0, 0, RETRY_LIMITS[0]
     w.modes_known, w.resting, w.coupled, w.ahead, w.rated = False, False, False, False, False
 
 

@@ -161,7 +161,7 @@ class Control(Table):
     ahead: bool
     rated: bool
     scaled: int
-    patience: int
+    rejections_before_test: int
     has_absolute: bool
     autonomous: bool
     modes_known: bool

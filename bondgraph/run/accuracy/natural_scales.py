@@ -15,7 +15,7 @@ from bondgraph.emit.interpreter.steps import STRIP
 from bondgraph.emit.kernel_language.language import Reals, inline, larger, smaller
 from bondgraph.run.accuracy.balancing import fastest, propagate
 from bondgraph.run.accuracy.fields import PATTERNS, PROPAGATED, Control
-from bondgraph.run.codegen_helpers import formula_time
+from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.sparsity.structure import MAX_COUPLING, MIN_COUPLING
 
 LOOK_AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)

@@ -13,7 +13,7 @@ import numpy as np
 
 from bondgraph.emit.kernel_language.language import Kernel, Reals, finite, inline, larger, smaller, sqrt
 from bondgraph.run.accuracy.fields import POINTS, SPANS, Control
-from bondgraph.run.codegen_helpers import formula_time
+from bondgraph.run.kernel_functions import formula_time
 
 TIME_PART, NOISE_RATIO = 0.7, 0.25
 """Spacing of the points in time; ratio of fourth to third differences in pure noise."""

@@ -91,7 +91,7 @@ class ErrorWeights:
         counts |= {"has_absolute": absolute is not None, "autonomous": program.autonomous}
         for name, count in counts.items():
             table[name] = count
-        table["patience"], table["boost"], table["boosted"] = RETRY_LIMITS[0], 1.0, 1.0
+        table["rejections_before_test"], table["boost"], table["boosted"] = RETRY_LIMITS[0], 1.0, 1.0
         table["origin"], table["rtol"], table["longest"] = bound.origin, rtol, longest
         table["collected"] = ACCUMULATED_NOISE * float(np.sqrt(max(self._n, 1)))
         self._structures, self._patterns, self._lookup = structures, *_pattern_lookup(structures, table)
@@ -105,7 +105,7 @@ class ErrorWeights:
         self._refresh = ctypes.CFUNCTYPE(None, *at)(self.addresses["refresh"])
         of_step = ctypes.CFUNCTYPE(None, *at, *step)
         self._test_noise, self._decay = of_step(self.addresses["test_noise"]), of_step(self.addresses["decay"])
-        self._at_rest = ctypes.CFUNCTYPE(ctypes.c_int64, *at, ctypes.c_int64)(library.address("at_rest"))
+        self._rests = ctypes.CFUNCTYPE(ctypes.c_int64, *at, ctypes.c_int64)(library.address("at_rest"))
         self._measure_rounding = ctypes.CFUNCTYPE(None, *at)(library.address("rounding"))
 
     def _interpret(self, steps: InterpretedSteps) -> None:
@@ -143,15 +143,6 @@ class ErrorWeights:
         table["lanes"], table["parameters"] = lanes, program.parameters
 
     @property
-    def retry_limit(self) -> int:
-        """Number of rejected steps before a noise test."""
-        return int(self.table["patience"])
-
-    @retry_limit.setter
-    def retry_limit(self, value: int) -> None:
-        self.table["patience"] = value
-
-    @property
     def known(self) -> np.ndarray:
         """Return the size of each state so far, or from its couplings (n,)."""
         return np.fmax(self.size[: self._n], self.scale)
@@ -168,17 +159,17 @@ class ErrorWeights:
             return _NO_ROUNDING
         with np.errstate(all="ignore"):
             ratios = self.exceeded[: self._n] / (relative * np.maximum(self.size, self.floor)[: self._n])
-        reached = np.array([i for i in np.flatnonzero(ratios > 1.0) if not self._is_at_rest(int(i), t, x, m)], dtype=int)
+        reached = np.array([i for i in np.flatnonzero(ratios > 1.0) if not self.at_rest(int(i), t, x, m)], dtype=int)
         if not reached.size:
             return _NO_ROUNDING
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
         # The factor by which repeated noise tests raise the weights is no rounding of a step.
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self.table["boosted"]), names)
 
-    def _is_at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
+    def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         """Return True if all energy that a state has had is rounding (`error_weights.at_rest`)."""
         x, m, self.table["resting"] = _contiguous(x), _contiguous(m), 0
-        result = bool(self._at_rest(self.table.address, t, address_of(x), address_of(m), state))
+        result = bool(self._rests(self.table.address, t, address_of(x), address_of(m), state))
         self._lookup.check()
         return result
 

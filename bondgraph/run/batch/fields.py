@@ -110,7 +110,6 @@ class BatchTable(Table):
     kept_count: int
     series_count: int
     output_count: int
-    most: int
     lost_rows: int
     balances: int
     event_count: int

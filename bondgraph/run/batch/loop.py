@@ -6,7 +6,7 @@ Runs that machine code cannot finish, or whose end is doubtful, are marked for t
 from __future__ import annotations
 
 from bondgraph.emit.cached_build import build_once
-from bondgraph.emit.kernel_language.language import Fixed, Reals, finite, inline, larger
+from bondgraph.emit.kernel_language.language import Fixed, Reals, inline, larger
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
@@ -16,8 +16,9 @@ from bondgraph.run.batch.lost_loops import has_lost_loop, see_loops
 from bondgraph.run.batch.native_measures import forget_measures, keep
 from bondgraph.run.batch.validity.rank_screen import may_lose_rank
 from bondgraph.run.batch.validity.sample_check import any_spoilt, present_run, see_samples
+from bondgraph.run.kernel_functions import all_finite
 from bondgraph.run.status import Status
-from bondgraph.run.steppers.segment import HOPELESS_RATIO, MIN_STEPS_BEFORE_GIVING_UP
+from bondgraph.run.steppers.step_control import has_too_many_steps
 
 
 def written() -> list[Procedure]:
@@ -29,14 +30,6 @@ def written() -> list[Procedure]:
 def machine_code() -> Library:
     """Return the loop as machine code."""
     return compile_written(written)
-
-
-def all_finite(values: Reals, count: int) -> bool:
-    """Return True if these numbers are finite."""
-    for i in range(count):
-        if not finite(values[i]):
-            return False
-    return True
 
 
 def examine(r: BatchTable, m: Reals, lanes: Fixed) -> bool:
@@ -153,10 +146,7 @@ def begun(r: BatchTable, run: int) -> int:
 
 def hopeless(r: BatchTable) -> bool:
     """Return True if a run takes too many steps, or would do so at its present pace."""
-    c = r.table
-    way = c.t / r.span * float(r.most) * HOPELESS_RATIO
-    is_hopeless = c.steps > r.most or (c.steps >= MIN_STEPS_BEFORE_GIVING_UP and way <= float(c.steps))
-    return is_hopeless or c.pace > 0.0
+    return has_too_many_steps(r.table) or r.table.pace > 0.0
 
 
 def ended(r: BatchTable, run: int, status: int, lanes: Fixed) -> None:

@@ -67,7 +67,6 @@ def table_of(
         "p_count": program.parameters,
         "samples": len(times),
         "wanted_count": len(wanted),
-        "most": settings.max_steps,
         "unknowns": unknowns,
         "balances": balances,
     }

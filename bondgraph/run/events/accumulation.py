@@ -7,7 +7,6 @@ lead to states of rest.
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, inline, larger, power, smaller
-from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.events.algebraic_loops import consistent
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.reference.accumulation import (
@@ -22,6 +21,7 @@ from bondgraph.run.events.reference.accumulation import (
 )
 from bondgraph.run.events.state import EventTable
 from bondgraph.run.events.transitions import NO_TRANSITION, PYTHON_FALLBACK, begin_row, go_on, has_room, row_of
+from bondgraph.run.kernel_functions import formula_time
 
 _INFINITE = float("inf")
 

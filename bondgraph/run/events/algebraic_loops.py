@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Ints, Reals, finite, unrolled
+from bondgraph.emit.kernel_language.language import Ints, Reals, unrolled
 from bondgraph.run.bound import ATTEMPTS, CLOSE, MAX_NEWTON_ITERATIONS, MIN_STEP_FRACTION, ROUNDED, SMALL
-from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.events.state import EventTable
+from bondgraph.run.kernel_functions import all_finite, formula_time
 
 
 def largest(values: Reals, factors: Reals, count: int) -> float:
@@ -26,14 +26,6 @@ def largest_unknown(x: Reals, indices: Ints, inverse_sizes: Reals, count: int) -
         if size > top or size != size:
             top = size
     return top
-
-
-def all_finite(values: Reals, count: int) -> bool:
-    """Return True if `count` numbers are finite."""
-    for i in range(count):
-        if not finite(values[i]):
-            return False
-    return True
 
 
 def newton_iteration(s: EventTable, t: float, x: Reals, k: int, first: int, decrease: float, natural: bool) -> bool:

@@ -7,7 +7,6 @@ the result is left out: a look ahead ends when no guard is open.
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, finite, inline, larger, smaller, unrolled
-from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.events.guard_history import (
     LOOK_AHEAD_RATIO,
     MARGIN,
@@ -19,6 +18,7 @@ from bondgraph.run.events.guard_history import (
     TRIALS,
 )
 from bondgraph.run.events.state import EventTable
+from bondgraph.run.kernel_functions import formula_time
 
 UNKNOWN = -1
 """Result that only Python can give."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import larger, smaller
 from bondgraph.run.events.accumulation import add_events, forget, rest
-from bondgraph.run.events.algebraic_loops import all_finite, consistent
+from bondgraph.run.events.algebraic_loops import consistent
 from bondgraph.run.events.guard_history import PAIRS
 from bondgraph.run.events.guards import UNKNOWN, firing_guards, guards_at, is_bounce, zero_of
 from bondgraph.run.events.log import NO_LABEL, SCALARS
@@ -25,6 +25,7 @@ from bondgraph.run.events.transitions import (
     row_of,
     supplied,
 )
+from bondgraph.run.kernel_functions import all_finite
 
 MAX_REST_ROUNDS = 3
 """Largest number of consecutive states of rest at one instant."""

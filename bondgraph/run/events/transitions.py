@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, finite, inline, larger
-from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.events.algebraic_loops import consistent
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.log import NO_LABEL, SCALARS
 from bondgraph.run.events.state import EventTable
+from bondgraph.run.kernel_functions import formula_time
 
 NO_TRANSITION = -1
 """Index that means no transition."""

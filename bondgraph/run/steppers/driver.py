@@ -149,7 +149,7 @@ def update_weights(c: IntegratorTable, status: int, method: Fixed) -> None:
     w, t, y, m, rtol = c.weights, c.t, c.y, c.m, c.rtol
     if status == Status.DOUBT:
         c.weights_test_noise(w, t, y, m, c.h, rtol, not method.explicit)
-        c.patience = w.patience
+        c.rejections_before_test = w.rejections_before_test
     elif c.steps >= c.renewal:
         c.weights_refresh(w, t, y, m)
         following = RENEWALS[0]

@@ -7,8 +7,8 @@ import math
 
 from bondgraph.emit.kernel_language.language import Fixed, Reals, finite, inline, larger, smaller, sqrt
 from bondgraph.run.accuracy.error_weights import MAX_RETRIES, RENEWALS, RETRY_LIMITS
-from bondgraph.run.events.algebraic_loops import all_finite
 from bondgraph.run.events.iteration import handle_start, open_events
+from bondgraph.run.kernel_functions import all_finite
 from bondgraph.run.steppers.sample_clocks import start_clocks
 from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, error_weight
 
@@ -34,7 +34,7 @@ def reset(c: IntegratorTable) -> None:
     c.tried = 0
     c.stiff = 0
     c.mild = 0
-    c.doubts = 0
+    c.rejections_since_test = 0
     c.noisy = 0
     c.is_landing = False
     c.landings = 0
@@ -46,7 +46,7 @@ def reset(c: IntegratorTable) -> None:
     c.t_inspected = 0.0
     c.fresh = True
     c.renewal = RENEWALS[0]
-    c.patience = RETRY_LIMITS[0]
+    c.rejections_before_test = RETRY_LIMITS[0]
     c.retry_limit = MAX_RETRIES
     c.window[0] = -math.inf
     c.window[1] = math.inf

@@ -6,8 +6,8 @@ import math
 
 from bondgraph.emit.kernel_language.language import inline, larger, smaller
 from bondgraph.run.clock_schedule import BREAK_MARGIN, SAME_TIME
-from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.events.root_finding import POINTS
+from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, guard_values, next_row, update_levels
 
 

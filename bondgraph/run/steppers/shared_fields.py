@@ -16,9 +16,9 @@ from bondgraph.run.accuracy.fields import Control
 from bondgraph.run.accuracy.natural_scales import MIN_ERROR
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
-from bondgraph.run.codegen_helpers import formula_time
 from bondgraph.run.events.root_finding import PerGuard, PerNumber, StepTable
 from bondgraph.run.events.state import EventTable
+from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.table import FieldTable
 
@@ -79,7 +79,7 @@ class IntegratorTable(StepTable):
     written: int
     guard_calls: int
     steps: int
-    patience: int
+    rejections_before_test: int
     noisy_steps: int
     fresh: bool
     # Numbers of a vector; attempts in a call; whether to report stiffness, and its counts; counts of the effort; clocks;
@@ -94,7 +94,7 @@ class IntegratorTable(StepTable):
     jacobian_count: int
     rejected: int
     clock_count: int
-    doubts: int
+    rejections_since_test: int
     renewal: int
     noisy: int
     is_landing: bool
@@ -150,7 +150,11 @@ def table_of(
         table.point(name, 0 if kernel is None else kernel.address or 0)
     for name in fields.keys() & {"size", "floor", "noise", "speed", "exceeded"}:
         table.point(name, getattr(weights, name))
-    table["origin"], table["rtol"], table["patience"] = bound.origin, tolerances.relative, weights.retry_limit
+    table["origin"], table["rtol"], table["rejections_before_test"] = (
+        bound.origin,
+        tolerances.relative,
+        weights.table["rejections_before_test"],
+    )
     for name, count in counts.items():
         table[name] = count
     return table

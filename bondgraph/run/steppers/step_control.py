@@ -29,15 +29,17 @@ def is_tick_due(c: IntegratorTable, following: float) -> bool:
     return (following - c.t <= size * SAME_TIME) & inside
 
 
+def has_too_many_steps(c: IntegratorTable) -> bool:
+    """Return True if the run has taken too many steps, or so many that the rest of it would (see `segment.too_many_steps`)."""
+    if c.steps < MIN_STEPS_BEFORE_GIVING_UP:
+        return c.steps > c.most
+    return c.steps > c.most or c.t / c.span * float(c.most) * HOPELESS_RATIO <= float(c.steps)
+
+
 def takes_too_many_steps(c: IntegratorTable) -> bool:
-    """Return True if there are, or will be, too many steps (see `segment.too_many_steps`); test at every step, so that the result
-    does not depend on where else the loop pauses."""
-    steps, most = c.steps, c.most
-    if steps > most:
-        return True
-    if steps >= MIN_STEPS_BEFORE_GIVING_UP and c.t / c.span * float(most) * HOPELESS_RATIO <= float(steps):
-        return True
-    return steps >= FIRST_INSPECTION and steps >= c.inspection and is_too_slow(c)
+    """Return True if there are, or will be, too many steps; test at every step, so that the result does not depend on where else
+    the loop pauses."""
+    return has_too_many_steps(c) or (c.steps >= FIRST_INSPECTION and c.steps >= c.inspection and is_too_slow(c))
 
 
 def is_too_slow(c: IntegratorTable) -> bool:
@@ -88,16 +90,16 @@ def judged(c: IntegratorTable, error: float, method: Fixed) -> int:
     c.h = h * (factor if is_finite else _SHRINK)
     c.rejected += 1
     c.grow = 1.0
-    c.doubts += 1
+    c.rejections_since_test += 1
     c.retries += 1
     if not c.h > tiny + 1e-300:
         if c.cornered:
             return Status.STEP_TOO_SMALL if is_finite else Status.NOT_FINITE
         c.cornered = True
         c.h = c.h * _ANOTHER
-        c.doubts = c.patience
-    if c.doubts >= c.patience:
-        c.doubts = 0
+        c.rejections_since_test = c.rejections_before_test
+    if c.rejections_since_test >= c.rejections_before_test:
+        c.rejections_since_test = 0
         return Status.DOUBT
     if c.retries >= c.retry_limit and c.noisy == 0:
         c.retry_limit = c.retry_limit * 2

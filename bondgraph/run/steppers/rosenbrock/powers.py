@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals, inline, larger, unrolled
-from bondgraph.run.codegen_helpers import formula_time
+from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.steppers.rosenbrock.coefficients import GAMMA
 from bondgraph.run.steppers.rosenbrock.steps import LAST, RosenbrockTable, slopes_inside, states_inside, unknowns
 from bondgraph.run.steppers.shared_fields import derivative, error_weight

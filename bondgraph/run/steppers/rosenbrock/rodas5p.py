@@ -11,7 +11,7 @@ from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
-from bondgraph.run.codegen_helpers import formula_time
+from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.linear.elimination import without_tiny
 from bondgraph.run.linear.system import table_of
 from bondgraph.run.steppers.driver import procedures

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Kernel, Length, Reals, inline, larger, power, unrolled
-from bondgraph.run.codegen_helpers import formula_time
+from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.linear.elimination import without_tiny
 from bondgraph.run.linear.system import factor_system, fill_system, has_negative_determinant, solve_system
 from bondgraph.run.linear.table import SystemTable
