@@ -9,7 +9,7 @@
 # make notebooks  run the notebooks of examples/ and store what they show
 # make docs   set everything up, run the code of the documentation's pages, make a site of them in site/
 # make campaign  set everything up, search at random for what must not happen (hours)
-# make mutants  set everything up, plant slips in the texts of the runtime, and see whether the tests notice (hours)
+# make mutants  set everything up, and test the tests by mutants of the runtime (hours)
 # make dist   set everything up, pack sources and wheel into dist/; ADDRESS=https://... is where the sources are in public
 # make bench  set everything up, run the benchmarks
 # make clean  remove the environment and everything that was generated

@@ -5,8 +5,7 @@ import gc
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -124,33 +123,8 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
 
 
-class _Backwards(pytest.Dir):
-    """A folder that is collected from its last entry to its first."""
-
-    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        return reversed(list(super().collect()))
-
-
-def _collects_backwards(config: pytest.Config) -> bool:
-    """Return True for every second worker. The first collection rewrites and compiles each file of tests: of two workers that
-    begin at opposite ends each compiles half of the files, and finds the others compiled."""
-    return int(getattr(config, "workerinput", {"workerid": "gw0"})["workerid"].removeprefix("gw")) % 2 == 1
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    if _collects_backwards(session.config):
-        session.config.args = session.config.args[::-1]
-
-
-def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if _collects_backwards(parent.config) and not (path / "__init__.py").exists():
-        return _Backwards.from_parent(parent, path=path)
-    return None
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with the longest tests first: where workers share the files, none of these begins as the others end. The order does
-    not depend on the order of collection."""
+    """Files with the longest tests first: where workers share the files, none of these begins as the others end."""
     places = {name: place for place, name in enumerate(LONGEST)}
 
     def place(item: pytest.Item) -> tuple[int, str]:

@@ -1,7 +1,7 @@
 """Motion of all states through a step with given velocities: one Runge-Kutta step of order 4.
 
 Velocities are constant in a step, so that rates that are polynomials of degree 3 in time are integrated exactly. With machine
-code the step is a procedure that calls the kernel of the rates, compiled once per machine; CPython runs the same text."""
+code the step is a procedure that calls the kernel of the rates, compiled once per machine; CPython runs the same function."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Words of the kernel language besides plain Python: types of arguments, tables, and functions that are instructions.
 
-CPython runs a function of the language as it stands; `translate` makes procedures of its text.
+CPython runs a function of the language as it stands; `translate` makes procedures of its source.
 
 >>> def largest(values: Reals, count: int) -> float:
 ...     result = 0.0
@@ -66,6 +66,11 @@ class Length(NamedTuple):
     of: Callable[[Any], int]
 
 
+@dataclass(frozen=True)
+class FixedArgument:
+    """Type of an argument that is known at translation."""
+
+
 Kernel = Annotated[Callable[..., None], Code()]
 """Code behind an address; numbers are passed by their addresses."""
 Callback = Annotated[Callable[[], int], Code(int)]
@@ -78,12 +83,12 @@ Ints = Annotated[np.ndarray, Array(int)]
 Kernels = Annotated[list[Any], Array(Code())]
 PerLane = Annotated[float, Array(float, single=True)]
 """Field of a table that holds the address of a number per lane."""
-Fixed = Annotated[Any, "fixed"]
+Fixed = Annotated[Any, FixedArgument()]
 """Argument that is known at translation; each of its values has a procedure of its own."""
 
 
 def inline(function: Item) -> Item:
-    """Put the text of a function where it is called."""
+    """Put the body of a function where it is called."""
     function.__dict__["is_inline"] = True
     return function
 
@@ -209,6 +214,11 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
     }
 )
 """Constructs that the language lacks, and their replacements."""
+
+
+def is_fixed(kind: Any) -> bool:
+    """Return True for the type of a fixed argument."""
+    return isinstance(kind, FixedArgument)
 
 
 def is_table(kind: Any) -> bool:

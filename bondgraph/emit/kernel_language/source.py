@@ -1,4 +1,4 @@
-"""Source text of a function of the kernel language: its syntax tree, its types, and the names that need a variable."""
+"""Source of a function of the kernel language: its syntax tree, its types, and the names that need a variable."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class FunctionSource:
 
     @property
     def is_inline(self) -> bool:
-        """Its text is put where it is called."""
+        """Its body is put where it is called."""
         return getattr(self.function, "is_inline", False)
 
     def fail(self, node: ast.AST, what: str) -> NoReturn:
-        """Refuse a part of the text, with file and line."""
+        """Refuse a part of the source, with file and line."""
         line = getattr(node, "lineno", self.tree.lineno)
         raise TranslationError(f"{inspect.getsourcefile(self.function)}:{line}: {what}")
 
@@ -79,13 +79,13 @@ def source_of(function: Function) -> FunctionSource:
 
 @functools.cache
 def names_read(node: ast.AST) -> Counter[str]:
-    """Count the names that a part of the text reads."""
+    """Count the names that a part of the source reads."""
     return _names(node, ast.Load, names_read)
 
 
 @functools.cache
 def names_set(node: ast.AST) -> Counter[str]:
-    """Count the names that a part of the text sets."""
+    """Count the names that a part of the source sets."""
     return _names(node, ast.Store, names_set)
 
 

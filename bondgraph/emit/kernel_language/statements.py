@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bondgraph.emit.kernel_language.expressions import BINARY, Expressions
-from bondgraph.emit.kernel_language.language import KINDS, kind_of, types_of
+from bondgraph.emit.kernel_language.language import KINDS, is_fixed, kind_of, types_of
 from bondgraph.emit.kernel_language.source import Function, FunctionSource, leaves, source_of
 from bondgraph.emit.kernel_language.values import Computed, Known, is_wide
 from bondgraph.emit.procedure import Procedure, Temporary
@@ -199,8 +199,8 @@ class Statements(Expressions):
         if getattr(function, "is_inline", False):
             return self._put_here(source_of(function), arguments, node)
         self.refuse_mask(node)
-        fixed = {name: self._fixed(value, name, node) for name, value in arguments.items() if types[name] == "fixed"}
-        passed = [self._passed(value, types[name], node) for name, value in arguments.items() if types[name] != "fixed"]
+        fixed = {name: self._fixed(value, name, node) for name, value in arguments.items() if is_fixed(types[name])}
+        passed = [self._passed(value, types[name], node) for name, value in arguments.items() if not is_fixed(types[name])]
         name, result = self.translation.procedure_name(source_of(function), fixed), types["return"]
         if self.lanes > 1 and result is float:
             place = self.write.local_array(self.lanes)

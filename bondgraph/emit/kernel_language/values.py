@@ -77,7 +77,7 @@ class Emitter:
         self.assigned: set[str] = set()
 
     def fail(self, node: ast.AST, what: str) -> NoReturn:
-        """Refuse a part of the text."""
+        """Refuse a part of the source."""
         self.source.fail(node, what)
 
     def step(self, name: str, *operands: Temporary) -> Temporary:

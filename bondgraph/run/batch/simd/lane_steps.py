@@ -1,6 +1,6 @@
 """Steps of several runs side by side: the functions of `steppers.explicit`, with one number per lane in place of each number.
 
-A lane has the bits of a single run: both come from the same text.
+A lane has the bits of a single run: both come from the same functions.
 """
 
 from __future__ import annotations
