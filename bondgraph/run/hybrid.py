@@ -110,7 +110,7 @@ class Hybrid:
         samples: SampleRows | None = None,
     ):
         self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
-        self.weights: ErrorWeights = ErrorWeights(bound, settings.rtol, settings.atol, settings.max_step)
+        self.weights = ErrorWeights(bound, settings.rtol, settings.atol, settings.max_step)
         self.history = GuardHistory(bound, settings.span)
         self.accumulation = AccumulationDetector(len(bound.program.transitions), settings.span, settings.rtol)
         self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.quadratures)
