@@ -9,6 +9,7 @@ import pytest
 
 from bondgraph import J0, J1, Automaton, C, Domain, Graph, I, R, Transition, compile_model
 from screws import scalars as s
+from tests.inner.run import BatchCollector
 
 PSEUDO = Domain("heat", "temperature", "K", "heat flow", "W", "J", "")
 """Pseudo-bonds: the product of temperature and heat flow is no power."""
@@ -60,6 +61,16 @@ def test_a_verdict_does_not_depend_on_other_islands(big, growing):
     batch = compiled.prepare_run(3.0)
     ends = batch.run_many(*batch.start_values_many(initial={"spring.q": [1.0, 0.5]}), {"p": "mass.p"})
     assert ends.ok.tolist() == [alone.ok] * 2
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_machine_code_books_each_power_to_its_island(monkeypatch, last):
+    """A sound batch is judged by machine code alone, in either order of the islands."""
+    monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("judged in Python"))
+    big = next(iter(BIG))
+    graph = beside(oscillator(Graph("g"), 0.0), big) if last else oscillator(beside(Graph("g"), big), 0.0)
+    batch = compile_model(graph).prepare_run(3.0)
+    assert batch.run_many(*batch.start_values_many(initial={"spring.q": [1.0, 0.5]}), {"p": "mass.p"}).ok.all()
 
 
 def test_a_verdict_does_not_depend_on_units():

@@ -104,9 +104,7 @@ def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
 
 def tridiagonal_solve(a: Reals, pivots: Ints, b: Disjoint, n: int) -> None:
     """Solve with tridiagonal factors, with the bits of `band_solve` except for tiny numbers: what the next row needs stays in
-    registers; at intervals it becomes zero if it is tiny."""
-    if n < 1:
-        return
+    registers; at intervals it becomes zero if it is tiny. There are two rows at least."""
     left, begun = b[0], 0
     while begun < n - 1:
         end = min(n - 1, begun + _ROWS)
@@ -121,8 +119,6 @@ def tridiagonal_solve(a: Reals, pivots: Ints, b: Disjoint, n: int) -> None:
     last = n - 1
     value = left * a[last * _COLUMN + 2]
     b[last] = value
-    if n < 2:
-        return
     # remainders of the rows one and two above
     near, far, begun = b[last - 1] - value * a[last * _COLUMN + 1], 0.0, 0
     if n > 2:
