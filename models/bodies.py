@@ -126,8 +126,9 @@ def gyroscopic(momentum: Any, twist: Any, inertia: Any) -> Any:
     """Return J(P, T, M), (6, 6) skew-symmetric, with J T = -ad(T)^T P: the efforts of the Euler junction structure.
 
     The linear momentum p = m v + b has a part m v along v, which has no torque and only turns with the body: its force is
-    m omega x v. As p x v its torque would be a difference of equal products, whose rounding turns a body in flight. m is the entry
-    (4, 4) of M; b is m omega x c where the centre of mass is c, plus (M_vv - m 1) v where the inertia depends on the direction.
+    m omega x v. As p x v its torque would be a difference of equal products, whose rounding turns a body in flight. m is the
+    entry (4, 4) of M; b is m omega x c where the centre of mass is c, plus (M_vv - m 1) v where the inertia depends on the
+    direction.
     """
     omega, v = twist[:3], twist[3:]
     if np.ndim(inertia) == 1:
