@@ -122,11 +122,23 @@ def diagonal_if_possible(matrix: np.ndarray) -> np.ndarray:
     return matrix if np.count_nonzero(matrix - np.diag(diagonal)) else diagonal.copy()
 
 
-def gyroscopic(momentum: Any) -> Any:
-    """J(P), (6, 6) skew-symmetric, with J(P) T = -ad(T)^T P: the efforts of the Euler junction structure."""
-    angular, linear = tilde(momentum[:3]), tilde(momentum[3:])
-    zero = np.zeros((3, 3))
-    return -array(np.block([[angular, linear], [linear, zero]]))
+def gyroscopic(momentum: Any, twist: Any, inertia: Any) -> Any:
+    """Return J(P, T, M), (6, 6) skew-symmetric, with J T = -ad(T)^T P: the efforts of the Euler junction structure.
+
+    The linear momentum p = m v + b has a part m v along v, which has no torque and only turns with the body: its force is
+    m omega x v. As p x v its torque would be a difference of equal products, whose rounding turns a body in flight. m is the
+    entry (4, 4) of M; b is m omega x c where the centre of mass is c, plus (M_vv - m 1) v where the inertia depends on the
+    direction.
+    """
+    omega, v = twist[:3], twist[3:]
+    if np.ndim(inertia) == 1:
+        mass = inertia[3]
+        beside = array([(inertia[3 + i] - mass) * v[i] for i in range(3)])
+    else:
+        mass = inertia[3, 3]
+        beside = inertia[3:, :3] @ omega + (inertia[3:, 3:] - mass * np.eye(3)) @ v
+    angular, linear = tilde(momentum[:3]), tilde(beside)
+    return -array(np.block([[angular, linear], [linear, -mass * tilde(omega)]]))
 
 
 def _gravity_wrench(pose: Any, mass: Any, centre: Any, acceleration: Any) -> Any:
@@ -151,7 +163,9 @@ BODY_TWIST = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose)
 GYROSCOPIC = Op(
     "Euler junction structure",
     gyroscopic,
-    r"-\begin{bmatrix} \tilde a & \tilde b \\ \tilde b & 0 \end{bmatrix}" + "\n" + "(a, b) = #1",
+    r"-\begin{bmatrix} \tilde a & \tilde b \\ \tilde b & -m\,\tilde\omega \end{bmatrix}"
+    + "\n"
+    + r"(a, p) = #1,\; (\omega, v) = #2,\; m = (#3)_{44},\; b = p - m\,v",
     "Stramigioli 2001",
 )
 
@@ -211,7 +225,8 @@ def rigid_body(
     body.connect(
         junction, I("inertia", diagonal_if_possible(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{latex_name(name)}}}"})
     )
-    body.connect(junction, EulerJunction("Euler", GYROSCOPIC, signals=["inertia.p"], dimension=6))
+    moduli = ["inertia.p", "body twist.flow", "inertia.inertia"]
+    body.connect(junction, EulerJunction("Euler", GYROSCOPIC, signals=moduli, dimension=6))
     body.connect(junction, _pose_storage(pose, mass, centre, acceleration, rf"H_{{{latex_name(name)}}}^0"))
     body.connect(junction, to_world)
     body.connect(to_world, world)

@@ -160,7 +160,9 @@ def _corrected_twist(H1: Any, H2: Any, K1: Any, K2: Any, alpha: Any, d: Any, T: 
 CORRECTED_TWIST = Op(
     "drawn twist",
     _corrected_twist,
-    r"#7 + \lambda\,\xi(#1, #2, #5, #6),\; \lambda = |\omega| + (|v_t| + (1 - 1/e)\,|v_z|)\,|S|/e,\; e = \max(1, #6\,|S|/8)",
+    r"#7 + \lambda\,\xi(#1, #2, #5, #6),\; \lambda = |\omega| + (g\,|v_t| + (1 - 1/e)\,|v_z|)\,|S|/e"
+    + "\n"
+    + r"e = \max(1, #6\,|S|/8),\; g = \max(1/8, \min(1, 1000/e))",
     note=(
         r"$O_1$ and $O_2$ are the frames of body 1 and body 2, those whose poses stand before $H_{C_1}^{O_1}$ and"
         r" $H_{C_2}^{O_2}$; $C_1$ and $C_2$ are the Gauss frames of their closest points $p_1$ and $p_2$. $d = z_1 \cdot"
@@ -173,9 +175,9 @@ CORRECTED_TWIST = Op(
         r" T_{C_1}^{C_1,O_1}$, VI02 (17), corrected. What integration adds to that as an error is drawn back: the result,"
         r" from which they are computed, is $T_{O_2}^{C_2,O_1} + \lambda\,\xi$, with $\xi$ the small displacement, rotation"
         r" and translation in $C_2$, of $H_{C_2}^0$ from $H_{C_1}^0 H_{C_2}^{C_1}$, which is 0 without an error, and with"
-        r" $\lambda = |\omega_x| + |\omega_y| + |\omega_z| + (|v_x| + |v_y| + (1 - 1/e)\,|v_z|)\,|S|/e$, where $(\omega, v) ="
-        r" T_{O_2}^{C_2,O_1}$, $S = K_2 (d\,R K_1 R + \mathbf{1}) + R K_1 R$ and $|S| = |S_{11}| + |S_{22}|$. Near contact $e ="
-        r" \max(1, d\,|S|/8)$ is 1; where the bodies are far apart the gap limits the rate."
+        r" $\lambda = |\omega_x| + |\omega_y| + |\omega_z| + (g\,(|v_x| + |v_y|) + (1 - 1/e)\,|v_z|)\,|S|/e$, where $(\omega, v)"
+        r" = T_{O_2}^{C_2,O_1}$, $S = K_2 (d\,R K_1 R + \mathbf{1}) + R K_1 R$ and $|S| = |S_{11}| + |S_{22}|$. Near contact $e ="
+        r" \max(1, d\,|S|/8)$ and $g = \max(1/8, \min(1, 1000/e))$ are 1; where the bodies are far apart the gap limits the rate."
     ),
 )
 """Relative twist plus the drift correction, which draws the contact coordinates to the closest points of the poses."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from screws.poses import inverse, product
-from screws.scalars import Scalar, absolute, array, cos, maximum, sin
+from screws.scalars import Scalar, absolute, array, cos, maximum, minimum, sin
 from screws.surfaces.frames import Geometry
 from screws.vectors import dot
 
@@ -110,8 +110,9 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
     )
 
 
-FAR = 8.0
-"""Gap times relative curvature beyond which the gap limits how fast contact coordinates may be corrected."""
+FAR, VERY_FAR = 8.0, 1000.0
+"""Gap times relative curvature beyond which the gap limits how fast contact coordinates may be corrected; multiple of it beyond
+which sliding counts less."""
 
 
 def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray) -> Scalar:
@@ -122,10 +123,12 @@ def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequenc
 
     Where the gap exceeds some radii, d |S| > `FAR`, nothing turns that fast any more: |S| grows with the gap, so that the rate
     would make bodies that fly far apart stiff. There |omega| + (|v| + |v_z|) `FAR` / d takes its place: an error in length decays
-    as the gap to the power `FAR` while the bodies approach.
+    as the gap to the power `FAR` while the bodies approach. Very far away |v| / d, the rate at which the direction from body to
+    body turns, takes the place of |v| `FAR` / d: where body 1 turns, |v| is its rate times the gap.
     """
     s11, _, _, s22 = relative_curvature(g1, g2, alpha, d)[2]
     turning = absolute(T[0]) + absolute(T[1]) + absolute(T[2])
     curvature = absolute(s11) + absolute(s22)
     near = 1.0 / maximum(1.0, d * curvature * (1.0 / FAR))
-    return turning + (absolute(T[3]) + absolute(T[4]) + absolute(T[5]) * (1.0 - near)) * (curvature * near)
+    sliding = (absolute(T[3]) + absolute(T[4])) * maximum(1.0 / FAR, minimum(1.0, near * VERY_FAR))
+    return turning + (sliding + absolute(T[5]) * (1.0 - near)) * (curvature * near)
