@@ -14,8 +14,9 @@ FOLDER = Path(bondgraph.run.__file__).parent
 
 @functools.cache
 def kinds() -> set[str]:
-    """Texts of the sources that are kinds: given to `_fail` and `LostSolution`, bound to `kind`, named among `PATTERNS`, at the head of an
-    integrator's reason ("kind: reason") or of a pair (kind, reason) in a table of flags, returned for the end of a run at an event."""
+    """Texts of the sources that are kinds: given to `_fail` and `LostSolution`, bound to `kind`, named among `PATTERNS`, at the
+    head of an integrator's reason ("kind: reason") or of a pair (kind, reason) in a table of flags, returned for the end of a run
+    at an event."""
     found: set[str] = set()
     for path in FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
