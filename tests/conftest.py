@@ -70,7 +70,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew, for a look at their diff")
     parser.addoption("--procedures-by", metavar="COMPILER", help="have the solvers' procedures made from C: gcc, 'clang -O3'")
     parser.addoption(
-        "--both-loops", action="store_true", help="compare every run with the reference loop over events, bit for bit"
+        "--both-loops", action="store_true", help="have CPython handle the events of every run too, and compare bit for bit"
     )
 
 
@@ -84,7 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Where asked for, every run of any test is compared with its reference in Python."""
+    """Where asked for, every run of any test is compared with one whose events CPython handles."""
     if not request.config.getoption("--both-loops"):
         yield
         return

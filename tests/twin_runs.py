@@ -1,4 +1,5 @@
-"""Both loops over events: every run is made by the reference in Python too, and must be the same bit for bit."""
+"""Both runs of event handling: CPython handles the events of every run too, by the functions of which machine code is made; the
+runs must be the same bit for bit."""
 
 from __future__ import annotations
 
@@ -13,11 +14,11 @@ from tests.inner.output import Progress
 from tests.inner.run import Bound, ClockSchedule, Hybrid, PreparedProgram, result_of
 
 TOLD: Counter[str] = Counter()
-"""Runs that were compared, their events, and how many of their instants came back to Python."""
+"""Runs that were compared, their events, and at how many of these machine code and CPython asked Python."""
 
 
 def referred(prepared, settings):
-    """The run that is made by Python alone."""
+    """The run whose events CPython handles."""
     program = prepared.program
     bound = Bound(program, settings.p, settings.t_start, settings.span)
     ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
@@ -31,7 +32,8 @@ def referred(prepared, settings):
 def ensure_same(prepared, mine, end, reference):
     """The result of a run, and where it ended, are those of its reference."""
     other = result_of(reference, prepared.choice, 0.0)
-    TOLD.update(runs=1, events=len(mine.events), instants=reference.handed_back, handed_back=mine.statistics.events_in_python)
+    asked = mine.statistics.events_in_python
+    TOLD.update(runs=1, events=len(mine.events), asked=asked, asked_again=reference.events_in_python)
     if mine.failure is not None and other.failure is not None and mine.failure.kind == other.failure.kind == "too many steps":
         return  # counted where a run pauses, which is a matter of time
     assert told(mine, end) == told(other, (reference.t, reference.x))

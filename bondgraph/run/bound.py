@@ -59,9 +59,12 @@ class Bound:
 
     def check(self) -> None:
         """Raise the exception, if any, that interpreted formulas stored when machine code called them."""
-        if not self.program.is_machine_code:
-            for kernel in self.program.kernels:
-                kernel.check()
+        program = self.program
+        if not program.is_machine_code:
+            at_events = *program.resets, *program.supplies, *program.pushes, *(loop.kernel for loop in program.loops)
+            for kernel in (*program.kernels, *at_events):
+                if kernel is not None:
+                    kernel.check()
 
     def time(self, t: float) -> float:
         """Convert a time since the start to the clock of the formulas, clipped to the window."""

@@ -5,8 +5,8 @@ Loops, from a step to a sweep; each is inside the next
 stages     of a step      `steppers.explicit`, `steppers.rosenbrock`: rates at the stages, error estimate
 steps      of a segment   `steppers.driver`: propose a step size, attempt the step, judge its error; event detection in the step,
                           location of the first zero crossing and a step that lands on it; samples, acceptance, next step size
-segments   of a run       `steppers.driver.run` in machine code, `Hybrid` here in Python where that cannot handle an event
-turns      at an event    `events.iteration` (event iteration), `events.reference.iteration` in Python
+segments   of a run       `steppers.driver.run` in machine code; `Hybrid` here at ticks that solve algebraic loops
+turns      at an event    `events.iteration` (event iteration), which asks Python what only that knows (`events.questions`)
 pages      of samples     `streaming.run`: only if a run keeps only some quantities
 runs       of a batch     `batch.loop` one after the other, `batch.simd.lane_loop` side by side in SIMD lanes
 pieces     of a batch     `batch.workers`: each thread takes the next piece of runs
@@ -30,7 +30,7 @@ Order of operations at an instant, with reasons
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,30 +40,19 @@ from bondgraph.output.progress import Progress
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.events.guard_history import GuardHistory
 from bondgraph.run.events.handler import EventHandler, RunPoint
-from bondgraph.run.events.impacts.fired_transitions import FiredTransition
-from bondgraph.run.events.impacts.participants import SIMULTANEITY, CollisionOptions
+from bondgraph.run.events.iteration import handle_event
 from bondgraph.run.events.log import Log
 from bondgraph.run.events.records import Events
-from bondgraph.run.events.reference.accumulation import AccumulationDetector
-from bondgraph.run.events.reference.iteration import (
-    PROBE,
-    SEGMENT_PART,
-    TIME_RESOLUTION,
-    EventOutcome,
-    IterationOptions,
-    iterate_events,
-    rest_transition,
-)
-from bondgraph.run.results.failure import Failure, cause, describe, fastest_rate
+from bondgraph.run.results.failure import Failure, cause, describe, event_failure, fastest_rate, not_finite
 from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import segment as legs
-from bondgraph.run.steppers.choose import build, event_settler, selection_after_stiffness, settle_function, tolerances
+from bondgraph.run.steppers.choose import build, event_function, event_handler, selection_after_stiffness, tolerances
 from bondgraph.run.steppers.segment import Effort, Integrator, Segment, Selection
+from bondgraph.run.table import FieldTable
 from bondgraph.run.validation.chattering import sliding_mode
 from bondgraph.run.validation.lost_solution import LostSolution, find_lost_solution
 
@@ -97,7 +86,7 @@ class Hybrid:
     """Run in progress: its state, samples and events. Times count from the start, s.
 
     `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,). Machine code handles events between
-    segments (`steppers.driver.run`), except in a `reference`; `handed_back` counts those that are handled here.
+    segments (`steppers.driver.run`). In a `reference`, CPython runs the same functions after each segment.
     """
 
     def __init__(
@@ -111,8 +100,6 @@ class Hybrid:
     ):
         self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
         self.weights = ErrorWeights(bound, settings.rtol, settings.atol, settings.max_step)
-        self.history = GuardHistory(bound, settings.span)
-        self.accumulation = AccumulationDetector(len(bound.program.transitions), settings.span, settings.rtol)
         self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.quadratures)
         self.x, _ = bound.consistent(self.t, settings.x, self.m)
         self.samples = samples or SampleRows(len(settings.times), len(self.x), len(self.q), len(self.m))
@@ -120,8 +107,6 @@ class Hybrid:
         self.log = Log(bound.program, settings.t_start)
         self.failure: Failure | None = None
         self.effort, self.methods = Effort(), list[MethodEntry]()
-        self.probe = PROBE * settings.span
-        self.handed_back = 0
         self._reference = reference
         self._settler: EventHandler | None = None
 
@@ -129,7 +114,10 @@ class Hybrid:
         """Run from the start to the end or to a failure."""
         if self.ticks.due(self.t):
             _, self.x = self.ticks.tick(self.t, self.x, self.m)
-        levels = self._start(choice)
+        self._settler = event_handler(self.bound, self.settings)
+        if self._settler is not None:
+            self._settler.bind_log(self.log, self.samples)
+        levels = self._handle_event(choice, (), self.t)
         self.samples.start(self.x, self.q, self.m)
         self._go(choice, levels)
 
@@ -138,9 +126,9 @@ class Hybrid:
         self.weights, self.samples, self.start_energies = checkpoint.weights, checkpoint.samples, checkpoint.start_energies
         for rows in checkpoint.logged:
             self.log.take(rows)
-        if (settler := checkpoint.settler) is not None:
-            self.history, self.accumulation, self._settler = settler.history, settler.accumulation, settler
-            settler.bind_log(self.log, self.samples)
+        if checkpoint.settler is not None:
+            self._settler = checkpoint.settler
+            self._settler.bind_log(self.log, self.samples)
         segment = checkpoint.integrator.segment(checkpoint.status)
         self._go(choice, np.zeros(0) if segment.start is None else segment.start.levels, checkpoint.integrator, segment)
 
@@ -149,7 +137,8 @@ class Hybrid:
         selection: Selection | None = choice
         while selection is not None and self.failure is None:
             self.methods.append(selection.entry)
-            integrator = begun or build(self.bound, self.settings, selection, self.ticks, self.weights, self._settler)
+            settler = None if self._reference else self._settler
+            integrator = begun or build(self.bound, self.settings, selection, self.ticks, self.weights, settler)
             try:
                 selection, levels = self._integrate(integrator, selection, levels, segment)
             finally:
@@ -157,108 +146,30 @@ class Hybrid:
                 integrator.close()
             begun = segment = None
 
-    def _start(self, choice: Selection) -> np.ndarray:
-        """Handle the events at the start; return the levels (k,) of the guards."""
-        if not self._reference:
-            watching = self.history, self.accumulation
-            self._settler = event_settler(self.bound, self.settings, self.ticks, watching)
-        if self._settler is not None:
-            self._settler.bind_log(self.log, self.samples)
-        return self._settle_here(choice, (), self.t)
-
-    def _settle_here(self, choice: Selection, fired: tuple[int, ...], segment_start: float, tried: bool = False) -> np.ndarray:
-        """Handle an event at the end of a segment that began at `segment_start`, in machine code unless it has `tried` already;
-        return the levels (k,) of the guards."""
-        if self._settler is not None and not tried:
+    def _handle_event(self, choice: Selection, fired: tuple[int, ...], segment_start: float) -> np.ndarray:
+        """Handle the event at the end of a segment that began at `segment_start`, or at the start; return the levels (k,) of the
+        guards."""
+        settler, levels = self._settler, np.zeros(0)
+        if settler is not None:
+            function = _in_cpython if self._reference else event_function(choice.entry)
             point = RunPoint(self.t, self.x, self.q, self.m, self.weights.size)
-            settled_point = self._settler.handle_event(settle_function(choice.entry), point, fired, segment_start)
-            if settled_point is not None:
-                self.x, self.q, self.m = settled_point.x, settled_point.q, settled_point.m
-                return self._settler.begun[1]
-        probe = min(self.probe, SEGMENT_PART * (self.t - segment_start)) if self.t > segment_start else self.probe
-        settled = self.handle_events(fired, max(probe, TIME_RESOLUTION * (abs(self.settings.t_start) + self.t)))
-        self.handed_back += bool(self.bound.program.transitions)
+            after = settler.handle_event(function, point, fired, segment_start)
+            self.x, self.q, self.m, levels = after.x, after.q, after.m, settler.begun[1]
+            if not settler.is_consistent:
+                self._fail(*event_failure(settler, self.x))
+        elif not np.isfinite(self.x).all():
+            self._fail(*not_finite(self.bound.program, "start", self.x))
+        return levels
+
+    @property
+    def events_in_python(self) -> int:
+        """Number of events for which Python was asked."""
+        return 0 if self._settler is None else self._settler.consultations
+
+    def _record_states(self, count: int) -> None:
+        """Record the sizes of states in the next `count` samples, for event handling."""
         if self._settler is not None:
-            self._settler.refresh_kernels()
-        return settled.levels
-
-    def handle_events(self, fired: tuple[int, ...], probe: float, rested: frozenset[int] = frozenset()) -> EventOutcome:
-        """Iterate events: take the due transitions, `fired` first, and continue from a consistent state; `rested` are the
-        transitions that have come to rest at this instant."""
-        self.history.record_states(np.array([self.x, self.weights.size[: len(self.x)]]))
-        settings = self.settings
-        how = IterationOptions(probe, CollisionOptions(SIMULTANEITY * settings.rtol, alone=settings.impacts == "sequential"))
-        settled = iterate_events(self.bound, self.history, self.t, self.x, self.m, fired, how)
-        self.m = settled.m
-        self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
-        resting = dict.fromkeys(i for i in settled.stuck if self._accumulates(i))
-        self.log.extend(settled.firings)
-        for firing in settled.firings:
-            self.q = self.q + firing.supplied
-            for transition in firing.transitions:
-                may_rest = self._accumulates(transition)
-                pattern = self.accumulation.add(firing.time, transition, may_rest)
-                if pattern and may_rest:
-                    resting[transition] = None
-                elif pattern and self.failure is None:
-                    kind, name = self._described(firing)
-                    self._fail(pattern, f'the events "{kind}" of "{name}" accumulate ({pattern})', name)
-        if settled.cycling and self._accumulates(settled.firings[-1].transition):
-            resting[settled.firings[-1].transition] = None
-        elif settled.cycling or not set(settled.stuck) <= set(resting):
-            self._fail_endless(settled)
-        elif settled.ended is not None:
-            edge = settled.ended
-            self._fail("ended", str(edge.error), edge.name)
-        elif len(self.log) > self.settings.max_events:
-            name = self.bound.program.transitions[self.log.last].name
-            self._fail("too many events", f"more than {self.settings.max_events} events", name)
-        if unsolved is not None and self.failure is None:
-            named = ", ".join(unsolved.elements)
-            self._fail("algebraic loop", f"Newton's method finds no solution of the algebraic loop through {named}", named)
-        if not np.isfinite(self.x).all() and self.failure is None:
-            bad = np.flatnonzero(~np.isfinite(self.x))
-            label = self.bound.program.layout.label("x", int(bad[0]))
-            kind = self._described(settled.firings[-1])[0] if settled.firings else "start"
-            self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
-        return settled if not resting or self.failure is not None else self._rest(tuple(resting), settled, probe, rested)
-
-    def _fail_endless(self, settled: EventOutcome) -> None:
-        last = settled.firings[-1]
-        kind, name = self._described(last)
-        pattern = "Zeno" if self.accumulation.shrinking(last.transition) else "chattering"
-        if settled.stuck:
-            text = f'after "{kind}" of "{name}" its guard keeps growing, so that it would fire again at once ({pattern})'
-        else:
-            text = f'the transitions of "{name}" repeat endlessly ({pattern})'
-        self._fail(pattern, text, name)
-
-    def _described(self, firing: FiredTransition) -> tuple[str, str]:
-        """Return kind and name of a firing for messages."""
-        edge = self.bound.program.transitions[firing.transition]
-        return (edge.kind, edge.name) if firing.label is None else (firing.label.kind, firing.label.name)
-
-    def _accumulates(self, transition: int) -> bool:
-        return self.bound.program.transitions[transition].accumulates is not None
-
-    def _rest(self, resting: tuple[int, ...], settled: EventOutcome, probe: float, rested: frozenset[int]) -> EventOutcome:
-        """Put accumulating (Zeno) events to rest, and continue from their states of rest."""
-        if rested.issuperset(resting):
-            self._fail_endless(settled)
-            return settled
-        firings = []
-        for transition in resting:
-            firing = rest_transition(self.bound, transition, self.t, self.x, self.m, self.accumulation.limit(transition))
-            if firing is not None:
-                firings.append(firing)
-                self.x, self.m = firing.x_after, firing.m_after
-        self.log.extend(firings)
-        if not firings:
-            if settled.cycling or settled.stuck:
-                self._fail_endless(settled)
-            return settled
-        after = self.handle_events((), probe, rested.union(resting))
-        return replace(after, firings=(*settled.firings, *firings, *after.firings))
+            self._settler.history.record_states(self.samples.left[:count, : len(self.x)])
 
     def _fail(self, kind: str, reason: str, suspect: str, cures: tuple[str, ...] = ()) -> None:
         self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect, cures)
@@ -280,7 +191,7 @@ class Hybrid:
             self.t, self.x, self.q = segment.t, segment.x, segment.q
             if segment.start is not None:
                 segment_start, self.m, levels = segment.start.time, segment.start.m, segment.start.levels
-            self.history.record_states(samples.left[: segment.written, : len(self.x)])
+            self._record_states(segment.written)
             samples.add(segment.written, self.m, segment.held)
             self.bar.show(self.t, f"t = {self.t:.6g} s, {len(self.log)} events")
             restart = segment.status == Status.EVENT
@@ -294,8 +205,10 @@ class Hybrid:
                 self._fail("too many steps", too_many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
             elif segment.status == Status.PAUSE and (pace := integrator.slow_pace()) > 0.0:
                 self._fail_if_chattering(pace)
+            elif segment.status == Status.EVENT_ENDS and self._settler is not None:
+                self._fail(*event_failure(self._settler, self.x))
             elif restart:
-                levels = self._settle_here(choice, segment.fired, segment_start, tried=segment.start is not None)
+                levels = self._handle_event(choice, segment.fired, segment_start)
         return None, levels
 
     def _fail_if_chattering(self, pace: float) -> None:
@@ -308,7 +221,7 @@ class Hybrid:
     def _next_page(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
         """Return empty rows for more samples, where those on the page are full."""
         samples = self.samples
-        self.history.record_states(samples.left[:count, : len(self.x)])
+        self._record_states(count)
         samples.add(count, m, held)
         samples.turn()
         return samples.left
@@ -340,6 +253,12 @@ class Hybrid:
         self.t, self.x = time, lost.x
         self.log.until(self.t)
         self._fail(lost.kind, lost.reason, lost.suspect)
+
+
+def _in_cpython(table: FieldTable) -> bool:
+    """Handle an event in CPython."""
+    with np.errstate(all="ignore"):
+        return handle_event(table.view())
 
 
 def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
@@ -374,7 +293,7 @@ def statistics_of(run: Hybrid, choice: Selection, wall_time: float) -> Statistic
         jacobians=effort.jacobians,
         guards=effort.guards,
         events=len(run.log),
-        events_in_python=run.handed_back,
+        events_in_python=run.events_in_python,
         ticks=run.ticks.count,
         wall_time=wall_time,
         integration_time=effort.seconds,

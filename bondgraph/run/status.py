@@ -25,6 +25,7 @@ class Status(IntEnum):
     EVENT = 1, "a guard crossed zero"
     PAUSE = 2, "the budget of steps is spent: call again"
     STIFF = 3, "the model is stiff: continue with a stiff method"
+    EVENT_ENDS = 17, "an event ends the run"
     LOG_FULL = 16, "the log of events is full: make room and call again"
     STEP_TOO_SMALL = -1, "step too small: the error per step stays too large however small the step"
     NOT_FINITE = -2, "not finite: a rate is not finite"

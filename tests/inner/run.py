@@ -19,18 +19,16 @@ from bondgraph.run.batch.validity.sample_check import SampleCheck, bounds, envel
 from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
+from bondgraph.run.events import accumulation as event_accumulation
 from bondgraph.run.events import handler, root_finding
 from bondgraph.run.events import iteration as event_iteration
-from bondgraph.run.events.guard_history import GuardHistory
+from bondgraph.run.events import transitions as event_transitions
 from bondgraph.run.events.handler import EventHandler
-from bondgraph.run.events.impacts.fired_transitions import fire
 from bondgraph.run.events.impacts.friction_cones import Cones, with_restitution
 from bondgraph.run.events.impacts.simultaneous import complementary
 from bondgraph.run.events.log import Log
-from bondgraph.run.events.reference import iteration
-from bondgraph.run.events.reference.accumulation import HISTORY, AccumulationDetector
 from bondgraph.run.events.root_finding import DenseOutput, StepTable
-from bondgraph.run.events.state import EventTable
+from bondgraph.run.events.state import HISTORY, EventTable
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.linear import system
 from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout, layout_of

@@ -15,16 +15,15 @@ from screws import scalars as s
 from tests.inner.emit import Fixed, Reals, cold, compile_procedures, translate
 from tests.inner.run import (
     HISTORY,
-    AccumulationDetector,
     Bound,
     DenseOutput,
     EventHandler,
     EventTable,
     FieldTable,
-    GuardHistory,
     NewtonLoop,
     RunTransition,
     StepTable,
+    event_accumulation,
     event_iteration,
     root_finding,
 )
@@ -96,20 +95,19 @@ def at_an_event(seed):
     random, made = np.random.default_rng(seed), hopper()
     k, p = len(made.transitions), np.array([9.81, random.choice([0.8, 0.0, 1.0]), random.choice([0.0, 1.0])])
     bound = Bound(made, p, 1.5, 10.0)
-    history, watch = GuardHistory(bound, 10.0), AccumulationDetector(k, 10.0, 1e-6)
-    settings = SimpleNamespace(max_events=1000, t_start=1.5, rtol=1e-6, impacts="sequential")
-    handler = EventHandler(bound, settings, history, watch)
+    settings = SimpleNamespace(max_events=1000, t_start=1.5, rtol=1e-6, impacts="sequential", span=10.0)
+    handler = EventHandler(bound, settings)
     t, kind = random.uniform(1.0, 9.0), seed % 4
     count = int(random.integers(0, 2 * HISTORY))
     intervals = {0: 1e-3 * 0.7 ** np.arange(HISTORY), 1: np.full(HISTORY, 1e-13), 2: np.full(HISTORY, 1e-9)}
     past = t - np.cumsum(intervals.get(kind, random.uniform(0.0, 1.0, HISTORY))[::-1])[::-1]
-    watch.times[0, np.arange(count - HISTORY, count) % HISTORY], watch.counts[0] = past, count
+    handler.table.arrays["times"][np.arange(count - HISTORY, count) % HISTORY], handler.table.arrays["counts"][0] = past, count
     height = random.choice([0.0, 1e-17, -1e-9, 0.0, LOW, HIGH, 0.3, 0.5 * (LOW + HIGH)])
     x = np.array([height, random.choice([-1.0, 1e-5, 0.3, 0.0]), height])
     if seed > 20:
         x = np.where(random.random(N) < 0.3, random.choice(EXTREMES, N), x)
     fired = (random.random(k) < [0.5, 0.0, 0.2, 0.2, 0.1, 0.1, 0.02]).astype(np.int64)
-    history.sizes[:] = np.abs(x) + random.random(N)
+    handler.history.sizes[:] = np.abs(x) + random.random(N)
     rows, all_held = random.normal(size=(SAMPLES, N + 1)), np.zeros((SAMPLES + 1, 3))
     arrays = {"y": np.concatenate([x, [1.0]]), "m": np.array([0.0, *random.integers(0, 2, 2)], dtype=float)}
     handler.use_arrays({**arrays, "levels": np.zeros(k), "fired": fired, "size": np.abs(x)})
@@ -142,7 +140,7 @@ def both(function, machine, seed):
 
 @pytest.mark.parametrize("name", ["handle_event", "open_events", "handle_start"])
 def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
-    """Some events come to rest, some search for modes, some are thrown by an impulse, some are left to Python."""
+    """Some events come to rest, some search for modes, some are thrown by an impulse, some end the run."""
     machine = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(event_code().address(name))
     seen = [both(getattr(event_iteration, name), machine, seed) for seed in range(30 if name == "handle_event" else 3)]
     if name == "handle_event":
@@ -150,6 +148,19 @@ def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
         assert 0 < len(tables) < len(seen)
         transitions = [tuple(table.arrays["log"][: int(table["logged"]), 3].astype(int)) for table in tables]
         assert any(table.arrays["rested"].any() for table in tables) and len(set(transitions)) > 4, transitions
+
+
+def test_times_are_remembered_in_a_ring():
+    """The last times of a transition, however many there were."""
+    handler = at_an_event(0)
+    table, arrays = handler.table.view(), handler.table.arrays
+    times, recorded = np.cumsum(1e9 * (1.0 + np.arange(2 * HISTORY + 57) % 7)), arrays["times"].reshape(-1, HISTORY)
+    for k, time in enumerate(times):
+        assert event_accumulation.add_event(table, time, 1) == 0
+        count = int(arrays["counts"][1])
+        assert count % HISTORY == (k + 1) % HISTORY and min(count, HISTORY) == min(k + 1, HISTORY)
+    assert sorted(recorded[1]) == times[-HISTORY:].tolist() and handler.last_times(1).tolist() == times[-50:].tolist()
+    assert event_accumulation.limit_of(table, 1) == times[-1] and not arrays["counts"][1]
 
 
 # The location of zero crossings, of guards that are cubics of the fraction of the step, and of one that jumps.

@@ -14,8 +14,9 @@ FOLDER = Path(bondgraph.run.__file__).parent
 
 @functools.cache
 def kinds() -> set[str]:
-    """Texts of the sources that are kinds: given to `_fail` and `LostSolution`, bound to `kind` or `pattern`, at the head of an
-    integrator's reason ("kind: reason") or of a pair (kind, reason) in a table of flags, returned by the watch over events."""
+    """Texts of the sources that are kinds: given to `_fail` and `LostSolution`, bound to `kind`, named among `PATTERNS`, at the
+    head of an integrator's reason ("kind: reason") or of a pair (kind, reason) in a table of flags, returned for the end of a run
+    at an event."""
     found: set[str] = set()
     for path in FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -38,10 +39,12 @@ def kinds() -> set[str]:
                     found |= {pair.elts[0].value for pair in values}
                 case ast.AnnAssign(target=ast.Name(id="_FLAGS"), value=ast.Dict(values=values)):
                     found |= {pair.elts[0].value for pair in values}
-                case ast.FunctionDef(name="add" | "note") if path.stem == "accumulation":
-                    given_back = [r.value for r in ast.walk(node) if isinstance(r, ast.Return)]
-                    returned = [value.value for value in given_back if isinstance(value, ast.Constant)]
-                    found |= {text for text in returned if text}
+                case ast.FunctionDef(name="event_failure" | "not_finite"):
+                    returned = [r.value for r in ast.walk(node) if isinstance(r, ast.Return)]
+                    firsts = [value.elts[0] for value in returned if isinstance(value, ast.Tuple)]
+                    found |= {first.value for first in firsts if isinstance(first, ast.Constant)}
+                case ast.Assign(targets=[ast.Name(id="PATTERNS")], value=ast.Tuple(elts=[_, *named])):
+                    found |= {pattern.value for pattern in named}
     return found | {status.text.partition(":")[0] for status in Status if status.failed}
 
 

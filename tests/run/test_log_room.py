@@ -1,4 +1,4 @@
-"""Room in the log of events that machine code fills: little is reserved for one instant, and more where one has needed more."""
+"""Room in the log of events that machine code fills: little is reserved for one instant; one that needs more gets it."""
 
 import numpy as np
 import pytest
@@ -28,18 +28,18 @@ def compiled():
 
 @pytest.fixture
 def laid(monkeypatch):
-    """How many rows have been reserved for one instant, each time that the log was laid."""
+    """How many rows are reserved for one instant, and the room of the log, each time that it was laid."""
     rows, lay = [], EventHandler._lay_rows
 
-    def noted(self, width, reserve):
-        lay(self, width, reserve)
-        rows.append((self.table["reserve"], len(self._rows)))
+    def noted(self, log):
+        lay(self, log)
+        rows.append((self.table["reserve"], self.table["log_room"]))
 
     monkeypatch.setattr(EventHandler, "_lay_rows", noted)
     return rows
 
 
-def test_an_instant_of_more_rows_than_are_free_is_settled_and_the_next_has_room(compiled, laid, monkeypatch):
+def test_an_instant_of_more_rows_than_are_free_gets_room(compiled, laid, monkeypatch):
     """All switch at once, after log(4/3)/0.5 s; the run that has room for one row gives what that with room enough gives."""
     plenty = compiled.simulate(2.0, samples=0.1, progress=False)
     monkeypatch.setattr(handler, "BUFFER_BYTES", 0)
@@ -47,7 +47,8 @@ def test_an_instant_of_more_rows_than_are_free_is_settled_and_the_next_has_room(
     monkeypatch.setattr(handler, "_MIN_ROWS", 1)
     narrow = compile_model(switched(ALIKE)).simulate(2.0, samples=0.1, progress=False)
     assert laid[0][0] > ALIKE and laid[1] == (1, 3)
-    assert laid[2] == (2, 5)  # the instant needed five rows, and three were free
+    assert laid[2:] == [(1, 6)]  # the instant needed five rows, and three were free
+    assert narrow.statistics.events_in_python == 0
     assert len(plenty.events) == len(narrow.events) == ALIKE
     np.testing.assert_allclose(narrow.events.times, np.log(4.0 / 3.0) / 0.5, rtol=1e-6)
     np.testing.assert_array_equal(narrow.x, plenty.x)
@@ -69,6 +70,6 @@ def test_a_start_at_which_more_is_due_than_there_is_room_for_is_settled_in_machi
     monkeypatch.setattr(handler, "FREE_BYTES", 0)
     monkeypatch.setattr(handler, "_MIN_ROWS", 1)
     narrow = compile_model(switched(ALIKE)).simulate(1.0, initial=above, samples=0.1, progress=False)
-    assert [reserve for reserve, _ in laid[-2:]] == [1, 2] and narrow.statistics.events_in_python == 0
+    assert laid[-2:] == [(1, 3), (1, 6)] and narrow.statistics.events_in_python == 0
     assert len(plenty.events) == len(narrow.events) == ALIKE and not narrow.events.times.any()
     np.testing.assert_array_equal(narrow.x, plenty.x)

@@ -30,7 +30,7 @@ COINCIDING = 1e-9
 """Part of the run within which two zero crossings count as simultaneous."""
 
 SERIES_LENGTH = 10
-"""Number of events that the limit of an accumulation is extrapolated from, as in `run.events.reference.accumulation`."""
+"""Number of events that the limit of an accumulation is extrapolated from, as in `run.events.accumulation`."""
 
 
 def first_event_time(

@@ -28,10 +28,8 @@ from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.validity.sample_check import row_table
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.events.guard_history import GuardHistory
-from bondgraph.run.events.handler import EventHandler
+from bondgraph.run.events.impacts.fired_transitions import EventLabel
 from bondgraph.run.events.records import Events
-from bondgraph.run.events.reference.accumulation import AccumulationDetector
 from bondgraph.run.hybrid import RunCheckpoint
 from bondgraph.run.program import Program
 from bondgraph.run.python_callbacks import check_each
@@ -39,7 +37,7 @@ from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.status import STATUSES, Status
-from bondgraph.run.steppers.choose import in_machine_code, tolerances
+from bondgraph.run.steppers.choose import event_handler, in_machine_code, tolerances
 from bondgraph.run.steppers.segment import Effort, Selection, too_many_steps
 from bondgraph.run.table import FieldTable
 
@@ -61,7 +59,9 @@ class MachineRun:
     ----------
     status : last status of the integrator, or `Status.NOT_STARTED`.
     t, x, q, m : end of the run; rows (samples, n + quadratures), modes (samples, modes) : at the sample times.
-    logged : rows of its events, in pieces (k, width); ticks : count of ticks.
+    logged : rows of its events, in pieces (k, width); labels : labels that the rows refer to.
+    events_in_python : number of events for which Python was asked.
+    ticks : count of ticks.
     effort : cost of the run.
     """
 
@@ -73,6 +73,8 @@ class MachineRun:
     rows: np.ndarray
     modes: np.ndarray
     logged: tuple[np.ndarray, ...]
+    labels: Sequence[EventLabel]
+    events_in_python: int
     ticks: int
     effort: Effort
 
@@ -102,6 +104,7 @@ class MachineRun:
             jacobians=effort.jacobians,
             guards=effort.guards,
             events=self.events,
+            events_in_python=self.events_in_python,
             ticks=self.ticks,
             wall_time=spent.wall_time,
             integration_time=effort.seconds,
@@ -117,7 +120,7 @@ class MachineRun:
             m=self.modes,
             integrals=np.ascontiguousarray(self.rows[:, n:]),
             start_energies=start_energies,
-            events=Events.from_machine_code(program, settings.p, settings.t_start, self.logged),
+            events=Events.from_machine_code(program, settings.p, settings.t_start, self.logged, self.labels),
             failure=None,
             statistics=statistics,
         )
@@ -173,10 +176,7 @@ class Workspace:
         self.settings, self.wanted = settings, wanted
         self.bound = Bound(program, np.zeros(program.parameters), settings.t_start, settings.span)
         self.weights = ErrorWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
-        self.settler = None
-        if program.transitions or program.loops:
-            watch = AccumulationDetector(len(program.transitions), settings.span, settings.rtol)
-            self.settler = EventHandler(self.bound, settings, GuardHistory(self.bound, settings.span), watch)
+        self.settler = event_handler(self.bound, settings)
         self.integrator = in_machine_code(self.bound, settings, choice, self.weights, None, self.settler)
         self.schedules = Schedules(self.bound, settings, self.integrator.share)
         self.table = self.integrator.table
@@ -213,8 +213,8 @@ class Workspace:
         start = time.perf_counter()
         operands = *map(address_of, (x, m, times, rows)), samples
         begun = self._begin(self._place, *operands)
-        while not begun and settler is not None and settler.ready():
-            begun = self._begin(self._place, *operands)
+        if not begun:
+            self._check()
         status = self._advanced() if begun else Status.NOT_STARTED
         while status in (Status.PAUSE, Status.LOG_FULL):
             if status == Status.LOG_FULL:
@@ -234,16 +234,22 @@ class Workspace:
             modes[:] = last
         elif status == Status.STOP:
             pieces.append(settler.end_run(last, modes))
+        labels, asked = ((), 0) if settler is None else (settler.labels, int(settler.table["consultations"]))
+        of_events = tuple(pieces), labels, asked
         ticks = self.schedules.ticks.count
-        return MachineRun(
-            status, float(table["t"]), y[:n], y[n:], last, rows, modes, tuple(pieces), ticks, self.integrator.effort()
-        )
+        return MachineRun(status, float(table["t"]), y[:n], y[n:], last, rows, modes, *of_events, ticks, self.integrator.effort())
 
     def _advanced(self) -> Status:
         """Advance the run by one piece and return its status."""
         status = STATUSES[self._advance(self._place)]
-        self.weights.check()
+        self._check()
         return status
+
+    def _check(self) -> None:
+        """Raise the exception, if any, of a function that machine code has called."""
+        self.weights.check()
+        if self.settler is not None and self.settler.has_failed:
+            self.settler.check()
 
     def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
         """Return the result of the last run, which is done, with the numbers of these settings; `begin` from `time.perf_counter`,
@@ -361,7 +367,7 @@ class Workspace:
     def _one_by_one(self, many: int) -> int:
         """Continue the runs one by one, by the address of their table; return 1 while some remain."""
         more = int(self._many(many))
-        self.weights.check()
+        self._check()
         return more
 
     def _table_for(

@@ -1,27 +1,25 @@
-"""Accumulation (Zeno behaviour): `AccumulationDetector` and `iteration.rest_transition`.
-
-It records the times of the events of each transition, detects chattering and accumulation, and writes the rows of the log that
-lead to states of rest.
-"""
+"""Accumulation (Zeno behaviour) of events: the times of the events of each transition, chattering, series of shrinking intervals,
+and the rows of the log that lead to states of rest."""
 
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, inline, larger, power, smaller
 from bondgraph.run.events.algebraic_loops import consistent
 from bondgraph.run.events.log import SCALARS
-from bondgraph.run.events.reference.accumulation import (
-    CHATTER_ROUNDING,
-    CHATTER_SPAN,
-    HISTORY,
-    MAX_SHRINKAGE,
-    RATIO_SPREAD,
-    RATIOS,
-    REST_SPAN,
-    WINDOW,
-)
-from bondgraph.run.events.state import EventTable
-from bondgraph.run.events.transitions import NO_TRANSITION, PYTHON_FALLBACK, begin_row, go_on, has_room, row_of
+from bondgraph.run.events.questions import has_room, make_ready
+from bondgraph.run.events.state import CHATTERING, HISTORY, ZENO, EventTable
+from bondgraph.run.events.transitions import NO_TRANSITION, begin_row, go_on, row_of
 from bondgraph.run.kernel_functions import formula_time
+
+WINDOW, RATIOS = 50, 8
+"""Number of the last events that are tested for chattering; number of ratios of intervals."""
+CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
+"""Fractions of their time, and of the run, within which `WINDOW` events chatter."""
+REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
+"""Fraction of the run within which `HISTORY` events mean rest if there is a state of rest, and if their intervals do not shrink
+below the second fraction."""
+RATIO_SPREAD = 0.05
+"""Relative difference that the ratios of a geometric series may have."""
 
 _INFINITE = float("inf")
 
@@ -64,76 +62,57 @@ def geometric(s: EventTable, ring: Reals, count: int) -> bool:
     return most - least < RATIO_SPREAD * mean and remaining < s.rtol * s.span
 
 
-def add_event(s: EventTable, t: float, i: int) -> bool:
-    """Add an event of transition i at t, as `AccumulationDetector.add`; return True if its times show no pattern."""
-    ring, following = s.times[i * HISTORY :], s.counts[i] + 1
+def add_event(s: EventTable, t: float, i: int) -> int:
+    """Add an event of transition i at t; return the pattern of its times, 0 if they show none.
+
+    If a state of rest follows such events, `CHATTERING` also includes events without a limit that are too many for the run to
+    reach its end, as of a ball whose floor rises as slowly as its bounces decay.
+    """
+    ring, before = s.times[i * HISTORY :], s.counts[i]
+    ring[ring_index(before)] = t
+    following = before + 1
     count = following if following < 2 * HISTORY else following - HISTORY
     s.counts[i] = count
     brief = larger(CHATTER_SPAN * s.span, CHATTER_ROUNDING * abs(t))
     if count >= WINDOW and t - ring[ring_index(count - WINDOW)] <= brief:
-        return False
+        return CHATTERING
     may_rest = s.may_rest[i] == 1 and count >= HISTORY and t - ring[ring_index(count - HISTORY)] <= REST_SPAN * s.span
     if may_rest and window_length(ring, count - 1 - WINDOW) >= MAX_SHRINKAGE * window_length(ring, count - HISTORY):
-        return False
-    return not (count >= RATIOS + 2 and geometric(s, ring, count))
+        return CHATTERING
+    return ZENO if count >= RATIOS + 2 and geometric(s, ring, count) else 0
 
 
-def note(s: EventTable, i: int) -> None:
-    """Save the count of a transition, and the time that its next event overwrites, for `forget`."""
-    k, count = s.noted, s.counts[i]
-    s.noted_of[k] = i
-    s.counted[k] = count
-    s.overwritten[k] = s.times[i * HISTORY + ring_index(count)]
-    s.noted = k + 1
+def add_resting(s: EventTable, i: int) -> None:
+    """Add transition i to those that come to rest, once."""
+    if s.marked[i] != 1:
+        s.marked[i] = 1
+        s.resting[s.resting_count] = i
+        s.resting_count += 1
 
 
-def forget(s: EventTable) -> None:
-    """Restore all saved values, the last first."""
-    count = s.noted
-    for back in range(count):
-        k = count - 1 - back
-        i, before = s.noted_of[k], s.counted[k]
-        s.counts[i] = before
-        s.times[i * HISTORY + ring_index(before)] = s.overwritten[k]
-
-
-def add_resting(s: EventTable, i: int, count: int) -> int:
-    """Write transition i to the `count` transitions in `resting`, once; return their new number, -1 without a state of rest."""
-    if s.may_rest[i] != 1:
-        return -1
-    if s.marked[i] == 1:
-        return count
-    s.marked[i] = 1
-    s.resting[count] = i
-    return count + 1
-
-
-def add_events(s: EventTable, t: float, count: int) -> int:
-    """Note `count` events at t of the transitions `watched`; return the number of transitions that come to rest, and write them
-    to `resting`, the `stuck` one first; -1 if one should come to rest and cannot."""
+def add_events(s: EventTable, t: float) -> None:
+    """Add the events at t, whose transitions are `watched`; write those that come to rest to `resting`, the `stuck` ones first,
+    and the first `pattern` of others, with its row."""
+    s.resting_count, s.pattern = 0, 0
     for i in range(s.transitions):
         s.marked[i] = 0
-    resting_count = 0
-    if s.stuck >= 0:
-        resting_count = add_resting(s, s.stuck, 0)
-        if resting_count < 0:
-            return -1
-    for k in range(count):
+    for k in range(s.stuck_count):
+        if s.may_rest[s.stuck[k]] == 1:
+            add_resting(s, s.stuck[k])
+    for k in range(s.watched_count):
         i = s.watched[k]
-        note(s, i)
-        s.times[i * HISTORY + ring_index(s.counts[i])] = t
-        if not add_event(s, t, i):
-            resting_count = add_resting(s, i, resting_count)
-            if resting_count < 0:
-                return -1
-    return resting_count
+        pattern = add_event(s, t, i)
+        if pattern != 0:
+            if s.may_rest[i] == 1:
+                add_resting(s, i)
+            elif s.pattern == 0:
+                s.pattern, s.suspect = pattern, s.watched_rows[k]
 
 
 def limit_of(s: EventTable, i: int) -> float:
     """Return the limit of the times of the last events of transition i, as a geometric series, or the last of them if there is
-    none; forget them (`AccumulationDetector.limit`)."""
+    none; forget them."""
     ring, count = s.times[i * HISTORY :], s.counts[i]
-    note(s, i)
     s.counts[i] = 0
     if count == 0:
         return 0.0
@@ -153,44 +132,41 @@ def limit_of(s: EventTable, i: int) -> float:
     return last + (step * ratio / (1.0 - ratio) if ratio < 1.0 else 0.0)
 
 
-def rest_one(s: EventTable, t: float, i: int, limit: float, row: Reals) -> int:
-    """Bring transition i to rest, whose events accumulate towards `limit`, in a row (`iteration.rest_transition`): return 1, 0 if
-    the automaton is in another mode, -1 for Python."""
+def rest_one(s: EventTable, t: float, i: int, limit: float, number: int) -> bool:
+    """Bring transition i to rest, whose events accumulate towards `limit`, in the row of the log with this number, with the reset
+    of the edge that leads to the state of rest; return False if the automaton is in another mode."""
     slot, edge = s.slots[i], s.rest_edges[i]
-    if s.m_here[slot] != s.targets[i]:
-        return 0
+    if s.m_here[slot] != s.targets[i] or not has_room(s, number):
+        return False
+    row = row_of(s, number)
     begin_row(s, t, i if edge == NO_TRANSITION else edge, row)
     row[SCALARS.index("limit")] = limit
     row[SCALARS.index("label")] = s.rest_labels[i]
     if edge >= 0:
-        if s.ready[edge] != 1:
-            return -1
+        make_ready(s, edge)
         reset = s.resets[edge]
         if reset is not None:
             reset(formula_time(s, t), s.x_here, s.p, s.m_here, s.x_after)
     s.m_after[slot] = s.rest_modes[i]
-    if not consistent(s, t, s.x_after):
-        return -1
+    consistent(s, t, s.x_after)
     go_on(s, row)
-    return 1
+    return True
 
 
-def rest(s: EventTable, t: float, count: int, row: int) -> int:
-    """Bring the first `count` transitions of `resting` to rest, in rows from `row` on; return the number of rows, negative for
-    Python."""
-    written, new = 0, False
-    for k in range(count):
+def rests_anew(s: EventTable) -> bool:
+    """Return True if one of the transitions in `resting` has not come to rest at this instant yet, and mark all."""
+    anew = False
+    for k in range(s.resting_count):
         if s.rested[s.resting[k]] != 1:
-            new = True
+            anew = True
             s.rested[s.resting[k]] = 1
-    if not new:
-        return -1
-    for k in range(count):
+    return anew
+
+
+def rest(s: EventTable, t: float, row: int) -> int:
+    """Bring the transitions of `resting` to rest, in rows from `row` on; return the number of rows."""
+    written = 0
+    for k in range(s.resting_count):
         i = s.resting[k]
-        if not has_room(s, row + written):
-            return PYTHON_FALLBACK
-        rows = rest_one(s, t, i, limit_of(s, i), row_of(s, row + written))
-        if rows < 0:
-            return -1
-        written += rows
+        written += int(rest_one(s, t, i, limit_of(s, i), row + written))
     return written

@@ -79,10 +79,11 @@ def solved(s: EventTable, t: float, x: Reals, k: int, first: int) -> bool:
 
 
 def consistent(s: EventTable, t: float, x: Reals) -> bool:
-    """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds."""
+    """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds, else note the first `unsolved`."""
     first = 0
     for k in range(s.loops):
         if not solved(s, t, x, k, first):
+            s.unsolved = k
             return False
         first += s.loop_counts[k]
     return True

@@ -1,7 +1,6 @@
-"""Event detection: which guards fire at an instant, by `guard_history.GuardHistory`.
+"""Event detection: which guards are positive, or about to be, beyond their rounding errors.
 
-The operations and their order are those of the reference in NumPy, so that both give the same bits. Work that does not change
-the result is left out: a look ahead ends when no guard is open.
+The rounding error of a guard is measured at states, parameters and times next to the present ones (`guard_history`).
 """
 
 from __future__ import annotations
@@ -17,11 +16,12 @@ from bondgraph.run.events.guard_history import (
     REVERSAL_RATIO,
     TRIALS,
 )
+from bondgraph.run.events.questions import make_ready
 from bondgraph.run.events.state import EventTable
 from bondgraph.run.kernel_functions import formula_time
 
-UNKNOWN = -1
-"""Result that only Python can give."""
+UNTRIED = -1
+"""Value of `bounces` before the reset of a transition has been tried."""
 
 _POINTS = 2 * PAIRS
 
@@ -131,12 +131,13 @@ def turns_round(s: EventTable, t: float, x: Reals, i: int) -> bool:
     return turned > TRIALS // 2
 
 
-def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> int:
-    """Return 1 if transition i leads into its own state and reverses the rate of its guard, as an impact does, unlike a mark or
-    a kick; else 0; `UNKNOWN` if its kernels are not compiled yet. Resets are tried once."""
-    if s.bounces[i] == UNKNOWN and s.ready[i] == 1:
+def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
+    """Return True if transition i leads into its own state and reverses the rate of its guard, as an impact does, unlike a mark
+    or a kick. Resets are tried once."""
+    if s.bounces[i] == UNTRIED:
+        make_ready(s, i)
         s.bounces[i] = int(turns_round(s, t, x, i))
-    return s.bounces[i]
+    return s.bounces[i] == 1
 
 
 # Growth of guards that are zero up to rounding.
@@ -263,10 +264,9 @@ def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
             return
 
 
-def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> int:
+def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     """Mark in `rising` the guards that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion;
-    in a mode that contradicts itself by then, also the guards that resolve this. Return `UNKNOWN` if only Python can tell a
-    bounce, else 0.
+    in a mode that contradicts itself by then, also the guards that resolve this.
 
     The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and one that
     only reverses does not leave.
@@ -302,7 +302,7 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> int:
         endings += bounce[i]
         rising[i] = 0
     if near + firms + endings == 0:
-        return 0
+        return
     rates_at(s, start, shifted, s.p, speed)
     if firms + endings > 0:
         ahead(s, start, shifted, s.p, probe, speed, s.x_shift, soon)
@@ -316,12 +316,8 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> int:
                 if is_active(s, i) and s.last[i] != 1 and soon[i] > zero[i]:
                     firm[i] = 1
     for i in range(count):
-        matters = asked[i] == 1 or firm[i] == 1
-        if matters and is_bounce(s, t, shifted, i) == UNKNOWN:
-            return UNKNOWN
-        bounces = matters and s.bounces[i] == 1
+        bounces = (asked[i] == 1 or firm[i] == 1) and is_bounce(s, t, shifted, i)
         bounce[i] = int(bounces)
         rising[i] = int(firm[i] == 1 and not bounces)
         asked[i] = int(asked[i] == 1 or (firm[i] == 1 and bounces))
     growing(s, start, shifted, speed)
-    return 0

@@ -10,15 +10,17 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.run.bound import Bound
+from bondgraph.run.events.accumulation import WINDOW
 from bondgraph.run.events.guard_history import GuardHistory, trial_changes
-from bondgraph.run.events.impacts.fired_transitions import by_name
-from bondgraph.run.events.iteration import MAX_REST_ROUNDS
-from bondgraph.run.events.log import NO_LABEL, Log, RowLayout, rest_label_indices
-from bondgraph.run.events.reference.accumulation import AccumulationDetector
-from bondgraph.run.events.reference.iteration import MAX_TRANSITIONS, MAX_TRANSITIONS_EACH, PROBE, SEGMENT_PART, TIME_RESOLUTION
-from bondgraph.run.events.state import EventTable
+from bondgraph.run.events.impacts.fired_transitions import EventLabel, by_name
+from bondgraph.run.events.impacts.participants import SIMULTANEITY, CollisionOptions
+from bondgraph.run.events.impacts.simultaneous import collide
+from bondgraph.run.events.iteration import MAX_TRANSITIONS, MAX_TRANSITIONS_EACH, PROBE, SEGMENT_PART, TIME_RESOLUTION
+from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout, rest_label_indices, rest_labels
+from bondgraph.run.events.state import HISTORY, EventTable
 from bondgraph.run.events.transitions import NO_TRANSITION
-from bondgraph.run.program import RunTransition
+from bondgraph.run.program import Program, RunTransition
+from bondgraph.run.python_callbacks import PythonCallback, check_each
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
@@ -27,7 +29,7 @@ BUFFER_BYTES, _MIN_ROWS = 1 << 18, 64
 """Approximate size of the buffer of log rows that machine code fills before it hands them over, and least number of rows."""
 FREE_BYTES = 1 << 26
 """Approximate bytes of free rows when an instant begins, unless it cannot need so many: unwritten memory costs only address
-space. Once an instant has needed more, the number of free rows doubles."""
+space. The room doubles where an instant needs more."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +49,23 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 class EventHandler:
-    """Table with which machine code handles events. Its integrator adds its own arrays (`use_arrays`), and a run in Python its
-    log and its samples (`bind_log`)."""
+    """Table of event handling, and the answers to its questions (`questions`). Its integrator adds its own arrays (`use_arrays`),
+    and a run in Python its log and its samples (`bind_log`).
 
-    def __init__(self, bound: Bound, settings: Settings, history: GuardHistory, accumulation: AccumulationDetector):
-        self._bound, self.history, self.accumulation, self._most = bound, history, accumulation, settings.max_events
+    `labels` are those that rows of the log refer to. `has_failed` is True if an answer has raised an exception, which `check`
+    raises again.
+    """
+
+    def __init__(self, bound: Bound, settings: Settings):
+        self._bound, self.program, self.max_events = bound, bound.program, settings.max_events
+        self.history = history = GuardHistory(bound, settings.span)
         program, edges = bound.program, bound.program.transitions
         layout, resting = RowLayout.of(program), rest_label_indices(edges)
         n, count = program.states, len(edges)
         turns = MAX_TRANSITIONS + MAX_TRANSITIONS_EACH * count
-        self._most_noted = MAX_REST_ROUNDS * (turns + count)
+        self._layout, self._rest_labels = layout, rest_labels(edges)
+        self._collisions = CollisionOptions(SIMULTANEITY * settings.rtol, alone=settings.impacts == "sequential")
+        colliding = _colliding(program, self._collisions)
         self.table = table = FieldTable(EventTable)
         for name in ("rates", "guards"):
             kernel = getattr(program, name)
@@ -67,14 +76,13 @@ class EventHandler:
             table.point(name, getattr(history, name))
         table.point("p_near", history.p)
         table.point("trials", trial_changes(n))
-        table.point("times", accumulation.times)
-        table.point("counts", accumulation.counts)
         integers = {
             "slots": [edge.slot for edge in edges],
             "order": by_name(edges),
             "last": [edge.last for edge in edges],
             "self_loop": [edge.source == edge.target for edge in edges],
             "endless": [edge.error is None for edge in edges],
+            "collides": [i in colliding for i in range(count)],
             "code_steps": [_mode_code_step(edge) for edge in edges],
             "may_rest": [edge.accumulates is not None for edge in edges],
             "rest_edges": _rest_edges(edges),
@@ -96,46 +104,47 @@ class EventHandler:
         }
         for name, numbers in reals.items():
             table.point(name, np.array(numbers, dtype=float))
-        self._lay_rows(layout.width, _rows_of(FREE_BYTES, layout.width))
+        reserve = min(_rows_of(FREE_BYTES, layout.width), turns)
+        table["reserve"] = reserve
+        self._lay_rows(np.empty((_rows_of(BUFFER_BYTES, layout.width) + 2 * reserve, layout.width)))
         counts = {"n": n, "modes": program.modes, "parameters": program.parameters, "transitions": count, "turns": turns}
         counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.true_states)}
-        counts |= {"width": n + bound.quadratures, "row_width": layout.width, "most_events": self._most}
-        counts |= {"unknowns": max((len(loop.states) for loop in program.loops), default=0), "note_room": self._most_noted}
+        counts |= {"width": n + bound.quadratures, "row_width": layout.width, "most_events": self.max_events}
+        counts |= {
+            "unknowns": max((len(loop.states) for loop in program.loops), default=0),
+            "watch_room": turns * (1 + len(colliding)),
+        }
         table.allocate(**counts)
         scalars = {"start": settings.t_start, "origin": bound.origin, "span": bound.span, "rtol": settings.rtol}
         scalars |= {"probe": PROBE * bound.span, "segment_part": SEGMENT_PART, "time_resolution": TIME_RESOLUTION}
         for name, value in {**counts, **scalars}.items():
             table[name] = value
-        self._waiting: list[int] = np.flatnonzero(_without_python(bound, settings)).tolist()
+        self._waiting = list(range(count))
+        answers = {"compile_kernels": self._compile_kernels, "enlarge_log": self._enlarge_log, "collide": self._collide}
+        self.has_failed = False
+        self._answers = {name: PythonCallback(answer, self._stop) for name, answer in answers.items()}
+        for name, callback in self._answers.items():
+            table.point(name, callback.address)
         self.ready()
 
-    def ready(self) -> bool:
-        """Update the kernels that have been compiled, and make room for missing rows; return True if rows were missing."""
-        lacked = self._grow()
-        self.refresh_kernels()
-        return lacked
+    def ready(self) -> None:
+        """Update the kernels that have been compiled, and forget labels, before a run."""
+        self.labels = self._rest_labels
+        if self._waiting:
+            self._refresh_kernels()
 
-    def _grow(self) -> bool:
-        """Double the free rows for an instant if one lacked some; the log is empty. Return True if one did."""
-        lacked = bool(self.table["lacked"])
-        if lacked:
-            self._lay_rows(self._rows.shape[1], 2 * int(self.table["reserve"]))
-        return lacked
+    def _lay_rows(self, rows: np.ndarray) -> None:
+        """Write the rows of the log here."""
+        self._rows = rows
+        self.table.point("log", rows)
+        self.table["log_room"] = len(rows)
 
-    def _lay_rows(self, width: int, reserve: int) -> None:
-        """Allocate the rows of the log; `reserve` of them, or as many as an instant can need, are free when it begins."""
-        reserve = min(reserve, self._most_noted)
-        self._rows = np.empty((_rows_of(BUFFER_BYTES, width) + 2 * reserve, width))
-        self.table.point("log", self._rows)
-        for name, value in {"log_room": len(self._rows), "reserve": reserve, "lacked": 0}.items():
-            self.table[name] = value
-
-    def refresh_kernels(self) -> None:
+    def _refresh_kernels(self) -> None:
         """Update the kernels that have been compiled; a kernel that was never needed is not compiled yet."""
-        arrays, program, waiting = self.table.arrays, self._bound.program, list[int]()
+        arrays, program, waiting = self.table.arrays, self.program, list[int]()
         for i in self._waiting:
             named = {name: _kernel_of(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
-            if all(kernel is None or (kernel.is_machine_code and kernel.is_made) for kernel in named.values()):
+            if all(kernel is None or kernel.is_made for kernel in named.values()):
                 for name, kernel in named.items():
                     arrays[name][i] = 0 if kernel is None else kernel.address
                 arrays["ready"][i] = 1
@@ -143,9 +152,58 @@ class EventHandler:
                 waiting.append(i)
         self._waiting = waiting
 
+    # Answers to questions of event handling.
+
+    def _compile_kernels(self) -> int:
+        """Compile the kernels of the transition `wanted`."""
+        wanted = int(self.table["wanted"])
+        for kernels in (self.program.resets, self.program.supplies, self.program.pushes):
+            kernel = _kernel_of(kernels, wanted)
+            assert kernel is None or kernel.address is not None
+        self._refresh_kernels()
+        return 0
+
+    def _enlarge_log(self) -> int:
+        """Double the room of the log."""
+        rows = np.empty((2 * len(self._rows), self._layout.width))
+        rows[: len(self._rows)] = self._rows
+        self._lay_rows(rows)
+        return 0
+
+    def _collide(self) -> int:
+        """Solve for simultaneous collisions with the transition `wanted`; return 1 if there are any."""
+        table, arrays, layout = self.table, self.table.arrays, self._layout
+        x, m, wanted = arrays["x_here"].copy(), arrays["m_here"].copy(), int(table["wanted"])
+        collision = collide(self._bound, self.history, float(table["t"]), x, m, wanted, self._collisions)
+        if collision is None:
+            return 0
+        fired, released = collision
+        row, struck = self._rows[int(table["wanted_row"])], fired.transitions
+        if fired.label is not None:
+            if fired.label not in self.labels:
+                self.labels = [*self.labels, fired.label]
+            row[SCALARS.index("label")] = self.labels.index(fired.label)
+        row[layout.supplied], arrays["x_after"][:], arrays["m_after"][:] = fired.supplied, fired.x_after, fired.m_after
+        arrays["struck"][: len(struck)], table["struck_count"] = struck, len(struck)
+        table["answer"] = released[0] if released else NO_TRANSITION
+        return 1
+
+    def _stop(self) -> int:
+        """Stop the run after an exception."""
+        self.table["stopped"], self.has_failed = 1, True
+        return 0
+
+    def check(self) -> None:
+        """Raise the exception of an answer, if any."""
+        self.has_failed = False
+        check_each(answer.check for answer in self._answers.values())
+
+    # Exchange with a run.
+
     def bind_log(self, log: Log, samples: SampleRows) -> None:
         """Write to this log, and to the modes of these samples."""
         self._log, self._samples = log, samples
+        log.labels = self.labels
 
     def use_arrays(self, arrays: dict[str, np.ndarray]) -> None:
         """Work on the arrays of an integrator."""
@@ -154,20 +212,18 @@ class EventHandler:
         self.table.point("reached", arrays["size"])
 
     def handle_event(
-        self, function: Callable[[int], int], at: RunPoint, fired: Sequence[int] = (), begun: float = 0.0
-    ) -> RunPoint | None:
-        """Handle an event, `fired` at the end of a segment that had `begun`, or at the start, in machine code (`function`);
-        return None if that cannot."""
-        n, count = len(at.x), len(self._bound.program.transitions)
+        self, function: Callable[[FieldTable], object], at: RunPoint, fired: Sequence[int] = (), begun: float = 0.0
+    ) -> RunPoint:
+        """Handle an event, `fired` at the end of a segment that had `begun`, or at the start, by a `function` of the table."""
+        n, count = len(at.x), len(self.program.transitions)
         arrays = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(count), "size": at.reached}
         marked = np.zeros(count, dtype=np.int64)
         marked[list(fired)] = 1
         self.use_arrays({**arrays, "fired": marked})
         self.table["t"], self.table["begun"] = at.t, begun
         self.before_call(self._samples.left)
-        while not function(self.table.address):
-            if not self._grow():
-                return None
+        function(self.table)
+        check_each((self.check, self._bound.check))
         self.after_call()
         return RunPoint(at.t, arrays["y"][:n], arrays["y"][n:], arrays["m"], at.reached)
 
@@ -178,16 +234,16 @@ class EventHandler:
 
     def before_call(self, rows: np.ndarray) -> None:
         """Prepare a call of machine code that fills `rows`, the remaining rows of the samples."""
-        self._grow()
         table = self.table
         table.point("rows", rows)
         table.point("held", self._samples.modes_left)
         table["seen"] = table["held_rows"] = table["logged"] = table["written"] = 0
-        table["events_left"] = self._most - len(self._log)
+        table["events_left"] = self.max_events - len(self._log)
 
     def after_call(self) -> int:
         """Add the rows of machine code to the log; return the number of rows of samples whose modes it has written."""
         self._log.take(self._rows[: int(self.table["logged"])])
+        self._log.labels = self.labels
         return int(self.table["held_rows"])
 
     def take_rows(self) -> np.ndarray:
@@ -203,6 +259,31 @@ class EventHandler:
         return self.take_rows()
 
     @property
+    def consultations(self) -> int:
+        """Number of events for which Python was asked, or which ended the run."""
+        return int(self.table["consultations"])
+
+    @property
+    def is_consistent(self) -> bool:
+        """True if the run continues after the last event."""
+        return not self.table["outcome"]
+
+    def suspect(self) -> tuple[int, EventLabel]:
+        """Return the transition and the label of the row of the log that the last outcome is about."""
+        row = int(self.table["suspect"])
+        if row < 0:
+            return NO_TRANSITION, EventLabel("start", "")
+        transition, label = (int(self._rows[row, SCALARS.index(name)]) for name in ("transition", "label"))
+        edge = self.program.transitions[transition]
+        return transition, EventLabel(edge.kind, edge.name) if label == NO_LABEL else self.labels[label]
+
+    def last_times(self, transition: int) -> np.ndarray:
+        """Return the times of the last events of a transition, at most `WINDOW`, in order."""
+        count = int(self.table.arrays["counts"][transition])
+        times = self.table.arrays["times"].reshape(-1, HISTORY)[transition]
+        return times[np.arange(max(count - WINDOW, 0), count) % HISTORY]
+
+    @property
     def begun(self) -> tuple[float, np.ndarray]:
         """Start time of the present segment, and its levels then."""
         return float(self.table["begun"]), self.table.arrays["levels_begun"].copy()
@@ -213,16 +294,12 @@ def _rows_of(size: int, width: int) -> int:
     return max(_MIN_ROWS, size // (8 * width))
 
 
-def _without_python(bound: Bound, settings: Settings) -> np.ndarray:
-    """Find the transitions (k,) that do not need Python: they end no run, and cause no simultaneous collisions."""
-    program = bound.program
-    possible = np.array([edge.error is None for edge in program.transitions], dtype=bool)
-    collisions, alone = program.collisions, settings.impacts == "sequential"
-    if collisions is not None and not (alone and not collisions.frictions):
-        possible[[i for bounces in collisions.bounces for i in bounces]] = False
-    if not all(loop.kernel.is_machine_code for loop in program.loops):
-        possible[:] = False
-    return possible
+def _colliding(program: Program, options: CollisionOptions) -> frozenset[int]:
+    """Return the transitions that may collide at the same time as others."""
+    collisions = program.collisions
+    if collisions is None or (options.alone and not collisions.frictions):
+        return frozenset()
+    return frozenset(i for bounces in collisions.bounces for i in bounces)
 
 
 def _mode_code_step(edge: RunTransition) -> int:

@@ -1,56 +1,64 @@
-"""Event iteration (`reference.iteration`): states, modes, levels and rows of the log after the guards that fired; unchanged if
-Python has to iterate.
+"""Event iteration: states, modes, levels and rows of the log after the guards that fired, iterated to a fixed point.
 
-The values of the run change only at the end, or are restored, so that Python starts where the segment ended.
+Machine code and CPython run the same functions. What only Python knows, it is asked (`questions`); an event that ends the run
+leaves the states and modes where it ends, and says why in `outcome`.
 """
 
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import larger, smaller
-from bondgraph.run.events.accumulation import add_events, forget, rest
+from bondgraph.run.events.accumulation import add_events, add_resting, rest, rests_anew
 from bondgraph.run.events.algebraic_loops import consistent
 from bondgraph.run.events.guard_history import PAIRS
-from bondgraph.run.events.guards import UNKNOWN, firing_guards, guards_at, is_bounce, zero_of
-from bondgraph.run.events.log import NO_LABEL, SCALARS
+from bondgraph.run.events.guards import firing_guards, guards_at, is_bounce, zero_of
+from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.mode_search import consistent_modes, modes_cycle
-from bondgraph.run.events.reference.iteration import MIN_LEVEL
+from bondgraph.run.events.questions import collide, has_room
 from bondgraph.run.events.root_finding import EPSILON
-from bondgraph.run.events.state import EventTable
+from bondgraph.run.events.state import EventOutcome, EventTable
 from bondgraph.run.events.transitions import (
     NO_TRANSITION,
-    PYTHON_FALLBACK,
+    begin_row,
     fire_by_impulse,
     fire_into_row,
     go_on,
     row_of,
     supplied,
+    watch,
+    x_before,
 )
 from bondgraph.run.kernel_functions import all_finite
 
-MAX_REST_ROUNDS = 3
-"""Largest number of consecutive states of rest at one instant."""
+PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
+"""Look-ahead of guards after an event: at most these fractions of the run and of the segment before; at least the shortest
+distinguishable time."""
+MIN_LEVEL = 1e-300
+"""Least distance of a level from zero."""
+MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
+"""Largest number of transitions of an iteration: the first number, and the second for each transition of the program."""
 
 
 # Transitions, one by one.
 
 
 def first_fired(s: EventTable, t: float, probe: float) -> int:
-    """Return the first due one of the transitions that fired, `NO_TRANSITION` if none; `PYTHON_FALLBACK` for Python. Set `looked`
-    if the guards have been evaluated."""
+    """Return the first due one of the transitions that fired, `NO_TRANSITION` if none. Set `looked` if the guards have been
+    evaluated.
+
+    A guard at zero does not suffice for a bounce or for the end of a run: a body that leaves is not thrown back, and no run ends
+    by rounding.
+    """
     for i in range(s.transitions):
-        if s.fired[i] == 1 and is_bounce(s, t, s.x_here, i) == UNKNOWN:
-            return PYTHON_FALLBACK
+        if s.fired[i] == 1:
+            is_bounce(s, t, s.x_here, i)
     for k in range(s.transitions):
         i = s.order[k]
         if s.fired[i] == 1:
-            if s.ready[i] != 1:
-                return PYTHON_FALLBACK
-            if s.bounces[i] == 0:
+            if s.bounces[i] == 0 and s.endless[i] == 1:
                 return i
             if not s.looked:
                 s.looked = True
-                if firing_guards(s, t, s.x_here, probe) == UNKNOWN:
-                    return PYTHON_FALLBACK
+                firing_guards(s, t, s.x_here, probe)
             if s.rising[i] == 1:
                 return i
     return NO_TRANSITION
@@ -65,53 +73,103 @@ def first_firing(s: EventTable) -> int:
     return NO_TRANSITION
 
 
+def fire_next(s: EventTable, t: float, index: int, number: int) -> bool:
+    """Fire transition `index` into the row of the log with this number, with all simultaneous collisions if it is one; write the
+    transitions to `struck`, and the one that has to follow to `answer`. Return False if there is no room."""
+    s.struck[0], s.struck_count, s.answer = index, 1, NO_TRANSITION
+    if not has_room(s, number):
+        return False
+    if s.collides[index] == 1:
+        begin_row(s, t, index, row_of(s, number))
+        if collide(s, index, number):
+            return True
+    fire_into_row(s, t, index, number)
+    s.answer = fire_by_impulse(s, t, index, row_of(s, number))
+    return True
+
+
+def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
+    """Return True if a transition in `struck`, of the row with this number, leads into its own state and fires again at once, and
+    has not been taken `once`; then it is from now on. Write bounces among those that fire again to `stuck`."""
+    is_loop, anew = False, False
+    for k in range(s.struck_count):
+        if s.self_loop[s.struck[k]] == 1:
+            is_loop = True
+    if not is_loop:
+        return False
+    s.looked = True
+    firing_guards(s, t, s.x_here, probe)
+    for k in range(s.struck_count):
+        i = s.struck[k]
+        if s.self_loop[i] == 1 and s.rising[i] == 1:
+            if is_bounce(s, t, x_before(s, row_of(s, number)), i):
+                s.stuck[s.stuck_count] = i
+                s.stuck_count += 1
+            if s.once[i] != 1:
+                anew = True
+    return anew
+
+
 def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: int) -> int:
     """Fire the transitions that fired, if `asked`, then those whose guards fire, one by one, into rows of the log from `row` on
-    and x_here, m_here: return their number; `PYTHON_FALLBACK` for Python.
+    and x_here, m_here; return their number, and set `outcome`.
 
-    Where modes cycle, search for others in which no guard fires. Leave a bounce that does not take its guard back in `stuck`.
+    Of several, the first by name fires first, in any listing order. If modes cycle and no state jumps, search for modes in which
+    no guard fires. A transition into its own state that does not work against its guard fires once; then the guard must fall
+    below zero before it fires again. Bounces that do not take their guards back are `stuck`.
     """
-    count, begin, next_one = 0, 0, NO_TRANSITION
-    s.stuck, s.looked = NO_TRANSITION, False
+    count, begin, next_one, searched = 0, 0, NO_TRANSITION, False
+    s.outcome, s.looked, s.stuck_count, s.watched_count = EventOutcome.CONSISTENT, False, 0, 0
     for i in range(s.n):
         s.x_start[i] = s.x_here[i]
     for i in range(s.modes):
         s.m_start[i] = s.m_here[i]
     for i in range(s.transitions):
         s.once[i] = 0
+    if s.transitions == 0:
+        return 0
     if asked:
         next_one = first_fired(s, t, probe)
     for _ in range(s.turns):
         if next_one == NO_TRANSITION:
-            if not s.looked and firing_guards(s, t, s.x_here, probe) == UNKNOWN:
-                return PYTHON_FALLBACK
+            if not s.looked:
+                firing_guards(s, t, s.x_here, probe)
             next_one = first_firing(s)
             if next_one == NO_TRANSITION:
                 return count
         index = next_one
-        if index == PYTHON_FALLBACK or not fire_into_row(s, t, index, row + count):
-            return PYTHON_FALLBACK
-        next_one = fire_by_impulse(s, t, index, row_of(s, row + count))
-        s.watched[count] = index
+        if not fire_next(s, t, index, row + count):
+            return count
+        next_one, s.taken[count] = s.answer, index
+        for k in range(s.struck_count):
+            watch(s, s.struck[k], row + count)
         go_on(s, row_of(s, row + count))
         count += 1
         s.looked = False
-        if s.self_loop[index] == 1:
-            s.looked = True
-            if firing_guards(s, t, s.x_here, probe) == UNKNOWN:
-                return PYTHON_FALLBACK
-            if s.rising[index] == 1:
-                if s.bounces[index] == UNKNOWN:
-                    return PYTHON_FALLBACK
-                if s.bounces[index] == 1 and next_one == NO_TRANSITION:
-                    s.stuck = index
-                    return count
-                if s.once[index] != 1:
-                    s.once[index] = 1
-                    begin = count
-        if modes_cycle(s, row, begin, count):
-            return consistent_modes(s, t, probe, row, count)
-    return consistent_modes(s, t, probe, row, count)
+        if s.endless[index] != 1:
+            s.outcome = EventOutcome.TERMINAL
+            return count
+        anew = fires_again(s, t, probe, row + count - 1)
+        if s.stuck_count > 0 and next_one == NO_TRANSITION:
+            s.outcome = EventOutcome.STUCK
+            return count
+        s.stuck_count = 0
+        if anew:
+            begin = count
+            for k in range(s.struck_count):
+                if s.self_loop[s.struck[k]] == 1 and s.rising[s.struck[k]] == 1:
+                    s.once[s.struck[k]] = 1
+        elif not searched and modes_cycle(s, row, begin, count):
+            searched = True
+            path = consistent_modes(s, t, probe, row, count)
+            if path != NO_TRANSITION:
+                return path
+    if not searched:
+        path = consistent_modes(s, t, probe, row, count)
+        if path != NO_TRANSITION:
+            return path
+    s.outcome = EventOutcome.CYCLING
+    return count
 
 
 # Event iteration at an instant.
@@ -136,16 +194,21 @@ def see(s: EventTable) -> None:
     see_here(s)
 
 
-def set_levels(s: EventTable, t: float, count: int) -> None:
-    """Compute the levels of the guards at x_here, m_here after `count` fired transitions, as `reference.iteration._levels`, into
-    `levels_begun`."""
+def set_levels(s: EventTable, t: float) -> None:
+    """Set the levels above which guards fire, at x_here, m_here after the transitions `watched`, in `levels_begun`.
+
+    A guard that starts at a tiny positive value must exceed twice its value and its rounding error, until it has been that far
+    below zero; at most its value after a bounce. One that has fired `once` must first fall below zero.
+    """
     x, guards, zero, left = s.x_here, s.now, s.zero, s.left
+    if s.transitions == 0:
+        return
     guards_at(s, t, x, s.p, guards)
     zero_of(s, t, x, guards, zero)
     for i in range(s.transitions):
         left[i] = 0
-    for k in range(count):
-        left[s.watched[k]] = is_bounce(s, t, x, s.watched[k])
+    for k in range(s.watched_count):
+        left[s.watched[k]] = int(is_bounce(s, t, x, s.watched[k]))
     for i in range(s.transitions):
         g = guards[i]
         level = 2.0 * g + MIN_LEVEL if g >= 0.0 else 0.0
@@ -158,31 +221,67 @@ def set_levels(s: EventTable, t: float, count: int) -> None:
         s.levels_begun[i] = level
 
 
+def may_rest_after(s: EventTable, how: int, count: int) -> bool:
+    """Return True if all transitions that end an iteration of `count` rows without consistent modes may come to rest: the `stuck`
+    ones, or the last one of a cycle, which is added to `resting`."""
+    if how == EventOutcome.CYCLING:
+        i = s.taken[count - 1]
+        if s.may_rest[i] == 1:
+            add_resting(s, i)
+        return s.may_rest[i] == 1
+    for k in range(s.stuck_count):
+        if s.may_rest[s.stuck[k]] != 1:
+            return False
+    return True
+
+
+def outcome_of(s: EventTable, how: int, count: int, last: int, solved: bool) -> int:
+    """Return the outcome of an iteration of `count` rows that ended so (`how`), with `last` rows in the log; `CONSISTENT` if the
+    run continues, perhaps at rest. Set the row that an end of the run is about."""
+    outcome, suspect = int(EventOutcome.CONSISTENT), last - 1 if last > s.logged else NO_TRANSITION
+    if not may_rest_after(s, how, count) or how == EventOutcome.TERMINAL:
+        outcome = how
+    elif how != EventOutcome.CYCLING and last > s.events_left:
+        outcome = int(EventOutcome.TOO_MANY)
+    elif s.pattern != 0:
+        outcome, suspect = int(EventOutcome.ACCUMULATION), s.suspect
+    elif not solved:
+        outcome = int(EventOutcome.UNSOLVED)
+    elif not all_finite(s.x_here, s.n):
+        outcome = int(EventOutcome.NOT_FINITE)
+    s.suspect = suspect
+    return outcome
+
+
 def iterate(s: EventTable, t: float, probe: float) -> int:
-    """Iterate the events at t to a fixed point, and bring transitions to rest where events accumulate: return the number of rows
-    in the log; -1 for Python, and then some events may have been noted."""
-    last = s.logged
+    """Iterate the events at t to a fixed point, and bring transitions to rest where events accumulate; return the number of rows
+    in the log, and set `outcome`."""
+    last, asked = s.logged, True
     for i in range(s.transitions):
         s.rested[i] = 0
-    for rounds in range(MAX_REST_ROUNDS):
+    while True:
         see_here(s)
-        count = fire_transitions(s, t, probe, rounds == 0, last)
+        count = fire_transitions(s, t, probe, asked, last)
         last += count
-        if count < 0 or last > s.events_left:
-            return -1
-        if not consistent(s, t, s.x_here) or not all_finite(s.x_here, s.n):
-            return -1
-        resting = add_events(s, t, count)
-        if resting < 0:
-            return -1
-        if resting == 0:
-            set_levels(s, t, count)
+        how, asked = s.outcome, False
+        for i in range(s.modes):
+            s.m_after[i] = s.m_here[i]
+        solved = consistent(s, t, s.x_here)
+        add_events(s, t)
+        s.outcome = outcome_of(s, how, count, last, solved)
+        if s.outcome != EventOutcome.CONSISTENT or s.stopped:
             return last
-        rows = rest(s, t, resting, last)
-        if rows <= 0:
-            return -1
+        rows = 0
+        if s.resting_count > 0:
+            if rests_anew(s):
+                rows = rest(s, t, last)
+            elif how == EventOutcome.CONSISTENT:
+                how = EventOutcome.CYCLING
+        if rows == 0:
+            s.outcome = how
+            set_levels(s, t)
+            return last
         last += rows
-    return -1
 
 
 def commit(s: EventTable, last: int) -> None:
@@ -198,7 +297,8 @@ def commit(s: EventTable, last: int) -> None:
         s.m[i] = s.m_here[i]
     for k in range(s.logged, last):
         row = row_of(s, k)
-        if row[SCALARS.index("label")] == float(NO_LABEL):
+        limit = row[SCALARS.index("limit")]
+        if limit != limit:  # not a transition to a state of rest
             energies = supplied(s, row)
             for i in range(s.quadratures):
                 y[n + i] = y[n + i] + energies[i]
@@ -209,7 +309,8 @@ def commit(s: EventTable, last: int) -> None:
 
 
 def handle_event(s: EventTable) -> bool:
-    """Handle the event at t, or the start; return False if Python has to, with all values restored."""
+    """Handle the event at t, or the start; return False if the run ends here, for the reason in `outcome`."""
+    s.consulted, s.stopped = False, False
     for i in range(s.n):
         s.x_here[i] = s.y[i]
     for i in range(s.modes):
@@ -218,13 +319,12 @@ def handle_event(s: EventTable) -> bool:
     see(s)
     length = s.t - s.begun
     probe = smaller(s.probe, length * s.segment_part) if length > 0.0 else s.probe
-    s.noted = 0
-    last = iterate(s, s.t, larger(probe, (abs(s.start) + s.t) * s.time_resolution))
-    if last < 0:
-        forget(s)
-        return False
-    commit(s, last)
-    return True
+    commit(s, iterate(s, s.t, larger(probe, (abs(s.start) + s.t) * s.time_resolution)))
+    if s.stopped:
+        s.outcome = EventOutcome.STOPPED
+    if s.consulted or s.outcome != EventOutcome.CONSISTENT:
+        s.consultations += 1
+    return s.outcome == EventOutcome.CONSISTENT
 
 
 # The start.
@@ -235,6 +335,7 @@ def open_events(s: EventTable) -> bool:
     s.seen, s.written, s.held_rows, s.logged = 0, 0, 0, 0
     s.t, s.begun = 0.0, 0.0
     s.events_left = s.most_events
+    s.consultations = 0
     for i in range(s.n):
         s.sizes[i] = 0.0
     for i in range(s.transitions):
@@ -251,8 +352,8 @@ def open_events(s: EventTable) -> bool:
 
 
 def handle_start(s: EventTable) -> bool:
-    """Handle the events at the start, and write the modes of the first sample; return False if Python has to."""
-    done = handle_event(s) if s.transitions > 0 else consistent(s, s.t, s.y)
+    """Handle the events at the start, and write the modes of the first sample; return False if the run ends here."""
+    done = handle_event(s)
     modes, held = s.modes, s.all_held
     for i in range(modes):
         held[i] = s.m[i]

@@ -91,11 +91,6 @@ class Log:
         """All rows so far (k, width)."""
         return self._rows[: self._count]
 
-    @property
-    def last(self) -> int:
-        """Transition of the last row."""
-        return int(self.rows[-1, SCALARS.index("transition")])
-
     def take(self, rows: np.ndarray) -> None:
         """Add rows (k, width)."""
         count = self._count + len(rows)

@@ -1,4 +1,4 @@
-"""Mode search (`reference.mode_search`): where transitions cycle, find modes in which no guard fires, as rows of the log.
+"""Mode search at an instant where transitions cycle: the fewest transitions after which no guard fires, as rows of the log.
 
 Each combination of modes that is tried is a row of the log, in the order of discovery: `parents` holds the index of its
 predecessor, `edges` the transition between them, `codes` a hash of its modes for look-ups.
@@ -7,18 +7,17 @@ predecessor, `edges` the transition between them, `codes` a hash of its modes fo
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, larger, unrolled, wrapped
-from bondgraph.run.events.guards import UNKNOWN, firing_guards
+from bondgraph.run.events.guards import firing_guards
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
-from bondgraph.run.events.reference.mode_search import MAX_COMBINATIONS
-from bondgraph.run.events.state import EventTable
+from bondgraph.run.events.state import MAX_COMBINATIONS, EventTable
 from bondgraph.run.events.transitions import (
     NO_TRANSITION,
-    PYTHON_FALLBACK,
     end_row,
     fire_into_row,
     m_after,
     m_before,
     row_of,
+    watch,
     x_after,
     x_before,
 )
@@ -43,28 +42,28 @@ def are_equal(first: Reals, second: Reals, count: int) -> bool:
 
 
 def modes_cycle(s: EventTable, row: int, since: int, count: int) -> bool:
-    """Return True if the last of the transitions `watched`, in `count` rows from `row` on, changes modes as one from the position
-    `since` on has done: by the same transition from the same modes, with the states where the instant began, up to rounding."""
+    """Return True if the last of the transitions `taken`, in `count` rows from `row` on, changes modes as one from the position
+    `since` on has done: by the same transition from the same modes, with the states where the instant began, up to rounding. This
+    does not end unless rounding ends it."""
     last = row_of(s, row + count - 1)
-    index = s.watched[count - 1]
+    index = s.taken[count - 1]
     if s.self_loop[index] == 1 or not stands_still(s, x_before(s, last)):
         return False
     for k in range(since, count - 1):
-        if s.watched[k] == index:
+        if s.taken[k] == index:
             before = row_of(s, row + k)
             if are_equal(m_before(s, before), m_before(s, last), s.modes) and stands_still(s, x_before(s, before)):
                 return True
     return False
 
 
-def any_rises(s: EventTable, t: float, probe: float) -> int:
-    """Return 1 if a guard fires at x_here, m_here, else 0; `UNKNOWN` where only Python can tell."""
-    if firing_guards(s, t, s.x_here, probe) == UNKNOWN:
-        return UNKNOWN
+def any_rises(s: EventTable, t: float, probe: float) -> bool:
+    """Return True if a guard fires at x_here, m_here."""
+    firing_guards(s, t, s.x_here, probe)
     for i in range(s.transitions):
         if s.rising[i] == 1:
-            return 1
-    return 0
+            return True
+    return False
 
 
 def seen_before(s: EventTable, index: int, row: int, count: int, code: int) -> bool:
@@ -96,8 +95,7 @@ def go_to(s: EventTable, row: int, node: int) -> None:
 
 
 def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
-    """Add the combinations that can be reached from `node`, to the `count` from `row` on; return their new number;
-    `PYTHON_FALLBACK` for Python."""
+    """Add the combinations that can be reached from `node`, to the `count` from `row` on; return their new number."""
     here, total = 0, count
     if node >= 0:
         here = s.codes[node]
@@ -106,70 +104,65 @@ def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
         may = s.allowed[i] == 1 and s.endless[i] == 1 and total < MAX_COMBINATIONS
         if may and s.m_here[s.slots[i]] == s.sources[i]:
             code = wrapped(here + s.code_steps[i])
-            if not seen_before(s, i, row, total, code):
-                if not fire_into_row(s, t, i, row + total):
-                    return PYTHON_FALLBACK
-                if stands_still(s, s.x_after):
-                    end_row(s, row_of(s, row + total))
-                    s.parents[total], s.edges[total], s.codes[total] = node, i, code
-                    total += 1
+            is_new = not seen_before(s, i, row, total, code)
+            if is_new and fire_into_row(s, t, i, row + total) and stands_still(s, s.x_after):
+                end_row(s, row_of(s, row + total))
+                s.parents[total], s.edges[total], s.codes[total] = node, i, code
+                total += 1
     return total
 
 
-def way_to(s: EventTable, row: int, node: int) -> int:
-    """Move the path to the combination `node` to the first rows, and its transitions to `watched`: return their number;
-    `PYTHON_FALLBACK` if there are too many."""
-    watched, parents, width = s.watched, s.parents, s.row_width
+def path_to(s: EventTable, row: int, node: int, target: int) -> int:
+    """Move the path to the combination `node` to the rows from `target` on, before `row`, and note its transitions, which are
+    `taken`; return their number, `NO_TRANSITION` if there are too many."""
+    taken, parents, width = s.taken, s.parents, s.row_width
     length, at = 0, node
     while at != NO_TRANSITION:
         length += 1
         at = parents[at]
     if length > s.turns:
-        return PYTHON_FALLBACK
+        return NO_TRANSITION
     at = node
     for k in range(length):
-        watched[length - 1 - k] = at
+        taken[length - 1 - k] = at
         at = parents[at]
-    for k in range(length):  # no row is overwritten before it is read: each lies at its place, or further on
-        source, target = row_of(s, row + watched[k]), row_of(s, row + k)
+    s.watched_count = 0
+    for k in range(length):  # no row is overwritten before it is read: each lies further on
+        source, into = row_of(s, row + taken[k]), row_of(s, target + k)
         for i in range(width):
-            target[i] = source[i]
-        watched[k] = s.edges[watched[k]]
-    go_to(s, row, length - 1)
+            into[i] = source[i]
+        taken[k] = s.edges[taken[k]]
+        watch(s, taken[k], target + k)
     return length
 
 
-def nearest(s: EventTable, t: float, probe: float, row: int) -> int:
-    """Return the number of the fewest transitions among the `allowed` after which no guard fires, in rows from `row` on;
-    `NO_TRANSITION` if there are none, `PYTHON_FALLBACK` for Python."""
+def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int:
+    """Return the number of the fewest transitions among the `allowed` after which no guard fires, in rows from `target` on, and
+    go to the end of them; `NO_TRANSITION` if there are none. Try combinations in rows from `row` on."""
     node, count = NO_TRANSITION, 0
     while True:
         go_to(s, row, node)
-        rises = any_rises(s, t, probe)
-        if rises == UNKNOWN:
-            return PYTHON_FALLBACK
-        if rises == 0:
-            return way_to(s, row, node)
+        if not any_rises(s, t, probe):
+            return path_to(s, row, node, target)
         count = try_from(s, t, row, node, count)
-        if count == PYTHON_FALLBACK:
-            return PYTHON_FALLBACK
         node += 1
         if node >= count:
             return NO_TRANSITION
 
 
 def consistent_modes(s: EventTable, t: float, probe: float, row: int, count: int) -> int:
-    """Return the number of transitions `watched` that replace `count` transitions which cycle, in rows from `row` on, and which
-    lead to x_here and m_here; `PYTHON_FALLBACK` for Python. First try the automata of the former, then all: the automaton that
-    has to respond may not have had its turn."""
+    """Return the number of transitions that replace `count` transitions which cycle, in rows from `row` on, and which lead to
+    x_here and m_here; if there are none, `NO_TRANSITION`, and x_here and m_here stay as they are. First try the automata of the
+    former, then all: the automaton that has to respond may not have had its turn."""
     for every in unrolled((0, 1)):
         for i in range(s.transitions):
             s.allowed[i] = every
             if every == 0:
                 for k in range(count):
-                    if s.slots[s.watched[k]] == s.slots[i]:
+                    if s.slots[s.taken[k]] == s.slots[i]:
                         s.allowed[i] = 1
-        path = nearest(s, t, probe, row)
+        path = nearest(s, t, probe, row + count, row)
         if path != NO_TRANSITION:
             return path
-    return PYTHON_FALLBACK
+    go_to(s, row, count - 1)
+    return NO_TRANSITION

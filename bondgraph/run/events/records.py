@@ -11,9 +11,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from bondgraph.emit.cached_build import OnceProperty
-from bondgraph.output.lazy import LazyRow
 from bondgraph.run.events.impacts.fired_transitions import EventLabel
-from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout, rest_labels
+from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout
 from bondgraph.run.program import Program
 from bondgraph.run.program.balances import BalanceColumns
 from screws.renamed import answer_old_names
@@ -99,13 +98,15 @@ class Events(Sequence[Event]):
         return cls(program, p, start, log.rows, tuple(log.labels))
 
     @classmethod
-    def from_machine_code(cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray]) -> Events:
-        """Return the events of rows that machine code has filled, in pieces (k, width)."""
+    def from_machine_code(
+        cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray], labels: Sequence[EventLabel]
+    ) -> Events:
+        """Return the events of rows that machine code has filled, in pieces (k, width), with the labels that rows refer to."""
         if len(pieces) == 1:
             rows = pieces[0]
         else:
             rows = np.concatenate(pieces) if pieces else np.empty((0, RowLayout.of(program).width))
-        return cls(program, p, start, rows, LazyRow(lambda: rest_labels(program.transitions)))
+        return cls(program, p, start, rows, labels)
 
     @classmethod
     def alone(cls, program: Program, p: np.ndarray, event: Event) -> Events:

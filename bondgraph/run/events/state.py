@@ -1,15 +1,47 @@
-"""Table of event handling: the run and its state machines, its present state, and workspace.
+"""Table of event handling: the run and its state machines, its present state, workspace, and the outcome at an instant.
 
 Every procedure accesses it through one pointer, s. There are n states, k transitions, P parameters.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Annotated
 
-from bondgraph.emit.kernel_language.language import Ints, Kernel, Kernels, Length, Reals, Table
+from bondgraph.emit.kernel_language.language import Callback, Ints, Kernel, Kernels, Length, Reals, Table
 from bondgraph.run.events.guard_history import PAIRS
-from bondgraph.run.events.reference.mode_search import MAX_COMBINATIONS
+
+MAX_COMBINATIONS = 2000
+"""Largest number of combinations of modes that are tried."""
+HISTORY = 1000
+"""Number of events of each transition whose times are remembered."""
+
+CHATTERING, ZENO = 1, 2
+PATTERNS = ("", "chattering", "Zeno")
+"""Patterns of the times of events, by number."""
+
+
+class EventOutcome(IntEnum):
+    """Outcome of an instant: consistent modes and states, with which the run continues, or what ends the run."""
+
+    CONSISTENT = 0
+    CYCLING = 1
+    """Transitions repeat endlessly, and no modes are consistent."""
+    STUCK = 2
+    """Bounces do not take their guards back below zero."""
+    TERMINAL = 3
+    """A transition ends the run."""
+    TOO_MANY = 4
+    """The run has more than `max_events` events."""
+    ACCUMULATION = 5
+    """Events accumulate, and no state of rest follows."""
+    UNSOLVED = 6
+    """An algebraic loop has no solution."""
+    NOT_FINITE = 7
+    """A state is not finite."""
+    STOPPED = 8
+    """Python has raised an exception."""
+
 
 PerState = Annotated[Reals, Length(lambda s: s.n)]
 PerMode = Annotated[Reals, Length(lambda s: s.modes)]
@@ -22,8 +54,9 @@ PerCombination = Annotated[Ints, Length(lambda s: MAX_COMBINATIONS)]
 Pushed = Annotated[Reals, Length(lambda s: s.transitions + s.n)]
 PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
 Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]
-Noted = Annotated[Ints, Length(lambda s: s.note_room)]
-NotedTimes = Annotated[Reals, Length(lambda s: s.note_room)]
+Watched = Annotated[Ints, Length(lambda s: s.watch_room)]
+PerTurn = Annotated[Ints, Length(lambda s: s.turns)]
+Times = Annotated[Reals, Length(lambda s: HISTORY * s.transitions)]
 
 
 class EventTable(Table):
@@ -42,12 +75,17 @@ class EventTable(Table):
     later: Reals
     bounces: Ints
     known_bounces: Ints
-    # Accumulation, as in `AccumulationDetector`.
-    times: Reals
-    counts: Ints
-    # Transitions; order: by name; self_loop: 1 if it leads into its own state; ready: 1 if machine code may take it; may_rest: 1
-    # if its events may accumulate, with the edge to the state of rest, its mode, and its label; resets, supplies, pushes:
-    # kernels, or 0.
+    # Accumulation: `times` holds each time of an event of a transition at its number, modulo `HISTORY`; `counts`: the numbers of
+    # events, reduced to stay below twice that.
+    times: Times
+    counts: Flags
+    # Questions to Python, as in `questions`.
+    compile_kernels: Callback
+    enlarge_log: Callback
+    collide: Callback
+    # Transitions; order: by name; self_loop: 1 if it leads into its own state; ready: 1 if its kernels are compiled; collides: 1
+    # if others may collide at the same time; may_rest: 1 if its events may accumulate, with the edge to the state of rest, its
+    # mode, and its label; resets, supplies, pushes: kernels, or 0.
     slots: Ints
     sources: Reals
     targets: Reals
@@ -55,6 +93,7 @@ class EventTable(Table):
     last: Ints
     self_loop: Ints
     ready: Flags
+    collides: Ints
     may_rest: Ints
     rest_edges: Ints
     rest_modes: Reals
@@ -130,20 +169,23 @@ class EventTable(Table):
     codes: PerCombination
     x_start: PerState
     m_start: PerMode
-    # Workspace of impulses, Newton iterations and accumulation.
+    # Workspace of impulses, Newton iterations and accumulation. taken: the transition of each row of an
+    # iteration; struck: all transitions in the last row; stuck: bounces that do not take their guards back; watched: all
+    # transitions of an iteration, with their rows.
     pushed: Pushed
     newton: Newton
     newton_step: PerUnknown
     newton_start: PerUnknown
     newton_begun: PerUnknown
-    watched: Noted
-    noted_of: Noted
-    overwritten: NotedTimes
-    counted: Noted
+    struck: Flags
+    stuck: Flags
+    watched: Watched
+    watched_rows: Watched
+    taken: PerTurn
     resting: Flags
     marked: Flags
     rested: Flags
-    # Sizes; turns: most transitions at an instant; unknowns: most of a loop; note_room: room for events at an instant.
+    # Sizes; turns: most rows of an iteration; unknowns: most of a loop; watch_room: room for transitions of an iteration.
     n: int
     modes: int
     parameters: int
@@ -154,24 +196,38 @@ class EventTable(Table):
     width: int
     turns: int
     unknowns: int
-    note_room: int
+    watch_room: int
     # Samples: `written` of them, `seen` for their sizes, `held_rows` with known modes.
     written: int
     seen: int
     held_rows: int
-    # Log: `logged` rows in a room for log_room, of which `reserve` are free when a segment begins; lacked: an instant needed
-    # more; events_left of most_events to come.
+    # Log: `logged` rows in a room for log_room, of which `reserve` are free when a segment begins; events_left of most_events to
+    # come.
     logged: int
     log_room: int
     reserve: int
-    lacked: int
     row_width: int
     events_left: int
     most_events: int
-    # Event iteration: numbers of noted events; the bounce that does not take its guard back; looked: guards have been evaluated.
-    noted: int
-    stuck: int
+    # Event iteration: `EventOutcome`, with the row of the log, the pattern and the loop that it is about; lengths of the arrays
+    # above; looked: guards have been evaluated.
+    outcome: int
+    suspect: int
+    pattern: int
+    unsolved: int
+    struck_count: int
+    stuck_count: int
+    watched_count: int
+    resting_count: int
     looked: bool
+    # Questions to Python: the transition and the row; the transition that it wants next; consulted: it was asked at this instant;
+    # stopped: it raised an exception; consultations: number of instants of the run at which it was asked, or that ended the run.
+    wanted: int
+    wanted_row: int
+    answer: int
+    consulted: bool
+    stopped: bool
+    consultations: int
     # Time since the start, and at the start of the segment, s.
     t: float
     begun: float

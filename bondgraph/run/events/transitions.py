@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Reals, finite, inline, larger
+from bondgraph.emit.kernel_language.language import Reals, inline, larger
 from bondgraph.run.events.algebraic_loops import consistent
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.log import NO_LABEL, SCALARS
+from bondgraph.run.events.questions import has_room, make_ready
 from bondgraph.run.events.state import EventTable
 from bondgraph.run.kernel_functions import formula_time
 
 NO_TRANSITION = -1
 """Index that means no transition."""
-PYTHON_FALLBACK = -2
-"""Result if only Python can continue."""
 
 _NAN = float("nan")
 
@@ -53,12 +52,10 @@ def supplied(s: EventTable, row: Reals) -> Reals:
     return row[len(SCALARS) + s.n * 2 + s.modes * 2 :]
 
 
-def has_room(s: EventTable, number: int) -> bool:
-    """Return True if the log has room for this row; otherwise note that."""
-    if number >= s.log_room:
-        s.lacked = 1
-        return False
-    return True
+def watch(s: EventTable, i: int, number: int) -> None:
+    """Note that transition i has happened, in the row of the log with this number."""
+    s.watched[s.watched_count], s.watched_rows[s.watched_count] = i, number
+    s.watched_count += 1
 
 
 def begin_row(s: EventTable, t: float, index: int, row: Reals) -> None:
@@ -81,9 +78,9 @@ def begin_row(s: EventTable, t: float, index: int, row: Reals) -> None:
         energies[i] = 0.0
 
 
-def fire(s: EventTable, t: float, index: int, row: Reals) -> bool:
-    """Fire transition `index` at t from x_here, m_here, into x_after, m_after and a row of the log, as `fired_transitions.fire`;
-    `fire_by_impulse` may undo it. Return True if all loops are solved."""
+def fire(s: EventTable, t: float, index: int, row: Reals) -> None:
+    """Fire transition `index` at t from x_here, m_here, into x_after, m_after and a row of the log; `fire_by_impulse` may undo
+    it."""
     begin_row(s, t, index, row)
     reset, supply, time = s.resets[index], s.supplies[index], formula_time(s, t)
     if reset is not None:
@@ -91,12 +88,16 @@ def fire(s: EventTable, t: float, index: int, row: Reals) -> bool:
     if supply is not None:
         supply(time, s.x_here, s.p, s.m_here, supplied(s, row))
     s.m_after[s.slots[index]] = s.targets[index]
-    return consistent(s, t, s.x_after)
+    consistent(s, t, s.x_after)
 
 
 def fire_into_row(s: EventTable, t: float, index: int, number: int) -> bool:
-    """Fire transition `index` into the row of the log with this number; return False where only Python can."""
-    return s.ready[index] == 1 and has_room(s, number) and fire(s, t, index, row_of(s, number))
+    """Fire transition `index` into the row of the log with this number; return False if there is no room."""
+    make_ready(s, index)
+    if not has_room(s, number):
+        return False
+    fire(s, t, index, row_of(s, number))
+    return True
 
 
 def end_row(s: EventTable, row: Reals) -> None:
@@ -118,14 +119,16 @@ def go_on(s: EventTable, row: Reals) -> None:
 
 
 def fire_by_impulse(s: EventTable, t: float, index: int, row: Reals) -> int:
-    """Return the transition that the impulse of `index` fires, as `fired_transitions.fire_by_impulse`; `NO_TRANSITION` if none,
-    `PYTHON_FALLBACK` for Python."""
+    """Return the transition that the impulse of `index` fires, `NO_TRANSITION` if none: a diode closes rather than let a switch
+    interrupt a current.
+
+    The joint effect is then computed at the second transition; the first changes only the mode.
+    """
     push, pushes, plain, after = s.pushes[index], s.pushed, s.pushed[s.transitions :], s.x_after
     if push is None:
         return NO_TRANSITION
     push(formula_time(s, t), s.x_here, s.p, s.m_here, pushes)
-    if not consistent(s, t, plain):
-        return PYTHON_FALLBACK
+    consistent(s, t, plain)
     jumps, most, top, answer = False, 0.0, 0.0, NO_TRANSITION
     for k in range(s.kept_count):
         i = s.kept[k]
@@ -133,8 +136,6 @@ def fire_by_impulse(s: EventTable, t: float, index: int, row: Reals) -> int:
         if abs(after[i] - plain[i]) > MIN_JUMP * size:
             jumps = True
     for i in range(s.transitions):
-        if not finite(pushes[i]):
-            return PYTHON_FALLBACK
         top = larger(top, abs(pushes[i]))
         if s.m_after[s.slots[i]] == s.sources[i] and pushes[i] > most:
             most = pushes[i]

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bondgraph.run.bound import Bound
+from bondgraph.run.events.handler import EventHandler
+from bondgraph.run.events.state import CHATTERING, PATTERNS, ZENO, EventOutcome
 from bondgraph.run.program import Program
 
 CURES: dict[str, tuple[str, ...]] = {
@@ -127,6 +129,45 @@ def cause(
     if suspect:
         return "not finite", "a rate is not finite close to this state", suspect
     return kind, text, fastest_rate(bound, t, x, m, size)
+
+
+def event_failure(handler: EventHandler, x: np.ndarray) -> tuple[str, str, str]:
+    """Return the kind, the message and the suspect of the failure at the last event, which has led to states x."""
+    program, table, outcome = handler.program, handler.table, EventOutcome(int(handler.table["outcome"]))
+    if outcome == EventOutcome.UNSOLVED:
+        named = ", ".join(program.loops[int(table["unsolved"])].elements)
+        return "algebraic loop", f"Newton's method finds no solution of the algebraic loop through {named}", named
+    transition, label = handler.suspect()
+    if outcome == EventOutcome.NOT_FINITE:
+        return not_finite(program, label.kind, x)
+    if outcome == EventOutcome.TERMINAL:
+        return "ended", str(program.transitions[transition].error), program.transitions[transition].name
+    if outcome == EventOutcome.TOO_MANY:
+        return "too many events", f"more than {handler.max_events} events", program.transitions[transition].name
+    if outcome == EventOutcome.ACCUMULATION:
+        pattern = PATTERNS[int(table["pattern"])]
+        return pattern, f'the events "{label.kind}" of "{label.name}" accumulate ({pattern})', label.name
+    pattern = PATTERNS[ZENO if _are_shrinking(handler.last_times(transition)) else CHATTERING]
+    if outcome == EventOutcome.STUCK:
+        reason = (
+            f'after "{label.kind}" of "{label.name}" its guard keeps growing, so that it would fire again at once ({pattern})'
+        )
+    else:
+        reason = f'the transitions of "{label.name}" repeat endlessly ({pattern})'
+    return pattern, reason, label.name
+
+
+def not_finite(program: Program, kind: str, x: np.ndarray) -> tuple[str, str, str]:
+    """Return the failure at an event of this `kind` that leads to states x, which are not all finite."""
+    place = int(np.flatnonzero(~np.isfinite(x))[0])
+    return "not finite", f'the reset at "{kind}" gives a state that is not finite', program.layout.label("x", place)
+
+
+def _are_shrinking(times: np.ndarray) -> bool:
+    """Return True if the intervals between times shrink."""
+    steps = np.diff(times)
+    steps = steps[steps > 0.0]
+    return len(steps) > 4 and bool(steps[-1] < 0.1 * steps[:-1].max())
 
 
 def suspect_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, span: float) -> str:

@@ -10,14 +10,13 @@ from bondgraph.methods import START, STIFF, MethodEntry
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.events.guard_history import GuardHistory
 from bondgraph.run.events.handler import EventHandler
-from bondgraph.run.events.reference.accumulation import AccumulationDetector
 from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings
 from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.sample_time_wrapper import SampleTimeWrapper
 from bondgraph.run.steppers.segment import Integrator, Selection, Tolerances
+from bondgraph.run.table import FieldTable
 
 
 def choose(program: Program, settings: Settings) -> Selection:
@@ -43,19 +42,15 @@ def tolerances(settings: Settings, entry: MethodEntry) -> Tolerances:
     return Tolerances(max(settings.rtol * entry.safety, entry.least), settings.max_step, settings.max_steps)
 
 
-def event_settler(
-    bound: Bound, settings: Settings, ticks: ClockSchedule, watching: tuple[GuardHistory, AccumulationDetector]
-) -> EventHandler | None:
-    """Return the event handler in machine code, for the loop of an integrator or the end of its segments; None if Python handles
-    the events."""
-    if not bound.program.is_machine_code or not bound.program.transitions or (len(ticks) and bound.program.loops):
-        return None
-    return EventHandler(bound, settings, *watching)
+def event_handler(bound: Bound, settings: Settings) -> EventHandler | None:
+    """Return the event handler of a run; None for a program with neither transitions nor loops."""
+    return EventHandler(bound, settings) if bound.program.transitions or bound.program.loops else None
 
 
-def settle_function(entry: MethodEntry) -> Callable[[int], int]:
-    """Return the event iteration of a method's machine code, a function of the address of a settler's table."""
-    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(entry.load().machine_code().address("handle_event"))
+def event_function(entry: MethodEntry) -> Callable[[FieldTable], object]:
+    """Return the event handling of a method's machine code, a function of the table of an `EventHandler`."""
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(entry.load().machine_code().address("handle_event"))
+    return lambda table: function(table.address)
 
 
 def build(
@@ -66,11 +61,11 @@ def build(
     weights: ErrorWeights,
     settler: EventHandler | None = None,
 ) -> Integrator:
-    """Return the integrator of a selection. Machine code carries out clock ticks, or Python if a tick must solve algebraic
-    loops."""
-    inside = not bound.program.loops
-    integrator = in_machine_code(bound, settings, choice, weights, ticks if inside else None, settler)
-    return SampleTimeWrapper(bound, integrator, ticks) if len(ticks) and not inside else integrator
+    """Return the integrator of a selection, which handles events if it gets their handler. Machine code carries out clock ticks,
+    or Python if a tick must solve algebraic loops; then no event is handled inside."""
+    if not len(ticks) or not bound.program.loops:
+        return in_machine_code(bound, settings, choice, weights, ticks, settler)
+    return SampleTimeWrapper(bound, in_machine_code(bound, settings, choice, weights), ticks)
 
 
 def in_machine_code(

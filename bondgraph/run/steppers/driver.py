@@ -11,7 +11,16 @@ from bondgraph.emit.kernel_language.language import Fixed, inline, larger
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run.accuracy.error_weights import DECISIVE, NEVER, RENEWALS
-from bondgraph.run.events import accumulation, algebraic_loops, guards, iteration, mode_search, root_finding, transitions
+from bondgraph.run.events import (
+    accumulation,
+    algebraic_loops,
+    guards,
+    iteration,
+    mode_search,
+    questions,
+    root_finding,
+    transitions,
+)
 from bondgraph.run.events.iteration import handle_event
 from bondgraph.run.events.root_finding import EPSILON, POINTS, DenseOutput, StepTable, crossing_check, locate
 from bondgraph.run.status import Status
@@ -115,11 +124,7 @@ def move_to_end(c: Any, method: Fixed) -> None:
 
 
 def run(c: IntegratorTable, method: Fixed) -> int:
-    """Integrate through events, until Python has to handle one, the log is full, or what else ends `advance_run`.
-
-    An event that machine code cannot handle goes back to Python at the end of a segment, as every event does with `advance_run`
-    alone; its reference there is `hybrid.Hybrid`.
-    """
+    """Integrate through events, until one ends the run, the log is full, or what else ends `advance_run`."""
     s = c.instants
     while True:
         status = advance_run(c, method)
@@ -127,7 +132,7 @@ def run(c: IntegratorTable, method: Fixed) -> int:
             return status
         s.t, s.written = c.t, c.written
         if not handle_event(s):
-            return Status.EVENT
+            return Status.EVENT_ENDS
         c.fresh, c.tried = True, 0
         c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)
         if s.logged + s.reserve > s.log_room:
@@ -298,7 +303,7 @@ def jump_shift(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> flo
             low = middle
 
 
-_COLD_MODULES = (accumulation, algebraic_loops, guards, iteration, mode_search, root_finding, transitions)
+_COLD_MODULES = (accumulation, algebraic_loops, guards, iteration, mode_search, questions, root_finding, transitions)
 _COLD = frozenset(
     function.__name__
     for function in (

@@ -141,6 +141,7 @@ class OneStep(Integrator):
         if ticks is not None:
             self.share(ticks)
         self._settler, name = settler, "advance_run"
+        self._event_checks = () if settler is None else (settler.check,)
         if settler is not None:
             settler.use_arrays(table.arrays)
             table.point("instants", settler.table)
@@ -180,7 +181,7 @@ class OneStep(Integrator):
         self._page.provide(times, rows, following)
         table["stop"], table["tried"] = stop, 0
         seconds, status = self._call()
-        check_each((self._page.check, self._weights.check, self._bound.check))
+        check_each((self._page.check, self._weights.check, self._bound.check, *self._event_checks))
         self.seconds += seconds
         if status == Status.PAUSE:
             table["budget"] = max(10.0, min(1e7, table["budget"] * _CALL_SECONDS / max(seconds, 1e-6)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -90,27 +90,3 @@ def recorded(
     (x, m), (x_after, m_after) = before, after
     x_after = bound.consistent(t, x_after, m_after)[0]
     return FiredTransition(t, float(bound.clock(t)), index, x.copy(), x_after, m.copy(), m_after, supplied)
-
-
-def fire_by_impulse(bound: Bound, firing: FiredTransition, sizes: np.ndarray) -> tuple[FiredTransition, int | None]:
-    """Return the fired transition, and another one that its impulse fires: a diode closes rather than let a switch interrupt a
-    current.
-
-    The joint effect is then computed at the second transition; the first changes only the mode. `sizes` (n,) are the sizes of the
-    states, relative to which a jump counts.
-    """
-    transitions = bound.program.transitions
-    impulse = bound.pushed(firing.transition, firing.time, firing.x_before, firing.m_before)
-    if impulse is None:
-        return firing, None
-    pushes, plain = impulse[0], bound.consistent(firing.time, impulse[1], firing.m_after)[0]
-    size = np.fmax(sizes, np.fmax(np.abs(plain), np.abs(firing.x_after)))
-    active = np.array([firing.m_after[edge.slot] == edge.source for edge in transitions])
-    answers = np.where(active, pushes, 0.0)
-    most = int(np.argmax(answers))
-    if (
-        not np.any((np.abs(firing.x_after - plain) > MIN_JUMP * size)[bound.true_states])
-        or answers[most] <= MIN_JUMP * np.abs(pushes).max()
-    ):
-        return firing, None
-    return replace(firing, x_after=plain, supplied=np.zeros(bound.quadratures)), most

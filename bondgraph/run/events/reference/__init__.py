@@ -1,1 +1,0 @@
-"""Event handling in Python: the reference of the machine code in `events`, with the same bits, for tests and runs."""

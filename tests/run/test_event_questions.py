@@ -1,0 +1,68 @@
+"""Questions of event handling to Python: what is answered, counted, and raised if an answer fails."""
+
+import numpy as np
+import pytest
+
+from bondgraph import compile_model
+from tests.inner.run import EventHandler, PreparedProgram, handler
+from tests.run.test_log_room import ALIKE, switched
+from tests.run.test_together import cradle, start
+
+COUNT = 3
+
+
+@pytest.fixture(scope="module")
+def balls():
+    return cradle(COUNT)
+
+
+def struck(compiled, speed=1.0):
+    """The first ball strikes the others, which touch."""
+    return compiled.simulate(0.2, initial=start(np.ones(COUNT), speed * np.eye(COUNT)[0], [0.1, 0.0]), progress=False)
+
+
+def test_python_is_asked_for_simultaneous_collisions_only(balls):
+    run = struck(balls)
+    assert run.ok and len(run.events) == run.statistics.events_in_python == 1
+    assert len(run.events[0].simultaneous) == 2
+
+
+def test_machine_code_goes_on_after_an_answer(balls, monkeypatch):
+    """No run of a batch is made again, and each is the single run, bit for bit."""
+    speeds = (0.5, 1.0, 2.0)
+    alone = [struck(balls, speed) for speed in speeds]
+    prepared = balls.prepare_run(0.2, progress=False)
+    _, p, m = prepared.start_values()
+    monkeypatch.setattr(PreparedProgram, "ended", None)
+    ends = prepared.run_many(p[None], np.array([run.x[0] for run in alone]), m[None], threads=1)
+    assert ends.ok.all() and ends.events.tolist() == [1, 1, 1]
+    np.testing.assert_array_equal(ends.x, [run.x[-1] for run in alone])
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_answer_that_fails_ends_the_run_with_its_error(balls, error, monkeypatch):
+    expected = struck(balls)
+
+    def fails(*given):
+        raise error
+
+    with monkeypatch.context() as replaced:
+        replaced.setattr(handler, "collide", fails)
+        with pytest.raises(error):
+            struck(balls)
+    again = struck(balls)
+    assert again.events == expected.events and np.array_equal(again.x, expected.x)
+
+
+def test_a_log_without_memory_for_more_ends_the_run_with_its_error(monkeypatch):
+    """Nothing is written beyond the rows that there are."""
+
+    def fails(self):
+        raise MemoryError
+
+    for name in ("BUFFER_BYTES", "FREE_BYTES"):
+        monkeypatch.setattr(handler, name, 0)
+    monkeypatch.setattr(handler, "_MIN_ROWS", 1)
+    monkeypatch.setattr(EventHandler, "_enlarge_log", fails)
+    with pytest.raises(MemoryError):
+        compile_model(switched(ALIKE)).simulate(2.0, samples=0.1, progress=False)
