@@ -5,8 +5,9 @@
 from bondgraph.emit import cache, llvm, machine, numpy, text, trigonometry
 from bondgraph.emit.cached_build import OnceProperty, build_once
 from bondgraph.emit.instructions import PRIMITIVES
-from bondgraph.emit.interpreter.lanes import lane_steps, machine_code
-from bondgraph.emit.interpreter.steps import STRIP, derivatives
+from bondgraph.emit.interpreter.code import execute, interpret, machine_code, rule
+from bondgraph.emit.interpreter.steps import derivatives
+from bondgraph.emit.interpreter.table import MOST, STRIP
 from bondgraph.emit.kernel import AT_SAMPLE, MANY, DeferredKernel, Kernel, KernelError, address_of, aligned_zeros, machine_kernel
 from bondgraph.emit.kernel_language.language import (
     Callback,

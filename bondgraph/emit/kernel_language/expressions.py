@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import typing
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -128,7 +130,8 @@ class Expressions(Emitter):
         if not (isinstance(array, Computed) and isinstance(array.type, Array)):
             self.fail(node, f"{named(array.type)} has no entries with an index that is computed")
         at = self.converted(self.expression(index), int, node)
-        at = self.write.step("mul i64", at, self.write.value(self.lanes, "i64")) if self.per_lane(array.type) else at
+        if self.per_lane(array.type) and not array.type.by_offset:
+            at = self.write.step("mul i64", at, self.write.value(self.lanes, "i64"))
         return array.type, array.result, at
 
     def _subscript(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> Computed:
@@ -261,6 +264,8 @@ class Expressions(Emitter):
         target = function.value
         if target is getattr and isinstance(values[1], Known):
             return self.field(values[0], values[1].value, node)
+        if target is typing.cast and isinstance(values[0], Known) and isinstance(values[1], Computed):
+            return Computed(values[0].value.__metadata__[0], values[1].result)
         if not self._is_translated(target):
             return self._call_word(target, values, node)
         names = list(inspect.signature(target).parameters)
@@ -298,6 +303,9 @@ class Expressions(Emitter):
             a, b = (self.converted(each, kind, node) for each in values)
             other = self.step(f"{'gt' if word is max else 'lt'} {KINDS[kind]}", b, a)
             return Computed(kind, self.step(f"select {KINDS[kind]}", other, b, a))
+        if word is language.empty_like and isinstance(values[0].type, Array) and isinstance(values[1], Known):
+            lanes = self.lanes if self.per_lane(values[0].type) else 1
+            return Computed(replace(values[0].type, by_offset=False), self.write.local_array(lanes * values[1].value))
         if len(values) == 1:
             (first,) = values
             if word is language.anywhere:
