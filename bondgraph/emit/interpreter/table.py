@@ -18,7 +18,7 @@ STRIP = 32
 
 
 @dataclass(frozen=True, eq=False)
-class StepTable:
+class InterpreterTable:
     """Steps that machine code executes, as arrays of integers.
 
     Parameters
@@ -91,17 +91,17 @@ class InterpretedSteps:
     count: int
 
     @OnceProperty
-    def alone(self) -> StepTable:
+    def alone(self) -> InterpreterTable:
         """Table for one run."""
         return self.table(1, BLOCK)
 
-    def in_lanes(self, lanes: int) -> StepTable | None:
+    def in_lanes(self, lanes: int) -> InterpreterTable | None:
         """Return the table for so many runs; None for more columns than rows have room for in the processor's cache, and for
         lookups in tables."""
         has_lookups = not op.LOOKUPS.isdisjoint(self.operations.tolist())
         return None if self.groups > STRIP or has_lookups else self.table(lanes, 1)
 
-    def table(self, lanes: int, block: int) -> StepTable:
+    def table(self, lanes: int, block: int) -> InterpreterTable:
         """Return the table for so many runs, with so many columns in a vector."""
         passes = max(ceil(self.groups / STRIP), 1)
         width = ceil(ceil(self.groups / block) / passes)
@@ -113,7 +113,9 @@ class InterpretedSteps:
         fields[:, ROW:BEGIN] *= width * block * lanes
         lists, rows = np.array(columns, dtype=np.int64) * block * lanes, np.array(place)
         variants = np.array([self.operations, bits])
-        return StepTable(lanes, block, variants, fields, lists, rows[self.seeds], rows[self.entries], max(place) + 1, width)
+        return InterpreterTable(
+            lanes, block, variants, fields, lists, rows[self.seeds], rows[self.entries], max(place) + 1, width
+        )
 
     def _allocated(self, block: int, width: int, passes: int) -> tuple[list[int], list[tuple[int, ...]], list[int]]:
         """Allocate rows, so that they stay in the processor's cache: a row is reused by a node that depends on the same vectors

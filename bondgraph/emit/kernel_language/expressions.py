@@ -12,6 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from bondgraph.emit.instructions import Term, integer
 from bondgraph.emit.kernel_language import language
 from bondgraph.emit.kernel_language.language import (
     INSTEAD,
@@ -27,7 +28,6 @@ from bondgraph.emit.kernel_language.language import (
 )
 from bondgraph.emit.kernel_language.source import Function, names_read
 from bondgraph.emit.kernel_language.values import Computed, Emitter, Known, LocalName, is_wide
-from bondgraph.emit.procedure import Temporary
 
 BINARY: Mapping[type[ast.AST], str] = MappingProxyType({ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"})
 _COMPARED: Mapping[type[ast.AST], str] = MappingProxyType(
@@ -103,13 +103,13 @@ class Expressions(Emitter):
 
     # Tables and arrays.
 
-    def index_of(self, owner: Computed | Known, field: str, node: ast.AST) -> tuple[int, Any]:
+    def index_of(self, owner: Computed | Known, field: str, node: ast.AST) -> tuple[Term, Any]:
         """Return index and type of a field of a table."""
         if not is_table(owner.type):
             self.fail(node, f'{named(owner.type)} has no field "{field}"')
         if field not in types_of(owner.type):
             self.fail(node, f'"{owner.type.__name__}" has no field "{field}"; it has {", ".join(types_of(owner.type))}')
-        return owner.type.layout()[field][0], types_of(owner.type)[field]
+        return integer(owner.type.layout()[field][0]), types_of(owner.type)[field]
 
     def field(self, owner: Computed | Known, field: str, node: ast.AST) -> Computed:
         """Load a field of a table."""
@@ -117,21 +117,21 @@ class Expressions(Emitter):
         assert isinstance(owner, Computed)
         value = self.loaded(owner.result, index, kind)
         if isinstance(kind, Array) and kind.single:
-            return self.load_lanes(value.result) if self.lanes > 1 else Computed(float, value.result[0])
+            return self.load_lanes(value.result) if self.lanes > 1 else self.loaded(value.result, integer(0), float)
         return value
 
     def per_lane(self, array: Array) -> bool:
         """Return True if the numbers of all lanes lie side by side."""
         return self.lanes > 1 and array.entries is float and not array.shared
 
-    def entry(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> tuple[Array, Temporary, Temporary]:
+    def entry(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> tuple[Array, Term, Term]:
         """Return the type of an array, its address, and the index of an entry."""
         array = self.expression(owner)
         if not (isinstance(array, Computed) and isinstance(array.type, Array)):
             self.fail(node, f"{named(array.type)} has no entries with an index that is computed")
         at = self.converted(self.expression(index), int, node)
         if self.per_lane(array.type) and not array.type.by_offset:
-            at = self.write.step("mul i64", at, self.write.value(self.lanes, "i64"))
+            at = self.write.step("mul i64", at, integer(self.lanes))
         return array.type, array.result, at
 
     def _subscript(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> Computed:
@@ -139,10 +139,10 @@ class Expressions(Emitter):
             if index.upper is not None or index.step is not None or index.lower is None:
                 self.fail(node, "a slice has a start and nothing else: a[i:]")
             array, first, at = self.entry(owner, index.lower, node)
-            return Computed(array, first.at(at, array.kind))
+            return Computed(array, self.write.step(f"at {array.kind}", first, at))
         array, first, at = self.entry(owner, index, node)
         if self.per_lane(array):
-            return self.load_lanes(first.at(at, "double"))
+            return self.load_lanes(self.write.step("at double", first, at))
         return self.loaded(first, at, array.entries)
 
     # Arithmetic and conditions.
@@ -187,15 +187,13 @@ class Expressions(Emitter):
         if self.lanes > 1 or all(map(_harmless, parts[1:])):
             results = [self.converted(self.expression(part), bool, node) for part in parts]
             return Computed(bool, functools.reduce(lambda one, other: self.step(name, one, other), results))
-        result = self.write.local(0, "i64")
-        with self.ways(node) as (yes, no, done):
-            self.write.label(yes)
-            result.set(1)
-            self.write.jump(done)
-            self.write.label(no)
-            result.set(0)
-            self.write.jump(done)
-        return self.condition(result.get())
+        result = self.write.variable("i64")
+        with self.ways(node) as (*labels, done):
+            for label, holds in zip(labels, (1, 0), strict=True):
+                self.write.label(label)
+                self.write.set(result, integer(holds))
+                self.write.jump(done)
+        return self.condition(self.write.get(result))
 
     def _chosen(self, test: ast.expr, parts: Sequence[ast.expr], node: ast.AST) -> Computed | Known:
         """Return `a if condition else b`: only the needed part is evaluated, unless that makes no difference."""
@@ -211,18 +209,18 @@ class Expressions(Emitter):
             name = "select double" if wide else f"select {KINDS[kind]}"
             numbers = [self.step("real", each) if wide and each.kind == KINDS[int] else each for each in numbers]
             result = self.step(name, condition, *numbers)
-            return self.condition(result) if kind is bool else Computed(kind, result)
+            return self.from_memory(result, kind)
         kind, local = None, None
         with self.ways(test) as (yes, no, done):
             for label, part in zip((yes, no), parts, strict=True):
                 self.write.label(label)
                 value = self.expression(part)
                 kind = kind or self.common([value], part)
-                local = local or self.write.local(0, KINDS[kind])
-                local.set(self.in_memory(value, kind, part))
+                local = local or self.write.variable(KINDS[kind])
+                self.write.set(local, self.in_memory(value, kind, part))
                 self.write.jump(done)
         assert local is not None
-        return self.condition(local.get()) if kind is bool else Computed(kind, local.get())
+        return self.from_memory(self.write.get(local), kind)
 
     def branch(self, node: ast.expr, yes: str, no: str) -> None:
         """Jump to one of two labels, as CPython does: a part that need not be evaluated is not."""
@@ -305,7 +303,7 @@ class Expressions(Emitter):
             return Computed(kind, self.step(f"select {KINDS[kind]}", other, b, a))
         if word is language.empty_like and isinstance(values[0].type, Array) and isinstance(values[1], Known):
             lanes = self.lanes if self.per_lane(values[0].type) else 1
-            return Computed(replace(values[0].type, by_offset=False), self.write.local_array(lanes * values[1].value))
+            return Computed(replace(values[0].type, by_offset=False), self.write.variable("double", lanes * values[1].value))
         if len(values) == 1:
             (first,) = values
             if word is language.anywhere:
