@@ -11,7 +11,7 @@ import screws.scalars as s
 from bondgraph import J1, C, Graph, I, R, compile_model
 from tests.emit.expressions import EXPRESSIONS, FORMULAS
 from tests.inner.emit import (
-    MOST,
+    MAX_ARGUMENTS,
     STRIP,
     address_of,
     aligned_zeros,
@@ -205,7 +205,7 @@ def test_text_of_the_interpreter_is_the_same_function_in_cpython():
     values, rows = memory(table, steps)
     fields = table.fields.astype(object)
     for step, operation, bits in zip(fields, *table.variants.tolist(), strict=True):
-        varying = tuple(k for k in range(MOST) if bits >> k & 1)
+        varying = tuple(k for k in range(MAX_ARGUMENTS) if bits >> k & 1)
         step[0] = functools.partial(execute, rule=rule(operation), varying=varying, is_guarded=True)
     random = np.random.default_rng(9)
     for point in points(random, 4):

@@ -42,9 +42,9 @@ ARGUMENTS = {
     if code != op.DIVIDE and code not in op.LOOKUPS
 }
 """Instructions of a tape with the count of their arguments: at most three. Lookups in tables have steps of their own."""
-MOST = 3
+MAX_ARGUMENTS = 3
 """Most arguments of an instruction."""
-ROW, BEGIN, FIELDS = MOST + 1, 2 * MOST + 2, 2 * MOST + 4
+ROW, BEGIN, FIELDS = MAX_ARGUMENTS + 1, 2 * MAX_ARGUMENTS + 2, 2 * MAX_ARGUMENTS + 4
 """A step: the address of its code, the offsets of its arguments, of the row of its derivatives, of those of its arguments', and
 begin and end of its list of vectors in a row; row 0 is zero. Instead of three arguments a lookup has the offset of its number,
 that of the first entry of its table, and the length of the table; it has no derivatives."""
@@ -71,8 +71,8 @@ def execute(
 
     Guarded, an argument whose slope or derivative is zero contributes nothing, and a sum of zeros is positive.
     """
-    arguments, results = empty_like(values, MOST), empty_like(values, 1 + MOST)
-    for k in unrolled(range(MOST)):
+    arguments, results = empty_like(values, MAX_ARGUMENTS), empty_like(values, 1 + MAX_ARGUMENTS)
+    for k in unrolled(range(MAX_ARGUMENTS)):
         arguments[k] = values[step[1 + k]]
     rule(arguments, results)
     value[0] = results[0]
@@ -121,7 +121,7 @@ def rule(code: int) -> Callable[..., None]:
 def _routine(code: int) -> Routine:
     """Return value and slopes of an instruction as a routine."""
     tape = Tape()
-    inputs = tape.inputs("given", MOST)
+    inputs = tape.inputs("given", MAX_ARGUMENTS)
     arguments = [scalar.index for scalar in inputs[: ARGUMENTS[code]]]
     zero, one = tape.constant(0.0), tape.constant(1.0)
     for k in range(op.OPERATIONS[code].truths):
@@ -133,8 +133,8 @@ def _routine(code: int) -> Routine:
             derivatives[argument] = tape.add(derivatives[argument], slope)
     value = tape.where(position, one, zero) if code in op.CONDITIONS else position
     outputs = [value, *derivatives.values()]
-    outputs += [zero] * (1 + MOST - len(outputs))
-    return Routine(f"rule_{op.NAMES[code]}", tape, (("given", MOST),), tuple(TapeScalar(tape, k) for k in outputs))
+    outputs += [zero] * (1 + MAX_ARGUMENTS - len(outputs))
+    return Routine(f"rule_{op.NAMES[code]}", tape, (("given", MAX_ARGUMENTS),), tuple(TapeScalar(tape, k) for k in outputs))
 
 
 def _texts(lanes: int) -> list[str]:
@@ -160,15 +160,15 @@ def variants(code: int) -> Iterator[tuple[int, ...]]:
 
 def procedures(lanes: int) -> list[Procedure]:
     """Return the interpreter of one run, or of runs in so many lanes: `interpret`, and the codes of all steps."""
-    found = translate([functools.partial(interpret, lanes=lanes)], ["interpret"])
+    made = translate([functools.partial(interpret, lanes=lanes)], ["interpret"])
     for code in ARGUMENTS:
         for varying in variants(code):
             for is_guarded in (False, True) if lanes > 1 and varying else (True,):
                 text = functools.partial(execute, rule=rule(code), varying=varying, is_guarded=is_guarded)
-                found += _named(text, code_name(code, varying, is_guarded), lanes)
+                made += _named(text, code_name(code, varying, is_guarded), lanes)
     for code, find in ((op.SEARCHSORTED, searchsorted), (op.TAKE, take)) if lanes == 1 else ():
-        found += _named(functools.partial(look_up, find=find), code_name(code), None)
-    return found
+        made += _named(functools.partial(look_up, find=find), code_name(code), None)
+    return made
 
 
 def _named(text: functools.partial[None], name: str, lanes: int | None) -> list[Procedure]:
@@ -206,10 +206,10 @@ def machine_code(lanes: int = 1) -> Library:
 @functools.cache
 def addresses(lanes: int, is_guarded: bool = True) -> np.ndarray:
     """Return the address of each step's code, by its instruction and by its arguments that vary, as bits."""
-    library, found = machine_code(lanes), np.zeros((len(op.OPERATIONS), 2**MOST), dtype=np.int64)
+    library, made = machine_code(lanes), np.zeros((len(op.OPERATIONS), 2**MAX_ARGUMENTS), dtype=np.int64)
     for code in ARGUMENTS:
         for varying in variants(code):
-            found[code, sum(1 << k for k in varying)] = library.address(code_name(code, varying, is_guarded))
+            made[code, sum(1 << k for k in varying)] = library.address(code_name(code, varying, is_guarded))
     for code in op.LOOKUPS if lanes == 1 else ():
-        found[code, 0] = library.address(code_name(code))
-    return found
+        made[code, 0] = library.address(code_name(code))
+    return made

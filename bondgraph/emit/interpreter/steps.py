@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bondgraph.emit.interpreter.code import MOST, machine_code
+from bondgraph.emit.interpreter.code import MAX_ARGUMENTS, machine_code
 from bondgraph.emit.interpreter.table import InterpretedSteps
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.tape import opcodes as op
@@ -106,7 +106,7 @@ def _steps(
     index |= {position: size + k for k, position in enumerate(computed)}
     values = np.concatenate([*begun, np.zeros(len(computed))])
     operations, table, varying = list[int](), list[tuple[int, ...]](), list[tuple[int, ...]]()
-    rest = (0,) * MOST
+    rest = (0,) * MAX_ARGUMENTS
     for position in computed:
         code, *arguments = nodes[position]
         operations.append(code)
@@ -115,11 +115,11 @@ def _steps(
             varying.append((0, *rest))
         else:
             truths = op.OPERATIONS[code].truths
-            own = [number.get(a, 0) if k >= truths else 0 for k, a in enumerate(arguments)]
-            table.append((*[index[a] for a in arguments], *rest)[:MOST])
-            varying.append((number.get(position, 0), *own, *rest)[: 1 + MOST])
+            argument_numbers = [number.get(a, 0) if k >= truths else 0 for k, a in enumerate(arguments)]
+            table.append((*[index[a] for a in arguments], *rest)[:MAX_ARGUMENTS])
+            varying.append((number.get(position, 0), *argument_numbers, *rest)[: 1 + MAX_ARGUMENTS])
     positions, input_blocks, input_indices = np.array(inputs, dtype=np.int64).reshape(-1, 3).T.copy()
-    shaped = np.array(table, dtype=np.int64).reshape(-1, MOST)
+    shaped = np.array(table, dtype=np.int64).reshape(-1, MAX_ARGUMENTS)
     return values, positions, input_blocks, input_indices, np.array(operations, dtype=np.int64), shaped, varying
 
 

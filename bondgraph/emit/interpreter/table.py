@@ -10,7 +10,7 @@ import numpy as np
 
 from bondgraph.emit.cached_build import OnceProperty
 from bondgraph.emit.interpreter import code
-from bondgraph.emit.interpreter.code import BEGIN, BLOCK, FIELDS, MOST, ROW
+from bondgraph.emit.interpreter.code import BEGIN, BLOCK, FIELDS, MAX_ARGUMENTS, ROW
 from bondgraph.tape import opcodes as op
 
 STRIP = 32
@@ -109,7 +109,7 @@ class InterpretedSteps:
         fields = np.zeros((len(steps), FIELDS), dtype=np.int64)
         fields[:, 1:ROW] = self.arguments * lanes
         fields[:, ROW:] = np.array(steps).reshape(-1, FIELDS - ROW)
-        bits = (fields[:, ROW + 1 : BEGIN] > 0) @ (1 << np.arange(MOST))
+        bits = (fields[:, ROW + 1 : BEGIN] > 0) @ (1 << np.arange(MAX_ARGUMENTS))
         fields[:, ROW:BEGIN] *= width * block * lanes
         lists, rows = np.array(columns, dtype=np.int64) * block * lanes, np.array(place)
         variants = np.array([self.operations, bits])
@@ -127,27 +127,27 @@ class InterpretedSteps:
                 count += 1
                 place[node], vectors[node] = count, 1 << group // block if passes == 1 else (1 << width) - 1
         kept = {*self.seeds.tolist(), *self.entries.tolist(), 0}
-        last = {node: k for k, (own, *others) in enumerate(self.nodes) if own for node in others}
+        last = {node: k for k, (result, *arguments) in enumerate(self.nodes) if result for node in arguments}
         free, lists = dict[int, list[int]](), dict[int, tuple[int, int]]()
         columns, steps = list[int](), list[tuple[int, ...]]()
-        for k, (own, *others) in enumerate(self.nodes):
-            if not own:
+        for k, (result, *arguments) in enumerate(self.nodes):
+            if not result:
                 steps.append((0,) * (FIELDS - ROW))
                 continue
-            pattern = functools.reduce(int.__or__, [vectors[node] for node in others])
+            pattern = functools.reduce(int.__or__, [vectors[node] for node in arguments])
             if pattern not in lists:
-                found = [vector for vector in range(width) if pattern >> vector & 1]
-                lists[pattern] = len(columns), len(columns) + len(found)
-                columns += found
+                depended = [vector for vector in range(width) if pattern >> vector & 1]
+                lists[pattern] = len(columns), len(columns) + len(depended)
+                columns += depended
             waiting = free.setdefault(pattern, [])
-            if waiting and own not in kept:
-                place[own] = waiting.pop()
+            if waiting and result not in kept:
+                place[result] = waiting.pop()
             else:
                 count += 1
-                place[own] = count
-            vectors[own] = pattern
-            steps.append((place[own], *[place[node] for node in others], *lists[pattern]))
-            for node in {*others} - kept:
+                place[result] = count
+            vectors[result] = pattern
+            steps.append((place[result], *[place[node] for node in arguments], *lists[pattern]))
+            for node in {*arguments} - kept:
                 if last[node] == k:
                     free[vectors[node]].append(place[node])
         return place, steps, columns
