@@ -9,7 +9,7 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import Any
 
 from bondgraph.emit.instructions import Term, integer
@@ -26,7 +26,7 @@ from bondgraph.emit.kernel_language.language import (
     named,
     types_of,
 )
-from bondgraph.emit.kernel_language.source import Function, names_read
+from bondgraph.emit.kernel_language.source import Function, source_of
 from bondgraph.emit.kernel_language.values import Computed, Emitter, Known, LocalName, is_wide
 
 BINARY: Mapping[type[ast.AST], str] = MappingProxyType({ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"})
@@ -53,24 +53,26 @@ class Expressions(Emitter):
 
     def is_known(self, node: ast.expr) -> bool:
         """Return True if all names in an expression are known at translation."""
-        return not any(
-            isinstance(self.scope.get(name), (Computed, LocalName)) or name in self.source.variables for name in names_read(node)
-        )
+        for name in self.source.reads[node]:
+            if name in self.source.variables or isinstance(self.scope.get(name), (Computed, LocalName)):
+                return False
+        return True
 
     def known(self, node: ast.expr) -> Any:
         """Return the value of a known expression."""
         if not self.is_known(node):
             self.fail(node, "this must be known at translation: a constant of the module, or a Fixed argument")
-        if any(isinstance(part, _NOT_KNOWN) for part in ast.walk(node)):
-            self.refuse(node)
+        code = _compiled(node) or self.refuse(node)
         constants = {name: bound.value for name, bound in self.scope.items() if isinstance(bound, Known)}
         try:
-            return eval(compile(ast.Expression(node), self.source.tree.name, "eval"), {**self.source.names, **constants})  # noqa: S307
+            return eval(code, {**self.source.names, **constants})  # noqa: S307
         except (NameError, AttributeError, LookupError, ArithmeticError) as error:
             self.fail(node, str(error))
 
     def expression(self, node: ast.expr) -> Computed | Known:
         """Return the value of an expression."""
+        if isinstance(node, ast.Constant):
+            return Known(node.value)
         if not isinstance(node, ast.Call) and self.is_known(node):
             return Known(self.known(node))
         match node:
@@ -266,7 +268,7 @@ class Expressions(Emitter):
             return Computed(values[0].value.__metadata__[0], values[1].result)
         if not self._is_translated(target):
             return self._call_word(target, values, node)
-        names = list(inspect.signature(target).parameters)
+        names = source_of(target).arguments
         if len(names) != len(values):
             self.fail(node, f"{target.__name__} takes {len(names)} arguments, not {len(values)}")
         return self.call_function(target, dict(zip(names, values, strict=True)), node)
@@ -322,6 +324,15 @@ class Expressions(Emitter):
         self.fail(node, f"the kernel language has no {getattr(word, '__name__', word)} of {kinds}")
 
 
+@functools.cache
+def _compiled(node: ast.expr) -> CodeType | None:
+    """Return the code of an expression for CPython, None for what the language lacks."""
+    if any(isinstance(part, _NOT_KNOWN) for part in ast.walk(node)):
+        return None
+    return compile(ast.Expression(node), "known at translation", "eval")
+
+
+@functools.cache
 def _harmless(node: ast.AST) -> bool:
     """Return True if an expression may be evaluated though its value is not needed: it calls no function that may have effects,
     and reads nothing behind an address that may be missing."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bondgraph.emit.instructions import Term, integer
-from bondgraph.emit.kernel_language.expressions import BINARY, Expressions
+from bondgraph.emit.kernel_language.expressions import Expressions
 from bondgraph.emit.kernel_language.language import KINDS, is_fixed, kind_of, types_of
 from bondgraph.emit.kernel_language.source import Function, FunctionSource, leaves, source_of
 from bondgraph.emit.kernel_language.values import Computed, Known, is_wide
@@ -41,9 +41,6 @@ class Statements(Expressions):
                 self._assign(target, self.expression(value), node)
             case ast.AnnAssign(target, _, ast.expr() as start):
                 self._assign(target, self.expression(start), node)
-            case ast.AugAssign(target, operation, value) if type(operation) in BINARY:
-                before = self.expression(_read(target))
-                self._assign(target, self.arithmetic(BINARY[type(operation)], before, self.expression(value), node), node)
             case ast.If(test, body, orelse):
                 self._if(test, body, orelse)
             case ast.While(test, body, []):
@@ -231,9 +228,3 @@ class Statements(Expressions):
             writer.bind(name, Computed(kind, self.converted(value, kind, node)) if kind in KINDS else value, node)
         writer.block(source.tree.body)
         return writer.returned
-
-
-def _read(target: ast.expr) -> ast.expr:
-    """Return the target of an assignment as an expression."""
-    copy = ast.parse(ast.unparse(target), mode="eval").body
-    return ast.copy_location(copy, target)
