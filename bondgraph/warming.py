@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bondgraph.emit import cache
-from bondgraph.emit.interpreter import code, lanes
+from bondgraph.emit.interpreter import code
 from bondgraph.emit.llvm import CompileError, Library
+from bondgraph.emit.machine import vector_width
 from bondgraph.errors import Problem
 from bondgraph.methods import METHODS, MethodEntry
 from bondgraph.run.accuracy import error_weights
@@ -32,7 +33,7 @@ PARTS: Mapping[str, Callable[[], Library]] = {
     "batches of runs": loop.machine_code,
     "batches of runs in SIMD lanes": lane_loop.machine_code,
     "interpreter of derivatives": code.machine_code,
-    "interpreter in SIMD lanes": lanes.machine_code,
+    "interpreter in SIMD lanes": lambda: code.machine_code(vector_width()),
     "steps with rigid contacts": motion.machine_code,
     "contacts of free bodies": gauss_seidel.machine_code,
 }

@@ -1,7 +1,6 @@
 """Instruction set of procedures: a table of primitives with a form in every language, and records of instructions.
 
-Kinds of operands are named as in LLVM: "double", "i64", "i32", "i1" (truths), "ptr". An index of a pointer counts 8-byte fields,
-those of 32-bit integers alone are 4 bytes wide.
+Kinds of operands are named as in LLVM: "double", "i64", "i1" (truths), "ptr". An index of a pointer counts 8-byte fields.
 """
 
 from __future__ import annotations
@@ -37,6 +36,16 @@ class Variable(NamedTuple):
 
 
 Term = Name | Literal | Variable
+
+
+def integer(number: int) -> Literal:
+    """Return a literal integer."""
+    return Literal("i64", number)
+
+
+def real(number: float) -> Literal:
+    """Return a literal double."""
+    return Literal("double", float(number))
 
 
 @dataclass(frozen=True)
@@ -124,19 +133,15 @@ def _table() -> Iterator[Primitive]:
     yield Primitive("and", ("i1", "i1"), "i1", "and i1 {x}, {y}", "{x} & {y}")
     yield Primitive("or", ("i1", "i1"), "i1", "or i1 {x}, {y}", "{x} | {y}")
     yield Primitive("not", ("i1",), "i1", "xor i1 {x}, true", "!{x}")
-    for kind, width in (("double", 8), ("i64", 8), ("ptr", 8), ("i32", 4)):
-        yield Primitive(
-            f"at {kind}", ("ptr", "i64"), "ptr", f"getelementptr {kind}, ptr {{x}}, i64 {{y}}", f"{{x}} + {width} * {{y}}"
-        )
+    for kind in ("double", "i64", "ptr"):
+        yield Primitive(f"at {kind}", ("ptr", "i64"), "ptr", f"getelementptr {kind}, ptr {{x}}, i64 {{y}}", "{x} + 8 * {y}")
         yield Primitive(f"load {kind}", ("ptr",), kind, f"load {kind}, ptr {{x}}", f"load_{kind}({{x}})")
         store, c = f"store {kind} {{y}}, ptr {{x}}", f"store_{kind}({{x}}, {{y}})"
         yield Primitive(f"store {kind}", ("ptr", kind), "", store, c, pure=False)
-    for kind in ("double", "i64", "i32"):
+    for kind in ("double", "i64"):
         select = f"select i1 {{x}}, {kind} {{y}}, {kind} {{z}}"
         yield Primitive(f"select {kind}", ("i1", kind, kind), kind, select, "{x} ? {y} : {z}")
     yield Primitive("real", ("i64",), "double", "sitofp i64 {x} to double", "(double){x}")
-    yield Primitive("widen", ("i32",), "i64", "sext i32 {x} to i64", "(int64_t){x}")
-    yield Primitive("narrow", ("i64",), "i32", "trunc i64 {x} to i32", "(int32_t)(uint32_t){x}")
     for name, arguments in FUNCTIONS.items():
         letters = ("{x}", "{y}")[:arguments]
         call = f"call double @llvm.{name}.f64({', '.join(f'double {letter}' for letter in letters)})"
@@ -151,7 +156,7 @@ def _wide_table() -> Iterator[Primitive]:
     """Yield the primitives of numbers of all lanes, with the LLVM lines for one number, which `lanes.widened` widens."""
     for one in _table():
         kinds = {*one.takes, one.gives}
-        if kinds & WIDE.keys() and not kinds & {"i64", "i32"}:
+        if kinds & WIDE.keys() and "i64" not in kinds:
             word, _, kind = one.name.partition(" ")
             name = f"{word} {WIDE.get(kind, 'i1s' if word in ('and', 'or', 'not') else 'doubles')}"
             takes, gives = tuple(WIDE.get(kind, kind) for kind in one.takes), WIDE.get(one.gives, one.gives)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast
 
 from tests.inner.emit import (
     Callback,
@@ -15,6 +15,7 @@ from tests.inner.emit import (
     Reals,
     Table,
     anywhere,
+    empty_like,
     finite,
     inline,
     larger,
@@ -228,7 +229,37 @@ def names(c: Numbers) -> None:
         c.out[k] = gap + low - 2 * high
 
 
-EACH = (arithmetic, integers, conversions, functions, powers, comparisons, conditions, loops, returns, known, tables, names)
+def rooms(c: Numbers) -> None:
+    """Numbers that are forgotten at the end, and an array under another type."""
+    room = empty_like(c.x, 3)
+    for k in unrolled(range(3)):
+        room[k] = c.x[k] * c.y[k]
+    c.out[0] = room[0] + room[2]
+    reversed_of(room, c.out[1:])
+    cast(Kernels, c.several)[1](room[1], c.y, c.out[4:])
+
+
+def reversed_of(x: Reals, out: Reals) -> None:
+    """Write numbers in the opposite order."""
+    for k in range(3):
+        out[k] = x[2 - k]
+
+
+EACH = (
+    arithmetic,
+    integers,
+    conversions,
+    functions,
+    powers,
+    comparisons,
+    conditions,
+    loops,
+    returns,
+    known,
+    tables,
+    names,
+    rooms,
+)
 """One function for each construct."""
 
 
@@ -246,7 +277,9 @@ def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
             out[k] = b if a == 0.0 else larger(a, 0.5) * float(shared[k])
         if anywhere(not seen):
             out[k] = out[k] + (0.0 if seen else 1.0)
-        total += power(abs(a), 0.5) + (1.0 if finite(a) else 2.0)
+        room = empty_like(x, 2)
+        room[0], room[1] = a, b
+        total += power(abs(room[0]), 0.5) + (1.0 if finite(a) else 2.0)
     if anywhere(total > 3.0):
         total = total - (weighted(x, 0, WEIGHTS) if total > 3.0 else 0.0)
     return total if seen else scaled(total, y, count)

@@ -55,7 +55,7 @@ def test_damaged_object_is_compiled_anew(folder):
 def written():
     """Procedures as a module of this project writes them."""
     write = Procedure("twice", {"x": "double"}, "double")
-    write.give(write["x"] + write["x"])
+    write.give(write.step("add double", write["x"], write["x"]))
     return [write]
 
 

@@ -1,6 +1,7 @@
 """Derivatives by the interpreter against those that `tape.differentiate` writes down."""
 
 import ctypes
+import functools
 import threading
 
 import numpy as np
@@ -9,7 +10,18 @@ import pytest
 import screws.scalars as s
 from bondgraph import J1, C, Graph, I, R, compile_model
 from tests.emit.expressions import EXPRESSIONS, FORMULAS
-from tests.inner.emit import STRIP, address_of, aligned_zeros, derivatives, lane_steps, machine_code, numpy_kernel
+from tests.inner.emit import (
+    MAX_ARGUMENTS,
+    STRIP,
+    address_of,
+    aligned_zeros,
+    derivatives,
+    execute,
+    interpret,
+    machine_code,
+    numpy_kernel,
+    rule,
+)
 from tests.inner.run import Bound
 from tests.inner.tape import Routine, Tape, jacobian, reachable
 from tests.inner.tape import opcodes as op
@@ -140,44 +152,75 @@ def test_error_control_sees_the_jacobian_of_a_model():
     assert len(couplings.values) == 2
 
 
-@pytest.mark.parametrize("lanes", [4, 8])
-def test_lanes_have_the_bits_of_a_run_alone(lanes):
-    """Of every instruction, and of rows that serve several nodes; at odd points, too. What is no number where nothing meets
-    infinity needs the guarded steps."""
+def every_instruction():
+    """Derivatives of every instruction, with rows that serve several nodes."""
     tape = Tape()
     x = tape.inputs("x", 9)
     outputs = [formula(*x[k % 6 : k % 6 + 3]) for k, (formula, _) in enumerate(EXPRESSIONS.values())]
     outputs += [outputs[k] * outputs[k - 1] + x[k % 9] for k in range(len(outputs))]
-    kernel, _ = derivatives(Routine("formulas", tape, (("x", 9),), tuple(outputs)), "x", "slopes")
-    steps = kernel.steps
-    made = lane_steps(steps, lanes)
-    numbers, rows = (aligned_zeros(n * lanes) for n in (len(steps.start), made.rows * 9))
-    numbers[:] = np.repeat(steps.start, lanes)
-    rows[made.seed_offsets[:, None] + np.arange(lanes)] = 1.0
-    interpret = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 2)(machine_code(lanes).address("interpret"))
+    return derivatives(Routine("formulas", tape, (("x", 9),), tuple(outputs)), "x", "slopes")[0]
 
-    def found(table):
-        places = [address_of(array) for array in (table, numbers, rows, made.columns)]
-        interpret(*places, len(table), len(steps.start) - len(table))
-        return rows[made.entry_offsets[:, None] + np.arange(lanes)].T
+
+def memory(table, steps):
+    """Values of all nodes and rows of derivatives, before the first use of a table of one pass."""
+    values, rows = np.repeat(steps.start, table.lanes), aligned_zeros(table.rows * table.stride * table.lanes)
+    rows.reshape(table.rows, table.stride, -1)[table.seed_rows, steps.seed_groups] = 1.0
+    return values, rows
+
+
+def points(random, count):
+    return random.choice([0.0, -0.0, 1.0, -1.0, 0.5, np.inf, np.nan, *random.uniform(-3.0, 3.0, 30)], (count, 9))
+
+
+@pytest.mark.parametrize("lanes", [4, 8])
+def test_lanes_have_the_bits_of_a_run_alone(lanes):
+    """Of every instruction, at odd points, too. What is no number where nothing meets infinity needs the guarded steps."""
+    kernel = every_instruction()
+    steps, table = kernel.steps, kernel.steps.in_lanes(lanes)
+    values, rows = memory(table, steps)
+    code = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 2)(machine_code(lanes).address("interpret"))
+
+    def found(table_steps):
+        code(*map(address_of, (table_steps, values, rows, table.columns)), len(table_steps), len(steps.start) - len(table_steps))
+        return rows.reshape(table.rows, table.stride, lanes)[table.entry_rows, steps.entry_groups].T
 
     random, met = np.random.default_rng(8), 0
     for _ in range(30):
-        points = random.choice([0.0, -0.0, 1.0, -1.0, 0.5, np.inf, np.nan, *random.uniform(-3.0, 3.0, 30)], (lanes, 9))
-        numbers.reshape(-1, lanes)[steps.positions] = points.T[steps.indices]
-        quick, alone = found(made.quick), np.array([kernel(point) for point in points])
-        np.testing.assert_array_equal(found(made.guarded), alone)
+        given = points(random, lanes)
+        values.reshape(-1, lanes)[steps.positions] = given.T[steps.indices]
+        quick, alone = found(table.steps(is_guarded=False)), np.array([kernel(point) for point in given])
+        np.testing.assert_array_equal(
+            found(table.steps()).view(np.int64)[~np.isnan(alone)], alone.view(np.int64)[~np.isnan(alone)]
+        )
         np.testing.assert_array_equal(quick[~np.isnan(quick)], alone[~np.isnan(quick)])
         met += np.isnan(quick[~np.isnan(alone)]).sum()
     assert met > 10
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_text_of_the_interpreter_is_the_same_function_in_cpython():
+    """Of every instruction; machine code fuses products and sums of a rule."""
+    kernel = every_instruction()
+    steps, table = kernel.steps, kernel.steps.table(1, 1)
+    values, rows = memory(table, steps)
+    fields = table.fields.astype(object)
+    for step, operation, bits in zip(fields, *table.variants.tolist(), strict=True):
+        varying = tuple(k for k in range(MAX_ARGUMENTS) if bits >> k & 1)
+        step[0] = functools.partial(execute, rule=rule(operation), varying=varying, is_guarded=True)
+    random = np.random.default_rng(9)
+    for point in points(random, 4):
+        values[steps.positions] = point[steps.indices]
+        interpret(fields.ravel(), values, rows, table.columns, len(fields), len(values) - len(fields), 1)
+        found = rows.reshape(table.rows, table.stride)[table.entry_rows, steps.entry_groups]
+        np.testing.assert_allclose(found, kernel(point), rtol=1e-12)
 
 
 def test_of_more_columns_than_fit_none_go_in_lanes():
     tape = Tape()
     x = tape.inputs("x", STRIP + 1)
     apart, together = (Routine("formulas", tape, (("x", STRIP + 1),), outputs) for outputs in (tuple(x), (sum(x, start=0.0),)))
-    assert lane_steps(derivatives(apart, "x", "slopes")[0].steps, 8) is not None
-    assert lane_steps(derivatives(together, "x", "slopes")[0].steps, 8) is None
+    assert derivatives(apart, "x", "slopes")[0].steps.in_lanes(8) is not None
+    assert derivatives(together, "x", "slopes")[0].steps.in_lanes(8) is None
 
 
 def test_columns_that_no_output_has_in_common_go_together():

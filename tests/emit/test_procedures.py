@@ -1,4 +1,4 @@
-"""Procedures: what the writer records, its texts in LLVM's language and in C, which people read, and the code made of them."""
+"""Procedures: their texts in LLVM's language and in C, which people read, and the code made of them."""
 
 import ctypes
 import functools
@@ -9,48 +9,70 @@ import numpy as np
 import pytest
 
 from tests.compilers import COMPILERS, by_compiler, needed
-from tests.inner.emit import PRIMITIVES, Procedure, Record, compile_procedures, module_text, source_text
+from tests.inner.emit import (
+    PRIMITIVES,
+    Disjoint,
+    Ints,
+    KernelCode,
+    Procedure,
+    Reals,
+    Table,
+    compile_procedures,
+    larger,
+    module_text,
+    real,
+    smaller,
+    source_text,
+    sqrt,
+    translate,
+)
+from tests.inner.emit import power as to_the_power
 
 GOLDEN = Path(__file__).parent / "golden"
-FIELDS = {"values": (0, "ptr"), "count": (1, "i64"), "total": (2, "double"), "report": (3, "ptr")}
+
+
+class Numbers(Table):
+    """Some numbers, and code that hears of the largest."""
+
+    values: Reals
+    count: int
+    total: float
+    report: KernelCode
 
 
 MAKERS = [pytest.param(compile_procedures, id="llvm")]
 MAKERS += [pytest.param(functools.partial(by_compiler, name), id=name) for name in COMPILERS]
 
 
-def largest():
-    """The largest of some numbers; it is reported where it is not below 1.5."""
-    write = Procedure("largest", {"c": "ptr"}, internal=True)
-    record, found = Record(write["c"], FIELDS), write.local(0.0)
-    with write.loop(record.get("count")) as i:
-        found.set(write.intrinsic("maxnum", found.get(), record.get("values")[i]))
-    record.set("total", found.get())
-    with write.when(record.get("report").is_given() & ~(found.get() < 1.5)):
-        write.call(record.get("report"), [found.address, write.value(3, "i32")], "i32")
-    write.give()
-    return write
+def largest(c: Numbers) -> None:
+    """Find the largest of some numbers; report it where it is not below 1.5."""
+    found = 0.0
+    for i in range(c.count):
+        found = larger(found, c.values[i])
+    c.total = found
+    if c.report is not None and not found < 1.5:
+        c.report(found)
 
 
-def halves():
-    """How often it can be halved before it is below a limit, or -1 where that is none."""
-    write = Procedure("halves", {"c": "ptr", "least": "double"}, "i64")
-    with write.when(~(write["least"] > 0.0)):
-        write.give(-1)
-    write.call("largest", [write["c"]])
-    left, count = write.local(write["c"][2]), write.local(0, "i64")
-    with write.repeat() as (_, done):
-        with write.when(left.get() < write["least"]):
-            write.jump(done)
-        left.set(left.get() / 2.0)
-        count.set(count.get() + 1)
-    write.give(count.get())
-    return write
+def halves(c: Numbers, least: float) -> int:
+    """Return how often the largest can be halved before it is below a limit, or -1 where there is none."""
+    if not least > 0.0:
+        return -1
+    largest(c)
+    left, count = c.total, 0
+    while not left < least:
+        left = left / 2.0
+        count += 1
+    return count
+
+
+def two():
+    return translate([halves], ["halves"])
 
 
 @pytest.mark.parametrize("ending, printed", [("ll", module_text), ("c", source_text)])
 def test_text_is_as_it_was_looked_at(ending, printed, update_golden):
-    path, text = GOLDEN / f"procedures.{ending}", printed([largest(), halves()])
+    path, text = GOLDEN / f"procedures.{ending}", printed(two())
     if update_golden:
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8"), "pytest tests/emit --update-golden, then read the diff"
@@ -58,47 +80,49 @@ def test_text_is_as_it_was_looked_at(ending, printed, update_golden):
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_machine_code_of_procedures(make):
-    library = make([largest(), halves()])
+    library = make(two())
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_double)(library.address("halves"))
     told = []
-    kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_double), ctypes.c_int32)
-    report = kind(lambda value, number: told.append((value[0], number)) or 0)
+    report = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double))(lambda value: told.append(value[0]))
     values, table = np.array([0.25, 9.0, 3.0]), np.zeros(4, dtype=np.int64)
     table[:2] = values.ctypes.data, 3
     assert [function(table.ctypes.data, least) for least in (1.0, 10.0, 0.0)] == [4, 0, -1]
     table[3] = ctypes.cast(report, ctypes.c_void_p).value
     values[1] = 1.0
-    assert function(table.ctypes.data, 1.0) == 2 and told == [(3.0, 3)]
+    assert function(table.ctypes.data, 1.0) == 2 and told == [3.0]
     assert table.view(float)[2] == 3.0
+
+
+def difference(start: int, entry: int) -> int:
+    """Return the difference of arguments with the names of labels."""
+    return start - entry
 
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_an_argument_may_have_the_name_of_a_label(make):
-    write = Procedure("difference", {"start": "i64", "entry": "i64"}, "i64")
-    write.give(write["start"] - write["entry"])
-    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(make([write]).address("difference"))(5, 2) == 3
+    library = make(translate([difference], ["difference"]))
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(library.address("difference"))(5, 2) == 3
 
 
-def over_pairs(name, function):
-    """A procedure that writes a function of each x and y of many."""
-    write = Procedure(name, {"x": "ptr", "y": "ptr", "out": "ptr noalias", "n": "i64"})
-    with write.loop(write["n"]) as i:
-        write["out"][i] = function(write, write["x"][i], write["y"][i])
-    write.give()
-    return write
+FUNCTIONS = 9
+INFINITE, NAN = float("inf"), float("nan")
 
 
-FUNCTIONS = {
-    "power": lambda write, x, y: write.intrinsic("pow", x, y),
-    "cube": lambda write, x, y: write.intrinsic("pow", x, 3.0),
-    "root": lambda write, x, y: write.intrinsic("sqrt", x),
-    "less": lambda write, x, y: write.intrinsic("minnum", x, y),
-    "more": lambda write, x, y: write.intrinsic("maxnum", x, y),
-    "positive": lambda write, x, y: write.intrinsic("maxnum", x, 0.0),
-    "not_negative": lambda write, x, y: write.intrinsic("maxnum", 0.0, x),
-    "fused": lambda write, x, y: x * y + x * x,
-    "infinite": lambda write, x, y: write.select(x > y, float("inf"), write.select(x.equals(x), float("-inf"), float("nan"))),
-}
+def of_pairs(x: Reals, y: Reals, out: Disjoint, n: int) -> None:
+    """Write functions of each x and y of many."""
+    for i in range(n):
+        a, b = x[i], y[i]
+        out[i] = to_the_power(a, b)
+        out[n + i] = to_the_power(a, 3.0)
+        out[2 * n + i] = sqrt(a)
+        out[3 * n + i] = smaller(a, b)
+        out[4 * n + i] = larger(a, b)
+        out[5 * n + i] = larger(a, 0.0)
+        out[6 * n + i] = larger(0.0, a)
+        out[7 * n + i] = a * b + a * a
+        out[8 * n + i] = INFINITE if a > b else (-INFINITE if a == a else NAN)
+
+
 EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 5e-324, 1.7976931348623157e308)
 
 
@@ -109,26 +133,26 @@ def test_functions_of_numbers_have_equal_bits(compiler):
     """Of usual numbers and of all pairs of unusual ones; what is no number may be written in several ways."""
     rng = np.random.default_rng(0)
     x, y = (np.concatenate([rng.normal(size=2000) ** 9, grid.ravel()]) for grid in np.meshgrid(EXTREMES, EXTREMES))
-    procedures = [over_pairs(name, function) for name, function in FUNCTIONS.items()]
-    native, made = compile_procedures(procedures), by_compiler(compiler, procedures)
-    for name in FUNCTIONS:
-        found = []
-        for library in (native, made):
-            out = np.empty(len(x))
-            function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64)(library.address(name))
-            function(x.ctypes.data, y.ctypes.data, out.ctypes.data, len(x))
-            found.append(np.where(np.isnan(out), np.nan, out))
-        assert found[0].tobytes() == found[1].tobytes(), name
+    procedures, found = translate([of_pairs], ["of_pairs"]), []
+    for library in (compile_procedures(procedures), by_compiler(compiler, procedures)):
+        out = np.empty((FUNCTIONS, len(x)))
+        function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64)(library.address("of_pairs"))
+        function(x.ctypes.data, y.ctypes.data, out.ctypes.data, len(x))
+        found.append(np.where(np.isnan(out), np.nan, out).view(np.int64))
+    np.testing.assert_array_equal(*found)
+
+
+def tripled(default: Ints, n: int) -> int:
+    """Store and return integers that wrap around; what is called like a word of C gets another name there."""
+    default[1] = n * 3 + (2**62 - 1)
+    return default[1] - n * 2
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_whole_numbers_wrap_around_and_32_bits_keep_their_sign(make):
-    write = Procedure("f", {"default": "ptr", "n": "i64"}, "i64")  # what is called like a word of C gets another name there
-    write["default"].store(1, write["n"] * 3 + (2**62 - 1), "i32")
-    write.give(write["default"].load(1, "i32") - write["n"] * 2)
-    library, place, given = make([write]), np.zeros(2, dtype=np.int32), 2**62 + 5
-    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(library.address("f"))
-    assert function(place.ctypes.data, given) == 14 - 2 * given and place.tolist() == [0, 14]
+def test_whole_numbers_wrap_around(make):
+    library, place, given = make(translate([tripled], ["tripled"])), np.zeros(2, dtype=np.int64), 2**62 + 5
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(library.address("tripled"))
+    assert function(place.ctypes.data, given) == 2**63 + 4 - 2**64 and place.tolist() == [0, 14 - 2**64 + 4 * 2**62]
 
 
 def test_every_primitive_has_a_form_in_every_language():
@@ -141,12 +165,8 @@ def test_every_primitive_has_a_form_in_every_language():
 
 def test_operands_of_another_kind_are_refused():
     write = Procedure("f", {"count": "i64", "size": "double", "values": "ptr"})
-    assert (write["count"] + 2).kind == "i64"
-    with pytest.raises(TypeError):
-        write["count"] + 0.5
-    with pytest.raises(KeyError):
-        write["values"] + write["count"]
+    assert write.step("mul double", write["size"], real(2.0)).kind == "double"
     with pytest.raises(TypeError, match='"add double" takes double, double, not double, i64'):
-        write["size"] + write["count"]
-    with pytest.raises(TypeError, match='"select double" takes i1, double, double, not i1, i64, double'):
-        write.select(write["count"] > 0, write["count"], 0.0)
+        write.step("add double", write["size"], write["count"])
+    with pytest.raises(TypeError, match='"at double" takes ptr, i64, not i64, i64'):
+        write.load(write["count"], write["count"], "double")

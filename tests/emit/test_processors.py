@@ -19,7 +19,7 @@ import sys
 from benchmarks.chain import chain
 from bondgraph import compile_model
 from bondgraph.emit import llvm, machine
-from bondgraph.emit.interpreter import lanes
+from bondgraph.emit.interpreter import code
 from bondgraph.emit.kernel import LANES
 from bondgraph.run.batch.simd import lane_loop
 from bondgraph.warming import PARTS
@@ -42,7 +42,7 @@ llvm.compile_ir = written
 for make in PARTS.values():
     make()
 usual = len(texts)  # with the lanes that a run takes here; other numbers of lanes are made for the first processor only
-for part in (lanes, lane_loop):
+for part in (code, lane_loop):
     for n in LANES:
         part.machine_code(n)
 print(loops, len(texts), flush=True)

@@ -4,9 +4,10 @@
 
 from bondgraph.emit import cache, llvm, machine, numpy, text, trigonometry
 from bondgraph.emit.cached_build import OnceProperty, build_once
-from bondgraph.emit.instructions import PRIMITIVES
-from bondgraph.emit.interpreter.lanes import lane_steps, machine_code
-from bondgraph.emit.interpreter.steps import STRIP, derivatives
+from bondgraph.emit.instructions import PRIMITIVES, integer, real
+from bondgraph.emit.interpreter.code import execute, interpret, machine_code, rule
+from bondgraph.emit.interpreter.steps import derivatives
+from bondgraph.emit.interpreter.table import MAX_ARGUMENTS, STRIP
 from bondgraph.emit.kernel import AT_SAMPLE, MANY, DeferredKernel, Kernel, KernelError, address_of, aligned_zeros, machine_kernel
 from bondgraph.emit.kernel_language.language import (
     Callback,
@@ -18,6 +19,7 @@ from bondgraph.emit.kernel_language.language import (
     Reals,
     Table,
     anywhere,
+    empty_like,
     finite,
     inline,
     larger,
@@ -39,4 +41,4 @@ from bondgraph.emit.machine import have_llvm, link, object_code, optimised, targ
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.emit.printers.c_procedures import source_text
 from bondgraph.emit.printers.llvm_procedures import module_text
-from bondgraph.emit.procedure import Procedure, Record, cold
+from bondgraph.emit.procedure import Procedure, cold

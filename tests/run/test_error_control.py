@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from screws import scalars as s
-from tests.inner.emit import Procedure, address_of, compile_procedures
+from tests.inner.emit import Procedure, address_of, compile_procedures, integer
 from tests.inner.run import FOUR, Bound, ErrorWeights, JacobianCouplings, StructureCache, error_weights, simulate
 from tests.inner.run import accuracy_balancing as balancing
 from tests.run.problems import bumper, oscillator, program, top
@@ -204,8 +204,8 @@ def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
         raise error("struck")
 
     write = Procedure("strike", {"by": "ptr", "meet": "ptr"}, "ptr")
-    write.call(write["by"], [write.value(int(signal.SIGINT), "i64")], "i64")
-    write.give(write.call(write["meet"], [write.value(0, "i64")], "ptr"))
+    write.call(write["by"], [integer(signal.SIGINT)], "i64")
+    write.give(write.call(write["meet"], [integer(0)], "ptr"))
     program = oscillator()
     weights = ErrorWeights(Bound(program, np.array([100.0, 1.0]), 0.0, 1.0), 1e-6, None, 1.0)
     weights.table["oldest"], library = 1, compile_procedures([write])

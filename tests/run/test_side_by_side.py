@@ -14,7 +14,7 @@ from screwbond.models.delta import DeltaParameters, DeltaRobot
 from bondgraph import J0, J1, C, Graph, I, R, compile_model
 from bondgraph.errors import RunError
 from screws import scalars as s
-from tests.inner.emit import AT_SAMPLE, MANY, STRIP, Procedure, address_of, compile_procedures
+from tests.inner.emit import AT_SAMPLE, MANY, STRIP, Procedure, address_of, compile_procedures, integer
 from tests.inner.run import FieldTable, IntegratorTable, last, prepare, sample_check
 from tests.run.problems import oscillator, program, top
 from tests.run.test_prepared import KEEP, fails, pushed
@@ -146,8 +146,8 @@ def test_what_is_not_finite_at_one_sample_is_seen(stride):
     write = Procedure("seen", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64")
     run = [write["s"], write["c"]]
     write.call("present_run", run)
-    with write.loop(stride) as first:
-        write.call("see_samples", [*run, write["samples"], first])
+    for first in range(stride):
+        write.call("see_samples", [*run, write["samples"], integer(first)])
     write.give(write.call("any_spoilt", run, "i64"))
     library = compile_procedures([*sample_check.procedures(lanes), write])
     times = np.linspace(0.0, 1.0, 11)

@@ -1,25 +1,40 @@
-"""Interpreter of derivatives (forward mode) in machine code, one for all routines.
+"""Interpreter of derivatives (forward mode), as functions of the kernel language: one machine code for all routines.
 
-It executes a table of steps, each with the address of its code, which computes the value of an instruction and the row of its
-derivatives by all columns, one block of columns at a time.
+A program is a list of steps, each with the address of its code, which computes the value of an instruction and its derivatives
+by the columns on which it depends. In one run a vector holds derivatives by `BLOCK` columns; in SIMD lanes it holds those of all
+runs by one column, and all lanes share the cost of a step's look-up. Only the types differ, so that a lane has the bits of a
+single run.
+
+In lanes there is also a quick code of each step, with products and sums alone: infinity times zero is NaN there, and a zero may
+have the other sign, which changes no later number.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, cast
+
+import numpy as np
+
 from bondgraph.emit import trigonometry
 from bondgraph.emit.cached_build import build_once
-from bondgraph.emit.lanes import widened
+from bondgraph.emit.kernel import LANES
+from bondgraph.emit.kernel_language.language import Array, Code, Fixed, Ints, empty_like, external, unrolled
+from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.tables import LOOKUP_FUNCTIONS
-from bondgraph.emit.text import DECLARATIONS, define, function_text
+from bondgraph.emit.text import DECLARATIONS, function_text, wide_declarations
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import slopes
+from bondgraph.tape.interpret import interpreter
 from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 
 BLOCK = 8
-"""Columns of a block, of which rows have a multiple: as many as the widest SIMD vectors hold."""
+"""Columns of a vector in one run: as many as the widest SIMD vectors hold."""
 
 ARGUMENTS = {
     code: op.OPERATIONS[code].arguments
@@ -27,32 +42,86 @@ ARGUMENTS = {
     if code != op.DIVIDE and code not in op.LOOKUPS
 }
 """Instructions of a tape with the count of their arguments: at most three. Lookups in tables have steps of their own."""
-FIELDS = 10
-"""Fields of a step: address of its code, indices of its three arguments, row of its derivatives, rows of its arguments'; row 0
-is zero; then the first block of columns on which it depends, and the one after the last. The arguments of a lookup are the index
-of its number, that of the first entry of its table, and the length of the table; it has no derivatives."""
-RESULT = 3
-"""Offset of the value and the three slopes in the workspace of a rule, behind the arguments."""
-WORK = 2 * RESULT + 1
-"""Length of that workspace."""
+MAX_ARGUMENTS = 3
+"""Most arguments of an instruction."""
+ROW, BEGIN, FIELDS = MAX_ARGUMENTS + 1, 2 * MAX_ARGUMENTS + 2, 2 * MAX_ARGUMENTS + 4
+"""A step: the address of its code, the offsets of its arguments, of the row of its derivatives, of those of its arguments', and
+begin and end of its list of vectors in a row; row 0 is zero. Instead of three arguments a lookup has the offset of its number,
+that of the first entry of its table, and the length of the table; it has no derivatives."""
+
+Codes = Annotated[list[Any], Array(Code(by_value=True))]
+Step = Annotated[np.ndarray, Array(int, disjoint=True)]
+Values = Annotated[np.ndarray, Array(float, shared=True)]
+"""One number for all lanes in one run, whose lanes hold columns; one for each in SIMD lanes."""
+Rows = Annotated[np.ndarray, Array(float, by_offset=True)]
+IN_LANES = {Array(float, shared=True): Array(float, by_offset=True)}
 
 
-@build_once
-def machine_code() -> Library:
-    """Return the compiled interpreter, with the instructions by name."""
-    return compile_written(procedures, _texts)
+def interpret(steps: Ints, values: Values, rows: Rows, columns: Ints, count: int, first: int, lanes: Fixed) -> None:
+    """Execute all steps; their values follow one another from the index `first`."""
+    for k in range(count):
+        step = steps[k * FIELDS :]
+        cast(Codes, step)[0](step, values, rows, values[(first + k) * lanes :], columns)
 
 
-def _texts() -> list[str]:
-    texts = [rule(code) for code in ARGUMENTS]
-    texts += [_sum(terms) for terms in range(1, RESULT + 1)]
-    return [DECLARATIONS, LOOKUP_FUNCTIONS, *texts, *trigonometry.called(texts)]
+def execute(
+    step: Step, values: Values, rows: Rows, value: Values, columns: Ints, rule: Fixed, varying: Fixed, is_guarded: Fixed
+) -> None:
+    """Execute an instruction: its value, and by each column the sum of slope times derivative of the arguments that vary.
+
+    Guarded, an argument whose slope or derivative is zero contributes nothing, and a sum of zeros is positive.
+    """
+    arguments, results = empty_like(values, MAX_ARGUMENTS), empty_like(values, 1 + MAX_ARGUMENTS)
+    for k in unrolled(range(MAX_ARGUMENTS)):
+        arguments[k] = values[step[1 + k]]
+    rule(arguments, results)
+    value[0] = results[0]
+    if varying:
+        for i in range(step[BEGIN], step[BEGIN + 1]):
+            column, total = columns[i], -0.0
+            for k in unrolled(varying):
+                slope, along = results[1 + k], rows[step[ROW + 1 + k] :][column]
+                product = slope * along
+                total += (0.0 if slope == 0.0 or along == 0.0 else product) if is_guarded else product
+            rows[step[ROW] :][column] = total + 0.0 if is_guarded else total
 
 
-def rule(code: int, lanes: int = 1) -> str:
-    """Return the function of an instruction as text: three arguments -> its value and its slopes by them, in SIMD lanes."""
+def look_up(step: Step, values: Values, rows: Rows, value: Values, columns: Ints, find: Fixed) -> None:
+    """Execute a lookup in a table."""
+    value[0] = find(values[step[1]], values[step[2] :], step[3])
+
+
+@external
+def searchsorted(number: float, points: Values, count: int) -> float:
+    """Return how many points are not above a number."""
+    return op.OPERATIONS[op.SEARCHSORTED].numpy(number, points[:count])
+
+
+@external
+def take(index: float, entries: Values, count: int) -> float:
+    """Return an entry of a table."""
+    return op.OPERATIONS[op.TAKE].numpy(index, entries[:count])
+
+
+@functools.cache
+def rule(code: int) -> Callable[..., None]:
+    """Return the function of an instruction: three arguments -> its value and its slopes by them."""
+    routine = _routine(code)
+    run = interpreter(listing(routine))
+
+    @external
+    def evaluate(arguments: Values, results: Values) -> None:
+        """Evaluate the rule as it is on the tape."""
+        run([arguments], results)
+
+    evaluate.__name__ = routine.name
+    return evaluate
+
+
+def _routine(code: int) -> Routine:
+    """Return value and slopes of an instruction as a routine."""
     tape = Tape()
-    inputs = tape.inputs("given", 3)
+    inputs = tape.inputs("given", MAX_ARGUMENTS)
     arguments = [scalar.index for scalar in inputs[: ARGUMENTS[code]]]
     zero, one = tape.constant(0.0), tape.constant(1.0)
     for k in range(op.OPERATIONS[code].truths):
@@ -64,106 +133,83 @@ def rule(code: int, lanes: int = 1) -> str:
             derivatives[argument] = tape.add(derivatives[argument], slope)
     value = tape.where(position, one, zero) if code in op.CONDITIONS else position
     outputs = [value, *derivatives.values()]
-    outputs += [zero] * (1 + RESULT - len(outputs))
-    routine = Routine(f"rule_{op.NAMES[code]}", tape, (("given", 3),), tuple(TapeScalar(tape, k) for k in outputs))
-    straight = listing(routine)
-    steps = len(straight.steps)
-    return function_text(routine.name, straight, 1, steps, steps, lanes=lanes).replace(" noinline", " alwaysinline")
+    outputs += [zero] * (1 + MAX_ARGUMENTS - len(outputs))
+    return Routine(f"rule_{op.NAMES[code]}", tape, (("given", MAX_ARGUMENTS),), tuple(TapeScalar(tape, k) for k in outputs))
 
 
-def procedures() -> list[Procedure]:
-    """Return the interpreter, and a procedure for each instruction, which calls its rule."""
-    return [*(_step(code) for code in ARGUMENTS), *(_lookup(code) for code in sorted(op.LOOKUPS)), _interpret()]
+def _texts(lanes: int) -> list[str]:
+    """Return the rules as LLVM text, with what they call."""
+    rules = []
+    for code in ARGUMENTS:
+        routine = _routine(code)
+        steps = len((straight := listing(routine)).steps)
+        text = function_text(routine.name, straight, 1, steps, steps, lanes=lanes)
+        rules.append(text.replace(" noinline", " alwaysinline"))
+    angles = trigonometry.called(rules, lanes if lanes > 1 else trigonometry.VECTOR_LANES)
+    declared = [wide_declarations(lanes) if lanes > 1 else DECLARATIONS, *angles[:1]]
+    once = dict.fromkeys("\n".join(declared).splitlines())
+    return ["\n".join(once), *rules, *angles[1:], *([LOOKUP_FUNCTIONS] if lanes == 1 else [])]
 
 
-_STEP = dict.fromkeys(("step", "values", "rows", "work"), "ptr") | dict.fromkeys(("place", "blocks"), "i64")
+def variants(code: int) -> Iterator[tuple[int, ...]]:
+    """Yield the sets of arguments of an instruction that may vary."""
+    differentiable = () if code in op.FLAT else range(op.OPERATIONS[code].truths, ARGUMENTS[code])
+    for count in range(len(differentiable) + 1):
+        yield from itertools.combinations(differentiable, count)
 
 
-def _interpret() -> Procedure:
-    """Execute all steps: values, and rows of derivatives."""
-    arguments = dict.fromkeys(("steps", "values", "rows", "work"), "ptr") | dict.fromkeys(("count", "first", "blocks"), "i64")
-    write = Procedure("interpret", arguments)
-    with write.loop(write["count"]) as k:
-        step = write["steps"].at(k * FIELDS, "i64")
-        operands = [step, write["values"], write["rows"], write["work"], write["first"] + k, write["blocks"]]
-        write.call(step.load(0, "ptr"), operands)
-    write.give()
-    return write
+def procedures(lanes: int) -> list[Procedure]:
+    """Return the interpreter of one run, or of runs in so many lanes: `interpret`, and the codes of all steps."""
+    made = translate([functools.partial(interpret, lanes=lanes)], ["interpret"])
+    for code in ARGUMENTS:
+        for varying in variants(code):
+            for is_guarded in (False, True) if lanes > 1 and varying else (True,):
+                text = functools.partial(execute, rule=rule(code), varying=varying, is_guarded=is_guarded)
+                made += _named(text, code_name(code, varying, is_guarded), lanes)
+    for code, find in ((op.SEARCHSORTED, searchsorted), (op.TAKE, take)) if lanes == 1 else ():
+        made += _named(functools.partial(look_up, find=find), code_name(code), None)
+    return made
 
 
-def _step(code: int) -> Procedure:
-    """Execute a step of this instruction: its value, and its row of derivatives where it varies."""
-    write, count = Procedure(f"step_{op.NAMES[code]}", _STEP), ARGUMENTS[code]
-    step, values, rows, work = (write[name] for name in ("step", "values", "rows", "work"))
-    for argument in range(count):
-        work[argument] = values[step.load(1 + argument, "i64")]
-    write.call(f"rule_{op.NAMES[code]}", [work, work.at(RESULT)])
-    values[write["place"]] = work[RESULT]
-    row, stride = step.load(4, "i64"), write["blocks"] * BLOCK
-    with write.when(row > 0):
-        first, last = step.load(8, "i64"), step.load(9, "i64")
-        last = write.select(last < write["blocks"], last, write["blocks"], "i64")
-        argument_rows = [step.load(5 + argument, "i64") for argument in range(count)]
-        terms = [
-            (work[RESULT + 1 + argument], rows.at(argument_row * stride)) for argument, argument_row in enumerate(argument_rows)
-        ]
-        # Constant arguments contribute nothing.
-        for needed in range(count, 1, -1):
-            with write.when(argument_rows[needed - 1] > 0):
-                _call_sum(write, rows.at(row * stride), terms[:needed], first, last)
-                write.give()
-        _call_sum(write, rows.at(row * stride), terms[:1], first, last)
-    write.give()
-    return write
+def _named(text: functools.partial[None], name: str, lanes: int | None) -> list[Procedure]:
+    """Translate a text; lanes None are one lane, those of one run are columns."""
+    made = translate([text], [text.func.__name__], BLOCK if lanes == 1 else lanes or 1, IN_LANES if (lanes or 1) > 1 else {})
+    made[0].name = name
+    return made
 
 
-def _lookup(code: int) -> Procedure:
-    """Execute a lookup in a table."""
-    write = Procedure(f"step_{op.NAMES[code]}", _STEP)
-    step, values = write["step"], write["values"]
-    argument, table, length = (step.load(k, "i64") for k in (1, 2, 3))
-    values[write["place"]] = write.call(op.NAMES[code], [values[argument], values.at(table), length], "double")
-    write.give()
-    return write
+def code_name(code: int, varying: tuple[int, ...] = (), is_guarded: bool = True) -> str:
+    """Return the name of the code of an instruction whose arguments vary."""
+    quick = "" if is_guarded or not varying else "quick_"
+    return f"{quick}step_{op.NAMES[code]}{''.join(map(str, varying))}"
 
 
-def _call_sum(
-    write: Procedure, target: Temporary, terms: list[tuple[Temporary, Temporary]], first: Temporary, last: Temporary
-) -> None:
-    write.call(f"sum_{len(terms)}", [target, first, last, *(each for term in terms for each in term)])
+def _writer(lanes: int) -> Callable[[], list[Procedure]]:
+    def written() -> list[Procedure]:
+        return procedures(lanes)
+
+    written.__qualname__ = f"written for {lanes} lanes"
+    return written
 
 
-def _sum(terms: int) -> str:
-    """Return LLVM text for the derivatives of a step by the columns of some blocks: the sum, over its arguments, of slope times
-    row of derivatives. LLVM would build a loop over so few columns for many."""
-    parameters = ["ptr noalias %target", "i64 %first", "i64 %last"]
-    parameters += [text for k in range(terms) for text in (f"double %slope{k}", f"ptr %source{k}")]
-    wide, head, lines = f"<{BLOCK} x double>", list[str](), list[str]()
-    for k in range(terms):
-        head += [
-            f"%one{k} = insertelement {wide} poison, double %slope{k}, i32 0",
-            f"%all{k} = shufflevector {wide} %one{k}, {wide} poison, <{BLOCK} x i32> zeroinitializer",
-            widened(f"%flat{k} = fcmp oeq double %all{k}, 0.0", BLOCK),
-        ]
-        total = [f"%total{k} = fadd double %total{k - 1}, %term{k}"] if k else []
-        written = [
-            f"%at{k} = getelementptr double, ptr %source{k}, i64 %column",
-            f"%given{k} = load double, ptr %at{k}",
-            f"%still{k} = fcmp oeq double %given{k}, 0.0",
-            f"%nothing{k} = or i1 %flat{k}, %still{k}",
-            f"%product{k} = fmul double %all{k}, %given{k}",
-            f"%{'term' if k else 'total'}{k} = select i1 %nothing{k}, double 0.0, double %product{k}",
-            *total,
-        ]
-        lines += [line if line.startswith("%at") else widened(line, BLOCK) for line in written]
-    # Zero is added even so, for the sign of a zero.
-    lines += [widened(f"%sum = fadd double %total{terms - 1}, 0.0", BLOCK)] if terms < RESULT else []
-    result = "%sum" if terms < RESULT else f"%total{terms - 1}"
-    lines += ["%place = getelementptr double, ptr %target, i64 %column", widened(f"store double {result}, ptr %place", BLOCK)]
-    body = [
-        *(*head, f"%from = mul i64 %first, {BLOCK}", f"%to = mul i64 %last, {BLOCK}", "%some = icmp slt i64 %from, %to"),
-        *("br i1 %some, label %block, label %done", "block:", "%column = phi i64 [ %from, %entry ], [ %next, %block ]"),
-        *(*lines, f"%next = add i64 %column, {BLOCK}", "%more = icmp slt i64 %next, %to"),
-        *("br i1 %more, label %block, label %done", "done:"),
-    ]
-    return define(f"void @sum_{terms}", parameters, ["br label %entry", "entry:", *body], " noinline")
+_LIBRARIES = {
+    lanes: build_once(functools.partial(lambda lanes: compile_written(_writer(lanes), lambda: _texts(lanes)), lanes))
+    for lanes in (1, *LANES)
+}
+
+
+def machine_code(lanes: int = 1) -> Library:
+    """Return the compiled interpreter of one run, or of runs in so many lanes."""
+    return _LIBRARIES[lanes]()
+
+
+@functools.cache
+def addresses(lanes: int, is_guarded: bool = True) -> np.ndarray:
+    """Return the address of each step's code, by its instruction and by its arguments that vary, as bits."""
+    library, made = machine_code(lanes), np.zeros((len(op.OPERATIONS), 2**MAX_ARGUMENTS), dtype=np.int64)
+    for code in ARGUMENTS:
+        for varying in variants(code):
+            made[code, sum(1 << k for k in varying)] = library.address(code_name(code, varying, is_guarded))
+    for code in op.LOOKUPS if lanes == 1 else ():
+        made[code, 0] = library.address(code_name(code))
+    return made

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import typing
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import MappingProxyType
+from dataclasses import replace
+from types import CodeType, MappingProxyType
 from typing import Any
 
+from bondgraph.emit.instructions import Term, integer
 from bondgraph.emit.kernel_language import language
 from bondgraph.emit.kernel_language.language import (
     INSTEAD,
@@ -23,9 +26,8 @@ from bondgraph.emit.kernel_language.language import (
     named,
     types_of,
 )
-from bondgraph.emit.kernel_language.source import Function, names_read
+from bondgraph.emit.kernel_language.source import Function, source_of
 from bondgraph.emit.kernel_language.values import Computed, Emitter, Known, LocalName, is_wide
-from bondgraph.emit.procedure import Temporary
 
 BINARY: Mapping[type[ast.AST], str] = MappingProxyType({ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"})
 _COMPARED: Mapping[type[ast.AST], str] = MappingProxyType(
@@ -51,24 +53,26 @@ class Expressions(Emitter):
 
     def is_known(self, node: ast.expr) -> bool:
         """Return True if all names in an expression are known at translation."""
-        return not any(
-            isinstance(self.scope.get(name), (Computed, LocalName)) or name in self.source.variables for name in names_read(node)
-        )
+        for name in self.source.reads[node]:
+            if name in self.source.variables or isinstance(self.scope.get(name), (Computed, LocalName)):
+                return False
+        return True
 
     def known(self, node: ast.expr) -> Any:
         """Return the value of a known expression."""
         if not self.is_known(node):
             self.fail(node, "this must be known at translation: a constant of the module, or a Fixed argument")
-        if any(isinstance(part, _NOT_KNOWN) for part in ast.walk(node)):
-            self.refuse(node)
+        code = _compiled(node) or self.refuse(node)
         constants = {name: bound.value for name, bound in self.scope.items() if isinstance(bound, Known)}
         try:
-            return eval(compile(ast.Expression(node), self.source.tree.name, "eval"), {**self.source.names, **constants})  # noqa: S307
+            return eval(code, {**self.source.names, **constants})  # noqa: S307
         except (NameError, AttributeError, LookupError, ArithmeticError) as error:
             self.fail(node, str(error))
 
     def expression(self, node: ast.expr) -> Computed | Known:
         """Return the value of an expression."""
+        if isinstance(node, ast.Constant):
+            return Known(node.value)
         if not isinstance(node, ast.Call) and self.is_known(node):
             return Known(self.known(node))
         match node:
@@ -101,13 +105,13 @@ class Expressions(Emitter):
 
     # Tables and arrays.
 
-    def index_of(self, owner: Computed | Known, field: str, node: ast.AST) -> tuple[int, Any]:
+    def index_of(self, owner: Computed | Known, field: str, node: ast.AST) -> tuple[Term, Any]:
         """Return index and type of a field of a table."""
         if not is_table(owner.type):
             self.fail(node, f'{named(owner.type)} has no field "{field}"')
         if field not in types_of(owner.type):
             self.fail(node, f'"{owner.type.__name__}" has no field "{field}"; it has {", ".join(types_of(owner.type))}')
-        return owner.type.layout()[field][0], types_of(owner.type)[field]
+        return integer(owner.type.layout()[field][0]), types_of(owner.type)[field]
 
     def field(self, owner: Computed | Known, field: str, node: ast.AST) -> Computed:
         """Load a field of a table."""
@@ -115,20 +119,21 @@ class Expressions(Emitter):
         assert isinstance(owner, Computed)
         value = self.loaded(owner.result, index, kind)
         if isinstance(kind, Array) and kind.single:
-            return self.load_lanes(value.result) if self.lanes > 1 else Computed(float, value.result[0])
+            return self.load_lanes(value.result) if self.lanes > 1 else self.loaded(value.result, integer(0), float)
         return value
 
     def per_lane(self, array: Array) -> bool:
         """Return True if the numbers of all lanes lie side by side."""
         return self.lanes > 1 and array.entries is float and not array.shared
 
-    def entry(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> tuple[Array, Temporary, Temporary]:
+    def entry(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> tuple[Array, Term, Term]:
         """Return the type of an array, its address, and the index of an entry."""
         array = self.expression(owner)
         if not (isinstance(array, Computed) and isinstance(array.type, Array)):
             self.fail(node, f"{named(array.type)} has no entries with an index that is computed")
         at = self.converted(self.expression(index), int, node)
-        at = self.write.step("mul i64", at, self.write.value(self.lanes, "i64")) if self.per_lane(array.type) else at
+        if self.per_lane(array.type) and not array.type.by_offset:
+            at = self.write.step("mul i64", at, integer(self.lanes))
         return array.type, array.result, at
 
     def _subscript(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> Computed:
@@ -136,10 +141,10 @@ class Expressions(Emitter):
             if index.upper is not None or index.step is not None or index.lower is None:
                 self.fail(node, "a slice has a start and nothing else: a[i:]")
             array, first, at = self.entry(owner, index.lower, node)
-            return Computed(array, first.at(at, array.kind))
+            return Computed(array, self.write.step(f"at {array.kind}", first, at))
         array, first, at = self.entry(owner, index, node)
         if self.per_lane(array):
-            return self.load_lanes(first.at(at, "double"))
+            return self.load_lanes(self.write.step("at double", first, at))
         return self.loaded(first, at, array.entries)
 
     # Arithmetic and conditions.
@@ -184,15 +189,13 @@ class Expressions(Emitter):
         if self.lanes > 1 or all(map(_harmless, parts[1:])):
             results = [self.converted(self.expression(part), bool, node) for part in parts]
             return Computed(bool, functools.reduce(lambda one, other: self.step(name, one, other), results))
-        result = self.write.local(0, "i64")
-        with self.ways(node) as (yes, no, done):
-            self.write.label(yes)
-            result.set(1)
-            self.write.jump(done)
-            self.write.label(no)
-            result.set(0)
-            self.write.jump(done)
-        return self.condition(result.get())
+        result = self.write.variable("i64")
+        with self.ways(node) as (*labels, done):
+            for label, holds in zip(labels, (1, 0), strict=True):
+                self.write.label(label)
+                self.write.set(result, integer(holds))
+                self.write.jump(done)
+        return self.condition(self.write.get(result))
 
     def _chosen(self, test: ast.expr, parts: Sequence[ast.expr], node: ast.AST) -> Computed | Known:
         """Return `a if condition else b`: only the needed part is evaluated, unless that makes no difference."""
@@ -208,18 +211,18 @@ class Expressions(Emitter):
             name = "select double" if wide else f"select {KINDS[kind]}"
             numbers = [self.step("real", each) if wide and each.kind == KINDS[int] else each for each in numbers]
             result = self.step(name, condition, *numbers)
-            return self.condition(result) if kind is bool else Computed(kind, result)
+            return self.from_memory(result, kind)
         kind, local = None, None
         with self.ways(test) as (yes, no, done):
             for label, part in zip((yes, no), parts, strict=True):
                 self.write.label(label)
                 value = self.expression(part)
                 kind = kind or self.common([value], part)
-                local = local or self.write.local(0, KINDS[kind])
-                local.set(self.in_memory(value, kind, part))
+                local = local or self.write.variable(KINDS[kind])
+                self.write.set(local, self.in_memory(value, kind, part))
                 self.write.jump(done)
         assert local is not None
-        return self.condition(local.get()) if kind is bool else Computed(kind, local.get())
+        return self.from_memory(self.write.get(local), kind)
 
     def branch(self, node: ast.expr, yes: str, no: str) -> None:
         """Jump to one of two labels, as CPython does: a part that need not be evaluated is not."""
@@ -261,9 +264,11 @@ class Expressions(Emitter):
         target = function.value
         if target is getattr and isinstance(values[1], Known):
             return self.field(values[0], values[1].value, node)
+        if target is typing.cast and isinstance(values[0], Known) and isinstance(values[1], Computed):
+            return Computed(values[0].value.__metadata__[0], values[1].result)
         if not self._is_translated(target):
             return self._call_word(target, values, node)
-        names = list(inspect.signature(target).parameters)
+        names = source_of(target).arguments
         if len(names) != len(values):
             self.fail(node, f"{target.__name__} takes {len(names)} arguments, not {len(values)}")
         return self.call_function(target, dict(zip(names, values, strict=True)), node)
@@ -298,6 +303,9 @@ class Expressions(Emitter):
             a, b = (self.converted(each, kind, node) for each in values)
             other = self.step(f"{'gt' if word is max else 'lt'} {KINDS[kind]}", b, a)
             return Computed(kind, self.step(f"select {KINDS[kind]}", other, b, a))
+        if word is language.empty_like and isinstance(values[0].type, Array) and isinstance(values[1], Known):
+            lanes = self.lanes if self.per_lane(values[0].type) else 1
+            return Computed(replace(values[0].type, by_offset=False), self.write.variable("double", lanes * values[1].value))
         if len(values) == 1:
             (first,) = values
             if word is language.anywhere:
@@ -316,6 +324,15 @@ class Expressions(Emitter):
         self.fail(node, f"the kernel language has no {getattr(word, '__name__', word)} of {kinds}")
 
 
+@functools.cache
+def _compiled(node: ast.expr) -> CodeType | None:
+    """Return the code of an expression for CPython, None for what the language lacks."""
+    if any(isinstance(part, _NOT_KNOWN) for part in ast.walk(node)):
+        return None
+    return compile(ast.Expression(node), "known at translation", "eval")
+
+
+@functools.cache
 def _harmless(node: ast.AST) -> bool:
     """Return True if an expression may be evaluated though its value is not needed: it calls no function that may have effects,
     and reads nothing behind an address that may be missing."""

@@ -39,12 +39,14 @@ class Array:
     disjoint : no other pointer reaches its entries.
     shared : all lanes share its entries; otherwise the numbers of the lanes lie side by side.
     single : it is the one number of each lane, and is read and written as a number.
+    by_offset : an index is the offset of the first lane's number; otherwise it counts numbers of one lane.
     """
 
     entries: Any
     disjoint: bool = False
     shared: bool = False
     single: bool = False
+    by_offset: bool = False
 
     @property
     def kind(self) -> str:
@@ -150,6 +152,12 @@ def _types(owner: Any) -> Mapping[str, Any]:
 def unrolled(items: Iterable[Item]) -> Iterable[Item]:
     """Write a loop out, once for each of the items, which are known at translation."""
     return items
+
+
+def empty_like(values: np.ndarray, count: int) -> np.ndarray:
+    """Return an array of so many numbers, like those of another array, that are not set; machine code forgets it at the end of
+    the function. The count is known at translation."""
+    return np.empty(count, dtype=values.dtype)
 
 
 def anywhere(condition: bool) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import textwrap
+import linecache
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +30,7 @@ class FunctionSource:
     tree : its syntax tree.
     types : of its annotated arguments, and of its "return".
     variables : names that need a variable: those set at several places, or read outside of the block that sets them.
+    reads : names that each part of the tree reads.
     names : global names and names of enclosing functions that it sees.
     """
 
@@ -37,6 +38,7 @@ class FunctionSource:
     tree: ast.FunctionDef
     types: Mapping[str, Any]
     variables: frozenset[str]
+    reads: Mapping[ast.AST, Sequence[str]]
     names: Mapping[str, Any]
 
     @property
@@ -58,13 +60,11 @@ class FunctionSource:
 @functools.cache
 def source_of(function: Function) -> FunctionSource:
     """Read the source of a function; raise a TranslationError for arguments that are not plain, or without a type."""
-    lines, first = inspect.getsourcelines(function)
-    (tree,) = ast.parse(textwrap.dedent("".join(lines))).body
-    assert isinstance(tree, ast.FunctionDef)
-    ast.increment_lineno(tree, first - 1)
+    tree = _definitions(inspect.getsourcefile(function) or "")[function.__code__.co_firstlineno]
     names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    source = FunctionSource(function, tree, types_of(function), frozenset(_variables(tree)), names)
-    if ast.unparse(ast.arguments([], tree.args.args, None, [], [], None, [])) != ast.unparse(tree.args):
+    reads, writes = _names(tree)
+    source = FunctionSource(function, tree, types_of(function), frozenset(_variables(tree, reads, writes)), reads, names)
+    if ast.dump(ast.arguments([], tree.args.args, None, [], [], None, [])) != ast.dump(tree.args):
         source.fail(tree, f'arguments of "{tree.name}" are plain names without defaults')
     for argument in tree.args.args:
         if argument.arg not in source.types:
@@ -78,38 +78,54 @@ def source_of(function: Function) -> FunctionSource:
 
 
 @functools.cache
-def names_read(node: ast.AST) -> Counter[str]:
-    """Count the names that a part of the source reads."""
-    return _names(node, ast.Load, names_read)
+def _definitions(file: str) -> dict[int, ast.FunctionDef]:
+    """Return the functions of a file by their first lines; `a += b` is `a = a + b` in them."""
+    tree = _Assigned().visit(ast.parse("".join(linecache.getlines(file))))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {min(part.lineno for part in (function, *function.decorator_list)): function for function in functions}
 
 
-@functools.cache
-def names_set(node: ast.AST) -> Counter[str]:
-    """Count the names that a part of the source sets."""
-    return _names(node, ast.Store, names_set)
+class _Assigned(ast.NodeTransformer):
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:
+        before = ast.parse(ast.unparse(node.target), mode="eval").body
+        assigned = ast.Assign([node.target], ast.BinOp(before, node.op, node.value))
+        for part in (*ast.walk(before), assigned, assigned.value):
+            ast.copy_location(part, node)
+        return assigned
 
 
-def _names(node: ast.AST, context: type[ast.expr_context], inner: Callable[[ast.AST], Counter[str]]) -> Counter[str]:
-    if isinstance(node, ast.Name):
-        return Counter([node.id] if isinstance(node.ctx, context) else ())
-    count: Counter[str] = Counter()
-    for child in ast.iter_child_nodes(node):
-        count.update(inner(child))
-    return count
+Names = dict[ast.AST, list[str]]
 
 
-def _variables(tree: ast.FunctionDef) -> Iterator[str]:
-    stored, loaded = names_set(tree) + Counter(a.arg for a in tree.args.args), names_read(tree)
-    for node in ast.walk(tree):
+def _names(tree: ast.AST) -> tuple[Names, Names]:
+    """Return the names that each part of a tree reads, and those that it sets."""
+    reads: Names = {}
+    writes: Names = {}
+
+    def visit(node: ast.AST) -> None:
+        reads[node], writes[node] = [], []
+        if isinstance(node, ast.Name):
+            (reads if isinstance(node.ctx, ast.Load) else writes)[node] = [node.id]
+            return
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+            reads[node] += reads[child]
+            writes[node] += writes[child]
+
+    visit(tree)
+    return reads, writes
+
+
+def _variables(tree: ast.FunctionDef, reads: Names, writes: Names) -> Iterator[str]:
+    stored, loaded = Counter([*writes[tree], *(a.arg for a in tree.args.args)]), Counter(reads[tree])
+    for node in reads:
         for block in (getattr(node, name, None) for name in ("body", "orelse")):
             statements: list[ast.stmt] = block if isinstance(block, list) else []
             after: Counter[str] = Counter()
             for statement in reversed(statements):
-                if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-                    augmented = isinstance(statement, ast.AugAssign)
-                    here = names_set(statement)
-                    yield from (name for name in here if augmented or stored[name] > 1 or after[name] < loaded[name])
-                after.update(names_read(statement))
+                if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+                    yield from (name for name in writes[statement] if stored[name] > 1 or after[name] < loaded[name])
+                after.update(reads[statement])
 
 
 def leaves(body: Sequence[ast.stmt], by: tuple[type[ast.stmt], ...] = (ast.Return, ast.Break, ast.Continue)) -> bool:

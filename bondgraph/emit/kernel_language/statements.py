@@ -6,11 +6,12 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bondgraph.emit.kernel_language.expressions import BINARY, Expressions
+from bondgraph.emit.instructions import Term, integer
+from bondgraph.emit.kernel_language.expressions import Expressions
 from bondgraph.emit.kernel_language.language import KINDS, is_fixed, kind_of, types_of
 from bondgraph.emit.kernel_language.source import Function, FunctionSource, leaves, source_of
 from bondgraph.emit.kernel_language.values import Computed, Known, is_wide
-from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.emit.procedure import Procedure
 
 
 class Statements(Expressions):
@@ -40,9 +41,6 @@ class Statements(Expressions):
                 self._assign(target, self.expression(value), node)
             case ast.AnnAssign(target, _, ast.expr() as start):
                 self._assign(target, self.expression(start), node)
-            case ast.AugAssign(target, operation, value) if type(operation) in BINARY:
-                before = self.expression(_read(target))
-                self._assign(target, self.arithmetic(BINARY[type(operation)], before, self.expression(value), node), node)
             case ast.If(test, body, orelse):
                 self._if(test, body, orelse)
             case ast.While(test, body, []):
@@ -76,18 +74,19 @@ class Statements(Expressions):
             self.write.jump(again)
             self.write.label(no)
 
-    def _count(self, name: str, ends: Sequence[Temporary], body: Sequence[ast.stmt], node: ast.AST) -> None:
+    def _count(self, name: str, ends: Sequence[Term], body: Sequence[ast.stmt], node: ast.AST) -> None:
         head, inside, following, done = (self.write.new_label() for _ in range(4))
-        counter = self.write.local(ends[0] if len(ends) == 2 else 0, "i64")
+        counter = self.write.variable("i64")
+        self.write.set(counter, ends[0] if len(ends) == 2 else integer(0))
         self.write.label(head)
-        index = counter.get()
-        self.write.fork(index < ends[-1], inside, done)
+        index = self.write.get(counter)
+        self.write.fork(self.write.step("lt i64", index, ends[-1]), inside, done)
         self.write.label(inside)
         self.bind(name, Computed(int, index), node)
         self._body(following, done, body)
         self.assigned.discard(name)
         self.write.label(following)
-        counter.set(counter.get() + 1)
+        self.write.set(counter, self.write.step("add i64", index, integer(1)))
         self.write.jump(head)
         self.write.label(done)
 
@@ -127,14 +126,17 @@ class Statements(Expressions):
                 ends.append(self.assigned)
         self.assigned = set.intersection(*ends) if ends else before
 
-    def _if_lanes(self, condition: Temporary, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
+    def _if_lanes(self, condition: Term, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
         """Execute both ways, each for the lanes that take it, unless no lane does."""
         outer, before = self.mask, set(self.assigned)
         for each, block in ((condition, body), (self.step("not", condition), orelse)):
             if block:
                 self.mask = each if outer is None else self.step("and", outer, each)
-                with self.write.when(self.write.step("any", self.mask)):
-                    self.block(block)
+                inside, done = self.write.new_label(), self.write.new_label()
+                self.write.fork(self.write.step("any", self.mask), inside, done)
+                self.write.label(inside)
+                self.block(block)
+                self.write.label(done)
                 self.assigned = set(before)
         self.mask = outer
 
@@ -155,7 +157,7 @@ class Statements(Expressions):
                 result = self.in_memory(value, kind if kind in KINDS else None, node)
                 if is_wide(result):
                     self.fail(node, f'"{field}" is one number for all lanes')
-                table.result.store(index, result, kind_of(kind))  # type: ignore[union-attr]
+                self.write.store(table.result, index, result, kind_of(kind))  # type: ignore[union-attr]
             case ast.Subscript(owner, index) if not isinstance(index, ast.Slice):
                 self._store(owner, index, value, node)
             case _:
@@ -165,12 +167,12 @@ class Statements(Expressions):
         array, first, at = self.entry(owner, index, node)
         result = self.converted(value, array.entries if array.entries in KINDS else None, node)
         if self.per_lane(array):
-            self.store_lanes(first.at(at, "double"), result)
+            self.store_lanes(self.write.step("at double", first, at), result)
             return
         self.refuse_mask(node)
         if is_wide(result):
             self.fail(node, "all lanes share the entries of this array")
-        first.store(at, result, array.kind)
+        self.write.store(first, at, result, array.kind)
 
     def _return(self, value: ast.expr | None, node: ast.AST) -> None:
         kind = self.source.types["return"]
@@ -203,11 +205,11 @@ class Statements(Expressions):
         passed = [self._passed(value, types[name], node) for name, value in arguments.items() if not is_fixed(types[name])]
         name, result = self.translation.procedure_name(source_of(function), fixed), types["return"]
         if self.lanes > 1 and result is float:
-            place = self.write.local_array(self.lanes)
+            place = self.write.variable("double", self.lanes)
             self.write.call(name, [*passed, place])
             return self.load_lanes(place)
         returned = self.write.call(name, passed, kind_of(result))
-        return self.condition(returned) if result is bool else Computed(result, returned)
+        return self.from_memory(returned, result)
 
     def _fixed(self, value: Computed | Known, name: str, node: ast.AST) -> Any:
         if not isinstance(value, Known):
@@ -226,9 +228,3 @@ class Statements(Expressions):
             writer.bind(name, Computed(kind, self.converted(value, kind, node)) if kind in KINDS else value, node)
         writer.block(source.tree.body)
         return writer.returned
-
-
-def _read(target: ast.expr) -> ast.expr:
-    """Return the target of an assignment as an expression."""
-    copy = ast.parse(ast.unparse(target), mode="eval").body
-    return ast.copy_location(copy, target)

@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bondgraph.emit.instructions import integer, real
 from bondgraph.emit.kernel_language.language import KINDS, POINTER, Array, kind_of
 from bondgraph.emit.kernel_language.source import Function, FunctionSource, source_of
 from bondgraph.emit.kernel_language.statements import Statements
-from bondgraph.emit.kernel_language.values import Computed, Known
+from bondgraph.emit.kernel_language.values import Known
 from bondgraph.emit.procedure import Procedure
 
 
@@ -85,13 +86,10 @@ class _Translation:
         for argument, kind in types.items():
             number = write[argument]
             in_memory = self.lanes > 1 and kind is float
-            value = (
-                writer.load_lanes(number) if in_memory else writer.condition(number) if kind is bool else Computed(kind, number)
-            )
-            writer.bind(argument, value, source.tree)
+            writer.bind(argument, writer.load_lanes(number) if in_memory else writer.from_memory(number, kind), source.tree)
         writer.block(source.tree.body)
         if not write.ended:
-            write.give(0 if result in KINDS else None)  # unreachable where there is a result
+            write.give((real(0.0) if result is float else integer(0)) if result in KINDS else None)  # unreachable if so
         self.procedures.append(write)
 
     def _argument(self, kind: Any) -> str:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NoReturn, Protocol
 
-from bondgraph.emit.instructions import WIDE, Literal
+from bondgraph.emit.instructions import WIDE, Literal, Term, Variable, integer, real
 from bondgraph.emit.kernel_language.language import KINDS, POINTER, Array, is_table, named
 from bondgraph.emit.kernel_language.source import FunctionSource
-from bondgraph.emit.procedure import Local, Procedure, Temporary
+from bondgraph.emit.procedure import Procedure
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class LocalName:
     """A name that is set several times; `varies` if each lane has its own number."""
 
     type: Any
-    local: Local
+    local: Variable
     varies: bool
 
 
 def is_wide(result: Any) -> bool:
     """Return True for the result of an instruction that each lane has."""
-    return isinstance(result, Temporary) and result.kind in WIDE.values()
+    return getattr(result, "kind", "") in WIDE.values()
 
 
 class Translation(Protocol):
@@ -70,7 +70,7 @@ class Emitter:
     that have a value on every way that leads here.
     """
 
-    def __init__(self, write: Procedure, source: FunctionSource, translation: Translation, mask: Temporary | None = None):
+    def __init__(self, write: Procedure, source: FunctionSource, translation: Translation, mask: Term | None = None):
         self.write, self.source, self.translation, self.mask = write, source, translation, mask
         self.lanes = translation.lanes
         self.scope: dict[str, Known | Computed | LocalName] = {}
@@ -80,7 +80,7 @@ class Emitter:
         """Refuse a part of the source."""
         self.source.fail(node, what)
 
-    def step(self, name: str, *operands: Temporary) -> Temporary:
+    def step(self, name: str, *operands: Term) -> Term:
         """Append an instruction, for each lane if one of its operands varies."""
         if not any(map(is_wide, operands)):
             return self.write.step(name, *operands)
@@ -88,18 +88,22 @@ class Emitter:
         wide = WIDE.get(kind, "i1s" if word in ("and", "or", "not") else "doubles")
         return self.write.step(f"{word} {wide}", *map(self.spread, operands))
 
-    def spread(self, result: Temporary) -> Temporary:
+    def spread(self, result: Term) -> Term:
         """Return a number or a condition for each lane."""
         if is_wide(result):
             return result
-        if isinstance(result.operand, Literal) and result.kind == KINDS[float]:
-            return self.write.value(result.operand.number, "doubles")
+        if isinstance(result, Literal) and result.kind == KINDS[float]:
+            return Literal("doubles", result.number)
         return self.write.step(f"spread {result.kind}", result)
 
-    def condition(self, number: Temporary) -> Computed:
+    def condition(self, number: Term) -> Computed:
         """Return the condition that a number in memory is 1."""
-        one = self.write.value(1.0, "double") if is_wide(number) else self.write.value(1, "i64")
-        return Computed(bool, self.step("eq double" if is_wide(number) else "eq i64", number, one))
+        wide = is_wide(number)
+        return Computed(bool, self.step("eq double" if wide else "eq i64", number, real(1.0) if wide else integer(1)))
+
+    def from_memory(self, number: Term, kind: Any) -> Computed:
+        """Return a number in memory as a value of this type."""
+        return self.condition(number) if kind is bool else Computed(kind, number)
 
     def converted(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
         """Return a value as this type; a bool becomes a condition. With None it keeps its type."""
@@ -111,12 +115,12 @@ class Emitter:
         if (now, kind) == (int, float):
             return self.step("real", value.result)
         if now is bool and kind is float and is_wide(value.result):
-            return self.step("select double", value.result, self.write.value(1.0, "double"), self.write.value(0.0, "double"))
+            return self.step("select double", value.result, real(1.0), real(0.0))
         if now is bool and kind in KINDS and not is_wide(value.result):
-            integer = self.step("select i64", value.result, self.write.value(1, "i64"), self.write.value(0, "i64"))
-            return integer if kind is int else self.step("real", integer)
+            number = self.step("select i64", value.result, integer(1), integer(0))
+            return number if kind is int else self.step("real", number)
         if (now, kind) == (int, bool):
-            return self.step("not", self.step("eq i64", value.result, self.write.value(0, "i64")))
+            return self.step("not", self.step("eq i64", value.result, integer(0)))
         if now is bool and kind is int:
             self.fail(node, "integers are the same in all lanes; use a float")
         if is_table(now) and is_table(kind) and issubclass(now, kind):
@@ -127,7 +131,7 @@ class Emitter:
         kind = value.type if kind is None else kind
         if kind not in KINDS or value.type not in KINDS or (kind is int and value.type is float):
             self.fail(node, f"{value.value!r} where {named(kind)} is needed")
-        literal = self.write.value(kind(value.value), KINDS[kind])
+        literal = real(value.value) if kind is float else integer(int(kind(value.value)))
         return self.condition(literal).result if kind is bool else literal
 
     def in_memory(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
@@ -137,27 +141,26 @@ class Emitter:
             return result
         return self.converted(Computed(bool, result), float if is_wide(result) else int, node)
 
-    def loaded(self, pointer: Temporary, index: Any, kind: Any) -> Computed:
+    def loaded(self, pointer: Term, index: Term, kind: Any) -> Computed:
         """Load a field or an entry of this type."""
-        number = pointer.load(index, KINDS.get(kind, POINTER))
-        return self.condition(number) if kind is bool else Computed(kind, number)
+        return self.from_memory(self.write.load(pointer, index, KINDS.get(kind, POINTER)), kind)
 
-    def load_lanes(self, first: Temporary) -> Computed:
+    def load_lanes(self, first: Term) -> Computed:
         """Load a number per lane."""
         return Computed(float, self.write.step("load doubles", first))
 
-    def store_lanes(self, first: Temporary, result: Temporary) -> None:
+    def store_lanes(self, first: Term, result: Term) -> None:
         """Store a number per lane, in the lanes of the mask."""
         number = self.spread(result)
         if self.mask is not None:
             number = self.write.step("select doubles", self.mask, number, self.write.step("load doubles", first))
         self.write.step("store doubles", first, number)
 
-    def address_of(self, result: Temporary) -> Temporary:
+    def address_of(self, result: Term) -> Term:
         """Return the address of a copy of a number, or of one per lane."""
-        place = self.write.local_array(self.lanes)
+        place = self.write.variable("double", self.lanes)
         if self.lanes == 1:
-            place[0] = result
+            self.write.set(place, result)
         else:
             self.write.step("store doubles", place, self.spread(result))
         return place
@@ -178,12 +181,12 @@ class Emitter:
                 self.fail(node, f'"{name}" began as one number for all lanes')
             if self.mask is not None and variable.type in KINDS:
                 self.fail(node, f'"{name}" is one number for all lanes and is set where lanes part')
-            variable.local.set(result)
+            self.write.set(variable.local, result)
             return
         number = self.spread(self.step("real", result) if result.kind == KINDS[int] else result)
         if self.mask is not None:
-            number = self.write.step("select doubles", self.mask, number, variable.local.get())
-        variable.local.set(number)
+            number = self.write.step("select doubles", self.mask, number, self.write.get(variable.local))
+        self.write.set(variable.local, number)
 
     def _variable(self, value: Computed | Known, node: ast.AST) -> LocalName:
         if isinstance(value, Known) and value.type not in KINDS:
@@ -192,7 +195,9 @@ class Emitter:
         varies = self.lanes > 1 and (is_wide(start) or (isinstance(value, Known) and value.type in (float, bool)))
         if varies:
             start, kind = self.spread(self.step("real", start) if start.kind == KINDS[int] else start), "doubles"
-        return LocalName(value.type, self.write.local(start, kind), varies)
+        local = self.write.variable(kind)
+        self.write.set(local, start)
+        return LocalName(value.type, local, varies)
 
     def read(self, name: str, node: ast.AST) -> Computed | Known:
         """Return the value of a name."""
@@ -201,5 +206,4 @@ class Emitter:
         bound = self.scope[name]
         if not isinstance(bound, LocalName):
             return bound
-        number = bound.local.get()
-        return self.condition(number) if bound.type is bool else Computed(bound.type, number)
+        return self.from_memory(self.write.get(bound.local), bound.type)

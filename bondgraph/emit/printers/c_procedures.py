@@ -33,7 +33,7 @@ from bondgraph.emit.instructions import (
 )
 from bondgraph.emit.procedure import Procedure
 
-TYPES = {"double": "double ", "i64": "int64_t ", "i32": "int32_t ", "i1": "bool ", "ptr": "char *", "void": "void "}
+TYPES = {"double": "double ", "i64": "int64_t ", "i1": "bool ", "ptr": "char *", "void": "void "}
 TYPES |= {wide: TYPES[kind] for kind, wide in WIDE.items()}
 """C type of each kind, with the separator before a name."""
 
@@ -88,7 +88,6 @@ def _helpers() -> Iterator[tuple[str, str]]:
     rows = (
         ("double", "double", "x", "value"),
         ("i64", "int64_t", "x", "value"),
-        ("i32", "int32_t", "x", "value"),
         ("ptr", "uint64_t", "(char *)(uintptr_t)x", "(uintptr_t)value"),
     )
     for kind, held, read, written in rows:
@@ -98,7 +97,7 @@ def _helpers() -> Iterator[tuple[str, str]]:
         yield name, _PASSED_OVER.format(name=name, sign=sign)
 
 
-_KINDS = ("double", "i64", "i32", "ptr")
+_KINDS = ("double", "i64", "ptr")
 _AT = {PRIMITIVES[f"at {kind}"] for kind in (*_KINDS, "doubles")}
 _EXTREMES = {PRIMITIVES[f"{name}{wide}"] for name in ("minnum", "maxnum") for wide in ("", " doubles")}
 _WIDE, _ADDRESSES = frozenset(WIDE.values()), frozenset({"ptr"})
@@ -146,8 +145,6 @@ class _Definition:
         self.instructions, self.uses = needed(procedure.instructions)
         self.inlined: dict[str, str] = {}
         """Results that are written where they are used."""
-        self.variables: dict[str, Variable] = {}
-        """Results that are addresses of variables."""
 
     def text(self) -> str:
         """Return the text of the definition."""
@@ -189,13 +186,8 @@ class _Definition:
         first = operands[0]
         if {*primitive.takes, primitive.gives} & _WIDE:
             return self._in_lanes(step, result)
-        at_start = primitive in _AT and operands[1] == Literal("i64", 0)
-        if result and isinstance(first, Variable) and first.room == 1 and at_start:
-            self.variables[result.name] = first
-            return ""
-        variable = self.variables.get(first.name) if isinstance(first, Name) else None
-        if variable is not None and primitive in (_LOAD[variable.holds], _STORE[variable.holds]):
-            return f"{_assignment(result)}{variable.name}" if result else f"{variable.name} = {self._text(operands[1])}"
+        if isinstance(first, Variable) and first.room == 1 and primitive in (_LOAD[first.holds], _STORE[first.holds]):
+            return f"{_assignment(result)}{first.name}" if result else f"{first.name} = {self._text(operands[1])}"
         if primitive in _EXTREMES and isinstance(operands[1], Literal):
             operands = operands[::-1]
         text = primitive.c.format_map(dict(zip("xyz", map(self._text, operands), strict=False)))
@@ -219,9 +211,8 @@ class _Definition:
         return f"{TYPES[result.kind]}{result.name}[{self.procedure.width}]; {every}{result.name}[lane] = {text}"
 
     def _of_lane(self, operand: Term) -> str:
-        variable = operand if isinstance(operand, Variable) else self.variables.get(getattr(operand, "name", ""))
-        if variable is not None and variable.holds in _WIDE:
-            return f"(char *)&{variable.name}[lane]"
+        if isinstance(operand, Variable) and operand.holds in _WIDE:
+            return f"(char *)&{operand.name}[lane]"
         if operand.kind in _WIDE:
             return f"{self._text(operand)}[lane]" if isinstance(operand, Name) else self._text(operand)
         return f"({self._text(operand)} + 8 * lane)" if operand.kind in _ADDRESSES else self._text(operand)
@@ -240,8 +231,7 @@ class _Definition:
             case Variable(name, _, room):
                 return f"(char *){name}" if room > 1 else f"(char *)&{name}"
             case Name(_, name):
-                variable = self.variables.get(name)
-                return self.inlined.get(name, _named(name)) if variable is None else f"(char *)&{variable.name}"
+                return self.inlined.get(name, _named(name))
 
 
 def _assignment(result: Name | None) -> str:

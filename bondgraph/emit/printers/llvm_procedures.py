@@ -33,14 +33,11 @@ def number(value: float) -> str:
 def module_text(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> str:
     """Return all procedures as one text, after `others`: texts of functions that they call."""
     external = "\n".join(others)
-    declared = [
-        line
-        for name, arguments in FUNCTIONS.items()
-        if (line := f"declare double @llvm.{name}.f64({', '.join(['double'] * arguments)})") not in external
-    ]
+    one = [f"declare double @llvm.{name}.f64({', '.join(['double'] * arguments)})" for name, arguments in FUNCTIONS.items()]
+    lines = [*one]
     for width in sorted({procedure.width for procedure in procedures} - {1}):
-        declared += [widened(line, width) for line in declared if ".v" not in line]
-        declared.append(f"declare i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)")
+        lines += [*(widened(line, width) for line in one), f"declare i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)"]
+    declared = [line for line in lines if line not in external]
     return "\n\n".join([*others, *(procedure_text(procedure) for procedure in procedures), *declared]) + "\n"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from bondgraph.emit.interpreter.code import WORK
 from bondgraph.emit.kernel_language.language import Array, Callback, Code, Ints, Kernel, Length, Reals, Routine, Table
 from bondgraph.run.sparsity.structure import Structure
 
@@ -65,7 +64,6 @@ Balance = Annotated[Reals, Length(lambda c: 3 * c.n + 1)]
 Reached = Annotated[Reals, Length(lambda c: c.n + c.entry_count)]
 Points = Annotated[Reals, Length(lambda c: len(SPANS) * POINTS * (c.n + c.quadratures))]
 Numbers = Annotated[Reals, Length(lambda c: c.number_count)]
-Work = Annotated[Reals, Length(lambda c: WORK)]
 
 
 class Control(Table):
@@ -104,7 +102,7 @@ class Control(Table):
     diagonal: PerState
     values: PerEntry
     coupled_at: Point
-    # Interpreted steps, as in `emit.interpreter.steps`.
+    # Interpreted steps, as in `emit.interpreter`; stride: groups of columns in one pass over them.
     place_blocks: Ints
     place_indices: Ints
     places: Ints
@@ -112,7 +110,7 @@ class Control(Table):
     numbers: Numbers
     rows: Reals
     steps: Ints
-    work: Work
+    columns: Ints
     seeded: Ints
     seed_groups: Ints
     entries: Ints
@@ -170,6 +168,7 @@ class Control(Table):
     input_count: int
     step_count: int
     group_count: int
+    stride: int
     lanes: int
     parameters: int
     origin: float

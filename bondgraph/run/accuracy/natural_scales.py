@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import math
 
-from bondgraph.emit.interpreter.code import BLOCK
-from bondgraph.emit.interpreter.steps import STRIP
 from bondgraph.emit.kernel_language.language import Reals, inline, larger, smaller
 from bondgraph.run.accuracy.balancing import fastest, propagate
 from bondgraph.run.accuracy.fields import PATTERNS, PROPAGATED, Control
@@ -202,24 +200,19 @@ def interpreted_jacobian(w: Control, x: Reals, m: Reals) -> None:
     for i in range(w.input_count):
         block = input_block(w.place_blocks[i], w.coupled_at, x, w.p, m)
         numbers[w.places[i]] = block[w.place_indices[i]]
-    begin = 0
+    begin, stride, first = 0, w.stride, w.number_count - w.step_count
     while begin < w.group_count:
-        width, blocks = min(w.group_count - begin, STRIP), 0
-        for block_number in range(STRIP // BLOCK):
-            if width > block_number * BLOCK:
-                blocks = block_number + 1
-        stride = blocks * BLOCK
         for i in range(w.n):
             row, group = rows[w.seeded[i] * stride :], w.seed_groups[i] - begin
             for k in range(stride):
                 row[k] = 0.0
-            if 0 <= group < width:
+            if 0 <= group < stride:
                 row[group] = 1.0
         for k in range(stride):
             rows[k] = 0.0  # clears entries of parts that do not vary, and of variables on which nothing depends
-        w.interpret(w.steps, numbers, rows, w.work, w.step_count, w.number_count - w.step_count, blocks)
+        w.interpret(w.steps, numbers, rows, w.columns, w.step_count, first)
         for k in range(w.entry_count):
             group = w.entry_groups[k] - begin
-            if 0 <= group < width:
+            if 0 <= group < stride:
                 nonzeros[k] = rows[w.entries[k] * stride + group]
-        begin += width
+        begin += stride

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.emit.interpreter.steps import STRIP, InterpretedSteps
+from bondgraph.emit.interpreter.table import InterpretedSteps
 from bondgraph.emit.kernel import LaneKernels, address_of, aligned_zeros
 from bondgraph.run.accuracy import error_weights
 from bondgraph.run.accuracy.error_weights import ACCUMULATED_NOISE, RETRY_LIMITS, TRIAL_FACTORS
@@ -110,24 +110,25 @@ class ErrorWeights:
 
     def _interpret(self, steps: InterpretedSteps) -> None:
         """Evaluate the couplings by interpreted steps."""
-        table = self.table
+        table, alone = self.table, steps.alone
         arrays = {
             "places": steps.positions,
             "place_blocks": steps.blocks,
             "place_indices": steps.indices,
             "constants": steps.start,
-            "steps": steps.table,
-            "seeded": steps.seed_rows,
+            "steps": alone.steps(),
+            "columns": alone.columns,
+            "seeded": alone.seed_rows,
             "seed_groups": steps.seed_groups,
-            "entries": steps.entry_rows,
+            "entries": alone.entry_rows,
             "entry_groups": steps.entry_groups,
         }
-        arrays["rows"] = aligned_zeros(steps.rows * STRIP)
+        arrays["rows"] = aligned_zeros(alone.rows * alone.stride)
         for name, array in arrays.items():
             table.point(name, array)
-        table.point("interpret", steps.address)
+        table.point("interpret", alone.address)
         table["interpreted"], table["number_count"], table["input_count"] = 1, len(steps.start), len(steps.positions)
-        table["step_count"], table["group_count"] = len(steps.table), steps.groups
+        table["step_count"], table["group_count"], table["stride"] = len(alone.fields), steps.groups, alone.stride
 
     def use_lanes(self, kernels: LaneKernels) -> None:
         """Use SIMD kernels, which evaluate several points at once."""

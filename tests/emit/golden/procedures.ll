@@ -1,103 +1,93 @@
 define internal void @largest(ptr %c) noinline {
 entry.:
   %l1 = alloca double
-  %l6 = alloca i64
+  %l8 = alloca i64
+  %l32 = alloca double
   br label %start.
 start.:
-  %v2 = getelementptr double, ptr %l1, i64 0
-  store double 0x0000000000000000, ptr %v2
-  %v3 = getelementptr i64, ptr %c, i64 1
-  %v4 = load i64, ptr %v3
-  %v7 = getelementptr i64, ptr %l6, i64 0
-  store i64 0, ptr %v7
-  br label %head5
-head5:
-  %v8 = getelementptr i64, ptr %l6, i64 0
-  %v9 = load i64, ptr %v8
-  %v10 = icmp slt i64 %v9, %v4
-  br i1 %v10, label %body5, label %done5
-body5:
-  %v11 = getelementptr double, ptr %l1, i64 0
-  %v12 = load double, ptr %v11
-  %v13 = getelementptr ptr, ptr %c, i64 0
-  %v14 = load ptr, ptr %v13
-  %v15 = getelementptr double, ptr %v14, i64 %v9
-  %v16 = load double, ptr %v15
-  %v17 = call double @llvm.maxnum.f64(double %v12, double %v16)
-  %v18 = getelementptr double, ptr %l1, i64 0
-  store double %v17, ptr %v18
-  %v19 = getelementptr i64, ptr %l6, i64 0
-  %v20 = load i64, ptr %v19
-  %v21 = add i64 %v20, 1
-  %v22 = getelementptr i64, ptr %l6, i64 0
-  store i64 %v21, ptr %v22
-  br label %head5
-done5:
-  %v23 = getelementptr double, ptr %l1, i64 0
-  %v24 = load double, ptr %v23
-  %v25 = getelementptr double, ptr %c, i64 2
-  store double %v24, ptr %v25
-  %v26 = getelementptr ptr, ptr %c, i64 3
-  %v27 = load ptr, ptr %v26
-  %v28 = icmp ne ptr %v27, null
-  %v29 = getelementptr double, ptr %l1, i64 0
-  %v30 = load double, ptr %v29
-  %v31 = fcmp olt double %v30, 0x3FF8000000000000
-  %v32 = xor i1 %v31, true
-  %v33 = and i1 %v28, %v32
-  br i1 %v33, label %then34, label %end34
-then34:
-  %v35 = getelementptr ptr, ptr %c, i64 3
-  %v36 = load ptr, ptr %v35
-  %v37 = call i32 %v36(ptr %l1, i32 3)
-  br label %end34
-end34:
+  store double 0x0000000000000000, ptr %l1
+  %v2 = getelementptr i64, ptr %c, i64 1
+  %v3 = load i64, ptr %v2
+  store i64 0, ptr %l8
+  br label %label4
+label4:
+  %v9 = load i64, ptr %l8
+  %v10 = icmp slt i64 %v9, %v3
+  br i1 %v10, label %label5, label %label7
+label5:
+  %v11 = load double, ptr %l1
+  %v12 = getelementptr ptr, ptr %c, i64 0
+  %v13 = load ptr, ptr %v12
+  %v14 = getelementptr double, ptr %v13, i64 %v9
+  %v15 = load double, ptr %v14
+  %v16 = call double @llvm.maxnum.f64(double %v11, double %v15)
+  store double %v16, ptr %l1
+  br label %label6
+label6:
+  %v17 = add i64 %v9, 1
+  store i64 %v17, ptr %l8
+  br label %label4
+label7:
+  %v18 = load double, ptr %l1
+  %v19 = getelementptr double, ptr %c, i64 2
+  store double %v18, ptr %v19
+  %v24 = getelementptr ptr, ptr %c, i64 3
+  %v25 = load ptr, ptr %v24
+  %v26 = icmp ne ptr %v25, null
+  br i1 %v26, label %label23, label %label21
+label23:
+  %v27 = load double, ptr %l1
+  %v28 = fcmp olt double %v27, 0x3FF8000000000000
+  br i1 %v28, label %label21, label %label20
+label20:
+  %v29 = getelementptr ptr, ptr %c, i64 3
+  %v30 = load ptr, ptr %v29
+  %v31 = load double, ptr %l1
+  store double %v31, ptr %l32
+  call void %v30(ptr %l32)
+  br label %label22
+label21:
+  br label %label22
+label22:
   ret void
 }
 
 define i64 @halves(ptr %c, double %least) {
 entry.:
-  %l6 = alloca double
+  %l7 = alloca double
   %l8 = alloca i64
   br label %start.
 start.:
-  %v1 = fcmp ogt double %least, 0x0000000000000000
-  %v2 = xor i1 %v1, true
-  br i1 %v2, label %then3, label %end3
-then3:
+  %v4 = fcmp ogt double %least, 0x0000000000000000
+  br i1 %v4, label %label2, label %label1
+label1:
   ret i64 -1
-end3:
+label2:
+  br label %label3
+label3:
   call void @largest(ptr %c)
-  %v4 = getelementptr double, ptr %c, i64 2
-  %v5 = load double, ptr %v4
-  %v7 = getelementptr double, ptr %l6, i64 0
-  store double %v5, ptr %v7
-  %v9 = getelementptr i64, ptr %l8, i64 0
-  store i64 0, ptr %v9
-  br label %head10
-head10:
-  %v11 = getelementptr double, ptr %l6, i64 0
-  %v12 = load double, ptr %v11
-  %v13 = fcmp olt double %v12, %least
-  br i1 %v13, label %then14, label %end14
-then14:
-  br label %done10
-end14:
-  %v15 = getelementptr double, ptr %l6, i64 0
-  %v16 = load double, ptr %v15
-  %v17 = fdiv double %v16, 0x4000000000000000
-  %v18 = getelementptr double, ptr %l6, i64 0
-  store double %v17, ptr %v18
-  %v19 = getelementptr i64, ptr %l8, i64 0
-  %v20 = load i64, ptr %v19
-  %v21 = add i64 %v20, 1
-  %v22 = getelementptr i64, ptr %l8, i64 0
-  store i64 %v21, ptr %v22
-  br label %head10
-done10:
-  %v23 = getelementptr i64, ptr %l8, i64 0
-  %v24 = load i64, ptr %v23
-  ret i64 %v24
+  %v5 = getelementptr double, ptr %c, i64 2
+  %v6 = load double, ptr %v5
+  store double %v6, ptr %l7
+  store i64 0, ptr %l8
+  br label %label9
+label9:
+  %v13 = load double, ptr %l7
+  %v14 = fcmp olt double %v13, %least
+  br i1 %v14, label %label11, label %label10
+label10:
+  %v15 = load double, ptr %l7
+  %v16 = fdiv double %v15, 0x4000000000000000
+  store double %v16, ptr %l7
+  %v17 = load i64, ptr %l8
+  %v18 = add i64 %v17, 1
+  store i64 %v18, ptr %l8
+  br label %label9
+label11:
+  br label %label12
+label12:
+  %v19 = load i64, ptr %l8
+  ret i64 %v19
 }
 
 declare double @llvm.sqrt.f64(double)

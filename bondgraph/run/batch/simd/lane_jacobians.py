@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from bondgraph.emit.interpreter.lanes import lane_steps, machine_code
-from bondgraph.emit.interpreter.steps import InterpretedSteps
+from bondgraph.emit.interpreter.table import InterpretedSteps
 from bondgraph.emit.kernel import aligned_zeros
 from bondgraph.emit.kernel_language.language import Array, Fixed, Ints, Reals, Routine, Table
 from bondgraph.run.accuracy.fields import Control
@@ -19,7 +18,7 @@ from bondgraph.run.table import FieldTable
 class LaneJacobians(Table):
     """Table of `couple_ahead`."""
 
-    # As in `emit.interpreter.lanes`; entries: offset of each nonzero.
+    # As in `emit.interpreter`; quick, guarded: the steps; entries: offset of each nonzero.
     interpret: Routine
     quick: Ints
     guarded: Ints
@@ -42,22 +41,23 @@ class LaneJacobians(Table):
 def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldTable]) -> FieldTable | None:
     """Return the table of `couple_ahead` for runs whose error control has these tables; None for models with too many groups
     of columns."""
-    laned = lane_steps(steps, lanes)
+    laned = steps.in_lanes(lanes)
     if laned is None:
         return None
     table = FieldTable(LaneJacobians)
-    numbers, rows = aligned_zeros(len(steps.start) * lanes), aligned_zeros(laned.rows * steps.groups * lanes)
+    numbers, rows = aligned_zeros(len(steps.start) * lanes), aligned_zeros(laned.rows * laned.stride * lanes)
     numbers[:] = np.repeat(steps.start, lanes)
-    rows[laned.seed_offsets[:, None] + np.arange(lanes)] = 1.0
-    arrays = {"quick": laned.quick, "guarded": laned.guarded, "columns": laned.columns, "numbers": numbers, "rows": rows}
+    vectors = rows.reshape(laned.rows, laned.stride, lanes)
+    vectors[laned.seed_rows, steps.seed_groups], vectors[0] = 1.0, 0.0  # also of variables on which nothing depends
+    arrays = {"quick": laned.steps(is_guarded=False), "guarded": laned.steps(), "columns": laned.columns}
+    arrays |= {"numbers": numbers, "rows": rows, "entries": (laned.entry_rows * laned.stride + steps.entry_groups) * lanes}
     arrays |= {"input_places": steps.positions, "input_blocks": steps.blocks, "input_indices": steps.indices}
-    arrays["entries"] = laned.entry_offsets
     arrays["weights"] = np.array([each.address for each in weights], dtype=np.uint64)
     for name, array in arrays.items():
         table.point(name, array)
-    table.point("interpret", machine_code(lanes).address("interpret"))
-    table["step_count"], table["first"] = len(laned.quick), len(steps.start) - len(laned.quick)
-    table["input_count"], table["entry_count"] = len(steps.positions), len(laned.entry_offsets)
+    table.point("interpret", laned.address)
+    table["step_count"], table["first"] = len(laned.fields), len(steps.start) - len(laned.fields)
+    table["input_count"], table["entry_count"] = len(steps.positions), len(laned.entry_rows)
     return table
 
 
