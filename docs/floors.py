@@ -33,8 +33,8 @@ ROOMS = {
     ),
     "screwbond.models": (
         ("alias", "connections", "studies", "visuals"),
-        ("bodies", "planar_appearance"),
-        ("chains", "contacts", "gravity", "joints", "planar", "springs"),
+        ("bodies",),
+        ("chains", "contacts", "joints", "planar", "springs"),
         ("pictures",),
         ("maze", "motion", "sweeping", "two_bodies", "urdf"),
         ("control", "hand", "impact"),

@@ -2,9 +2,8 @@
 
 from screwbond.models.chains.dynamics import bias, gravity_forces, kinetic_energy, mass_matrix, potential
 from screwbond.models.chains.graph import ChainGraph, LinkBody, chain_graph
-from screwbond.models.chains.inertias import BodyInertia, ball_inertia, combined_inertia, cylinder_inertia
 from screwbond.models.chains.kinematics import body_jacobian, body_twists, link_pose, link_pose_state, space_jacobian
-from screwbond.models.chains.links import BEFORE, Link, Mimic
+from screwbond.models.chains.links import BEFORE, BodyInertia, Link, Mimic, ball_inertia, combined_inertia, cylinder_inertia
 from screwbond.models.chains.recursion import forward_dynamics
 from screwbond.models.chains.trees import Chain, Tree
 

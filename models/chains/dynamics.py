@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.chains.inertias import UncheckedInertia, Vector
 from screwbond.models.chains.kinematics import Frame, section_twists, step, steps
+from screwbond.models.chains.links import UncheckedInertia, Vector
 from screwbond.models.chains.sections import SNAP
 from screwbond.models.chains.trees import Tree
 

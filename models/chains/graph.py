@@ -18,12 +18,10 @@ from typing import Any
 import numpy as np
 from screwbond.models.bodies import BODY_TWIST, Body, complete_body, latex_name, world_junction
 from screwbond.models.chains import limits as stops
-from screwbond.models.chains.checks import as_floats
-from screwbond.models.chains.inertias import Vector
 from screwbond.models.chains.kinematics import link_pose, link_pose_state, space_jacobian
-from screwbond.models.chains.mechanism import joint_domain, mechanism
-from screwbond.models.chains.options import ChainOptions, problems_of
-from screwbond.models.chains.trees import Tree
+from screwbond.models.chains.links import Vector
+from screwbond.models.chains.mechanism import ChainOptions, joint_domain, mechanism, problems_of
+from screwbond.models.chains.trees import Tree, as_floats
 
 from bondgraph import J1, MTF, TF, Block, Graph, Op, Parameter, R
 from bondgraph.errors import Place, raise_if_any, refusal

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.chains.dynamics import ENTRIES, Moments, bias, gravity_forces, mass_matrix, section_moments
-from screwbond.models.chains.inertias import Vector
 from screwbond.models.chains.kinematics import section_twists, steps
+from screwbond.models.chains.links import Vector
 from screwbond.models.chains.sections import Section
 from screwbond.models.chains.trees import Tree
 

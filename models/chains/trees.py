@@ -2,21 +2,197 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from screwbond.models.chains.checks import Finding, branches, contradictory_limits, coordinates_of, findings
-from screwbond.models.chains.links import BEFORE, Link
+from screwbond.models.chains.links import BEFORE, BodyInertia, Link, Mimic
 from screwbond.models.chains.sections import Drive, Sections, sections_of
 
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
+from bondgraph.model.arguments import is_name
 from bondgraph.output.short_repr import short_repr
-from screws.numeric_arguments import fixed_floats
+from screws.joints import Joint
+from screws.numeric_arguments import fixed_floats, floats, real
+from screws.poses import is_pose
 from screws.renamed import answer_old_names
 from screws.similar_names import similar_names
+
+
+class Finding(NamedTuple):
+    """A problem of a tree without its source line."""
+
+    code: str
+    title: str
+    detail: str
+    cure: str
+
+
+def findings(links: Sequence[Any], base: Any, moves: bool) -> list[Finding]:
+    """Return the problems E450 to E453, E535 and E537 of links; names and types come before what refers to them.
+
+    `moves` : False for links that need no freedom.
+    """
+    references = _coordinates(links), _parents(links), _mimics(links)
+    for checks in ((_kinds(links),), (_names(links, moves), _numbers(links, base)), references):
+        results = [finding for check in checks for finding in check]
+        if results:
+            return results
+    return []
+
+
+def branches(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]:
+    """Yield E536 for links that the link before does not carry; `parents` are indices."""
+    names = [link.name for k, link in enumerate(links) if parents[k] != k - 1]
+    if names:
+        detail = f"not carried by the link before: {', '.join(names)}"
+        yield Finding("E536", "it branches, and a chain does not", detail, "Tree(name, links)")
+
+
+def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iterator[Finding]:
+    """Yield E537 where the limits (n, 2) of a coordinate and of the joints that it drives leave no room to move."""
+    for name, (lower, upper) in zip(coordinates, limits, strict=True):
+        if not lower < upper:
+            detail = f"with those of the joints that it drives they are {lower:g} and {upper:g}"
+            yield Finding("E537", f'the limits of "{name}" leave no room', detail, "wider limits, or other factors and offsets")
+
+
+def as_floats(value: Any) -> np.ndarray:
+    """Return a value as floats, or nan where that fails: the checks refuse it."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
+
+
+def _kinds(links: Sequence[Any]) -> Iterator[Finding]:
+    for link in links:
+        if not isinstance(link, Link) or not isinstance(link.joint, Joint):
+            title = f'the joint of "{link.name}" is {link.joint!r}' if isinstance(link, Link) else f"{link!r} is no link"
+            yield Finding("E450", title, "nothing that a mechanism can be made of", "Link(name, revolute((0, 1, 0)), inertia)")
+
+
+def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
+    names = [link.name for link in links]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        yield Finding(
+            "E450", f"two links are called {', '.join(twice)}", f"links: {', '.join(names)}", "another name for one of them"
+        )
+    for name in names:
+        if not (isinstance(name, str) and is_name(name)):
+            detail = "a dot separates a part from what is inside it, a colon a bond from its variables"
+            yield Finding("E450", f"{name!r} is no name for a link", detail, "letters, digits, spaces or underscores")
+    if not links or (moves and not any(link.joint.freedoms for link in links)):
+        yield Finding("E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)")
+
+
+def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
+    """Check that no two coordinates have one name: joints of several freedoms add numbers to theirs."""
+    names = [name for link in links for name in coordinates_of(link)]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        detail = "a joint of several freedoms has coordinates with the link's name and a number"
+        yield Finding("E450", f'two coordinates are called "{name}"', detail, "another name for one of the links")
+
+
+def coordinates_of(link: Link) -> list[str]:
+    """Return the names of a joint's coordinates: the link's name, numbered if there are several; none if it mimics another."""
+    n = 0 if link.mimic is not None else link.joint.freedoms
+    return [link.name] if n == 1 else [f"{link.name} {k}" for k in range(1, n + 1)]
+
+
+def _parents(links: Sequence[Any]) -> Iterator[Finding]:
+    """Check that a link before it, or the base, carries every link."""
+    names = [link.name for link in links]
+    link_list = f"links: {', '.join(map(str, names))}"
+    carriers: dict[str, str | None] = {}
+    for link, before in zip(links, [None, *names], strict=False):
+        carriers[link.name] = before if link.parent == BEFORE else link.parent
+        if link.parent not in (None, BEFORE, *names):
+            title = f'"{link.name}" is carried by {link.parent!r}, which is no link'
+            yield Finding("E535", title, link_list, "one of these names, or None: the base")
+    cycles = _cycles(carriers)
+    for cycle in cycles:
+        detail = f"each is carried by the next: {', '.join([*cycle, cycle[0]])}"
+        cure = "a tree of links, and a joint_graph(...) that closes the loop"
+        yield Finding("E535", "its links carry each other in a circle", detail, cure)
+    for k, link in enumerate(links):
+        if not cycles and carriers[link.name] in names[k:]:
+            yield Finding(
+                "E535", f'"{link.name}" stands before "{link.parent}", which carries it', link_list, "links from the base outward"
+            )
+
+
+def _mimics(links: Sequence[Any]) -> Iterator[Finding]:
+    """Check that driven joints and their drivers have one freedom each, and form no cycle."""
+    named = {link.name: link for link in links}
+    driven: dict[str, str] = {}
+    for link in links:
+        mimic = link.mimic
+        if mimic is None:
+            continue
+        title = f'"{link.name}" cannot mimic {getattr(mimic, "link", mimic)!r}'
+        if not isinstance(mimic, Mimic) or mimic.link not in named:
+            yield Finding(
+                "E537", title, f"links: {', '.join(map(str, named))}", 'Mimic("link", factor, offset), with one of these names'
+            )
+            continue
+        counts = [named[name].joint.freedoms for name in (link.name, mimic.link)]
+        if counts != [1, 1]:
+            yield Finding(
+                "E537", title, f"their joints have {counts[0]} and {counts[1]} freedoms", "joints with one freedom each"
+            )
+        if not abs(real(mimic.factor)) > 0.0 or floats([mimic.factor, mimic.offset], (2,)) is None:
+            detail = f"factor {mimic.factor!r}, offset {mimic.offset!r}"
+            yield Finding("E537", title, detail, "finite numbers, and a factor that is not zero")
+        driven[link.name] = mimic.link
+    for cycle in _cycles(driven):
+        detail = f"each mimics the next: {', '.join([*cycle, cycle[0]])}"
+        yield Finding("E537", f"nothing drives {', '.join(cycle)}", detail, "one of these joints without `mimic`")
+
+
+def _cycles(successors: Mapping[str, str | None]) -> list[list[str]]:
+    """Return the cycles among nodes with one successor each."""
+    cycles, seen = [], set()
+    for start in successors:
+        path: list[str] = []
+        node: Any = start
+        while node in successors and node not in seen:
+            seen.add(node)
+            path.append(node)
+            node = successors[node]
+        if node in path:
+            cycles.append(path[path.index(node) :])
+    return cycles
+
+
+def _numbers(links: Sequence[Any], base: Any) -> Iterator[Finding]:
+    homes: Sequence[tuple[str, Any]] = [(f'home of "{link.name}"', link.home) for link in links]
+    for what, H in (("base", base), *homes):
+        if not is_pose(H, 1e-9):
+            yield Finding("E451", f"the {what} is no pose", f"its shape is {np.shape(H)}", "a (4, 4) matrix: screws.pose(R, p)")
+    for link in links:
+        for column in link.joint.screws.T:
+            size = np.linalg.norm(column[:3]) or np.linalg.norm(column[3:])
+            if abs(size - 1.0) > 1e-9:
+                title = f'a screw of "{link.name}" has the length {size:.6g}'
+                yield Finding("E452", title, f"{column.tolist()}", "a unit screw: |omega| = 1, or omega = 0 and |v| = 1")
+        if not (link.inertia is None or isinstance(link.inertia, BodyInertia)):
+            title = f'the inertia of "{link.name}" is a {type(link.inertia).__name__}'
+            cure = "BodyInertia(mass, rotational, centre), cylinder_inertia(...), ball_inertia(...), or None"
+            yield Finding("E453", title, "not the inertia of a body", cure)
+        n = link.joint.freedoms
+        damping = floats(link.damping, (), (n,))
+        if damping is None or np.any(damping < 0.0):
+            cure = "one number, or one for each freedom, none negative"
+            yield Finding("E453", f'the damping of "{link.name}" is {link.damping!r}', f"its joint has {n} freedoms", cure)
+        if link.limits is not None:
+            limits = as_floats(link.limits)
+            if limits.shape not in ((2,), (n, 2)) or not np.all(limits[..., 0] < limits[..., 1]):
+                cure = "(lower, upper) with lower < upper, or such a pair for each freedom"
+                yield Finding("E453", f'the limits of "{link.name}" are {link.limits!r}', f"its joint has {n} freedoms", cure)
 
 
 @answer_old_names

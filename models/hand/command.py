@@ -7,16 +7,14 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.hand.graphs.whole_hand import parts_of
+from screwbond.models.hand.graph import parts_of
 from screwbond.models.hand.parameters import HandParameters
-from screwbond.models.hand.pictures.files import pictures_of
+from screwbond.models.hand.pictures import pictures_of
+from screwbond.models.hand.run import HandRun, run_hand, study
 from screwbond.models.hand.scenarios import HandScenario, ReferenceStep, as_json, read_scenario
-from screwbond.models.hand.studies.course import study
-from screwbond.models.hand.studies.run import HandRun, run_hand
 from screwbond.models.studies.commands import add_solver, study_command
-from screwbond.models.studies.files import graph_files
 from screwbond.models.studies.reading import make_from_input
-from screwbond.models.studies.tasks import Outcome, Task
+from screwbond.models.studies.tasks import Outcome, Task, graph_files
 
 
 def save_hand(run: HandRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:

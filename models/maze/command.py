@@ -11,19 +11,24 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.maze.analysis import Margins, analyse
-from screwbond.models.maze.gain_map import robustness
 from screwbond.models.maze.parameters import MazeParameters, read_maze
-from screwbond.models.maze.pictures.figures import figure5, figure7, figure9, figure10, figure11, path_figure, robustness_figure
-from screwbond.models.maze.pictures.scene import maze_scene
-from screwbond.models.maze.run import T_END, MazeRun, run_maze
+from screwbond.models.maze.pictures import (
+    figure5,
+    figure7,
+    figure9,
+    figure10,
+    figure11,
+    maze_scene,
+    path_figure,
+    robustness_figure,
+)
+from screwbond.models.maze.run import T_END, MazeRun, robustness, run_maze
 from screwbond.models.pictures import Scene, movie, still
 from screwbond.models.pictures.probe import rendering_problem
-from screwbond.models.studies.artefacts import Picture, plot
 from screwbond.models.studies.commands import add_fields, add_solver, record_of, study_command
 from screwbond.models.studies.fields import check_record, number
-from screwbond.models.studies.files import Table, graph_files
 from screwbond.models.studies.reading import make_from_input
-from screwbond.models.studies.tasks import Outcome, Task
+from screwbond.models.studies.tasks import Outcome, Picture, Table, Task, graph_files, plot
 
 PICTURES = ("figure5.png", "figure7.png", "figure9.png", "figure10.png", "figure11.png", "path.png", "maze.png")
 MOVIES = ("movie.mp4", "movie.gif")

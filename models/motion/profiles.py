@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.motion.limits import check_limits, limit_values
-from screwbond.models.motion.polynomials import Array, Motion, check_times, numbers, refuse, sequence
+from screwbond.models.motion.polynomials import Array, Motion, check_limits, check_times, limit_values, numbers, refuse, sequence
 
 from bondgraph.signals.formulas import SMOOTH
 

@@ -6,8 +6,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.motion.limits import LIMIT_TOLERANCE, check_limits, limit_ratio, limit_values, time_factor, violations
-from screwbond.models.motion.polynomials import Array, Motion, check_times, numbers, refuse
+from screwbond.models.motion.polynomials import (
+    LIMIT_TOLERANCE,
+    Array,
+    Motion,
+    check_limits,
+    check_times,
+    limit_ratio,
+    limit_values,
+    numbers,
+    refuse,
+    time_factor,
+    violations,
+)
 
 MIN_GAIN = 1e-7
 """Least relative gain in duration with which a search continues."""

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.pictures.from_results.bodies import BODY_AXES, solid_of
-from screwbond.models.pictures.from_results.contacts import contact_panels, coordinate_panel
-from screwbond.models.pictures.from_results.energies import balance_panels
+from screwbond.models.pictures.from_results.contacts import balance_panels, contact_panels, coordinate_panel
+from screwbond.models.pictures.from_results.links import BODY_AXES, solid_of
 from screwbond.models.pictures.interpolation import Array, poses
 from screwbond.models.pictures.parts import ContactDrawing, Curve, Frame, Spans, negative
 from screwbond.models.pictures.scene import Scene

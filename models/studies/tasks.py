@@ -1,4 +1,15 @@
-"""Tasks of commands: run a study from its arguments, write its files, print an overview, and return an exit status."""
+"""Tasks of commands: run a study from its arguments, write its files and pictures, print an overview, and return an exit status.
+
+Write the files of a study, each in the format of its suffix.
+
+| suffix | content |
+|---|---|
+| .npz | arrays by name |
+| .json | JSON values; non-finite numbers become null |
+| .csv | a `Table` |
+| .tex, .txt | text |
+| .svg | a drawing, as of `bondgraph.render.diagram` |
+"""
 
 from __future__ import annotations
 
@@ -6,15 +17,116 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
-from screwbond.models.studies.artefacts import Picture, draw_pictures, select_names
+import numpy as np
 from screwbond.models.studies.fields import Declared
-from screwbond.models.studies.files import write_files
 
-from bondgraph.output.files import check_directory, write_all
+from bondgraph.compile.compiled import Compiled
+from bondgraph.errors import refusal
+from bondgraph.export import document
+from bondgraph.output.extras import missing_package
+from bondgraph.output.files import check_directory, json_text, write_all
+from bondgraph.output.progress import Progress
+from bondgraph.render.diagram import diagram
 from bondgraph.run.results.failure import Failure
+from screws.renamed import FILES
+from screws.similar_names import similar_names
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Picture file of a study.
+
+    Parameters
+    ----------
+    draw : draws it into a path.
+    missing : returns a line on a missing requirement and how to get it; "" if none is missing.
+    work : approximate duration; a plot is 1.
+    bar : True if it shows its own progress, as movies do: `draw` then takes `progress`, too.
+    """
+
+    draw: Callable[..., object]
+    missing: Callable[[], str] = lambda: ""
+    work: float = 1.0
+    bar: bool = False
+
+
+def plot(draw: Callable[[Path], object], work: float = 1.0) -> Picture:
+    """Return a picture that needs Matplotlib alone."""
+    return Picture(draw, lambda: missing_package("matplotlib"), work)
+
+
+def select_names(names: Sequence[str], only: Collection[str], about: str = "") -> tuple[str, ...]:
+    """Select file names by `only`, with suffixes or without; all if `only` is empty.
+
+    Raises `ModelError` E590 for an unknown name.
+
+    >>> select_names(["graph.svg", "movie.mp4", "movie.gif"], ["movie"])
+    ('movie.mp4', 'movie.gif')
+    """
+    stems = list(dict.fromkeys(PurePath(name).stem for name in names))
+    for word in only:
+        if word not in stems and word not in names:
+            similar = similar_names(word, [*stems, *names], most=1)
+            similar = [FILES[word]] if FILES.get(word) in stems else similar
+            cures = ([f'did you mean "{similar[0]}"?'] if similar else []) + [", ".join(stems)]
+            raise refusal("E590", f'there is no "{word}" to be written', *cures, about=about, places=())
+    return tuple(name for name in names if not only or name in only or PurePath(name).stem in only)
+
+
+def draw_pictures(pictures: Mapping[str, Picture], folder: Path, *, progress: bool = True) -> str:
+    """Draw pictures by file name; return a line with omitted pictures and reasons, or ""."""
+    reasons = {name: picture.missing() for name, picture in pictures.items()}
+    ready = {name: picture for name, picture in pictures.items() if not reasons[name]}
+    done = 0.0
+    with Progress("pictures", sum(picture.work for picture in ready.values()), progress) as bar:
+        for name, picture in ready.items():
+            bar.show(done, name)
+            picture.draw(folder / name, **({"progress": progress} if picture.bar else {}))
+            done += picture.work
+    names_by_reason = {
+        why: [name for name, reason in reasons.items() if reason == why] for why in dict.fromkeys(filter(None, reasons.values()))
+    }
+    return "; ".join(f"without {', '.join(names)}: {why}" for why, names in names_by_reason.items())
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows (k, n) under n column heads; `form` is the format of an entry."""
+
+    head: Sequence[str]
+    rows: Any
+    form: str = "%.17g"
+
+
+def write_table(path: Path, table: Table) -> None:
+    """Write a table as CSV."""
+    np.savetxt(path, table.rows, delimiter=",", header=",".join(table.head), comments="", fmt=table.form, encoding="utf-8")
+
+
+WRITERS: dict[str, Callable[[Path, Any], object]] = {
+    ".npz": lambda path, arrays: np.savez_compressed(path, **arrays),
+    ".json": lambda path, content: path.write_text(json_text(content), encoding="utf-8"),
+    ".csv": write_table,
+    ".tex": lambda path, text: path.write_text(text, encoding="utf-8"),
+    ".txt": lambda path, text: path.write_text(text, encoding="utf-8"),
+    ".svg": lambda path, drawing: drawing.write(path),
+}
+"""Writers of file contents by suffix."""
+
+
+def write_files(contents: Mapping[str, Any], folder: Path) -> None:
+    """Write every content, or the result of a function, to the file of its name."""
+    for name, content in contents.items():
+        WRITERS[Path(name).suffix](folder / name, content() if callable(content) else content)
+
+
+def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Callable[[], Any]]:
+    """Return functions for graph.svg, with some nested graphs `folded`, and equations.tex."""
+    return {"graph.svg": lambda: diagram(compiled, folded=folded), "equations.tex": lambda: document(compiled)}
+
 
 SUMMARY = "summary.json"
 """File that every task writes."""
@@ -27,7 +139,7 @@ class Outcome:
     Parameters
     ----------
     summary : its main figures, the content of summary.json.
-    files : contents of the other files by name (`screwbond.models.studies.files`), or functions that return them.
+    files : contents of the other files by name (`screwbond.models.studies.tasks`), or functions that return them.
     overview : the main figures as lines.
     pictures : by file name, in the order of drawing.
     notes : corrections and likely mistakes.

@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from screwbond.models.pictures import Scene, from_archive, movie, page, plots, poster
-from screwbond.models.pictures.from_results.energies import energies_of, happenings_of
+from screwbond.models.pictures.from_results.contacts import energies_of, happenings_of
 from screwbond.models.pictures.probe import rendering_problem
-from screwbond.models.studies.artefacts import Picture, plot
 from screwbond.models.studies.commands import add_solver, study_command
-from screwbond.models.studies.files import graph_files
-from screwbond.models.studies.tasks import Outcome, Task
+from screwbond.models.studies.tasks import Outcome, Picture, Task, graph_files, plot
 from screwbond.models.two_bodies.run import ContactRun, run_scenario
-from screwbond.models.two_bodies.scenario import BodySpec, ContactSpec, GravitySpec, Scenario, read_scenario
-from screwbond.models.two_bodies.surfaces import SURFACES
+from screwbond.models.two_bodies.scenario import SURFACES, BodySpec, ContactSpec, GravitySpec, Scenario, read_scenario
 
 
 def pictures_of(run: ContactRun) -> dict[str, Picture]:

@@ -13,10 +13,9 @@ from screwbond.models.connections import Touchable
 from screwbond.models.contacts import ContactWarning, UntrackedContact, attach_contact, contact, find_untracked_contact
 from screwbond.models.contacts.graph import ContactGraph
 from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
-from screwbond.models.gravity import attach_central_gravity, central_gravity
+from screwbond.models.springs.point import attach_central_gravity, central_gravity
 from screwbond.models.studies.runs import cost_summary, end_summary, sample_times, wall_times
-from screwbond.models.two_bodies.body_fields import MOTIONS
-from screwbond.models.two_bodies.scenario import Scenario
+from screwbond.models.two_bodies.scenario import MOTIONS, Scenario
 
 from bondgraph import Compiled, Graph, compile_model
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
-from screwbond.models.pictures.shapes.files import read_mesh
 from screwbond.models.pictures.shapes.meshes import Mesh, cuboid, cylinder, globe
+from screwbond.models.pictures.shapes.visual_meshes import read_mesh
 from screwbond.models.urdf.document import place, refuse_document_types
 from screwbond.models.visuals import Visual
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.kinematics.angles import by_arms, phi_of, theta_of, theta_rate
-from screwbond.models.delta.kinematics.arm import direction, tip
+from screwbond.models.delta.kinematics.arm import by_arms, direction, phi_of, theta_of, theta_rate, tip
 from screwbond.models.delta.kinematics.checks import check_arms, checked_numbers, error, format_numbers
 from screwbond.models.delta.kinematics.closure import ROTATIONS, closure, closure_jacobian
 from screwbond.models.delta.kinematics.robot_kinematics import Configuration, DeltaKinematics

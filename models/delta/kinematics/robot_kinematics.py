@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.kinematics.angles import by_arms, phi_of, phi_rate, theta_of
+from screwbond.models.delta.kinematics.arm import by_arms, phi_of, phi_rate, theta_of
 from screwbond.models.delta.kinematics.checks import (
     check_arms,
     check_assembled,
@@ -73,7 +73,7 @@ class Configuration:
 
     @property
     def dq_dy(self) -> np.ndarray:
-        """Derivative (9, 3) of q by the motors' angles; zero for phi2 and phi3 of a rod along x2, see `angles`."""
+        """Derivative (9, 3) of q by the motors' angles; zero for phi2 and phi3 of a rod along x2, see `arm`."""
         return np.stack([by_arms(phi_rate, self.theta, column) for column in self.dtheta_dy.T], axis=1)
 
     @property

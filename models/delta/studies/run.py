@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.kinematics.angles import by_arms, phi_of
+from screwbond.models.delta.kinematics.arm import by_arms, phi_of
 from screwbond.models.delta.kinematics.checks import format_numbers
 from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
 

@@ -11,10 +11,15 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.contacts.trajectory import time_series
-from screwbond.models.pictures.from_results.bodies import BODY_AXES, FLOOR, body_solid
-from screwbond.models.pictures.from_results.contacts import ContactBodies, touches_of
-from screwbond.models.pictures.from_results.energies import balance_panels, energies_of, happenings_of, pile_panels
-from screwbond.models.pictures.from_results.links import JOINT, linkage_solids
+from screwbond.models.pictures.from_results.contacts import (
+    ContactBodies,
+    balance_panels,
+    energies_of,
+    happenings_of,
+    pile_panels,
+    touches_of,
+)
+from screwbond.models.pictures.from_results.links import BODY_AXES, FLOOR, JOINT, body_solid, linkage_solids
 from screwbond.models.pictures.from_results.planar import (
     BODY,
     VIEW,

@@ -13,8 +13,19 @@ from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.parts import ContactDrawing
 from screwbond.models.pictures.plotting import key_panels, strip
 from screwbond.models.pictures.scene import Scene
-from screwbond.models.pictures.stage.labels import Sight, arrows_in, axes_in, frame_labels, ghost_labels, pixels_between
-from screwbond.models.pictures.stage.overlay import Label, draw_labels, draw_legend, draw_length, mark_time
+from screwbond.models.pictures.stage.overlay import (
+    Label,
+    Sight,
+    arrows_in,
+    axes_in,
+    draw_labels,
+    draw_legend,
+    draw_length,
+    frame_labels,
+    ghost_labels,
+    mark_time,
+    pixels_between,
+)
 from screwbond.models.pictures.stage.stage import GAUSS, Stage
 from screwbond.models.pictures.stage.stills import camera_of, force_bar, to_image
 from screwbond.models.pictures.style import AXES, INK, MUTED, PAPER, font

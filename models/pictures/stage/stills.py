@@ -11,8 +11,16 @@ from screwbond.models.pictures.camera import Camera, direction, fit, upward
 from screwbond.models.pictures.figures import save_image
 from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.scene import Scene
-from screwbond.models.pictures.stage.labels import Sight, frame_labels, ghost_labels
-from screwbond.models.pictures.stage.overlay import Box, draw_heading, draw_labels, draw_legend, draw_length
+from screwbond.models.pictures.stage.overlay import (
+    Box,
+    Sight,
+    draw_heading,
+    draw_labels,
+    draw_legend,
+    draw_length,
+    frame_labels,
+    ghost_labels,
+)
 from screwbond.models.pictures.stage.stage import Stage
 from screwbond.models.pictures.style import font, round_number
 from screwbond.models.pictures.timing import representative_time

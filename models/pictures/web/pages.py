@@ -26,8 +26,7 @@ from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, INK
 from screwbond.models.pictures.timing import show_times
 from screwbond.models.pictures.web.bond_graphs import bond_graph_svg, pack_bonds
 from screwbond.models.pictures.web.downsampling import Downsampling, EventRows
-from screwbond.models.pictures.web.packing import Packed
-from screwbond.models.pictures.web.scene_packing import SAMPLES, downsampled, pack_scene
+from screwbond.models.pictures.web.packing import SAMPLES, Packed, downsampled, pack_scene
 
 from bondgraph.errors import refusal
 from bondgraph.model.laws import Storing
