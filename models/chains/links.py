@@ -91,13 +91,22 @@ def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -
 
 def combined_inertia(*parts: BodyInertia) -> BodyInertia:
     """Return the inertia of rigidly joined bodies in one frame."""
-    mass = sum(part.mass for part in parts)
-    centre = sum((part.mass * part.centre for part in parts), np.zeros(3)) / mass
+    return BodyInertia(*combined_moments([(part.mass, part.rotational, part.centre) for part in parts]))
+
+
+def combined_moments(parts: Sequence[tuple[float, np.ndarray, np.ndarray]]) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return mass, rotational inertia (3, 3) about the centre of mass, and centre (3,) of rigidly joined parts, from theirs.
+
+    The parts need not be physical: points, thin rods, corrections.
+    """
+    mass = sum(part[0] for part in parts)
+    first_moment = sum((part[0] * part[2] for part in parts), np.zeros(3))
+    centre = first_moment / mass if mass else np.zeros(3)
     moment = np.zeros((3, 3))
-    for part in parts:
-        r = part.centre - centre
-        moment = moment + part.rotational + part.mass * ((r @ r) * np.eye(3) - np.outer(r, r))
-    return BodyInertia(mass, moment, centre)
+    for part_mass, inertia, part_centre in parts:
+        r = part_centre - centre
+        moment = moment + inertia + part_mass * ((r @ r) * np.eye(3) - np.outer(r, r))
+    return mass, moment, centre
 
 
 DAMPING = {"rad": "N m s/rad", "m": "N s/m"}

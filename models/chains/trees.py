@@ -113,13 +113,13 @@ def _parents(links: Sequence[Any]) -> Iterator[Finding]:
         if link.parent not in (None, BEFORE, *names):
             title = f'"{link.name}" is carried by {link.parent!r}, which is no link'
             yield Finding("E535", title, link_list, "one of these names, or None: the base")
-    cycles = _cycles(carriers)
-    for cycle in cycles:
+    circles = cycles(carriers)
+    for cycle in circles:
         detail = f"each is carried by the next: {', '.join([*cycle, cycle[0]])}"
         cure = "a tree of links, and a joint_graph(...) that closes the loop"
         yield Finding("E535", "its links carry each other in a circle", detail, cure)
     for k, link in enumerate(links):
-        if not cycles and carriers[link.name] in names[k:]:
+        if not circles and carriers[link.name] in names[k:]:
             yield Finding(
                 "E535", f'"{link.name}" stands before "{link.parent}", which carries it', link_list, "links from the base outward"
             )
@@ -148,14 +148,14 @@ def _mimics(links: Sequence[Any]) -> Iterator[Finding]:
             detail = f"factor {mimic.factor!r}, offset {mimic.offset!r}"
             yield Finding("E537", title, detail, "finite numbers, and a factor that is not zero")
         driven[link.name] = mimic.link
-    for cycle in _cycles(driven):
+    for cycle in cycles(driven):
         detail = f"each mimics the next: {', '.join([*cycle, cycle[0]])}"
         yield Finding("E537", f"nothing drives {', '.join(cycle)}", detail, "one of these joints without `mimic`")
 
 
-def _cycles(successors: Mapping[str, str | None]) -> list[list[str]]:
+def cycles(successors: Mapping[str, str | None]) -> list[list[str]]:
     """Return the cycles among nodes with one successor each."""
-    cycles, seen = [], set()
+    loops, seen = [], set()
     for start in successors:
         path: list[str] = []
         node: Any = start
@@ -164,8 +164,8 @@ def _cycles(successors: Mapping[str, str | None]) -> list[list[str]]:
             path.append(node)
             node = successors[node]
         if node in path:
-            cycles.append(path[path.index(node) :])
-    return cycles
+            loops.append(path[path.index(node) :])
+    return loops
 
 
 def _numbers(links: Sequence[Any], base: Any) -> Iterator[Finding]:

@@ -35,9 +35,9 @@ from screwbond.models.contacts.components import (
     selection,
 )
 from screwbond.models.contacts.initial_values import (
-    NumberedPlace,
-    OnlyPlace,
     StartPlace,
+    numbered_place,
+    only_place,
     start_parameters,
     start_results,
     start_values,
@@ -131,9 +131,9 @@ def contact(
     raise_if_any(name, [*problems, *transport_problems(name, transport), *near_problems(name, near)])
     parts = _ContactParts(name, (body1, body2), contact_law, chosen, transport)
     if places == 1:
-        return _place_graph(parts, name, OnlyPlace(None if near is None else reals(near, 3)))
+        return _place_graph(parts, name, only_place(None if near is None else reals(near, 3)))
     numbers = range(1, places + 1)
-    return _several_places(parts, [_place_graph(parts, f"place {k}", NumberedPlace(k, places)) for k in numbers])
+    return _several_places(parts, [_place_graph(parts, f"place {k}", numbered_place(k, places)) for k in numbers])
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cmp_to_key, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from screwbond.models.contacts.components import has_unpaired_component
@@ -31,36 +31,28 @@ def start_results(surface1: Surface, surface2: Surface, of_law: Sequence[str]) -
     return ["kinematics.q1", "kinematics.q2", "kinematics.alpha", *of_law, *charts]
 
 
-class StartPlace(Protocol):
-    """Choice of the place at which a contact starts."""
-
-    def coordinates(self, name: str, surfaces: tuple[Surface, Surface], H1: np.ndarray, H_1_2: np.ndarray) -> ContactCoordinates:
-        """Return the contact coordinates, for the pose (4, 4) of body 1 in the world and that of body 2 in body 1; `name` is that
-        of the contact, for errors."""
+StartPlace = Callable[[str, tuple[Surface, Surface], np.ndarray, np.ndarray], ContactCoordinates]
+"""Function of a contact's name (for errors), surfaces, pose (4, 4) of body 1 in the world and pose of body 2 in body 1, which
+returns the contact coordinates of the place at which it starts."""
 
 
-@dataclass(frozen=True)
-class OnlyPlace:
-    """The only place of a contact, or of several the one nearest to the point `near` (3,) of body 1, m."""
+def only_place(near: np.ndarray | None = None) -> StartPlace:
+    """Return the only place of a contact, or of several the one nearest to the point `near` (3,) of body 1, m."""
 
-    near: np.ndarray | None = None
-
-    def coordinates(self, name: str, surfaces: tuple[Surface, Surface], H1: np.ndarray, H_1_2: np.ndarray) -> ContactCoordinates:
-        nearest = closest_points(*surfaces, H_1_2, near=self.near)
-        if self.near is None and not all(map(is_convex, surfaces)):
+    def place(name: str, surfaces: tuple[Surface, Surface], H1: np.ndarray, H_1_2: np.ndarray) -> ContactCoordinates:
+        nearest = closest_points(*surfaces, H_1_2, near=near)
+        if near is None and not all(map(is_convex, surfaces)):
             _check_single_contact(name, *surfaces, H_1_2)
         return nearest
 
+    return place
 
-@dataclass(frozen=True)
-class NumberedPlace:
-    """Place of this number, from 1, among the `count` places of a contact."""
 
-    number: int
-    count: int
-
-    def coordinates(self, name: str, surfaces: tuple[Surface, Surface], H1: np.ndarray, H_1_2: np.ndarray) -> ContactCoordinates:
-        return _numbered_places(name, surfaces, tuple(H1.ravel()), tuple(H_1_2.ravel()), self.count)[self.number - 1]
+def numbered_place(number: int, count: int) -> StartPlace:
+    """Return the place of this number, from 1, among the `count` places of a contact."""
+    return lambda name, surfaces, H1, H_1_2: _numbered_places(name, surfaces, tuple(H1.ravel()), tuple(H_1_2.ravel()), count)[
+        number - 1
+    ]
 
 
 def start_values(
@@ -80,7 +72,7 @@ def start_values(
         H1 = pose_from_state(pose1)
         H_1_2 = np.asarray(inverse(H1) @ pose_from_state(pose2), dtype=float)
         try:
-            nearest = place.coordinates(name, (actual1, actual2), np.asarray(H1, dtype=float), H_1_2)
+            nearest = place(name, (actual1, actual2), np.asarray(H1, dtype=float), H_1_2)
         except GeometryError as error:
             raise refusal(error.code, error.message, error.cure, about=name, why=f'contact "{name}"', places=()) from error
         if has_unpaired_component(chosen) and nearest.chart2 == 1.0:

@@ -7,7 +7,6 @@ in series. `equivalent_laws` gives both, and the viscoelastic law, the same spee
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from screwbond.models.impact.viscoelastic import ForceHistory, ViscoelasticImpact, check_positive, identify
@@ -15,41 +14,6 @@ from screwbond.models.impact.viscoelastic import ForceHistory, ViscoelasticImpac
 from bondgraph.errors import refusal
 from screws.numeric_arguments import real
 from screws.renamed import answer_old_names
-
-
-class ForceLaw(Protocol):
-    """Force law of the impact of a mass."""
-
-    @property
-    def m(self) -> float:
-        """kg."""
-
-    @property
-    def v0(self) -> float:
-        """Impact speed, m/s."""
-
-    @property
-    def restitution(self) -> float:
-        """Speed after the impact over that before it."""
-
-    @property
-    def duration(self) -> float:
-        """Time from touch to release, s."""
-
-    @property
-    def peak_force(self) -> float:
-        """N."""
-
-    @property
-    def largest_compression(self) -> float:
-        """m."""
-
-    @property
-    def impulse(self) -> float:
-        """N s."""
-
-    def history(self, samples: int = 400) -> ForceHistory:
-        """Return the impact at about this many times."""
 
 
 @answer_old_names
@@ -206,6 +170,10 @@ class MaxwellImpact:
         f[-1] = 0.0
         kinetic, stored = 0.5 * self.m * u**2, f**2 / (2.0 * self.k)
         return ForceHistory(t, s, u, f, kinetic, stored, 0.5 * self.m * self.v0**2 - kinetic - stored)
+
+
+ForceLaw = ViscoelasticImpact | SpringImpact | MaxwellImpact
+"""Force law of the impact of a mass."""
 
 
 def equivalent_laws(v0: float, impulse: float, duration: float, e: float) -> dict[str, ForceLaw]:

@@ -87,7 +87,7 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
     n = direction(where.chain, striker.normal)
     need_mobile(where, n, "projection")
     velocity = where.approach(n, law.v0)
-    single = replace(law, m=mass_at(where, striker.normal, "momentum"))  # type: ignore[type-var]
+    single = replace(law, m=mass_at(where, striker.normal, "momentum"))
     ahead, radius = 0.02 * single.duration * single.v0, TIP_RADIUS * single.largest_compression
     home = np.array(where.chain.links[where.link].home)
     home[:3, 3] += home[:3, :3] @ (where.point + radius * n)

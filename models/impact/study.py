@@ -182,7 +182,7 @@ class ImpactStudy:
 
 def _law_figures(law: ForceLaw) -> dict[str, float]:
     names = ("restitution", "duration", "impulse", "peak_force", "largest_compression")
-    return {**asdict(law), **{name: getattr(law, name) for name in names}}  # type: ignore[call-overload]
+    return {**asdict(law), **{name: getattr(law, name) for name in names}}
 
 
 def _impact_figures(strike: ImpactRun) -> dict[str, float]:

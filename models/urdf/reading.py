@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.chains import BEFORE, BodyInertia, Chain, Link, Tree
-from screwbond.models.chains.links import UncheckedInertia
+from screwbond.models.chains.links import UncheckedInertia, combined_moments
 from screwbond.models.chains.trees import FixedTree
 from screwbond.models.urdf.document import Ignored, place, read_document
 from screwbond.models.urdf.grammar import check
@@ -65,14 +65,12 @@ def inertias_of(
     for body, links in reversed(selected.bodies.items()):
         if body == selected.base and not floating:
             continue
-        with_inertial = [link for link in links if inertials.get(link) is not None]
-        total = _combine_inertias(
-            [_inertia_in_body(home_poses[body], home_poses[link], inertials[link]) for link in with_inertial]
-        )
+        parts = [link for link in links if inertials.get(link) is not None]
+        total = combined_moments([_inertia_in_body(home_poses[body], home_poses[link], inertials[link]) for link in parts])
         if _is_massless(total):
             massless += [] if body in carriers else [body]
         else:
-            inertias[body] = _body_inertia(selected, with_inertial, total)
+            inertias[body] = _body_inertia(selected, parts, total)
         if body in inertias or body in carriers:
             carriers.add(selected.carrier(body))
     return inertias, [*_massless_note(selected, massless[::-1]), *_unchecked_notes(inertias)]
@@ -82,18 +80,6 @@ def _inertia_in_body(body: np.ndarray, link: np.ndarray, inertial: Any) -> Inert
     """Return the inertia of a link in the frame of its body; both poses in the base."""
     H = inverse(body) @ link @ pose_of(inertial)
     return float(inertial.mass), H[:3, :3] @ inertial.inertia @ H[:3, :3].T, H[:3, 3]
-
-
-def _combine_inertias(parts: Sequence[InertiaTerms]) -> InertiaTerms:
-    """Combine inertias as `combined_inertia`, of parts that need not be physical: points, thin rods, corrections."""
-    mass = sum(part[0] for part in parts)
-    first_moment = sum((part[0] * part[2] for part in parts), np.zeros(3))
-    centre = first_moment / mass if mass else np.zeros(3)
-    moment = np.zeros((3, 3))
-    for part_mass, inertia, part_centre in parts:
-        r = part_centre - centre
-        moment = moment + inertia + part_mass * ((r @ r) * np.eye(3) - np.outer(r, r))
-    return mass, moment, centre
 
 
 def _is_massless(total: InertiaTerms) -> bool:

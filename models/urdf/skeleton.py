@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from screwbond.models.chains.trees import cycles
 from screwbond.models.urdf.document import place
 
 from bondgraph.errors import Problem
@@ -121,6 +122,7 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
     """Return E528 for mimic joints whose leader is unknown, fixed or a follower of theirs, or with the multiplier 0."""
     problems: list[Problem] = []
     named = skeleton.joints_by_name
+    circling = {name for cycle in cycles({joint.name: joint.leader for joint in skeleton.joints}) for name in cycle}
     for joint in skeleton.joints:
         if joint.leader is None or not joint.moves:
             continue
@@ -135,7 +137,7 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
             why = "that is itself"
         elif not leader.moves:
             why = "which is fixed"
-        elif _follows_indirectly(named, leader, joint):
+        elif joint.name in circling:
             why = "which follows it in turn"
         elif joint.multiplier == 0.0:
             why, cures = "with the multiplier 0, so that it never moves", ['type="fixed"']
@@ -144,18 +146,6 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
             cure = " or ".join(cures[:3]) or "no <mimic>"
             problems.append(Problem("E528", title, (), (place(skeleton.file, joint.line),), (cure,)))
     return problems
-
-
-def _follows_indirectly(named: Mapping[str, Branch], joint: Branch, other: Branch) -> bool:
-    """Return True if a joint follows another, directly or indirectly."""
-    seen: set[str] = set()
-    current: Branch | None = joint
-    while current is not None and current.name not in seen:
-        if current is other:
-            return True
-        seen.add(current.name)
-        current = named.get(current.leader or "")
-    return False
 
 
 def _can_lead(leader: Branch, joint: Branch) -> bool:
@@ -207,20 +197,8 @@ def _close_names(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
 
 def _loops(skeleton: Skeleton) -> list[list[Branch]]:
     """Return the cycles of joints, each from its first link in the file."""
-    loops: list[list[Branch]] = []
-    done: set[str] = set()
-    for start in skeleton.links:
-        path: list[str] = []
-        link = start
-        while link not in done and link in skeleton.parent_joint:
-            done.add(link)
-            path.append(link)
-            link = skeleton.parent_joint[link].parent
-        done.add(link)
-        if link in path:
-            cycle = path[path.index(link) :]
-            loops.append([skeleton.parent_joint[name] for name in reversed(cycle)])
-    return loops
+    carriers = {link: skeleton.parent_joint[link].parent for link in skeleton.links if link in skeleton.parent_joint}
+    return [[skeleton.parent_joint[name] for name in reversed(cycle)] for cycle in cycles(carriers)]
 
 
 @dataclass(frozen=True, eq=False)

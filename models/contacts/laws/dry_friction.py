@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from screwbond.models.contacts.components import domain_of, selection
 from screwbond.models.contacts.friction import friction_cones, friction_problems
@@ -49,6 +49,20 @@ class SwitchStates:
 def components_with(friction: Any) -> tuple[str, ...]:
     """Return the constrained components of a law along the normal: v_z, and with friction v_x and v_y."""
     return ("v_z",) if friction is None else (*IN_PLANE, "v_z")
+
+
+class FrictionLaw:
+    """Law of the gap and, with a coefficient of `friction`, of dry friction in the tangent plane, without springs."""
+
+    friction: Any
+    active_states: ClassVar[tuple[str, ...]] = ()
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """Components v_z, and with friction v_x and v_y."""
+        return components_with(self.friction)
 
 
 def friction_coefficient_problems(name: str, friction: Any, chosen: Sequence[str]) -> list[Problem]:

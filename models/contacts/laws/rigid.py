@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from screwbond.models.contacts.components import COMPONENTS
-from screwbond.models.contacts.laws.dry_friction import COEFFICIENT, EXCESS, components_with, friction_coefficient_problems
+from screwbond.models.contacts.laws.dry_friction import COEFFICIENT, EXCESS, FrictionLaw, friction_coefficient_problems
 from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, component_problem
 from screwbond.models.contacts.switches import FREE, STATES, TOUCHING, range_limits
 
@@ -24,7 +24,7 @@ from screws.renamed import answer_old_names
 @in_units(friction="1")
 @answer_old_names
 @dataclass(frozen=True)
-class Rigid:
+class Rigid(FrictionLaw):
     """The bodies do not overlap, and slip where the tangential force would exceed friction times the normal force; only time
     stepping supports this law (E434).
 
@@ -35,14 +35,7 @@ class Rigid:
 
     friction: Any = None
 
-    active_states: ClassVar[tuple[str, ...]] = ()
-    tangent_vectors: ClassVar[bool] = False
     stepping_only: ClassVar[bool] = True
-
-    @property
-    def components(self) -> tuple[str, ...]:
-        """Components v_z, and with friction v_x and v_y."""
-        return components_with(self.friction)
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report E435 components, E490, E491 friction."""

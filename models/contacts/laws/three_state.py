@@ -20,12 +20,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from screwbond.models.contacts.components import COMPONENTS, domain_of, selection
 from screwbond.models.contacts.laws.dry_friction import (
     COEFFICIENT,
     SLIP_DIRECTION,
+    FrictionLaw,
     SwitchStates,
     components_with,
     connect_dry_friction,
@@ -156,7 +157,7 @@ def contact_states(
 @in_units(alpha1="1/s", alpha0="1/s^2", alpha2="1/(m^2 s^2)", friction="1")
 @answer_old_names
 @dataclass(frozen=True)
-class ThreeState:
+class ThreeState(FrictionLaw):
     """Stabilised constraint d'' + alpha1 d' + alpha0 d + alpha2 d^3 = 0 while the bodies touch, by any force that presses.
 
     An impact is smooth: the speed vanishes in the time 1 / alpha1. Energy from stabilisation counts as injected. Constrained
@@ -175,15 +176,6 @@ class ThreeState:
     alpha0: Any
     alpha2: Any = 0.0
     friction: Any = None
-
-    active_states: ClassVar[tuple[str, ...]] = ()
-    tangent_vectors: ClassVar[bool] = False
-    stepping_only: ClassVar[bool] = False
-
-    @property
-    def components(self) -> tuple[str, ...]:
-        """Components v_z, and with friction v_x and v_y."""
-        return components_with(self.friction)
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report E435 components, E436 numbers, E490, E491 friction."""
@@ -212,7 +204,7 @@ OVERLAP_TOLERANCE, GAP_TOLERANCE = 1e-9, 1e-14
 @in_units(restitution="1", friction="1")
 @answer_old_names
 @dataclass(frozen=True)
-class Impact:
+class Impact(FrictionLaw):
     """Impacts by impulses: the bodies separate with e times the speed of approach. Where impacts accumulate (Zeno) or are too
     small to resolve, the bodies stay together until the force would have to pull.
 
@@ -227,15 +219,6 @@ class Impact:
 
     restitution: Any
     friction: Any = None
-
-    active_states: ClassVar[tuple[str, ...]] = ()
-    tangent_vectors: ClassVar[bool] = False
-    stepping_only: ClassVar[bool] = False
-
-    @property
-    def components(self) -> tuple[str, ...]:
-        """Components v_z, and with friction v_x and v_y."""
-        return components_with(self.friction)
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report E435 components, E436 restitution, E490, E491 friction."""

@@ -63,10 +63,19 @@ NORMAL_COMPONENT = ("v_z",)
 """Component that springs along the normal constrain."""
 
 
+class _NormalSpringLaw:
+    """Facts that the laws of a spring along the normal share."""
+
+    components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
+    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
+
+
 @in_units(k="N/m", c="N s/m^2")
 @answer_old_names
 @dataclass(frozen=True)
-class Viscoelastic:
+class Viscoelastic(_NormalSpringLaw):
     """Spring and damper f = k s + c s s' on v_z, with s the penetration; the force begins and ends at zero.
 
     The bodies separate with the speed e v0, where w0 = -c v0 / k and e = (1 + W(-exp(w0 + ln(1 - w0) - 1))) / |w0| of Lambert's
@@ -82,11 +91,6 @@ class Viscoelastic:
 
     k: Any
     c: Any
-
-    components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
-    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
-    tangent_vectors: ClassVar[bool] = False
-    stepping_only: ClassVar[bool] = False
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report E435 components, E436 numbers."""
@@ -105,17 +109,7 @@ class Viscoelastic:
         )
         graph.connect(split, row := normal_row()).connect(row, common)
         graph.connect(common, normal_spring(self.k)).connect(common, damper)
-        return ContactForces(
-            gap_switch(head.surfaces),
-            CONSTRAINT_FORCE,
-            CONSTRAINT_FORCE.signal,
-            (("switch", FREE),),
-            ("kinematics.d", "spring.q", "switch"),
-            lambda gap: (gap, max(-gap, 0.0), TOUCHING if gap < 0.0 else FREE),
-            "X0.effort",
-            ("spring.q",),
-            penetration=SignalEntry("spring.q"),
-        )
+        return _spring_forces(gap_switch(head.surfaces), (FREE,), TOUCHING, penetration=SignalEntry("spring.q"))
 
 
 DAMPING = Op(
@@ -126,6 +120,21 @@ DAMPING = Op(
 )
 CONSTRAINT_FORCE = SignalEntry("constrained.2.effort")
 """Signal of the force of a spring along the normal."""
+
+
+def _spring_forces(switch: Automaton, off: Sequence[str], closed: str, penetration: SignalEntry | None = None) -> ContactForces:
+    """Return the tail of a spring along the normal, from the states without force, and that of a contact closed at the start."""
+    return ContactForces(
+        switch,
+        CONSTRAINT_FORCE,
+        CONSTRAINT_FORCE.signal,
+        tuple(("switch", state) for state in off),
+        ("kinematics.d", "spring.q", "switch"),
+        lambda gap: (gap, max(-gap, 0.0), closed if gap < 0.0 else FREE),
+        "X0.effort",
+        ("spring.q",),
+        penetration=penetration,
+    )
 
 
 def normal_row() -> Element:
@@ -150,7 +159,7 @@ def normal_only(name: str, law: object, chosen: Sequence[str]) -> list[Problem]:
 @in_units(k="N/m", c="N s/m")
 @answer_old_names
 @dataclass(frozen=True)
-class Maxwell:
+class Maxwell(_NormalSpringLaw):
     """Spring k and damper c in series on v_z: f' + k/c f = k s'. It releases where the force falls to zero, while the bodies
     still overlap by the damper's deformation.
 
@@ -167,11 +176,6 @@ class Maxwell:
     k: Any
     c: Any
 
-    components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
-    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
-    tangent_vectors: ClassVar[bool] = False
-    stepping_only: ClassVar[bool] = False
-
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report E435 components, E436 numbers."""
         ranges = (("k", "N/m", 0.0, math.inf), ("c", "N s/m", 0.0, math.inf))
@@ -185,16 +189,7 @@ class Maxwell:
         signals = ("kinematics.d", "kinematics.d'", "spring.q")
         further = range_limits(head.surfaces, PHASES)
         machine = contact_states("switch", *signals, kinds=CONTACT_EVENT_KINDS, resets=SPRING_RELEASE, further=further)
-        return ContactForces(
-            machine,
-            CONSTRAINT_FORCE,
-            CONSTRAINT_FORCE.signal,
-            (("switch", FREE), ("switch", BALLISTIC)),
-            ("kinematics.d", "spring.q", "switch"),
-            lambda gap: (gap, max(-gap, 0.0), TOUCHING if gap < 0.0 else FREE),
-            "X0.effort",
-            ("spring.q",),
-        )
+        return _spring_forces(machine, (FREE, BALLISTIC), TOUCHING)
 
 
 COMPRESSION, RESTITUTION = "compression", "restitution"
@@ -204,7 +199,7 @@ SPRING_PHASES = (FREE, COMPRESSION, RESTITUTION, BALLISTIC)
 @in_units(k="N/m", restitution="1")
 @answer_old_names
 @dataclass(frozen=True)
-class VirtualSpring:
+class VirtualSpring(_NormalSpringLaw):
     """Spring with f = k s in compression, and f = k/e^2 (s - (1 - e^2) s_most) in restitution, until that is zero.
 
     Force and penetration are in phase, the bodies separate with e times the speed of approach, and overlap by (1 - e^2) s_most as
@@ -222,10 +217,7 @@ class VirtualSpring:
     k: Any
     restitution: Any
 
-    components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
     active_states: ClassVar[tuple[str, ...]] = (COMPRESSION, RESTITUTION)
-    tangent_vectors: ClassVar[bool] = False
-    stepping_only: ClassVar[bool] = False
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report E435 components, E436 numbers."""
@@ -258,16 +250,7 @@ class VirtualSpring:
                 *range_limits(head.surfaces, SPRING_PHASES),
             ),
         )
-        return ContactForces(
-            machine,
-            CONSTRAINT_FORCE,
-            CONSTRAINT_FORCE.signal,
-            (("switch", FREE), ("switch", BALLISTIC)),
-            ("kinematics.d", length, "switch"),
-            lambda gap: (gap, max(-gap, 0.0), COMPRESSION if gap < 0.0 else FREE),
-            "X0.effort",
-            (length,),
-        )
+        return _spring_forces(machine, (FREE, BALLISTIC), COMPRESSION)
 
 
 def _stiffness(k: Any, e: Any, mode: Any) -> Any:
