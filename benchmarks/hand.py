@@ -17,7 +17,7 @@ import numpy as np
 from screwbond.models.hand import SCENARIOS, Hand, HandScenario, initial_posture
 from screwbond.models.hand.graph import OBJECT, contact_name, finger_name
 from screwbond.models.hand.graph import VIRTUAL as VIRTUAL_OBJECT
-from screwbond.models.hand.grasping.posture import in_last_link, virtual_points_in_object
+from screwbond.models.hand.grasping import in_last_link, virtual_points_in_object
 
 from benchmarks import timing
 from benchmarks.command import run_command

@@ -210,7 +210,7 @@ def _crane(path: Path) -> None:
     from dataclasses import replace
 
     from screwbond.models.pictures import Trail, still
-    from screwbond.models.pictures.shapes.tubes import free_normals
+    from screwbond.models.pictures.shapes.meshes import free_normals
     from screwbond.models.urdf import robot_scene
 
     from examples.urdf_robot import read, run

@@ -8,10 +8,16 @@ from typing import Any
 import numpy as np
 from screwbond.models.bodies import latex_name
 from screwbond.models.chains import limits as stops
-from screwbond.models.chains.dynamics import bias, inertia_numbers, kinetic_energy, mass_matrix, mass_problems, potential
-from screwbond.models.chains.recursion import forward_dynamics
-from screwbond.models.chains.sections import Section
-from screwbond.models.chains.trees import Tree
+from screwbond.models.chains.dynamics import (
+    bias,
+    forward_dynamics,
+    inertia_numbers,
+    kinetic_energy,
+    mass_matrix,
+    mass_problems,
+    potential,
+)
+from screwbond.models.chains.trees import Section, Tree
 
 from bondgraph import IC, Element, Op, Parameter
 from bondgraph.errors import Place, Problem, caller_place

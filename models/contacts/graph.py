@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from screwbond.models.connections import AD_SOURCE, Touchable, connect_bodies, screw_transformer
+from screwbond.models.bodies import AD_SOURCE, Touchable, connect_bodies, screw_transformer
 from screwbond.models.contacts.components import (
     COMPONENTS,
     body_problems,

@@ -17,13 +17,21 @@ from screwbond.models.delta.pictures import figures
 from screwbond.models.delta.pictures.figures import bode_plot, plot_touch, time_plot
 from screwbond.models.delta.pictures.workspace_figure import plot_workspace
 from screwbond.models.delta.studies import analysis
-from screwbond.models.delta.studies.robot import VELOCITY, DeltaRobot
-from screwbond.models.delta.studies.run import DeltaRun
+from screwbond.models.delta.studies.robot import VELOCITY, DeltaRobot, DeltaRun
 from screwbond.models.delta.studies.soft_touch import BALL, SoftTouchRun, TouchPlan, soft_touch
 from screwbond.models.studies.commands import add_fields, record_of, study_command
 from screwbond.models.studies.fields import check_record, number, word
-from screwbond.models.studies.runs import compile_times, end_summary, wall_times
-from screwbond.models.studies.tasks import Outcome, Picture, Table, Task, graph_files, plot
+from screwbond.models.studies.tasks import (
+    Outcome,
+    Picture,
+    Table,
+    Task,
+    compile_times,
+    end_summary,
+    graph_files,
+    plot,
+    wall_times,
+)
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import ModelError

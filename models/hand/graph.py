@@ -31,15 +31,8 @@ import numpy as np
 from screwbond.models.bodies import Body, rigid_body
 from screwbond.models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, combined_inertia, cylinder_inertia
 from screwbond.models.contacts import attach_contact, contact
-from screwbond.models.hand.grasping.posture import (
-    Posture,
-    in_last_link,
-    initial_posture,
-    spring_deflections,
-    virtual_points_in_object,
-)
-from screwbond.models.hand.parameters import HandParameters
-from screwbond.models.hand.scenarios import HandScenario, ReferenceStep
+from screwbond.models.hand.grasping import Posture, in_last_link, initial_posture, spring_deflections, virtual_points_in_object
+from screwbond.models.hand.scenarios import HandParameters, HandScenario, ReferenceStep
 from screwbond.models.motion import PoseMotion, axes, axis_rotations, following_body, hold, pose_motion, quintic
 from screwbond.models.motion.polynomials import Motion
 from screwbond.models.springs import attach_between, point_spring, spatial_spring

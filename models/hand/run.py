@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.contacts.trajectory import find_contact
 from screwbond.models.hand.graph import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
-from screwbond.models.hand.grasping.grasp import (
+from screwbond.models.hand.grasping import (
     finger_extension,
     friction_margins,
     grasp_matrix,
@@ -24,8 +24,7 @@ from screwbond.models.hand.grasping.grasp import (
     squeeze_forces,
 )
 from screwbond.models.hand.scenarios import HandScenario, read_scenario
-from screwbond.models.studies.runs import cost_summary, end_summary, sample_times, wall_times
-from screwbond.models.studies.tasks import Table, write_table
+from screwbond.models.studies.tasks import Table, cost_summary, end_summary, sample_times, wall_times, write_table
 
 from bondgraph import Compiled, compile_model
 from bondgraph.output.files import atomic_file, known_ending

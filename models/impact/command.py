@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.impact.figures import FIGURES, plot_arm
 from screwbond.models.impact.mobility import KINDS, direction
-from screwbond.models.impact.robot import Striker, default_striker, striker_from_urdf
+from screwbond.models.impact.striking import Striker, default_striker, striker_from_urdf
 from screwbond.models.impact.study import ImpactStudy, MeasuredImpact, study_impact
 from screwbond.models.pictures.probe import rendering_problem
 from screwbond.models.studies.commands import add_fields, record_of, study_command

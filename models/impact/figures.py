@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from screwbond.models.impact.force_laws import ViscoelasticImpact
 from screwbond.models.impact.mobility import KINDS
-from screwbond.models.impact.robot import Striker
-from screwbond.models.impact.striking import ImpactRun
+from screwbond.models.impact.striking import ImpactRun, Striker
 from screwbond.models.impact.study import ImpactStudy
-from screwbond.models.impact.viscoelastic import ViscoelasticImpact
 from screwbond.models.pictures import Curve, EventMark, Force, Look, Panel, Scene, Solid, still
 from screwbond.models.pictures.figures import legend_above, plain_numbers, plot_file
 from screwbond.models.pictures.from_results.links import RodLinks, link_poses

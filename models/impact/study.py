@@ -16,8 +16,7 @@ import numpy as np
 from screwbond.models.chains import Tree
 from screwbond.models.impact.force_laws import ForceLaw, equivalent_laws
 from screwbond.models.impact.mobility import KINDS, locked_ratio, mass_at, striking_point
-from screwbond.models.impact.robot import Striker, default_striker
-from screwbond.models.impact.striking import ImpactRun, simulate_impacts
+from screwbond.models.impact.striking import ImpactRun, Striker, default_striker, simulate_impacts
 from screwbond.models.impact.variants import GRAPH_BUILDERS, ImpulseMeasurement, measure_impulse
 from screwbond.models.studies.fields import check_record, number, vector
 

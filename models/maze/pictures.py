@@ -17,8 +17,7 @@ from screwbond.models.maze.run import MazeRun, RobustnessMap
 from screwbond.models.pictures import Curve, EventMark, Look, Panel, Scene, Solid, Trail
 from screwbond.models.pictures.figures import legend_above, plain_numbers, plot_file
 from screwbond.models.pictures.interpolation import Array, unrotated_poses
-from screwbond.models.pictures.shapes.meshes import Mesh, circle, globe, joined, polyline, sheet
-from screwbond.models.pictures.shapes.tubes import path_tube
+from screwbond.models.pictures.shapes.meshes import Mesh, circle, globe, joined, path_tube, polyline, sheet
 from screwbond.models.pictures.style import AMBER, BLUE, FORCE, PATHS, blend, rgb, round_number
 
 from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL, TITLE

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from screwbond.models.connections import AD_SOURCE, Touchable, connect_bodies, screw_transformer
+from screwbond.models.bodies import AD_SOURCE, Touchable, connect_bodies, screw_transformer
 from screwbond.models.springs.formulas import frame_pose
 
 from bondgraph import Element, Graph, Op, Parameter

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.studies.commands import Command, add_solver, study_command
-from screwbond.models.studies.runs import cost_summary, end_summary, wall_times
-from screwbond.models.studies.tasks import Outcome, Task, graph_files
+from screwbond.models.studies.tasks import Outcome, Task, cost_summary, end_summary, graph_files, wall_times
 
 from bondgraph import Compiled, compile_model, load_model
 from bondgraph.errors import FileError, Problem, ProblemError, ScrewbondError, refusal

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import Body
-from screwbond.models.connections import Touchable
+from screwbond.models.bodies import Body, Touchable
 from screwbond.models.contacts import ContactWarning, UntrackedContact, attach_contact, contact, find_untracked_contact
 from screwbond.models.contacts.graph import ContactGraph
 from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
 from screwbond.models.springs.point import attach_central_gravity, central_gravity
-from screwbond.models.studies.runs import cost_summary, end_summary, sample_times, wall_times
+from screwbond.models.studies.tasks import cost_summary, end_summary, sample_times, wall_times
 from screwbond.models.two_bodies.scenario import MOTIONS, Scenario
 
 from bondgraph import Compiled, Graph, compile_model

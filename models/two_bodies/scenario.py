@@ -29,7 +29,7 @@ from screwbond.models.contacts import COMPONENTS
 from screwbond.models.contacts.transport import TRANSPORTS
 from screwbond.models.studies.fields import Declared, number, vector, word, words
 from screwbond.models.studies.reading import JsonSection, read_file
-from screwbond.models.studies.runs import MAX_SAMPLES
+from screwbond.models.studies.tasks import MAX_SAMPLES
 
 from screws.errors import GeometryError
 from screws.surfaces import Surface, egg, ellipsoid, plane, sphere

@@ -6,5 +6,4 @@ from screwbond.models.studies.commands import Command, parser_of, study_command
 from screwbond.models.studies.fields import REQUIRED, declarations, field_lines
 from screwbond.models.studies.model_commands import PACKAGE, copy_scripts, example_files
 from screwbond.models.studies.reading import key_lines
-from screwbond.models.studies.runs import end_summary
-from screwbond.models.studies.tasks import SUMMARY, WRITERS, Outcome, Picture, Task, draw_pictures, select_names
+from screwbond.models.studies.tasks import SUMMARY, WRITERS, Outcome, Picture, Task, draw_pictures, end_summary, select_names

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.delta.studies.analysis import PoleSweep, PoleZeroMap
-from screwbond.models.delta.studies.run import DeltaRun
+from screwbond.models.delta.studies.robot import DeltaRun
 from screwbond.models.delta.studies.soft_touch import SoftTouchRun
 from screwbond.models.pictures.figures import legend_above, plot_file
 

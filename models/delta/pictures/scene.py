@@ -13,14 +13,25 @@ from screwbond.models.delta.kinematics.closure import ROTATIONS
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
 from screwbond.models.delta.kinematics.workspace import workspace
 from screwbond.models.delta.studies.pick_and_place import Tracking
-from screwbond.models.delta.studies.run import DeltaRun
+from screwbond.models.delta.studies.robot import DeltaRun
 from screwbond.models.pictures.from_results.contacts import happenings_of
 from screwbond.models.pictures.interpolation import Array, unrotated_poses
 from screwbond.models.pictures.parts import Curve, Frame, Look, Panel, Solid, Trail
 from screwbond.models.pictures.scene import Scene
-from screwbond.models.pictures.shapes.meshes import Mesh, along, circle, cylinder, globe, joined, lofted, polyline, rod, sheet
+from screwbond.models.pictures.shapes.meshes import (
+    Mesh,
+    along,
+    circle,
+    cylinder,
+    free_normals,
+    globe,
+    joined,
+    lofted,
+    polyline,
+    rod,
+    sheet,
+)
 from screwbond.models.pictures.shapes.surfaces import coloured_part
-from screwbond.models.pictures.shapes.tubes import free_normals
 from screwbond.models.pictures.style import AXES, INK, PATHS
 
 BASE, LINK, ROD, TOOL, MOTOR, JOINT = "#c9cfd9", "#e6a756", "#8793a6", "#6aa5d8", "#5d6675", "#3d4554"

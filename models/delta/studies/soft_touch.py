@@ -34,8 +34,7 @@ from screwbond.models.delta.graphs.control import FILTER_TIME, Control, model_te
 from screwbond.models.delta.kinematics.arm import friction_torque
 from screwbond.models.delta.kinematics.initial_states import initial_state
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.studies.robot import DeltaRobot
-from screwbond.models.delta.studies.run import DeltaRun
+from screwbond.models.delta.studies.robot import DeltaRobot, DeltaRun
 from screwbond.models.motion import Motion, axes, cubic_spline, hold
 from screwbond.models.studies.fields import check_record, number, vector
 

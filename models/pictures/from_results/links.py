@@ -12,8 +12,7 @@ from screwbond.models.chains import Tree
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import Look, Solid
 from screwbond.models.pictures.shapes.meshes import Mesh, along, globe, joined, rod
-from screwbond.models.pictures.shapes.solids import solids_mesh
-from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, visuals_mesh
+from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, solids_mesh, visuals_mesh
 from screwbond.models.visuals import Appearance, visuals_of
 
 from screws.shapes import HalfSpace

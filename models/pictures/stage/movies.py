@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.plotting import key_panels, strip
-from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.scene import Scene, show_times, speed_label
 from screwbond.models.pictures.stage.overlay import is_word, mark_time
+from screwbond.models.pictures.stage.posters import annotate, camera_of, past_events, to_image
 from screwbond.models.pictures.stage.stage import Stage
-from screwbond.models.pictures.stage.stills import annotate, camera_of, past_events, to_image
-from screwbond.models.pictures.timing import show_times, speed_label
 
 from bondgraph.output.files import atomic_file, known_ending
 from bondgraph.output.progress import track

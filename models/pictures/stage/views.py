@@ -8,10 +8,9 @@ import sys
 import numpy as np
 from screwbond.models.pictures.camera import Camera
 from screwbond.models.pictures.from_results.scenes import as_scene
-from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.scene import Scene, representative_time
+from screwbond.models.pictures.stage.posters import camera_of
 from screwbond.models.pictures.stage.stage import Stage
-from screwbond.models.pictures.stage.stills import camera_of
-from screwbond.models.pictures.timing import representative_time
 
 from bondgraph.errors import refusal
 from bondgraph.output.extras import require_package

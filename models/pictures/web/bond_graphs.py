@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
-from screwbond.models.pictures.web.downsampling import Downsampling, EventRows
-from screwbond.models.pictures.web.packing import Packed
+from screwbond.models.pictures.web.packing import Downsampling, EventRows, Packed
 
 from bondgraph.model.laws import Junction
 from bondgraph.model.model import Model

@@ -21,12 +21,10 @@ import numpy as np
 from screwbond.models.pictures.from_results.scenes import scene_of
 from screwbond.models.pictures.parts import Panel
 from screwbond.models.pictures.plotting import plain_text, shown_unit, title_with_unit
-from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.scene import Scene, show_times
 from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, INK
-from screwbond.models.pictures.timing import show_times
 from screwbond.models.pictures.web.bond_graphs import bond_graph_svg, pack_bonds
-from screwbond.models.pictures.web.downsampling import Downsampling, EventRows
-from screwbond.models.pictures.web.packing import SAMPLES, Packed, downsampled, pack_scene
+from screwbond.models.pictures.web.packing import SAMPLES, Downsampling, EventRows, Packed, downsampled, pack_scene
 
 from bondgraph.errors import refusal
 from bondgraph.model.laws import Storing

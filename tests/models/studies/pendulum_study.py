@@ -21,8 +21,17 @@ from screwbond.models.pictures.plotting import plot_signals
 from screwbond.models.studies.commands import add_solver, study_command
 from screwbond.models.studies.fields import check_record, number, vector, word
 from screwbond.models.studies.reading import read_file
-from screwbond.models.studies.runs import cost_summary, end_summary, sample_times, wall_times
-from screwbond.models.studies.tasks import Outcome, Table, Task, graph_files, plot
+from screwbond.models.studies.tasks import (
+    Outcome,
+    Table,
+    Task,
+    cost_summary,
+    end_summary,
+    graph_files,
+    plot,
+    sample_times,
+    wall_times,
+)
 
 from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from screws.scalars import sqrt
