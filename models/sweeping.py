@@ -48,7 +48,7 @@ from bondgraph.run.measures import MEASURES, STORED, Measure
 from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import Runs, loguniform, normal, sweep, uniform
 from bondgraph.sweeps.interface import OWN
-from bondgraph.sweeps.kept_columns import Keepable
+from bondgraph.sweeps.tasks import Keepable
 from screws.renamed import SETTINGS as OLD_SETTINGS
 from screws.renamed import current_settings
 

@@ -21,8 +21,7 @@ from bondgraph.run.settings import number
 from bondgraph.stepping.diagnostics import explained, report
 from bondgraph.stepping.gradients import gradients
 from bondgraph.stepping.problem import MODES, Steps, compiled_steps
-from bondgraph.stepping.quadratic.candidates import Candidates, Shapes
-from bondgraph.stepping.quadratic.cone import check_facets
+from bondgraph.stepping.quadratic.candidates import Candidates, Shapes, check_facets
 from bondgraph.stepping.quadratic.matrices import StepOptions
 from bondgraph.stepping.quadratic.solver import SOLVED
 from bondgraph.stepping.run import forces_of, modes_of, run_steps

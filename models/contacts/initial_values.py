@@ -14,7 +14,7 @@ from screwbond.models.contacts.switches import POLE_MESSAGE
 from bondgraph.errors import refusal
 from screws.contact import ContactCoordinates, all_closest_points, closest_points, is_convex
 from screws.contact.closest import MERGE_DISTANCE
-from screws.contact.places import contact_places
+from screws.contact.overlaps import contact_places
 from screws.errors import GeometryError
 from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface

@@ -13,7 +13,7 @@ from screws.jets import Jet, jet
 from screws.numeric_arguments import reals, shown
 from screws.scalars import Scalar, array
 from screws.surfaces import charts, checks
-from screws.surfaces.edges import refuse_edges
+from screws.surfaces.checks import refuse_edges
 from screws.surfaces.frames import Geometry, frame, from_forms, gauss_frame
 from screws.surfaces.surface import Coordinates, Surface, Values
 from screws.vectors import Triple, cross, dot, length, scaled, times

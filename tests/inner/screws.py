@@ -3,7 +3,7 @@
 # ruff: noqa: F401
 
 from screws.contact import closest
-from screws.contact.places import contact_places
+from screws.contact.overlaps import contact_places
 from screws.shapes.collision_detection import overlapping_boxes
 from screws.similar_names import similar_names
 from screws.surfaces import charts

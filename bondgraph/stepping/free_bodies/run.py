@@ -22,8 +22,17 @@ from bondgraph.run.results.energy_account import Ledger
 from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result, Statistics
 from bondgraph.run.settings import number
-from bondgraph.stepping.free_bodies.bodies import Bodies, Placement, free_bodies, matrices_of
-from bondgraph.stepping.free_bodies.step import Accuracy, FreeBodyRun, FreeBodyStep, TooManyCandidates, collision_groups
+from bondgraph.stepping.free_bodies.step import (
+    Accuracy,
+    Bodies,
+    FreeBodyRun,
+    FreeBodyStep,
+    Placement,
+    TooManyCandidates,
+    collision_groups,
+    free_bodies,
+    matrices_of,
+)
 from screws.renamed import answer_old_names
 from screws.shapes import HalfSpace, PointPairs, Solid, candidates
 
