@@ -34,9 +34,9 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.pictures.figures import PLOTS
-from screwbond.models.studies.commands import Command
 from screwbond.models.studies.fields import field_lines, number
 from screwbond.models.studies.reading import JsonSection, json_kind, make_from_input, read_file
+from screwbond.models.studies.tasks import Command
 
 from bondgraph.errors import ModelError
 from bondgraph.interchange import load_model

@@ -46,8 +46,7 @@ from screwbond.models.contacts.kinematics import contact_kinematics
 from screwbond.models.contacts.laws import LAWS, Compliant, ContactKinematics, ContactLaw
 from screwbond.models.contacts.laws.compliant import COMPLIANCE_UNITS, Compliance
 from screwbond.models.contacts.laws.law_interface import ContactForces
-from screwbond.models.contacts.switches import chart_switch, merging_places
-from screwbond.models.contacts.transport import TWIST_2, needs_transport, transport_problems
+from screwbond.models.contacts.switches import TWIST_2, chart_switch, merging_places, needs_transport, transport_problems
 
 from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Se
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal

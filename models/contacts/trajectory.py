@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from screwbond.models.contacts.components import COMPONENTS, constrained_components
-from screwbond.models.contacts.transport import rotate_pair
+from screwbond.models.contacts.switches import rotate_pair
 
 from bondgraph.errors import refusal
 from bondgraph.run.program import RunContact

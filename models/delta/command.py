@@ -19,17 +19,19 @@ from screwbond.models.delta.pictures.workspace_figure import plot_workspace
 from screwbond.models.delta.studies import analysis
 from screwbond.models.delta.studies.robot import VELOCITY, DeltaRobot, DeltaRun
 from screwbond.models.delta.studies.soft_touch import BALL, SoftTouchRun, TouchPlan, soft_touch
-from screwbond.models.studies.commands import add_fields, record_of, study_command
 from screwbond.models.studies.fields import check_record, number, word
 from screwbond.models.studies.tasks import (
     Outcome,
     Picture,
     Table,
     Task,
+    add_fields,
     compile_times,
     end_summary,
     graph_files,
     plot,
+    record_of,
+    study_command,
     wall_times,
 )
 

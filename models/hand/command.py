@@ -11,9 +11,8 @@ from screwbond.models.hand.graph import parts_of
 from screwbond.models.hand.pictures import pictures_of
 from screwbond.models.hand.run import HandRun, run_hand, study
 from screwbond.models.hand.scenarios import HandParameters, HandScenario, ReferenceStep, as_json, read_scenario
-from screwbond.models.studies.commands import add_solver, study_command
 from screwbond.models.studies.reading import make_from_input
-from screwbond.models.studies.tasks import Outcome, Task, graph_files
+from screwbond.models.studies.tasks import Outcome, Task, add_solver, graph_files, study_command
 
 
 def save_hand(run: HandRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:

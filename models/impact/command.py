@@ -13,9 +13,8 @@ from screwbond.models.impact.mobility import KINDS, direction
 from screwbond.models.impact.striking import Striker, default_striker, striker_from_urdf
 from screwbond.models.impact.study import ImpactStudy, MeasuredImpact, study_impact
 from screwbond.models.pictures.probe import rendering_problem
-from screwbond.models.studies.commands import add_fields, record_of, study_command
 from screwbond.models.studies.reading import make_from_input
-from screwbond.models.studies.tasks import Outcome, Picture, Table, Task, plot
+from screwbond.models.studies.tasks import Outcome, Picture, Table, Task, add_fields, plot, record_of, study_command
 
 from bondgraph.errors import refusal
 

@@ -25,10 +25,20 @@ from screwbond.models.maze.pictures import (
 from screwbond.models.maze.run import T_END, MazeRun, robustness, run_maze
 from screwbond.models.pictures import Scene, movie, still
 from screwbond.models.pictures.probe import rendering_problem
-from screwbond.models.studies.commands import add_fields, add_solver, record_of, study_command
 from screwbond.models.studies.fields import check_record, number
 from screwbond.models.studies.reading import make_from_input
-from screwbond.models.studies.tasks import Outcome, Picture, Table, Task, graph_files, plot
+from screwbond.models.studies.tasks import (
+    Outcome,
+    Picture,
+    Table,
+    Task,
+    add_fields,
+    add_solver,
+    graph_files,
+    plot,
+    record_of,
+    study_command,
+)
 
 PICTURES = ("figure5.png", "figure7.png", "figure9.png", "figure10.png", "figure11.png", "path.png", "maze.png")
 MOVIES = ("movie.mp4", "movie.gif")

@@ -19,9 +19,8 @@ from screwbond.models.pictures.parts import (
 from screwbond.models.pictures.plotting import plots
 from screwbond.models.pictures.probe import rendering
 from screwbond.models.pictures.scene import Scene
-from screwbond.models.pictures.stage.movies import movie
+from screwbond.models.pictures.stage.movies import View, movie, show
 from screwbond.models.pictures.stage.posters import poster, still
-from screwbond.models.pictures.stage.views import View, show
 from screwbond.models.pictures.web.pages import Page, page
 
 from screws.renamed import answer_old_names

@@ -19,13 +19,14 @@ from screwbond.models.bodies import diagonal_if_possible, two_body_part
 from screwbond.models.springs.formulas import (
     FORMS,
     energy_latex,
+    into_frame,
     relative_pose,
     rotation_vector,
     spring_energy,
+    spring_of_signal,
     spring_wrench,
     wrench_latex,
 )
-from screwbond.models.springs.ports import into_frame, spring_of_signal
 from screwbond.models.springs.stiffness import damping_matrix, frame, spring_error, stiffness_blocks
 
 from bondgraph import Automaton, Block, Graph, Op, Parameter, R, Transition

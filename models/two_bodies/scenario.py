@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.bodies import UNIT_TOLERANCE, Body, ground, prescribed_body, rigid_body
 from screwbond.models.contacts import COMPONENTS
-from screwbond.models.contacts.transport import TRANSPORTS
+from screwbond.models.contacts.switches import TRANSPORTS
 from screwbond.models.studies.fields import Declared, number, vector, word, words
 from screwbond.models.studies.reading import JsonSection, read_file
 from screwbond.models.studies.tasks import MAX_SAMPLES

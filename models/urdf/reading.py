@@ -21,19 +21,22 @@ from screwbond.models.chains.links import UncheckedInertia, combined_moments
 from screwbond.models.chains.trees import FixedTree
 from screwbond.models.urdf.document import Ignored, place, read_document
 from screwbond.models.urdf.grammar import check
-from screwbond.models.urdf.joints import (
+from screwbond.models.urdf.robot import Packages, Robot, read_visuals, visuals_by_link
+from screwbond.models.urdf.skeleton import (
     RobotJoint,
+    SelectedTree,
     bounds_of,
     limit_problems,
     mimic_of,
+    mimic_problems,
     negative_limits,
     robot_joint,
     screws_of,
+    select_tree,
+    skeleton_of,
+    tree_problems,
     unused_fields,
 )
-from screwbond.models.urdf.link_visuals import Packages, read_visuals, visuals_by_link
-from screwbond.models.urdf.robot import Robot
-from screwbond.models.urdf.skeleton import SelectedTree, mimic_problems, select_tree, skeleton_of, tree_problems
 
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
 from bondgraph.output.extras import require_package

@@ -20,9 +20,8 @@ from screws.contact.closest import (
 from screws.contact.initial_guesses import Bodies, Pair
 from screws.errors import GeometryError
 from screws.poses import inverse
-from screws.surfaces.closed import Sphere
+from screws.surfaces.closed import Cylinder, Plane, Sphere
 from screws.surfaces.nearest import bounded_samples, nearest_coordinates
-from screws.surfaces.single_chart import Cylinder, Plane
 from screws.surfaces.surface import Surface
 
 _AWAY = 0.05

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from screws.shapes.nearest_points import NearestPoints, PlacedShapes, concatenated, crosses, directions, dots, rotate, rotate_back
+from screws.shapes.solids import NearestPoints, PlacedShapes, concatenated, crosses, directions, dots, rotate, rotate_back
 
 CORNERS = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 FACE_NORMAL_TOLERANCE = 1e-9

@@ -27,8 +27,21 @@ import numpy as np
 from screws.errors import GeometryError
 from screws.renamed import answer_old_names
 from screws.shapes.box_pairs import box_box, box_half_space, points_half_space, round_box
-from screws.shapes.nearest_points import NearestPoints, PlacedShapes, concatenated, crosses, directions, dots, rotate
-from screws.shapes.solids import Ball, Box, Capsule, HalfSpace, Hull, Solid
+from screws.shapes.solids import (
+    Ball,
+    Box,
+    Capsule,
+    HalfSpace,
+    Hull,
+    NearestPoints,
+    PlacedShapes,
+    Solid,
+    concatenated,
+    crosses,
+    directions,
+    dots,
+    rotate,
+)
 
 __all__ = ["CoalSolid", "coal_solid", "hull_pairs"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from screws.errors import GeometryError
 from screws.numeric_arguments import real, reals, shown
-from screws.surfaces import charts
+from screws.surfaces import frames
 from screws.surfaces.frames import Geometry
 from screws.surfaces.surface import Surface
 
@@ -89,11 +89,11 @@ def _mean_volume(surface: Surface, count: int) -> float:
     volume = 0.0
     for n in sphere_points(count):
         for chart in (0.0, 1.0):
-            q = charts.coordinates(tuple(n), chart)
-            if np.sin(q[0]) < charts.MARGIN:
+            q = frames.coordinates(tuple(n), chart)
+            if np.sin(q[0]) < frames.MARGIN:
                 continue
             geometry = _evaluate(surface, q, chart)
-            if chart == charts.better_chart(n):
+            if chart == frames.better_chart(n):
                 volume += float(geometry.H[:3, 3] @ geometry.H[:3, 2]) * area_element(geometry) / np.sin(q[0])
     return volume / count
 
@@ -227,7 +227,7 @@ def _grids(surface: Surface, lines: int) -> Iterator[tuple[float, np.ndarray, np
         (u0, u1, _), (v0, v1, _) = surface.shape.ranges()
         yield 0.0, u0 + np.linspace(0.004, 0.997, lines) * (u1 - u0), v0 + np.linspace(0.006, 0.995, lines) * (v1 - v0)
         return
-    low, cap = float(np.arcsin(charts.MARGIN)), np.linspace(-_CAP, 1.03 * _CAP, lines // 2)
+    low, cap = float(np.arcsin(frames.MARGIN)), np.linspace(-_CAP, 1.03 * _CAP, lines // 2)
     yield 0.0, np.linspace(low + 1e-3, np.pi - low - 2e-3, lines), np.linspace(-np.pi, np.pi, 2 * lines) + 0.0123
     for pole in (-0.5 * np.pi, 0.5 * np.pi):
         yield 1.0, 0.5 * np.pi + cap, pole + cap

@@ -15,11 +15,9 @@ from screwbond.models.delta.graphs.rigid_bodies import rigid_delta_graph
 from screwbond.models.delta.graphs.three_arms import delta_graph
 from screwbond.models.delta.kinematics import arm, formula_notes
 from screwbond.models.delta.kinematics.arm import CONE, by_arms, phi_of, phi_rate, theta_of, theta_rate
-from screwbond.models.delta.kinematics.checks import check_arms
 from screwbond.models.delta.kinematics.closure import ROTATIONS, closure, closure_jacobian, compiled_formulas
-from screwbond.models.delta.kinematics.initial_states import assembly_mode
 from screwbond.models.delta.kinematics.parameters import UNITS, DeltaParameters
-from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
+from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics, assembly_mode, check_arms
 from screwbond.models.delta.kinematics.workspace import workspace
 from screwbond.models.delta.pictures import figures
 from screwbond.models.delta.pictures.figures import bode_plot, degrees, gain_crossings, phase_crossings, plot_touch

@@ -28,10 +28,10 @@ from screwbond.models.pictures.shapes.meshes import (
 from screwbond.models.pictures.shapes.surfaces import body_points, coloured_part, grid_normals, is_outward
 from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, solids_mesh, visual_mesh
 from screwbond.models.pictures.stage import movies
+from screwbond.models.pictures.stage.movies import has_screen, in_notebook
 from screwbond.models.pictures.stage.overlay import Sight, format_times, frame_labels, ghost_labels, length_bar
 from screwbond.models.pictures.stage.posters import camera_of, force_bar
 from screwbond.models.pictures.stage.stage import Stage, ghost_samples
-from screwbond.models.pictures.stage.views import has_screen, in_notebook
 from screwbond.models.pictures.style import AMBER, AXES, BLUE, FORCE, PATHS, force_scale, rgb
 from screwbond.models.pictures.web.packing import STEPS, STRAIGHTNESS, Downsampling, EventRows, Packed, downsampled
 from screwbond.models.pictures.web.pages import DESKTOPS, contents

@@ -25,7 +25,7 @@ from bondgraph.model.model import Collider, CollisionSet, Model
 from bondgraph.run.bound import Bound
 from bondgraph.stepping.free_bodies.gauss_seidel import Contacts, solve_contacts
 from screws.shapes import Arrangement, PointPairs, candidates
-from screws.shapes.nearest_points import crosses, dots
+from screws.shapes.solids import crosses, dots
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from screwbond.models.contacts.components import COMPONENTS
-from screwbond.models.contacts.laws.dry_friction import COEFFICIENT, EXCESS, FrictionLaw, friction_coefficient_problems
+from screwbond.models.contacts.friction import COEFFICIENT, EXCESS, FrictionLaw, friction_coefficient_problems
 from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, component_problem
 from screwbond.models.contacts.switches import FREE, STATES, TOUCHING, range_limits
 

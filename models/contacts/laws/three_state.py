@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from screwbond.models.contacts.components import COMPONENTS, domain_of, selection
-from screwbond.models.contacts.laws.dry_friction import (
+from screwbond.models.contacts.friction import (
     COEFFICIENT,
     SLIP_DIRECTION,
     FrictionLaw,

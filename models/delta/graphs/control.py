@@ -34,9 +34,9 @@ from numpy.typing import ArrayLike
 from screwbond.models.control import joint_pid, operational_torque, pd_feedforward
 from screwbond.models.delta.kinematics import arm
 from screwbond.models.delta.kinematics.arm import ArmParameters, Constants
-from screwbond.models.delta.kinematics.checks import error
 from screwbond.models.delta.kinematics.closure import ROTATIONS, closure, closure_jacobian, forward_closed_form, newton_step
 from screwbond.models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
+from screwbond.models.delta.kinematics.robot_kinematics import error
 from screwbond.models.motion import Motion, reference
 
 from bondgraph import Block, Element, Op, Parameter

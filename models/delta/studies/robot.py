@@ -12,10 +12,17 @@ import numpy as np
 from screwbond.models.delta.graphs.three_arms import delta_graph
 from screwbond.models.delta.kinematics import arm
 from screwbond.models.delta.kinematics.arm import by_arms, phi_of
-from screwbond.models.delta.kinematics.checks import checked_numbers, error, format_numbers
-from screwbond.models.delta.kinematics.initial_states import InitialState, assembly_mode, initial_state
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.kinematics.robot_kinematics import Configuration, DeltaKinematics
+from screwbond.models.delta.kinematics.robot_kinematics import (
+    Configuration,
+    DeltaKinematics,
+    InitialState,
+    assembly_mode,
+    checked_numbers,
+    error,
+    format_numbers,
+    initial_state,
+)
 from screwbond.models.motion import Motion, reference
 from screwbond.models.motion.blocks import motion_parameters
 
@@ -301,7 +308,7 @@ class DeltaRobot:
 
         Parameters
         ----------
-        y, w, q, rates, v, mode, branch, project : the start, as in `screwbond.models.delta.kinematics.initial_states.start_of`.
+        y, w, q, rates, v, mode, branch, project : the start, as in `kinematics.robot_kinematics.initial_state`.
         torque : of the motors, N m: None for zero, three numbers, "hold" (holds the start), or a `Motion` of three axes.
         signals, blocks : additional torque from signals, as in `delta_graph`, and their blocks; this compiles a new graph.
         settings : of `bondgraph.run.simulate`: rtol, samples, method ...

@@ -32,8 +32,8 @@ from screwbond.models.contacts.switches import TOUCHING
 from screwbond.models.control import SoftTouch, fading_gain, soft_touch_gains
 from screwbond.models.delta.graphs.control import FILTER_TIME, Control, model_terms, task_control
 from screwbond.models.delta.kinematics.arm import friction_torque
-from screwbond.models.delta.kinematics.initial_states import initial_state
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.kinematics.robot_kinematics import initial_state
 from screwbond.models.delta.studies.robot import DeltaRobot, DeltaRun
 from screwbond.models.motion import Motion, axes, cubic_spline, hold
 from screwbond.models.studies.fields import check_record, number, vector

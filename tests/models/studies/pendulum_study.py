@@ -18,18 +18,19 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.pictures.plotting import plot_signals
-from screwbond.models.studies.commands import add_solver, study_command
 from screwbond.models.studies.fields import check_record, number, vector, word
 from screwbond.models.studies.reading import read_file
 from screwbond.models.studies.tasks import (
     Outcome,
     Table,
     Task,
+    add_solver,
     cost_summary,
     end_summary,
     graph_files,
     plot,
     sample_times,
+    study_command,
     wall_times,
 )
 
