@@ -23,10 +23,9 @@ from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.measures import Measure
 from bondgraph.run.settings import check_names, sample_times, span_of
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
-from bondgraph.sweeps.columns import Column
 from bondgraph.sweeps.points import FAILURE, RUN, Points, points_of
 from bondgraph.sweeps.runs import Runs
-from bondgraph.sweeps.store import Store, distinct, path_of
+from bondgraph.sweeps.store import Column, Store, distinct, path_of
 from bondgraph.sweeps.tasks import Keepable, Kept, Row, SentModel, Source, SweepPlan, kept_of, run_chunk, sent_model
 
 CHUNK_SECONDS = 0.2

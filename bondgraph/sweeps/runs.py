@@ -15,10 +15,9 @@ import numpy as np
 from bondgraph.output.cells import cell, collapsible, line, plural, table
 from bondgraph.output.extras import require_package
 from bondgraph.output.tables import unknown_name
-from bondgraph.sweeps.columns import Column, over_axes
 from bondgraph.sweeps.plots import plot_runs
 from bondgraph.sweeps.points import ARGUMENTS, FAILURE, RUN
-from bondgraph.sweeps.store import Store, path_of, quoted
+from bondgraph.sweeps.store import Column, Store, over_axes, path_of, quoted
 from bondgraph.sweeps.tasks import RunIssue
 from screws.renamed import answer_old_names
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.bodies import Body, connect_bodies, point_transformer, velocity_at
-from screwbond.models.springs.formulas import point_energy, point_force, spring_of_signal
-from screwbond.models.springs.stiffness import spring_error
+from screwbond.models.springs.formulas import point_energy, point_force, spring_error, spring_of_signal
 
 from bondgraph import J0, Block, C, Element, Graph, Op, Parameter
 from bondgraph.model.arguments import in_units

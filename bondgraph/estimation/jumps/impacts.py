@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bondgraph.estimation.jumps.context import RunKernels, SensitivityState
 from bondgraph.estimation.jumps.impulse_derivatives import (
     EventScales,
     ImpulseDerivatives,
     InputDerivatives,
+    RunKernels,
+    SensitivityState,
     closed,
     edge_refusal,
     held_refusal,

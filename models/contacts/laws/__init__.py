@@ -2,8 +2,7 @@
 
 from screwbond.models.contacts.laws.compliant import Compliant
 from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, ContactLaw
-from screwbond.models.contacts.laws.rigid import Rigid
-from screwbond.models.contacts.laws.three_state import Impact, ThreeState
+from screwbond.models.contacts.laws.three_state import Impact, Rigid, ThreeState
 from screwbond.models.contacts.laws.viscoelastic import Maxwell, VirtualSpring, Viscoelastic
 
 from screws.renamed import answer_old_names

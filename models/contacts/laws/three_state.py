@@ -1,4 +1,4 @@
-"""Contact laws by ideal constraints on the gap: with an automaton of three states (Bortoff 2020), and with impacts.
+"""Contact laws without springs: rigid for time stepping, an automaton of three states (Bortoff 2020), and impacts.
 
 While the bodies touch, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0 defines the force; else it is zero. An automaton of two states
 would chatter, since the force of a leaving body may fall below zero while the gap is still negative.
@@ -13,6 +13,10 @@ Ideal constraints of a rigid contact: on the gap, and on components that neither
  Constraint   Constraint
  normal       held
 ```
+
+Rigid contact law for time stepping: no tail, only a coefficient of friction and signals for the forces.
+
+A step solves for the forces of all rigid contacts at once, from the gaps, normals and slips that `Model.contacts` names.
 """
 
 from __future__ import annotations
@@ -20,11 +24,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from screwbond.models.contacts.components import COMPONENTS, domain_of, selection
 from screwbond.models.contacts.friction import (
     COEFFICIENT,
+    EXCESS,
     SLIP_DIRECTION,
     FrictionLaw,
     SwitchStates,
@@ -38,11 +43,12 @@ from screwbond.models.contacts.friction import (
 from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, component_problem, number_problems
 from screwbond.models.contacts.switches import CONTACT_OFF, CONTACT_ON, FREE, STATES, TOUCHING, range_limits
 
-from bondgraph import TF, Automaton, Constraint, Element, Graph, Op, Transition
+from bondgraph import TF, Automaton, Block, Constraint, Element, Graph, Op, Parameter, Transition
 from bondgraph.errors import Problem, refusal
 from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
+from bondgraph.model.ops import zeros
 from screws.renamed import answer_old_names
 from screws.scalars import minimum
 
@@ -250,3 +256,57 @@ def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:
         return (gap if gap > GAP_TOLERANCE * size else 0.0), FREE
 
     return begin
+
+
+@in_units(friction="1")
+@answer_old_names
+@dataclass(frozen=True)
+class Rigid(FrictionLaw):
+    """The bodies do not overlap, and slip where the tangential force would exceed friction times the normal force; only time
+    stepping supports this law (E434).
+
+    Attributes
+    ----------
+    friction : coefficient, zero or more; None: no friction.
+    """
+
+    friction: Any = None
+
+    stepping_only: ClassVar[bool] = True
+
+    def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
+        """Report E435 components, E490, E491 friction."""
+        cure = f"constrained={list(self.components)}, or leave it out"
+        problems = component_problem(name, self, chosen, self.components, cure)
+        return [*problems, *friction_coefficient_problems(name, self.friction, chosen)]
+
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
+        """Add the forces, zero until a step sets them, and the coefficient as a parameter."""
+        graph.add(Block("step", [("N", zeros(()), []), ("f", zeros((2,)), [])], units={"N": "N", "f": "N"}))
+        if self.friction is not None:
+            cone = Block(
+                "friction cone",
+                [("excess", EXCESS, ["effort", "coefficient", "normal"]), ("slip", SLIP, ["twist"])],
+                inputs={"effort": "step.f", "normal": "step.N", "twist": "Ad.2.flow"},
+                parameters={"coefficient": Parameter(self.friction, "1")},
+                symbols={"coefficient": r"\mu", "slip": "u"},
+                units={"excess": "N", "slip": "m/s"},
+            )
+            graph.add(cone)
+            graph.export("friction excess", "friction cone.excess")
+            graph.export("friction slip", "friction cone.slip")
+        return ContactForces(
+            Automaton("switch", STATES, FREE, tuple(range_limits(head.surfaces, STATES))),
+            None,
+            "step.N",
+            (("switch", FREE),),
+            ("kinematics.d", "switch"),
+            lambda gap: (gap, TOUCHING if gap < 0.0 else FREE),
+            friction=None if self.friction is None else COEFFICIENT,
+            stepped=("step.N",) if self.friction is None else ("step.N", "step.f"),
+        )
+
+
+_PLANE = COMPONENTS.index("v_x")
+SLIP = Op("slip", lambda twist: twist[_PLANE : _PLANE + 2], r"(v_x, v_y) \text{ of } #1")
+"""Velocity of body 2 relative to body 1 in the tangent plane."""
