@@ -82,7 +82,8 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
     try:
         while first < len(runs) or pending:
             while first < len(runs) and len(pending) < most:
-                future = _submitted(submit, executor, runs[first : first + size])
+                with _worker_errors():
+                    future = submit(executor, runs[first : first + size])
                 first += size
                 pending.add(future)
                 future.add_done_callback(ready.put)
@@ -91,7 +92,8 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
             except queue.Empty:  # only to let an interrupt through, which some systems block in an unlimited wait
                 continue
             pending.discard(future)
-            rows, seconds = _result(future)
+            with _worker_errors():
+                rows, seconds = future.result()
             take(rows)
             mean = seconds / len(rows) if mean == 0.0 else 0.5 * (mean + seconds / len(rows))
             size = chunk_size(target, max(mean, 1e-9), len(runs) - first, last=size)
@@ -104,29 +106,18 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
         raise
 
 
-def _submitted(submit: Submit, executor: Executor, runs: np.ndarray) -> Future[Any]:
+@contextlib.contextmanager
+def _worker_errors() -> Iterator[None]:
+    """Raise errors other than those of this package as E367."""
     try:
-        return submit(executor, runs)
-    except ScrewbondError:
-        raise
-    except Exception as error:
-        raise _worker_error(error) from error
-
-
-def _result(future: Future[Any]) -> Any:
-    try:
-        return future.result()
+        yield
     except ScrewbondError:
         raise
     except (Exception, CancelledError) as error:
-        raise _worker_error(error) from error
-
-
-def _worker_error(error: BaseException) -> RunError:
-    lines = str(error).strip().splitlines()
-    why = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-    cures = ("the same call again, with a new executor: it goes on with what is stored", "fewer workers, if memory ran out")
-    return RunError(Problem("E367", "a worker could not do its part of a sweep", (why,), (), cures))
+        lines = str(error).strip().splitlines()
+        why = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+        cures = ("the same call again, with a new executor: it goes on with what is stored", "fewer workers, if memory ran out")
+        raise RunError(Problem("E367", "a worker could not do its part of a sweep", (why,), (), cures)) from error
 
 
 def speed(begin: float, done: int) -> str:

@@ -4,7 +4,7 @@ Probability distributions of swept numbers, sampled by run: a value depends on s
 
 Any object with a method `rvs(random_state=)` is a distribution, as the frozen ones of `scipy.stats`.
 
->>> one, again = (float(Draws(1)("spring.stiffness", 7, normal(50.0, 2.0))) for _ in range(2))
+>>> one, again = (float(draw(1, "spring.stiffness", 7, normal(50.0, 2.0))) for _ in range(2))
 >>> one == again
 True
 """
@@ -121,21 +121,15 @@ def _plain(array: np.ndarray) -> Any:
     return array.tolist() if array.ndim else float(array)
 
 
-@dataclass(frozen=True)
-class Draws:
-    """Random numbers of a sweep by its seed: every name and run has its own stream.
+def draw(seed: int, name: str, run: int, distribution: Distribution) -> np.ndarray:
+    """Draw the value of a name in a run, as floats: every name and run has its own stream.
 
     So a run can be repeated alone; another varied name, another order or more runs leave all values unchanged.
     """
-
-    seed: int
-
-    def __call__(self, name: str, run: int, distribution: Distribution) -> np.ndarray:
-        """Draw the value of a name in a run, as floats."""
-        word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
-        random = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(run, word)))
-        value = real(distribution.rvs(random_state=random))
-        return np.array(math.nan) if value is None else value
+    word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
+    random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, word)))
+    value = real(distribution.rvs(random_state=random))
+    return np.array(math.nan) if value is None else value
 
 
 @dataclass(frozen=True)
@@ -185,11 +179,6 @@ def roles(compiled: Compiled) -> Mapping[str, Role]:
     return by_name
 
 
-def role_of(name: str, compiled: Compiled, by_name: Mapping[str, Role]) -> Role | None:
-    """Return the role of a name of the user's; None where it cannot be varied."""
-    return by_name.get(compiled.system.resolve(name), by_name.get(name))
-
-
 RUN = "run"
 """Axis of values that are not crossed: draws, and runs of a list."""
 FAILURE = "failure"
@@ -222,7 +211,7 @@ class Points:
 
     axes: tuple[Axis, ...]
     varied: tuple[Varied, ...]
-    draws: Draws
+    seed: int
 
     def __len__(self) -> int:
         return math.prod(axis.count for axis in self.axes)
@@ -248,7 +237,7 @@ class Points:
 
     def _draw(self, varied: Varied, run: int, distribution: Distribution) -> np.ndarray:
         try:
-            value = self.draws(varied.name, run, distribution)
+            value = draw(self.seed, varied.name, run, distribution)
         except Exception as error:  # of a distribution of the user's
             why = f"for run {run} it raises {type(error).__name__}: {error}"
         else:
@@ -274,7 +263,7 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
 
     Parameters
     ----------
-    given : {name: values}: all values are crossed with all others, a single value is the same for all runs, and distributions
+    points : {name: values}: all values are crossed with all others, a single value is the same for all runs, and distributions
         are drawn from; a list of {name: value}, one for each run; or a table with a column for each name, a row for each run.
     runs : number of draws from distributions, for each combination of the other values.
 
@@ -299,7 +288,7 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
     axes = [*counts, *([Axis(RUN, _integer("runs", runs, 1, about))] if runs is not None else [])] or [Axis(RUN, 1)]
     if not varied or not all(axis.count for axis in axes):
         raise refusal("E360", "there is nothing to be varied", 'at least one value: {"spring.stiffness": [20.0]}', about=about)
-    return Points(tuple(axes), tuple(varied), Draws(_integer("seed", seed, 0, about)))
+    return Points(tuple(axes), tuple(varied), _integer("seed", seed, 0, about))
 
 
 def _integer(name: str, value: object, least: int, about: str) -> int:
@@ -364,7 +353,7 @@ class _PointReader:
         return varied, [Axis(RUN, count)]
 
     def role(self, name: str) -> Role | None:
-        role = role_of(name, self.compiled, self.roles)
+        role = self.roles.get(self.compiled.system.resolve(name), self.roles.get(name))
         other = self.names.setdefault(role.name, name) if role else name
         if other != name:
             self._report(f'"{other}" and "{name}" are two names of one number', "one of them")

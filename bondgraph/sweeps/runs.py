@@ -162,10 +162,8 @@ class Runs:
         parts = [plural(done, "run") if done == self.count else f"{done} of {plural(self.count, 'run')}"]
         parts += [f"{failed} failed"] if failed else []
         parts += [f"{doubted} in doubt"] if doubted else []
-        return f'Runs("{self.name}", {", ".join(parts)}: {", ".join(self._names_of("kept"))})'
-
-    def _names_of(self, what: str) -> list[str]:
-        return [column.name for column in self.columns.values() if column.what == what]
+        kept = [column.name for column in self.columns.values() if column.what == "kept"]
+        return f'Runs("{self.name}", {", ".join(parts)}: {", ".join(kept)})'
 
     def _repr_html_(self) -> str:
         rows = [(name, column.what, column.unit, *self._ends(column)) for name, column in self.columns.items()]

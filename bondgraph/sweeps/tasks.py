@@ -28,7 +28,6 @@ from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import KeepOptions, RunSettings
 
 if TYPE_CHECKING:
-    from bondgraph.prepared.runs import PreparedRun
     from bondgraph.run.batch.prepared import PreparedProgram
 
 
@@ -303,8 +302,7 @@ def attempted(run: int, function: Callable[[], T]) -> T | RunIssue:
     try:
         return function()
     except ModelError as error:
-        first = error.problems[0]
-        return _refused(run, first)
+        return _refused(run, error.problems[0])
     except RunError as error:
         if error.problem.code not in OF_A_RUN:
             raise

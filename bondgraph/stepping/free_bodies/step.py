@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondgraph.errors import Problem, refusal
+from bondgraph.errors import refusal
 from bondgraph.model import laws
 from bondgraph.model.model import Collider, CollisionSet, Model
 from bondgraph.run.bound import Bound
@@ -29,8 +29,6 @@ from screws.shapes.solids import crosses, dots
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
-
-    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +149,6 @@ def _inverse_inertias(
     return np.asarray(unit)
 
 
-__all__ = ["Accuracy", "CollisionGroup", "FreeBodyRun", "FreeBodyStep", "TooManyCandidates", "collision_groups"]
-
 RECOVERY = 0.2
 """Share of an overlap that a step removes: removing all of it would throw the bodies apart."""
 
@@ -270,14 +266,6 @@ class FreeBodyStep:
     """Largest allowed change, m/s."""
 
 
-class TooManyCandidates(Exception):
-    """Error of a step with more candidates than a set may have; it ends a run."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-
 def collision_groups(model: Model, bodies: Bodies) -> tuple[CollisionGroup, ...]:
     """Return the sets of collisions of a model, over the numbers of all bodies."""
     number = {body.path: k for k, body in enumerate(bodies.colliders)}
@@ -312,7 +300,7 @@ class FreeBodyRun:
         return Placement(np.concatenate([free_R, fixed.R]), np.concatenate([free_p, fixed.p]), np.concatenate([free_T, fixed.T]))
 
     def step(self, t: float, h: float) -> FreeBodyStep:
-        """Advance by h seconds. Raises `TooManyCandidates`."""
+        """Advance by h seconds. Raises `ModelError` E514 for more candidates than a set may have."""
         bodies, n, x = self.bodies, self.bodies.free, self.x
         free = np.arange(len(bodies.colliders)) < n
         motion = self.where(t)
@@ -367,8 +355,12 @@ class FreeBodyRun:
         parts, mu, e, shapes = [], [], [], 0
         for each in self.sets:
             pairs = candidates(each.arranged, motion.R, motion.p, reach)
-            if len(pairs) > each.collisions.max_contacts:
-                raise TooManyCandidates(_too_many(len(pairs), each.collisions))
+            if len(pairs) > (most := each.collisions.max_contacts):
+                title = f"{len(pairs)} candidates for contact, where there may be {most}"
+                cure = f"collisions(..., max_contacts={2 * len(pairs)})"
+                raise refusal(
+                    "E514", title, cure, "a shorter step: fast bodies may reach many others", about="collisions", places=()
+                )
             parts.append(replace(pairs, shape1=pairs.shape1 + shapes, shape2=pairs.shape2 + shapes))
             shapes += len(each.arranged.solids)
             mu.append(np.full(len(pairs), each.collisions.friction))
@@ -420,10 +412,3 @@ def merged(parts: list[PointPairs]) -> PointPairs:
         return parts[0]
     names = PointPairs.__dataclass_fields__
     return PointPairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def _too_many(count: int, collisions: CollisionSet) -> Problem:
-    title = f"{count} candidates for contact, where there may be {collisions.max_contacts}"
-    return Problem(
-        "E514", title, cures=(f"collisions(..., max_contacts={2 * count})", "a shorter step: fast bodies may reach many others")
-    )
