@@ -27,6 +27,7 @@ from screwbond.models.studies.tasks import (
     Task,
     add_fields,
     compile_times,
+    complex_pairs,
     end_summary,
     graph_files,
     plot,
@@ -241,16 +242,16 @@ def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
         "inputs": list(linear.inputs),
         "outputs": list(linear.outputs),
         "states": list(linear.states),
-        "poles": _pairs(reduced.poles()),
-        "zeros": _pairs(pole_zero_map.zeros),
-        "cancelled": _pairs(pole_zero_map.cancelled_poles),
+        "poles": complex_pairs(reduced.poles()),
+        "zeros": complex_pairs(pole_zero_map.zeros),
+        "cancelled": complex_pairs(pole_zero_map.cancelled_poles),
         "minimal_order": linear.minimal().order,
         "stable": bool(np.all(reduced.poles().real < 0.0)),
         "crossing_degrees": None if angle is None else float(np.rad2deg(angle)),
         "wall_time": compile_times(robot.compiled),
     }
     kinds = {"pole": "poles", "zero": "zeros", "cancelled pole": "cancelled_poles", "cancelled zero": "cancelled_zeros"}
-    rows = [(kind, *map(repr, pair)) for kind, name in kinds.items() for pair in _pairs(getattr(pole_zero_map, name))]
+    rows = [(kind, *map(repr, pair)) for kind, name in kinds.items() for pair in complex_pairs(getattr(pole_zero_map, name))]
     matrices = {name: getattr(linear, name) for name in "ABCD"} | {f"{name}6": getattr(reduced, name) for name in "ABC"}
     files = {"linear.npz": matrices, "poles.csv": Table(["kind", "real", "imaginary"], rows, "%s"), **robot_files(robot.compiled)}
     overview = [
@@ -286,10 +287,6 @@ def _pictures(robot: DeltaRobot, y: Any, pole_zero_map: analysis.PoleZeroMap, an
         "bode.png": plot(bode),
         "sweep.png": plot(sweep, 3.0),
     }
-
-
-def _pairs(values: np.ndarray) -> list[list[float]]:
-    return [[float(value.real), float(value.imag)] for value in values]
 
 
 LINEARISE = Task(

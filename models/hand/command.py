@@ -17,9 +17,7 @@ from screwbond.models.studies.tasks import Outcome, Task, add_solver, graph_file
 
 def save_hand(run: HandRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
     """Write the files of a run, or `only` some, to the folder `out`; return the main figures as text."""
-    outcome = _outcome(run)
-    TASK.save(outcome, out, render=render, only=only, progress=progress)
-    return outcome.screen_text(out)
+    return TASK.save(_outcome(run), out, render=render, only=only, progress=progress)
 
 
 def _outcome(run: HandRun) -> Outcome:

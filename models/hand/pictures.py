@@ -206,9 +206,6 @@ def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
         # Plot the contact that needs most friction.
         return hand_scene(run, int(np.argmax(np.max(np.nan_to_num(grasp.required, nan=-1.0), axis=0))))
 
-    def film(path: Path, progress: bool) -> None:
-        movie(scene(), path, seconds=9.0, fps=24, progress=progress)
-
     loss_picture = {"lost.png": Picture(lambda path: still(scene(), path, end, size=(1280, 960)), rendering_problem, 3.0)}
     return {
         "page.html": Picture(lambda path: page(scene(), path, seconds=float(np.clip(end, 6.0, 12.0)))),
@@ -216,7 +213,9 @@ def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
         "grasp.png": plot(lambda path: grasp_plot(run, grasp, path)),
         "figure6.png": Picture(lambda path: figure6(run, path), rendering_problem, 5.0),
         **(loss_picture if run.time_of_loss() is not None else {}),
-        "movie.mp4": Picture(film, rendering_problem, 40.0, bar=True),
+        "movie.mp4": Picture(
+            lambda path, progress: movie(scene(), path, seconds=9.0, fps=24, progress=progress), rendering_problem, 40.0, bar=True
+        ),
     }
 
 

@@ -166,16 +166,6 @@ class HandParameters:
             return np.array(self.object_inertia, dtype=float)
         return self.object_mass * SHAPES[self.object_shape].moments(*self.object_size)
 
-    def link_inertia(self, link: int) -> tuple[float, float]:
-        """Return the moments of a link's cylinder about its axis and across it, through its centre, kg m^2."""
-        m, r, length = self.link_masses[link], self.link_radius, self.link_lengths[link]
-        return 0.5 * m * r * r, m * (3.0 * r * r + length * length) / 12.0
-
-    @property
-    def tip_inertia(self) -> float:
-        """Moment of the tip's ball about any axis through its centre, kg m^2."""
-        return 0.4 * self.tip_mass * self.tip_radius**2
-
     def changed(self, **changes: Any) -> HandParameters:
         """Return a copy with some numbers changed."""
         return dataclasses.replace(self, **changes)

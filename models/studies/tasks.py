@@ -158,10 +158,6 @@ class Outcome:
     notes: Sequence[str] = ()
     failure: Failure | None = None
 
-    def screen_text(self, out: Path) -> str:
-        """Return the overview, and the folder `out` of the files."""
-        return "\n".join([*self.overview, f"  files in {out}"])
-
 
 @dataclass(frozen=True)
 class Task:
@@ -190,10 +186,8 @@ class Task:
         """All files that it can write."""
         return (*self.files, SUMMARY, *self.pictures)
 
-    def save(
-        self, outcome: Outcome, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True
-    ) -> None:
-        """Write all files of an outcome to the folder `out`, all or none; with `render` the pictures, too.
+    def save(self, outcome: Outcome, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
+        """Write all files of an outcome to the folder `out`, all or none; with `render` the pictures, too. Return its figures.
 
         Parameters
         ----------
@@ -214,6 +208,7 @@ class Task:
                 print(missing, file=sys.stderr)
 
         write_all(out, write, self.names)
+        return "\n".join([*outcome.overview, f"  files in {out}"])
 
     def __call__(self, options: Namespace) -> int:
         """Read, run, write and print; return 0 done, 1 the run ended early."""
@@ -221,8 +216,8 @@ class Task:
         request = self.read(options)
         check_directory(options.out, self.names)
         outcome = self.run(request, options)
-        self.save(outcome, options.out, render=not options.no_render, only=options.only)
-        print("\n".join([outcome.screen_text(options.out), *(f"note: {note}" for note in outcome.notes)]))
+        text = self.save(outcome, options.out, render=not options.no_render, only=options.only)
+        print("\n".join([text, *(f"note: {note}" for note in outcome.notes)]))
         if outcome.failure is not None:
             print(f"screwbond: {outcome.failure}", file=sys.stderr)
         return 0 if outcome.failure is None else 1
@@ -230,6 +225,11 @@ class Task:
 
 MAX_SAMPLES = 1e7
 """Largest number of samples of a result that fits into memory."""
+
+
+def complex_pairs(values: np.ndarray) -> list[list[float]]:
+    """Return real and imaginary parts of complex numbers (n,), for JSON."""
+    return [[float(value.real), float(value.imag)] for value in values]
 
 
 def sample_times(t_end: float, step: float) -> np.ndarray:

@@ -254,14 +254,13 @@ def pictures_of(run: ContactRun) -> dict[str, Picture]:
     def scene() -> Scene:
         return contact_scene(run)
 
-    def film(path: Path, progress: bool) -> None:
-        movie(scene(), path, seconds=8.0, fps=24, progress=progress)
-
     return {
         "page.html": Picture(lambda path: page(scene(), path)),
         "plots.png": plot(lambda path: plots(scene(), path)),
         "poster.png": Picture(lambda path: poster(scene(), path), rendering_problem, 8.0),
-        "movie.mp4": Picture(film, rendering_problem, 30.0, bar=True),
+        "movie.mp4": Picture(
+            lambda path, progress: movie(scene(), path, seconds=8.0, fps=24, progress=progress), rendering_problem, 30.0, bar=True
+        ),
     }
 
 

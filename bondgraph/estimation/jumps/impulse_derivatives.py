@@ -383,21 +383,19 @@ def refuse_separating(
 ) -> None:
     """Refuse a collision whose contacts do not stay closed together as the time of the first one moves."""
     for transition in transitions[1:]:
-        _, moved = _closed(context, transition, at, D, dt)
+        _, moved = closed(context, transition, at, D, dt)
         if moved.any():
             raise coincidence_refusal(context.kernels, context.event, transition, moved)
 
 
 def refuse_opening(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
     """Refuse a triggered collision whose contact was closed before at zero speed: another value opens it."""
-    at_zero, moved = _closed(context, transition, at, D, dt)
+    at_zero, moved = closed(context, transition, at, D, dt)
     if at_zero and moved.any():
         raise coincidence_refusal(context.kernels, context.event, transition, moved)
 
 
-def _closed(
-    context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray
-) -> tuple[bool, np.ndarray]:
+def closed(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> tuple[bool, np.ndarray]:
     """Return True if a guard is at zero, and along which directions (k,) it does not stay there."""
     kernels, (n, k) = context.kernels, D.shape
     nothing = np.zeros(k)
@@ -422,21 +420,6 @@ def edge_refusal(context: EventScales, edges: Sequence[Degeneracy], names: Seque
     along = np.any([edge.directions for edge in edges], axis=0)
     whys = dict.fromkeys(edge.kind.value.format(names[edge.scalar] if edge.scalar >= 0 else "") for edge in edges)
     return _refusal(context.kernels, context.event, along, (*whys, _DIFFER))
-
-
-def touching_refusal(context: EventScales, name: str, along: np.ndarray) -> RunError:
-    """Return the refusal of a contact that touches at zero speed, and approaches or separates along some directions."""
-    return _refusal(context.kernels, context.event, along, (APPROACHES.value.format(name), _DIFFER))
-
-
-def held_refusal(context: EventScales, name: str, along: np.ndarray) -> RunError:
-    """Return the refusal of a held contact without a force, which is drawn or pressed along some directions."""
-    return _refusal(context.kernels, context.event, along, (PUSHES.value.format(name), _DIFFER))
-
-
-def closed(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> bool:
-    """Return True if the guard of a transition is at zero."""
-    return _closed(context, transition, at, D, dt)[0]
 
 
 def _refusal(kernels: RunKernels, event: Event, along: np.ndarray, whys: tuple[str, ...]) -> RunError:

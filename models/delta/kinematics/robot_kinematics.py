@@ -21,6 +21,7 @@ from screwbond.models.delta.kinematics.closure import ROTATIONS, closure, closur
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 from bondgraph.errors import refusal
+from screws.numeric_arguments import floats
 
 error = functools.partial(refusal, about="delta robot", places=())
 """Return the error of one problem of the robot, its controllers and its tasks: see `bondgraph.errors.refusal`."""
@@ -88,11 +89,8 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
 
 def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
     """Return finite numbers (size,); E466 otherwise."""
-    try:
-        out = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        out = np.full(0, np.nan)
-    if out.shape != (size,) or not np.all(np.isfinite(out)):
+    out = floats(values, (size,))
+    if out is None:
         raise error("E466", f"{name} = {values!r}", f"a list of {size} numbers", why=f"{name} is {size} finite numbers")
     return out
 
