@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.kinematics.angles import theta_of, theta_rate
+from screwbond.models.delta.kinematics.arm import theta_of, theta_rate
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 from benchmarks.hand_written import compiler

@@ -24,10 +24,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from screwbond.models.control.task import task_force
+from screwbond.models.control.controllers import task_force
 from screwbond.models.delta.graphs.control import model_terms, task_control
-from screwbond.models.delta.kinematics.angles import theta_of
-from screwbond.models.delta.kinematics.arm import tip
+from screwbond.models.delta.kinematics.arm import theta_of, tip
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
 from screwbond.models.delta.studies.robot import DeltaRobot
 from screwbond.models.motion import Motion, cubic_spline, hold, sequence

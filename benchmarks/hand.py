@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.hand import SCENARIOS, Hand, HandScenario, initial_posture
-from screwbond.models.hand.graphs.whole_hand import OBJECT, contact_name, finger_name
-from screwbond.models.hand.graphs.whole_hand import VIRTUAL as VIRTUAL_OBJECT
-from screwbond.models.hand.grasping.posture import in_last_link, virtual_points_in_object
+from screwbond.models.hand.graph import OBJECT, contact_name, finger_name
+from screwbond.models.hand.graph import VIRTUAL as VIRTUAL_OBJECT
+from screwbond.models.hand.grasping import in_last_link, virtual_points_in_object
 
 from benchmarks import timing
 from benchmarks.command import run_command
@@ -62,9 +62,9 @@ def packed(scenario: HandScenario) -> np.ndarray:
     masses = np.array([*g.link_masses[1:], g.tip_mass])
     arms = np.array([[0.5, 0, 0], [1, 0.5, 0], [1, 1, 0.5], [1, 1, 1]]) * lengths
     W = arms.T @ (masses[:, None] * arms)
-    links = np.array([g.link_inertia(i) for i in range(4)])
-    along, across = links[1:, 0], links[1:, 1]
-    along, across = along + np.array([0, 0, g.tip_inertia]), across + np.array([0, 0, g.tip_inertia])
+    ball = np.array([0.0, 0.0, 0.4 * g.tip_mass * g.tip_radius**2])
+    m, r = masses[:-1], g.link_radius
+    along, across = 0.5 * m * r * r + ball, m * (3.0 * r * r + lengths * lengths) / 12.0 + ball
     pole = in_last_link(g, 0, pose.joints[0], pose.poles[0])
     steps = np.zeros((2, 8))
     steps[:, 1] = 1.0
@@ -79,7 +79,7 @@ def packed(scenario: HandScenario) -> np.ndarray:
             *W[np.triu_indices(3)],
             *across,
             *along,
-            links[0, 0],
+            0.5 * g.link_masses[0] * r * r,
             g.joint_damping,
             pole[0],
             pole[2],

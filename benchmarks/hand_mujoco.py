@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.hand import SCENARIOS, HandParameters, HandScenario, Posture, initial_posture, reference_motion
-from screwbond.models.hand.grasping.posture import in_last_link, virtual_points_in_object
+from screwbond.models.hand.grasping import in_last_link, virtual_points_in_object
 
 from benchmarks import timing
 from benchmarks.command import run_command

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models import attach_central_gravity, central_gravity
 from screwbond.models.bodies import ground, rigid_body
 from screwbond.models.contacts import attach_contact, contact
-from screwbond.models.gravity import attach_central_gravity, central_gravity
 
 from benchmarks import timing
 from benchmarks.command import run_command

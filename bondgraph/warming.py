@@ -17,7 +17,7 @@ from bondgraph.run.accuracy import error_weights
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.simd import lane_loop
 from bondgraph.run.sparsity import coupling_graph
-from bondgraph.stepping import motion
+from bondgraph.stepping import step
 from bondgraph.stepping.free_bodies import gauss_seidel
 
 
@@ -34,7 +34,7 @@ PARTS: Mapping[str, Callable[[], Library]] = {
     "batches of runs in SIMD lanes": lane_loop.machine_code,
     "interpreter of derivatives": code.machine_code,
     "interpreter in SIMD lanes": lambda: code.machine_code(vector_width()),
-    "steps with rigid contacts": motion.machine_code,
+    "steps with rigid contacts": step.machine_code,
     "contacts of free bodies": gauss_seidel.machine_code,
 }
 """Machine code of this project by purpose."""

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from screwbond.models.cli import main as run_command
-from screwbond.models.delta.command.tasks import TASKS
+from screwbond.models.delta.command import TASKS
 from screwbond.models.delta.kinematics.parameters import DeltaParameters, read_parameters
 from screwbond.models.hand import SCENARIOS, read_scenario, to_json
 from screwbond.models.hand.command import TASK as HAND

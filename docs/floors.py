@@ -32,9 +32,9 @@ ROOMS = {
         ("sweeps", "warming"),
     ),
     "screwbond.models": (
-        ("alias", "connections", "studies", "visuals"),
-        ("bodies", "planar_appearance"),
-        ("chains", "contacts", "gravity", "joints", "planar", "springs"),
+        ("alias", "studies", "visuals"),
+        ("bodies",),
+        ("chains", "contacts", "joints", "planar", "springs"),
         ("pictures",),
         ("maze", "motion", "sweeping", "two_bodies", "urdf"),
         ("control", "hand", "impact"),

@@ -57,7 +57,7 @@ def _delta(folded: str | Sequence[str]) -> Callable[[Path], None]:
 
 def _hand(path: Path) -> None:
     from screwbond.models.hand import Hand
-    from screwbond.models.hand.graphs.whole_hand import parts_of
+    from screwbond.models.hand.graph import parts_of
 
     from bondgraph import compile_model
     from bondgraph.render.diagram import diagram
@@ -75,7 +75,7 @@ def _rolling_eggs(path: Path) -> None:
 
 
 def _delta_robot(path: Path) -> None:
-    from screwbond.models.delta.pictures.scene_pictures import poster
+    from screwbond.models.delta.pictures.scene import poster
 
     from examples.delta_pick_and_place import simulate
 
@@ -99,7 +99,7 @@ def _delta_workspace(path: Path) -> None:
 
 
 def _delta_soft_touch(path: Path) -> None:
-    from screwbond.models.delta.pictures.touch_figure import plot_touch
+    from screwbond.models.delta.pictures.figures import plot_touch
 
     from examples.delta_soft_touch import simulate
 
@@ -123,7 +123,7 @@ def _impact(figure: str) -> Callable[[Path], None]:
 
 
 def _impact_arm(path: Path) -> None:
-    from screwbond.models.impact.arm_scene import plot_arm
+    from screwbond.models.impact.figures import plot_arm
 
     plot_arm(_struck(), path)
 
@@ -148,13 +148,13 @@ def _moved() -> HandRun:
 
 
 def _hand_figure6(path: Path) -> None:
-    from screwbond.models.hand.pictures.files import figure6
+    from screwbond.models.hand.pictures import figure6
 
     figure6(_moved(), path)
 
 
 def _hand_figure7(path: Path) -> None:
-    from screwbond.models.hand.pictures.files import figure7
+    from screwbond.models.hand.pictures import figure7
 
     figure7(_moved(), path)
 
@@ -172,11 +172,11 @@ def _maze_figure(name: str) -> Callable[[Path], None]:
     """Of the run: figure10, figure11 or path_figure; of the maze: figure5, figure7."""
 
     def draw(path: Path) -> None:
-        from screwbond.models.maze.pictures import figures
+        from screwbond.models.maze import pictures
 
         from examples.ball_maze import MAZE, simulate
 
-        getattr(figures, name)(MAZE if name in ("figure5", "figure7") else simulate(), path)
+        getattr(pictures, name)(MAZE if name in ("figure5", "figure7") else simulate(), path)
 
     return draw
 
@@ -184,7 +184,7 @@ def _maze_figure(name: str) -> Callable[[Path], None]:
 def _maze_gains(path: Path) -> None:
     from screwbond.models.maze import robustness
     from screwbond.models.maze.command import GainGrid
-    from screwbond.models.maze.pictures.figures import robustness_figure
+    from screwbond.models.maze.pictures import robustness_figure
 
     from examples.ball_maze import MAZE
 
@@ -210,7 +210,7 @@ def _crane(path: Path) -> None:
     from dataclasses import replace
 
     from screwbond.models.pictures import Trail, still
-    from screwbond.models.pictures.shapes.tubes import free_normals
+    from screwbond.models.pictures.shapes.meshes import free_normals
     from screwbond.models.urdf import robot_scene
 
     from examples.urdf_robot import read, run

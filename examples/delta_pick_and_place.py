@@ -23,7 +23,7 @@ def simulate() -> Tracking:
 
 
 if __name__ == "__main__":
-    from screwbond.models.delta.pictures.scene_pictures import film, plot_tracking, poster
+    from screwbond.models.delta.pictures.scene import film, plot_tracking, poster
     from screwbond.models.pictures import rendering
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

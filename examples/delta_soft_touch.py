@@ -24,7 +24,7 @@ def simulate(t_end: float = 16.0) -> dict[str, SoftTouchRun]:
 
 
 if __name__ == "__main__":
-    from screwbond.models.delta.pictures.touch_figure import plot_touch
+    from screwbond.models.delta.pictures.figures import plot_touch
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/delta_soft_touch"))

@@ -19,12 +19,18 @@ from screwbond.models.contacts import (
     collisions,
     contact,
 )
-from screwbond.models.gravity import attach_central_gravity, central_gravity
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.pictures import movie, page, plots, poster, show, still
-from screwbond.models.planar import PlanarBody, attach_planar_contact, planar_body, planar_contact
-from screwbond.models.planar_appearance import mark_planar_body, mark_planar_contact
+from screwbond.models.planar import (
+    PlanarBody,
+    attach_planar_contact,
+    mark_planar_body,
+    mark_planar_contact,
+    planar_body,
+    planar_contact,
+)
 from screwbond.models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
+from screwbond.models.springs.point import attach_central_gravity, central_gravity
 from screwbond.models.two_bodies import (
     ContactRun,
     Scenario,

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.command.tasks import DELTA
+from screwbond.models.delta.command import DELTA
 from screwbond.models.hand.command import HAND
 from screwbond.models.impact.command import IMPACT
 from screwbond.models.maze.command import MAZE_COMMAND
-from screwbond.models.studies.commands import Command, parser_of
 from screwbond.models.studies.model_commands import DIAGRAM, EXAMPLES, RUN_SAVED, SHOW_SAVED
-from screwbond.models.sweeping.command import SWEEP
+from screwbond.models.studies.tasks import Command, parser_of
+from screwbond.models.sweeping import SWEEP
 from screwbond.models.two_bodies.command import CONTACT_COMMAND
 
 from bondgraph.errors import RunEndedWarning, ScrewbondError

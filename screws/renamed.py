@@ -28,7 +28,11 @@ def _read_by_owner(text: str) -> dict[str, dict[str, str]]:
     return table
 
 
-MODULES = {"bondgraph.piles": "bondgraph.stepping.free_bodies"}
+MODULES = {
+    "bondgraph.piles": "bondgraph.stepping.free_bodies",
+    "screwbond.models.delta.pictures.scene_pictures": "screwbond.models.delta.pictures.scene",
+    "screwbond.models.delta.pictures.touch_figure": "screwbond.models.delta.pictures.figures",
+}
 """Old path of a module -> new path."""
 NAMES = _read("""
     RunDoubtWarning UnreliableRunWarning, Fault RunIssue, Stepped StepResult, pile free_body_stepper, Pile FreeBodyStepper,

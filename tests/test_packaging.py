@@ -123,7 +123,7 @@ assert models is screwbond.models and rigid_body is screwbond.rigid_body
 assert models.impact is screwbond.models.impact and Hand is screwbond.models.hand.Hand
 assert pickle.loads(b"cmodels.bodies\\nBody\\n.") is screwbond.models.Body
 assert kinematics.__name__ == kinematics.__spec__.name == "screwbond.models.delta.kinematics"
-assert importlib.reload(models.gravity) is screwbond.models.gravity
+assert importlib.reload(models.planar) is screwbond.models.planar
 assert importlib.util.find_spec("models.nothing") is None
 for name in [*sys.modules]:
     assert not name.startswith("models.") or sys.modules[name] is sys.modules[f"screwbond.{name}"], name

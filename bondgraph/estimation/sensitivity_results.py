@@ -20,10 +20,9 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import Problem, RunError, UnreliableRunWarning, caller_depth, refusal
 from bondgraph.estimation.free_parameters import FreeParameters, free_parameters_of, start_slopes
-from bondgraph.estimation.jumps.context import PrecedingSegment, RunKernels, SensitivityState
+from bondgraph.estimation.jumps.impulse_derivatives import PrecedingSegment, RunKernels, SensitivityState
 from bondgraph.estimation.jumps.transitions import ClockJumps, EventJumps
-from bondgraph.estimation.sensitivity_weights import SensitivityWeights
-from bondgraph.estimation.variational import Variational, variational_of
+from bondgraph.estimation.variational import SensitivityWeights, Variational, variational_of
 from bondgraph.methods import METHODS, START
 from bondgraph.output.cells import cell, line, table
 from bondgraph.run.accuracy.table import ErrorWeights

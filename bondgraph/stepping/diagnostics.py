@@ -15,7 +15,7 @@ import numpy as np
 from bondgraph.errors import Place, Problem
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, motions
 from bondgraph.stepping.problem import Steps
-from bondgraph.stepping.quadratic.cone import CONE, directions
+from bondgraph.stepping.quadratic.candidates import CONE, directions
 from bondgraph.stepping.quadratic.solver import EXCLUDED, FAILED, UNSUPPORTED, ProgramSolution
 from bondgraph.stepping.step import TOO_FAR, UNSETTLED, StepWorkspace
 

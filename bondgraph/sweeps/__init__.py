@@ -1,8 +1,8 @@
 """Parameter sweeps: run a model at many points, once each, in a store that an interrupted sweep resumes from."""
 
 from bondgraph.run.measures import Measure, events, first_time, integral, last, lowest, mean, peak, series
-from bondgraph.sweeps.distributions import loguniform, normal, uniform
 from bondgraph.sweeps.interface import sweep
+from bondgraph.sweeps.points import loguniform, normal, uniform
 from bondgraph.sweeps.runs import Run, Runs, load_runs
 from bondgraph.sweeps.tasks import RunIssue
 from screws.renamed import answer_old_names

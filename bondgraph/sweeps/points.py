@@ -1,12 +1,21 @@
-"""Points of a sweep: grid, list or random draws, read from the user's values; the numbers of every run and their axes."""
+"""Points of a sweep: grid, list or random draws from distributions; the numbers of every run and their axes.
+
+Probability distributions of swept numbers, sampled by run: a value depends on seed, name and run only.
+
+Any object with a method `rvs(random_state=)` is a distribution, as the frozen ones of `scipy.stats`.
+
+>>> one, again = (float(draw(1, "spring.stiffness", 7, normal(50.0, 2.0))) for _ in range(2))
+>>> one == again
+True
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -16,7 +25,111 @@ from bondgraph.model.arguments import in_unit
 from bondgraph.model.laws import Storing
 from bondgraph.output.tables import unknown_name
 from bondgraph.quantities import real
-from bondgraph.sweeps.distributions import Distribution, Draws
+
+
+@runtime_checkable
+class Distribution(Protocol):
+    """Object that random numbers are drawn from."""
+
+    def rvs(self, *, random_state: np.random.Generator) -> Any:
+        """Draw a value."""
+
+
+@dataclass(frozen=True, repr=False)
+class Drawn:
+    """Distribution of numbers, built by `uniform`, `loguniform` or `normal`."""
+
+    kind: str
+    numbers: tuple[Any, Any]
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.numbers[0]!r}, {self.numbers[1]!r})"
+
+    def rvs(self, *, random_state: np.random.Generator) -> Any:
+        """Draw a value."""
+        return DISTRIBUTIONS[self.kind].draw(random_state, *map(np.asarray, self.numbers))
+
+
+@dataclass(frozen=True)
+class Family:
+    """Distributions of one kind: `draw` a value, whether two parameters `fits`, and names of these."""
+
+    draw: Callable[[np.random.Generator, Any, Any], Any]
+    fits: Callable[[np.ndarray, np.ndarray], bool]
+    needs: str
+    words: tuple[str, str]
+
+
+DISTRIBUTIONS: Mapping[str, Family] = {
+    "uniform": Family(
+        lambda random, low, high: random.uniform(low, high),
+        lambda low, high: bool(np.all(low <= high) and np.all(np.isfinite(high - low))),
+        "low <= high, and a finite distance between them",
+        ("low", "high"),
+    ),
+    "loguniform": Family(
+        lambda random, low, high: np.exp(random.uniform(np.log(low), np.log(high))),
+        lambda low, high: bool(np.all(low > 0.0) and np.all(low <= high)),
+        "0 < low <= high",
+        ("low", "high"),
+    ),
+    "normal": Family(
+        lambda random, mean, deviation: random.normal(mean, deviation),
+        lambda mean, deviation: bool(np.all(deviation >= 0.0)),
+        "deviation >= 0",
+        ("mean", "deviation"),
+    ),
+}
+"""Families by kind."""
+
+
+def uniform(low: Any, high: Any) -> Drawn:
+    """Return the uniform distribution from `low` to `high`; numbers, or arrays for independent components. E368 where low >
+    high."""
+    return _checked("uniform", low, high)
+
+
+def loguniform(low: Any, high: Any) -> Drawn:
+    """Return the log-uniform distribution, for numbers of unknown size; E368 where not 0 < low <= high."""
+    return _checked("loguniform", low, high)
+
+
+def normal(mean: Any, deviation: Any) -> Drawn:
+    """Return the Gaussian distribution with a standard deviation; E368 where that is negative."""
+    return _checked("normal", mean, deviation)
+
+
+def _checked(kind: str, *numbers: Any) -> Drawn:
+    family, (a, b) = DISTRIBUTIONS[kind], [real(each) for each in numbers]
+    if a is None or b is None or not _fit(family, a, b):
+        shown = ", ".join(map(repr, numbers))
+        why = f"it needs finite {' and '.join(family.words)} with {family.needs}"
+        raise refusal("E368", f"{kind}({shown}) is no distribution", about=kind, why=why)
+    return Drawn(kind, (_plain(a), _plain(b)))
+
+
+def _fit(family: Family, a: np.ndarray, b: np.ndarray) -> bool:
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        return False
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(a).all() and np.isfinite(b).all()) and family.fits(a, b)
+
+
+def _plain(array: np.ndarray) -> Any:
+    return array.tolist() if array.ndim else float(array)
+
+
+def draw(seed: int, name: str, run: int, distribution: Distribution) -> np.ndarray:
+    """Draw the value of a name in a run, as floats: every name and run has its own stream.
+
+    So a run can be repeated alone; another varied name, another order or more runs leave all values unchanged.
+    """
+    word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
+    random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, word)))
+    value = real(distribution.rvs(random_state=random))
+    return np.array(math.nan) if value is None else value
 
 
 @dataclass(frozen=True)
@@ -66,11 +179,6 @@ def roles(compiled: Compiled) -> Mapping[str, Role]:
     return by_name
 
 
-def role_of(name: str, compiled: Compiled, by_name: Mapping[str, Role]) -> Role | None:
-    """Return the role of a name of the user's; None where it cannot be varied."""
-    return by_name.get(compiled.system.resolve(name), by_name.get(name))
-
-
 RUN = "run"
 """Axis of values that are not crossed: draws, and runs of a list."""
 FAILURE = "failure"
@@ -103,7 +211,7 @@ class Points:
 
     axes: tuple[Axis, ...]
     varied: tuple[Varied, ...]
-    draws: Draws
+    seed: int
 
     def __len__(self) -> int:
         return math.prod(axis.count for axis in self.axes)
@@ -129,7 +237,7 @@ class Points:
 
     def _draw(self, varied: Varied, run: int, distribution: Distribution) -> np.ndarray:
         try:
-            value = self.draws(varied.name, run, distribution)
+            value = draw(self.seed, varied.name, run, distribution)
         except Exception as error:  # of a distribution of the user's
             why = f"for run {run} it raises {type(error).__name__}: {error}"
         else:
@@ -155,7 +263,7 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
 
     Parameters
     ----------
-    given : {name: values}: all values are crossed with all others, a single value is the same for all runs, and distributions
+    points : {name: values}: all values are crossed with all others, a single value is the same for all runs, and distributions
         are drawn from; a list of {name: value}, one for each run; or a table with a column for each name, a row for each run.
     runs : number of draws from distributions, for each combination of the other values.
 
@@ -180,7 +288,7 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
     axes = [*counts, *([Axis(RUN, _integer("runs", runs, 1, about))] if runs is not None else [])] or [Axis(RUN, 1)]
     if not varied or not all(axis.count for axis in axes):
         raise refusal("E360", "there is nothing to be varied", 'at least one value: {"spring.stiffness": [20.0]}', about=about)
-    return Points(tuple(axes), tuple(varied), Draws(_integer("seed", seed, 0, about)))
+    return Points(tuple(axes), tuple(varied), _integer("seed", seed, 0, about))
 
 
 def _integer(name: str, value: object, least: int, about: str) -> int:
@@ -245,7 +353,7 @@ class _PointReader:
         return varied, [Axis(RUN, count)]
 
     def role(self, name: str) -> Role | None:
-        role = role_of(name, self.compiled, self.roles)
+        role = self.roles.get(self.compiled.system.resolve(name), self.roles.get(name))
         other = self.names.setdefault(role.name, name) if role else name
         if other != name:
             self._report(f'"{other}" and "{name}" are two names of one number', "one of them")

@@ -15,10 +15,9 @@ import numpy as np
 from bondgraph.output.cells import cell, collapsible, line, plural, table
 from bondgraph.output.extras import require_package
 from bondgraph.output.tables import unknown_name
-from bondgraph.sweeps.columns import Column, over_axes
 from bondgraph.sweeps.plots import plot_runs
 from bondgraph.sweeps.points import ARGUMENTS, FAILURE, RUN
-from bondgraph.sweeps.store import Store, path_of, quoted
+from bondgraph.sweeps.store import Column, Store, over_axes, path_of, quoted
 from bondgraph.sweeps.tasks import RunIssue
 from screws.renamed import answer_old_names
 
@@ -163,10 +162,8 @@ class Runs:
         parts = [plural(done, "run") if done == self.count else f"{done} of {plural(self.count, 'run')}"]
         parts += [f"{failed} failed"] if failed else []
         parts += [f"{doubted} in doubt"] if doubted else []
-        return f'Runs("{self.name}", {", ".join(parts)}: {", ".join(self._names_of("kept"))})'
-
-    def _names_of(self, what: str) -> list[str]:
-        return [column.name for column in self.columns.values() if column.what == what]
+        kept = [column.name for column in self.columns.values() if column.what == "kept"]
+        return f'Runs("{self.name}", {", ".join(parts)}: {", ".join(kept)})'
 
     def _repr_html_(self) -> str:
         rows = [(name, column.what, column.unit, *self._ends(column)) for name, column in self.columns.items()]

@@ -1,11 +1,9 @@
 """Kinematic trees and serial chains: links, products of exponentials, dynamics by recursion, and their graph as one IC field."""
 
-from screwbond.models.chains.dynamics import bias, gravity_forces, kinetic_energy, mass_matrix, potential
+from screwbond.models.chains.dynamics import bias, forward_dynamics, gravity_forces, kinetic_energy, mass_matrix, potential
 from screwbond.models.chains.graph import ChainGraph, LinkBody, chain_graph
-from screwbond.models.chains.inertias import BodyInertia, ball_inertia, combined_inertia, cylinder_inertia
 from screwbond.models.chains.kinematics import body_jacobian, body_twists, link_pose, link_pose_state, space_jacobian
-from screwbond.models.chains.links import BEFORE, Link, Mimic
-from screwbond.models.chains.recursion import forward_dynamics
+from screwbond.models.chains.links import BEFORE, BodyInertia, Link, Mimic, ball_inertia, combined_inertia, cylinder_inertia
 from screwbond.models.chains.trees import Chain, Tree
 
 from screws.renamed import answer_old_names

@@ -1,7 +1,7 @@
 """Kinematics of a tree: products of exponentials, Jacobians and twists, as plain formulas over any scalar.
 
 H_0_k(q) = H_0_base exp(S_1 q_1) ... exp(S_k q_k) H_base_k(0) along the joints from the base to link k, with the exponentials of
-unit screws in closed form, evaluated in frames on the joints' own axes (`screwbond.models.chains.sections`): same poses, fewer
+unit screws in closed form, evaluated in frames on the joints' own axes (`screwbond.models.chains.trees`): same poses, fewer
 products.
 
 Source: Brockett 1984 (product of exponentials); Murray, Li, Sastry 1994, section 3.2 and 3.4.
@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from screwbond.models.chains.sections import Section
+from screwbond.models.chains.trees import Section
 
 from screws.poses import pose
 from screws.rotations import quaternion, quaternion_product

@@ -1,4 +1,4 @@
-"""Links of a tree: joint screws, parent, inertia, home pose, damping, limits, surface and visuals."""
+"""Links of a tree: inertia, joint screws, parent, home pose, damping, limits, surface and visuals."""
 
 from __future__ import annotations
 
@@ -7,14 +7,107 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from screwbond.models.chains.inertias import BodyInertia, Vector
 from screwbond.models.visuals import Visual, visuals_of
 
+from bondgraph.errors import Place
 from bondgraph.model.arguments import in_unit, in_units
 from bondgraph.model.laws import Parameter
 from bondgraph.output.short_repr import short_repr
+from screws.errors import GeometryError
+from screws.inertia import check_inertia
 from screws.joints import Joint
+from screws.numeric_arguments import fixed_floats, floats
 from screws.surfaces import Surface
+
+Vector = Sequence[float] | np.ndarray
+
+
+@in_units(mass="kg", rotational="kg m^2", centre="m")
+@dataclass(frozen=True, eq=False)
+class BodyInertia:
+    """Inertia of a rigid body in a frame of its own.
+
+    Parameters
+    ----------
+    mass : kg.
+    rotational : about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
+    centre : centre of mass in the frame, m.
+
+    Raises `GeometryError` G111 to G114 for an inertia that no rigid body can have.
+    """
+
+    mass: float
+    rotational: np.ndarray
+    centre: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    def __post_init__(self) -> None:
+        moment = np.asarray(self.rotational, dtype=float)
+        moment = np.diag(moment) if moment.shape == (3,) else moment
+        check_inertia(float(self.mass), moment)
+        object.__setattr__(self, "mass", float(self.mass))
+        object.__setattr__(self, "rotational", fixed_floats(0.5 * (moment + moment.T)))
+        centre = floats(self.centre, (3,))
+        if centre is None:
+            raise GeometryError("G114", f"the centre of mass is {self.centre!r}", "three finite numbers, in m")
+        object.__setattr__(self, "centre", fixed_floats(centre))
+
+
+@dataclass(frozen=True, eq=False)
+class UncheckedInertia(BodyInertia):
+    """Inertia that a file gives, though no rigid body has it.
+
+    Attributes
+    ----------
+    defect : why no body has it.
+    is_passive : True if no motion has a negative kinetic energy: mass and moments are not negative.
+    place : line of the file.
+    """
+
+    defect: str = ""
+    is_passive: bool = True
+    place: Place | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rotational", fixed_floats(self.rotational))
+        object.__setattr__(self, "centre", fixed_floats(self.centre))
+
+
+@in_units(mass="kg", radius="m", start="m", end="m")
+def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> BodyInertia:
+    """Return the inertia of a solid cylinder of `mass` (kg) and `radius` (m) between the centres `start` and `end` (m) of its
+    faces."""
+    a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    length = float(np.linalg.norm(b - a))
+    axis = (b - a) / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+    along, across = mass * radius**2 / 2.0, mass * (3.0 * radius**2 + length**2) / 12.0
+    return BodyInertia(mass, across * np.eye(3) + (along - across) * np.outer(axis, axis), 0.5 * (a + b))
+
+
+@in_units(mass="kg", radius="m", centre="m")
+def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -> BodyInertia:
+    """Return the inertia of a solid ball of `mass` (kg) and `radius` (m) about `centre` (m)."""
+    return BodyInertia(mass, np.full(3, 0.4 * mass * radius**2), np.asarray(centre, dtype=float))
+
+
+def combined_inertia(*parts: BodyInertia) -> BodyInertia:
+    """Return the inertia of rigidly joined bodies in one frame."""
+    return BodyInertia(*combined_moments([(part.mass, part.rotational, part.centre) for part in parts]))
+
+
+def combined_moments(parts: Sequence[tuple[float, np.ndarray, np.ndarray]]) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return mass, rotational inertia (3, 3) about the centre of mass, and centre (3,) of rigidly joined parts, from theirs.
+
+    The parts need not be physical: points, thin rods, corrections.
+    """
+    mass = sum(part[0] for part in parts)
+    first_moment = sum((part[0] * part[2] for part in parts), np.zeros(3))
+    centre = first_moment / mass if mass else np.zeros(3)
+    moment = np.zeros((3, 3))
+    for part_mass, inertia, part_centre in parts:
+        r = part_centre - centre
+        moment = moment + inertia + part_mass * ((r @ r) * np.eye(3) - np.outer(r, r))
+    return mass, moment, centre
+
 
 DAMPING = {"rad": "N m s/rad", "m": "N s/m"}
 """Unit of the damping of a freedom, by that of its coordinate."""

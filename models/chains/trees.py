@@ -1,22 +1,336 @@
-"""Kinematic trees and serial chains: a `Tree` is a checked tuple of links, a `Chain` one without branches."""
+"""Kinematic trees and serial chains: a `Tree` is a checked tuple of links, a `Chain` one without branches; their sections.
+
+Sections of a tree: one freedom each, along a coordinate axis of a frame on the joint's own axis.
+
+The frames make most constants of the tree 0 or 1, which cost nothing once a trace folds them: the origin lies on the joint's
+axis, and the axes keep their direction from section to section as long as the joint allows it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from screwbond.models.chains.checks import Finding, branches, contradictory_limits, coordinates_of, findings
-from screwbond.models.chains.links import BEFORE, Link
-from screwbond.models.chains.sections import Drive, Sections, sections_of
+from screwbond.models.chains.links import BEFORE, BodyInertia, Link, Mimic
 
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
+from bondgraph.model.arguments import is_name
 from bondgraph.output.short_repr import short_repr
-from screws.numeric_arguments import fixed_floats
+from screws.joints import Joint
+from screws.numeric_arguments import fixed_floats, floats, real
+from screws.poses import is_pose
 from screws.renamed import answer_old_names
+from screws.rotations import tilde
 from screws.similar_names import similar_names
+
+SNAP = 1e-14
+"""Entries of constant poses below this (relative to the tree's size) are rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """One freedom: its frame turns about (or slides along) its axis number `axis`, against the frame before it."""
+
+    before: int
+    """Number of the section that carries it, from 1; 0 is the base."""
+    R: np.ndarray
+    """(3, 3) rotation of its frame in the frame before at q = 0."""
+    p: np.ndarray
+    """(3,) origin of its frame in the frame before at q = 0, m."""
+    axis: int
+    sign: float
+    turns: bool
+    pitch: float
+    """Advance in m/rad of a section that turns."""
+
+    @property
+    def screw(self) -> tuple[np.ndarray, np.ndarray]:
+        """Angular and linear part of its unit screw, in its own frame."""
+        unit = self.sign * np.eye(3)[self.axis]
+        return (unit, self.pitch * unit) if self.turns else (np.zeros(3), unit)
+
+
+@dataclass(frozen=True)
+class Drive:
+    """Coordinate of a freedom: factor * q[coordinate] + offset."""
+
+    coordinate: int
+    factor: float
+    offset: float
+    direct: bool
+    """True if the coordinate is that of its own joint, factor 1 and offset 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sections:
+    """Freedoms of a tree, each after the one that carries it, and frames of its links."""
+
+    freedoms: tuple[Section, ...]
+    drives: tuple[Drive, ...]
+    """Of each freedom."""
+    carrier: tuple[int, ...]
+    """Of each link: the number of the section that carries it, from 1; 0 is the base."""
+    R: tuple[np.ndarray, ...]
+    p: tuple[np.ndarray, ...]
+    """Of each link: constant rotation and origin of its frame in the frame of its carrier."""
+
+    def path(self, number: int) -> list[int]:
+        """Return the indices of the sections from the base to the one with this number."""
+        indices: list[int] = []
+        while number:
+            indices.append(number - 1)
+            number = self.freedoms[number - 1].before
+        return indices[::-1]
+
+    def positions(self, q: Any) -> list[Any]:
+        """Return the positions of all sections from the coordinates (n,)."""
+        return [q[d.coordinate] if d.direct else d.factor * q[d.coordinate] + d.offset for d in self.drives]
+
+    def rates(self, v: Any) -> list[Any]:
+        """Return the rates of all sections from those of the coordinates (n,)."""
+        return [v[d.coordinate] if d.direct else d.factor * v[d.coordinate] for d in self.drives]
+
+    def gathered(self, values: Sequence[Any]) -> list[Any]:
+        """Sum efforts, or columns of a Jacobian, of the sections to those of the coordinates: the transpose of `rates`."""
+        sums: dict[int, Any] = {d.coordinate: value for d, value in zip(self.drives, values, strict=True) if d.direct}
+        for d, value in zip(self.drives, values, strict=True):
+            if not d.direct:
+                sums[d.coordinate] = sums[d.coordinate] + d.factor * value
+        return [sums[k] for k in range(len(sums))]
+
+
+def sections_of(
+    screws: Sequence[np.ndarray], homes: Sequence[np.ndarray], parents: Sequence[int], drives: Sequence[Drive]
+) -> Sections:
+    """Return the sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, all in the
+    base, the indices of the parents (-1: the base), and the drive of each freedom."""
+    size = max([1e-3, *(float(np.linalg.norm(np.asarray(H)[:3, 3])) for H in homes)])
+    base = (0, np.eye(3), np.zeros(3))
+    freedoms: list[Section] = []
+    ends: list[tuple[int, np.ndarray, np.ndarray]] = []
+    R_links, p_links = [], []
+    for columns, home, parent in zip(screws, homes, parents, strict=True):
+        before, R, p = ends[parent] if parent >= 0 else base
+        for screw in np.asarray(columns, dtype=float).T:
+            section, R, p = _section(before, R, p, screw, size)
+            freedoms.append(section)
+            before = len(freedoms)
+        H = np.asarray(home, dtype=float)
+        ends.append((before, R, p))
+        R_links.append(_snapped(R.T @ H[:3, :3], 1.0))
+        p_links.append(_snapped(R.T @ (H[:3, 3] - p), size))
+    return Sections(tuple(freedoms), tuple(drives), tuple(end[0] for end in ends), tuple(R_links), tuple(p_links))
+
+
+def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
+    """Return the section of a screw after the frame (R, p), and its own frame, both in the base at home."""
+    omega, v = screw[:3], screw[3:]
+    turns = bool(np.any(omega))
+    direction = omega if turns else v
+    local_axis = R.T @ direction
+    axis = int(np.argmax(np.abs(local_axis)))
+    sign = float(np.sign(local_axis[axis]))
+    unit = sign * np.eye(3)[axis]
+    turn = _snapped(_shortest(unit, local_axis), 1.0)
+    point = p
+    if turns:
+        nearest = np.cross(omega, v)
+        point = nearest + omega * (omega @ (p - nearest))
+    start, pitch = _snapped(R.T @ (point - p), size), float(omega @ v) if turns else 0.0
+    section = Section(before, turn, start, axis, sign, turns, pitch)
+    return section, R @ turn, point
+
+
+def _shortest(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the rotation (3, 3) that takes the unit vector a to b without turning about either; b is not -a."""
+    skew = np.asarray(tilde(np.cross(a, b)), dtype=float)
+    return np.asarray(np.eye(3) + skew + skew @ skew / (1.0 + a @ b), dtype=float)
+
+
+def _snapped(values: np.ndarray, size: float) -> np.ndarray:
+    out = np.array(values, dtype=float)
+    out[np.abs(out) < SNAP * size] = 0.0
+    for unit in (1.0, -1.0):
+        out[np.abs(out - unit) < SNAP] = unit
+    out.setflags(write=False)
+    return out
+
+
+class Finding(NamedTuple):
+    """A problem of a tree without its source line."""
+
+    code: str
+    title: str
+    detail: str
+    cure: str
+
+
+def findings(links: Sequence[Any], base: Any, moves: bool) -> list[Finding]:
+    """Return the problems E450 to E453, E535 and E537 of links; names and types come before what refers to them.
+
+    `moves` : False for links that need no freedom.
+    """
+    references = _coordinates(links), _parents(links), _mimics(links)
+    for checks in ((_kinds(links),), (_names(links, moves), _numbers(links, base)), references):
+        results = [finding for check in checks for finding in check]
+        if results:
+            return results
+    return []
+
+
+def branches(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]:
+    """Yield E536 for links that the link before does not carry; `parents` are indices."""
+    names = [link.name for k, link in enumerate(links) if parents[k] != k - 1]
+    if names:
+        detail = f"not carried by the link before: {', '.join(names)}"
+        yield Finding("E536", "it branches, and a chain does not", detail, "Tree(name, links)")
+
+
+def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iterator[Finding]:
+    """Yield E537 where the limits (n, 2) of a coordinate and of the joints that it drives leave no room to move."""
+    for name, (lower, upper) in zip(coordinates, limits, strict=True):
+        if not lower < upper:
+            detail = f"with those of the joints that it drives they are {lower:g} and {upper:g}"
+            yield Finding("E537", f'the limits of "{name}" leave no room', detail, "wider limits, or other factors and offsets")
+
+
+def as_floats(value: Any) -> np.ndarray:
+    """Return a value as floats, or nan where that fails: the checks refuse it."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
+
+
+def _kinds(links: Sequence[Any]) -> Iterator[Finding]:
+    for link in links:
+        if not isinstance(link, Link) or not isinstance(link.joint, Joint):
+            title = f'the joint of "{link.name}" is {link.joint!r}' if isinstance(link, Link) else f"{link!r} is no link"
+            yield Finding("E450", title, "nothing that a mechanism can be made of", "Link(name, revolute((0, 1, 0)), inertia)")
+
+
+def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
+    names = [link.name for link in links]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        yield Finding(
+            "E450", f"two links are called {', '.join(twice)}", f"links: {', '.join(names)}", "another name for one of them"
+        )
+    for name in names:
+        if not (isinstance(name, str) and is_name(name)):
+            detail = "a dot separates a part from what is inside it, a colon a bond from its variables"
+            yield Finding("E450", f"{name!r} is no name for a link", detail, "letters, digits, spaces or underscores")
+    if not links or (moves and not any(link.joint.freedoms for link in links)):
+        yield Finding("E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)")
+
+
+def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
+    """Check that no two coordinates have one name: joints of several freedoms add numbers to theirs."""
+    names = [name for link in links for name in coordinates_of(link)]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        detail = "a joint of several freedoms has coordinates with the link's name and a number"
+        yield Finding("E450", f'two coordinates are called "{name}"', detail, "another name for one of the links")
+
+
+def coordinates_of(link: Link) -> list[str]:
+    """Return the names of a joint's coordinates: the link's name, numbered if there are several; none if it mimics another."""
+    n = 0 if link.mimic is not None else link.joint.freedoms
+    return [link.name] if n == 1 else [f"{link.name} {k}" for k in range(1, n + 1)]
+
+
+def _parents(links: Sequence[Any]) -> Iterator[Finding]:
+    """Check that a link before it, or the base, carries every link."""
+    names = [link.name for link in links]
+    link_list = f"links: {', '.join(map(str, names))}"
+    carriers: dict[str, str | None] = {}
+    for link, before in zip(links, [None, *names], strict=False):
+        carriers[link.name] = before if link.parent == BEFORE else link.parent
+        if link.parent not in (None, BEFORE, *names):
+            title = f'"{link.name}" is carried by {link.parent!r}, which is no link'
+            yield Finding("E535", title, link_list, "one of these names, or None: the base")
+    circles = cycles(carriers)
+    for cycle in circles:
+        detail = f"each is carried by the next: {', '.join([*cycle, cycle[0]])}"
+        cure = "a tree of links, and a joint_graph(...) that closes the loop"
+        yield Finding("E535", "its links carry each other in a circle", detail, cure)
+    for k, link in enumerate(links):
+        if not circles and carriers[link.name] in names[k:]:
+            yield Finding(
+                "E535", f'"{link.name}" stands before "{link.parent}", which carries it', link_list, "links from the base outward"
+            )
+
+
+def _mimics(links: Sequence[Any]) -> Iterator[Finding]:
+    """Check that driven joints and their drivers have one freedom each, and form no cycle."""
+    named = {link.name: link for link in links}
+    driven: dict[str, str] = {}
+    for link in links:
+        mimic = link.mimic
+        if mimic is None:
+            continue
+        title = f'"{link.name}" cannot mimic {getattr(mimic, "link", mimic)!r}'
+        if not isinstance(mimic, Mimic) or mimic.link not in named:
+            yield Finding(
+                "E537", title, f"links: {', '.join(map(str, named))}", 'Mimic("link", factor, offset), with one of these names'
+            )
+            continue
+        counts = [named[name].joint.freedoms for name in (link.name, mimic.link)]
+        if counts != [1, 1]:
+            yield Finding(
+                "E537", title, f"their joints have {counts[0]} and {counts[1]} freedoms", "joints with one freedom each"
+            )
+        if not abs(real(mimic.factor)) > 0.0 or floats([mimic.factor, mimic.offset], (2,)) is None:
+            detail = f"factor {mimic.factor!r}, offset {mimic.offset!r}"
+            yield Finding("E537", title, detail, "finite numbers, and a factor that is not zero")
+        driven[link.name] = mimic.link
+    for cycle in cycles(driven):
+        detail = f"each mimics the next: {', '.join([*cycle, cycle[0]])}"
+        yield Finding("E537", f"nothing drives {', '.join(cycle)}", detail, "one of these joints without `mimic`")
+
+
+def cycles(successors: Mapping[str, str | None]) -> list[list[str]]:
+    """Return the cycles among nodes with one successor each."""
+    loops, seen = [], set()
+    for start in successors:
+        path: list[str] = []
+        node: Any = start
+        while node in successors and node not in seen:
+            seen.add(node)
+            path.append(node)
+            node = successors[node]
+        if node in path:
+            loops.append(path[path.index(node) :])
+    return loops
+
+
+def _numbers(links: Sequence[Any], base: Any) -> Iterator[Finding]:
+    homes: Sequence[tuple[str, Any]] = [(f'home of "{link.name}"', link.home) for link in links]
+    for what, H in (("base", base), *homes):
+        if not is_pose(H, 1e-9):
+            yield Finding("E451", f"the {what} is no pose", f"its shape is {np.shape(H)}", "a (4, 4) matrix: screws.pose(R, p)")
+    for link in links:
+        for column in link.joint.screws.T:
+            size = np.linalg.norm(column[:3]) or np.linalg.norm(column[3:])
+            if abs(size - 1.0) > 1e-9:
+                title = f'a screw of "{link.name}" has the length {size:.6g}'
+                yield Finding("E452", title, f"{column.tolist()}", "a unit screw: |omega| = 1, or omega = 0 and |v| = 1")
+        if not (link.inertia is None or isinstance(link.inertia, BodyInertia)):
+            title = f'the inertia of "{link.name}" is a {type(link.inertia).__name__}'
+            cure = "BodyInertia(mass, rotational, centre), cylinder_inertia(...), ball_inertia(...), or None"
+            yield Finding("E453", title, "not the inertia of a body", cure)
+        n = link.joint.freedoms
+        damping = floats(link.damping, (), (n,))
+        if damping is None or np.any(damping < 0.0):
+            cure = "one number, or one for each freedom, none negative"
+            yield Finding("E453", f'the damping of "{link.name}" is {link.damping!r}', f"its joint has {n} freedoms", cure)
+        if link.limits is not None:
+            limits = as_floats(link.limits)
+            if limits.shape not in ((2,), (n, 2)) or not np.all(limits[..., 0] < limits[..., 1]):
+                cure = "(lower, upper) with lower < upper, or such a pair for each freedom"
+                yield Finding("E453", f'the limits of "{link.name}" are {link.limits!r}', f"its joint has {n} freedoms", cure)
 
 
 @answer_old_names

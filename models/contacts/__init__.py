@@ -14,7 +14,7 @@ from screwbond.models.contacts.laws import (
     VirtualSpring,
     Viscoelastic,
 )
-from screwbond.models.contacts.untracked_contacts import ContactWarning, UntrackedContact, find_untracked_contact
+from screwbond.models.contacts.trajectory import ContactWarning, UntrackedContact, find_untracked_contact
 
 from screws.renamed import answer_old_names
 

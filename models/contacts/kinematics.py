@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.bodies import latex_name
-from screwbond.models.contacts.transport import TWIST_2, turning_equation
+from screwbond.models.contacts.switches import TWIST_2, turning_equation
 
 from bondgraph import Block, Element, Op, Parameter, StateSpec
 from bondgraph.model.units import matrix
@@ -14,8 +14,7 @@ from screws.contact import contact_rates, drift, motion_rate, relative_curvature
 from screws.poses import pose_from_state
 from screws.scalars import absolute, array, minimum
 from screws.surfaces import Geometry, Surface
-from screws.surfaces.closed import Ellipsoid, Sphere
-from screws.surfaces.single_chart import Cylinder, Plane, Torus
+from screws.surfaces.closed import Cylinder, Ellipsoid, Plane, Sphere, Torus
 from screws.surfaces.surfaces_of_revolution import Egg
 
 

@@ -1,4 +1,22 @@
-"""Automata of a contact: on and off with the gap, and from chart to chart near the poles, with their guards and resets."""
+"""Automata of a contact, on and off with the gap and from chart to chart, and the transport of the springs' vectors.
+
+Transport of a contact's springs: motion of their tangential vectors while the axes of C2 turn.
+
+A spring of a pair (v_x, v_y or omega_x, omega_y) holds a vector s of the tangent plane by its components in the Gauss frame
+C2, whose axes follow the polar angle of body 2: they turn about the normal although no body does. With the rate `turning` of C2
+about z2, relative to the transported vector,
+
+    s' = T_constrained + turning J s,    J = [[0, 1], [-1, 0]]
+
+=========  =============================================================================================================
+parallel   carried along the contact without turning about the normal in space: turning = omega_2 . z2 + T2 M2 q2'
+bodies     turned about the normal with the mean rotation of both bodies: turning = omega_z / 2 + T2 M2 q2'
+gauss      carried by the Gauss frame itself, turning = 0: the paper's literal law
+=========  =============================================================================================================
+
+`T2 M2 q2'` is the rate at which C2 turns in body 2 (its torsion form). The first two laws are geometric: they depend neither on
+the axes of the bodies nor on which one is body 2.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +24,113 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from screwbond.models.contacts.components import component_pairs, has_unpaired_component
-from screwbond.models.contacts.transport import rotate_components, rotate_pair
+import numpy as np
+from screwbond.models.contacts.components import component_pairs, domain_of, has_unpaired_component
 
-from bondgraph import Automaton, Op, Transition
+from bondgraph import Automaton, C, Element, Op, Parameter, StateSpec, Transition
+from bondgraph.errors import Problem, caller_place
+from bondgraph.model.element import one_port
+from bondgraph.model.laws import Storage
 from bondgraph.model.ops import IDENTITY, NEGATE
-from screws.scalars import array
+from bondgraph.model.units import quotient
+from screws.scalars import array, cos, equal, sin, sqrt, where
 from screws.surfaces import Surface
+
+TRANSPORTS = ("parallel", "bodies", "gauss")
+"""Names of the transport laws; the first is the default."""
+
+TWIST_2 = "twist of body 2"
+"""Name of the 1-junction of the world twist of body 2, in a contact with parallel transport."""
+
+
+def needs_transport(transport: str, chosen: Sequence[str]) -> bool:
+    """Return True if the springs' vectors turn in C2; a component without its partner is no vector and follows the axis of C2."""
+    return transport != "gauss" and bool(component_pairs(chosen))
+
+
+def contact_spring(stiffness: np.ndarray, chosen: Sequence[str], transport: str) -> Element:
+    """Return the C of the constrained components, its state s in C2, m or rad."""
+    single = len(chosen) == 1
+    k, start = (float(stiffness[0]), 0.0) if single else (stiffness, np.zeros(len(chosen)))
+    symbols = {"q": "s", "stiffness": "K_s"}
+    if not needs_transport(transport, chosen):
+        return C("spring", stiffness=k, initial=start, symbols=symbols)
+    vectors = tuple(component_pairs(chosen))
+    law = Storage(
+        "effort",
+        "q",
+        StateSpec(start, 1e-4),
+        Op("multiply", lambda s, k, turning: k * s, "#2\\,#1"),
+        Op("energy", lambda s, k, turning: s @ (k * s) / 2, "\\tfrac12 #1^T #2\\,#1"),
+        Op("transport", lambda s, rate, k, turning: array(_transported_rates(s, rate, k, turning, vectors)), r"#2 + #4\,J #1"),
+    )
+    domain = domain_of(chosen)
+    values = {"stiffness": Parameter(k, quotient(domain.effort_unit, domain.displacement_unit))}
+    return one_port("C", "spring", law, values, ["kinematics.turning"], dimension=len(chosen), symbols=symbols)
+
+
+def _transported_rates(s: Any, rate: Any, k: Any, turning: Any, vectors: Sequence[tuple[int, int]]) -> list[Any]:
+    rates = list(rate)
+    for x, y in vectors:
+        ratio = _ratio(k[x], k[y])
+        rates[x] = rates[x] + turning * ratio * s[y]
+        rates[y] = rates[y] - turning / ratio * s[x]
+    return rates
+
+
+def _ratio(k_x: Any, k_y: Any) -> Any:
+    """Return sqrt(k_y / k_x), 1 if both are equal, zero included."""
+    return where(equal(k_x, k_y), 1.0, sqrt(k_y / k_x))
+
+
+def rotate_components(s: Any, k: Any, turn: Any, vectors: Sequence[tuple[int, int]]) -> Any:
+    """Return components s in axes turned by `turn` about z.
+
+    Where the stiffnesses k of a pair differ, sqrt(k) s turns, so that the energy is unchanged.
+    """
+    entries = list(s)
+    for x, y in vectors:
+        entries[x], entries[y] = rotate_pair(s[x], s[y], turn, _ratio(k[x], k[y]))
+    return array(entries)
+
+
+def rotate_pair(x: Any, y: Any, turn: Any, ratio: Any = 1.0) -> tuple[Any, Any]:
+    """Return components of a vector in axes turned by `turn`, where `ratio` times y counts as much as x; any scalar."""
+    c, s = cos(turn), sin(turn)
+    return c * x + s * ratio * y, c * y - s / ratio * x
+
+
+def _turn_in_body(M2: Any, T2: Any, rate: Any) -> Any:
+    """Return T2 M2 q2'."""
+    return T2[0] * (M2[0, 0] * rate[0] + M2[0, 1] * rate[1]) + T2[1] * (M2[1, 1] * rate[1])
+
+
+_IN_SPACE = Op(
+    "turning",
+    lambda M2, T2, rate, H, twist: sum(H[i, 2] * twist[i] for i in range(3)) + _turn_in_body(M2, T2, rate),
+    r"\omega_2 \cdot z_2 + #2 #1 #3",
+    "VI02 (10)",
+)
+_BETWEEN_BODIES = Op(
+    "turning", lambda M2, T2, rate, T: 0.5 * T[2] + _turn_in_body(M2, T2, rate), r"\tfrac12 \omega_z + #2 #1 #3", "VI02 (10)"
+)
+
+
+def turning_equation(transport: str) -> tuple[str, Op, list[str]]:
+    """Return the equation of the kinematics block for the rate `turning` of C2 about z2, rad/s."""
+    if transport == "parallel":
+        return "turning", _IN_SPACE, ["M2", "T2", "q2'", "H_0_C2", TWIST_2]
+    return "turning", _BETWEEN_BODIES, ["M2", "T2", "q2'", "T"]
+
+
+def transport_problems(name: str, transport: object) -> list[Problem]:
+    """Report E426 for an unknown transport."""
+    if isinstance(transport, str) and transport in TRANSPORTS:
+        return []
+    names = ", ".join(f'"{law}"' for law in TRANSPORTS)
+    cure = f"one of {names}, or leave it out"
+    return [Problem("E426", f'contact "{name}": transport = {transport!r}', (), (caller_place(),), (cure,))]
+
 
 STATES = FREE, TOUCHING = ("free", "contact")
 """States of the switch; its mode is the index."""

@@ -1,8 +1,7 @@
 """Controllers of mechanisms with n axes: joint PID, task-space PD and operational-space torques as signal blocks."""
 
+from screwbond.models.control.controllers import joint_pid, operational_torque, pd_feedforward, task_force, task_inertia
 from screwbond.models.control.gains import SoftTouch, check_gains, fading_gain, soft_touch_gains
-from screwbond.models.control.joint import joint_pid
-from screwbond.models.control.task import operational_torque, pd_feedforward, task_force, task_inertia
 
 from screws.renamed import answer_old_names
 

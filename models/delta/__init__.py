@@ -17,8 +17,7 @@ from screwbond.models.delta.studies.analysis import (
     sweep_poles,
 )
 from screwbond.models.delta.studies.pick_and_place import Tracking, track, transfer
-from screwbond.models.delta.studies.robot import DeltaRobot
-from screwbond.models.delta.studies.run import DeltaRun, SingularPosture
+from screwbond.models.delta.studies.robot import DeltaRobot, DeltaRun, SingularPosture
 from screwbond.models.delta.studies.soft_touch import SoftTouchRun, TouchPlan, soft_touch
 
 from screws.renamed import answer_old_names

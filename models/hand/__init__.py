@@ -1,27 +1,27 @@
 """A dexterous hand with an intrinsically passive controller: bond graph, start posture, runs and grasp analysis."""
 
 from screwbond.models.hand.command import save_hand
-from screwbond.models.hand.graphs.controller import VirtualObject, passive_controller, reference_motion
-from screwbond.models.hand.graphs.whole_hand import Hand, equilibrium
-from screwbond.models.hand.grasping.grasp import (
+from screwbond.models.hand.graph import Hand, VirtualObject, equilibrium, passive_controller, reference_motion
+from screwbond.models.hand.grasping import (
     Manipulability,
+    Posture,
     finger_extension,
     finger_jacobian,
     fingertip_pose,
     friction_margins,
     grasp_matrix,
     hand_jacobian,
+    initial_posture,
     internal_forces,
+    joint_torques,
     manipulability,
     object_manipulability,
     required_friction,
+    spring_deflections,
     squeeze_forces,
 )
-from screwbond.models.hand.grasping.posture import Posture, initial_posture, joint_torques, spring_deflections
-from screwbond.models.hand.parameters import HandParameters
-from screwbond.models.hand.scenarios import SCENARIOS, HandScenario, ReferenceStep, read_scenario, to_json
-from screwbond.models.hand.studies.course import Study, study
-from screwbond.models.hand.studies.run import HandRun, run_hand
+from screwbond.models.hand.run import HandRun, Study, run_hand, study
+from screwbond.models.hand.scenarios import SCENARIOS, HandParameters, HandScenario, ReferenceStep, read_scenario, to_json
 
 from screws.renamed import answer_old_names
 

@@ -7,23 +7,17 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.hand.graphs.whole_hand import parts_of
-from screwbond.models.hand.parameters import HandParameters
-from screwbond.models.hand.pictures.files import pictures_of
-from screwbond.models.hand.scenarios import HandScenario, ReferenceStep, as_json, read_scenario
-from screwbond.models.hand.studies.course import study
-from screwbond.models.hand.studies.run import HandRun, run_hand
-from screwbond.models.studies.commands import add_solver, study_command
-from screwbond.models.studies.files import graph_files
+from screwbond.models.hand.graph import parts_of
+from screwbond.models.hand.pictures import pictures_of
+from screwbond.models.hand.run import HandRun, run_hand, study
+from screwbond.models.hand.scenarios import HandParameters, HandScenario, ReferenceStep, as_json, read_scenario
 from screwbond.models.studies.reading import make_from_input
-from screwbond.models.studies.tasks import Outcome, Task
+from screwbond.models.studies.tasks import Outcome, Task, add_solver, graph_files, study_command
 
 
 def save_hand(run: HandRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
     """Write the files of a run, or `only` some, to the folder `out`; return the main figures as text."""
-    outcome = _outcome(run)
-    TASK.save(outcome, out, render=render, only=only, progress=progress)
-    return outcome.screen_text(out)
+    return TASK.save(_outcome(run), out, render=render, only=only, progress=progress)
 
 
 def _outcome(run: HandRun) -> Outcome:

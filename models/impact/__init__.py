@@ -1,14 +1,28 @@
 """Impacts of a robot arm (Wang, Dehio and Kheddar 2022, WA22): force laws, effective masses, simulated impacts, all as graphs
 too."""
 
-from screwbond.models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, equivalent_laws
+from screwbond.models.impact.force_laws import (
+    ForceHistory,
+    ForceLaw,
+    MaxwellImpact,
+    SpringImpact,
+    ViscoelasticImpact,
+    equivalent_laws,
+    identify,
+    restitution,
+)
 from screwbond.models.impact.mobility import KINDS, effective_mass, inverse_inertia, locked_ratio, striking_point
-from screwbond.models.impact.poses import PoseStudy, study_poses
-from screwbond.models.impact.robot import Striker, default_striker, seven_joint_arm, striker_from_urdf
-from screwbond.models.impact.striking import ImpactRun, simulate_impact, simulate_impacts
-from screwbond.models.impact.study import ImpactStudy, MeasuredImpact, study_impact
+from screwbond.models.impact.striking import (
+    ImpactRun,
+    Striker,
+    default_striker,
+    seven_joint_arm,
+    simulate_impact,
+    simulate_impacts,
+    striker_from_urdf,
+)
+from screwbond.models.impact.study import ImpactStudy, MeasuredImpact, PoseStudy, study_impact, study_poses
 from screwbond.models.impact.variants import ImpulseMeasurement, graph_effective_mass
-from screwbond.models.impact.viscoelastic import ForceHistory, ViscoelasticImpact, identify, restitution
 
 from screws.renamed import answer_old_names
 

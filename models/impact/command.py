@@ -8,17 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from screwbond.models.impact.arm_scene import plot_arm
-from screwbond.models.impact.figures import FIGURES
+from screwbond.models.impact.figures import FIGURES, plot_arm
 from screwbond.models.impact.mobility import KINDS, direction
-from screwbond.models.impact.robot import Striker, default_striker, striker_from_urdf
+from screwbond.models.impact.striking import Striker, default_striker, striker_from_urdf
 from screwbond.models.impact.study import ImpactStudy, MeasuredImpact, study_impact
 from screwbond.models.pictures.probe import rendering_problem
-from screwbond.models.studies.artefacts import Picture, plot
-from screwbond.models.studies.commands import add_fields, record_of, study_command
-from screwbond.models.studies.files import Table
 from screwbond.models.studies.reading import make_from_input
-from screwbond.models.studies.tasks import Outcome, Task
+from screwbond.models.studies.tasks import Outcome, Picture, Table, Task, add_fields, plot, record_of, study_command
 
 from bondgraph.errors import refusal
 

@@ -1,55 +1,311 @@
-"""Force laws that WA22 rejects, in closed form: a virtual spring with restitution, and a Maxwell element.
+"""Force laws of the impact of a mass, in closed form: viscoelastic, and those that WA22 rejects, virtual spring and Maxwell.
 
 The stored energy of the virtual spring drops to a part e^2 as the compression ends; a Maxwell element is a spring and a damper
 in series. `equivalent_laws` gives both, and the viscoelastic law, the same speed, impulse and duration.
+
+Viscoelastic impact of a mass, exact: restitution, force, duration and energies from stiffness, damping, mass and speed.
+
+Equations for the compression s = -x > 0 with the rate s' = u (Wang, Dehio and Kheddar 2022, (15)):
+
+    m u' = -k s - c s u            w = c u / k            w' = -(c s / m) (1 + w)
+
+In w and s the motion is a level line of F(w) + c^2 s^2 / (2 m k) with F(w) = w - ln(1 + w). It begins at w0 = c v0 / k and ends
+where F has the same value again, which Lambert's W gives. u = -k/c, w = -1, is an invariant line that no impact reaches, so
+that s returns to zero. With the angle of that level line, sqrt(2 F) = sqrt(2 F0) sin(angle), time is an integral of a smooth
+function.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
-from screwbond.models.impact.viscoelastic import ForceHistory, ViscoelasticImpact, check_positive, identify
+from numpy.typing import NDArray
 
-from bondgraph.errors import refusal
-from screws.numeric_arguments import real
+from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
+from screws.numeric_arguments import floats, real
 from screws.renamed import answer_old_names
 
+Floats = NDArray[np.float64]
 
-class ForceLaw(Protocol):
-    """Force law of the impact of a mass."""
+W0_RANGE = 1e-150, 1e150
+"""Range of c v0 / k."""
+
+SMALL = 0.1
+"""Below this F an expansion starts Newton's method: Lambert's function loses half its digits at its branch point."""
+
+
+@dataclass(frozen=True, eq=False)
+class ForceHistory:
+    """An impact over time, from touch to release, as arrays (n,).
+
+    Parameters
+    ----------
+    t : s.
+    compression, rate : s >= 0 in m, and s' in m/s.
+    force : on the mass, away from the wall, N.
+    kinetic, stored, dissipated : energies, J; their sum is the kinetic energy before the impact.
+    """
+
+    t: Floats
+    compression: Floats
+    rate: Floats
+    force: Floats
+    kinetic: Floats
+    stored: Floats
+    dissipated: Floats
+
+
+def restitution(k: float, c: float, v0: Any) -> Any:
+    """Return the coefficient of restitution e of the law f = k s + c s s' at the impact speed v0, for any mass.
+
+    e = (1 + W0(-exp(ln(1 + w0) - w0 - 1))) / w0 with w0 = c v0 / k; 1 - 2/3 w0 for small, 1 / w0 for large w0.
+
+    Parameters
+    ----------
+    k, c : N/m and N s/m^2.
+    v0 : m/s, a number or an array.
+
+    Raises `ModelError` E540 for a number that is not positive and finite.
+
+    Source: WA22 (15); (17) is the limit for large w0, by 1.5 % off at w0 = 5.
+
+    >>> f"{restitution(1.0, 1.0, 1.0):.4f} {restitution(1.0, 1.0, 5.0):.4f}"
+    '0.5936 0.1970'
+    """
+    check_positive("an impact", k=k, c=c)
+    speeds = floats(v0, np.shape(v0))
+    if speeds is None or not np.all(speeds > 0.0):
+        raise refusal("E540", f"v0 of an impact is {v0!r}", "a positive number m/s, or several", about="an impact")
+    with np.errstate(over="ignore", under="ignore"):  # refused in the next lines
+        w0 = real(c) * (speeds / real(k))
+    for end in (np.min(w0), np.max(w0)) if np.size(w0) else ():
+        check_w0(float(end))
+    e = _restitution(w0)
+    return e if np.ndim(v0) else float(e)
+
+
+def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[float, float, float]:
+    """Return (k, c, m) of the viscoelastic impact with this speed before it, impulse, duration and coefficient of restitution.
+
+    Speed, impulse and duration alone leave a family with one parameter, m = impulse / (v0 (1 + e)).
+
+    Parameters
+    ----------
+    v0, impulse, duration : m/s, N s, s.
+    e : between 0 and 1, exclusive.
+
+    Returns k (N/m), c (N s/m^2) and m (kg). Raises `ModelError` E540 for invalid numbers.
+
+    >>> k, c, m = identify(0.1754, 0.6662, 10.4e-3, 0.1)
+    >>> f"{k:.3g} {c:.3g} {m:.4g}"
+    '8.07e+05 4.6e+07 3.453'
+    """
+    from scipy.optimize import brentq
+
+    check_positive("an impact", v0=v0, impulse=impulse, duration=duration, e=e)
+    if e >= 1.0:
+        title, cure = f"no viscoelastic impact has the coefficient of restitution {e:g}", "a number above 0 and below 1"
+        raise_if_any("an impact", [Problem("E540", title, ("it loses energy",), (caller_place(),), (cure,))])
+    # 1 - 2/3 w0 < e < 1 / w0.
+    ends = (1.5 * (1.0 - e) * (1.0 - 1e-9), 1.0 / e)
+    w0 = float(brentq(lambda w: float(_restitution(np.float64(w))) - e, *ends, xtol=1e-300, rtol=1e-15))
+    check_w0(w0)
+    m = impulse / (v0 * (1.0 + e))
+    k = m * (float(_times(w0, 1)[-1]) / duration) ** 2
+    return k, w0 * k / v0, m
+
+
+@answer_old_names
+@dataclass(frozen=True)
+class ViscoelasticImpact:
+    """A mass against a spring k with a parallel damper c s.
+
+    Parameters
+    ----------
+    k, c : N/m and N s/m^2.
+    m, v0 : kg, and the impact speed, m/s.
+
+    Raises `ModelError` E540 for a number that is not positive and finite.
+    """
+
+    k: float
+    c: float
+    m: float
+    v0: float
+
+    def __post_init__(self) -> None:
+        values = {name: getattr(self, name) for name in ("k", "c", "m", "v0")}
+        check_positive("an impact", **values)
+        for name, value in values.items():
+            object.__setattr__(self, name, float(value))
+        check_w0(self.w0)
 
     @property
-    def m(self) -> float:
-        """kg."""
+    def w0(self) -> float:
+        """c v0 / k, which alone determines the restitution."""
+        return self.c * self.v0 / self.k
 
     @property
-    def v0(self) -> float:
-        """Impact speed, m/s."""
+    def invariant_speed(self) -> float:
+        """k / c, m/s: a release at this speed would have no force at any compression. Every impact leaves more slowly."""
+        return self.k / self.c
 
     @property
     def restitution(self) -> float:
         """Speed after the impact over that before it."""
-
-    @property
-    def duration(self) -> float:
-        """Time from touch to release, s."""
-
-    @property
-    def peak_force(self) -> float:
-        """N."""
-
-    @property
-    def largest_compression(self) -> float:
-        """m."""
+        return float(restitution(self.k, self.c, self.v0))
 
     @property
     def impulse(self) -> float:
         """N s."""
+        return self.m * self.v0 * (1.0 + self.restitution)
+
+    @property
+    def duration(self) -> float:
+        """Time from touch to release, s."""
+        return float(np.sqrt(self.m / self.k) * _times(self.w0, 1)[-1])
+
+    @property
+    def largest_compression(self) -> float:
+        """m; s' = 0 there."""
+        return self._compression(0.0)
+
+    @property
+    def peak_force(self) -> float:
+        """N; it comes before the largest compression, at the rate k w / c."""
+        w = peak_rate(self.w0)
+        return self.k * self._compression(w) * (1.0 + w)
+
+    def _compression(self, w: float) -> float:
+        return float(np.sqrt(2.0 * self.m * self.k * max(float(_level(self.w0) - _level(w)), 0.0)) / self.c)
 
     def history(self, samples: int = 400) -> ForceHistory:
-        """Return the impact at about this many times."""
+        """Return the impact at about this many times, with the energy balance (20)."""
+        angles = _angles(self.w0, samples)
+        level = float(_level(self.w0))
+        w = _rate_at(angles, level)
+        s = np.sqrt(2.0 * self.m * self.k * level) / self.c * np.cos(angles)
+        s[[0, -1]] = 0.0
+        unit = self.m * (self.k / self.c) ** 2
+        spring = unit * level * np.cos(angles) ** 2
+        return ForceHistory(
+            np.sqrt(self.m / self.k) * _times(self.w0, samples),
+            s,
+            self.k / self.c * w,
+            self.k * s * (1.0 + w),
+            0.5 * unit * w**2,
+            spring,
+            # (19): the integral of c s s'^2 along the level line
+            unit * 0.5 * (self.w0**2 - w**2) - spring,
+        )
+
+
+def peak_rate(w0: float) -> float:
+    """Return w = c s' / k at the largest force k s (1 + w): F(w) + w/2 = F(w0), by Newton's method from above."""
+    level = float(_level(w0))
+    w = 2.0 * level
+    for _ in range(60):
+        step = (0.5 * w + float(_level(w)) - level) / (1.5 - 1.0 / (1.0 + w))
+        w -= step
+        if abs(step) <= 1e-15 * w:
+            break
+    return w
+
+
+def check_w0(w0: float) -> None:
+    """Refuse (E540) impacts so weakly or strongly damped that squares of c v0 / k overflow."""
+    least, most = W0_RANGE
+    if not least <= w0 <= most:
+        title = f"c v0 / k of an impact is {w0:.3g}"
+        raise refusal("E540", title, f"k, c and v0 (or e) for which it is between {least:g} and {most:g}", about="an impact")
+
+
+def check_positive(about: str, **numbers: Any) -> None:
+    """Refuse (E540) numbers of an impact that are not positive and finite, by name."""
+    units = {"k": "N/m", "c": "N s/m^2", "m": "kg", "v0": "m/s", "impulse": "N s", "duration": "s", "e": ""}
+    place = caller_place()
+    raise_if_any(
+        about,
+        [
+            Problem(
+                "E540", f"{name} of an impact is {value!r}", (), (place,), (f"a positive number {units.get(name, '')}".rstrip(),)
+            )
+            for name, value in numbers.items()
+            if not (np.isfinite(real(value)) and real(value) > 0.0)
+        ],
+    )
+
+
+def _level(w: Any) -> Any:
+    """Return F(w) = w - ln(1 + w) >= 0 to rounding: near zero by the series of the inverse hyperbolic tangent."""
+    w = np.asarray(w, dtype=float)
+    z = w / (2.0 + w)
+    near = np.abs(w) < 0.5
+    square = np.where(near, z * z, 0.0)
+    series = np.zeros_like(w)
+    for n in range(41, 1, -2):  # 1/3 + z^2/5 + ...; |z| < 1/3
+        series = series * square + 1.0 / n
+    far = np.where(near, 0.0, w)
+    return np.where(near, z * (w - 2.0 * square * series), far - np.log1p(far))
+
+
+def _approach_rate(level: Any) -> Any:
+    """Return w >= 0 with F(w) = level, by Newton's method from above (Chatzigeorgiou 2013 bounds Lambert's W this way)."""
+    level = np.asarray(level, dtype=float)
+    w = level + np.sqrt(2.0 * level)
+    for _ in range(8):
+        safe = np.where(w > 0.0, w, 1.0)
+        w = w - np.where(w > 0.0, (_level(w) - level) * (1.0 + safe) / safe, 0.0)
+    return w
+
+
+def _departure_rate(level: Any) -> Any:
+    """Return y in [0, 1) with F(-y) = level: 1 + W0(-exp(-1 - level)) by Lambert's W; small ones by Newton's method."""
+    from scipy.special import lambertw
+
+    level = np.asarray(level, dtype=float)
+    p = np.sqrt(2.0 * np.minimum(level, SMALL))
+    y = p * (1.0 - p / 3.0 + p * p / 36.0)
+    for _ in range(4):
+        safe = np.where(y > 0.0, y, 1.0)
+        y = y - np.where(y > 0.0, (_level(-y) - np.minimum(level, SMALL)) * (1.0 - safe) / safe, 0.0)
+    return np.where(level < SMALL, y, 1.0 + np.real(lambertw(-np.exp(-1.0 - np.maximum(level, SMALL)))))
+
+
+def _restitution(w0: Any) -> Any:
+    """Return e of w0; the first two terms of its series where the next is below rounding."""
+    tiny = w0 < 1e-9
+    safe = np.where(tiny, 1.0, w0)
+    return np.where(tiny, 1.0 - 2.0 / 3.0 * w0, _departure_rate(_level(safe)) / safe)
+
+
+def _rate_at(angles: Floats, level: float) -> Floats:
+    """Return w on the level line at angles from pi/2 (touch) to -pi/2 (release)."""
+    levels = level * np.sin(angles) ** 2
+    return np.where(angles >= 0.0, _approach_rate(levels), -_departure_rate(levels))
+
+
+def _angles(w0: float, samples: int) -> Floats:
+    """Return angles from touch to release, dense around s' = 0, which takes a part 1 / sqrt(2 F0) of them."""
+    grading = float(np.arcsinh(np.sqrt(2.0 * _level(w0))))
+    count = max(samples, 48)
+    u = np.linspace(1.0, -1.0, count + 1)
+    return 0.5 * np.pi * (np.sinh(grading * u) / np.sinh(grading) if grading > 1e-6 else u)
+
+
+def _times(w0: float, samples: int) -> Floats:
+    """Return times at `_angles`, in units of sqrt(m / k): integral of sqrt(2 F) / |w| over the angle, by Gauss-Legendre
+    quadrature."""
+    level = float(_level(w0))
+    ends = _angles(w0, samples)
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    middle, half = 0.5 * (ends[:-1] + ends[1:]), 0.5 * (ends[:-1] - ends[1:])
+    inside = middle[:, None] + half[:, None] * nodes
+    w = np.abs(_rate_at(inside, level))
+    slowness = np.sqrt(2.0 * level) * np.abs(np.sin(inside)) / np.where(w > 0.0, w, 1.0)
+    return np.concatenate([[0.0], np.cumsum(half * (np.where(w > 0.0, slowness, 1.0) @ weights))])
 
 
 @answer_old_names
@@ -206,6 +462,10 @@ class MaxwellImpact:
         f[-1] = 0.0
         kinetic, stored = 0.5 * self.m * u**2, f**2 / (2.0 * self.k)
         return ForceHistory(t, s, u, f, kinetic, stored, 0.5 * self.m * self.v0**2 - kinetic - stored)
+
+
+ForceLaw = ViscoelasticImpact | SpringImpact | MaxwellImpact
+"""Force law of the impact of a mass."""
 
 
 def equivalent_laws(v0: float, impulse: float, duration: float, e: float) -> dict[str, ForceLaw]:

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from screwbond.models.bodies import Body, rigid_body
 from screwbond.models.chains import ChainGraph, LinkBody, chain_graph
+from screwbond.models.impact.force_laws import check_positive
 from screwbond.models.impact.mobility import StrikingPoint, direction, kind_of, need_mobile, striking_point
-from screwbond.models.impact.viscoelastic import check_positive
 
 from bondgraph import J1, MTF, Automaton, Constraint, Graph, Op, Transition, simulate
 from bondgraph.errors import refusal

@@ -2,11 +2,9 @@
 
 from screwbond.models.maze.analysis import Margins, RingAnalysis, analyse, closed_loop_poles, linearise_maze, margins, root_locus
 from screwbond.models.maze.command import save_maze
-from screwbond.models.maze.gain_map import RobustnessMap, robustness
-from screwbond.models.maze.graph import maze_graph
-from screwbond.models.maze.machine import maze_automaton
+from screwbond.models.maze.graph import maze_automaton, maze_graph
 from screwbond.models.maze.parameters import MazeParameters, read_maze
-from screwbond.models.maze.run import MazeRun, run_maze
+from screwbond.models.maze.run import MazeRun, RobustnessMap, robustness, run_maze
 
 from screws.renamed import answer_old_names
 

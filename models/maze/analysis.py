@@ -14,8 +14,7 @@ import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
-from screwbond.models.maze.graph import maze_graph
-from screwbond.models.maze.machine import COURSE
+from screwbond.models.maze.graph import COURSE, maze_graph
 from screwbond.models.maze.parameters import MazeParameters, ring
 
 from bondgraph import Compiled, compile_model

@@ -11,19 +11,35 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.maze.analysis import Margins, analyse
-from screwbond.models.maze.gain_map import robustness
 from screwbond.models.maze.parameters import MazeParameters, read_maze
-from screwbond.models.maze.pictures.figures import figure5, figure7, figure9, figure10, figure11, path_figure, robustness_figure
-from screwbond.models.maze.pictures.scene import maze_scene
-from screwbond.models.maze.run import T_END, MazeRun, run_maze
+from screwbond.models.maze.pictures import (
+    figure5,
+    figure7,
+    figure9,
+    figure10,
+    figure11,
+    maze_scene,
+    path_figure,
+    robustness_figure,
+)
+from screwbond.models.maze.run import T_END, MazeRun, robustness, run_maze
 from screwbond.models.pictures import Scene, movie, still
 from screwbond.models.pictures.probe import rendering_problem
-from screwbond.models.studies.artefacts import Picture, plot
-from screwbond.models.studies.commands import add_fields, add_solver, record_of, study_command
 from screwbond.models.studies.fields import check_record, number
-from screwbond.models.studies.files import Table, graph_files
 from screwbond.models.studies.reading import make_from_input
-from screwbond.models.studies.tasks import Outcome, Task
+from screwbond.models.studies.tasks import (
+    Outcome,
+    Picture,
+    Table,
+    Task,
+    add_fields,
+    add_solver,
+    complex_pairs,
+    graph_files,
+    plot,
+    record_of,
+    study_command,
+)
 
 PICTURES = ("figure5.png", "figure7.png", "figure9.png", "figure10.png", "figure11.png", "path.png", "maze.png")
 MOVIES = ("movie.mp4", "movie.gif")
@@ -36,9 +52,6 @@ def pictures_of(run: MazeRun) -> dict[str, Picture]:
     def scene() -> Scene:
         return maze_scene(run)
 
-    def film(path: Path, progress: bool) -> None:
-        movie(scene(), path, seconds=12.0, fps=24, progress=progress)
-
     return {
         "figure5.png": plot(lambda path: figure5(run.maze, path)),
         "figure7.png": plot(lambda path: figure7(run.maze, path)),
@@ -47,24 +60,27 @@ def pictures_of(run: MazeRun) -> dict[str, Picture]:
         "figure11.png": plot(lambda path: figure11(run, path)),
         "path.png": plot(lambda path: path_figure(run, path)),
         "maze.png": Picture(lambda path: still(scene(), path, float(run.t[-1]), size=(1280, 960)), rendering_problem, 3.0),
-        "movie.mp4": Picture(film, rendering_problem, 50.0, bar=True),
+        "movie.mp4": Picture(
+            lambda path, progress: movie(scene(), path, seconds=12.0, fps=24, progress=progress),
+            rendering_problem,
+            50.0,
+            bar=True,
+        ),
     }
 
 
 def save_maze(run: MazeRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
     """Write all files of a run to the folder `out`, or `only` some, all or none; return the main figures as text."""
-    outcome = _outcome(run)
-    RUN.save(outcome, out, render=render, only=only, progress=progress)
-    return outcome.screen_text(out)
+    return RUN.save(_outcome(run), out, render=render, only=only, progress=progress)
 
 
 def _outcome(run: MazeRun) -> Outcome:
     rings, summary = [analyse(run.maze, i) for i in run.maze.rings], run.summary()
     summary["rings"] = {
         str(ring.i): {
-            "poles": _pairs(ring.poles),
-            "zeros_to_the_maze": _pairs(ring.maze.zeros),
-            "closed_loop_poles": _pairs(ring.closed),
+            "poles": complex_pairs(ring.poles),
+            "zeros_to_the_maze": complex_pairs(ring.maze.zeros),
+            "closed_loop_poles": complex_pairs(ring.closed),
             "margins": {"hold": _margins(ring.hold), "turn": _margins(ring.turn), "both": _margins(ring.both)},
         }
         for ring in rings
@@ -89,10 +105,6 @@ def _outcome(run: MazeRun) -> Outcome:
             f"  ring {ring.i}: poles +-{p:.6g}, zeros +-{z:.6g}; with both loops the rightmost pole is at {held:.6g} 1/s"
         )
     return Outcome(summary, files, lines, pictures_of(run), run.notes, run.result.failure)
-
-
-def _pairs(values: np.ndarray) -> list[list[float]]:
-    return [[float(value.real), float(value.imag)] for value in values]
 
 
 def _margins(margins: Margins | None) -> dict[str, Any] | None:

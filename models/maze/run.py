@@ -1,19 +1,21 @@
-"""Run of a ball maze: events, forces, the ball's path in the rotating maze, and a summary."""
+"""Run of a ball maze, with events, forces and the ball's path in the rotating maze; map of runs and poles over both gains."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from screwbond.models.maze.analysis import GAINS, closed_loop_poles, compiled_maze
+from screwbond.models.maze.analysis import GAINS, closed_loop_poles, compiled_maze, rightmost
 from screwbond.models.maze.parameters import MazeParameters
-from screwbond.models.studies.runs import cost_summary, end_summary, wall_times
+from screwbond.models.studies.tasks import cost_summary, end_summary, wall_times
 
 from bondgraph import Compiled
-from bondgraph.errors import refusal
+from bondgraph.errors import RunEndedWarning, refusal
+from bondgraph.output.progress import track
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
 from screws.numeric_arguments import reals, shown
@@ -209,3 +211,70 @@ def _with_gains(maze: MazeParameters, gains: Any) -> MazeParameters:
         title = f"gains = {shown(gains)} are not k1 and k2"
         raise refusal("E533", title, "two finite numbers, in N and N m/rad: gains=(0.32, 0.04)", about="ball maze", places=())
     return replace(maze, k1=float(pair[0]), k2=float(pair[1]))
+
+
+@answer_old_names
+@dataclass(frozen=True, eq=False)
+class RobustnessMap:
+    """Closed-loop poles and runs over gains k1 (n,) and k2 (m,).
+
+    Parameters
+    ----------
+    rightmost : largest real part of the closed loop's poles on each ring (n, m, rings), 1/s.
+    passed : number of events in a run (n, m); a complete run has two for each ring.
+    end : time at which the ball falls through the last gate (n, m), s; nan without.
+    """
+
+    maze: MazeParameters
+    k1: np.ndarray
+    k2: np.ndarray
+    rightmost: np.ndarray
+    passed: np.ndarray
+    end: np.ndarray
+
+    @property
+    def worst(self) -> np.ndarray:
+        """Largest real part on any ring (n, m), 1/s."""
+        return np.asarray(self.rightmost.max(axis=2))
+
+    @property
+    def reached_centre(self) -> np.ndarray:
+        """True where the ball reaches the centre (n, m)."""
+        return np.isfinite(self.end)
+
+
+def robustness(
+    maze: MazeParameters,
+    k1: Sequence[float] | np.ndarray,
+    k2: Sequence[float] | np.ndarray,
+    *,
+    t_end: float = T_END,
+    progress: bool = True,
+) -> RobustnessMap:
+    """Map the poles on every ring, and a run of `t_end` s, over pairs of gains, N and N m/rad. Raise E533 for invalid gains.
+
+    Stable loops on all rings do not prove that the ball finishes, since the jump of the reference may throw it off; unstable ones
+    do not prove the opposite: with a slow pole the ball may reach the gate in time.
+    """
+    gains = [_gains(name, values) for name, values in (("k1", k1), ("k2", k2))]
+    shape = (len(gains[0]), len(gains[1]))
+    passed, end = np.zeros(shape, dtype=int), np.full(shape, np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RunEndedWarning)
+        for at in track([*np.ndindex(shape)], "courses over both gains", progress=progress):
+            pair = float(gains[0][at[0]]), float(gains[1][at[1]])
+            run = run_maze(maze, gains=pair, t_end=t_end, samples=t_end, rtol=1e-8)
+            passed[at] = len(run.events)
+            end[at] = run.events[-1].time if run.reached_centre else np.nan
+    return RobustnessMap(maze, gains[0], gains[1], rightmost(maze, *gains), passed, end)
+
+
+def _gains(name: str, values: Sequence[float] | np.ndarray) -> np.ndarray:
+    try:
+        gains = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        gains = np.empty(0)
+    if gains.ndim != 1 or not len(gains) or not np.all(np.isfinite(gains)):
+        title = f"{name} = {values!r} is no list of gains"
+        raise refusal("E533", title, "finite numbers, one or more", about="ball maze", places=())
+    return gains

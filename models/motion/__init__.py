@@ -2,7 +2,7 @@
 
 from screwbond.models.motion.blocks import flow_source, reference
 from screwbond.models.motion.polynomials import Motion, axes, hold, sequence
-from screwbond.models.motion.profiles import pick_and_place, quintic, s_curve
+from screwbond.models.motion.profiles import cubic_spline, pick_and_place, quintic, s_curve
 from screwbond.models.motion.rotations import (
     AxisRotations,
     PoseMotion,
@@ -11,7 +11,6 @@ from screwbond.models.motion.rotations import (
     pose_motion,
     pose_reference,
 )
-from screwbond.models.motion.splines import cubic_spline
 
 from screws.renamed import answer_old_names
 

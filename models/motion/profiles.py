@@ -1,4 +1,4 @@
-"""Point-to-point motions: quintic smooth steps, and time-optimal S-curves with jerk limits."""
+"""Motions from points: quintic smooth steps, S-curves with limits of jerk, and cubic splines through waypoints within limits."""
 
 from __future__ import annotations
 
@@ -7,8 +7,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.motion.limits import check_limits, limit_values
-from screwbond.models.motion.polynomials import Array, Motion, check_times, numbers, refuse, sequence
+from screwbond.models.motion.polynomials import (
+    LIMIT_TOLERANCE,
+    Array,
+    Motion,
+    check_limits,
+    check_times,
+    limit_ratio,
+    limit_values,
+    numbers,
+    refuse,
+    sequence,
+    time_factor,
+    violations,
+)
 
 from bondgraph.signals.formulas import SMOOTH
 
@@ -139,3 +151,193 @@ def _end_points(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
         title = "start and end of a motion have different shapes"
         refuse("E470", title, f"{first.shape} and {last.shape}", "two numbers, or two points with the same axes")
     return first, last
+
+
+MIN_GAIN = 1e-7
+"""Least relative gain in duration with which a search continues."""
+
+
+def cubic_spline(
+    waypoints: ArrayLike,
+    times: ArrayLike | None = None,
+    *,
+    velocity: Any = None,
+    acceleration: Any = None,
+    jerk: Any = None,
+    start_velocity: ArrayLike = 0.0,
+    end_velocity: ArrayLike = 0.0,
+    at: float = 0.0,
+    shortest: bool = False,
+) -> Motion:
+    """Return the cubic spline with two continuous derivatives everywhere: its acceleration is zero at both ends.
+
+    For that, the first and the last segment have one extra knot each. Without `times` the segment times follow from their
+    lengths, and the motion is as short as the limits allow (one of them is reached).
+
+    Parameters
+    ----------
+    waypoints : (points,) or (points, axes), two or more.
+    times : (points,) s, or None.
+    velocity, acceleration, jerk : largest absolute values, a number or (axes,), in the unit of r per s, s^2, s^3, or None.
+    start_velocity, end_velocity : () or (axes,); the motion continues with these before its start and after its end.
+    at : time of the start where `times` is None, s.
+    shortest : True to optimise the segment times for the least duration.
+
+    Raises `ModelError` E470 for arrays that do not fit, or neither times nor limits; E471 for times that do not ascend, or equal
+    consecutive points; E473 for given times that exceed a limit; E474 for limits that no duration satisfies.
+
+    Source: Biagiotti and Melchiorri 2008, section 4.4 (splines with given velocities and accelerations at the ends); Lin,
+    Chang and Luh 1983 (search of the shortest duration with a simplex).
+    """
+    points = numbers("the list of waypoints", waypoints, (1, 2))
+    if len(points) < 2:
+        refuse("E470", "a motion through one waypoint", "", "two waypoints or more, or `hold`")
+    shape = points.shape[1:]
+    limits = limit_values(shape, velocity, acceleration, jerk)
+    ends = _end_velocities(shape, start_velocity, end_velocity)
+    if times is not None:
+        knot_times = numbers("the list of times", times)
+        if knot_times.shape != (len(points),):
+            title = "times and waypoints do not fit together"
+            refuse("E470", title, f"{len(points)} points, times {knot_times.shape}", "one time for each waypoint")
+        check_times(knot_times)
+        motion = _spline(points, knot_times, ends)
+        factor = 1.0 if np.any(ends) else time_factor(motion.peak, limits)
+        check_limits(motion, limits, motion.duration * factor if factor > 1.0 else None)
+        return motion
+    if all(np.isinf(limit).all() for limit in limits.values()):
+        title = "nothing says how long a motion takes"
+        refuse("E470", title, "there are neither times nor limits", "times, or a limit of velocity, acceleration or jerk")
+    segment_times, fractions = _segment_times(points, limits), _knot_fractions(points)
+    if shortest:
+        segment_times, fractions = _minimise_duration(points, segment_times, fractions, limits)
+    knots = np.concatenate([[0.0], np.cumsum(segment_times)])
+    if np.any(ends):
+        return _shortest_duration(points, knots, ends, limits, fractions).starting_at(at)
+    motion = _spline(points, at + knots, ends, fractions)
+    return motion.scaled(time_factor(motion.peak, limits))
+
+
+def _end_velocities(shape: tuple[int, ...], start: ArrayLike, end: ArrayLike) -> Array:
+    ends = [numbers("the end velocity", value) for value in (start, end)]
+    if any(value.shape not in ((), shape) for value in ends):
+        title = "velocities at the ends of a motion do not fit its axes"
+        refuse("E470", title, f"{ends[0].shape} and {ends[1].shape}", "a number, or one for each axis")
+    return np.array([np.broadcast_to(value, shape) for value in ends])
+
+
+def _segment_times(points: Array, limits: dict[int, Array]) -> Array:
+    """Return the least time of each segment from rest to rest."""
+    distances = np.abs(np.diff(points, axis=0)).reshape(len(points) - 1, -1)
+    zero_distances = np.flatnonzero(~distances.any(axis=1))
+    if zero_distances.size:
+        k = int(zero_distances[0])
+        title = f"waypoints {k} and {k + 1} are the same point"
+        refuse("E471", title, f"{points[k]}", "leave one out, or `sequence` of motions with a pause between")
+    # Smallest peaks of a motion over the distance 1 in the time 1: velocity 1, acceleration 4, jerk 32.
+    least_times = [(factor * distances / limits[k]) ** (1.0 / k) for k, factor in ((1, 1.0), (2, 4.0), (3, 32.0))]
+    return np.asarray(np.max(least_times, axis=(0, 2)))
+
+
+def _knot_fractions(points: Array) -> Array:
+    """Return the position of the extra knot in the first and last segment, as a fraction from its end of the spline."""
+    # For a single segment, knots at the quarters give the motion with the smallest jerk.
+    return np.full(2, 0.25 if len(points) == 2 else 0.5)
+
+
+def _spline(points: Array, times: Array, ends: Array, fractions: Array | None = None) -> Motion:
+    """Return the spline through points at times, with velocities `ends` (2, ...) and no acceleration at both ends."""
+    return Motion(*_spline_coefficients(points, times, ends, _knot_fractions(points) if fractions is None else fractions))
+
+
+def _spline_coefficients(points: Array, times: Array, ends: Array, fractions: Array) -> tuple[Array, Array]:
+    """Return knots and coefficients of the spline, from the accelerations M at its knots.
+
+    The positions at the two extra knots follow from M by the conditions at the ends:
+    y_1 = y_0 + h v + h^2 M_1 / 6 after the start, and likewise before the end.
+    """
+    extra_knots = times[0] + fractions[0] * (times[1] - times[0]), times[-1] - fractions[1] * (times[-1] - times[-2])
+    knots = np.array([times[0], extra_knots[0], *times[1:-1], extra_knots[1], times[-1]])
+    h, count = np.diff(knots), len(knots)
+    y = np.concatenate([points[:1], points[:1] + h[0] * ends[0], points[1:-1], points[-1:] - h[-1] * ends[1], points[-1:]])
+    inner = np.arange(count - 2)
+    second = np.zeros((count - 2, count))
+    second[inner, inner] = 6.0 / h[:-1]
+    second[inner, inner + 1] = -6.0 / h[:-1] - 6.0 / h[1:]
+    second[inner, inner + 2] = 6.0 / h[1:]
+    matrix = np.diag(2.0 * (h[:-1] + h[1:])) + np.diag(h[1:-1], 1) + np.diag(h[1:-1], -1)
+    matrix[:, 0] -= second[:, 1] * h[0] ** 2 / 6.0
+    matrix[:, -1] -= second[:, -2] * h[-1] ** 2 / 6.0
+    flat = y.reshape(count, -1)
+    M = np.zeros_like(flat)
+    M[1:-1] = np.linalg.solve(matrix, second @ flat)
+    flat[1] += M[1] * h[0] ** 2 / 6.0
+    flat[-2] += M[-2] * h[-1] ** 2 / 6.0
+    step = h[:, None]
+    slopes = np.diff(flat, axis=0) / step - step * (2.0 * M[:-1] + M[1:]) / 6.0
+    slopes[0] = ends[0].ravel()
+    table = np.stack([flat[:-1], slopes, 0.5 * M[:-1], np.diff(M, axis=0) / (6.0 * step)], axis=1)
+    return knots, table.reshape(-1, 4, *points.shape[1:])
+
+
+def _minimise_duration(points: Array, segment_times: Array, fractions: Array, limits: dict[int, Array]) -> tuple[Array, Array]:
+    """Return the segment times and knot fractions of the fastest spline at rest at both ends; a local search."""
+    from scipy.optimize import minimize
+
+    zero_velocities = np.zeros((2, *points.shape[1:]))
+
+    def read(z: Array) -> tuple[Array, Array]:
+        # Times as exponentials, fractions between 0.02 and 0.48: every z is a valid spline.
+        return segment_times * np.exp(z[2:]), 0.25 + 0.23 * np.tanh(z[:2])
+
+    def needed(z: Array) -> float:
+        steps, at = read(z)
+        knots, table = _spline_coefficients(points, np.concatenate([[0.0], np.cumsum(steps)]), zero_velocities, at)
+        peaks = _cubic_peaks(np.diff(knots), table)
+        return float(knots[-1]) * time_factor(peaks.__getitem__, limits)
+
+    start = np.concatenate([np.arctanh((np.minimum(fractions, 0.45) - 0.25) / 0.23), np.zeros(len(segment_times))])
+    best, least = start, needed(start)
+    while True:
+        # Restart a simplex that collapsed on a ridge until that gains nothing: rounding decides where it collapses.
+        spread = np.vstack([best, best + 0.3 * np.eye(len(start))])
+        options = {"initial_simplex": spread, "maxfev": 150 * len(start), "xatol": 1e-7, "fatol": 1e-9 * least, "adaptive": True}
+        optimum = minimize(needed, best, method="Nelder-Mead", options=options)
+        gain = least - optimum.fun
+        if gain > 0.0:
+            best, least = optimum.x, optimum.fun
+        if gain <= MIN_GAIN * least:
+            return read(best)
+
+
+def _cubic_peaks(steps: Array, table: Array) -> dict[int, Array]:
+    """Return the largest absolute velocity, acceleration and jerk (...) of cubic pieces (N, 4, ...)."""
+    h = steps.reshape(-1, *(1,) * (table.ndim - 2))
+    v, a, j = table[:, 1], 2.0 * table[:, 2], 6.0 * table[:, 3]
+    ends = v + h * (a + 0.5 * h * j)
+    flat = np.where((a * (a + h * j) < 0.0) & (j != 0.0), v - 0.5 * a * a / np.where(j == 0.0, 1.0, j), v)
+    speed = np.max(np.abs([v, ends, flat]), axis=(0, 1))
+    return {1: speed, 2: np.max(np.abs([a, a + h * j]), axis=(0, 1)), 3: np.max(np.abs(j), axis=0)}
+
+
+def _shortest_duration(points: Array, segment_times: Array, ends: Array, limits: dict[int, Array], fractions: Array) -> Motion:
+    """Search the shortest motion within the limits with given end velocities, which do not scale with time."""
+    from scipy.optimize import brentq
+
+    def beyond(factor: float) -> float:
+        return limit_ratio(_spline(points, factor * segment_times, ends, fractions), limits) - 1.0
+
+    factors = np.geomspace(0.02, 200.0, 121)
+    excesses = [beyond(factor) for factor in factors]
+    first = next((k for k, value in enumerate(excesses) if value <= 0.0), None)
+    if first is None:
+        best = _spline(points, factors[int(np.argmin(excesses))] * segment_times, ends, fractions)
+        reached = (f"at best, in {best.duration:.4g} s:", *violations(best, limits))
+        title = "no duration of a motion holds its limits"
+        refuse("E474", title, reached, "wider limits, slower ends, or more room between the waypoints")
+    if first == 0:
+        return _spline(points, factors[0] * segment_times, ends, fractions)
+    factor = brentq(beyond, factors[first - 1], factors[first], xtol=1e-14, rtol=1e-14)
+    while beyond(factor) > LIMIT_TOLERANCE:
+        factor *= 1.0 + 1e-12
+    return _spline(points, factor * segment_times, ends, fractions)

@@ -3,8 +3,7 @@
 VTK, Matplotlib and Pillow are loaded only when a picture is made.
 """
 
-from screwbond.models.pictures.archives import from_archive, gauss_frames
-from screwbond.models.pictures.from_results.scenes import scene_of
+from screwbond.models.pictures.from_results.scenes import from_archive, gauss_frames, scene_of
 from screwbond.models.pictures.parts import (
     ContactDrawing,
     Curve,
@@ -20,10 +19,8 @@ from screwbond.models.pictures.parts import (
 from screwbond.models.pictures.plotting import plots
 from screwbond.models.pictures.probe import rendering
 from screwbond.models.pictures.scene import Scene
-from screwbond.models.pictures.stage.movies import movie
-from screwbond.models.pictures.stage.posters import poster
-from screwbond.models.pictures.stage.stills import still
-from screwbond.models.pictures.stage.views import View, show
+from screwbond.models.pictures.stage.movies import View, movie, show
+from screwbond.models.pictures.stage.posters import poster, still
 from screwbond.models.pictures.web.pages import Page, page
 
 from screws.renamed import answer_old_names

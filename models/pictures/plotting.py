@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from screwbond.models.pictures.figures import EDGE, legend_above, plot_file
 from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.parts import Panel
-from screwbond.models.pictures.scene import Scene
-from screwbond.models.pictures.timing import close_up
+from screwbond.models.pictures.scene import Scene, close_up
 
 from bondgraph.output.plot_style import CYCLE, DASHES, MUTED, SHADE, styled, widen_flat_range
 from bondgraph.run.results.result import Result

@@ -1,8 +1,7 @@
 """Springs and dampers in space: 6-D springs with a centre of stiffness, 6-D dampers and point springs."""
 
+from screwbond.models.springs.formulas import attach_between, centre_of_stiffness
 from screwbond.models.springs.point import point_spring
-from screwbond.models.springs.ports import attach_between
 from screwbond.models.springs.spatial import spatial_damper, spatial_spring
-from screwbond.models.springs.stiffness import centre_of_stiffness
 
 __all__ = ["attach_between", "centre_of_stiffness", "point_spring", "spatial_damper", "spatial_spring"]

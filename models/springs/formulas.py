@@ -1,4 +1,4 @@
-"""Energy and wrench of a spatial spring as formulas of the relative pose of its two attachment frames.
+"""Energy and wrench of a spatial spring as formulas of the relative pose, its matrices and centre, and ports of springs.
 
 A is the attachment frame on body a and B that on body b; R, p are those of H_A_B, y = R^T p is p in B. At rest H_A_B = I. Near
 there, with the small rotation vector theta, every form below is
@@ -10,13 +10,23 @@ Stiffnesses may be scalars k (k I), diagonals (3,) or symmetric (3, 3). G(K) = 1
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
+from screwbond.models.bodies import AD_SOURCE, Touchable, connect_bodies, screw_transformer
 
-from screws.poses import HALF_COT, pose_from_state
+from bondgraph import Element, Graph, Op, Parameter
+from bondgraph.errors import ModelError, refusal
+from bondgraph.model.arguments import in_units
+from bondgraph.model.domains import Domain
+from bondgraph.model.element import Port
+from bondgraph.model.laws import Action, StateSpec, Storage
+from screws.numeric_arguments import floats
+from screws.poses import HALF_COT, Ad_of_inverse, is_pose, pose_from_state, pose_state
 from screws.rotations import quaternion_product, rotation, series, tilde, untilde
 from screws.scalars import array, atan2, less, sqrt, where
+from screws.twists import transform_twist_back, transform_wrench
 from screws.vectors import cross, dot, length
 
 FORMS = ("trace", "rotation vector")
@@ -172,3 +182,195 @@ def point_energy(r: Any, stiffness: Any, rest: Any) -> Any:
 def point_force(r: Any, stiffness: Any, rest: Any) -> Any:
     """Return the force k (|r| - L) r / |r|, N: gradient of `point_energy`."""
     return stiffness * (1.0 - rest / length(r)) * r
+
+
+NUMBERS = {
+    "rotational": ("N m/rad", "K_r"),
+    "translational": ("N/m", "K_t"),
+    "coupling": ("N", "K_c"),
+    "stiffness": ("N/m", "K"),
+    "rest length": ("m", "L"),
+}
+"""Unit and letter of every number of a spring between bodies."""
+
+AD_FRAME = Op("Ad", lambda frame, pose: Ad_of_inverse(frame_pose(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}", AD_SOURCE)
+TO_FRAME = Action(
+    Op(
+        "twist to B",
+        lambda frame, pose, T: transform_twist_back(frame_pose(pose, frame), T),
+        r"\mathrm{Ad}_{(#2\,#1)^{-1}}\,#3",
+        AD_SOURCE,
+    ),
+    Op(
+        "wrench to world",
+        lambda frame, pose, W: transform_wrench(frame_pose(pose, frame), W),
+        r"\mathrm{Ad}_{(#2\,#1)^{-1}}^T\,#3",
+        AD_SOURCE,
+    ),
+)
+
+
+def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
+    """Add the MTF that expresses T_0_a_b in the frame B fixed to body b, T_B_A_B; return it."""
+    fixed, symbols = {"frame b": Parameter(frame_b, "1, m")}, {"matrix": r"\mathrm{Ad}_{H_0^B}", "frame b": "H_B^b"}
+    to_B = screw_transformer(AD_FRAME, TO_FRAME, "pose b", ("0", "B"), parameters=fixed, symbols=symbols)
+    graph.connect(relative, to_B)
+    return to_B
+
+
+def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> None:
+    """Connect a component to its bodies: half arrows b -> component -> a, and the poses as signals."""
+    connect_bodies(graph, part, {"a": a, "b": b})
+
+
+def spring_of_signal(
+    effort: Op, energy: Op, parameters: dict[str, Any], signal: str, dimension: int, domain: Domain, frame: str
+) -> Element:
+    """Return a C "spring" without a state of its own: its energy is a function of a signal whose rate its flow determines.
+
+    The poses of the bodies are states already. A relative pose as a further state would drift from them within the
+    tolerance, and would count as a degree of freedom in linearisation and in the search for an equilibrium.
+    """
+    law = Storage(
+        "effort", "own", StateSpec(np.zeros(0), 1.0, "1"), _with_state_argument(effort), _with_state_argument(energy), _NO_RATE
+    )
+    values = {key: Parameter(value, NUMBERS[key][0]) for key, value in parameters.items()}
+    letters = {key: NUMBERS[key][1] for key in parameters}
+    return Element("C", "spring", law, (Port("1", dimension, domain, frame),), values, (signal,), letters, domain, frame)
+
+
+_NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")
+
+
+@cache
+def _with_state_argument(op: Op) -> Op:
+    """Return the operation with an empty state as a first argument that it does not read."""
+    latex = op.latex
+    for index in range(9, 0, -1):
+        latex = latex.replace(f"#{index}", f"#{index + 1}")
+    return Op(op.name, lambda _, *arguments: op(*arguments), latex, op.source)
+
+
+@in_units(stiffness="N m/rad, N; N/rad, N/m")
+def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the centre r (3,) of a spring, m, and its stiffness matrix (6, 6) there: only there its coupling is symmetric.
+
+    Parameters
+    ----------
+    stiffness : (6, 6) symmetric, [[K_r, K_c], [K_c^T, K_t]] in twist order, about the origin in which r is measured.
+
+    With T = [theta; p] at the origin and [theta; p + theta x r] at r: (tr(K_t) I - K_t) r is the axial vector of K_c - K_c^T.
+
+    Raises `ModelError` E493 without a symmetric (6, 6) matrix, and where tr(K_t) I - K_t is singular: then no centre is
+    defined.
+
+    Source: Loncaric 1987, normal forms of stiffness matrices.
+    """
+    K = _matrix(stiffness, "stiffness")
+    coupling, translation = K[:3, 3:], K[3:, 3:]
+    moment = np.trace(translation) * np.eye(3) - translation
+    if np.linalg.cond(moment) > 1e12:
+        title = "this stiffness has no centre"
+        cure = "name the frames in which it acts, and give a symmetric coupling"
+        raise refusal("E493", title, cure, about="stiffness", why="it does not resist translation in two directions at least")
+    r = np.linalg.solve(moment, np.asarray(untilde(coupling - coupling.T), dtype=float))
+    to_origin = np.eye(6)
+    to_origin[3:, :3] = tilde(r)
+    return r, to_origin.T @ K @ to_origin
+
+
+def stiffness_blocks(name: str, stiffness: Any, rotational: Any, translational: Any, coupling: Any) -> dict[str, Any]:
+    """Return the parameters `rotational`, `translational` and, if not zero, `coupling`, from a matrix or from its blocks.
+
+    Raises `ModelError` E493 for a matrix that is not symmetric positive semidefinite, E494 for a coupling that is not
+    symmetric: the frames are not at the centre of stiffness.
+    """
+    if stiffness is not None:
+        if rotational is not None or translational is not None or coupling is not None:
+            raise spring_error("E493", name, "two stiffnesses", "stiffness (6, 6), or its blocks, not both")
+        K = _matrix(stiffness, name)
+        rotational, coupling, translational = K[:3, :3], K[:3, 3:], K[3:, 3:]
+        coupling = coupling if np.any(coupling) else None
+    values = {"rotational": _block(rotational, name), "translational": _block(translational, name)}
+    if coupling is not None:
+        cross = _block(coupling, name, symmetric=False)
+        if not _is_symmetric(as_matrix(cross)):
+            cure = "shift the frames by the r of centre_of_stiffness(K), and give the matrix that it returns"
+            raise spring_error("E494", name, "its coupling is not symmetric: the frames are not at the centre of stiffness", cure)
+        values["coupling"] = cross
+    K_r, K_t, K_c = as_matrix(values["rotational"]), as_matrix(values["translational"]), as_matrix(values.get("coupling", 0.0))
+    if not is_semidefinite(np.block([[K_r, K_c], [K_c, K_t]])):
+        raise spring_error("E493", name, "its stiffness is not positive semidefinite", "a spring that resists every displacement")
+    return values
+
+
+def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any) -> np.ndarray:
+    """Return D (6, 6) of a damper, from a matrix or from its blocks.
+
+    Raises `ModelError` E493 for a matrix that is not symmetric positive semidefinite.
+    """
+    if damping is None:
+        D = np.zeros((6, 6))
+        D[:3, :3], D[3:, 3:] = (as_matrix(_block(block, name, "damping")) for block in (rotational, translational))
+    elif rotational is not None or translational is not None:
+        raise spring_error("E493", name, "two dampings", "damping (6, 6), or its blocks, not both")
+    else:
+        D = _matrix(damping, name)
+    if not is_semidefinite(D):
+        raise spring_error("E493", name, "its damping is not positive semidefinite", "a damper that takes power from every twist")
+    return D
+
+
+def as_matrix(K: Any) -> np.ndarray:
+    """Return a scalar, a diagonal (3,) or a matrix as (3, 3)."""
+    numbers = np.asarray(K, dtype=float)
+    return numbers if numbers.ndim == 2 else np.diag(np.broadcast_to(numbers, 3))
+
+
+def is_semidefinite(K: np.ndarray) -> bool:
+    """Return True if a symmetric matrix has no negative eigenvalue beyond rounding; the units of its blocks do not matter."""
+    scale = np.sqrt(np.where(np.diag(K) > 0.0, np.diag(K), 1.0))
+    return bool(np.all(np.diag(K) >= 0.0) and np.linalg.eigvalsh(K / np.outer(scale, scale)).min() > -1e-9)
+
+
+def frame(name: str, what: str, value: Any) -> np.ndarray:
+    """Return the pose state (7,) of a frame: a place (3,), a pose (7,) or (4, 4), or None for the body's own frame.
+
+    Raises `ModelError` E495 for another value.
+    """
+    identity = np.array([1.0, 0, 0, 0, 0, 0, 0])
+    if value is None:
+        return identity
+    numbers = floats(value, (3,), (7,))
+    if numbers is not None and len(numbers) == 3:
+        return np.concatenate([identity[:4], numbers])
+    if numbers is not None and abs(np.linalg.norm(numbers[:4]) - 1.0) < 1e-3:
+        return np.concatenate([numbers[:4] / np.linalg.norm(numbers[:4]), numbers[4:]])
+    if is_pose(value):
+        return np.asarray(pose_state(np.asarray(value, dtype=float)), dtype=float)
+    raise spring_error("E495", name, f"{what} = {value!r} is no frame", "a place (3,) in m, a pose (7,) or (4, 4)")
+
+
+def _block(value: Any, name: str, what: str = "stiffness", symmetric: bool = True) -> Any:
+    numbers = floats(0.0 if value is None else value, (), (3,), (3, 3))
+    if numbers is None:
+        raise spring_error("E493", name, f"{value!r} is no {what}", "a number, three, or a symmetric (3, 3) matrix")
+    if symmetric and not _is_symmetric(as_matrix(numbers)):
+        raise spring_error("E493", name, f"its {what} is not symmetric", "a symmetric matrix")
+    return float(numbers) if numbers.ndim == 0 else numbers
+
+
+def _matrix(value: Any, name: str) -> np.ndarray:
+    numbers = floats(value, (6, 6))
+    if numbers is None or not _is_symmetric(numbers):
+        raise spring_error("E493", name, f"{value!r} is no symmetric (6, 6) matrix", "[[K_r, K_c], [K_c^T, K_t]]")
+    return numbers
+
+
+def _is_symmetric(K: np.ndarray) -> bool:
+    return bool(np.abs(K - K.T).max() <= 1e-9 * np.abs(K).max())
+
+
+def spring_error(code: str, name: str, title: str, cure: str, *details: str) -> ModelError:
+    """Return the error of one problem of a spring or damper."""
+    return refusal(code, f'"{name}": {title}', cure, about=name, why=details)

@@ -1,4 +1,4 @@
-"""Point spring: a translational spring between a point of one body and a point of another.
+"""Forces between points of two bodies: a translational spring, and central gravity.
 
 ```
  b --> MTF --> 0 --> MTF --> a      velocities of the two points
@@ -12,18 +12,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from screwbond.models.connections import point_transformer, velocity_at
-from screwbond.models.springs.formulas import point_energy, point_force
-from screwbond.models.springs.ports import spring_of_signal
-from screwbond.models.springs.stiffness import spring_error
+from screwbond.models.bodies import Body, connect_bodies, point_transformer, velocity_at
+from screwbond.models.springs.formulas import point_energy, point_force, spring_error, spring_of_signal
 
-from bondgraph import J0, Block, Element, Graph, Op, Parameter
+from bondgraph import J0, Block, C, Element, Graph, Op, Parameter
 from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import TRANSLATION
 from bondgraph.model.model import Visible
 from screws.numeric_arguments import floats, real
 from screws.poses import pose_from_state
-from screws.vectors import dot
+from screws.vectors import dot, length
 
 
 def _world_position(pose: Any, point: Any) -> Any:
@@ -103,3 +101,38 @@ def _point(name: str, what: str, value: Any) -> np.ndarray:
     if numbers is None:
         raise spring_error("E495", name, f"{what} = {value!r} is no point", "three finite numbers, m")
     return numbers
+
+
+FORCE = Op("pull", lambda r, size: size * r / length(r), r"#2\,#1 / |#1|")
+ENERGY = Op("well", lambda r, size: size * length(r), r"#2\,|#1|")
+ORIGIN_VELOCITY = Op(
+    "origin velocity",
+    lambda pose: velocity_at(pose_from_state(pose)[:3, 3]),
+    r"\begin{bmatrix} -\tilde p & \mathbf{1} \end{bmatrix}" + "\n" + "(R, p) = #1",
+)
+
+
+@in_units(force="N")
+def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph:
+    """Build a force of constant magnitude `force` (N) on `drawn`, towards the origin of `centre`, which feels the reaction.
+
+    The state of its C is the vector from the origin of `centre` to that of `drawn` in world coordinates, m; its energy
+    is force * distance. Ports `drawn` and `centre` take the bodies' world twists; inputs `pose drawn`, `pose centre`.
+    """
+    graph = Graph(name).declare_input("pose drawn", "pose centre", fed_by="attach_central_gravity(graph, gravity, drawn, centre)")
+    distance = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
+    end1, end2 = (point_transformer(f"origin of {label}", ORIGIN_VELOCITY, f"pose {label}") for label in ("drawn", "centre"))
+    parameters = {"force": Parameter(force, "N")}
+    spring = C("spring", output=FORCE, energy=ENERGY, parameters=parameters, initial=np.zeros(3), symbols={"q": "r"})
+    graph.connect(end1, distance).connect(distance, end2.port("2")).connect(distance, spring)
+    graph.expose("drawn", end1.port("1"))
+    graph.expose("centre", end2.port("1"))
+    graph.start(
+        lambda pose2, pose1: (np.asarray(pose2)[4:] - np.asarray(pose1)[4:],), ["pose drawn", "pose centre"], ["spring.q"]
+    )
+    return graph
+
+
+def attach_central_gravity(graph: Graph, gravity: Graph, drawn: Body, centre: Body) -> None:
+    """Connect a central gravity to its two bodies in the graph around them."""
+    connect_bodies(graph, gravity, {"centre": centre, "drawn": drawn})

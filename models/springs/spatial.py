@@ -15,19 +15,22 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import diagonal_if_possible
-from screwbond.models.connections import two_body_part
+from screwbond.models.bodies import diagonal_if_possible, two_body_part
 from screwbond.models.springs.formulas import (
     FORMS,
+    damping_matrix,
     energy_latex,
+    frame,
+    into_frame,
     relative_pose,
     rotation_vector,
     spring_energy,
+    spring_error,
+    spring_of_signal,
     spring_wrench,
+    stiffness_blocks,
     wrench_latex,
 )
-from screwbond.models.springs.ports import into_frame, spring_of_signal
-from screwbond.models.springs.stiffness import damping_matrix, frame, spring_error, stiffness_blocks
 
 from bondgraph import Automaton, Block, Graph, Op, Parameter, R, Transition
 from bondgraph.model.arguments import in_units

@@ -18,10 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.studies.commands import Command, add_solver, study_command
-from screwbond.models.studies.files import graph_files
-from screwbond.models.studies.runs import cost_summary, end_summary, wall_times
-from screwbond.models.studies.tasks import Outcome, Task
+from screwbond.models.studies.tasks import (
+    Command,
+    Outcome,
+    Task,
+    add_solver,
+    cost_summary,
+    end_summary,
+    graph_files,
+    study_command,
+    wall_times,
+)
 
 from bondgraph import Compiled, compile_model, load_model
 from bondgraph.errors import FileError, Problem, ProblemError, ScrewbondError, refusal

@@ -1,20 +1,137 @@
-"""Tasks of commands: run a study from its arguments, write its files, print an overview, and return an exit status."""
+"""Tasks of a study and their commands: read arguments, run, write files and pictures, print an overview, return an exit status.
+
+Write the files of a study, each in the format of its suffix.
+
+| suffix | content |
+|---|---|
+| .npz | arrays by name |
+| .json | JSON values; non-finite numbers become null |
+| .csv | a `Table` |
+| .tex, .txt | text |
+| .svg | a drawing, as of `bondgraph.render.diagram` |
+"""
 
 from __future__ import annotations
 
+import argparse
+import shutil
 import sys
+import textwrap
 from argparse import Namespace
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, TypeVar
 
-from screwbond.models.studies.artefacts import Picture, draw_pictures, select_names
-from screwbond.models.studies.fields import Declared
-from screwbond.models.studies.files import write_files
+import numpy as np
+from screwbond.models.studies.fields import REQUIRED, Declared, declarations, field_lines, format_value
+from screwbond.models.studies.reading import make_from_input
 
-from bondgraph.output.files import check_directory, write_all
+from bondgraph.compile.compiled import Compiled
+from bondgraph.errors import refusal
+from bondgraph.export import document
+from bondgraph.output.extras import missing_package
+from bondgraph.output.files import check_directory, json_text, write_all
+from bondgraph.output.progress import Progress
+from bondgraph.render.diagram import diagram
 from bondgraph.run.results.failure import Failure
+from bondgraph.run.results.result import Result
+from screws.renamed import FILES
+from screws.similar_names import similar_names
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Picture file of a study.
+
+    Parameters
+    ----------
+    draw : draws it into a path.
+    missing : returns a line on a missing requirement and how to get it; "" if none is missing.
+    work : approximate duration; a plot is 1.
+    bar : True if it shows its own progress, as movies do: `draw` then takes `progress`, too.
+    """
+
+    draw: Callable[..., object]
+    missing: Callable[[], str] = lambda: ""
+    work: float = 1.0
+    bar: bool = False
+
+
+def plot(draw: Callable[[Path], object], work: float = 1.0) -> Picture:
+    """Return a picture that needs Matplotlib alone."""
+    return Picture(draw, lambda: missing_package("matplotlib"), work)
+
+
+def select_names(names: Sequence[str], only: Collection[str], about: str = "") -> tuple[str, ...]:
+    """Select file names by `only`, with suffixes or without; all if `only` is empty.
+
+    Raises `ModelError` E590 for an unknown name.
+
+    >>> select_names(["graph.svg", "movie.mp4", "movie.gif"], ["movie"])
+    ('movie.mp4', 'movie.gif')
+    """
+    stems = list(dict.fromkeys(PurePath(name).stem for name in names))
+    for word in only:
+        if word not in stems and word not in names:
+            similar = similar_names(word, [*stems, *names], most=1)
+            similar = [FILES[word]] if FILES.get(word) in stems else similar
+            cures = ([f'did you mean "{similar[0]}"?'] if similar else []) + [", ".join(stems)]
+            raise refusal("E590", f'there is no "{word}" to be written', *cures, about=about, places=())
+    return tuple(name for name in names if not only or name in only or PurePath(name).stem in only)
+
+
+def draw_pictures(pictures: Mapping[str, Picture], folder: Path, *, progress: bool = True) -> str:
+    """Draw pictures by file name; return a line with omitted pictures and reasons, or ""."""
+    reasons = {name: picture.missing() for name, picture in pictures.items()}
+    ready = {name: picture for name, picture in pictures.items() if not reasons[name]}
+    done = 0.0
+    with Progress("pictures", sum(picture.work for picture in ready.values()), progress) as bar:
+        for name, picture in ready.items():
+            bar.show(done, name)
+            picture.draw(folder / name, **({"progress": progress} if picture.bar else {}))
+            done += picture.work
+    names_by_reason = {
+        why: [name for name, reason in reasons.items() if reason == why] for why in dict.fromkeys(filter(None, reasons.values()))
+    }
+    return "; ".join(f"without {', '.join(names)}: {why}" for why, names in names_by_reason.items())
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows (k, n) under n column heads; `form` is the format of an entry."""
+
+    head: Sequence[str]
+    rows: Any
+    form: str = "%.17g"
+
+
+def write_table(path: Path, table: Table) -> None:
+    """Write a table as CSV."""
+    np.savetxt(path, table.rows, delimiter=",", header=",".join(table.head), comments="", fmt=table.form, encoding="utf-8")
+
+
+WRITERS: dict[str, Callable[[Path, Any], object]] = {
+    ".npz": lambda path, arrays: np.savez_compressed(path, **arrays),
+    ".json": lambda path, content: path.write_text(json_text(content), encoding="utf-8"),
+    ".csv": write_table,
+    ".tex": lambda path, text: path.write_text(text, encoding="utf-8"),
+    ".txt": lambda path, text: path.write_text(text, encoding="utf-8"),
+    ".svg": lambda path, drawing: drawing.write(path),
+}
+"""Writers of file contents by suffix."""
+
+
+def write_files(contents: Mapping[str, Any], folder: Path) -> None:
+    """Write every content, or the result of a function, to the file of its name."""
+    for name, content in contents.items():
+        WRITERS[Path(name).suffix](folder / name, content() if callable(content) else content)
+
+
+def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Callable[[], Any]]:
+    """Return functions for graph.svg, with some nested graphs `folded`, and equations.tex."""
+    return {"graph.svg": lambda: diagram(compiled, folded=folded), "equations.tex": lambda: document(compiled)}
+
 
 SUMMARY = "summary.json"
 """File that every task writes."""
@@ -27,7 +144,7 @@ class Outcome:
     Parameters
     ----------
     summary : its main figures, the content of summary.json.
-    files : contents of the other files by name (`screwbond.models.studies.files`), or functions that return them.
+    files : contents of the other files by name (`screwbond.models.studies.tasks`), or functions that return them.
     overview : the main figures as lines.
     pictures : by file name, in the order of drawing.
     notes : corrections and likely mistakes.
@@ -40,10 +157,6 @@ class Outcome:
     pictures: Mapping[str, Picture] = field(default_factory=dict)
     notes: Sequence[str] = ()
     failure: Failure | None = None
-
-    def screen_text(self, out: Path) -> str:
-        """Return the overview, and the folder `out` of the files."""
-        return "\n".join([*self.overview, f"  files in {out}"])
 
 
 @dataclass(frozen=True)
@@ -73,10 +186,8 @@ class Task:
         """All files that it can write."""
         return (*self.files, SUMMARY, *self.pictures)
 
-    def save(
-        self, outcome: Outcome, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True
-    ) -> None:
-        """Write all files of an outcome to the folder `out`, all or none; with `render` the pictures, too.
+    def save(self, outcome: Outcome, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
+        """Write all files of an outcome to the folder `out`, all or none; with `render` the pictures, too. Return its figures.
 
         Parameters
         ----------
@@ -97,6 +208,7 @@ class Task:
                 print(missing, file=sys.stderr)
 
         write_all(out, write, self.names)
+        return "\n".join([*outcome.overview, f"  files in {out}"])
 
     def __call__(self, options: Namespace) -> int:
         """Read, run, write and print; return 0 done, 1 the run ended early."""
@@ -104,8 +216,182 @@ class Task:
         request = self.read(options)
         check_directory(options.out, self.names)
         outcome = self.run(request, options)
-        self.save(outcome, options.out, render=not options.no_render, only=options.only)
-        print("\n".join([outcome.screen_text(options.out), *(f"note: {note}" for note in outcome.notes)]))
+        text = self.save(outcome, options.out, render=not options.no_render, only=options.only)
+        print("\n".join([text, *(f"note: {note}" for note in outcome.notes)]))
         if outcome.failure is not None:
             print(f"screwbond: {outcome.failure}", file=sys.stderr)
         return 0 if outcome.failure is None else 1
+
+
+MAX_SAMPLES = 1e7
+"""Largest number of samples of a result that fits into memory."""
+
+
+def complex_pairs(values: np.ndarray) -> list[list[float]]:
+    """Return real and imaginary parts of complex numbers (n,), for JSON."""
+    return [[float(value.real), float(value.imag)] for value in values]
+
+
+def sample_times(t_end: float, step: float) -> np.ndarray:
+    """Return 0, step, 2 step ... and t_end."""
+    count = int(np.floor(t_end / step * (1.0 + 1e-12)))
+    times = step * np.arange(count + 1)
+    return np.minimum(times, t_end) if t_end - times[-1] <= 1e-9 * t_end else np.append(times, t_end)
+
+
+def compile_times(compiled: Compiled) -> dict[str, float]:
+    """Return the times of build (graph to equations) and compile (trace and machine code), s."""
+    timings = compiled.timings
+    return {"build": timings["build"], "compile": timings["trace"] + timings["compile"]}
+
+
+def wall_times(compiled: Compiled, result: Result) -> dict[str, float]:
+    """Return the times of build, compile and run, s."""
+    return {**compile_times(compiled), "run": result.statistics.wall_time}
+
+
+def end_summary(result: Result) -> dict[str, Any]:
+    """Return end time and failure of a run, for its summary."""
+    failure = result.failure
+    return {"t_end": float(result.t[-1]), "completed": failure is None, "failure": None if failure is None else str(failure)}
+
+
+def cost_summary(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
+    """Return energy and cost of a run, for its summary; `wall` are times in s."""
+    ledger, statistics = result.ledger, result.statistics
+    return {
+        "energy": ledger.summary(),
+        "ledger_residual": ledger.relative_residual,
+        "solver": {
+            "solver": statistics.solver,
+            "method": statistics.method,
+            "steps": statistics.steps,
+            "right_hand_sides": statistics.rates,
+            "seconds_per_right_hand_side": statistics.time_per_rate,
+        },
+        "wall_time": dict(wall),
+        "peak_memory_bytes": peak_memory(),
+    }
+
+
+def peak_memory() -> int | None:
+    """Return the peak resident memory of this process, bytes; None if unknown."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Command:
+    """Subcommand of `screwbond`.
+
+    Parameters
+    ----------
+    name, help : its name, and a line.
+    fill : adds arguments, a description and an epilog to its parser.
+    run : parsed arguments -> exit status.
+    """
+
+    name: str
+    help: str
+    fill: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def parser_of(commands: Iterable[Command], version: str = "") -> argparse.ArgumentParser:
+    """Return the parser of a table of commands; parsed arguments have the `run` of the chosen command."""
+    parser = argparse.ArgumentParser(prog="screwbond", description="Screw bond graphs: simulate and picture.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in commands:
+        subparser = subparsers.add_parser(command.name, help=command.help, formatter_class=argparse.RawDescriptionHelpFormatter)
+        command.fill(subparser)
+        subparser.set_defaults(run=command.run)
+    return parser
+
+
+def study_command(
+    name: str, tasks: Mapping[str, Task] | Task, *, help: str = "", arguments: Callable[[Any], None] = lambda parser: None
+) -> Command:
+    """Return a command for one task, or for several by name; the first is the default.
+
+    `help` is a line, by default that of the first task; `arguments` adds arguments of all tasks, besides those of files.
+    """
+    table = {"": tasks} if isinstance(tasks, Task) else dict(tasks)
+    first = next(iter(table))
+
+    def fill(parser: argparse.ArgumentParser) -> None:
+        if len(table) > 1:
+            text = "Tasks: " + "; ".join(f"{name}: {task.help}" for name, task in table.items()) + "."
+            parser.add_argument("task", choices=list(table), nargs="?", default=first, help="default %(default)s")
+        else:
+            text = f"Writes {', '.join(table[first].names)}."
+        arguments(parser)
+        parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+        choice = parser.add_mutually_exclusive_group()
+        choice.add_argument("--no-render", action="store_true", help="write no pictures and no plots")
+        choice.add_argument(
+            "--only", type=_words, default=(), metavar="NAME,...", help="write these files alone, named with endings or without"
+        )
+        for title, task in table.items():
+            task.arguments(parser.add_argument_group(title) if title else parser)
+        titled = {title: fields for task in table.values() for title, fields in task.fields.items()}
+        parser.description = _wrapped(text)
+        tables = [_wrapped(f"{title}:", *(f"  {line}" for line in field_lines(fields))) for title, fields in titled.items()]
+        parser.epilog = "\n\n".join(tables)
+
+    return Command(name, help or table[first].help, fill, lambda options: table[getattr(options, "task", first)](options))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _wrapped(*lines: str) -> str:
+    """Wrap lines to the terminal width; continuation lines of indented ones are indented further."""
+    width = shutil.get_terminal_size().columns - 2
+    indents = ["      " if line.startswith(" ") else "" for line in lines]
+    return "\n".join(
+        textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False)
+        for line, indent in zip(lines, indents, strict=True)
+    )
+
+
+def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
+    """Add arguments for declared fields of a record, flag -> field, with meaning, unit, count and default of the field."""
+    fields = declarations(record)
+    for flag, name in flags.items():
+        declared = fields[name]
+        unit = f", {declared.unit}" if declared.unit else ""
+        default = "" if declared.default in (None, REQUIRED) else f" (default {format_value(declared.default)})"
+        count = declared.length({}) if declared.many else None
+        group.add_argument(
+            flag,
+            type=int if declared.integer else str if declared.options else float,
+            choices=declared.options or None,
+            nargs=count,
+            metavar=tuple(f"X{k + 1}" for k in range(count)) if count else None,
+            default=None if declared.default is REQUIRED else declared.default,
+            required=declared.default is REQUIRED,
+            help=f"{declared.meaning}{unit}{default}".replace("%", "%%"),
+        )
+
+
+def record_of(record: Callable[..., T], options: argparse.Namespace, flags: Mapping[str, str], **fields: Any) -> T:
+    """Make the record of the arguments that `add_fields` added, and of further `fields`."""
+    values = {name: getattr(options, flag.removeprefix("--").replace("-", "_")) for flag, name in flags.items()}
+    return make_from_input(lambda: record(**values, **fields))
+
+
+def add_solver(group: Any, rtol: float) -> None:
+    """Add the arguments --rtol and --method of a run."""
+    group.add_argument("--rtol", type=float, default=rtol, help="relative tolerance (default %(default)g)")
+    group.add_argument("--method", default="auto", help="integration method (default %(default)s)")

@@ -1,8 +1,7 @@
 """Two bodies in contact: runs of scenario files or graphs, with trajectory, files and pictures."""
 
 from screwbond.models.contacts.trajectory import contact_trajectory
-from screwbond.models.two_bodies.command import save_run
-from screwbond.models.two_bodies.run import ContactRun, run_contact, run_scenario, two_body_graph
+from screwbond.models.two_bodies.command import ContactRun, run_contact, run_scenario, save_run, two_body_graph
 from screwbond.models.two_bodies.scenario import Scenario, read_scenario
 
 __all__ = [

@@ -1,22 +1,250 @@
-"""Command `screwbond contact`: run two bodies in contact from a scenario file, with files and pictures."""
+"""Two bodies in contact: runs from scenario files or graphs, and the command `screwbond contact` with its files and pictures."""
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from screwbond.models.bodies import Body, Touchable
+from screwbond.models.contacts import ContactWarning, UntrackedContact, attach_contact, contact, find_untracked_contact
+from screwbond.models.contacts.graph import ContactGraph
+from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
 from screwbond.models.pictures import Scene, from_archive, movie, page, plots, poster
-from screwbond.models.pictures.from_results.energies import energies_of, happenings_of
+from screwbond.models.pictures.from_results.contacts import energies_of, happenings_of
 from screwbond.models.pictures.probe import rendering_problem
-from screwbond.models.studies.artefacts import Picture, plot
-from screwbond.models.studies.commands import add_solver, study_command
-from screwbond.models.studies.files import graph_files
-from screwbond.models.studies.tasks import Outcome, Task
-from screwbond.models.two_bodies.run import ContactRun, run_scenario
-from screwbond.models.two_bodies.scenario import BodySpec, ContactSpec, GravitySpec, Scenario, read_scenario
-from screwbond.models.two_bodies.surfaces import SURFACES
+from screwbond.models.springs.point import attach_central_gravity, central_gravity
+from screwbond.models.studies.tasks import (
+    Outcome,
+    Picture,
+    Task,
+    add_solver,
+    cost_summary,
+    end_summary,
+    graph_files,
+    plot,
+    sample_times,
+    study_command,
+    wall_times,
+)
+from screwbond.models.two_bodies.scenario import MOTIONS, SURFACES, BodySpec, ContactSpec, GravitySpec, Scenario, read_scenario
+
+from bondgraph import Compiled, Graph, compile_model
+from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
+from bondgraph.output.short_repr import short_repr
+from bondgraph.run.results.result import Result
+from screws.numeric_arguments import shown
+from screws.renamed import answer_old_names
+from screws.surfaces import Surface
+
+CONTACT = "contact"
+"""Name of the contact in the graph."""
+
+
+def two_body_graph(scenario: Scenario) -> Graph:
+    """Build the graph of a scenario: bodies `<surface> 1` and `<surface> 2`, `contact`, and `gravity` where it is central."""
+    graph = Graph(scenario.name)
+    specs = zip(body_names(scenario), (scenario.body1, scenario.body2), strict=True)
+    body1, body2 = (MOTIONS[spec.motion].body(name, spec, scenario.gravity.vector) for name, spec in specs)
+    spec = scenario.contact
+    contact_part = contact(
+        CONTACT,
+        body1,
+        body2,
+        constrained=spec.constrained,
+        normal_stiffness=spec.k_n,
+        normal_damping=spec.c_n,
+        tangential_stiffness=spec.k_t,
+        tangential_damping=spec.r_t,
+        rotational_stiffness=spec.k_w,
+        rotational_damping=spec.r_w,
+        friction=spec.friction,
+        torsional_friction=spec.torsional_friction,
+        transport=spec.transport,
+    )
+    attach_contact(graph, contact_part, body1, body2)
+    if scenario.gravity.is_central:
+        assert scenario.body2.mass is not None
+        gravity = central_gravity("gravity", body2, body1, scenario.body2.mass * scenario.gravity.g0)
+        attach_central_gravity(graph, gravity, body2, body1)
+    return graph
+
+
+def body_names(scenario: Scenario) -> tuple[str, str]:
+    """Return the names of the two bodies in the graph."""
+    return f"{scenario.body1.surface_type} 1", f"{scenario.body2.surface_type} 2"
+
+
+MIN_CONTACT_SAMPLES = 400
+"""Least number of dense samples in a contact interval."""
+
+
+@answer_old_names
+@short_repr
+@dataclass(frozen=True)
+class ContactRun:
+    """Run of two bodies in contact: compiled model, result and trajectory."""
+
+    name: str
+    bodies: tuple[str, str]
+    """Paths of the bodies in the graph, before `.pose`."""
+    surfaces: tuple[Surface, Surface]
+    contact: str
+    """Name of the contact in the graph."""
+    compiled: Compiled
+    result: Result
+    trajectory: Arrays
+    rtol: float
+    method: str
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    untracked_contact: UntrackedContact | None = None
+    """Penetration without contact, from a search over the run."""
+
+    @property
+    def wall_times(self) -> dict[str, float]:
+        """Times of build (graph to equations), compile (trace and machine code) and run, s."""
+        return wall_times(self.compiled, self.result)
+
+    def events(self) -> list[dict[str, Any]]:
+        """Return time (s), kind and internal flag of every event."""
+        return [{"time": e.time, "kind": e.kind, "internal": e.internal} for e in self.result.events]
+
+    def dense(self) -> tuple[Result, Arrays]:
+        """Repeat the run with dense samples in every contact interval besides the sample times."""
+        t, pieces = self.result.t, []
+        for start, end in self.contact_intervals():
+            # Four for each sample of the trajectory there.
+            count = 4 * int(np.count_nonzero((t >= start) & (t <= end))) + 1
+            pieces.append(np.linspace(start, end, max(MIN_CONTACT_SAMPLES, count)))
+        times = np.unique(np.concatenate([t, *pieces]))
+        # The events of a run that ended early may lie after its last sample.
+        times = times[times <= t[-1]]
+        times = times[np.diff(times, prepend=-np.inf) > 1e-9 * times[-1]]
+        result = self.compiled.simulate(float(times[-1]), samples=times, rtol=self.rtol, method=self.method, progress=False)
+        return result, contact_trajectory(result, self.bodies, self.surfaces, self.contact)
+
+    def peak_force(self) -> tuple[float, float]:
+        """Return time (s) and magnitude (N) of the largest normal force; zeros without contact.
+
+        It is the vertex of the parabola through the largest dense sample in contact and its neighbours.
+        """
+        if not self.contact_intervals():
+            return 0.0, 0.0
+        arrays = self.dense()[1]
+        return vertex(arrays["t"], arrays["fn"])
+
+    def contact_intervals(self) -> list[tuple[float, float]]:
+        """Return start and end (s) of every contact."""
+        return list(contact_intervals(self.result, self.contact))
+
+    def summary(self) -> dict[str, Any]:
+        """Return the content of `summary.json`: energies, ledger residual, peak force, events, cost."""
+        when, force = self.peak_force()
+        kinds = Counter(e.kind for e in self.result.events)
+        frictions = ("slip", "stick", "torsional slip", "torsional stick")
+        return {
+            "name": self.name,
+            **end_summary(self.result),
+            "notes": [*self.notes, *([str(self.untracked_contact)] if self.untracked_contact else [])],
+            "peak_force": {"time": when, "value": force},
+            "events": {
+                "contact on": kinds["contact on"],
+                "contact off": kinds["contact off"],
+                "chart switches": sum(count for kind, count in kinds.items() if kind.startswith("chart of surface")),
+                **{kind: kinds[kind] for kind in frictions if kinds[kind]},
+            },
+            **cost_summary(self.result, self.wall_times),
+        }
+
+
+def vertex(t: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """Return time and value of a maximum, from the parabola through the largest sample and its neighbours."""
+    top = int(np.argmax(values))
+    if 0 < top < len(values) - 1:
+        offsets, heights = t[top - 1 : top + 2] - t[top], values[top - 1 : top + 2]
+        second, first, _ = np.polyfit(offsets, heights - heights[1], 2)
+        if second < 0.0:
+            shift = float(np.clip(-first / (2.0 * second), offsets[0], offsets[2]))
+            return float(t[top] + shift), float(heights[1] + first * shift + second * shift**2)
+    return float(t[top]), float(values[top])
+
+
+def _check_bodies(name: str, *bodies: Any) -> None:
+    """Refuse (E459) anything but bodies, links of a chain included, that have a surface."""
+    problems = []
+    for body in bodies:
+        cures: tuple[str, ...]
+        if not isinstance(getattr(body, "pose_path", None), str):
+            title = f"{shown(body)} ({type(body).__name__}) is no body"
+            cures = (
+                "rigid_body(..., surface=sphere(0.02)), ground(...), prescribed_body(...)",
+                'arm.link("hand") of a chain graph',
+            )
+        elif body.surface is None:
+            title = f'"{body.name}" has no surface'
+            cures = ("surface=sphere(0.02) where it is made; of a link: Link(..., surface=...), arm.link(name, surface=...)",)
+        else:
+            continue
+        problems.append(Problem("E459", title, (), (caller_place(),), cures))
+    raise_if_any(name, problems)
+
+
+def run_contact(
+    graph: Graph,
+    body1: Touchable,
+    body2: Touchable,
+    t_end: float,
+    samples: float | np.ndarray,
+    *,
+    contact: str = CONTACT,
+    rtol: float = 1e-10,
+    method: str = "auto",
+    progress: bool = True,
+    title: str = "",
+    notes: tuple[str, ...] = (),
+) -> ContactRun:
+    """Compile and run a graph that holds two bodies, or links of a chain, and the contact between them.
+
+    Raises the errors of `compile_model`, and `ModelError` E459 for anything but bodies with a surface, E301 for a contact
+    in the place of the time. A run that ends early has a `result.failure`; bodies that overlap where no contact is are in
+    `result.warnings`, or give a `ContactWarning`.
+    """
+    _check_bodies(graph.name, body1, body2)
+    if isinstance(t_end, Graph):
+        cure = f'run_contact(graph, body1, body2, t_end, samples, contact="{t_end.name}")'
+        raise refusal("E301", f'the contact "{t_end.name}" stands in the place of t_end', cure, about=graph.name)
+    compiled = compile_model(graph)
+    result = compiled.simulate(t_end, samples=samples, rtol=rtol, method=method, progress=progress)
+    assert body1.surface is not None and body2.surface is not None  # by _check_bodies
+    paths, surfaces = [body.pose_path.removesuffix(".pose") for body in (body1, body2)], (body1.surface, body2.surface)
+    bodies = paths[0], paths[1]
+    trajectory = contact_trajectory(result, bodies, surfaces, contact)
+    paths_here = {
+        path for name, part in graph.parts.items() for path in (part.paths if isinstance(part, ContactGraph) else (name,))
+    }
+    others = [c.point.path for c in result.program.contacts if c.point.frames and c.point.path in paths_here]
+    untracked = find_untracked_contact(result, bodies, surfaces, others)
+    if untracked is not None and result.ok:
+        warnings.warn(f'"{graph.name}": {untracked}', ContactWarning, stacklevel=2)
+    return ContactRun(
+        graph.name, bodies, surfaces, contact, compiled, result, trajectory, rtol, method, title or graph.name, notes, untracked
+    )
+
+
+def run_scenario(scenario: Scenario, *, rtol: float = 1e-10, method: str = "auto", progress: bool = True) -> ContactRun:
+    """Build the graph of a scenario, compile and run it."""
+    graph = two_body_graph(scenario)
+    body1, body2 = (graph.parts[name] for name in body_names(scenario))
+    assert isinstance(body1, Body) and isinstance(body2, Body)
+    samples = sample_times(scenario.t_end, scenario.sample_dt)
+    labels: dict[str, Any] = {"title": scenario.description, "notes": scenario.notes}
+    return run_contact(graph, body1, body2, scenario.t_end, samples, rtol=rtol, method=method, progress=progress, **labels)
 
 
 def pictures_of(run: ContactRun) -> dict[str, Picture]:
@@ -26,14 +254,13 @@ def pictures_of(run: ContactRun) -> dict[str, Picture]:
     def scene() -> Scene:
         return contact_scene(run)
 
-    def film(path: Path, progress: bool) -> None:
-        movie(scene(), path, seconds=8.0, fps=24, progress=progress)
-
     return {
         "page.html": Picture(lambda path: page(scene(), path)),
         "plots.png": plot(lambda path: plots(scene(), path)),
         "poster.png": Picture(lambda path: poster(scene(), path), rendering_problem, 8.0),
-        "movie.mp4": Picture(film, rendering_problem, 30.0, bar=True),
+        "movie.mp4": Picture(
+            lambda path, progress: movie(scene(), path, seconds=8.0, fps=24, progress=progress), rendering_problem, 30.0, bar=True
+        ),
     }
 
 

@@ -1,11 +1,9 @@
 """Robots from URDF files: chains and trees with inertias, joints, limits and damping, and meshes for pictures."""
 
 from screwbond.models.urdf.document import Ignored
-from screwbond.models.urdf.joints import RobotJoint
-from screwbond.models.urdf.link_visuals import LinkVisual
 from screwbond.models.urdf.reading import read_urdf
-from screwbond.models.urdf.robot import Robot
-from screwbond.models.urdf.scenes import robot_scene, visual_solids
+from screwbond.models.urdf.robot import LinkVisual, Robot, robot_scene, visual_solids
+from screwbond.models.urdf.skeleton import RobotJoint
 
 from screws.renamed import answer_old_names
 

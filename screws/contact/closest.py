@@ -11,10 +11,9 @@ import numpy as np
 from screws.contact.initial_guesses import Bodies, Pair, common_samples, facing_pair, starting_pairs
 from screws.errors import GeometryError
 from screws.poses import is_pose
-from screws.surfaces.closed import Ellipsoid, Sphere
+from screws.surfaces.closed import Cylinder, Ellipsoid, Plane, Sphere
 from screws.surfaces.frames import Geometry
 from screws.surfaces.nearest import Samples, after_step, bounded_samples, normalised
-from screws.surfaces.single_chart import Cylinder, Plane
 from screws.surfaces.surface import Surface
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from screws.errors import GeometryError
+from screws.surfaces.closed import Cylinder, Plane
 from screws.surfaces.nearest import Samples, bounded_samples, nearest_coordinates, sample
-from screws.surfaces.single_chart import Cylinder, Plane
 from screws.surfaces.surface import Surface
 
 

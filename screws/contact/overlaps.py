@@ -1,4 +1,4 @@
-"""Search for a place where two bodies overlap besides known contact points: its point and depth."""
+"""Search for places where two bodies overlap besides known contact points, or are nearest to each other."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from functools import lru_cache
 
 import numpy as np
 
-from screws.contact.closest import is_isolated_minimum, solve_stationarity
+from screws.contact.closest import (
+    ContactCoordinates,
+    StationaryPair,
+    contact_coordinates,
+    distinct,
+    evaluate,
+    is_isolated_minimum,
+    local_minima,
+    solve_stationarity,
+)
 from screws.contact.initial_guesses import Bodies, Pair
 from screws.errors import GeometryError
-from screws.surfaces.closed import Sphere
+from screws.poses import inverse
+from screws.surfaces.closed import Cylinder, Plane, Sphere
 from screws.surfaces.nearest import bounded_samples, nearest_coordinates
-from screws.surfaces.single_chart import Cylinder, Plane
 from screws.surfaces.surface import Surface
 
 _AWAY = 0.05
@@ -211,3 +220,24 @@ def _depth(bodies: Bodies, inside: InsidePoint) -> float:
 def _triple(point: np.ndarray) -> tuple[float, float, float]:
     x, y, z = map(float, point)
     return x, y, z
+
+
+def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
+    """Return the local minima of the distance, and their continuations into overlap, that a search from both bodies finds:
+    overlapping ones first, the shallowest first, then separated ones by their gap.
+
+    `H_1_2` is the pose (4, 4) of body 2 in body 1. In addition to the starts of `all_closest_points`, of either body, the points
+    of each body inside of the other are starts. Raises `GeometryError` G124 if H_1_2 is no pose.
+    """
+    bodies = Bodies(surface1, surface2, np.asarray(H_1_2, dtype=float))
+    other_way = Bodies(surface2, surface1, np.asarray(inverse(bodies.H_1_2), dtype=float))
+    pairs = [*local_minima(bodies), *(_swapped(bodies, pair) for pair in local_minima(other_way))]
+    overlaps = (solve_stationarity(bodies, start.pair) for start in starts_inside(surface1, surface2, bodies.H_1_2))
+    pairs += [pair for pair in overlaps if pair is not None and pair.gap < 0.0 and is_isolated_minimum(bodies, pair)]
+    return [contact_coordinates(bodies, pair) for pair in distinct(bodies, pairs)]
+
+
+def _swapped(bodies: Bodies, pair: StationaryPair) -> StationaryPair:
+    """Return a pair of the same bodies in the other order."""
+    q2, chart2, q1, chart1 = pair.pair
+    return evaluate(bodies, Pair(q1, chart1, q2, chart2))

@@ -3,6 +3,16 @@
         shapes -> bounding boxes -> pairs (filter, sort and sweep) -> closed forms by kind -> `PointPairs`
 
 The arrays of candidates are built at every step, in the order of the shapes, whatever the order of the search.
+
+Nearest points of balls and capsules, with each other or with a half-space, in closed form.
+
+The core of a round shape is a segment, of length zero for a ball. Two segments are nearest where an end of one faces the other,
+or where they cross; each case is a candidate with its own normal, so that parallel capsules get two points.
+
+Nearest points of pairs with a convex hull: corners on a half-space here, all others by the package coal.
+
+Coal (Pan, Chitta and Manocha 2012; Montaut and others 2022) gives the direction of separation or least penetration of two hulls,
+and their common contact patch. The gap at each corner of that patch follows from the planes of their faces.
 """
 
 from __future__ import annotations
@@ -10,16 +20,216 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from screws.errors import GeometryError
 from screws.renamed import answer_old_names
-from screws.shapes.box_pairs import box_box
-from screws.shapes.boxes import box_half_space, points_half_space, round_box
-from screws.shapes.capsules import round_half_space, round_round
-from screws.shapes.hulls import CoalSolid, coal_solid, hull_pairs
-from screws.shapes.nearest_points import NearestPoints, PlacedShapes, concatenated, rotate
-from screws.shapes.solids import Ball, Box, Capsule, HalfSpace, Hull, Solid
+from screws.shapes.box_pairs import box_box, box_half_space, points_half_space, round_box
+from screws.shapes.solids import (
+    Ball,
+    Box,
+    Capsule,
+    HalfSpace,
+    Hull,
+    NearestPoints,
+    PlacedShapes,
+    Solid,
+    concatenated,
+    crosses,
+    directions,
+    dots,
+    rotate,
+)
+
+__all__ = ["CoalSolid", "coal_solid", "hull_pairs"]
+
+MERGE_DISTANCE = 1e-7
+"""Share of the hull below which two corners of a patch are merged."""
+OUTSIDE_TOLERANCE = 1e-4
+"""Share of the hull within which corners of a patch outside it still count as its own."""
+
+
+class CoalSolid:
+    """Solid as an object of coal, and the planes f . x <= c of its faces, (n, 4) as [f, -c]; None for round solids."""
+
+    def __init__(self, solid: Solid, planes: np.ndarray | None, coal_shape: Any) -> None:
+        self.solid, self.planes, self.coal_shape = solid, planes, coal_shape
+
+
+def coal_solid(solid: Solid) -> CoalSolid:
+    """Convert a ball, a capsule, a box or a hull for coal. Raises `GeometryError` G144 if coal is not installed."""
+    try:
+        import coal
+    except ImportError:
+        title = "hulls beside anything but half-spaces need the package coal, which is not installed"
+        raise GeometryError(
+            "G144", title, 'pip install "screwbond[collision]", or boxes, capsules and balls in its place'
+        ) from None
+    if isinstance(solid, Ball):
+        return CoalSolid(solid, None, coal.Sphere(solid.size))
+    if isinstance(solid, Capsule):
+        return CoalSolid(solid, None, coal.Capsule(solid.size, solid.length))
+    if isinstance(solid, Box):
+        faces = np.concatenate([np.eye(3), -np.eye(3)])
+        return CoalSolid(solid, np.column_stack([faces, -np.tile(solid.half, 2)]), coal.Box(*(2.0 * solid.half)))
+    if isinstance(solid, Hull):
+        from scipy.spatial import ConvexHull
+
+        points = coal.StdVec_Vec3s()
+        points.extend(list(solid.points))
+        return CoalSolid(solid, ConvexHull(solid.points).equations, coal.Convex.convexHull(points, True, "Qt"))
+    raise TypeError(f"no counterpart of {type(solid).__name__}")
+
+
+def hull_pairs(
+    solids1: list[CoalSolid], shapes1: PlacedShapes, solids2: list[CoalSolid], shapes2: PlacedShapes, reach: float
+) -> NearestPoints:
+    """Return the corners of the contact patches of pairs within reach; a patch may be a single point."""
+    return concatenated([_pair(k, solids1[k], shapes1, solids2[k], shapes2, reach) for k in range(len(solids1))])
+
+
+def _pair(k: int, a: CoalSolid, shapes1: PlacedShapes, b: CoalSolid, shapes2: PlacedShapes, reach: float) -> NearestPoints:
+    import coal
+
+    H1, H2 = coal.Transform3s(shapes1.R[k], shapes1.p[k]), coal.Transform3s(shapes2.R[k], shapes2.p[k])
+    request, result = coal.CollisionRequest(), coal.CollisionResult()
+    request.security_margin, request.num_max_contacts = reach, 1
+    if not coal.collide(a.coal_shape, H1, b.coal_shape, H2, request, result):
+        return concatenated([])
+    contact = result.getContact(0)
+    n = np.array(contact.normal)
+    nearest1, nearest2 = np.array(contact.getNearestPoint1()), np.array(contact.getNearestPoint2())
+    distance = float(n @ (nearest2 - nearest1))
+    single = NearestPoints(np.array([k]), nearest1[None], nearest2[None], n[None], np.array([distance]))
+    if a.planes is None or b.planes is None:
+        return single if distance <= reach else concatenated([])
+    patches, patch_request = coal.ContactPatchResult(), coal.ContactPatchRequest()
+    coal.computeContactPatch(a.coal_shape, H1, b.coal_shape, H2, result, patch_request, patches)
+    patch = patches.getContactPatch(0)
+    size = float(np.max(shapes1.half[k]))
+    corner_points = np.array(
+        _distinct([np.array(patch.getPoint(i)) for i in range(patch.size())], MERGE_DISTANCE * size)
+    ).reshape(-1, 3)
+    exit1 = _exit_distance(a.planes, (corner_points - shapes1.p[k]) @ shapes1.R[k], shapes1.R[k].T @ n)
+    exit2 = -_exit_distance(b.planes, (corner_points - shapes2.p[k]) @ shapes2.R[k], -(shapes2.R[k].T @ n))
+    gap = exit2 - exit1
+    corners = NearestPoints(
+        np.full(len(corner_points), k),
+        corner_points + exit1[:, None] * n,
+        corner_points + exit2[:, None] * n,
+        np.tile(n, (len(corner_points), 1)),
+        gap,
+    )
+    # No gap along n is less than that of the nearest points; a corner with a smaller one lies outside a hull, which its line
+    # misses.
+    corners = corners.take(np.flatnonzero(gap >= distance - OUTSIDE_TOLERANCE * size))
+    # A patch holds the points in the plane up to a tolerance; a single edge or corner has none.
+    points = (
+        corners if np.min(corners.gap, initial=np.inf) <= distance + MERGE_DISTANCE * size else concatenated([single, corners])
+    )
+    return points.take(np.flatnonzero(points.gap <= reach))
+
+
+def _distinct(points: list[np.ndarray], tolerance: float) -> list[np.ndarray]:
+    distinct: list[np.ndarray] = []
+    for point in points:
+        if all(float(np.max(np.abs(point - other))) > tolerance for other in distinct):
+            distinct.append(point)
+    return distinct
+
+
+def _exit_distance(planes: np.ndarray, points: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Return the distance along n at which each point's line leaves the hull, (k,)."""
+    rate = planes[:, :3] @ n
+    ahead = rate > 1e-9
+    return np.asarray(np.min(-(points @ planes[ahead, :3].T + planes[ahead, 3]) / rate[ahead], axis=1))
+
+
+END_SHARE = 1e-12
+"""Share of a segment at its ends that counts as the ends."""
+
+
+MAX_PARALLEL_SINE = 0.05
+"""Sine up to which capsules count as parallel: they touch at both ends of their common length."""
+
+
+def round_round(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
+    """Return the nearest points of balls and capsules, at most five for a pair (Ericson 2005, 5.1.9 for the crossing)."""
+    a, b = shapes1.R[:, :, 2] * shapes1.half[:, 2:], shapes2.R[:, :, 2] * shapes2.half[:, 2:]
+    rows = np.arange(len(a))
+    parts: list[tuple[np.ndarray, ...]] = []
+    for sign in (1.0, -1.0):
+        end = shapes1.p + sign * a
+        t, inner = _nearest_parameter(shapes2.p, b, end)
+        q = shapes2.p + t[:, None] * b
+        cosine = _inward_cosine(q - end, -sign * a)
+        keep = ((cosine <= END_SHARE) | (inner & (cosine <= MAX_PARALLEL_SINE))) & (_has_length(a) | (sign > 0.0))
+        parts.append((rows[keep], end[keep], q[keep], np.zeros((int(keep.sum()), 3))))
+        end = shapes2.p + sign * b
+        s, inner = _nearest_parameter(shapes1.p, a, end)
+        p = shapes1.p + s[:, None] * a
+        keep = inner & (_inward_cosine(p - end, -sign * b) <= MAX_PARALLEL_SINE) & (_has_length(b) | (sign > 0.0))
+        parts.append((rows[keep], p[keep], end[keep], np.zeros((int(keep.sum()), 3))))
+    parts.append(_crossing(shapes1.p, a, shapes2.p, b))
+    pair, c1, c2, spare = (np.concatenate(column) for column in zip(*parts, strict=True))
+    spare = np.where(np.any(spare != 0.0, axis=1)[:, None], spare, (shapes2.p - shapes1.p)[pair])
+    normal, distance = directions(c2 - c1, spare)
+    r1, r2 = shapes1.radius[pair], shapes2.radius[pair]
+    gap = distance - r1 - r2
+    near = gap <= reach
+    points = NearestPoints(pair, c1 + r1[:, None] * normal, c2 - r2[:, None] * normal, normal, gap)
+    return points.take(np.flatnonzero(near))
+
+
+def _has_length(a: np.ndarray) -> np.ndarray:
+    return np.any(a != 0.0, axis=1)
+
+
+def _inward_cosine(d: np.ndarray, inward: np.ndarray) -> np.ndarray:
+    """Return the cosine between the directions to the other core and into the own core; positive: the end is not nearest."""
+    size = np.sqrt(dots(d, d) * dots(inward, inward))
+    return dots(d, inward) / np.where(size == 0.0, 1.0, size)
+
+
+def _nearest_parameter(p: np.ndarray, b: np.ndarray, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest t in [-1, 1] of p + t b to a point, and whether it lies inside the segment."""
+    square = dots(b, b)
+    t = dots(point - p, b) / np.where(square == 0.0, 1.0, square)
+    inner = (np.abs(t) < 1.0 - END_SHARE) & (square > 0.0)
+    return np.clip(t, -1.0, 1.0), inner
+
+
+def _crossing(p1: np.ndarray, a: np.ndarray, p2: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return pair, points and common normal where both segments are nearest in their interiors."""
+    aa, bb, ab, d = dots(a, a), dots(b, b), dots(a, b), p2 - p1
+    rows = np.flatnonzero(aa * bb - ab * ab > 1e-12 * aa * bb)
+    aa, bb, ab, d, a, b = aa[rows], bb[rows], ab[rows], d[rows], a[rows], b[rows]
+    determinant = aa * bb - ab * ab
+    da, db = dots(d, a), dots(d, b)
+    s, t = (bb * da - ab * db) / determinant, (ab * da - aa * db) / determinant
+    keep = (np.abs(s) < 1.0 - END_SHARE) & (np.abs(t) < 1.0 - END_SHARE)
+    rows, a, b, s, t, d = rows[keep], a[keep], b[keep], s[keep, None], t[keep, None], d[keep]
+    return rows, p1[rows] + s * a, p2[rows] + t * b, crosses(a, b)
+
+
+def round_half_space(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
+    """Return the nearest points of a ball, or of both caps of a capsule, and a plane."""
+    a = shapes1.R[:, :, 2] * shapes1.half[:, 2:]
+    up = shapes2.R[:, :, 2]
+    parts = []
+    for sign in (1.0, -1.0):
+        rows = np.arange(len(a)) if sign > 0.0 else np.flatnonzero(shapes1.half[:, 2] > 0.0)
+        centre = (shapes1.p + sign * a)[rows]
+        n, r = up[rows], shapes1.radius[rows]
+        height = dots(centre - shapes2.p[rows], n)
+        gap = height - r
+        near = np.flatnonzero(gap <= reach)
+        points = NearestPoints(rows, centre - r[:, None] * n, centre - height[:, None] * n, -n, gap)
+        parts.append(points.take(near))
+    return concatenated(parts)
+
 
 __all__ = ["Arrangement", "PointPairs", "arrangement", "candidates"]
 

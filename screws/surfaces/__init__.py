@@ -1,10 +1,9 @@
 """Parametrised surfaces of bodies: points, Gauss frames, metric and curvature in charts, from numbers or a user's formula."""
 
-from screws.surfaces.closed import closed_surface, ellipsoid, sphere
+from screws.surfaces.closed import closed_surface, cylinder, ellipsoid, plane, sphere, torus
 from screws.surfaces.formulas import parametric
 from screws.surfaces.frames import Geometry, gauss_frame
 from screws.surfaces.nearest import nearest_coordinates
-from screws.surfaces.single_chart import cylinder, plane, torus
 from screws.surfaces.surface import Shape, Surface
 from screws.surfaces.surfaces_of_revolution import egg, revolution
 

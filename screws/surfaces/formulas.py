@@ -15,8 +15,8 @@ from screws.errors import GeometryError
 from screws.jets import variables
 from screws.scalars import Scalar
 from screws.surfaces import checks
+from screws.surfaces.checks import refuse_edges
 from screws.surfaces.closed import derivatives, triple
-from screws.surfaces.edges import refuse_edges
 from screws.surfaces.frames import Geometry, gauss_frame
 from screws.surfaces.surface import Coordinates, Surface, Values
 from screws.vectors import Triple

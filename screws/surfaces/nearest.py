@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.surfaces import charts, checks
+from screws.surfaces import checks, frames
 from screws.surfaces.frames import Geometry
 from screws.surfaces.surface import Coordinates, Surface
 
@@ -38,7 +38,7 @@ def sample(surface: Surface, coordinates: Sequence[tuple[np.ndarray, float]]) ->
 def bounded_samples(surface: Surface, count: int = 400) -> Samples:
     """Sample a bounded surface."""
     if surface.closed:
-        return sample(surface, [charts.in_better_chart(n) for n in checks.sphere_points(count)])
+        return sample(surface, [frames.in_better_chart(n) for n in checks.sphere_points(count)])
     (u0, u1, _), (v0, v1, _) = surface.shape.ranges()
     steps = (np.arange(int(np.sqrt(count))) + 0.5) / int(np.sqrt(count))
     return sample(surface, [(np.array([u0 + a * (u1 - u0), v0 + b * (v1 - v0)]), 0.0) for a in steps for b in steps])
@@ -48,9 +48,9 @@ def after_step(surface: Surface, q: np.ndarray, chart: float, M: np.ndarray, ste
     """Return coordinates and chart after a tangential step (2,) in m along the Gauss frame's x and y."""
     dv = step[1] / M[1, 1]
     new = np.array([q[0] + (step[0] - M[0, 1] * dv) / M[0, 0], q[1] + dv], dtype=float)
-    if surface.closed and np.sin(new[0]) < charts.MARGIN:
-        n = charts.point(new, chart)
-        return np.array(charts.coordinates(n, 1.0 - chart), dtype=float), 1.0 - chart
+    if surface.closed and np.sin(new[0]) < frames.MARGIN:
+        n = frames.point(new, chart)
+        return np.array(frames.coordinates(n, 1.0 - chart), dtype=float), 1.0 - chart
     return new, chart
 
 
@@ -90,9 +90,9 @@ def nearest_coordinates(
 def normalised(surface: Surface, q: np.ndarray, chart: float) -> tuple[np.ndarray, float]:
     """Return coordinates of a point with periodic ones reduced to their ranges and, on a closed surface, in the better chart."""
     if surface.closed:
-        n = charts.point(q, chart)
-        new_chart = charts.better_chart(np.array(n))
-        return np.array(charts.coordinates(n, new_chart), dtype=float), new_chart
+        n = frames.point(q, chart)
+        new_chart = frames.better_chart(np.array(n))
+        return np.array(frames.coordinates(n, new_chart), dtype=float), new_chart
     q = np.array(q, dtype=float)
     for k, (start, stop, periodic) in enumerate(surface.shape.ranges()):
         if periodic:

@@ -11,7 +11,7 @@ import numpy as np
 from screws.errors import GeometryError
 from screws.renamed import answer_old_names
 from screws.scalars import Scalar, array, minimum
-from screws.surfaces import charts
+from screws.surfaces import frames
 from screws.surfaces.frames import Geometry
 from screws.vectors import Triple
 
@@ -87,7 +87,7 @@ class Surface:
         user's formulas."""
         if not self.shape.latex:
             return ()
-        return tuple((*self.shape.latex, n) for n in charts.LATEX) if self.shape.closed else (self.shape.latex,)
+        return tuple((*self.shape.latex, n) for n in frames.LATEX) if self.shape.closed else (self.shape.latex,)
 
     @property
     def closed(self) -> bool:
@@ -140,7 +140,7 @@ class Surface:
 
     def chart_margin(self, q: Coordinates, chart: Scalar = 0.0) -> Scalar:
         """Return a margin: positive inside the chart, zero where the other chart must take over; 1 for a single chart."""
-        return charts.margin(q) if self.shape.closed else 1.0
+        return frames.margin(q) if self.shape.closed else 1.0
 
     def change_chart(self, q: Coordinates, chart: Scalar, parameters: Values | None = None) -> tuple[np.ndarray, Scalar]:
         """Return coordinates (2,) in the other chart, and the turn of the Gauss frame about its z, rad; any scalar.
@@ -149,14 +149,14 @@ class Surface:
         """
         if not self.shape.closed:
             raise GeometryError("G108", f"the {self.name} has one chart only", "change charts only where `surface.charts` is 2")
-        return charts.change(q, chart, self.geometry(q, chart, parameters).M)
+        return frames.change(q, chart, self.geometry(q, chart, parameters).M)
 
     def polar(self, q: Coordinates, chart: Scalar = 0.0) -> np.ndarray:
         """Return coordinates (2,) in chart 0, for output; any scalar."""
         if not self.shape.closed:
             return array([q[0], q[1]])
-        u, v = charts.coordinates(charts.point(q, chart), 0.0)
-        return array([charts.choose(chart, q[0], u), charts.choose(chart, q[1], v)])
+        u, v = frames.coordinates(frames.point(q, chart), 0.0)
+        return array([frames.choose(chart, q[0], u), frames.choose(chart, q[1], v)])
 
     def grid(self, n_u: int, n_v: int) -> np.ndarray:
         """Return points (n_u, n_v, 3) of the surface for pictures, m; unbounded surfaces are cut at their `size`."""

@@ -12,7 +12,7 @@ from screws.errors import GeometryError
 from screws.jets import Jet, jet
 from screws.numeric_arguments import real, shown
 from screws.scalars import Scalar, array, sqrt
-from screws.surfaces import charts, checks
+from screws.surfaces import checks, frames
 from screws.surfaces.closed import Closed, checked_surface
 from screws.surfaces.frames import Geometry, frame
 from screws.surfaces.surface import Coordinates, Surface, Values
@@ -33,7 +33,7 @@ def about_axis(n: Triple, rho: Scalar, sigma: Scalar) -> Triple:
     return (rho * n[0], rho * n[1], rho * n[2] + sigma)
 
 
-def revolution_geometry(at: charts.Direction, rho: Taylor, sigma: Taylor) -> Geometry:
+def revolution_geometry(at: frames.Direction, rho: Taylor, sigma: Taylor) -> Geometry:
     """Return the geometry of c = rho(w) n + sigma(w) k with w = n_z and k the axis z, regular at the poles.
 
     With the area vector c_s x c_t = rho (A n - B k), A = rho + rho' w + sigma', B = rho' + sigma' w, both fundamental
@@ -91,12 +91,12 @@ class Revolution(Closed):
     name: str = "surface of revolution"
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
-        n = charts.point(q, chart)
+        n = frames.point(q, chart)
         r = self.radius(n[2], *p)
         return (r * n[0], r * n[1], self.height(n[2], *p))
 
     def geometry(self, q: Coordinates, chart: Scalar, p: Values) -> Geometry:
-        at = charts.direction(q, chart)
+        at = frames.direction(q, chart)
         w = at.n[2]
         rho = taylor(self.radius, w, p)
         height = taylor(self.height, w, p)
@@ -123,15 +123,15 @@ class Egg(Closed):
     )
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
-        n = charts.point(q, chart)
+        n = frames.point(q, chart)
         return about_axis(n, oval_radius(n[2], p[0], p[1]), p[2])
 
     def geometry(self, q: Coordinates, chart: Scalar, p: Values) -> Geometry:
-        at = charts.direction(q, chart)
+        at = frames.direction(q, chart)
         return revolution_geometry(at, taylor(oval_radius, at.n[2], (p[0], p[1])), (p[2], 0.0, 0.0))
 
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
-        return charts.in_better_chart(point - np.array([0.0, 0.0, p[2]]))
+        return frames.in_better_chart(point - np.array([0.0, 0.0, p[2]]))
 
 
 def revolution(

@@ -55,11 +55,11 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
     compiled = compile_model(rolling_eggs.build()[0])
     whole, _ = compiled.initial()
     searches = []
-    from tests.inner.models_contacts import initial_values
+    from tests.inner.models_contacts import contact_graph
 
-    search = initial_values.closest_points
+    search = contact_graph.closest_points
     monkeypatch.setattr(
-        initial_values, "closest_points", lambda *given, **more: (searches.append(given), search(*given, **more))[1]
+        contact_graph, "closest_points", lambda *given, **more: (searches.append(given), search(*given, **more))[1]
     )
     name = "contact.spring.stiffness"
     stiff, _ = compiled.initial(parameters={name: 1.5 * compiled.system.parameters[name]})

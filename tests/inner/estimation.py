@@ -4,4 +4,4 @@
 
 from bondgraph.estimation.free_parameters import free_parameters_of, start_slopes, with_values
 from bondgraph.estimation.losses import LOSSES, MARGIN
-from bondgraph.estimation.sensitivity_weights import SensitivityWeights
+from bondgraph.estimation.variational import SensitivityWeights

@@ -3,5 +3,5 @@
 # ruff: noqa: F401
 
 from screwbond.models.chains.dynamics import inertia_numbers
-from screwbond.models.chains.inertias import cylinder_inertia
-from screwbond.models.chains.mechanism import articulated_is_shorter, operations, recursion_is_shorter
+from screwbond.models.chains.graph import articulated_is_shorter, operations, recursion_is_shorter
+from screwbond.models.chains.links import cylinder_inertia

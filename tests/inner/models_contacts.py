@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401
 
-from screwbond.models.contacts import initial_values
+from screwbond.models.contacts import graph as contact_graph
 from screwbond.models.contacts.collision_sets import collisions
 from screwbond.models.contacts.graph import AD_CONTACT, TO_CONTACT
 from screwbond.models.contacts.kinematics import GAUSS_FRAME_NOTE, UNIQUENESS, geometry_op

@@ -2,5 +2,4 @@
 
 # ruff: noqa: F401
 
-from screwbond.models.motion.pictures import profiles
 from screwbond.models.motion.polynomials import QUANTITIES

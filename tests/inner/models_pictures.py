@@ -5,25 +5,33 @@
 from screwbond.models.pictures import probe
 from screwbond.models.pictures.camera import Camera, direction, fit, upward
 from screwbond.models.pictures.figures import save_image
-from screwbond.models.pictures.from_results.energies import energies_of
+from screwbond.models.pictures.from_results.contacts import energies_of
 from screwbond.models.pictures.interpolation import poses, quaternions, unrotated_poses
 from screwbond.models.pictures.parts import Curve, Panel, SpringDrawing
 from screwbond.models.pictures.plotting import plot_signals, strip
 from screwbond.models.pictures.probe import rendering
-from screwbond.models.pictures.shapes.meshes import Mesh, along, cuboid, cylinder, globe, joined, lofted
-from screwbond.models.pictures.shapes.solids import solids_mesh
+from screwbond.models.pictures.scene import SPACING, representative_time, show_times, speed_label
+from screwbond.models.pictures.shapes.meshes import (
+    SIDES,
+    Mesh,
+    along,
+    cuboid,
+    cylinder,
+    free_normals,
+    globe,
+    helix,
+    joined,
+    lofted,
+    path_tube,
+    stretch_poses,
+)
 from screwbond.models.pictures.shapes.surfaces import body_points, coloured_part, grid_normals, is_outward
-from screwbond.models.pictures.shapes.tubes import SIDES, free_normals, helix, path_tube, stretch_poses
-from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, visual_mesh
+from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, solids_mesh, visual_mesh
 from screwbond.models.pictures.stage import movies
-from screwbond.models.pictures.stage.labels import Sight, format_times, frame_labels, ghost_labels
-from screwbond.models.pictures.stage.overlay import length_bar
+from screwbond.models.pictures.stage.movies import has_screen, in_notebook
+from screwbond.models.pictures.stage.overlay import Sight, format_times, frame_labels, ghost_labels, length_bar
+from screwbond.models.pictures.stage.posters import camera_of, force_bar
 from screwbond.models.pictures.stage.stage import Stage, ghost_samples
-from screwbond.models.pictures.stage.stills import camera_of, force_bar
-from screwbond.models.pictures.stage.views import has_screen, in_notebook
 from screwbond.models.pictures.style import AMBER, AXES, BLUE, FORCE, PATHS, force_scale, rgb
-from screwbond.models.pictures.timing import SPACING, representative_time, show_times, speed_label
-from screwbond.models.pictures.web.downsampling import STRAIGHTNESS, Downsampling, EventRows
-from screwbond.models.pictures.web.packing import STEPS, Packed
+from screwbond.models.pictures.web.packing import STEPS, STRAIGHTNESS, Downsampling, EventRows, Packed, downsampled
 from screwbond.models.pictures.web.pages import DESKTOPS, contents
-from screwbond.models.pictures.web.scene_packing import downsampled

@@ -2,6 +2,5 @@
 
 # ruff: noqa: F401
 
-from screwbond.models.springs.formulas import relative_pose, spring_energy, spring_wrench
-from screwbond.models.springs.ports import AD_FRAME, TO_FRAME
+from screwbond.models.springs.formulas import AD_FRAME, TO_FRAME, relative_pose, spring_energy, spring_wrench
 from screwbond.models.springs.spatial import _laws

@@ -2,11 +2,19 @@
 
 # ruff: noqa: F401
 
-from screwbond.models.studies.artefacts import Picture, draw_pictures, select_names
-from screwbond.models.studies.commands import Command, parser_of, study_command
-from screwbond.models.studies.documents import key_lines
 from screwbond.models.studies.fields import REQUIRED, declarations, field_lines
-from screwbond.models.studies.files import WRITERS
 from screwbond.models.studies.model_commands import PACKAGE, copy_scripts, example_files
-from screwbond.models.studies.runs import end_summary
-from screwbond.models.studies.tasks import SUMMARY, Outcome, Task
+from screwbond.models.studies.reading import key_lines
+from screwbond.models.studies.tasks import (
+    SUMMARY,
+    WRITERS,
+    Command,
+    Outcome,
+    Picture,
+    Task,
+    draw_pictures,
+    end_summary,
+    parser_of,
+    select_names,
+    study_command,
+)

@@ -2,4 +2,4 @@
 
 # ruff: noqa: F401
 
-from screwbond.models.sweeping.plan import DISTRIBUTIONS, read_plan
+from screwbond.models.sweeping import DISTRIBUTIONS, read_plan

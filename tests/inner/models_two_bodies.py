@@ -2,10 +2,16 @@
 
 # ruff: noqa: F401
 
-from screwbond.models.two_bodies.body_fields import MOTIONS
-from screwbond.models.two_bodies.body_fields import BodySpec as body_fields_BodySpec
-from screwbond.models.two_bodies.command import TASK
-from screwbond.models.two_bodies.run import ContactRun, run_contact, run_scenario, two_body_graph
-from screwbond.models.two_bodies.scenario import GRAVITIES, STIFFNESS, ContactSpec, GravitySpec, Scenario, read_scenario
+from screwbond.models.two_bodies.command import TASK, ContactRun, run_contact, run_scenario, two_body_graph
+from screwbond.models.two_bodies.scenario import (
+    GRAVITIES,
+    MOTIONS,
+    STIFFNESS,
+    SURFACES,
+    ContactSpec,
+    GravitySpec,
+    Scenario,
+    read_scenario,
+)
+from screwbond.models.two_bodies.scenario import BodySpec as body_fields_BodySpec
 from screwbond.models.two_bodies.scenario import BodySpec as scenario_BodySpec
-from screwbond.models.two_bodies.surfaces import SURFACES

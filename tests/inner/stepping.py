@@ -4,5 +4,5 @@
 
 from bondgraph.stepping.free_bodies import free_body_stepper
 from bondgraph.stepping.free_bodies.gauss_seidel import Contacts, solve_contacts
-from bondgraph.stepping.motion import motion_of
-from bondgraph.stepping.quadratic.cone import directions
+from bondgraph.stepping.quadratic.candidates import directions
+from bondgraph.stepping.step import motion_of

@@ -278,7 +278,7 @@ class Simulator:
         self.near = first_closest(self.one, self.two, R, r)
         self.touching = self.near.d < 0.0
         m_z = self._pole_distance(y, 2)
-        # The start chart of `screws.surfaces.charts`: about z unless |n_z| > 0.8.
+        # The start chart of `screws.surfaces.frames`: about z unless |n_z| > 0.8.
         self.axis = 2 if m_z >= 0.6 - 1e-12 or isinstance(self.two, Plane) else 0
         return y
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import ellipj, ellipk
+from screwbond.models import attach_central_gravity, central_gravity
 from screwbond.models.bodies import ground, prescribed_body, rigid_body
-from screwbond.models.gravity import attach_central_gravity, central_gravity
 
 from bondgraph import Graph, ModelError, Se, compile_model
 from screws import Ad, GeometryError, inverse, pose_from_state, quaternion_product, rotation

@@ -298,16 +298,3 @@ def test_refused(code, make) -> None:
 def test_the_jump_is_named() -> None:
     with pytest.raises(ModelError, match=r"position of a motion jumps at 1 s\n  from 1 to 1\.1"):
         RISE.then(quintic(1.1, 0.0, 0.0, 1.0))
-
-
-def test_profiles_are_drawn(tmp_path) -> None:
-    matplotlib = pytest.importorskip("matplotlib.image")
-    from tests.inner.models_motion import profiles
-
-    limits = {"velocity": 1.0, "acceleration": 5.0, "jerk": 100.0}
-    profiles(MOTIONS["pick"], tmp_path / "pick.png", limits=limits, phases=[(0.0, "up")], title="Pick and place", dpi=60)
-    image = matplotlib.imread(tmp_path / "pick.png")
-    assert image.shape[:2] == (480, 504)
-    # The three colours of the axes are there, the red one in every panel.
-    red = (image[..., 0] > 0.75) & (image[..., 1] < 0.4) & (image[..., 2] < 0.4)
-    assert all(part.any() for part in np.array_split(red[48:450, 80:], 4))

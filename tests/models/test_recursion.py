@@ -169,7 +169,7 @@ def test_energy_of_a_long_chain():
 
 def matrix_twin(tree: Tree, monkeypatch, **options):
     """The same graph with M(q)."""
-    monkeypatch.setattr("screwbond.models.chains.mechanism.articulated_is_shorter", lambda tree: False)
+    monkeypatch.setattr("screwbond.models.chains.graph.articulated_is_shorter", lambda tree: False)
     part = chain_graph(tree, **options)
     monkeypatch.undo()
     assert part.parts["mechanism"].law.mechanics.solution is None

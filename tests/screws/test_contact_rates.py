@@ -16,7 +16,7 @@ import screws
 from screws import poses, surfaces
 from screws.contact import contact_rates, relative_curvature, relative_pose
 from screws.surfaces import nearest_coordinates
-from tests.inner.screws import Geometry, charts
+from tests.inner.screws import Geometry, frames
 
 X = sympy.symbols("x y z", real=True)
 x, y, z = X
@@ -114,7 +114,7 @@ def coordinates(surface, point, chart, near):
     """Coordinates of a surface point in a given chart, v continued from `near`."""
     q, found = nearest_coordinates(surface, point)
     if surface.closed and found != chart:
-        q = np.array(charts.coordinates(charts.point(q, found), chart))
+        q = np.array(frames.coordinates(frames.point(q, found), chart))
     if surface.closed:
         q[1] = near[1] + (q[1] - near[1] + np.pi) % (2.0 * np.pi) - np.pi
     elif surface.name in ("cylinder", "torus"):

@@ -18,7 +18,7 @@ from bondgraph import J1, C, Graph, I, ModelError, R, RunError, Se, compile_mode
 from bondgraph.methods import METHODS
 from bondgraph.sweeps import load_runs, sweep
 from tests.inner.run import TABLEAU, explicit_method
-from tests.inner.sweeps import SentModel, executors
+from tests.inner.sweeps import SentModel, interface
 from tests.sweeps import mpi_sweep
 from tests.sweeps.drawn import DRAWN, content, drawn
 from tests.sweeps.oscillators import oscillator, relaxed
@@ -32,7 +32,7 @@ def test_threads_and_processes_give_equal_bytes(compiled, reference):
         assert content(drawn(oscillator(), executor=threads)) == content(reference)
         known = sweep(relaxed(), t_end=1.0, executor=threads, **RELAXED)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
-        assert executors.workers_of(processes) == 2
+        assert interface.workers_of(processes) == 2
         assert content(drawn(compiled, executor=processes)) == content(reference)
         assert content(sweep(relaxed, t_end=1.0, executor=processes, **RELAXED)) == content(known)
         with pytest.raises(ModelError, match=r"(?s)E366 other processes cannot have this model.*functions give its start values"):
@@ -53,7 +53,7 @@ def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
     cluster = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None, "processes": True}
     with distributed.LocalCluster(**cluster) as local, distributed.Client(local) as client:
         executor = client.get_executor(pure=False)
-        assert executors.workers_of(executor) == 2
+        assert interface.workers_of(executor) == 2
         assert content(drawn(compiled, executor=executor)) == content(reference)
 
 

@@ -14,7 +14,7 @@ import pytest
 from bondgraph import J1, C, Graph, I, ModelError, R, RunError
 from bondgraph.errors import FileError
 from bondgraph.sweeps import last, load_runs, normal, peak, sweep
-from tests.inner.sweeps import Store, executors
+from tests.inner.sweeps import Store, interface
 from tests.sweeps.drawn import DRAWN, KEPT, content, drawn
 from tests.sweeps.oscillators import extremes, oscillator
 
@@ -34,7 +34,7 @@ def test_a_store_is_gone_on_with_and_nothing_runs_twice(compiled, reference, tmp
             raise KeyboardInterrupt
         add(self, *given)
 
-    monkeypatch.setattr(executors, "CHUNK_SECONDS", 0.0)  # each chunk is one run
+    monkeypatch.setattr(interface, "CHUNK_SECONDS", 0.0)  # each chunk is one run
     monkeypatch.setattr(Store, "add", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
         go()

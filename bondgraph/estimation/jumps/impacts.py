@@ -9,17 +9,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bondgraph.estimation.jumps.context import RunKernels, SensitivityState
 from bondgraph.estimation.jumps.impulse_derivatives import (
+    APPROACHES,
+    PUSHES,
+    Degeneracy,
     EventScales,
     ImpulseDerivatives,
     InputDerivatives,
+    RunKernels,
+    SensitivityState,
     closed,
     edge_refusal,
-    held_refusal,
     refuse_opening,
     refuse_separating,
-    touching_refusal,
 )
 from bondgraph.run.events.guard_history import GuardHistory
 from bondgraph.run.events.impacts.friction_cones import Cones
@@ -133,7 +135,7 @@ class CollisionJumps:
         for contact in part.participants.contacts:
             off = np.abs(responses[contact.index]) > context.tolerance * scale[contact.index] * terms
             if contact.held and contact.index not in part.impact.indices and off.any():
-                raise held_refusal(context, self._elements[contact.index], off)
+                raise edge_refusal(context, [Degeneracy(PUSHES, contact.index, off)], self._elements)
 
     def with_slip(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
         """Return D after a collision, with the slip direction and speed that frictions in a plane store as states."""
@@ -188,8 +190,8 @@ class CollisionJumps:
             if not off.any() or abs(table.flow[c]) > NEAR * kernels.rtol * scale[c] * largest:
                 continue
             possible = [i for i in bounces if edges[i].slot in slots and at.m[edges[i].slot] == edges[i].source]
-            if any(closed(context, i, at, D, dt) for i in possible):
-                raise touching_refusal(context, self._elements[c], off)
+            if any(closed(context, i, at, D, dt)[0] for i in possible):
+                raise edge_refusal(context, [Degeneracy(APPROACHES, c, off)], self._elements)
 
     def _slopes(self, at: SensitivityState, D: np.ndarray, dt: np.ndarray, impulses: np.ndarray) -> list[np.ndarray]:
         """Return derivatives along the directions, at fixed impulses: of the impulses' effect on states (n, k) and flows (c, k),

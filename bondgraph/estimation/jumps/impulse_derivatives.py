@@ -1,4 +1,4 @@
-"""Derivatives of the impulses of a collision, by the implicit function theorem, and the edges where there are none.
+"""Derivatives of a collision's impulses, by the implicit function theorem, their edges, and the context of jump conditions.
 
 The complementarity conditions give each scalar of the impact one of a few equations: a contact pushes and its flow afterwards is
 known, or it does not push; a friction sticks, or slips at its limit. With the equations that hold, the impulses z solve a square
@@ -15,17 +15,119 @@ Refusals (E374) of collisions without a derivative, where the derivatives from b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 
 from bondgraph.errors import Problem, RunError
-from bondgraph.estimation.jumps.context import RunKernels, SensitivityState
+from bondgraph.estimation.variational import PreparedKernel, Variational
+from bondgraph.run.bound import Bound
 from bondgraph.run.events.impacts.friction_cones import Cones
 from bondgraph.run.events.impacts.simultaneous import Impact
 from bondgraph.run.events.records import Event
+
+EQUAL = 1e-9
+"""Relative difference up to which two values of x, or of dt, count as equal."""
+
+
+@dataclass
+class SensitivityState:
+    """State of a run with its sensitivities: time since the start, x (n,), S (n, k), modes (modes,)."""
+
+    t: float
+    x: np.ndarray
+    S: np.ndarray
+    m: np.ndarray
+
+
+@dataclass
+class PrecedingSegment:
+    """Segment that led to an instant: its length, s, x at its start, and guards before a tick at its end."""
+
+    length: float = 0.0
+    x: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    ticked: tuple[np.ndarray, np.ndarray] | None = None
+    """Guards (transitions,) before a tick or break at this instant, and its dt (k,)."""
+
+
+@dataclass(frozen=True)
+class _Call:
+    """Kernel bound to its own arrays: its time, its modes, blocks of its input vector, and its output."""
+
+    time: np.ndarray
+    modes: np.ndarray
+    blocks: tuple[np.ndarray, ...]
+    run: Callable[[], object]
+    out: np.ndarray
+
+    @staticmethod
+    def of(prepared: PreparedKernel, p: np.ndarray, values: Sequence[np.ndarray]) -> _Call:
+        """Bind a kernel to blocks of these shapes, one behind the other, matrices column after column."""
+        time, y, parameters, modes = arrays = [np.zeros(size) for size in prepared.kernel.sizes]
+        parameters[:] = prepared.parameters(p)
+        ends = np.cumsum([block.size for block in values])
+        blocks = [
+            y[end - block.size : end].reshape(block.shape[::-1]).T for end, block in zip(ends.tolist(), values, strict=True)
+        ]
+        out = np.zeros(prepared.kernel.n_out)
+        return _Call(time, modes, tuple(blocks), prepared.kernel.bind(*arrays, out=out), out)
+
+
+class RunKernels:
+    """Kernels of instants at the parameters of one run.
+
+    Parameters
+    ----------
+    bound : the model at the parameters of the run; p : those of the user.
+    rtol : of the run; sizes : of the states (n,).
+    """
+
+    def __init__(self, variational: Variational, bound: Bound, p: np.ndarray, rtol: float, sizes: np.ndarray):
+        self.variational, self.bound = variational, bound
+        self.p, self.rtol, self.sizes = p, rtol, sizes
+        self._calls: dict[int, _Call] = {}
+        self.guard, self.reset = functools.cache(variational.guard), functools.cache(variational.reset)
+        """As in `variational`, cached."""
+
+    def values(self, prepared: PreparedKernel, at: SensitivityState, *more: np.ndarray) -> np.ndarray:
+        """Evaluate a kernel of an instant at states and modes, and the blocks behind them: D (n, k), dt (k,), f (n,), ..."""
+        call = self._calls.get(id(prepared))
+        if call is None:
+            call = self._calls[id(prepared)] = _Call.of(prepared, self.p, (at.x, *more))
+        call.time[0], call.modes[:] = self.bound.time(at.t), at.m
+        for block, value in zip(call.blocks, (at.x, *more), strict=True):
+            block[...] = value
+        call.run()
+        return call.out.copy()
+
+    def rates(self, at: SensitivityState) -> np.ndarray:
+        """Return f at a state."""
+        return self.bound.rates(at.t, at.x, at.m)
+
+    def solved(self, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
+        """Return D with the derivatives of the unknowns of algebraic loops."""
+        D = D.copy() if self.bound.program.loops else D
+        for index, loop in enumerate(self.bound.program.loops):
+            prepared = self.variational.solution(index)
+            out = self.values(prepared, at, D, dt, np.zeros(len(at.x)))
+            D[list(loop.states)] = out[-len(loop.states) * len(dt) :].reshape(len(dt), -1).T
+        return D
+
+    def same(self, x: np.ndarray, before: np.ndarray, after: np.ndarray) -> bool:
+        """Return True if x equals the state after an event, relative to the states before and after it."""
+        if (x == after).all():
+            return True
+        size = np.maximum(self.sizes, np.maximum(np.abs(before), np.abs(after)))
+        return bool(np.all((np.abs(x - after) <= EQUAL * size)[self.bound.true_states]))
+
+
+def agree(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return True if two rows of derivatives are equal up to rounding."""
+    return bool(np.all(np.abs(a - b) <= EQUAL * np.maximum(np.abs(a), np.abs(b)).max(initial=0.0)))
+
 
 _RANK, _BALANCED, _NO_LIMIT = 1e-10, 1e-6, 1e-13
 """Singular values that count as zero, relative to the largest; share of the energy that counts as zero for impulses that were
@@ -281,21 +383,19 @@ def refuse_separating(
 ) -> None:
     """Refuse a collision whose contacts do not stay closed together as the time of the first one moves."""
     for transition in transitions[1:]:
-        _, moved = _closed(context, transition, at, D, dt)
+        _, moved = closed(context, transition, at, D, dt)
         if moved.any():
             raise coincidence_refusal(context.kernels, context.event, transition, moved)
 
 
 def refuse_opening(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
     """Refuse a triggered collision whose contact was closed before at zero speed: another value opens it."""
-    at_zero, moved = _closed(context, transition, at, D, dt)
+    at_zero, moved = closed(context, transition, at, D, dt)
     if at_zero and moved.any():
         raise coincidence_refusal(context.kernels, context.event, transition, moved)
 
 
-def _closed(
-    context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray
-) -> tuple[bool, np.ndarray]:
+def closed(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> tuple[bool, np.ndarray]:
     """Return True if a guard is at zero, and along which directions (k,) it does not stay there."""
     kernels, (n, k) = context.kernels, D.shape
     nothing = np.zeros(k)
@@ -320,21 +420,6 @@ def edge_refusal(context: EventScales, edges: Sequence[Degeneracy], names: Seque
     along = np.any([edge.directions for edge in edges], axis=0)
     whys = dict.fromkeys(edge.kind.value.format(names[edge.scalar] if edge.scalar >= 0 else "") for edge in edges)
     return _refusal(context.kernels, context.event, along, (*whys, _DIFFER))
-
-
-def touching_refusal(context: EventScales, name: str, along: np.ndarray) -> RunError:
-    """Return the refusal of a contact that touches at zero speed, and approaches or separates along some directions."""
-    return _refusal(context.kernels, context.event, along, (APPROACHES.value.format(name), _DIFFER))
-
-
-def held_refusal(context: EventScales, name: str, along: np.ndarray) -> RunError:
-    """Return the refusal of a held contact without a force, which is drawn or pressed along some directions."""
-    return _refusal(context.kernels, context.event, along, (PUSHES.value.format(name), _DIFFER))
-
-
-def closed(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> bool:
-    """Return True if the guard of a transition is at zero."""
-    return _closed(context, transition, at, D, dt)[0]
 
 
 def _refusal(kernels: RunKernels, event: Event, along: np.ndarray, whys: tuple[str, ...]) -> RunError:

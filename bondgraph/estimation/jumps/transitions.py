@@ -20,9 +20,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bondgraph.errors import Problem, RunError
-from bondgraph.estimation.jumps.context import PrecedingSegment, RunKernels, SensitivityState, agree
 from bondgraph.estimation.jumps.impacts import CollisionJumps, ImpactPart
-from bondgraph.estimation.jumps.impulse_derivatives import MAX_RESIDUAL, coincidence_refusal, unknown_refusal
+from bondgraph.estimation.jumps.impulse_derivatives import (
+    MAX_RESIDUAL,
+    PrecedingSegment,
+    RunKernels,
+    SensitivityState,
+    agree,
+    coincidence_refusal,
+    unknown_refusal,
+)
 from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.events.records import Event
 

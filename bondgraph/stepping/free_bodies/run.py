@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.errors import Problem, RunEndedWarning, no_model, refusal
+from bondgraph.errors import ModelError, Problem, RunEndedWarning, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.run.bound import Bound
@@ -22,8 +22,16 @@ from bondgraph.run.results.energy_account import Ledger
 from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result, Statistics
 from bondgraph.run.settings import number
-from bondgraph.stepping.free_bodies.bodies import Bodies, Placement, free_bodies, matrices_of
-from bondgraph.stepping.free_bodies.step import Accuracy, FreeBodyRun, FreeBodyStep, TooManyCandidates, collision_groups
+from bondgraph.stepping.free_bodies.step import (
+    Accuracy,
+    Bodies,
+    FreeBodyRun,
+    FreeBodyStep,
+    Placement,
+    collision_groups,
+    free_bodies,
+    matrices_of,
+)
 from screws.renamed import answer_old_names
 from screws.shapes import HalfSpace, PointPairs, Solid, candidates
 
@@ -108,8 +116,8 @@ class FreeBodyStepper:
         for t, t_next in itertools.pairwise(times):
             try:
                 steps.append(run.step(float(t), float(t_next - t)))
-            except TooManyCandidates as error:
-                failure = _failure(error.problem, float(t))
+            except ModelError as error:  # too many candidates: the steps so far are kept
+                failure = _failure(error.problems[0], float(t))
                 break
             states.append(run.x.copy())
         return _result(self, run, p, times[: len(states)], np.array(states), steps, failure, begin)
@@ -166,10 +174,12 @@ def _new_run(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarra
                 else np.linalg.norm(solid.position) + np.linalg.norm(solid.half) + solid.radius
             )
             radius[k] = max(radius[k], distance)
-    return FreeBodyRun(bodies, sets, bound, x.copy(), m, accuracy, others, _moved_bodies(compiled, bodies, bound, m), radius)
+    return FreeBodyRun(bodies, sets, bound, x.copy(), m, accuracy, others, _moved_bodies(compiled, bodies, bound, x, m), radius)
 
 
-def _moved_bodies(compiled: Compiled, bodies: Bodies, bound: Bound, m: np.ndarray) -> Callable[[float, np.ndarray], Placement]:
+def _moved_bodies(
+    compiled: Compiled, bodies: Bodies, bound: Bound, x: np.ndarray, m: np.ndarray
+) -> Callable[[float, np.ndarray], Placement]:
     """Return the placement of the bodies that are not free, as a function of time and state; computed once for fixed ones."""
     others = bodies.colliders[bodies.free :]
     layout = compiled.program.layout
@@ -184,16 +194,10 @@ def _moved_bodies(compiled: Compiled, bodies: Bodies, bound: Bound, m: np.ndarra
         pose = of([body.pose for body in others], 7)
         return Placement(matrices_of(pose[:, :4]), pose[:, 4:], of([body.twist for body in others], 6))
 
-    if all(body.fixed for body in others):
-        cache: list[Placement] = []
-
-        def cached(t: float, x: np.ndarray) -> Placement:
-            if not cache:
-                cache.append(values(t, x))
-            return cache[0]
-
-        return cached
-    return values
+    if not all(body.fixed for body in others):
+        return values
+    placement = values(0.0, x)
+    return lambda t, x: placement
 
 
 def _refuse_overlaps(run: FreeBodyRun, name: str) -> None:

@@ -4,6 +4,11 @@
 
 Momenta are kept in world coordinates, so that a body without forces keeps its momentum and spin exactly; positions move with the
 velocities at the end of the step (Moreau 1988; Stewart and Trinkle 1996).
+
+Free bodies of a compiled graph: state indices of their poses and momenta, and their inertias.
+
+A body is free where its twist follows from its own momentum and pose alone, T_0_0_b = Ad(H) M^-1 P_b, which is tested
+numerically.
 """
 
 from __future__ import annotations
@@ -14,18 +19,135 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondgraph.errors import Problem
-from bondgraph.model.model import CollisionSet, Model
+from bondgraph.errors import refusal
+from bondgraph.model import laws
+from bondgraph.model.model import Collider, CollisionSet, Model
 from bondgraph.run.bound import Bound
 from bondgraph.stepping.free_bodies.gauss_seidel import Contacts, solve_contacts
 from screws.shapes import Arrangement, PointPairs, candidates
-from screws.shapes.nearest_points import crosses, dots
+from screws.shapes.solids import crosses, dots
 
 if TYPE_CHECKING:
-    pass
-from bondgraph.stepping.free_bodies.bodies import Bodies, Placement, adjoint, matrices_of
+    from bondgraph.compile.compiled import Compiled
 
-__all__ = ["Accuracy", "CollisionGroup", "FreeBodyRun", "FreeBodyStep", "TooManyCandidates", "collision_groups"]
+
+@dataclass(frozen=True, eq=False)
+class Bodies:
+    """Bodies that may collide, by number; the first `free` of them are free."""
+
+    colliders: tuple[Collider, ...]
+    free: int
+    pose: np.ndarray
+    """Indices in x of the poses of the free bodies, (free, 7)."""
+    momentum: np.ndarray
+    """Indices in x of their momenta, (free, 6)."""
+    M: np.ndarray
+    """Inertias in body coordinates, (free, 6, 6)."""
+    inverse: np.ndarray
+    """Inverses of the inertias."""
+    mass: np.ndarray
+    """Masses, (free,), kg."""
+    centre: np.ndarray
+    """Centres of mass in body coordinates, (free, 3), m."""
+
+
+@dataclass
+class Placement:
+    """Poses and twists of all bodies in the world: R (n, 3, 3), p (n, 3), T (n, 6)."""
+
+    R: np.ndarray
+    p: np.ndarray
+    T: np.ndarray
+
+
+def adjoint(R: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return Ad(H) (n, 6, 6) of poses (n, 3, 3) and (n, 3)."""
+    out = np.zeros((len(R), 6, 6))
+    out[:, :3, :3] = out[:, 3:, 3:] = R
+    out[:, 3:, :3] = np.matmul(cross_matrices(p), R)
+    return out
+
+
+def cross_matrices(v: np.ndarray) -> np.ndarray:
+    """Return the cross-product matrices (n, 3, 3) of vectors (n, 3)."""
+    out = np.zeros((len(v), 3, 3))
+    out[:, 0, 1], out[:, 0, 2], out[:, 1, 2] = -v[:, 2], v[:, 1], -v[:, 0]
+    return out - np.swapaxes(out, 1, 2)
+
+
+def matrices_of(q: np.ndarray) -> np.ndarray:
+    """Return rotations (n, 3, 3) of unit quaternions (n, 4), real part first."""
+    w, v = q[:, 0], q[:, 1:]
+    outer = v[:, :, None] * v[:, None, :]
+    return (w * w - np.einsum("ni,ni->n", v, v))[:, None, None] * np.eye(3) + 2.0 * (outer + w[:, None, None] * cross_matrices(v))
+
+
+def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> Bodies:
+    """Return the bodies of all collisions of a model, the free ones first.
+
+    Raises `ModelError` E549 for graphs without collisions, with constraints or switches, or where other states move a body than
+    its own momentum."""
+    model, layout = compiled.model, compiled.program.layout
+    _refuse(model)
+    by_path = {body.path: body for collisions in model.collisions for body in collisions.bodies}
+    ordered = sorted(by_path.values(), key=lambda body: body.momentum is None)
+    free = [body for body in ordered if body.momentum is not None]
+    for body in free:
+        assert body.momentum is not None
+        for name, size, block in ((body.pose, 7, "x"), (body.momentum, 6, "x"), (body.twist, 6, "out")):
+            if name not in layout or layout[name].block != block or layout[name].size != size:
+                raise refusal("E549", f'"{body.path}" is not free: "{name}" follows from other states', _CURE, about=model.name)
+    pose = np.array([np.arange(7) + layout[body.pose].start for body in free], dtype=np.intp).reshape(-1, 7)
+    momentum = np.array([np.arange(6) + layout[str(body.momentum)].start for body in free], dtype=np.intp).reshape(-1, 6)
+    inverse = _inverse_inertias(compiled, free, pose, momentum, p, x, m)
+    M = np.linalg.inv(inverse) if free else np.zeros((0, 6, 6))
+    mass = np.trace(M[:, 3:, 3:], axis1=1, axis2=2) / 3.0
+    centre = np.stack([M[:, 2, 4], M[:, 0, 5], M[:, 1, 3]], axis=1) / mass[:, None]  # the corner of M is m c x
+    return Bodies(tuple(ordered), len(free), pose, momentum, M, inverse, mass, centre)
+
+
+_CURE = "bondgraph.stepping for what is jointed, held or driven; here bodies of rigid_body(), ground() and prescribed_body()"
+
+
+def _refuse(model: Model) -> None:
+    if not model.collisions:
+        cure = "collisions(graph, bodies) with bodies that have a shape"
+        raise refusal("E549", f'no body of "{model.name}" may collide', cure, about=model.name)
+    for path, element in model.elements.items():
+        if isinstance(element.law, (laws.IdealConstraint, laws.IdealSwitch)):
+            raise refusal("E549", f'"{path}" holds bodies together: they are not free', _CURE, about=model.name)
+    if model.automata:
+        title = f'"{next(iter(model.automata))}" switches, and steps of free bodies know no modes'
+        raise refusal("E549", title, _CURE, about=model.name)
+
+
+def _inverse_inertias(
+    compiled: Compiled, free: list[Collider], pose: np.ndarray, momentum: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray
+) -> np.ndarray:
+    """Return M^-1 (n, 6, 6) in body coordinates, from the twists by unit momenta."""
+    if not free:
+        return np.zeros((0, 6, 6))
+    layout, bound = compiled.program.layout, Bound(compiled.program, p)
+    at = np.array([np.arange(6) + layout[body.twist].start for body in free])
+    R, origin = matrices_of(x[pose[:, :4]]), x[pose[:, 4:]]
+    to_body = np.linalg.inv(adjoint(R, origin))
+
+    def twists(momenta: np.ndarray) -> np.ndarray:
+        moved = x.copy()
+        moved[momentum] = momenta
+        return np.matmul(to_body, bound.outputs(0.0, moved, m)[at][..., None])[..., 0]
+
+    unit = np.stack([twists(np.broadcast_to(row, (len(free), 6))) for row in np.eye(6)], axis=2)
+    # Momenta of one body must not move another, and nothing else must move a body: tested with different momenta.
+    some = np.linspace(0.3, 1.7, 6 * len(free)).reshape(-1, 6) * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    expected, actual = np.matmul(unit, some[..., None])[..., 0], twists(some)
+    size = np.matmul(np.abs(unit), np.abs(some)[..., None])[..., 0]
+    off = np.any(np.abs(actual - expected) > 1e-6 * size, axis=1)
+    if off.any():
+        body = free[int(np.argmax(off))]
+        raise refusal("E549", f'"{body.path}" does not move by its own momentum alone', _CURE, about=compiled.model.name)
+    return np.asarray(unit)
+
 
 RECOVERY = 0.2
 """Share of an overlap that a step removes: removing all of it would throw the bodies apart."""
@@ -144,14 +266,6 @@ class FreeBodyStep:
     """Largest allowed change, m/s."""
 
 
-class TooManyCandidates(Exception):
-    """Error of a step with more candidates than a set may have; it ends a run."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-
 def collision_groups(model: Model, bodies: Bodies) -> tuple[CollisionGroup, ...]:
     """Return the sets of collisions of a model, over the numbers of all bodies."""
     number = {body.path: k for k, body in enumerate(bodies.colliders)}
@@ -186,7 +300,7 @@ class FreeBodyRun:
         return Placement(np.concatenate([free_R, fixed.R]), np.concatenate([free_p, fixed.p]), np.concatenate([free_T, fixed.T]))
 
     def step(self, t: float, h: float) -> FreeBodyStep:
-        """Advance by h seconds. Raises `TooManyCandidates`."""
+        """Advance by h seconds. Raises `ModelError` E514 for more candidates than a set may have."""
         bodies, n, x = self.bodies, self.bodies.free, self.x
         free = np.arange(len(bodies.colliders)) < n
         motion = self.where(t)
@@ -241,8 +355,12 @@ class FreeBodyRun:
         parts, mu, e, shapes = [], [], [], 0
         for each in self.sets:
             pairs = candidates(each.arranged, motion.R, motion.p, reach)
-            if len(pairs) > each.collisions.max_contacts:
-                raise TooManyCandidates(_too_many(len(pairs), each.collisions))
+            if len(pairs) > (most := each.collisions.max_contacts):
+                title = f"{len(pairs)} candidates for contact, where there may be {most}"
+                cure = f"collisions(..., max_contacts={2 * len(pairs)})"
+                raise refusal(
+                    "E514", title, cure, "a shorter step: fast bodies may reach many others", about="collisions", places=()
+                )
             parts.append(replace(pairs, shape1=pairs.shape1 + shapes, shape2=pairs.shape2 + shapes))
             shapes += len(each.arranged.solids)
             mu.append(np.full(len(pairs), each.collisions.friction))
@@ -294,10 +412,3 @@ def merged(parts: list[PointPairs]) -> PointPairs:
         return parts[0]
     names = PointPairs.__dataclass_fields__
     return PointPairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def _too_many(count: int, collisions: CollisionSet) -> Problem:
-    title = f"{count} candidates for contact, where there may be {collisions.max_contacts}"
-    return Problem(
-        "E514", title, cures=(f"collisions(..., max_contacts={2 * count})", "a shorter step: fast bodies may reach many others")
-    )

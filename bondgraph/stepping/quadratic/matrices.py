@@ -26,8 +26,7 @@ from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.model.units import spread
 from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, euler_junctions, is_inertia, velocities_of
-from bondgraph.stepping.quadratic.candidates import TouchingBody
-from bondgraph.stepping.quadratic.cone import CONE, Cone, directions
+from bondgraph.stepping.quadratic.candidates import CONE, Cone, TouchingBody, directions
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bondgraph.output.extras import require_package
-from bondgraph.stepping.quadratic.cone import Cone
+from bondgraph.stepping.quadratic.candidates import Cone
 
 SOLVED, EXCLUDED, UNSUPPORTED, FAILED = "solved", "excluded", "unsupported", "failed"
 """Outcomes of a program: a minimum; infeasible rows; an unbounded minimum; failure of the solver."""

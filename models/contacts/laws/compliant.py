@@ -22,8 +22,7 @@ from screwbond.models.contacts.components import COMPONENTS, by_component, domai
 from screwbond.models.contacts.friction import FRICTION_STATES as FRICTION_STATES
 from screwbond.models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
 from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics
-from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
-from screwbond.models.contacts.transport import contact_spring
+from screwbond.models.contacts.switches import FREE, TOUCHING, contact_spring, gap_switch
 
 from bondgraph import J0, J1, TF, Block, Element, Graph, Op, Parameter, R
 from bondgraph.errors import Problem

@@ -1,32 +1,114 @@
-"""Contact law by a constraint on the gap that an automaton of three states switches (Bortoff 2020).
+"""Contact laws without springs: rigid for time stepping, an automaton of three states (Bortoff 2020), and impacts.
 
 While the bodies touch, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0 defines the force; else it is zero. An automaton of two states
 would chatter, since the force of a leaving body may fall below zero while the gap is still negative.
+
+Ideal constraints of a rigid contact: on the gap, and on components that neither slip nor turn, behind the contact twist.
+
+```
+   1  T_O2^{C2,O1}
+  / \\
+ TF  TF held           rows of the fixed components
+ | -v_z = d'  |
+ Constraint   Constraint
+ normal       held
+```
+
+Rigid contact law for time stepping: no tail, only a coefficient of friction and signals for the forces.
+
+A step solves for the forces of all rigid contacts at once, from the gaps, normals and slips that `Model.contacts` names.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from screwbond.models.contacts.laws.dry_friction import SwitchStates, components_with, connect_dry_friction
-from screwbond.models.contacts.laws.ideal_constraints import (
-    FORCE,
-    connect_normal,
-    connect_velocity_constraint,
-    constraint_problems,
-    ideal_tail,
+from screwbond.models.contacts.components import COMPONENTS, domain_of, selection
+from screwbond.models.contacts.friction import (
+    COEFFICIENT,
+    EXCESS,
+    SLIP_DIRECTION,
+    FrictionLaw,
+    SwitchStates,
+    components_with,
+    connect_dry_friction,
+    friction_automata,
+    friction_coefficient_problems,
+    friction_off_states,
+    with_friction_start,
 )
-from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, number_problems
-from screwbond.models.contacts.switches import CONTACT_OFF, CONTACT_ON, FREE, TOUCHING, range_limits
+from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, component_problem, number_problems
+from screwbond.models.contacts.switches import CONTACT_OFF, CONTACT_ON, FREE, STATES, TOUCHING, range_limits
 
-from bondgraph import Automaton, Element, Graph, Op, Transition
-from bondgraph.errors import Problem
+from bondgraph import TF, Automaton, Block, Constraint, Element, Graph, Op, Parameter, Transition
+from bondgraph.errors import Problem, refusal
 from bondgraph.model.arguments import in_units
+from bondgraph.model.domains import SCREW
+from bondgraph.model.model import SignalEntry
+from bondgraph.model.ops import zeros
 from screws.renamed import answer_old_names
 from screws.scalars import minimum
+
+GAP = Op("gap", lambda d: d, "#1")
+NORMAL, HELD = "normal", "held"
+"""Names of the constraints."""
+
+FORCE = f"{NORMAL}.multiplier"
+"""Path of the normal force."""
+
+
+def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
+    """Connect the constraint on the gap d, whose rate is -v_z; it holds in contact."""
+    row = TF(
+        "gap rate", 0.0 - selection(["v_z"]), structural=True, domains=(SCREW, domain_of(["v_z"])), symbols={"matrix": "S_d"}
+    )
+    gap = Constraint(
+        NORMAL, position=GAP, signals=["kinematics.d"], automaton="switch", active=[TOUCHING], measured=True, **numbers
+    )
+    graph.connect(split, row).connect(row, gap)
+
+
+def connect_velocity_constraint(
+    graph: Graph, split: Element, chosen: Sequence[str], friction: Any, **numbers: Any
+) -> tuple[str, ...]:
+    """Connect the velocity constraint of the components outside the normal and the friction; return its name, if there is one."""
+    others = components_with(friction)
+    components = tuple(component for component in chosen if component not in others)
+    if not components:
+        return ()
+    domains = (SCREW, domain_of(components))
+    rows = TF(
+        "held components", selection(components), structural=True, domains=domains, symbols={"matrix": r"S_{\mathrm{held}}"}
+    )
+    constraint = Constraint(HELD, holds="velocity", dimension=len(components), automaton="switch", active=[TOUCHING], **numbers)
+    graph.connect(split, rows).connect(rows, constraint)
+    return (HELD,)
+
+
+def ideal_tail(
+    switch: Automaton, free_states: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any
+) -> ContactForces:
+    """Return the tail of a constraint on the gap, with the states in which it does not hold."""
+    return ContactForces(
+        switch,
+        SignalEntry(FORCE),
+        FORCE,
+        (*(("switch", state) for state in free_states), *friction_off_states(friction)),
+        ("kinematics.d", "switch", *friction_automata(friction)),
+        with_friction_start(friction, begin),
+        friction=None if friction is None else COEFFICIENT,
+        vectors=() if friction is None else (SLIP_DIRECTION,),
+    )
+
+
+def constraint_problems(name: str, law: Any, chosen: Sequence[str]) -> list[Problem]:
+    """Report E435 for a contact without v_z; E490, E491 for invalid friction."""
+    cure = 'constrained=["v_z"], or ["v_x", "v_y", "v_z"] for a contact that does not slip either'
+    return [*component_problem(name, law, chosen, COMPONENTS, cure), *friction_coefficient_problems(name, law.friction, chosen)]
+
 
 BALLISTIC = "ballistic"
 """State without force inside the gap's surface."""
@@ -81,7 +163,7 @@ def contact_states(
 @in_units(alpha1="1/s", alpha0="1/s^2", alpha2="1/(m^2 s^2)", friction="1")
 @answer_old_names
 @dataclass(frozen=True)
-class ThreeState:
+class ThreeState(FrictionLaw):
     """Stabilised constraint d'' + alpha1 d' + alpha0 d + alpha2 d^3 = 0 while the bodies touch, by any force that presses.
 
     An impact is smooth: the speed vanishes in the time 1 / alpha1. Energy from stabilisation counts as injected. Constrained
@@ -101,15 +183,6 @@ class ThreeState:
     alpha2: Any = 0.0
     friction: Any = None
 
-    active_states: ClassVar[tuple[str, ...]] = ()
-    tangent_vectors: ClassVar[bool] = False
-    stepping_only: ClassVar[bool] = False
-
-    @property
-    def components(self) -> tuple[str, ...]:
-        """Components v_z, and with friction v_x and v_y."""
-        return components_with(self.friction)
-
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report E435 components, E436 numbers, E490, E491 friction."""
         units = (("alpha1", "1/s"), ("alpha0", "1/s^2"), ("alpha2", "1/(m^2 s^2)"))
@@ -125,3 +198,115 @@ class ThreeState:
         signals = ("kinematics.d", "normal.h'", FORCE)
         machine = contact_states("switch", *signals, kinds=CONTACT_EVENT_KINDS, further=range_limits(head.surfaces, PHASES))
         return ideal_tail(machine, (FREE, BALLISTIC), lambda gap: (gap, TOUCHING if gap < 0.0 else FREE), self.friction)
+
+
+BOUNCE = "impact"
+"""Kind of the impact event."""
+
+OVERLAP_TOLERANCE, GAP_TOLERANCE = 1e-9, 1e-14
+"""Initial depth and gap that count as touching, over the size of the smaller body."""
+
+
+@in_units(restitution="1", friction="1")
+@answer_old_names
+@dataclass(frozen=True)
+class Impact(FrictionLaw):
+    """Impacts by impulses: the bodies separate with e times the speed of approach. Where impacts accumulate (Zeno) or are too
+    small to resolve, the bodies stay together until the force would have to pull.
+
+    Constrained components other than v_z do not move: an impact stops them, and contact holds them. With friction v_x and v_y
+    slip where their force would exceed its limit.
+
+    Attributes
+    ----------
+    restitution : Newton's e, 0 (they stay together) to 1 (no energy is lost).
+    friction : coefficient of the cone of v_x and v_y; None: constrained ones never slip.
+    """
+
+    restitution: Any
+    friction: Any = None
+
+    def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
+        """Report E435 components, E436 restitution, E490, E491 friction."""
+        return [*constraint_problems(name, self, chosen), *number_problems(name, self, ("restitution", "", 0.0, 1.0))]
+
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
+        """Connect the constraint on the gap with its restitution, and that of the fixed components."""
+        connect_normal(graph, split, restitution=self.restitution)
+        constraints = connect_velocity_constraint(graph, split, head.chosen, self.friction, restitution=0.0)
+        connect_dry_friction(graph, split, self.friction, FORCE, SwitchStates(STATES, (TOUCHING,)))
+        bounce = Transition(
+            FREE, FREE, CLOSING_GUARD, ("kinematics.d",), kind=BOUNCE, impact=(NORMAL, *constraints), accumulates=TOUCHING
+        )
+        release = Transition(TOUCHING, FREE, PULLING_GUARD, (FORCE,), kind=CONTACT_OFF)
+        machine = Automaton("switch", STATES, FREE, (bounce, release, *range_limits(head.surfaces, STATES)))
+        return ideal_tail(machine, (FREE,), _begin(head), self.friction)
+
+
+def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:
+    size = min(surface.size for surface in head.surfaces)
+
+    def begin(gap: float) -> tuple[float, str]:
+        """Return (gap, state) of a start: apart, or just touching; E437 for bodies that overlap."""
+        if gap < -OVERLAP_TOLERANCE * size:
+            title = f'contact "{head.name}" is closed at the start: the bodies overlap by {-gap:.3g} m'
+            why = "an impact happens where the gap falls through zero, and bodies that it parts do not overlap"
+            cures = ("start poses with a gap of zero or more", "ThreeState(alpha1, alpha0), which presses them apart")
+            raise refusal("E437", title, *cures, about=head.name, why=why, places=())
+        return (gap if gap > GAP_TOLERANCE * size else 0.0), FREE
+
+    return begin
+
+
+@in_units(friction="1")
+@answer_old_names
+@dataclass(frozen=True)
+class Rigid(FrictionLaw):
+    """The bodies do not overlap, and slip where the tangential force would exceed friction times the normal force; only time
+    stepping supports this law (E434).
+
+    Attributes
+    ----------
+    friction : coefficient, zero or more; None: no friction.
+    """
+
+    friction: Any = None
+
+    stepping_only: ClassVar[bool] = True
+
+    def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
+        """Report E435 components, E490, E491 friction."""
+        cure = f"constrained={list(self.components)}, or leave it out"
+        problems = component_problem(name, self, chosen, self.components, cure)
+        return [*problems, *friction_coefficient_problems(name, self.friction, chosen)]
+
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
+        """Add the forces, zero until a step sets them, and the coefficient as a parameter."""
+        graph.add(Block("step", [("N", zeros(()), []), ("f", zeros((2,)), [])], units={"N": "N", "f": "N"}))
+        if self.friction is not None:
+            cone = Block(
+                "friction cone",
+                [("excess", EXCESS, ["effort", "coefficient", "normal"]), ("slip", SLIP, ["twist"])],
+                inputs={"effort": "step.f", "normal": "step.N", "twist": "Ad.2.flow"},
+                parameters={"coefficient": Parameter(self.friction, "1")},
+                symbols={"coefficient": r"\mu", "slip": "u"},
+                units={"excess": "N", "slip": "m/s"},
+            )
+            graph.add(cone)
+            graph.export("friction excess", "friction cone.excess")
+            graph.export("friction slip", "friction cone.slip")
+        return ContactForces(
+            Automaton("switch", STATES, FREE, tuple(range_limits(head.surfaces, STATES))),
+            None,
+            "step.N",
+            (("switch", FREE),),
+            ("kinematics.d", "switch"),
+            lambda gap: (gap, TOUCHING if gap < 0.0 else FREE),
+            friction=None if self.friction is None else COEFFICIENT,
+            stepped=("step.N",) if self.friction is None else ("step.N", "step.f"),
+        )
+
+
+_PLANE = COMPONENTS.index("v_x")
+SLIP = Op("slip", lambda twist: twist[_PLANE : _PLANE + 2], r"(v_x, v_y) \text{ of } #1")
+"""Velocity of body 2 relative to body 1 in the tangent plane."""

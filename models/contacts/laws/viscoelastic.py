@@ -1,4 +1,4 @@
-"""Viscoelastic contact law: a spring with damping proportional to the penetration (Wang 2022 (15)).
+"""Contact laws with a spring along the normal: viscoelastic, Maxwell, and virtual spring (Wang 2022).
 
 ```
    1  T_O2^{C2,O1}
@@ -9,6 +9,23 @@
   / \\
  C k  R c s                 f = k s + c s s'
 ```
+
+Maxwell contact law: a spring and a damper in series, which Wang 2022 compares and rejects.
+
+```
+   1  T_O2^{C2,O1}
+   |
+  TF constrained
+   |
+   0  contact force
+  / \\
+ C k  R c
+```
+
+Virtual spring contact law (Wang 2022): a spring that is stiffer in restitution than in compression.
+
+At the end of compression the spring keeps its force and loses the share 1 - e^2 of its energy: its deformation becomes e^2 times
+as large, its stiffness k / e^2. It returns the share e of the momentum in the share e of the time.
 """
 
 from __future__ import annotations
@@ -20,24 +37,45 @@ from typing import Any, ClassVar
 
 from screwbond.models.contacts.components import domain_of, selection
 from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, component_problem, number_problems
-from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
+from screwbond.models.contacts.laws.three_state import (
+    APART,
+    BALLISTIC,
+    CLOSING_GUARD,
+    CONTACT_EVENT_KINDS,
+    INWARD_GUARD,
+    OPENING_GUARD,
+    PHASES,
+    PULLING_GUARD,
+    contact_states,
+)
+from screwbond.models.contacts.switches import CONTACT_OFF, CONTACT_ON, FREE, SPRING_RELEASE, TOUCHING, gap_switch, range_limits
 
-from bondgraph import J1, TF, C, Element, Graph, Op, Parameter, R
+from bondgraph import J0, J1, TF, Automaton, C, Element, Graph, Op, Parameter, R, Transition
 from bondgraph.errors import Problem
 from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
+from bondgraph.model.ops import NEGATE
 from screws.renamed import answer_old_names
-from screws.scalars import maximum
+from screws.scalars import equal, maximum, where
 
 NORMAL_COMPONENT = ("v_z",)
 """Component that springs along the normal constrain."""
 
 
+class _NormalSpringLaw:
+    """Facts that the laws of a spring along the normal share."""
+
+    components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
+    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
+
+
 @in_units(k="N/m", c="N s/m^2")
 @answer_old_names
 @dataclass(frozen=True)
-class Viscoelastic:
+class Viscoelastic(_NormalSpringLaw):
     """Spring and damper f = k s + c s s' on v_z, with s the penetration; the force begins and ends at zero.
 
     The bodies separate with the speed e v0, where w0 = -c v0 / k and e = (1 + W(-exp(w0 + ln(1 - w0) - 1))) / |w0| of Lambert's
@@ -53,11 +91,6 @@ class Viscoelastic:
 
     k: Any
     c: Any
-
-    components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
-    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
-    tangent_vectors: ClassVar[bool] = False
-    stepping_only: ClassVar[bool] = False
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report E435 components, E436 numbers."""
@@ -76,17 +109,7 @@ class Viscoelastic:
         )
         graph.connect(split, row := normal_row()).connect(row, common)
         graph.connect(common, normal_spring(self.k)).connect(common, damper)
-        return ContactForces(
-            gap_switch(head.surfaces),
-            CONSTRAINT_FORCE,
-            CONSTRAINT_FORCE.signal,
-            (("switch", FREE),),
-            ("kinematics.d", "spring.q", "switch"),
-            lambda gap: (gap, max(-gap, 0.0), TOUCHING if gap < 0.0 else FREE),
-            "X0.effort",
-            ("spring.q",),
-            penetration=SignalEntry("spring.q"),
-        )
+        return _spring_forces(gap_switch(head.surfaces), (FREE,), TOUCHING, penetration=SignalEntry("spring.q"))
 
 
 DAMPING = Op(
@@ -97,6 +120,21 @@ DAMPING = Op(
 )
 CONSTRAINT_FORCE = SignalEntry("constrained.2.effort")
 """Signal of the force of a spring along the normal."""
+
+
+def _spring_forces(switch: Automaton, off: Sequence[str], closed: str, penetration: SignalEntry | None = None) -> ContactForces:
+    """Return the tail of a spring along the normal, from the states without force, and that of a contact closed at the start."""
+    return ContactForces(
+        switch,
+        CONSTRAINT_FORCE,
+        CONSTRAINT_FORCE.signal,
+        tuple(("switch", state) for state in off),
+        ("kinematics.d", "spring.q", "switch"),
+        lambda gap: (gap, max(-gap, 0.0), closed if gap < 0.0 else FREE),
+        "X0.effort",
+        ("spring.q",),
+        penetration=penetration,
+    )
 
 
 def normal_row() -> Element:
@@ -116,3 +154,110 @@ def normal_only(name: str, law: object, chosen: Sequence[str]) -> list[Problem]:
     """Report E435 for a law along the normal that constrains another component."""
     cure = 'constrained=["v_z"]; Compliant(...) has springs for the other components too'
     return [*component_problem(name, law, chosen, NORMAL_COMPONENT, cure)]
+
+
+@in_units(k="N/m", c="N s/m")
+@answer_old_names
+@dataclass(frozen=True)
+class Maxwell(_NormalSpringLaw):
+    """Spring k and damper c in series on v_z: f' + k/c f = k s'. It releases where the force falls to zero, while the bodies
+    still overlap by the damper's deformation.
+
+    The bodies separate with e = exp(-pi delta / omega) of the speed of approach, delta = k / 2c, omega^2 = k/m - delta^2,
+    whatever that speed; from delta^2 = k/m on they do not separate. Under a steady load the damper yields without end.
+
+    Attributes
+    ----------
+    k, c : N/m, N s/m.
+
+    Source: Wang 2022, section V.C.
+    """
+
+    k: Any
+    c: Any
+
+    def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
+        """Report E435 components, E436 numbers."""
+        ranges = (("k", "N/m", 0.0, math.inf), ("c", "N s/m", 0.0, math.inf))
+        return [*normal_only(name, self, chosen), *number_problems(name, self, *ranges, above=("k", "c"))]
+
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
+        """Connect spring and damper in series along the normal."""
+        force = J0("contact force", symbols={"effort": "f"})
+        graph.connect(split, row := normal_row()).connect(row, force)
+        graph.connect(force, normal_spring(self.k)).connect(force, R("damper", self.c, symbols={"resistance": "c"}))
+        signals = ("kinematics.d", "kinematics.d'", "spring.q")
+        further = range_limits(head.surfaces, PHASES)
+        machine = contact_states("switch", *signals, kinds=CONTACT_EVENT_KINDS, resets=SPRING_RELEASE, further=further)
+        return _spring_forces(machine, (FREE, BALLISTIC), TOUCHING)
+
+
+COMPRESSION, RESTITUTION = "compression", "restitution"
+SPRING_PHASES = (FREE, COMPRESSION, RESTITUTION, BALLISTIC)
+
+
+@in_units(k="N/m", restitution="1")
+@answer_old_names
+@dataclass(frozen=True)
+class VirtualSpring(_NormalSpringLaw):
+    """Spring with f = k s in compression, and f = k/e^2 (s - (1 - e^2) s_most) in restitution, until that is zero.
+
+    Force and penetration are in phase, the bodies separate with e times the speed of approach, and overlap by (1 - e^2) s_most as
+    they do. A second compression before separation meets the stiffer spring.
+
+    Attributes
+    ----------
+    k : N/m. restitution : e, above 0, at most 1 (a spring without loss).
+
+    A law of impacts, not of rest: under a steady load every small bounce adds such an overlap.
+
+    Source: Wang 2022, section V.B; Jia, Mason and Erdmann 2013.
+    """
+
+    k: Any
+    restitution: Any
+
+    active_states: ClassVar[tuple[str, ...]] = (COMPRESSION, RESTITUTION)
+
+    def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
+        """Report E435 components, E436 numbers."""
+        ranges = (("k", "N/m", 0.0, math.inf), ("restitution", "", 0.0, 1.0))
+        return [*normal_only(name, self, chosen), *number_problems(name, self, *ranges, above=("k", "restitution"))]
+
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
+        """Connect the spring along the normal and its automaton."""
+        spring = C(
+            "spring",
+            output=EFFORT,
+            energy=ENERGY,
+            parameters={"stiffness": Parameter(self.k, "N/m"), "restitution": Parameter(self.restitution, "1")},
+            signals=["switch.mode"],
+            symbols={"q": "s", "stiffness": "k", "restitution": r"e_{\mathrm{r}}"},
+        )
+        graph.connect(split, row := normal_row()).connect(row, spring)
+        gap, rate, length = "kinematics.d", "kinematics.d'", "spring.q"
+        shortening = ((length, SHORTENED, (length, "spring.restitution")),)
+        machine = Automaton(
+            "switch",
+            SPRING_PHASES,
+            FREE,
+            (
+                Transition(FREE, COMPRESSION, CLOSING_GUARD, (gap,), kind=CONTACT_ON),
+                Transition(COMPRESSION, RESTITUTION, NEGATE, ("constrained.2.flow",), shortening, kind="end of compression"),
+                Transition(RESTITUTION, BALLISTIC, PULLING_GUARD, (length,), SPRING_RELEASE, kind=CONTACT_OFF),
+                Transition(BALLISTIC, FREE, OPENING_GUARD, (gap,), kind=APART),
+                Transition(BALLISTIC, COMPRESSION, INWARD_GUARD, (gap, rate), kind=CONTACT_ON),
+                *range_limits(head.surfaces, SPRING_PHASES),
+            ),
+        )
+        return _spring_forces(machine, (FREE, BALLISTIC), COMPRESSION)
+
+
+def _stiffness(k: Any, e: Any, mode: Any) -> Any:
+    return k / where(equal(mode, float(SPRING_PHASES.index(RESTITUTION))), e * e, 1.0)
+
+
+_STIFFNESS = r"#2\,#3^{-2\,[#4 = 2]}"
+EFFORT = Op("virtual spring", lambda s, k, e, mode: _stiffness(k, e, mode) * s, rf"{_STIFFNESS}\,#1", "WA22 section V.B")
+ENERGY = Op("energy", lambda s, k, e, mode: _stiffness(k, e, mode) * s * s / 2, rf"\tfrac12 {_STIFFNESS}\,#1^2")
+SHORTENED = Op("e^2 s", lambda s, e: e * e * s, r"#2^2\,#1")

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.delta.kinematics import arm, formula_notes
-from screwbond.models.delta.kinematics.angles import phi_of, phi_rate, theta_of, theta_rate
-from screwbond.models.delta.kinematics.arm import Constants
+from screwbond.models.delta.kinematics.arm import Constants, phi_of, phi_rate, theta_of, theta_rate
 from screwbond.models.delta.kinematics.closure import ROTATIONS
 from screwbond.models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
 from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics

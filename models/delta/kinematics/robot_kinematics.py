@@ -1,4 +1,4 @@
-"""Forward and inverse kinematics of the delta robot, with derivatives: motor angles <-> all angles and the tool.
+"""Forward and inverse kinematics of the delta robot, with derivatives, checks and initial states: motor angles <-> angles, tool.
 
 Angles are q = (phi of arm 1, of arm 2, of arm 3), (9,), those of Bortoff 2018; all is computed in the coordinates theta of
 `arm`, (9,) likewise. y are the three motor angles, x the six of q that are not measured, w the tool. Arm 2 and
@@ -10,23 +10,103 @@ two circles in the plane of each arm.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.kinematics.angles import by_arms, phi_of, phi_rate, theta_of
-from screwbond.models.delta.kinematics.checks import (
-    check_arms,
-    check_assembled,
-    check_mode,
-    check_reached,
-    checked_choice,
-    checked_numbers,
-    error,
-)
-from screwbond.models.delta.kinematics.closure import compiled_formulas
+from screwbond.models.delta.kinematics.arm import by_arms, direction, phi_of, phi_rate, theta_of, theta_rate, tip
+from screwbond.models.delta.kinematics.closure import ROTATIONS, closure, closure_jacobian, compiled_formulas
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
+
+from bondgraph.errors import refusal
+from screws.numeric_arguments import floats
+
+error = functools.partial(refusal, about="delta robot", places=())
+"""Return the error of one problem of the robot, its controllers and its tasks: see `bondgraph.errors.refusal`."""
+
+SINGULARITY_TOLERANCE = 1e-7
+"""Size below which determinants of unit vectors, and sines, count as zero."""
+
+
+def check_assembled(y: np.ndarray, reach: float) -> None:
+    """Raise E463 where the tips cannot meet at motor angles y (3,), E464 where the elbows lie on one line (nan)."""
+    if np.isnan(reach):
+        title = "the forward kinematics is singular: the elbows lie on one line, or the distal links are parallel"
+        why = (f"at y = {format_numbers(y, 'rad')}", "the motor angles do not determine where the tool goes")
+        raise error("E464", title, "stay clear of this posture", why=why)
+    if reach < 0.0:
+        title = f"no tool position has the motor angles y = {format_numbers(y, 'rad')}"
+        cure = "motor angles inside the workspace, or a longer distal link L2"
+        raise error("E463", title, cure, why="the elbows are farther apart than the distal links can span")
+
+
+def check_reached(w: np.ndarray, reach: np.ndarray) -> None:
+    """Raise E463 where an arm cannot bring its tip to w (3,); `reach` (3,) is negative there."""
+    unreached = [i for i in range(3) if not reach[i] >= 0.0]
+    if unreached:
+        title = f"the tool cannot reach w = {format_numbers(w, 'm')}"
+        why = [f"arm {i + 1} is too short, or cannot fold that far" for i in unreached]
+        raise error("E463", title, "a point inside the workspace (`screwbond.models.delta.kinematics.workspace`)", why=why)
+
+
+def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, distance: float, tolerance: float) -> None:
+    """Raise E464 in a singular posture, E465 where the tips are `distance` (m) apart or the tool is on the wrong side."""
+    if distance <= tolerance and side * sign >= SINGULARITY_TOLERANCE:
+        return
+    where = f"at y = {format_numbers(y, 'rad')}, w = {format_numbers(w, 'm')}"
+    if abs(side) < SINGULARITY_TOLERANCE:
+        title = "the forward kinematics is singular: the three distal links lie in one plane or are parallel"
+        why = (where, "the motor angles do not determine where the tool goes")
+        raise error("E464", title, "stay clear of this posture; the Baumgarte form of the dynamics runs through it", why=why)
+    if not distance <= tolerance:
+        title = "Newton's method finds no posture from this start"
+        cure = "a start nearer to the posture, or none: then the assembly mode is exact from the start"
+        raise error("E465", title, cure, why=(f"the tips are {distance:.3g} m apart after the last step", where))
+    actual, expected = ("above", "below") if sign > 0.0 else ("below", "above")
+    title = "the start leads to the other assembly mode"
+    why = (f"the tool is {actual} the plane of the elbows (x3 points down), not {expected} it", where)
+    raise error("E465", title, "a start in the wanted assembly mode, or none", f'mode="{actual}" if it is meant', why=why)
+
+
+def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> None:
+    """Raise E464 where an arm's own angles theta (9,) are not determined."""
+    along = np.abs(np.cos(theta[2::3])) < SINGULARITY_TOLERANCE
+    straight = np.zeros(3, dtype=bool) if stretch is None else np.abs(stretch) < SINGULARITY_TOLERANCE
+    if not (along.any() or straight.any()):
+        return
+    i = int(np.argmax(along)) if along.any() else int(np.argmax(straight))
+    where = f"arm {i + 1} at the angles {format_numbers(theta[3 * i : 3 * i + 3], 'rad')}, w = {format_numbers(w, 'm')}"
+    if along[i]:
+        title = f"arm {i + 1}: the distal link lies along its motor's shaft"
+        why = (where, "the elbow moves across it, and the two rods of a real arm would lie on one line")
+        raise error("E464", title, "another pose: this one is the edge of the workspace", why=why)
+    title = f"arm {i + 1} is stretched or folded: the edge of the workspace"
+    why = (where, "its two working branches meet here, and the motor cannot move the tool along the links")
+    raise error("E464", title, "a pose a little inside the workspace", why=why)
+
+
+def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
+    """Return finite numbers (size,); E466 otherwise."""
+    out = floats(values, (size,))
+    if out is None:
+        raise error("E466", f"{name} = {values!r}", f"a list of {size} numbers", why=f"{name} is {size} finite numbers")
+    return out
+
+
+def checked_choice(name: str, word: str, options: Mapping[str, float]) -> float:
+    """Return the sign of a word; E466 if it is unknown."""
+    if word not in options:
+        names = " or ".join(f'"{option}"' for option in options)
+        raise error("E466", f"{name} {word!r} is unknown", names)
+    return options[word]
+
+
+def format_numbers(values: np.ndarray, unit: str) -> str:
+    """Format numbers with their unit, for messages."""
+    return "(" + ", ".join(f"{value:.6g}" for value in values) + f") {unit}"
+
 
 MODES = {"below": 1.0, "above": -1.0}
 """Assembly modes: side of the elbows' plane on which the tool is; x3 points down."""
@@ -73,7 +153,7 @@ class Configuration:
 
     @property
     def dq_dy(self) -> np.ndarray:
-        """Derivative (9, 3) of q by the motors' angles; zero for phi2 and phi3 of a rod along x2, see `angles`."""
+        """Derivative (9, 3) of q by the motors' angles; zero for phi2 and phi3 of a rod along x2, see `arm`."""
         return np.stack([by_arms(phi_rate, self.theta, column) for column in self.dtheta_dy.T], axis=1)
 
     @property
@@ -215,3 +295,128 @@ def _merge_angles(y: np.ndarray, x: np.ndarray) -> np.ndarray:
     theta = np.empty((*np.shape(y)[:-1], 9))
     theta[..., ::3], theta[..., _UNMEASURED] = y, x
     return theta
+
+
+EXACT_TOLERANCE = 1e-9
+"""Closure error (m), and rate of it (m/s), below which no note is given."""
+
+MAX_PROJECTED_GAP = 1e-3
+"""Largest closure error of start angles that is projected away, m."""
+
+MAX_PROJECTED_SPEED = 1e-2
+"""Largest relative velocity of the tips that is projected away, m/s."""
+
+NO_PROJECTION = "project=False, if the start is meant to be off the constraint"
+"""Advice for a start too far off the constraint."""
+
+
+@dataclass(frozen=True, eq=False)
+class InitialState:
+    """Coordinates theta and rates v (9,) of the arms, as in `arm`, with notes on corrections."""
+
+    theta: np.ndarray
+    v: np.ndarray
+    notes: tuple[str, ...]
+
+    @property
+    def x(self) -> np.ndarray:
+        """Angles phi (6,) that are not measured, rad."""
+        return _unmeasured(self.theta)
+
+
+def initial_state(
+    kinematics: DeltaKinematics,
+    *,
+    y: Any = None,
+    w: Any = None,
+    q: Any = None,
+    rates: Any = None,
+    v: Any = None,
+    mode: str = "below",
+    branch: Any = "out",
+    project: bool = True,
+) -> InitialState:
+    """Return the initial state from either the motor angles y (3,), the tool w (3,) or all angles q (9,), phi arm after arm.
+
+    Parameters
+    ----------
+    rates : (3,) velocities of the motors, rad/s; or
+    v : (9,) rates of all angles, with q only. Without either, the robot is at rest.
+    mode, branch : assembly mode for y, working branch for w.
+    project : project q and v onto the constraint, keeping those of the motors; False starts off it.
+
+    Raises `ModelError` E463 to E466 from the kinematics, E464 also for a rod along its motor's shaft in q; E467 for angles or
+    rates too far off the constraint; E468 for conflicting arguments.
+    """
+    arguments = [name for name, value in (("y", y), ("w", w), ("q", q)) if value is not None]
+    if len(arguments) > 1 or (rates is not None and v is not None) or (v is not None and q is None):
+        names = " and ".join([*arguments, *(n for n, value in (("rates", rates), ("v", v)) if value is not None)])
+        raise error("E468", f"a start cannot be given by {names}", "y, w or q; rates of the motors, or v with q")
+    notes: list[str] = []
+    if q is not None:
+        angles, slopes = _project_angles(kinematics, by_arms(theta_of, checked_numbers("q", q, 9)), project, notes)
+    else:
+        if w is not None:
+            angles_of_w = kinematics.inverse(w, branch=branch)
+            posture = _posture(kinematics, by_arms(theta_of, angles_of_w))
+        else:
+            posture = kinematics.forward((0.25 * np.pi,) * 3 if y is None else y, mode=mode)
+        angles, slopes = posture.theta, posture.dtheta_dy
+    if v is not None:
+        coordinate_rates = by_arms(theta_rate, checked_numbers("q", q, 9), checked_numbers("v", v, 9))
+        return InitialState(angles, _project_rates(kinematics, angles, slopes, coordinate_rates, project, notes), tuple(notes))
+    motors = np.zeros(3) if rates is None else checked_numbers("rates", rates, 3)
+    if slopes is None and np.any(motors):
+        slopes = _posture(kinematics, angles).dtheta_dy
+    return InitialState(angles, np.zeros(9) if slopes is None else slopes @ motors, tuple(notes))
+
+
+def assembly_mode(theta: np.ndarray) -> str:
+    """Return the assembly mode of all coordinates theta (9,)."""
+    n = [ROTATIONS[i] @ np.asarray(direction(theta[3 * i : 3 * i + 3]), dtype=float) for i in range(3)]
+    return "below" if np.linalg.det(np.array(n)) >= 0.0 else "above"
+
+
+def _posture(kinematics: DeltaKinematics, theta: np.ndarray) -> Configuration:
+    """Return the nearest closed posture at the motor angles of theta (9,)."""
+    return kinematics.forward(theta[::3], start=_unmeasured(theta), mode=assembly_mode(theta))
+
+
+def _unmeasured(theta: np.ndarray) -> np.ndarray:
+    return np.delete(by_arms(phi_of, theta), [0, 3, 6])
+
+
+def _project_angles(
+    kinematics: DeltaKinematics, theta: np.ndarray, project: bool, notes: list[str]
+) -> tuple[np.ndarray, np.ndarray | None]:
+    check_arms(theta, None, np.asarray(tip(theta[:3], kinematics.parameters), dtype=float))
+    tip_distances = np.asarray(closure(theta, kinematics.parameters), dtype=float).reshape(2, 3)
+    gap = float(np.max(np.linalg.norm(tip_distances, axis=1)))
+    if gap <= EXACT_TOLERANCE or not project:
+        return theta, None
+    q = by_arms(phi_of, theta)
+    if not gap <= MAX_PROJECTED_GAP:
+        why = (f"the tips are {gap:.3g} m apart, more than {MAX_PROJECTED_GAP:g} m", f"q = {format_numbers(q, 'rad')}")
+        cure = "the motor angles y alone, from which the others follow"
+        raise error("E467", "these angles do not close the arms", cure, NO_PROJECTION, why=why)
+    posture = _posture(kinematics, theta)
+    largest = float(np.max(np.abs(posture.theta - theta)))
+    notes.append(f"the tips were {gap:.3g} m apart: unmeasured angles moved by up to {largest:.3g} rad, motor angles kept")
+    return posture.theta, posture.dtheta_dy
+
+
+def _project_rates(
+    kinematics: DeltaKinematics, theta: np.ndarray, slopes: np.ndarray | None, v: np.ndarray, project: bool, notes: list[str]
+) -> np.ndarray:
+    tip_velocities = (np.asarray(closure_jacobian(theta, kinematics.parameters), dtype=float) @ v).reshape(2, 3)
+    speed = float(np.max(np.linalg.norm(tip_velocities, axis=1)))
+    if speed <= EXACT_TOLERANCE or not project:
+        return v
+    if not speed <= MAX_PROJECTED_SPEED:
+        why = (f"the tips part at {speed:.3g} m/s, more than {MAX_PROJECTED_SPEED:g} m/s", f"v = {format_numbers(v, 'rad/s')}")
+        cure = "the rates of the motors alone, from which the others follow"
+        raise error("E467", "these rates pull the arms apart", cure, NO_PROJECTION, why=why)
+    if slopes is None:
+        slopes = _posture(kinematics, theta).dtheta_dy
+    notes.append(f"the tips parted at {speed:.3g} m/s: rates follow from those of the motors")
+    return slopes @ v[::3]

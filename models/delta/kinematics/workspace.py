@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.kinematics.checks import SINGULARITY_TOLERANCE, error
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
+from screwbond.models.delta.kinematics.robot_kinematics import SINGULARITY_TOLERANCE, DeltaKinematics, error
 
 from bondgraph.output.progress import track
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from screwbond.models.delta.kinematics import arm
-from screwbond.models.delta.kinematics.checks import error
+from screwbond.models.delta.kinematics.robot_kinematics import error
 from screwbond.models.delta.studies.robot import DeltaRobot
 
 from bondgraph.analysis import Linear

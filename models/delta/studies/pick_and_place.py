@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.delta.graphs.control import FILTER_TIME, Control, check_axes, task_control
-from screwbond.models.delta.kinematics.checks import SINGULARITY_TOLERANCE, error, format_numbers
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.studies.robot import DeltaRobot
-from screwbond.models.delta.studies.run import DeltaRun
+from screwbond.models.delta.kinematics.robot_kinematics import SINGULARITY_TOLERANCE, error, format_numbers
+from screwbond.models.delta.studies.robot import DeltaRobot, DeltaRun
 from screwbond.models.motion import Motion, cubic_spline, hold, sequence
 
 KD, KP = 160.0, 6400.0

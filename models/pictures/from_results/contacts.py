@@ -1,16 +1,22 @@
-"""Contacts of a result in a scene, with the panels of their gaps, forces and coordinates."""
+"""Contacts, energies and events of a result in a scene, as drawings, panels and marks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike
 from screwbond.models.contacts.trajectory import contact_intervals, contact_trajectory
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import ContactDrawing, Curve, Panel, Solid
-from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
+from screwbond.models.pictures.parts import ContactDrawing, Curve, EventMark, Panel, Solid
+from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, INK, SOLIDS
 
+from bondgraph.model.domains import GENERIC
+from bondgraph.model.laws import InertialField, Storing
+from bondgraph.model.model import Model
 from bondgraph.run.results.result import Result
+from bondgraph.stepping.free_bodies import FreeBodyResult
 from screws.surfaces import Surface
 
 
@@ -73,3 +79,57 @@ def coordinate_panel(
     unit = "rad, m" if any(surface.unbounded for surface in surfaces) else "rad"
     title = f"coordinates of\n{words}" if words else "contact\ncoordinates"
     return Panel(title, unit, (*curves, Curve(r"$\alpha$", alpha, AXES[1])))
+
+
+MECHANISMS = "mechanisms"
+
+
+def pile_panels(result: Result) -> tuple[Panel, ...]:
+    """Return panels of the number of pressing contacts and of the fastest slip, of a run of free bodies."""
+    if not isinstance(result, FreeBodyResult):
+        return ()
+    touching = Panel("contacts that press", "", (Curve("", result.contact_count.astype(float), FORCE),))
+    return touching, Panel("fastest slip", "m/s", (Curve("", result.slip_speed, AXES[0]),), level=True)
+
+
+def happenings_of(result: Result) -> tuple[EventMark, ...]:
+    """Return the events of a result, without labels."""
+    events = result.events
+    return tuple(EventMark(time, "", mark) for time, mark in zip(events.times.tolist(), events.internal.tolist(), strict=True))
+
+
+def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
+    """Return energies (k,) by kind, J, whose sum is constant, without negligible kinds. `contacts`: paths of contacts, whose
+    springs are a separate kind."""
+    ledger, program, model = result.ledger, result.program, result.program.model
+    kinds: dict[str, Array] = {}
+    of_contacts = tuple(f"{path}." for path in contacts)
+    for name in program.energy_names:
+        kind = "contact" if name.startswith(of_contacts) else "stored" if model is None else _kind_of(model, name)
+        kinds[kind] = kinds.get(kind, np.zeros(len(result.t))) + ledger.elements[name]
+    kinds = {kind: kinds[kind] for kind in ("kinetic", "potential", *kinds) if kind in kinds}
+    kinds |= {"dissipated": ledger.dissipated + ledger.lost}
+    kinds |= {"less supplied": -ledger.supplied, "less injected": -ledger.injected}
+    return {kind: values for kind, values in kinds.items() if np.max(np.abs(values)) > 1e-4 * ledger.in_play}
+
+
+def _kind_of(model: Model, name: str) -> str:
+    """Return the kind of energy that an element stores: its domain's name for that of a C, or of an I."""
+    law = model.elements[name].law
+    if isinstance(law, InertialField):
+        return MECHANISMS
+    domain = next((bond.domain for bond in model.bonds if name in (bond.tail.element, bond.head.element)), GENERIC)
+    return domain.energies[isinstance(law, Storing) and law.gives == "flow"]
+
+
+def balance_panels(energies: Mapping[str, ArrayLike], residual: Array | None) -> tuple[Panel, ...]:
+    """Return a panel of energies (k,), J, with their sum, and one of the residual of the energy account, if known."""
+    curves = [Curve(kind, np.asarray(v, dtype=float), c) for c, (kind, v) in zip(ENERGIES * 3, energies.items(), strict=False)]
+    panels = []
+    if curves:
+        total = np.sum([curve.values for curve in curves], axis=0)
+        panels.append(Panel("energy", "J", (*curves, Curve("sum", total, INK, dashed=True)), key=True))
+    if residual is not None:
+        # It is tiny relative to the energies, but shown in joule too.
+        panels.append(Panel("energy ledger\nresidual (J)", "", (Curve("", residual, AXES[0]),), level=True))
+    return tuple(panels)

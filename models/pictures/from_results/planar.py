@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from screwbond.models.contacts.trajectory import contact_spans, time_series
-from screwbond.models.pictures.from_results.bodies import GROUND
 from screwbond.models.pictures.from_results.contacts import contact_panels
+from screwbond.models.pictures.from_results.links import GROUND
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import ContactDrawing, Curve, Look, Panel, Solid
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
 from screwbond.models.pictures.shapes.visual_meshes import visuals_mesh
 from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
-from screwbond.models.planar_appearance import PlanarAppearance, PlanarContactGeometry
+from screwbond.models.planar import PlanarAppearance, PlanarContactGeometry
 
 from bondgraph.model.model import Visible
 from bondgraph.run.results.result import Result

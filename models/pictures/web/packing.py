@@ -1,13 +1,22 @@
-"""Packing of arrays for a page's script: base64 of numbers in short types, and curves in 16-bit steps."""
+"""Packing of arrays, courses and a scene for WebGL in a page."""
 
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from screwbond.models.pictures.interpolation import Array, quaternions
-from screwbond.models.pictures.shapes.meshes import Mesh
+from numpy.typing import ArrayLike, NDArray
+from screwbond.models.pictures.camera import direction, upward
+from screwbond.models.pictures.interpolation import Array, Interpolation, quaternions
+from screwbond.models.pictures.parts import Force, Look, SpringDrawing, Trail
+from screwbond.models.pictures.scene import SPACING, Scene, show_times
+from screwbond.models.pictures.shapes.meshes import SIDES, Mesh, helix, path_tube
+from screwbond.models.pictures.stage.stage import GAUSS, RADIUS, TUBE
+from screwbond.models.pictures.style import AXES, FORCE
+
+from bondgraph.run.results.result import Result
 
 NUMBER_TYPES = {"Float32": "<f4", "Float64": "<f8", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
 """Number types, as the script and as NumPy call them."""
@@ -69,3 +78,228 @@ class Packed:
         steps[finite] = 0 if step == 0.0 else np.clip(np.rint((values[finite] - low) / step), 0, STEPS)
         self.curves.append((low, step, base64.b64encode(steps.tobytes()).decode(), times))
         return len(self.curves) - 1
+
+
+SAMPLES = (300, 2000)
+"""Smallest and largest number of samples of a scene in a page; fewer the more objects move, for about 2 MB."""
+
+
+def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
+    """Return the visible parts of a scene, by the names of the page's script; its arrays go into `packed`."""
+    meshes = [scene.mesh(i, 41, 61) for i in range(len(scene.solids))]
+    corners = _corners(scene, meshes)
+    centre = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
+    newtons_per_metre, unit_length, _ = scene.scale
+    return {
+        "axes": AXES,
+        "force_colour": FORCE,
+        "legend": scene.legend,
+        "force_legend": scene.force_legend,
+        "newtons_per_metre": newtons_per_metre,
+        "unit_length": unit_length,
+        "radius": RADIUS * scene.unit,
+        "tube": TUBE * RADIUS * scene.unit,
+        "triad": GAUSS * scene.unit,
+        "sides": SIDES,
+        "ghost_spacing": SPACING * scene.stride,
+        "view": direction(scene).tolist(),
+        "up": upward(scene).tolist(),
+        "centre": centre.tolist(),
+        "reach": float(np.linalg.norm(corners - centre, axis=1).max()) or 1.0,
+        "solids": _solids(scene, meshes, packed),
+        "frames": _frames(scene, packed),
+        "paths": [_path(k, path, scene, packed) for k, path in enumerate(scene.all_paths)],
+        "forces": [_force(k, force, packed) for k, force in enumerate(scene.all_forces)],
+        "coils": [_coil(k, coil, scene, packed) for k, coil in enumerate(scene.springs)],
+        # Frames of contacts follow the others.
+        "touches": [{"solids": touch.solids, "plane": len(scene.frames) + 2 * k} for k, touch in enumerate(scene.contacts)],
+    }
+
+
+def downsampled(scene: Scene) -> Scene:
+    """Return the scene with at most the samples of a page: half of them even in time, half where playing is slow."""
+    moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
+    least, most = SAMPLES
+    count = int(np.clip(4 * most / max(moving, 1), least, most))
+    if len(scene.t) <= count:
+        return scene
+    even = np.linspace(scene.t[0], scene.t[-1], count // 2)
+    return scene.at_times(np.unique([*even, *show_times(scene, count // 2)]))
+
+
+def _corners(scene: Scene, meshes: list[Mesh]) -> Array:
+    """Return world points (j, 3) that outline everything that a camera must see."""
+    few = slice(None, None, max(1, len(scene.t) // 40))
+    points = [frame.poses[few, :3, 3] for frame in scene.frames]
+    points += [path.points[few] for path in scene.all_paths if path.on is None]
+    points += [end[few] for coil in scene.springs for end in (coil.starts, coil.ends)]
+    for solid, mesh in zip(scene.solids, meshes, strict=True):
+        if solid.framed:
+            poses = solid.poses[few] if solid.moves() else solid.poses[:1]
+            points += [mesh.outline @ H[:3, :3].T + H[:3, 3] for H in poses]
+    return np.concatenate(points or [np.zeros((1, 3))])
+
+
+def _solids(scene: Scene, meshes: list[Mesh], packed: Packed) -> list[dict[str, Any]]:
+    solids = []
+    for k, (solid, mesh) in enumerate(zip(scene.solids, meshes, strict=True)):
+        name = packed.mesh(mesh)
+        since = None if solid.ghosts is None else max(solid.ghosts, float(scene.t[0]))
+        solids.append(
+            {
+                "pose": packed.pose(f"solid{k}", solid.poses),
+                "mesh": name,
+                "colour": solid.colour,
+                "line_colour": solid.line_colour if len(mesh.lines) else None,
+                "painted": mesh.colours is not None,
+                "look": solid.look.name,
+                "ground": solid.unbounded,
+                "open": solid.look is Look.GLASS and mesh.open,
+                "ghosts": since,
+            }
+        )
+    return solids
+
+
+def _frames(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
+    frames = []
+    for k, frame in enumerate(scene.all_frames):
+        look = {"length": frame.length, "thickness": frame.thickness, "label": frame.label, "at_axis": frame.at_axis}
+        shown = None if frame.shown is None else packed.course(f"frame{k}_shown", frame.shown.astype(float))
+        frames.append({"pose": packed.pose(f"frame{k}", frame.poses), "shown": shown, **look})
+    return frames
+
+
+def _force(k: int, force: Force, packed: Packed) -> dict[str, Any]:
+    at, newtons = packed.course(f"force{k}_p", force.points), packed.course(f"force{k}", force.newtons)
+    return {"at": at, "newtons": newtons, "pushing": force.pushing}
+
+
+def _coil(k: int, coil: SpringDrawing, scene: Scene, packed: Packed) -> dict[str, Any]:
+    """Pack a helix along z, and its end points."""
+    ends = {"start": packed.course(f"coil{k}_a", coil.starts), "end": packed.course(f"coil{k}_b", coil.ends)}
+    mesh = packed.mesh(helix(coil.length, coil.radius * scene.unit, coil.turns))
+    return {"mesh": mesh, "colour": coil.colour, "length": coil.length, **ends}
+
+
+def _path(k: int, path: Trail, scene: Scene, packed: Packed) -> dict[str, Any]:
+    """Pack a path; its tube is a mesh whose first triangles are the first part of the path."""
+    thick = np.broadcast_to(path.thick, len(scene.t)) * TUBE * RADIUS * scene.unit
+    rings = SIDES * np.arange(len(scene.t) - 1)
+    lines = np.stack([rings, rings + SIDES], axis=1)[: None if path.ahead else 0]
+    tube = packed.mesh(Mesh(*path_tube(path.points, path.normals, thick), lines))
+    end = packed.course(f"path{k}_end", path.points)
+    return {"mesh": tube, "end": end, "on": path.on, "colour": path.colour, "ahead": path.ahead}
+
+
+STRAIGHTNESS = 2e-3
+"""Invisible distance of samples from the line between two kept rows, over the range of the curve."""
+
+
+@dataclass(frozen=True, eq=False)
+class EventRows:
+    """Samples of a result in a span of time, with the values just before and just after simultaneous events in it.
+
+    Attributes
+    ----------
+    t : times (k,), s; those of events appear twice.
+    order : rows (k,) of samples, events before, events after, ends of the span, one below the other.
+    ends : start and end of the span between samples.
+    """
+
+    result: Result
+    t: Array
+    order: NDArray[np.intp]
+    ends: Interpolation
+
+    @classmethod
+    def of(cls, result: Result, start: float, end: float) -> EventRows:
+        """Select the span from start to end, s."""
+        happened = result.events.times
+        times = np.concatenate([result.t, np.repeat(happened, 2), [start, end]])
+        # Before each event, then after it; the ends come last, and only if no sample is there.
+        order = np.argsort(times, kind="stable")
+        inside = (times >= start) & (times <= end)
+        inside[-2:] = ~np.isin([start, end], result.t)
+        # Drop states between two events at one instant.
+        first = np.diff(happened, prepend=-np.inf) > 0.0
+        last = np.diff(happened, append=np.inf) > 0.0
+        inside[len(result.t) : -2] &= np.column_stack([first, last]).ravel()
+        order = order[inside[order]]
+        return cls(result, times[order], order, Interpolation.of(result.t, [start, end]))
+
+    def values(self, name: str) -> Array:
+        """Return a quantity over time, (k, *shape)."""
+        samples, (before, after) = np.asarray(self.result[name], dtype=float), self.result.at_events(name)
+        sides = np.stack([before, after], axis=1).reshape(-1, *samples.shape[1:])
+        constant = self.result.program.layout[name].block == "m"
+        ends = samples[self.ends.low] if constant else self.ends.values(samples)
+        return np.concatenate([samples, sides, ends])[self.order]
+
+
+@dataclass(frozen=True, eq=False)
+class Downsampling:
+    """Selection of at most a given number of rows: two for each interval, one for an interval of one row.
+
+    Where a curve is nearly straight in an interval, its ends are kept; elsewhere its least and its largest value, in the order of
+    time: no short peak is lost.
+
+    Attributes
+    ----------
+    t : times (k,) of all rows, s.
+    first, last : rows (n,) at which intervals start and end.
+    """
+
+    t: Array
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, t: Array, count: int) -> Downsampling:
+        """Divide rows at t (k,) into intervals; half of them follow time, half the rows."""
+        rows = np.arange(len(t))
+        if len(t) <= count:
+            return cls(t, rows, rows)
+        way = (t - t[0]) / ((t[-1] - t[0]) or 1.0) + rows / (len(t) - 1)
+        stretch = np.minimum((0.25 * count * way).astype(int), count // 2 - 1)
+        first = np.flatnonzero(np.diff(stretch, prepend=-1))
+        return cls(t, first, np.append(first[1:], len(t)) - 1)
+
+    @property
+    def _kept_rows(self) -> NDArray[np.bool_]:
+        """Mask (n, 2) of the first and last rows that are kept."""
+        return np.column_stack([np.ones(len(self.first), dtype=bool), self.last > self.first])
+
+    @property
+    def times(self) -> Array:
+        """Times of the kept rows, s."""
+        return np.asarray(self.t[np.column_stack([self.first, self.last])[self._kept_rows]])
+
+    def select(self, values: Array) -> Array:
+        """Return the kept values (j,) of values (k,) in all rows; non-finite ones become NaN."""
+        pair = np.column_stack([values[self.first], values[self.last]])
+        if len(self.first) < len(self.t):
+            finite = np.where(np.isfinite(values), values, np.nan)
+            low, high = np.fmin.reduceat(finite, self.first), np.fmax.reduceat(finite, self.first)
+            bent = np.maximum.reduceat(np.abs(finite - self._chord(finite)), self.first)
+            limit = STRAIGHTNESS * (np.nanmax(high) - np.nanmin(low)) if np.isfinite(high).any() else 0.0
+            # Intervals with NaN are not straight.
+            bent = ~(bent <= limit)
+            extremes = np.column_stack([low, high])
+            rising = self._row_of(finite, low) <= self._row_of(finite, high)
+            pair[bent] = np.where(rising[:, None], extremes, extremes[:, ::-1])[bent]
+        return np.asarray(pair[self._kept_rows])
+
+    def _chord(self, values: Array) -> Array:
+        """Return the line (k,) from the first to the last row of every interval; without a jump between rows of one time."""
+        sizes = self.last - self.first + 1
+        start, end = (np.repeat(values[rows], sizes) for rows in (self.first, self.last))
+        since, until = (np.repeat(self.t[rows], sizes) for rows in (self.first, self.last))
+        part = (self.t - since) / np.where(until > since, until - since, 1.0)
+        return np.asarray(start + part * (end - start))
+
+    def _row_of(self, values: Array, targets: Array) -> NDArray[np.intp]:
+        """Return the first row (n,) of each interval that has the target value (n,)."""
+        matches = values == np.repeat(targets, self.last - self.first + 1)
+        rows = np.where(matches, np.arange(len(values)), len(values))
+        return np.asarray(np.minimum.reduceat(rows, self.first))

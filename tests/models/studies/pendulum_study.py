@@ -18,13 +18,21 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.pictures.plotting import plot_signals
-from screwbond.models.studies.artefacts import plot
-from screwbond.models.studies.commands import add_solver, study_command
 from screwbond.models.studies.fields import check_record, number, vector, word
-from screwbond.models.studies.files import Table, graph_files
 from screwbond.models.studies.reading import read_file
-from screwbond.models.studies.runs import cost_summary, end_summary, sample_times, wall_times
-from screwbond.models.studies.tasks import Outcome, Task
+from screwbond.models.studies.tasks import (
+    Outcome,
+    Table,
+    Task,
+    add_solver,
+    cost_summary,
+    end_summary,
+    graph_files,
+    plot,
+    sample_times,
+    study_command,
+    wall_times,
+)
 
 from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from screws.scalars import sqrt

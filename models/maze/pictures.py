@@ -1,4 +1,4 @@
-"""Figures of a ball maze, the counterparts of figures 5 to 11 of Bortoff 2020.
+"""Pictures of a ball maze: the counterparts of figures 5 to 11 of Bortoff 2020, and the 3-D scene of a run.
 
 Figure 8, the loops, is the bond graph with its signals, as `bondgraph.render.diagram` draws it.
 """
@@ -6,19 +6,84 @@ Figure 8, the loops, is the bond graph with its signals, as `bondgraph.render.di
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from screwbond.models.maze.analysis import analyse, rightmost, root_locus
-from screwbond.models.maze.gain_map import RobustnessMap
-from screwbond.models.maze.parameters import MazeParameters
-from screwbond.models.maze.pictures.drawing import PATH_COLOUR, draw_maze
-from screwbond.models.maze.run import MazeRun
+from screwbond.models.maze.parameters import QUARTER, MazeParameters
+from screwbond.models.maze.run import MazeRun, RobustnessMap
+from screwbond.models.pictures import Curve, EventMark, Look, Panel, Scene, Solid, Trail
 from screwbond.models.pictures.figures import legend_above, plain_numbers, plot_file
-from screwbond.models.pictures.style import AMBER, BLUE, blend
+from screwbond.models.pictures.interpolation import Array, unrotated_poses
+from screwbond.models.pictures.shapes.meshes import Mesh, circle, globe, joined, path_tube, polyline, sheet
+from screwbond.models.pictures.style import AMBER, BLUE, FORCE, PATHS, blend, rgb, round_number
 
 from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL, TITLE
+
+RING, BALL_COLOUR, PATH_COLOUR = BLUE[1], AMBER[0], AMBER[1]
+
+GATE_WIDTH = 1.6
+"""Width of a gate over the ball's diameter, in pictures; in the model it is a point."""
+
+
+def gate_half_angle(maze: MazeParameters, i: int) -> float:
+    """Return half the angle of the gate of ring i, rad."""
+    return float(np.arcsin(min(GATE_WIDTH * maze.ball_radius / maze.radii[i - 1], 0.9)))
+
+
+def arc(maze: MazeParameters, i: int) -> np.ndarray:
+    """Return angles (k,) of ring i in the maze's own axes, from one side of its gate round to the other, rad."""
+    half = gate_half_angle(maze, i)
+    return QUARTER - maze.gates[i - 1] + np.linspace(half, 2.0 * np.pi - half, 181)
+
+
+def draw_maze(
+    axes: Any,
+    maze: MazeParameters,
+    angle: float,
+    ball: np.ndarray | None = None,
+    spin: float = 0.0,
+    *,
+    path: np.ndarray | None = None,
+    scale: bool = True,
+    room: float | None = None,
+) -> None:
+    """Draw a maze turned by an angle (rad), the ball at its position (2,) turned by `spin`, a `path` (k, 2) in world axes, and a
+    `scale` bar; to `room` (m) on all sides of the centre, by default as far as maze and ball reach."""
+    from matplotlib.patches import Circle
+
+    for i, radius in enumerate(maze.radii, start=1):
+        at = arc(maze, i) + angle
+        axes.plot(radius * np.cos(at), radius * np.sin(at), color=RING, linewidth=1.8, solid_capstyle="butt")
+    # A cross in the axes of the maze shows how it has turned.
+    mark = 0.22 * maze.radii[-1]
+    for turn, colour in ((0.0, INK), (QUARTER, MUTED)):
+        axes.plot([0.0, mark * np.cos(angle + turn)], [0.0, mark * np.sin(angle + turn)], color=colour, linewidth=1.4)
+    if path is not None:
+        axes.plot(*path.T, color=PATH_COLOUR, linewidth=0.9)
+    if ball is not None:
+        axes.add_patch(Circle(tuple(ball), maze.ball_radius, facecolor=BALL_COLOUR, edgecolor=INK, linewidth=0.8, zorder=5))
+        tip = ball + maze.ball_radius * np.array([np.cos(spin), np.sin(spin)])
+        axes.plot(*np.stack([ball, tip]).T, color=INK, linewidth=0.8, zorder=6)
+    if room is None:
+        room = 1.06 * max(maze.radii[0], 0.0 if ball is None else float(np.linalg.norm(ball)) + maze.ball_radius)
+    if scale:
+        _scale(axes, room)
+    axes.set(xlim=(-room, room), ylim=(-room, room), aspect="equal")
+    axes.set_axis_off()
+
+
+def _scale(axes: Any, room: float) -> None:
+    """Draw a scale bar of a round length in the lower left corner of a square from -room to room, m."""
+    length = round_number(0.3 * room)
+    at = np.array([-0.97 * room, -0.97 * room + length]), np.full(2, -0.96 * room)
+    axes.plot(*at, color=INK, linewidth=1.4, solid_capstyle="butt", marker="|", markersize=6.0)
+    axes.annotate(
+        f"{length:g} m", (float(np.mean(at[0])), at[1][0]), (0, 4), textcoords="offset points", ha="center", fontsize=SMALL
+    )
+
 
 Path = str | os.PathLike[str]
 
@@ -236,3 +301,83 @@ def _fine_gains(gains: np.ndarray, even: bool) -> np.ndarray:
     half = 0.5 * float(np.ptp(at)) / (len(gains) - 1)
     fine = np.linspace(at.min() - half, at.max() + half, FINE)
     return np.exp(fine) if even else fine
+
+
+VIEW, UP = np.array([0.10, -0.22, 0.97]), np.array([0.0, 1.0, 0.0])
+"""Direction to the viewer, and up; axes to the right, up, and out of the plane of the maze."""
+
+DISC, LINES = "#eef1f5", "#d5d9e0"
+TUBE = 0.4
+"""Radius of the rings' tubes over that of the ball."""
+
+
+def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
+    """Return the scene of a run, in slow motion from each gate to the landing behind it."""
+    maze, t, count = run.maze, run.t, len(run.t)
+    out = np.tile([0.0, 0.0, 1.0], (count, 1))
+    ball = np.column_stack([run["q.ball"], np.zeros(count)])
+    path = np.column_stack([run.path, np.full(count, -0.8 * maze.ball_radius)])
+    solids = (
+        Solid("maze", turned_poses(np.zeros((count, 3)), run["q.maze"]), maze_mesh(maze), BLUE[0], look=Look.OPAQUE),
+        Solid("ball", turned_poses(ball, run["q.spin"]), _ball_mesh(maze.ball_radius), AMBER[0], look=Look.OPAQUE),
+    )
+    angles = (Curve("maze $q_1$", run["q.maze"], PATHS[1]), Curve("reference", run["reference.y"], MUTED, 1))
+    return Scene(
+        title,
+        t,
+        solids,
+        paths=(Trail(path, out, AMBER[1], "path of the ball in the maze", on=0, thick=2.2),),
+        panels=(
+            Panel("angle", "rad", angles, key=True),
+            Panel("ball aside", "m", (Curve("$q_2$", run["q.ball"][:, 0], PATHS[0]),), level=True),
+            Panel("force of the ring", "N", (Curve("", run.force, FORCE),)),
+        ),
+        event_marks=tuple(EventMark(e.time, f"{e.kind} at {e.time:.2f} s", e.internal) for e in run.events),
+        size=0.25 * maze.radii[0],
+        view=VIEW,
+        up=UP,
+        slow_motion=_slow(run),
+        result=run.result,
+    )
+
+
+def _slow(run: MazeRun, before: float = 0.1, after: float = 0.5) -> tuple[tuple[float, float], ...]:
+    """Return the intervals from each gate to the landing behind it, s."""
+    times = [event.time for event in run.events[1:]]
+    ends = [*times[1::2], *([float(run.t[-1])] if len(times) % 2 else [])]
+    return tuple((start - before, min(end + after, float(run.t[-1]))) for start, end in zip(times[::2], ends, strict=True))
+
+
+def turned_poses(positions: Array, angle: Array) -> Array:
+    """Return poses (k, 4, 4) at positions (k, 3), turned by angles (k,) about the axis of the maze."""
+    H = unrotated_poses(positions)
+    c, s = np.cos(angle), np.sin(angle)
+    H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1] = c, -s, s, c
+    return H
+
+
+def maze_mesh(maze: MazeParameters) -> Mesh:
+    """Return the mesh of rings with their gates on a disc with spokes."""
+    thick, behind = TUBE * maze.ball_radius, -1.05 * maze.ball_radius
+    edge = maze.distance(1) + 2.0 * maze.ball_radius
+    rings = [_ring(maze, i, thick) for i in maze.rings]
+    spokes = []
+    for angle in np.arange(12) * np.pi / 6.0:
+        reach = np.array([0.3 * maze.radii[-1], edge])
+        ends = np.column_stack([reach * np.cos(angle), reach * np.sin(angle), np.full(2, 0.98 * behind)])
+        spokes.append(polyline(ends).painted(LINES))
+    return joined(sheet(circle(edge, behind, 160)).painted(DISC), *spokes, *(ring.painted(BLUE[1]) for ring in rings))
+
+
+def _ring(maze: MazeParameters, i: int, thick: float) -> Mesh:
+    """Return a tube whose outer side is the ring that the ball rolls on."""
+    at, radius = arc(maze, i), maze.radii[i - 1] - thick
+    points = np.stack([radius * np.cos(at), radius * np.sin(at), np.zeros_like(at)], axis=1)
+    return Mesh(*path_tube(points, np.tile([0.0, 0.0, 1.0], (len(at), 1)), np.full(len(at), thick)))
+
+
+def _ball_mesh(radius: float) -> Mesh:
+    """Return a ball in two colours, four sectors, which show that it rolls."""
+    ball = globe(radius, rings=20, sides=48)
+    sector = np.floor(4.0 * np.arctan2(ball.normals[:, 1], ball.normals[:, 0]) / (2.0 * np.pi)).astype(int) % 2
+    return replace(ball, colours=np.array([rgb(AMBER[0]), rgb(INK)])[sector] / 255.0)

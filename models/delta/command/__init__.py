@@ -1,1 +1,0 @@
-"""Command `screwbond delta`: its tasks and their files."""

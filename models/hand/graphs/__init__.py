@@ -1,1 +1,0 @@
-"""Bond graphs of the hand and of its controller."""

@@ -1,1 +1,0 @@
-"""Grasp analysis and start posture of the hand."""

@@ -1,1 +1,0 @@
-"""Runs of the hand and their grasp analysis over time."""

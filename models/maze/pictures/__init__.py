@@ -1,1 +1,0 @@
-"""Pictures of a ball maze: figures, stills and a movie."""
