@@ -412,7 +412,7 @@ def test_rules_of_a_run_stand_where_the_page_says():
     named = [name for row in rows for name in re.findall(r"`([a-z_]+(?:\.[a-z0-9_]+)+)`", row)]
     assert len(rows) > 10 and len(named) > 15
     for name in named:
-        root = "bondgraph" if name.startswith("stepping") else "bondgraph.run"
+        root = "bondgraph" if name.startswith(("stepping", "emit")) else "bondgraph.run"
         module, _, last = name.rpartition(".")
         found = f"{root}.{name}" in SOURCES or hasattr(importlib.import_module(f"{root}.{module}"), last)
         assert found, name
