@@ -43,7 +43,7 @@ ROOMS = {
     ),
     "bondgraph.run": (
         ("kernel_functions", "python_callbacks", "samples", "status", "table"),
-        ("linear", "sparsity"),
+        ("algebraic_loops", "linear", "sparsity"),
         ("program",),
         ("bound", "settings"),
         ("accuracy", "clock_schedule"),

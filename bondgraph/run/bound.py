@@ -4,31 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondgraph.run import algebraic_loops
 from bondgraph.run.program import NewtonLoop, Program
 from bondgraph.run.sparsity.structure import JacobianCouplings
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
-
-
-MAX_NEWTON_ITERATIONS = 200
-"""Maximum number of damped Newton steps for an algebraic loop."""
-
-MIN_STEP_FRACTION = 1e-16
-"""Smallest damping factor of a Newton step: a saturation current can make the first step as long as 1e12."""
-
-ATTEMPTS = ((0.0, False), (0.25, False), (0.0, True), (0.25, True))
-"""Decrease of the residual that a Newton step must reach, as a fraction of its length, and whether residuals and unknowns are
-measured in their natural sizes, in one attempt after the other: with any decrease, steps can go to and fro between mirrored
-values of a root (Armijo's condition ends that); in SI units, the residual of volts can hide that of microamperes."""
-
-ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
-"""Relative size of a Newton step that counts as rounding, and least size of the unknowns for that test; largest last step of a
-solved loop relative to the unknowns, and their least size for that test."""
 
 
 class Bound:
@@ -133,45 +118,23 @@ class Bound:
         return x.copy() if kernel is None else self._values(kernel, t, x, m)
 
     def consistent(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, NewtonLoop | None]:
-        """Solve nonlinear algebraic loops by damped Newton iteration; return x with their unknowns, and the loop that failed or
-        None.
-
-        A step is halved until the residual falls; the iteration ends at a residual below rounding or a step that changes nothing.
-        If it does not converge, it begins anew and demands more, or measures otherwise (`ATTEMPTS`).
-        """
-        x = x.copy()
+        """Solve nonlinear algebraic loops (`algebraic_loops`); return x with their unknowns, and the loop that failed or None."""
+        x, loops = x.copy(), self._loops
+        loops.m_after = m
         with np.errstate(all="ignore"):
-            for loop in self.program.loops:
-                begun = x.copy()
-                if not any(self._iterated(loop, t, x, begun, m, *attempt) for attempt in ATTEMPTS):
-                    return x, loop
-        return x, None
+            is_solved = algebraic_loops.consistent(loops, np.float64(t), x)
+        return x, None if is_solved else self.program.loops[loops.unsolved]
 
-    def _iterated(
-        self, loop: NewtonLoop, t: float, x: np.ndarray, begun: np.ndarray, m: np.ndarray, decrease: float, natural: bool
-    ) -> bool:
-        """Solve one loop in place, from its unknowns in `begun`; return True if x is a solution."""
-        indices, count = list(loop.states), len(loop.states)
-        sizes, weights = (np.array(loop.sizes), np.array(loop.weights)) if natural else (1.0, 1.0)
-        x[indices] = begun[indices]
-        out = self._values(loop.kernel, t, x, m)
-        for _ in range(MAX_NEWTON_ITERATIONS):
-            size, step = float(np.abs(out[:count] * weights).max()), out[count:]
-            if size == 0.0 or np.abs(step / sizes).max() <= ROUNDED * (SMALL + np.abs(x[indices] / sizes).max()):
-                break
-            start, part = x[indices].copy(), 1.0
-            while part > MIN_STEP_FRACTION:
-                x[indices] = start + part * step
-                out = self._values(loop.kernel, t, x, m)
-                if np.isfinite(out).all() and float(np.abs(out[:count] * weights).max()) < size - decrease * part * size:
-                    break
-                part /= 2.0
-            else:  # no step reduces the residual: converged to rounding, or stuck
-                x[indices] = start
-                out = self._values(loop.kernel, t, x, m)
-                break
-        step = np.abs(out[count:] / sizes).max()
-        return bool(np.isfinite(out).all() and step <= CLOSE * (CLOSE + np.abs(x[indices] / sizes).max()))
+    @cached_property
+    def _loops(self) -> algebraic_loops.LoopTable:
+        """Table of the algebraic loops for CPython."""
+        program = self.program
+        arrays = {name: np.array(values) for name, values in loop_arrays(program).items()}
+        most = max((len(loop.states) for loop in program.loops), default=0)
+        arrays |= {name: np.zeros(size) for name, size in algebraic_loops.LoopTable.lengths(unknowns=most).items()}
+        kernels = [_into(loop.kernel) for loop in program.loops]
+        numbers = {"loops": len(kernels), "origin": self.origin, "unsolved": 0}
+        return algebraic_loops.LoopTable(p=self.p, window=self.window, loop_kernels=kernels, **arrays, **numbers)
 
     def jacobian(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return d rates / d x as a full matrix, (n, n)."""
@@ -207,3 +170,24 @@ class Bound:
 
 def _at(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
     return kernels[index] if index < len(kernels) else None
+
+
+def _into(kernel: Kernel) -> Callable[..., None]:
+    """Return a kernel as a function of its blocks and of an array for its outputs, which may be longer."""
+
+    def evaluate(*blocks: Any) -> None:
+        *inputs, out = blocks
+        kernel(*inputs, out=out[: kernel.n_out])
+
+    return evaluate
+
+
+def loop_arrays(program: Program) -> dict[str, list[float]]:
+    """Return the numbers of the algebraic loops for their table, one loop after the other."""
+    return {
+        "loop_counts": [len(loop.states) for loop in program.loops],
+        "loop_places": [state for loop in program.loops for state in loop.states],
+        "loop_inverse_sizes": [1.0 / size for loop in program.loops for size in loop.sizes],
+        "loop_weights": [weight for loop in program.loops for weight in loop.weights],
+        "loop_ones": [1.0 for loop in program.loops for _ in loop.states],
+    }

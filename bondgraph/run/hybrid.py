@@ -20,7 +20,7 @@ Order of operations at an instant, with reasons
 3. The transitions whose guards crossed zero fire, the first by name first; collisions at the same time are one problem of
    impulses (`events.impacts`), since an order would decide where momentum goes.
 4. Modes are searched where transitions lead back to modes in which they fired before (`events.mode_search`).
-5. Unknowns of algebraic loops are solved at the new state (`events.algebraic_loops`): guards depend on them.
+5. Unknowns of algebraic loops are solved at the new state (`algebraic_loops`): guards depend on them.
 6. Guards are evaluated again, from 3. on, until none fires (event iteration). A guard must fall below its rounding before it
    can fire again (`events.guards`), so that bodies that have just separated do not collide.
 7. Events that accumulate (Zeno) bring their switch to rest (`events.accumulation`), and the guards are evaluated again.

@@ -20,9 +20,11 @@ from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events import accumulation as event_accumulation
-from bondgraph.run.events import handler, root_finding
+from bondgraph.run.events import guard_history, handler, root_finding
+from bondgraph.run.events import guards as event_guards
 from bondgraph.run.events import iteration as event_iteration
 from bondgraph.run.events import transitions as event_transitions
+from bondgraph.run.events.guard_history import GuardHistory
 from bondgraph.run.events.handler import EventHandler
 from bondgraph.run.events.impacts.friction_cones import Cones, with_restitution
 from bondgraph.run.events.impacts.simultaneous import complementary

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bondgraph import compile_model
+from bondgraph import J0, J1, TF, Automaton, Constraint, Graph, I, Sf, Transition, compile_model
 from tests.inner.run import EventHandler, PreparedProgram, handler
 from tests.run.test_log_room import ALIKE, switched
 from tests.run.test_together import cradle, start
@@ -66,3 +66,20 @@ def test_a_log_without_memory_for_more_ends_the_run_with_its_error(monkeypatch):
     monkeypatch.setattr(EventHandler, "_enlarge_log", fails)
     with pytest.raises(MemoryError):
         compile_model(switched(ALIKE)).simulate(2.0, samples=0.1, progress=False)
+
+
+def test_what_a_source_supplies_in_simultaneous_collisions_is_in_the_account():
+    """A plate driven at 1 m/s strikes balls of 1 kg and 2 kg at rest, which leave at 1.5 m/s: it pushes 4.5 N s."""
+    graph, plate = Graph("plate"), J1("plate", domain="translation")
+    graph.connect(Sf("drive", 1.0), plate)
+    for i, mass in enumerate((1.0, 2.0)):
+        ball, gap, down = J1(f"ball{i}", domain="translation"), J0(f"gap{i}", domain="translation"), TF(f"down{i}", -1.0)
+        graph.connect(ball, I(f"m{i}", mass)).connect(ball, gap).connect(plate, down).connect(down, gap)
+        graph.connect(gap, Constraint(f"c{i}", initial=0.1, automaton=f"a{i}", active=["rest"], restitution=0.5))
+        hits = Transition("free", "free", lambda h: -h, (f"c{i}.h",), impact=(f"c{i}",))
+        leaves = Transition("rest", "free", lambda f: -f, (f"c{i}.multiplier",))
+        graph.add_automaton(Automaton(f"a{i}", ("free", "rest"), "free", (hits, leaves)))
+    run = compile_model(graph).simulate(0.2, progress=False)
+    assert run.ok and len(run.events) == 1 and len(run.events[0].simultaneous) == 2
+    np.testing.assert_allclose([run["m0.flow"][-1], run["m1.flow"][-1]], 1.5, rtol=1e-9)
+    np.testing.assert_allclose([run.events[0].supplied.sum(), run.events[0].lost], [4.5, 1.125], rtol=1e-6)

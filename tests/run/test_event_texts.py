@@ -24,10 +24,12 @@ from tests.inner.run import (
     RunTransition,
     StepTable,
     event_accumulation,
+    event_guards,
     event_iteration,
     root_finding,
 )
 from tests.run.problems import program
+from tests.witnesses.firing_guards import FiringGuards
 
 EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e300, -1e300, 1.0)
 N, SAMPLES, LOW, HIGH = 3, 4, 0.2, 0.5
@@ -148,6 +150,30 @@ def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
         assert 0 < len(tables) < len(seen)
         transitions = [tuple(table.arrays["log"][: int(table["logged"]), 3].astype(int)) for table in tables]
         assert any(table.arrays["rested"].any() for table in tables) and len(set(transitions)) > 4, transitions
+
+
+def test_the_guards_that_fire_are_those_of_the_witness():
+    """Near zero by rounding, above it by little or much, with speeds that grow or fall, in all modes; of contradictions, too."""
+    random, found = np.random.default_rng(8), set()
+    made = hopper()
+    for k in range(100):
+        if k % 25 == 0:
+            last = ("lit", "off", "impact", "none")[k // 25]
+            edges = tuple(replace(edge, last=edge.kind == last) for edge in made.transitions)
+            bound = Bound(replace(made, transitions=edges), np.array([9.81, 0.8, 0.0]), 1.5, 10.0)
+            settings = SimpleNamespace(max_events=1000, t_start=1.5, rtol=1e-6, impacts="sequential", span=10.0)
+            handler, history = EventHandler(bound, settings), FiringGuards(bound, 10.0)
+        t, near = random.uniform(0.0, 9.0), random.choice([0.0, LOW, HIGH])
+        x = np.array([near + random.choice([-1.0, 0.0, 1.0]) * random.choice([0.0, 1e-17, 1e-15, 1e-12, 1e-3]), 0.0, 0.1])
+        x[1], m = random.choice([-1.0, -1e-5, 0.0, 1e-7, 0.3]), np.array([0.0, *random.integers(0, 2, 2)], dtype=float)
+        handler.history.sizes[:] = history.sizes[:] = np.abs(x) + random.random(N)
+        handler.table.arrays["x_here"][:], handler.table.arrays["m_here"][:] = x, m
+        with np.errstate(all="ignore"):
+            event_guards.firing_guards(handler.table.view(), np.float64(t), handler.table.arrays["x_here"], np.float64(1e-8))
+            expected = history.firing_guards(t, x, m, 1e-8)
+        np.testing.assert_array_equal(handler.table.arrays["rising"] == 1, expected, err_msg=f"{t} {x} {m}")
+        found.add(tuple(expected))
+    assert len(found) > 8
 
 
 def test_times_are_remembered_in_a_ring():

@@ -1,1 +1,1 @@
-"""Second statements of the error control in NumPy, by whole arrays: machine code must give their bits."""
+"""Second statements of the error control and of event detection in NumPy, by whole arrays: machine code must give their bits."""

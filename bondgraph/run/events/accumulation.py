@@ -4,7 +4,7 @@ and the rows of the log that lead to states of rest."""
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, inline, larger, power, smaller
-from bondgraph.run.events.algebraic_loops import consistent
+from bondgraph.run.algebraic_loops import consistent
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.questions import has_room, make_ready
 from bondgraph.run.events.state import CHATTERING, HISTORY, ZENO, EventTable

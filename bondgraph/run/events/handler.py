@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel
-from bondgraph.run.bound import Bound
+from bondgraph.run.bound import Bound, loop_arrays
 from bondgraph.run.events.accumulation import WINDOW
 from bondgraph.run.events.guard_history import GuardHistory, trial_changes
 from bondgraph.run.events.impacts.fired_transitions import EventLabel, by_name
@@ -86,23 +86,20 @@ class EventHandler:
             "code_steps": [_mode_code_step(edge) for edge in edges],
             "may_rest": [edge.accumulates is not None for edge in edges],
             "rest_edges": _rest_edges(edges),
-            "loop_counts": [len(loop.states) for loop in program.loops],
-            "loop_places": [state for loop in program.loops for state in loop.states],
             "loop_kernels": [loop.kernel.address or 0 for loop in program.loops],
             "kept": bound.true_states,
         }
-        for name, values in integers.items():
-            table.point(name, np.array(values, dtype=np.int64))
+        of_loops = loop_arrays(program)
+        integers |= {name: of_loops.pop(name) for name in ("loop_counts", "loop_places")}
         reals = {
             "sources": [edge.source for edge in edges],
             "targets": [edge.target for edge in edges],
             "rest_modes": [edge.target if edge.accumulates is None else edge.accumulates for edge in edges],
-            "loop_inverse_sizes": [1.0 / size for loop in program.loops for size in loop.sizes],
-            "loop_weights": [weight for loop in program.loops for weight in loop.weights],
-            "loop_ones": [1.0 for loop in program.loops for _ in loop.states],
             "rest_labels": [resting.get(i, NO_LABEL) for i in range(count)],
         }
-        for name, numbers in reals.items():
+        for name, values in integers.items():
+            table.point(name, np.array(values, dtype=np.int64))
+        for name, numbers in {**reals, **of_loops}.items():
             table.point(name, np.array(numbers, dtype=float))
         reserve = min(_rows_of(FREE_BYTES, layout.width), turns)
         table["reserve"] = reserve

@@ -7,8 +7,8 @@ leaves the states and modes where it ends, and says why in `outcome`.
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import larger, smaller
+from bondgraph.run.algebraic_loops import consistent
 from bondgraph.run.events.accumulation import add_events, add_resting, rest, rests_anew
-from bondgraph.run.events.algebraic_loops import consistent
 from bondgraph.run.events.guard_history import PAIRS
 from bondgraph.run.events.guards import firing_guards, guards_at, is_bounce, zero_of
 from bondgraph.run.events.log import SCALARS

@@ -8,7 +8,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated
 
-from bondgraph.emit.kernel_language.language import Callback, Ints, Kernel, Kernels, Length, Reals, Table
+from bondgraph.emit.kernel_language.language import Callback, Ints, Kernel, Kernels, Length, Reals
+from bondgraph.run.algebraic_loops import LoopTable
 from bondgraph.run.events.guard_history import PAIRS
 
 MAX_COMBINATIONS = 2000
@@ -52,21 +53,17 @@ StatesNear = Annotated[Reals, Length(lambda s: 2 * PAIRS * s.n)]
 GuardsNear = Annotated[Reals, Length(lambda s: 2 * PAIRS * s.transitions)]
 PerCombination = Annotated[Ints, Length(lambda s: MAX_COMBINATIONS)]
 Pushed = Annotated[Reals, Length(lambda s: s.transitions + s.n)]
-PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
-Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]
 Watched = Annotated[Ints, Length(lambda s: s.watch_room)]
 PerTurn = Annotated[Ints, Length(lambda s: s.turns)]
 Times = Annotated[Reals, Length(lambda s: HISTORY * s.transitions)]
 
 
-class EventTable(Table):
+class EventTable(LoopTable):
     """Run, state machines, present state and workspace of event handling."""
 
-    # The run: kernels, parameters, and the window of the formulas as in `bound.Bound`.
+    # The run: kernels.
     rates: Kernel
     guards: Kernel
-    p: Reals
-    window: Reals
     # Guards, as in `guard_history`; p_factors: ratios of p_near to p; known_bounces: bounces at the start of a run.
     sizes: Reals
     by_x: Reals
@@ -101,14 +98,7 @@ class EventTable(Table):
     resets: TransitionKernels
     supplies: TransitionKernels
     pushes: TransitionKernels
-    # Algebraic loops: kernels, numbers of unknowns and, one loop after the other, their indices, the inverse sizes of unknowns,
-    # the factors of residuals, and ones; kept: indices of states that are not guesses.
-    loop_kernels: Kernels
-    loop_counts: Ints
-    loop_places: Ints
-    loop_inverse_sizes: Reals
-    loop_weights: Reals
-    loop_ones: Reals
+    # Indices of states that are not unknowns of loops.
     kept: Ints
     # Present state: y, m, levels, fired of the integrator; levels_begun: levels at the start of the segment; reached: sizes of
     # states at the ends of its steps; rows: samples; held: modes at them (all_held: from the first sample on); log: rows as in
@@ -169,14 +159,10 @@ class EventTable(Table):
     codes: PerCombination
     x_start: PerState
     m_start: PerMode
-    # Workspace of impulses, Newton iterations and accumulation. taken: the transition of each row of an
+    # Workspace of impulses and accumulation. taken: the transition of each row of an
     # iteration; struck: all transitions in the last row; stuck: bounces that do not take their guards back; watched: all
     # transitions of an iteration, with their rows.
     pushed: Pushed
-    newton: Newton
-    newton_step: PerUnknown
-    newton_start: PerUnknown
-    newton_begun: PerUnknown
     struck: Flags
     stuck: Flags
     watched: Watched
@@ -185,17 +171,15 @@ class EventTable(Table):
     resting: Flags
     marked: Flags
     rested: Flags
-    # Sizes; turns: most rows of an iteration; unknowns: most of a loop; watch_room: room for transitions of an iteration.
+    # Sizes; turns: most rows of an iteration; watch_room: room for transitions of an iteration.
     n: int
     modes: int
     parameters: int
     transitions: int
     quadratures: int
-    loops: int
     kept_count: int
     width: int
     turns: int
-    unknowns: int
     watch_room: int
     # Samples: `written` of them, `seen` for their sizes, `held_rows` with known modes.
     written: int
@@ -209,12 +193,11 @@ class EventTable(Table):
     row_width: int
     events_left: int
     most_events: int
-    # Event iteration: `EventOutcome`, with the row of the log, the pattern and the loop that it is about; lengths of the arrays
+    # Event iteration: `EventOutcome`, with the row of the log and the pattern that it is about; lengths of the arrays
     # above; looked: guards have been evaluated.
     outcome: int
     suspect: int
     pattern: int
-    unsolved: int
     struck_count: int
     stuck_count: int
     watched_count: int
@@ -233,7 +216,6 @@ class EventTable(Table):
     begun: float
     # Settings of the run.
     start: float
-    origin: float
     span: float
     rtol: float
     probe: float

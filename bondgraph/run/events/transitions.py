@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, inline, larger
-from bondgraph.run.events.algebraic_loops import consistent
+from bondgraph.run.algebraic_loops import consistent
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.log import NO_LABEL, SCALARS
 from bondgraph.run.events.questions import has_room, make_ready

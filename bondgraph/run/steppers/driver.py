@@ -10,17 +10,9 @@ from typing import Any
 from bondgraph.emit.kernel_language.language import Fixed, inline, larger
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, cold
+from bondgraph.run import algebraic_loops
 from bondgraph.run.accuracy.error_weights import DECISIVE, NEVER, RENEWALS
-from bondgraph.run.events import (
-    accumulation,
-    algebraic_loops,
-    guards,
-    iteration,
-    mode_search,
-    questions,
-    root_finding,
-    transitions,
-)
+from bondgraph.run.events import accumulation, guards, iteration, mode_search, questions, root_finding, transitions
 from bondgraph.run.events.iteration import handle_event
 from bondgraph.run.events.root_finding import EPSILON, POINTS, DenseOutput, StepTable, crossing_check, locate
 from bondgraph.run.status import Status

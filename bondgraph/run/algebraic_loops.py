@@ -1,11 +1,57 @@
-"""Nonlinear algebraic loops: `Bound.consistent` solves for their unknowns by Newton iteration, in place."""
+"""Nonlinear algebraic loops: their unknowns are solved for by damped Newton iteration, in place."""
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Ints, Reals, unrolled
-from bondgraph.run.bound import ATTEMPTS, CLOSE, MAX_NEWTON_ITERATIONS, MIN_STEP_FRACTION, ROUNDED, SMALL
-from bondgraph.run.events.state import EventTable
+from typing import Annotated
+
+from bondgraph.emit.kernel_language.language import Ints, Kernels, Length, Reals, Table, unrolled
 from bondgraph.run.kernel_functions import all_finite, formula_time
+
+MAX_NEWTON_ITERATIONS = 200
+"""Maximum number of damped Newton steps for an algebraic loop."""
+
+MIN_STEP_FRACTION = 1e-16
+"""Smallest damping factor of a Newton step: a saturation current can make the first step as long as 1e12."""
+
+ATTEMPTS = ((0.0, False), (0.25, False), (0.0, True), (0.25, True))
+"""Decrease of the residual that a Newton step must reach, as a fraction of its length, and whether residuals and unknowns are
+measured in their natural sizes, in one attempt after the other: with any decrease, steps can go to and fro between mirrored
+values of a root (Armijo's condition ends that); in SI units, the residual of volts can hide that of microamperes."""
+
+ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
+"""Relative size of a Newton step that counts as rounding, and least size of the unknowns for that test; largest last step of a
+solved loop relative to the unknowns, and their least size for that test."""
+
+PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
+Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]
+
+
+class LoopTable(Table):
+    """Algebraic loops of a run."""
+
+    # Parameters, the window of the formulas as in `bound.Bound`, and the modes in which loops are solved.
+    p: Reals
+    window: Reals
+    m_after: Reals
+    # Kernels, numbers of unknowns and, one loop after the other, their indices, the inverse sizes of unknowns, the factors of
+    # residuals, and ones.
+    loop_kernels: Kernels
+    loop_counts: Ints
+    loop_places: Ints
+    loop_inverse_sizes: Reals
+    loop_weights: Reals
+    loop_ones: Reals
+    # Workspace.
+    newton: Newton
+    newton_step: PerUnknown
+    newton_start: PerUnknown
+    newton_begun: PerUnknown
+    # Number of loops, most unknowns of one, and the first loop without a solution.
+    loops: int
+    unknowns: int
+    unsolved: int
+    # Time of the start on the user's clock, s.
+    origin: float
 
 
 def largest(values: Reals, factors: Reals, count: int) -> float:
@@ -28,7 +74,7 @@ def largest_unknown(x: Reals, indices: Ints, inverse_sizes: Reals, count: int) -
     return top
 
 
-def newton_iteration(s: EventTable, t: float, x: Reals, k: int, first: int, decrease: float, natural: bool) -> bool:
+def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, decrease: float, natural: bool) -> bool:
     """Solve loop k in place, whose first unknown is number `first` among all; return True if x is a solution.
 
     A step is halved until the residual falls by the fraction `decrease` of its length; the iteration ends at a residual of zero
@@ -64,7 +110,7 @@ def newton_iteration(s: EventTable, t: float, x: Reals, k: int, first: int, decr
     return all_finite(out, count * 2) and not largest(further, inverse_sizes, count) > far
 
 
-def solved(s: EventTable, t: float, x: Reals, k: int, first: int) -> bool:
+def solved(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
     """Solve loop k; return True if x is a solution. Each attempt begins at the same unknowns."""
     indices, count, begun = s.loop_places[first:], s.loop_counts[k], s.newton_begun
     for i in range(count):
@@ -78,7 +124,7 @@ def solved(s: EventTable, t: float, x: Reals, k: int, first: int) -> bool:
     return False
 
 
-def consistent(s: EventTable, t: float, x: Reals) -> bool:
+def consistent(s: LoopTable, t: float, x: Reals) -> bool:
     """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds, else note the first `unsolved`."""
     first = 0
     for k in range(s.loops):
