@@ -105,7 +105,7 @@ class Statements(Expressions):
         if self.is_known(test):
             self.block(body if self.known(test) else orelse)
             return
-        condition = test if self.lanes == 1 else self.converted(self.expression(test), bool, test)
+        condition: Any = test if self.lanes == 1 else self.converted(self.expression(test), bool, test)
         if is_wide(condition):
             self._if_lanes(condition, body, orelse)
         else:
