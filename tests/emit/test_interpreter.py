@@ -9,6 +9,7 @@ import pytest
 
 import screws.scalars as s
 from bondgraph import J1, C, Graph, I, R, compile_model
+from tests.compilers import COMPILERS, by_compiler, needed
 from tests.emit.expressions import EXPRESSIONS, FORMULAS
 from tests.inner.emit import (
     MAX_ARGUMENTS,
@@ -20,7 +21,9 @@ from tests.inner.emit import (
     interpret,
     machine_code,
     numpy_kernel,
+    procedures,
     rule,
+    texts,
 )
 from tests.inner.run import Bound
 from tests.inner.tape import Routine, Tape, jacobian, reachable
@@ -213,6 +216,17 @@ def test_text_of_the_interpreter_is_the_same_function_in_cpython():
         interpret(fields.ravel(), values, rows, table.columns, len(fields), len(values) - len(fields), 1)
         found = rows.reshape(table.rows, table.stride)[table.entry_rows, steps.entry_groups]
         np.testing.assert_allclose(found, kernel(point), rtol=1e-12)
+
+
+@needed
+@pytest.mark.parametrize(("name", "expected"), [("searchsorted", 2.0), ("take", 7.0)])
+def test_c_calls_the_lookups_in_tables(name, expected):
+    (code,) = (each for each in procedures(1) if each.name == f"step_{name}")
+    library = by_compiler(COMPILERS[0], [code], texts(1))
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)(library.address(code.name))
+    values, step = np.array([2.5, 1.0, 2.0, 7.0, 9.0, np.nan]), np.array([0, 0, 1, 4])
+    function(*map(address_of, (step, values, values, values[5:], step)))
+    assert values[5] == expected
 
 
 def test_of_more_columns_than_fit_none_go_in_lanes():

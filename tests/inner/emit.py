@@ -5,7 +5,7 @@
 from bondgraph.emit import cache, llvm, machine, numpy, text, trigonometry
 from bondgraph.emit.cached_build import OnceProperty, build_once
 from bondgraph.emit.instructions import PRIMITIVES, integer, real
-from bondgraph.emit.interpreter.code import execute, interpret, machine_code, rule
+from bondgraph.emit.interpreter.code import execute, interpret, machine_code, procedures, rule, texts
 from bondgraph.emit.interpreter.steps import derivatives
 from bondgraph.emit.interpreter.table import MAX_ARGUMENTS, STRIP
 from bondgraph.emit.kernel import AT_SAMPLE, MANY, DeferredKernel, Kernel, KernelError, address_of, aligned_zeros, machine_kernel

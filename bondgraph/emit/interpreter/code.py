@@ -137,7 +137,7 @@ def _routine(code: int) -> Routine:
     return Routine(f"rule_{op.NAMES[code]}", tape, (("given", MAX_ARGUMENTS),), tuple(TapeScalar(tape, k) for k in outputs))
 
 
-def _texts(lanes: int) -> list[str]:
+def texts(lanes: int) -> list[str]:
     """Return the rules as LLVM text, with what they call."""
     rules = []
     for code in ARGUMENTS:
@@ -148,7 +148,8 @@ def _texts(lanes: int) -> list[str]:
     angles = trigonometry.called(rules, lanes if lanes > 1 else trigonometry.VECTOR_LANES)
     declared = [wide_declarations(lanes) if lanes > 1 else DECLARATIONS, *angles[:1]]
     once = dict.fromkeys("\n".join(declared).splitlines())
-    return ["\n".join(once), *rules, *angles[1:], *([LOOKUP_FUNCTIONS] if lanes == 1 else [])]
+    lookups = [LOOKUP_FUNCTIONS.replace("internal ", "")] if lanes == 1 else []  # procedures in C call them too
+    return ["\n".join(once), *rules, *angles[1:], *lookups]
 
 
 def variants(code: int) -> Iterator[tuple[int, ...]]:
@@ -160,20 +161,20 @@ def variants(code: int) -> Iterator[tuple[int, ...]]:
 
 def procedures(lanes: int) -> list[Procedure]:
     """Return the interpreter of one run, or of runs in so many lanes: `interpret`, and the codes of all steps."""
+    width, types = (BLOCK, {}) if lanes == 1 else (lanes, IN_LANES)
     made = translate([functools.partial(interpret, lanes=lanes)], ["interpret"])
     for code in ARGUMENTS:
         for varying in variants(code):
             for is_guarded in (False, True) if lanes > 1 and varying else (True,):
                 text = functools.partial(execute, rule=rule(code), varying=varying, is_guarded=is_guarded)
-                made += _named(text, code_name(code, varying, is_guarded), lanes)
+                made += _named(code_name(code, varying, is_guarded), translate([text], ["execute"], width, types))
     for code, find in ((op.SEARCHSORTED, searchsorted), (op.TAKE, take)) if lanes == 1 else ():
-        made += _named(functools.partial(look_up, find=find), code_name(code), None)
+        made += _named(code_name(code), translate([functools.partial(look_up, find=find)], ["look_up"]))
     return made
 
 
-def _named(text: functools.partial[None], name: str, lanes: int | None) -> list[Procedure]:
-    """Translate a text; lanes None are one lane, those of one run are columns."""
-    made = translate([text], [text.func.__name__], BLOCK if lanes == 1 else lanes or 1, IN_LANES if (lanes or 1) > 1 else {})
+def _named(name: str, made: list[Procedure]) -> list[Procedure]:
+    """Give a procedure a name."""
     made[0].name = name
     return made
 
@@ -193,7 +194,7 @@ def _writer(lanes: int) -> Callable[[], list[Procedure]]:
 
 
 _LIBRARIES = {
-    lanes: build_once(functools.partial(lambda lanes: compile_written(_writer(lanes), lambda: _texts(lanes)), lanes))
+    lanes: build_once(functools.partial(lambda lanes: compile_written(_writer(lanes), lambda: texts(lanes)), lanes))
     for lanes in (1, *LANES)
 }
 
@@ -206,10 +207,10 @@ def machine_code(lanes: int = 1) -> Library:
 @functools.cache
 def addresses(lanes: int, is_guarded: bool = True) -> np.ndarray:
     """Return the address of each step's code, by its instruction and by its arguments that vary, as bits."""
-    library, made = machine_code(lanes), np.zeros((len(op.OPERATIONS), 2**MAX_ARGUMENTS), dtype=np.int64)
+    library, table = machine_code(lanes), np.zeros((len(op.OPERATIONS), 2**MAX_ARGUMENTS), dtype=np.int64)
     for code in ARGUMENTS:
         for varying in variants(code):
-            made[code, sum(1 << k for k in varying)] = library.address(code_name(code, varying, is_guarded))
+            table[code, sum(1 << k for k in varying)] = library.address(code_name(code, varying, is_guarded))
     for code in op.LOOKUPS if lanes == 1 else ():
-        made[code, 0] = library.address(code_name(code))
-    return made
+        table[code, 0] = library.address(code_name(code))
+    return table

@@ -87,9 +87,7 @@ class Expressions(Emitter):
             case ast.UnaryOp(ast.USub(), operand):
                 return self.arithmetic("mul", Known(-1), self.expression(operand), node)
             case ast.BinOp(left, ast.BitAnd() | ast.BitOr() as operation, right):
-                name = "and" if isinstance(operation, ast.BitAnd) else "or"
-                parts = [self.converted(self.expression(part), bool, node) for part in (left, right)]
-                return Computed(bool, self.step(name, *parts))
+                return self._eager("and" if isinstance(operation, ast.BitAnd) else "or", (left, right), node)
             case ast.BinOp(left, operation, right) if type(operation) in BINARY:
                 return self.arithmetic(BINARY[type(operation)], self.expression(left), self.expression(right), node)
             case ast.Compare(left, operations, others):
@@ -158,12 +156,16 @@ class Expressions(Emitter):
 
     def arithmetic(self, name: str, left: Computed | Known, right: Computed | Known, node: ast.AST) -> Computed:
         """Return the result of an operation on two numbers."""
-        kind = self.common((left, right), node)
-        kind = int if kind is bool else kind
+        kind, pair = self._pair(left, right, node)
         if kind is int and name == "div":
             self.fail(node, "integers have no division here; write float(a) / float(b)")
-        operands = (self.converted(each, kind, node) for each in (left, right))
-        return Computed(kind, self.step(f"{name} {KINDS[kind]}", *operands))
+        return Computed(kind, self.step(f"{name} {KINDS[kind]}", *pair))
+
+    def _pair(self, left: Computed | Known, right: Computed | Known, node: ast.AST) -> tuple[Any, list[Term]]:
+        """Return two numbers as integers or as floats, and their type."""
+        kind = self.common((left, right), node)
+        kind = int if kind is bool else kind
+        return kind, [self.converted(each, kind, node) for each in (left, right)]
 
     def _compare(self, operations: Sequence[ast.cmpop], values: Sequence[Computed | Known], node: ast.AST) -> Computed:
         results = [self._compared(*each, node) for each in zip(operations, values, values[1:], strict=False)]
@@ -175,9 +177,7 @@ class Expressions(Emitter):
                 self.fail(node, '"is" tests an address: "x is None", "x is not None"')
             present = self.step("is given", left.result)
             return present if isinstance(operation, ast.IsNot) else self.step("not", present)
-        kind = self.common((left, right), node)
-        kind = int if kind is bool else kind
-        pair = self.converted(left, kind, node), self.converted(right, kind, node)
+        kind, pair = self._pair(left, right, node)
         if isinstance(operation, ast.NotEq):
             return self.step("not", self.step(f"eq {KINDS[kind]}", *pair))
         if type(operation) not in _COMPARED:
@@ -187,15 +187,13 @@ class Expressions(Emitter):
     def _joined(self, node: ast.BoolOp, name: str, parts: Sequence[ast.expr]) -> Computed:
         """Return `a and b`: a part that need not be evaluated is not, unless that makes no difference."""
         if self.lanes > 1 or all(map(_harmless, parts[1:])):
-            results = [self.converted(self.expression(part), bool, node) for part in parts]
-            return Computed(bool, functools.reduce(lambda one, other: self.step(name, one, other), results))
-        result = self.write.variable("i64")
-        with self.ways(node) as (*labels, done):
-            for label, holds in zip(labels, (1, 0), strict=True):
-                self.write.label(label)
-                self.write.set(result, integer(holds))
-                self.write.jump(done)
-        return self.condition(self.write.get(result))
+            return self._eager(name, parts, node)
+        return self._by_ways(node, (ast.Constant(True), ast.Constant(False)))
+
+    def _eager(self, name: str, parts: Sequence[ast.expr], node: ast.AST) -> Computed:
+        """Return conditions joined by this operation; all are evaluated."""
+        results = [self.converted(self.expression(part), bool, node) for part in parts]
+        return Computed(bool, functools.reduce(lambda one, other: self.step(name, one, other), results))
 
     def _chosen(self, test: ast.expr, parts: Sequence[ast.expr], node: ast.AST) -> Computed | Known:
         """Return `a if condition else b`: only the needed part is evaluated, unless that makes no difference."""
@@ -210,8 +208,11 @@ class Expressions(Emitter):
                 self.fail(node, "integers are the same in all lanes; use a float")
             name = "select double" if wide else f"select {KINDS[kind]}"
             numbers = [self.step("real", each) if wide and each.kind == KINDS[int] else each for each in numbers]
-            result = self.step(name, condition, *numbers)
-            return self.from_memory(result, kind)
+            return self.from_memory(self.step(name, condition, *numbers), kind)
+        return self._by_ways(test, parts)
+
+    def _by_ways(self, test: ast.expr, parts: Sequence[ast.expr]) -> Computed:
+        """Return one of two values; only the needed one is evaluated."""
         kind, local = None, None
         with self.ways(test) as (yes, no, done):
             for label, part in zip((yes, no), parts, strict=True):
@@ -244,10 +245,13 @@ class Expressions(Emitter):
                 self.write.fork(result, yes, no)
 
     @contextmanager
-    def ways(self, test: ast.expr) -> Iterator[tuple[str, str, str]]:
-        """Branch; yield the labels of both ways and of their end."""
+    def ways(self, test: ast.expr | Term) -> Iterator[tuple[str, str, str]]:
+        """Branch on a test, or on a condition that is evaluated; yield the labels of both ways and of their end."""
         yes, no, done = (self.write.new_label() for _ in range(3))
-        self.branch(test, yes, no)
+        if isinstance(test, ast.expr):
+            self.branch(test, yes, no)
+        else:
+            self.write.fork(test, yes, no)
         yield yes, no, done
         self.write.label(done)
 
@@ -282,12 +286,11 @@ class Expressions(Emitter):
         if not isinstance(code.type, Code):
             self.fail(node, f"{named(code.type)} cannot be called")
         self.refuse_mask(node)
-        if code.type.by_value:
-            passed = [self.in_memory(each, each.type, node) for each in values]
-            return Computed(code.type.result, self.write.call(code.result, passed, kind_of(code.type.result)))
-        numbers = [each.type in KINDS for each in values]
-        results = [self.converted(each, float if n else None, node) for each, n in zip(values, numbers, strict=True)]
-        passed = [self.address_of(result) if n else result for result, n in zip(results, numbers, strict=True)]
+        passed = list[Term]()
+        for each in values:
+            by_address = each.type in KINDS and not code.type.by_value
+            result = self.in_memory(each, float if by_address else each.type, node)
+            passed.append(self.address_of(result) if by_address else result)
         return Computed(code.type.result, self.write.call(code.result, passed, kind_of(code.type.result)))
 
     def refuse_mask(self, node: ast.AST) -> None:

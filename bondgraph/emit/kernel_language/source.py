@@ -82,7 +82,7 @@ def _definitions(file: str) -> dict[int, ast.FunctionDef]:
     """Return the functions of a file by their first lines; `a += b` is `a = a + b` in them."""
     tree = _Assigned().visit(ast.parse("".join(linecache.getlines(file))))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return {min(part.lineno for part in (function, *function.decorator_list)): function for function in functions}
+    return {min([node.lineno, *[each.lineno for each in node.decorator_list]]): node for node in functions}
 
 
 class _Assigned(ast.NodeTransformer):

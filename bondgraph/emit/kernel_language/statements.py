@@ -104,16 +104,13 @@ class Statements(Expressions):
     def _if(self, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
         if self.is_known(test):
             self.block(body if self.known(test) else orelse)
-        elif self.lanes == 1:
-            with self.ways(test) as (yes, no, done):
-                self._alternatives(((yes, body), (no, orelse)), done)
-        elif is_wide(condition := self.converted(self.expression(test), bool, test)):
+            return
+        condition: Any = test if self.lanes == 1 else self.converted(self.expression(test), bool, test)
+        if is_wide(condition):
             self._if_lanes(condition, body, orelse)
         else:
-            yes, no, done = (self.write.new_label() for _ in range(3))
-            self.write.fork(condition, yes, no)
-            self._alternatives(((yes, body), (no, orelse)), done)
-            self.write.label(done)
+            with self.ways(condition) as (yes, no, done):
+                self._alternatives(((yes, body), (no, orelse)), done)
 
     def _alternatives(self, ways: Sequence[tuple[str, Sequence[ast.stmt]]], done: str) -> None:
         before, ends = set(self.assigned), []
