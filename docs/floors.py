@@ -14,7 +14,7 @@ PAGE = Path(__file__).parent / "architecture.md"
 ROOMS = {
     "screws": (
         ("errors", "linear", "numeric_arguments", "scalars", "similar_names"),
-        ("jets", "renamed", "rotations", "vectors"),
+        ("jets", "renamed", "rotations"),
         ("poses", "surfaces", "twists"),
         ("contact", "inertia", "joints", "shapes"),
     ),
