@@ -21,10 +21,10 @@ from screwbond.models.pictures.scene import Camera
 from screwbond.models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined
 from screwbond.models.pictures.stage.posters import annotate, camera_of, to_image
 from screwbond.models.pictures.stage.stage import Stage
-from screwbond.models.pictures.style import AMBER, AXES, BLUE, MUTED, PAPER, PATHS, font, save_image
+from screwbond.models.pictures.style import AMBER, AXES, BLUE, PATHS, font, save_image
 from screwbond.models.studies.tasks import Picture, plot
 
-from bondgraph.output.plot_style import CYCLE, INK
+from bondgraph.output.plot_style import CYCLE, INK, MUTED, PAPER
 
 LINK, JOINT, PALM = "#ccd4df", "#98a5b8", "#eef1f5"
 VIEW, UP = np.array([0.30, -0.88, 0.34]), np.array([0.0, 0.0, 1.0])

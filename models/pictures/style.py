@@ -11,28 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bondgraph.output.files import atomic_file, known_ending
-from bondgraph.output.plot_style import CYCLE, DASHES, INK, MUTED, PAPER, RULE, TITLE, styled
-
-__all__ = [
-    "AMBER",
-    "AXES",
-    "BLUE",
-    "CYCLE",
-    "DASHES",
-    "ENERGIES",
-    "FORCE",
-    "INK",
-    "MUTED",
-    "PAPER",
-    "PATHS",
-    "RULE",
-    "SOLIDS",
-    "blend",
-    "font",
-    "force_scale",
-    "rgb",
-    "round_number",
-]
+from bondgraph.output.plot_style import CYCLE, TITLE, styled
 
 AMBER, BLUE = ("#e6a756", CYCLE[1]), ("#6aa5d8", CYCLE[0])
 SOLIDS = (AMBER, BLUE, ("#7fb69a", "#166534"), ("#b79bd1", "#6b21a8"), ("#9aa3b2", "#334155"))

@@ -38,8 +38,9 @@ from screwbond.models.pictures.stage.overlay import (
     pixels_between,
 )
 from screwbond.models.pictures.stage.stage import GAUSS, Stage
-from screwbond.models.pictures.style import AXES, INK, MUTED, PAPER, font, round_number, save_image
+from screwbond.models.pictures.style import AXES, font, round_number, save_image
 
+from bondgraph.output.plot_style import INK, MUTED, PAPER
 from bondgraph.run.results.result import Result
 
 Inset = tuple[float, float, float, float]
