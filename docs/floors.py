@@ -13,8 +13,8 @@ PAGE = Path(__file__).parent / "architecture.md"
 
 ROOMS = {
     "screws": (
-        ("errors", "linear", "numeric_arguments", "scalars", "similar_names"),
-        ("jets", "renamed", "rotations", "vectors"),
+        ("errors", "numeric_arguments", "scalars", "similar_names"),
+        ("jets", "linear", "renamed", "rotations"),
         ("poses", "surfaces", "twists"),
         ("contact", "inertia", "joints", "shapes"),
     ),

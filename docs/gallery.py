@@ -130,7 +130,7 @@ def _impact_arm(path: Path) -> None:
 
 def _impact_graph(path: Path) -> None:
     from screwbond.models.impact import default_striker, striking_point
-    from screwbond.models.impact.variants import impact_graph
+    from screwbond.models.impact.study import impact_graph
 
     from bondgraph import compile_model
     from bondgraph.render.diagram import diagram

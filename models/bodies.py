@@ -24,6 +24,7 @@ from bondgraph.model.model import Visible
 from bondgraph.model.ops import IDENTITY, zeros
 from screws.inertia import check_inertia, spatial_inertia
 from screws.joints import Vector
+from screws.linear import cross
 from screws.numeric_arguments import reals
 from screws.poses import Ad, pose_from_state, pose_rate, rotation_of
 from screws.rotations import tilde
@@ -31,7 +32,6 @@ from screws.scalars import array
 from screws.shapes import Solid
 from screws.surfaces import Surface
 from screws.twists import transform_twist, transform_twist_back, transform_wrench_back
-from screws.vectors import cross
 
 
 class Touchable(Protocol):

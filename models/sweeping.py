@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.pictures.figures import PLOTS
+from screwbond.models.pictures.style import PLOTS
 from screwbond.models.studies.fields import field_lines, number
 from screwbond.models.studies.reading import JsonSection, json_kind, make_from_input, read_file
 from screwbond.models.studies.tasks import Command

@@ -17,8 +17,6 @@ from screws.poses import pose_from_state
 from screws.shapes import Solid
 from screws.surfaces import Surface
 
-__all__ = ["Appearance", "Visual", "visuals_of"]
-
 SHAPE_SIZES = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 0}
 """Primitive shapes, and the count of numbers of each; 0: a scalar."""
 

@@ -1,7 +1,6 @@
 """Forward sensitivities of runs, parameter estimation from measured time series, identifiability and prediction intervals."""
 
-from bondgraph.estimation.estimate_result import Estimate
-from bondgraph.estimation.experiments import Experiment
+from bondgraph.estimation.estimate_result import Estimate, Experiment
 from bondgraph.estimation.fitting import estimate
 from bondgraph.estimation.prediction_intervals import Uncertainty, uncertainty
 from bondgraph.estimation.sensitivity_results import RunSensitivities, run_sensitivities

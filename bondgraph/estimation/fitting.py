@@ -22,8 +22,7 @@ from bondgraph.compile.changes import mapping_of
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import ModelError, RoundingWarning, RunEndedWarning, ScrewbondError, UnreliableRunWarning, refusal
-from bondgraph.estimation.estimate_result import Estimate
-from bondgraph.estimation.experiments import Experiment, Measured, Trial, refuse_fixed, trials_of
+from bondgraph.estimation.estimate_result import Estimate, Experiment, Measured, Trial, refuse_fixed, trials_of
 from bondgraph.estimation.free_parameters import FreeParameters, free_parameters_of, with_values
 from bondgraph.estimation.identifiability import Fit, estimate_of
 from bondgraph.estimation.losses import LOSSES, MARGIN, Loss

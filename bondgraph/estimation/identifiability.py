@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.estimation.estimate_result import Estimate, sizes_of
-from bondgraph.estimation.experiments import Channel, Trial
+from bondgraph.estimation.estimate_result import Channel, Estimate, Trial, sizes_of
 from bondgraph.estimation.free_parameters import FreeParameters
 from bondgraph.estimation.losses import Loss
 from bondgraph.estimation.sensitivity_results import RunSensitivities

@@ -17,8 +17,6 @@ from bondgraph.model.model import Collider, CollisionSet
 from screws.numeric_arguments import real, shown
 from screws.renamed import answer_old_names
 
-__all__ = ["collisions"]
-
 MAX_CANDIDATES = 64
 """Default limit of the number of contact candidates."""
 

@@ -14,18 +14,17 @@ from screwbond.models.hand.grasping import skeleton
 from screwbond.models.hand.run import HandRun, Study, rotation_vectors
 from screwbond.models.hand.scenarios import HandParameters
 from screwbond.models.pictures import Curve, EventMark, Frame, Look, Panel, Scene, Solid, movie, page, plots, scene_of, still
-from screwbond.models.pictures.camera import Camera
-from screwbond.models.pictures.figures import save_image
 from screwbond.models.pictures.from_results.contacts import balance_panels
 from screwbond.models.pictures.interpolation import Array, poses, unrotated_poses
 from screwbond.models.pictures.probe import rendering_problem
+from screwbond.models.pictures.scene import Camera
 from screwbond.models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined
 from screwbond.models.pictures.stage.posters import annotate, camera_of, to_image
 from screwbond.models.pictures.stage.stage import Stage
-from screwbond.models.pictures.style import AMBER, AXES, BLUE, MUTED, PAPER, PATHS, font
+from screwbond.models.pictures.style import AMBER, AXES, BLUE, PATHS, font, save_image
 from screwbond.models.studies.tasks import Picture, plot
 
-from bondgraph.output.plot_style import CYCLE, INK
+from bondgraph.output.plot_style import CYCLE, INK, MUTED, PAPER
 
 LINK, JOINT, PALM = "#ccd4df", "#98a5b8", "#eef1f5"
 VIEW, UP = np.array([0.30, -0.88, 0.34]), np.array([0.0, 0.0, 1.0])

@@ -21,8 +21,15 @@ from screwbond.models.impact.striking import (
     simulate_impacts,
     striker_from_urdf,
 )
-from screwbond.models.impact.study import ImpactStudy, MeasuredImpact, PoseStudy, study_impact, study_poses
-from screwbond.models.impact.variants import ImpulseMeasurement, graph_effective_mass
+from screwbond.models.impact.study import (
+    ImpactStudy,
+    ImpulseMeasurement,
+    MeasuredImpact,
+    PoseStudy,
+    graph_effective_mass,
+    study_impact,
+    study_poses,
+)
 
 from screws.renamed import answer_old_names
 

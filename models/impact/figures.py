@@ -12,11 +12,10 @@ from screwbond.models.impact.mobility import KINDS
 from screwbond.models.impact.striking import ImpactRun, Striker
 from screwbond.models.impact.study import ImpactStudy
 from screwbond.models.pictures import Curve, EventMark, Force, Look, Panel, Scene, Solid, still
-from screwbond.models.pictures.figures import legend_above, plain_numbers, plot_file
 from screwbond.models.pictures.from_results.links import RodLinks, link_poses
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import along, lofted
-from screwbond.models.pictures.style import AMBER, BLUE, FORCE, blend
+from screwbond.models.pictures.style import AMBER, BLUE, FORCE, blend, legend_above, plain_numbers, plot_file
 from screwbond.models.urdf import visual_solids
 
 from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL

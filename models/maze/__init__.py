@@ -2,8 +2,7 @@
 
 from screwbond.models.maze.analysis import Margins, RingAnalysis, analyse, closed_loop_poles, linearise_maze, margins, root_locus
 from screwbond.models.maze.command import save_maze
-from screwbond.models.maze.graph import maze_automaton, maze_graph
-from screwbond.models.maze.parameters import MazeParameters, read_maze
+from screwbond.models.maze.graph import MazeParameters, maze_automaton, maze_graph, read_maze
 from screwbond.models.maze.run import MazeRun, RobustnessMap, robustness, run_maze
 
 from screws.renamed import answer_old_names

@@ -14,8 +14,7 @@ import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
-from screwbond.models.maze.graph import COURSE, maze_graph
-from screwbond.models.maze.parameters import MazeParameters, ring
+from screwbond.models.maze.graph import COURSE, MazeParameters, maze_graph, ring
 
 from bondgraph import Compiled, compile_model
 from bondgraph.analysis import Linear, TransferFunction, differentiate, point_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.maze.analysis import Margins, analyse
-from screwbond.models.maze.parameters import MazeParameters, read_maze
+from screwbond.models.maze.graph import MazeParameters, read_maze
 from screwbond.models.maze.pictures import (
     figure5,
     figure7,

@@ -12,13 +12,23 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.maze.analysis import analyse, rightmost, root_locus
-from screwbond.models.maze.parameters import QUARTER, MazeParameters
+from screwbond.models.maze.graph import QUARTER, MazeParameters
 from screwbond.models.maze.run import MazeRun, RobustnessMap
 from screwbond.models.pictures import Curve, EventMark, Look, Panel, Scene, Solid, Trail
-from screwbond.models.pictures.figures import legend_above, plain_numbers, plot_file
 from screwbond.models.pictures.interpolation import Array, unrotated_poses
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, globe, joined, path_tube, polyline, sheet
-from screwbond.models.pictures.style import AMBER, BLUE, FORCE, PATHS, blend, rgb, round_number
+from screwbond.models.pictures.style import (
+    AMBER,
+    BLUE,
+    FORCE,
+    PATHS,
+    blend,
+    legend_above,
+    plain_numbers,
+    plot_file,
+    rgb,
+    round_number,
+)
 
 from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL, TITLE
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.maze.analysis import GAINS, closed_loop_poles, compiled_maze, rightmost
-from screwbond.models.maze.parameters import MazeParameters
+from screwbond.models.maze.graph import MazeParameters
 from screwbond.models.studies.tasks import cost_summary, end_summary, wall_times
 
 from bondgraph import Compiled

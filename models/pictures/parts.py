@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import Mesh
-from screwbond.models.pictures.style import AMBER, INK, MUTED, blend
+from screwbond.models.pictures.style import AMBER, blend
 
+from bondgraph.output.plot_style import INK, MUTED
 from screws.renamed import answer_old_names
 from screws.surfaces import Surface
 

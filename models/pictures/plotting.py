@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from screwbond.models.pictures.figures import EDGE, legend_above, plot_file
 from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.parts import Panel
 from screwbond.models.pictures.scene import Scene, close_up
+from screwbond.models.pictures.style import EDGE, legend_above, plot_file
 
 from bondgraph.output.plot_style import CYCLE, DASHES, MUTED, SHADE, styled, widen_flat_range
 from bondgraph.run.results.result import Result

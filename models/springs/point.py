@@ -19,9 +19,9 @@ from bondgraph import J0, Block, C, Element, Graph, Op, Parameter
 from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import TRANSLATION
 from bondgraph.model.model import Visible
+from screws.linear import dot, length
 from screws.numeric_arguments import floats, real
 from screws.poses import pose_from_state
-from screws.vectors import dot, length
 
 
 def _world_position(pose: Any, point: Any) -> Any:

@@ -43,8 +43,6 @@ from screws.shapes.solids import (
     rotate,
 )
 
-__all__ = ["CoalSolid", "coal_solid", "hull_pairs"]
-
 MERGE_DISTANCE = 1e-7
 """Share of the hull below which two corners of a patch are merged."""
 OUTSIDE_TOLERANCE = 1e-4
@@ -230,8 +228,6 @@ def round_half_space(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float)
         parts.append(points.take(near))
     return concatenated(parts)
 
-
-__all__ = ["Arrangement", "PointPairs", "arrangement", "candidates"]
 
 KINDS: dict[type[Solid], int] = {Ball: 0, Capsule: 0, Box: 1, Hull: 2, HalfSpace: 3}
 """Kind of each solid; balls and capsules share one, and pairs are searched with the lower kind first."""

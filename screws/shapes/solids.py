@@ -15,8 +15,6 @@ from screws.errors import GeometryError
 from screws.numeric_arguments import fixed_floats, floats, real, reals, shown
 from screws.poses import pose_from_state
 
-__all__ = ["Ball", "Box", "Capsule", "HalfSpace", "Hull", "Solid"]
-
 UNIT_TOLERANCE = 1e-3
 """Largest deviation of a quaternion's norm from 1."""
 

@@ -5,5 +5,4 @@
 from screwbond.models.impact.command import TASK
 from screwbond.models.impact.figures import FIGURES, strike_scene
 from screwbond.models.impact.mobility import locked_ratio, striking_point
-from screwbond.models.impact.study import study_poses
-from screwbond.models.impact.variants import GRAPH_BUILDERS
+from screwbond.models.impact.study import GRAPH_BUILDERS, study_poses

@@ -3,8 +3,7 @@
 # ruff: noqa: F401
 
 from screwbond.models.maze.command import MAP, MOVIES, PICTURES, RUN, TASKS, GainGrid
-from screwbond.models.maze.graph import AT_GATE, DISTANCE, ROLLING
-from screwbond.models.maze.parameters import MazeParameters
+from screwbond.models.maze.graph import AT_GATE, DISTANCE, ROLLING, MazeParameters
 from screwbond.models.maze.pictures import (
     arc,
     figure5,

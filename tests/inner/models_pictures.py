@@ -3,35 +3,36 @@
 # ruff: noqa: F401
 
 from screwbond.models.pictures import probe
-from screwbond.models.pictures.camera import Camera, direction, fit, upward
-from screwbond.models.pictures.figures import save_image
 from screwbond.models.pictures.from_results.contacts import energies_of
 from screwbond.models.pictures.interpolation import poses, quaternions, unrotated_poses
 from screwbond.models.pictures.parts import Curve, Panel, SpringDrawing
 from screwbond.models.pictures.plotting import plot_signals, strip
 from screwbond.models.pictures.probe import rendering
-from screwbond.models.pictures.scene import SPACING, representative_time, show_times, speed_label
+from screwbond.models.pictures.scene import SPACING, Camera, direction, fit, representative_time, show_times, speed_label, upward
 from screwbond.models.pictures.shapes.meshes import (
     SIDES,
     Mesh,
     along,
+    body_points,
+    coloured_part,
     cuboid,
     cylinder,
     free_normals,
     globe,
+    grid_normals,
     helix,
+    is_outward,
     joined,
     lofted,
     path_tube,
     stretch_poses,
 )
-from screwbond.models.pictures.shapes.surfaces import body_points, coloured_part, grid_normals, is_outward
 from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, solids_mesh, visual_mesh
 from screwbond.models.pictures.stage import movies
 from screwbond.models.pictures.stage.movies import has_screen, in_notebook
 from screwbond.models.pictures.stage.overlay import Sight, format_times, frame_labels, ghost_labels, length_bar
 from screwbond.models.pictures.stage.posters import camera_of, force_bar
 from screwbond.models.pictures.stage.stage import Stage, ghost_samples
-from screwbond.models.pictures.style import AMBER, AXES, BLUE, FORCE, PATHS, force_scale, rgb
+from screwbond.models.pictures.style import AMBER, AXES, BLUE, FORCE, PATHS, force_scale, rgb, save_image
 from screwbond.models.pictures.web.packing import STEPS, STRAIGHTNESS, Downsampling, EventRows, Packed, downsampled
 from screwbond.models.pictures.web.pages import DESKTOPS, contents

@@ -30,8 +30,6 @@ from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.table import FieldTable
 
-__all__ = ["Contacts", "Impulses", "solve_contacts"]
-
 PLAIN = 40
 """Sweeps without acceleration; most steps need fewer."""
 MAX_GROWTH, MIN_SHARE = 10.0, 1e-2

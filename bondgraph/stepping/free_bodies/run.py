@@ -38,8 +38,6 @@ from screws.shapes import HalfSpace, PointPairs, Solid, candidates
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
 
-__all__ = ["FreeBodyStepper", "FreeBodyResult", "free_body_stepper"]
-
 MAX_OVERLAP = 0.1
 """Largest overlap at the start, as a share of the smaller shape."""
 CONTACTS, STEP = "contacts", "step"

@@ -11,7 +11,7 @@ import numpy as np
 from screwbond.models.delta.studies.analysis import PoleSweep, PoleZeroMap
 from screwbond.models.delta.studies.robot import DeltaRun
 from screwbond.models.delta.studies.soft_touch import SoftTouchRun
-from screwbond.models.pictures.figures import legend_above, plot_file
+from screwbond.models.pictures.style import legend_above, plot_file
 
 from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, SMALL
 

@@ -22,6 +22,7 @@ from screwbond.models.pictures.shapes.meshes import (
     Mesh,
     along,
     circle,
+    coloured_part,
     cylinder,
     free_normals,
     globe,
@@ -31,8 +32,9 @@ from screwbond.models.pictures.shapes.meshes import (
     rod,
     sheet,
 )
-from screwbond.models.pictures.shapes.surfaces import coloured_part
-from screwbond.models.pictures.style import AXES, INK, PATHS
+from screwbond.models.pictures.style import AXES, PATHS
+
+from bondgraph.output.plot_style import INK
 
 BASE, LINK, ROD, TOOL, MOTOR, JOINT = "#c9cfd9", "#e6a756", "#8793a6", "#6aa5d8", "#5d6675", "#3d4554"
 """Colours of base, proximal links, rods, end effector, motors and ball joints."""

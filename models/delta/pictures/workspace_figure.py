@@ -11,7 +11,7 @@ import numpy as np
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
 from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
 from screwbond.models.delta.kinematics.workspace import Workspace, boundary_points, workspace
-from screwbond.models.pictures.figures import plot_file
+from screwbond.models.pictures.style import plot_file
 
 from bondgraph.output.plot_style import DASHES, INK, MUTED, PAPER, SMALL
 

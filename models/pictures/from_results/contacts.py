@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 from screwbond.models.contacts.trajectory import contact_intervals, contact_trajectory
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import ContactDrawing, Curve, EventMark, Panel, Solid
-from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, INK, SOLIDS
+from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, SOLIDS
 
 from bondgraph.model.domains import GENERIC
 from bondgraph.model.laws import InertialField, Storing
 from bondgraph.model.model import Model
+from bondgraph.output.plot_style import INK
 from bondgraph.run.results.result import Result
 from bondgraph.stepping.free_bodies import FreeBodyResult
 from screws.surfaces import Surface

@@ -17,10 +17,11 @@ from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import ContactDrawing, Curve, Look, Panel, Solid
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
 from screwbond.models.pictures.shapes.visual_meshes import visuals_mesh
-from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
+from screwbond.models.pictures.style import AXES, FORCE, SOLIDS
 from screwbond.models.planar import PlanarAppearance, PlanarContactGeometry
 
 from bondgraph.model.model import Visible
+from bondgraph.output.plot_style import INK
 from bondgraph.run.results.result import Result
 
 BODY, TOUCH = "planar body", "planar touch"

@@ -38,11 +38,12 @@ from screwbond.models.pictures.parts import ContactDrawing, Curve, Frame, Look, 
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.shapes.meshes import Mesh, grid_sheet
 from screwbond.models.pictures.shapes.visual_meshes import joint_mesh
-from screwbond.models.pictures.style import FORCE, INK, PATHS, SOLIDS
+from screwbond.models.pictures.style import FORCE, PATHS, SOLIDS
 from screwbond.models.visuals import Appearance
 
 from bondgraph.errors import refusal
 from bondgraph.model.model import Visible
+from bondgraph.output.plot_style import INK
 from bondgraph.run.results.result import Result
 from screws.poses import is_pose
 from screws.shapes import HalfSpace

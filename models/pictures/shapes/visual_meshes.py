@@ -27,8 +27,6 @@ from bondgraph.errors import refusal
 from bondgraph.output.extras import require_package
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull, Solid
 
-__all__ = ["joint_mesh", "solids_mesh"]
-
 
 def solids_mesh(solids: Sequence[Solid], span: float) -> Mesh:
     """Merge all solids of a body; half-spaces are drawn as squares of half side `span`, m, clipped at each other."""

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from screwbond.models.pictures.camera import Camera
 from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.plotting import key_panels, strip
-from screwbond.models.pictures.scene import Scene, representative_time, show_times, speed_label
+from screwbond.models.pictures.scene import Camera, Scene, representative_time, show_times, speed_label
 from screwbond.models.pictures.stage.overlay import is_word, mark_time
 from screwbond.models.pictures.stage.posters import annotate, camera_of, past_events, to_image
 from screwbond.models.pictures.stage.stage import Stage

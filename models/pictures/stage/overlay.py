@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from screwbond.models.pictures.camera import Camera
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import Trail
-from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.scene import Camera, Scene
 from screwbond.models.pictures.stage.stage import TUBE, Stage
-from screwbond.models.pictures.style import FORCE, INK, MUTED, font, round_number
+from screwbond.models.pictures.style import FORCE, font, round_number
+
+from bondgraph.output.plot_style import INK, MUTED
 
 Box = tuple[float, float, float, float]
 

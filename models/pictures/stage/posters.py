@@ -8,12 +8,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from screwbond.models.pictures.camera import Camera, direction, fit, upward, zoom
-from screwbond.models.pictures.figures import save_image
 from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.parts import ContactDrawing
 from screwbond.models.pictures.plotting import key_panels, strip
-from screwbond.models.pictures.scene import Scene, close_up, representative_time, strongest_contact
+from screwbond.models.pictures.scene import (
+    Camera,
+    Scene,
+    close_up,
+    direction,
+    fit,
+    representative_time,
+    strongest_contact,
+    upward,
+    zoom,
+)
 from screwbond.models.pictures.stage.overlay import (
     Box,
     Label,
@@ -30,8 +38,9 @@ from screwbond.models.pictures.stage.overlay import (
     pixels_between,
 )
 from screwbond.models.pictures.stage.stage import GAUSS, Stage
-from screwbond.models.pictures.style import AXES, INK, MUTED, PAPER, font, round_number
+from screwbond.models.pictures.style import AXES, font, round_number, save_image
 
+from bondgraph.output.plot_style import INK, MUTED, PAPER
 from bondgraph.run.results.result import Result
 
 Inset = tuple[float, float, float, float]

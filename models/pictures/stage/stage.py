@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from screwbond.models.pictures.camera import Camera
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import Force, Frame, Look, SpringDrawing, Trail
 from screwbond.models.pictures.probe import require_opengl
-from screwbond.models.pictures.scene import SPACING, Scene
+from screwbond.models.pictures.scene import SPACING, Camera, Scene
 from screwbond.models.pictures.shapes.meshes import SIDES, Mesh, along, helix, path_tube, polyline, stretch_poses
-from screwbond.models.pictures.style import AXES, FORCE, INK, rgb
+from screwbond.models.pictures.style import AXES, FORCE, rgb
+
+from bondgraph.output.plot_style import INK
 
 # Transparent where seen face on, opaque at grazing angles: the rim shows the shape, the middle the inside.
 _GLASS = """//VTK::Light::Impl

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from screwbond.models.pictures.camera import direction, upward
 from screwbond.models.pictures.interpolation import Array, Interpolation, quaternions
 from screwbond.models.pictures.parts import Force, Look, SpringDrawing, Trail
-from screwbond.models.pictures.scene import SPACING, Scene, show_times
+from screwbond.models.pictures.scene import SPACING, Scene, direction, show_times, upward
 from screwbond.models.pictures.shapes.meshes import SIDES, Mesh, helix, path_tube
 from screwbond.models.pictures.stage.stage import GAUSS, RADIUS, TUBE
 from screwbond.models.pictures.style import AXES, FORCE

@@ -22,13 +22,14 @@ from screwbond.models.pictures.from_results.scenes import scene_of
 from screwbond.models.pictures.parts import Panel
 from screwbond.models.pictures.plotting import plain_text, shown_unit, title_with_unit
 from screwbond.models.pictures.scene import Scene, show_times
-from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, INK
+from screwbond.models.pictures.style import AXES, ENERGIES, FORCE
 from screwbond.models.pictures.web.packing import SAMPLES, Downsampling, EventRows, Packed, downsampled, pack_scene
 
 from bondgraph.errors import refusal
 from bondgraph.model.laws import Junction, Storing
 from bondgraph.model.model import Model
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
+from bondgraph.output.plot_style import INK
 from bondgraph.render.diagram import diagram
 from bondgraph.run.program import Slot
 from bondgraph.run.program.bonds import BondValues

@@ -18,21 +18,9 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.pictures.plotting import plot_signals
+from screwbond.models.studies import tasks
 from screwbond.models.studies.fields import check_record, number, vector, word
 from screwbond.models.studies.reading import read_file
-from screwbond.models.studies.tasks import (
-    Outcome,
-    Table,
-    Task,
-    add_solver,
-    cost_summary,
-    end_summary,
-    graph_files,
-    plot,
-    sample_times,
-    study_command,
-    wall_times,
-)
 
 from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from screws.scalars import sqrt
@@ -71,30 +59,36 @@ def read(options: Namespace) -> Pendulum:
     return read_file(options.file, lambda given: given.read(Pendulum), Pendulum)
 
 
-def run(given: Pendulum, options: Namespace) -> Outcome:
+def run(given: Pendulum, options: Namespace) -> tasks.Outcome:
     """Run it; the files are trajectory.npz, swing.csv, graph.svg and equations.tex."""
     compiled = compile_model(graph(given))
-    samples = sample_times(given.t_end, 0.01)
+    samples = tasks.sample_times(given.t_end, 0.01)
     result = compiled.simulate(given.t_end, samples=samples, rtol=options.rtol, method=options.method, progress=False)
     place = result["spring.q"]
     largest = float(np.linalg.norm(place, axis=1).max())
-    summary = {"largest_length": largest, **end_summary(result), **cost_summary(result, wall_times(compiled, result))}
+    summary = {
+        "largest_length": largest,
+        **tasks.end_summary(result),
+        **tasks.cost_summary(result, tasks.wall_times(compiled, result)),
+    }
     files = {
         "trajectory.npz": {"t": result.t, "place": place},
-        "swing.csv": Table(("t", "x", "y"), np.column_stack([result.t, place])),
-        **graph_files(compiled),
+        "swing.csv": tasks.Table(("t", "x", "y"), np.column_stack([result.t, place])),
+        **tasks.graph_files(compiled),
     }
-    pictures = {"swing.png": plot(lambda path: plot_signals(result, {"spring.q": "place (m)"}, path))}
-    return Outcome(summary, files, [f"pendulum: the spring is {largest:.4f} m long at most"], pictures, failure=result.failure)
+    pictures = {"swing.png": tasks.plot(lambda path: plot_signals(result, {"spring.q": "place (m)"}, path))}
+    return tasks.Outcome(
+        summary, files, [f"pendulum: the spring is {largest:.4f} m long at most"], pictures, failure=result.failure
+    )
 
 
 def arguments(parser: Any) -> None:
     """Arguments of the command."""
     parser.add_argument("file", type=Path, metavar="FILE.json")
-    add_solver(parser, 1e-9)
+    tasks.add_solver(parser, 1e-9)
 
 
-TASK = Task(
+TASK = tasks.Task(
     "run a spring pendulum",
     read,
     run,
@@ -103,4 +97,4 @@ TASK = Task(
     arguments=arguments,
     fields={"FILE.json": Pendulum},
 )
-PENDULUM = study_command("pendulum", TASK)
+PENDULUM = tasks.study_command("pendulum", TASK)
