@@ -14,24 +14,6 @@ import numpy as np
 
 from bondgraph.errors import refusal
 
-__all__ = [
-    "CYCLE",
-    "DANGER",
-    "DASHES",
-    "INK",
-    "MUTED",
-    "PAPER",
-    "RULE",
-    "SHADE",
-    "SHEET",
-    "SMALL",
-    "FLAT",
-    "TINTS",
-    "TITLE",
-    "widen_flat_range",
-    "styled",
-]
-
 PAPER = "#ffffff"
 INK = "#1c2331"
 MUTED = "#667085"

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.export.paper.markup.content import Block, InlineCode, Math, Section, TableBlock, Words
-from bondgraph.export.paper.notation.formulas import number
+from bondgraph.export.paper.notation.definitions import number
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.model.laws import IdealConstraint, Ratio
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -22,6 +23,14 @@ class InlineCode:
 Piece = str | Math | InlineCode
 Words = tuple[Piece, ...]
 """Text with formulas and names in it."""
+
+
+def marked(words: Words, math: Callable[[str], str], code: Callable[[str], str], plain: Callable[[str], str]) -> str:
+    """Return text in a markup, given the forms of formulas (as LaTeX), of names in the program, and of plain text."""
+    return "".join(
+        math(piece.latex) if isinstance(piece, Math) else code(piece.text) if isinstance(piece, InlineCode) else plain(piece)
+        for piece in words
+    )
 
 
 @dataclass(frozen=True)
