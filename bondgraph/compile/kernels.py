@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.emit.kernel import Kernel
+from bondgraph.emit.kernel import AT_SAMPLE, DeferredKernel, Kernel, LaneKernels
 from bondgraph.errors import refusal
 from bondgraph.tape import opcodes
 from bondgraph.tape.garbage_collection import paused_collection
@@ -23,7 +23,6 @@ from screws.renamed import answer_old_names
 from screws.scalars import array
 
 if TYPE_CHECKING:
-    from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.run.program import Slot
     from bondgraph.schedule.build import Scheduled
     from bondgraph.schedule.memory_layout import Schedule
@@ -53,7 +52,6 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
 
     needed = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
     if _is_compiled(backend):
-        from bondgraph.emit.kernel import DeferredKernel
         from bondgraph.emit.llvm import QUICK, compile_routines
 
         eager = [routine for name, routine in needed.items() if name not in DEFERRED | INTERPRETED]
@@ -117,7 +115,6 @@ def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int)
     """
     if not isinstance(routines, Mapping) or not _is_compiled(backend) or not routines["rates"].outputs:
         return None
-    from bondgraph.emit.kernel import AT_SAMPLE, LaneKernels
     from bondgraph.emit.lanes import may_branch
     from bondgraph.emit.llvm import compile_in_lanes
 

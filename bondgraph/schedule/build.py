@@ -7,13 +7,12 @@ import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondgraph.assembly.system import Statement, System
 from bondgraph.emit.cached_build import build_once
-from bondgraph.emit.kernel import InterpretedKernel, Kernel
+from bondgraph.emit.kernel import DeferredKernel, InterpretedKernel, Kernel, deferred_together
 from bondgraph.model.ops import Op
 from bondgraph.schedule.calls import GIVEN, NUMBERS, Plan, StatementTable, numbered
 from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule, in_row, schedule
@@ -24,9 +23,6 @@ from bondgraph.tape.interpret import interpreter
 from bondgraph.tape.nodes import leaf_length
 from bondgraph.tracing.routines import Pattern, output_names
 from screws.scalars import equal, where
-
-if TYPE_CHECKING:
-    from bondgraph.emit.kernel import Kernel
 
 
 def numpy_kernel(schedule: Schedule) -> Kernel:
@@ -256,7 +252,6 @@ def jacobian_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
 
 def kernels_in_loops(routines: Scheduled, machine_code: bool) -> dict[str, Kernel]:
     """Return the kernels of all routines by name, as machine code or interpreted."""
-    from bondgraph.emit.kernel import DeferredKernel, deferred_together
 
     def compile_all(names: Sequence[str], quick: bool) -> dict[str, Kernel]:
         schedules = [routines.schedules[name]() for name in names]

@@ -13,7 +13,7 @@ from screwbond.models.motion.polynomials import QUANTITIES, Motion, numbers, ref
 from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.ops import as_op
 from bondgraph.model.units import per_second
-from bondgraph.signals.block_builder import BlockBuilder
+from bondgraph.signals.arguments import BlockBuilder
 from bondgraph.signals.formulas import LAG
 
 ModelTerm = Callable[..., Any] | Op | str
