@@ -24,6 +24,7 @@ from bondgraph.model.ops import TIME_DERIVATIVE, Frozen
 from bondgraph.output.lazy import LazyTable
 from bondgraph.output.short_repr import short_repr
 from bondgraph.output.tables import Parameters, Quantities, Quantity
+from bondgraph.run.bound import Bound
 from bondgraph.run.events.guard_history import perturbations
 from bondgraph.run.program import Program
 from bondgraph.run.program.bonds import BondVariables
@@ -359,8 +360,6 @@ class Compiled(Frozen):
         x0, m0 = self.initial()
         x, m, p = x0 if x is None else x, m0 if m is None else m, self.parameters() if p is None else p
         if self.program.loops:
-            from bondgraph.run.bound import Bound
-
             x, _ = Bound(self.program, p).consistent(t, np.asarray(x, dtype=float), m)
         return evaluate_statements(self.system, t, x, p, m, self._solved_for(t, x, p, m))
 

@@ -19,6 +19,7 @@ from bondgraph.errors import ModelError, Problem, caller_place
 from bondgraph.model.arguments import in_unit
 from bondgraph.model.model import Model
 from bondgraph.quantities import real
+from bondgraph.run.bound import Bound
 from bondgraph.run.program import NewtonLoop, Program
 
 DECADES, PER_DECADE = 15, 48
@@ -302,8 +303,6 @@ def start_on_branch(
 
     Raises `ModelError` E215 where there are several solutions and no guess tells them apart.
     """
-    from bondgraph.run.bound import Bound
-
     first, failed = Bound(program, p).consistent(t, x, m)
     loops = [loop for loop in program.loops if not begun.issuperset(loop.states)]
     states = solutions_of(loops, t, first if begun else x, p, m)

@@ -15,6 +15,7 @@ from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel import DeferredKernel, InterpretedKernel, Kernel, deferred_together
 from bondgraph.model.ops import Op
 from bondgraph.schedule.calls import GIVEN, NUMBERS, Plan, StatementTable, numbered
+from bondgraph.schedule.machine_code.kernels import jacobian_kernel, machine_kernels, shared_kernels
 from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule, in_row, schedule
 from bondgraph.schedule.plans import GroupedValues, KernelCache, derivatives, group_rows, group_values
 from bondgraph.tape import opcodes as op
@@ -236,8 +237,6 @@ def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
     """Compile a large routine that a run calls a few times without an optimiser: half as fast, in a fortieth of the time."""
     if not machine_code:
         return numpy_kernel(schedule)
-    from bondgraph.schedule.machine_code.kernels import machine_kernels
-
     return machine_kernels([schedule], quick=True)[schedule.name]
 
 
@@ -245,8 +244,6 @@ def jacobian_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
     """Compile the Jacobian of a large model."""
     if not machine_code:
         return numpy_kernel(schedule)
-    from bondgraph.schedule.machine_code.kernels import jacobian_kernel
-
     return jacobian_kernel(schedule)
 
 
@@ -257,8 +254,6 @@ def kernels_in_loops(routines: Scheduled, machine_code: bool) -> dict[str, Kerne
         schedules = [routines.schedules[name]() for name in names]
         if not machine_code:
             return {schedule.name: numpy_kernel(schedule) for schedule in schedules}
-        from bondgraph.schedule.machine_code.kernels import machine_kernels
-
         return machine_kernels(schedules, quick)
 
     def compile_one(name: str) -> Kernel:
@@ -281,6 +276,4 @@ def _jump_kernels(schedules: Sequence[Schedule], machine_code: bool) -> dict[str
     """Compile schedules, many of which differ only in addresses; return kernels by name."""
     if not machine_code:
         return {schedule.name: numpy_kernel(schedule) for schedule in schedules}
-    from bondgraph.schedule.machine_code.kernels import shared_kernels
-
     return shared_kernels(schedules)
