@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 
@@ -23,6 +23,16 @@ class InlineCode:
 Piece = str | Math | InlineCode
 Words = tuple[Piece, ...]
 """Text with formulas and names in it."""
+
+
+def worded(text: str) -> Words:
+    """Return text with formulas between dollar signs."""
+    return tuple(Math(piece) if k % 2 else piece for k, piece in enumerate(text.split("$")) if piece)
+
+
+def listed(sign: str, parts: Iterable[Words]) -> Words:
+    """Return the parts of a text with a sign between them."""
+    return tuple(piece for k, part in enumerate(parts) for piece in (sign if k else "", *part))
 
 
 def marked(words: Words, math: Callable[[str], str], code: Callable[[str], str], plain: Callable[[str], str]) -> str:
