@@ -44,6 +44,7 @@ _RESULTS = {
     "energies": "Energies of the storages (..., {energies}), J.",
 }
 
+_USAGE = Path(__file__).with_name("numpy_usage.txt").read_text(encoding="utf-8")
 _HELPERS = Path(__file__).with_name("numpy_helpers.txt").read_text(encoding="utf-8")
 """Class and functions of every module."""
 
@@ -128,21 +129,8 @@ def _source(content: Content) -> str:
 
 def _usage(content: Content) -> list[str]:
     """Return lines of the module's docstring: its content, and how to use it."""
-    n = content.name
-    return [
-        f'{n}: the model "{comment_safe(content.system.name)}", written by screwbond.',
-        "",
-        f"    import {n}",
-        "",
-        f"    p = {n}.prepare({n}.p0)",
-        f"    {n}.rates(0.0, {n}.x0, p, {n}.m0)",
-        "",
-        "t is the time, s; x are the states, m the modes as whole numbers, p the parameters, as STATES, MODES and",
-        "PARAMETERS say. `prepare` puts what follows from your parameters behind them; all other functions want them so.",
-        "They take one point, or many: arrays (..., length), and times (...), that broadcast. The tables lead from",
-        'identifiers to the names of the model: `STATES["..."].of(x)` are the numbers of one.',
-        *event_notes(content, _PHRASES),
-    ]
+    usage = _USAGE.format(n=content.name, model=comment_safe(content.system.name)).splitlines()
+    return [*usage, *event_notes(content, _PHRASES)]
 
 
 def _table(name: str, entries: Sequence[Entry]) -> str:
