@@ -19,6 +19,8 @@ from tests.inner.sweeps import Kept
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("bondgraph", "screwbond", "screws")
+FOLDERS = {"models": "screwbond.models"}
+"""Packages that lie in another folder than their name says."""
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +34,15 @@ def test_ships_its_types(config):
     for package in PACKAGES:
         assert (ROOT / package / "py.typed").is_file()
         assert "py.typed" in config["options.package_data"][package].split()
+
+
+@pytest.mark.parametrize("folder", [*PACKAGES, "models"])
+def test_ships_the_files_that_modules_read(config, folder):
+    """A module reads such a file from its own folder; without a pattern in setup.cfg a wheel would lack it."""
+    for path in (each for each in (ROOT / folder).rglob("*") if each.is_file() and each.suffix not in (".py", ".pyc")):
+        package = ".".join((FOLDERS.get(folder, folder), *path.parent.relative_to(ROOT / folder).parts))
+        patterns = config["options.package_data"].get(package, "").replace(",", " ").split()
+        assert any(path.match(pattern) for pattern in patterns), path
 
 
 def test_version_is_written_in_setup_cfg_only(config):

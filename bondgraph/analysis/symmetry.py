@@ -18,7 +18,7 @@ from bondgraph.model.laws import Resistor, Storage
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
-from bondgraph.tracing.on_tape.values import scalars_of
+from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 
 @dataclass(frozen=True)
@@ -112,15 +112,11 @@ Check = Callable[[np.ndarray], list[tuple[float, float, float]]]
 """Function of a point, a row of numbers, that returns asymmetry, imbalance and dissipation; nothing where they are not finite."""
 
 
-def _shaped(scalars: np.ndarray, shape: tuple[int, ...]) -> Any:
-    return scalars.reshape(shape) if shape else scalars[0]
-
-
 def _of_storage(law: Storage, state_shape: tuple[int, ...], port_shape: tuple[int, ...], arguments: list[Any]) -> Check:
     """Return the check of a storage, at a state and an input."""
     tape = Tape()
     x, u = tape.inputs("x", math.prod(state_shape)), tape.inputs("u", math.prod(port_shape))
-    state, given_input = _shaped(x, state_shape), _shaped(u, port_shape)
+    state, given_input = shaped(x, state_shape), shaped(u, port_shape)
     output = scalars_of(law.output(state, *arguments))
     rate = scalars_of(given_input if law.rate is None else law.rate(state, given_input, *arguments))
     slopes = jacobian([law.energy(state, *arguments)], list(x)).dense()[0]
@@ -147,7 +143,7 @@ def _of_resistor(law: Resistor, shape: tuple[int, ...], arguments: list[Any]) ->
     assert relation is not None
     tape, n = Tape(), math.prod(shape)
     u = tape.inputs("u", n)
-    output = scalars_of(relation(_shaped(u, shape), *arguments))
+    output = scalars_of(relation(shaped(u, shape), *arguments))
     kernel = numpy_kernel(Routine("resistor", tape, (("u", n),), (*output, *jacobian(output, list(u)).dense().ravel())))
 
     def check(point: np.ndarray) -> list[tuple[float, float, float]]:

@@ -4,25 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from bondgraph.checks.parameters import (
-    check_energies,
-    check_kinetic_energies,
-    check_numbers,
-    check_passive,
-    check_ranges,
-    check_sizes,
-    check_units,
-)
-from bondgraph.checks.structure import (
-    check_automata,
-    check_blocks,
-    check_impacts,
-    check_junctions,
-    check_parts,
-    check_resets,
-    check_switches,
-    check_values_by_mode,
-)
+from bondgraph.checks import parameters, structure
 from bondgraph.errors import Problem
 from bondgraph.model.model import Model
 
@@ -37,20 +19,20 @@ def check_model(model: Model, reported: Collection[str] = ()) -> list[Problem]:
 _NOTHING: frozenset[str] = frozenset()
 _ENDS = frozenset({"E100", "E101", "E103", "E111", "E112", "E126"})
 CHECKS = (
-    (check_parts, _NOTHING),
-    (check_numbers, _NOTHING),
-    (check_units, _NOTHING),
-    (check_junctions, _ENDS),
-    (check_switches, frozenset({"E106"})),
-    (check_automata, _NOTHING),
-    (check_impacts, _NOTHING),
-    (check_resets, frozenset({"E106"})),
-    (check_blocks, _NOTHING),
-    (check_energies, _NOTHING),
-    (check_ranges, _NOTHING),
-    (check_passive, _ENDS),
-    (check_sizes, _ENDS),
-    (check_kinetic_energies, _NOTHING),
-    (check_values_by_mode, frozenset({"E106"})),
+    (structure.check_parts, _NOTHING),
+    (parameters.check_numbers, _NOTHING),
+    (parameters.check_units, _NOTHING),
+    (structure.check_junctions, _ENDS),
+    (structure.check_switches, frozenset({"E106"})),
+    (structure.check_automata, _NOTHING),
+    (structure.check_impacts, _NOTHING),
+    (structure.check_resets, frozenset({"E106"})),
+    (structure.check_blocks, _NOTHING),
+    (parameters.check_energies, _NOTHING),
+    (parameters.check_ranges, _NOTHING),
+    (parameters.check_passive, _ENDS),
+    (parameters.check_sizes, _ENDS),
+    (parameters.check_kinetic_energies, _NOTHING),
+    (structure.check_values_by_mode, frozenset({"E106"})),
 )
 """Checks in the order of their report, each with the codes of problems that it would only repeat."""

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from bondgraph.assembly.execute import evaluate_statements
-from bondgraph.assembly.system import System
+from bondgraph.assembly.system import System, evaluate_statements
 from bondgraph.causality.assign import Causality
-from bondgraph.compile.changes import StartCall, changed_start, checked_changes, dependent_among, mapping_of
+from bondgraph.compile.changes import StartCall, changed_start, checked_changes, converted_start, dependent_among, mapping_of
 from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
-from bondgraph.compile.converted_starts import converted_start
 from bondgraph.compile.loop_solutions import guesses_in_si, start_on_branch, unexpected_guesses
 from bondgraph.compile.starts import SwitchIndices, contradicting_starts, frictions_of
 from bondgraph.emit.cached_build import LatestBuild, OnceProperty
@@ -26,6 +24,7 @@ from bondgraph.model.ops import TIME_DERIVATIVE, Frozen
 from bondgraph.output.lazy import LazyTable
 from bondgraph.output.short_repr import short_repr
 from bondgraph.output.tables import Parameters, Quantities, Quantity
+from bondgraph.run.bound import Bound
 from bondgraph.run.events.guard_history import perturbations
 from bondgraph.run.program import Program
 from bondgraph.run.program.bonds import BondVariables
@@ -279,13 +278,7 @@ class Compiled(Frozen):
 
         Parameters
         ----------
-        parameters : changes by name, {"spring.stiffness": 80.0}; nothing is compiled again.
-        initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or
-            an operating point, whose parameters are used too.
-        keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
-            models; or {"work": measures.integral("motor.power")}; all by default.
-        sink : the destination of these during the run, instead of the result: a path ("run.parquet", or .zarr, .npz, .csv), a
-            `bondgraph.sinks.Sink`, or a function of times and values by name.
+        parameters, initial, keep, sink : as of `bondgraph.simulate`; nothing is compiled again.
 
         Raises `ModelError` as `initial`, E309 for parameters from which no finite quantity follows, E214 for switches whose modes
         do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for settings, E322 for
@@ -367,8 +360,6 @@ class Compiled(Frozen):
         x0, m0 = self.initial()
         x, m, p = x0 if x is None else x, m0 if m is None else m, self.parameters() if p is None else p
         if self.program.loops:
-            from bondgraph.run.bound import Bound
-
             x, _ = Bound(self.program, p).consistent(t, np.asarray(x, dtype=float), m)
         return evaluate_statements(self.system, t, x, p, m, self._solved_for(t, x, p, m))
 

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.emit.kernel import Kernel
+from bondgraph.emit.interpreter.steps import derivatives
+from bondgraph.emit.kernel import AT_SAMPLE, DeferredKernel, Kernel, LaneKernels
+from bondgraph.emit.lanes import may_branch
+from bondgraph.emit.llvm import QUICK, compile_in_lanes, compile_routines
+from bondgraph.emit.machine import have_llvm
+from bondgraph.emit.numpy import numpy_kernel, preset_kernel
 from bondgraph.errors import refusal
 from bondgraph.tape import opcodes
 from bondgraph.tape.garbage_collection import paused_collection
@@ -23,7 +28,6 @@ from screws.renamed import answer_old_names
 from screws.scalars import array
 
 if TYPE_CHECKING:
-    from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.run.program import Slot
     from bondgraph.schedule.build import Scheduled
     from bondgraph.schedule.memory_layout import Schedule
@@ -49,13 +53,8 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
         from bondgraph.schedule.build import kernels_in_loops
 
         return kernels_in_loops(routines, _is_compiled(backend))
-    from bondgraph.emit.numpy import numpy_kernel, preset_kernel
-
     needed = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
     if _is_compiled(backend):
-        from bondgraph.emit.kernel import DeferredKernel
-        from bondgraph.emit.llvm import QUICK, compile_routines
-
         eager = [routine for name, routine in needed.items() if name not in DEFERRED | INTERPRETED]
         library = compile_routines(eager)
         kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in eager}
@@ -83,11 +82,7 @@ def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Se
     selected = select_outputs(routines["outputs"].reference, "chosen", indices)
     starts = tuple(itertools.accumulate((slot.size for slot in slots[:-1]), initial=0))
     if _is_compiled(backend):
-        from bondgraph.emit.llvm import compile_routines
-
         return compile_routines([selected], quick=0).kernel(selected.name), starts
-    from bondgraph.emit.numpy import numpy_kernel
-
     return numpy_kernel(selected), starts
 
 
@@ -117,10 +112,6 @@ def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int)
     """
     if not isinstance(routines, Mapping) or not _is_compiled(backend) or not routines["rates"].outputs:
         return None
-    from bondgraph.emit.kernel import AT_SAMPLE, LaneKernels
-    from bondgraph.emit.lanes import may_branch
-    from bondgraph.emit.llvm import compile_in_lanes
-
     needed = {name: r for name, r in routines.items() if name in STEP_ROUTINES + SAMPLE_ROUTINES and r.outputs}
     straight = {name: routine for name, routine in needed.items() if isinstance(routine, Routine)}
     several = straight.values()
@@ -134,8 +125,6 @@ def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int)
 
 def _is_compiled(backend: str) -> bool:
     """Return True for machine code; with an explicit "llvm" the compiler reports a missing llvmlite."""
-    from bondgraph.emit.machine import have_llvm
-
     return backend == "llvm" or (backend == "auto" and have_llvm())
 
 
@@ -164,8 +153,6 @@ def couplings_of(
     """
     if not isinstance(routines, Mapping) or not _is_compiled(backend):
         return jacobian()
-    from bondgraph.emit.interpreter.steps import derivatives
-
     kernel, pattern = derivatives(routines["rates"].reference, "x", "couplings")
     return kernel if kernel.n_out else None, pattern
 

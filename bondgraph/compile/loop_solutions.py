@@ -1,4 +1,11 @@
-"""Solutions of nonlinear algebraic loops at a start, and the one that is meant: the only one, or the nearest to a guess."""
+"""Solutions of nonlinear algebraic loops at a start, and the one that is meant: the only one, or the nearest to a guess.
+
+Real roots of a few equations: all that are seen from many starts, as for the unknowns of a nonlinear algebraic loop.
+
+A single residual is bracketed: it is evaluated on a logarithmic grid, which is refined where Newton steps from both ends of an
+interval lead into it, and changes of sign are bisected. Several residuals are solved by damped Newton iteration from many starts,
+then again with the known roots deflated (Farrell, Birkisson, Funke 2015).
+"""
 
 from __future__ import annotations
 
@@ -8,12 +15,230 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.system import System
-from bondgraph.compile.loop_roots import EQUAL, MAX_SOLUTIONS, distinct, real_roots
 from bondgraph.errors import ModelError, Problem, caller_place
 from bondgraph.model.arguments import in_unit
 from bondgraph.model.model import Model
 from bondgraph.quantities import real
+from bondgraph.run.bound import Bound
 from bondgraph.run.program import NewtonLoop, Program
+
+DECADES, PER_DECADE = 15, 48
+"""Powers of ten, up and down from one, of the grid of an unknown; its points per decade."""
+
+REFINEMENTS, FINER, MAX_MINIMA = 4, 24, 16
+"""Refinements of the grid around least residuals; new intervals in each of the old; most such places of each refinement."""
+
+STARTS, ITERATIONS, UNDAMPED_ITERATIONS = 96, 400, 1500
+"""Starts of Newton's method for a loop of several unknowns; most damped and undamped iterations of each."""
+
+EQUAL = 1e-7
+"""Relative distance up to which two solutions are one."""
+
+CONVERGED = 1e-9
+"""Relative Newton step of a solution."""
+
+SENSED = 1e-6
+"""Part of an unknown that residuals at a solution must sense."""
+
+MAX_SOLUTIONS = 8
+"""Most solutions of one loop that are looked for."""
+
+Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Unknowns (rows, k) -> residuals (rows, k) and Newton steps (rows, k)."""
+
+
+def real_roots(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
+    """Return the real roots (count, k) that are seen, at most `MAX_SOLUTIONS`; `first` (k,) is one of the starts."""
+    return _roots_of_one(evaluate) if len(first) == 1 else _roots_of_several(evaluate, first)
+
+
+def _roots_of_one(evaluate: Evaluate) -> np.ndarray:
+    """Return the roots (count, 1) of a residual of one unknown, in ascending order."""
+    ladder = 10.0 ** (np.arange(-DECADES * PER_DECADE, DECADES * PER_DECADE + 1) / PER_DECADE)
+    grid = np.concatenate([-ladder[::-1], [0.0], ladder])
+    values = _columns(evaluate, grid)
+    for _ in range(REFINEMENTS):
+        more = _between(grid, *values)
+        grid, order = np.unique(np.concatenate([grid, more]), return_index=True)
+        values = np.concatenate([values, _columns(evaluate, more)], axis=1)[:, order]
+    residuals = values[0]
+    change = np.flatnonzero(np.sign(residuals[:-1]) * np.sign(residuals[1:]) < 0.0)
+    exact = grid[residuals == 0.0]
+    low, high = _bisected(evaluate, grid[change], grid[change + 1], np.sign(residuals[change]))
+    roots = _attracting(evaluate, np.concatenate([exact, low])[:, None], np.concatenate([exact, high])[:, None])
+    return _joined(evaluate, np.sort(distinct(roots[:, None]), axis=0))[:MAX_SOLUTIONS]
+
+
+def _columns(evaluate: Evaluate, at: np.ndarray) -> np.ndarray:
+    """Return residuals and Newton steps of one unknown, (2, rows)."""
+    return np.concatenate(evaluate(at[:, None]), axis=1).T
+
+
+def _between(grid: np.ndarray, residuals: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Return finer points in the intervals that may hide roots: into which the Newton steps from both ends lead without a change
+    of sign, and those with or beside a change."""
+    width, ahead, back = np.diff(grid), steps[:-1], -steps[1:]
+    signs = np.sign(residuals[:-1]) * np.sign(residuals[1:])
+    inward = np.flatnonzero((signs > 0.0) & (ahead > 0.0) & (back > 0.0) & np.isfinite(ahead) & np.isfinite(back))
+    length = (ahead[inward] + back[inward]) / width[inward]
+    change = np.flatnonzero(signs < 0.0)
+    intervals = np.concatenate([inward[np.argsort(length, kind="stable")][:MAX_MINIMA], change - 1, change, change + 1])
+    intervals = np.unique(intervals[(intervals >= 0) & (intervals < len(width))])
+    part = np.arange(1, FINER) / FINER
+    return np.ravel(np.outer(grid[intervals], 1.0 - part) + np.outer(grid[intervals + 1], part))
+
+
+def _bisected(evaluate: Evaluate, low: np.ndarray, high: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return neighbouring numbers between which a residual changes its sign, from brackets on one side of zero with its sign at
+    their lower ends: 63 halvings of the bits, by which floats of one sign are ordered as integers."""
+    low, high = low.copy(), high.copy()
+    for _ in range(63 if len(low) else 0):
+        bits = np.abs(low).view(np.int64), np.abs(high).view(np.int64)
+        middle = np.copysign((bits[0] + (bits[1] - bits[0]) // 2).view(np.float64), low + high)
+        same = np.sign(evaluate(middle[:, None])[0][:, 0]) == below
+        inside = (middle != low) & (middle != high)
+        low, high = np.where(inside & same, middle, low), np.where(inside & ~same, middle, high)
+    return low, high
+
+
+def _attracting(evaluate: Evaluate, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the places (rows, 1) between neighbours at which Newton's method ends from a little further off: no poles, no jumps,
+    no noise."""
+    starts = np.concatenate([low - EQUAL * np.abs(low), high + EQUAL * np.abs(high)])
+    ends = _newton(evaluate, starts)
+    from_below, from_above = ends[: len(low)], ends[len(low) :]
+    size = np.maximum(np.abs(low), np.abs(high))
+    near = (np.abs(from_below - low) <= EQUAL * size) & (np.abs(from_above - high) <= EQUAL * size)
+    return np.where(np.abs(low) <= np.abs(high), low, high)[near[:, 0]]
+
+
+def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
+    """Return the roots (count, k) of k residuals; `first` (k,) is the start that the model gives."""
+    everywhere, roots = np.concatenate([first[None], _starts(len(first))]), np.zeros((0, len(first)))
+    starts = everywhere
+    while len(roots) < MAX_SOLUTIONS:
+        ends = _newton(evaluate, starts, roots)
+        solved = ends[_solves(evaluate, ends)]
+        if not len(roots) and not len(solved):
+            ends = _newton(evaluate, starts, damped=False)
+            solved = ends[_solves(evaluate, ends) & _vanishes(evaluate, ends, starts)]
+        new = _joined(evaluate, distinct(np.concatenate([roots, solved])))
+        if len(new) == len(roots):
+            break
+        roots = new
+        starts = np.concatenate([everywhere, *map(_multiples, roots)])
+    return roots[np.lexsort(roots.T[::-1])]
+
+
+def _starts(count: int) -> np.ndarray:
+    """Return starts (rows, count): zero, and some of all signs and of sizes from a millionth to a million."""
+    rng = np.random.default_rng(count)
+    together = 10.0 ** rng.uniform(-6.0, 6.0, (STARTS, 1)) * 10.0 ** rng.uniform(-1.0, 1.0, (STARTS, count))
+    return np.concatenate([np.zeros((1, count)), rng.choice([-1.0, 1.0], (STARTS, count)) * together])
+
+
+def _multiples(root: np.ndarray) -> np.ndarray:
+    """Return starts (rows, count) whose unknowns are those of a root times positive and negative factors from .1 to 10."""
+    rng = np.random.default_rng(len(root))
+    shape = STARTS // 4, len(root)
+    return np.asarray(root * rng.choice([-1.0, 1.0], shape) * 10.0 ** rng.uniform(-1.0, 1.0, shape))
+
+
+def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = None, damped: bool = True) -> np.ndarray:
+    """Return the ends (rows, k) of Newton iterations from many starts (rows, k); NaN where one fails.
+
+    Each step is halved until the residual falls, or is finite where it is not `damped`: exponentials in series lead the damped
+    steps into a narrow valley, and the others back by one power of e each. With known `roots` (count, k) the residuals are
+    divided by the distances from them, so that no iteration ends there.
+    """
+    roots = starts[:0] if roots is None else roots
+    at, part = starts.copy(), np.ones(len(starts))
+    size, step = _deflated(evaluate, at, roots)
+    for _ in range(ITERATIONS if damped else UNDAMPED_ITERATIONS):
+        moving = (size > 0.0) & (np.abs(step) > np.finfo(float).eps * np.abs(at)).any(axis=1) & (part > np.finfo(float).eps)
+        if not moving.any():
+            break
+        trial = at[moving] + part[moving, None] * step[moving]
+        trial_size, trial_step = _deflated(evaluate, trial, roots)
+        better = trial_size < (size[moving] if damped else np.inf)
+        rows = np.flatnonzero(moving)
+        at[rows[better]], size[rows[better]], step[rows[better]] = trial[better], trial_size[better], trial_step[better]
+        part[rows] = np.where(better, np.minimum(1.0, 4.0 * part[rows]), 0.5 * part[rows])
+    return np.where(np.isfinite(size)[:, None], at, np.nan)
+
+
+def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the size of the residuals (rows,) and the Newton steps (rows, k), with the known roots deflated by the factor
+    1 + 1 / distance^2 each."""
+    residual, step = evaluate(at)
+    size = np.abs(residual).max(axis=1)
+    if len(roots):
+        scale = np.abs(roots).max(axis=0)
+        with np.errstate(all="ignore"):
+            away = (at[:, None] - roots) / np.where(scale > 0.0, scale, 1.0)
+            squared = (away**2).sum(axis=2)
+            factors = 1.0 + 1.0 / squared
+            slopes = (-2.0 / (squared**2 * factors))[..., None] * away / np.where(scale > 0.0, scale, 1.0)
+            size = size * factors.prod(axis=1)
+            step = step / (1.0 - (slopes.sum(axis=1) * step).sum(axis=1))[:, None]
+    size = np.where(np.isfinite(size) & np.isfinite(at).all(axis=1) & np.isfinite(step).all(axis=1), size, np.inf)
+    return size, np.where(np.isfinite(step), step, 0.0)
+
+
+def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
+    """Return True for ends (rows, k) from which Newton's method goes no further, and near which the residuals grow, (rows,):
+    where a matrix is singular but for rounding, steps are small far from a solution too."""
+    finite = np.isfinite(ends).all(axis=1)
+    residual, step = evaluate(np.where(finite[:, None], ends, 0.0))
+    small = (np.abs(step) <= CONVERGED * np.abs(ends) + _rounding(ends)) | (residual == 0.0).all(axis=1)[:, None]
+    solves = finite & np.isfinite(residual).all(axis=1) & np.isfinite(step).all(axis=1) & small.all(axis=1)
+    near = np.flatnonzero(solves)
+    solves[near] = (np.abs(residual[near]) <= 0.1 * _changes(evaluate, ends[near], SENSED)).all(axis=1)
+    return solves
+
+
+def _vanishes(evaluate: Evaluate, ends: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return True for ends (rows, k) whose residuals are nearly zero beside the least ones of the starts, (rows,): undamped steps
+    may run away to numbers so large that every step is small beside them."""
+    least = _deflated(evaluate, starts, starts[:0])[0].min()
+    return np.asarray(np.abs(evaluate(ends)[0]).max(axis=1) <= SENSED * least)
+
+
+def distinct(roots: np.ndarray) -> np.ndarray:
+    """Return roots (count, k) without those that are equal to an earlier one but for rounding."""
+    kept: list[np.ndarray] = []
+    for root in roots:
+        if not any(
+            (np.abs(root - other) <= EQUAL * np.maximum(np.abs(root), np.abs(other)) + _rounding(root)).all() for other in kept
+        ):
+            kept.append(root)
+    return np.array(kept).reshape(len(kept), roots.shape[1])
+
+
+def _rounding(at: np.ndarray) -> np.ndarray:
+    """Return the last bit of the largest unknown (..., 1), which is what rounding leaves of an unknown that is zero."""
+    return np.asarray(np.finfo(float).eps * np.abs(at).max(axis=-1, keepdims=True, initial=0.0))
+
+
+def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:
+    """Return how far each residual (rows, k) changes where one unknown at a time is a part of itself off."""
+    rows, count = at.shape
+    moved = (at[:, None] * (1.0 + part * np.eye(count))).reshape(-1, count)
+    change = evaluate(moved)[0].reshape(rows, count, count) - evaluate(at)[0][:, None]
+    return np.fmax.reduce(np.abs(change), axis=1)
+
+
+def _joined(evaluate: Evaluate, roots: np.ndarray) -> np.ndarray:
+    """Return roots (count, k) without those that rounding alone sets apart from an earlier one: the residuals between them are no
+    larger than what the last bits of the unknowns make of them, as those of exp(x) - 1 are around zero."""
+    noise = 100.0 * (np.abs(evaluate(roots)[0]) + _changes(evaluate, roots, 4.0 * np.finfo(float).eps))
+    part, kept = (np.arange(1, FINER) / FINER)[:, None], list(range(len(roots[:1])))
+    for k in range(1, len(roots)):
+        between = np.concatenate([roots[i] + part * (roots[k] - roots[i]) for i in kept])
+        sizes = np.abs(evaluate(between)[0]).reshape(len(kept), len(part), -1)
+        if ((sizes <= np.maximum(noise[kept], noise[k])[:, None]).all(axis=2).mean(axis=1) < 0.5).all():
+            kept.append(k)
+    return roots[kept]
 
 
 def solutions_of(loops: Sequence[NewtonLoop], t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[np.ndarray]:
@@ -78,8 +303,6 @@ def start_on_branch(
 
     Raises `ModelError` E215 where there are several solutions and no guess tells them apart.
     """
-    from bondgraph.run.bound import Bound
-
     first, failed = Bound(program, p).consistent(t, x, m)
     loops = [loop for loop in program.loops if not begun.issuperset(loop.states)]
     states = solutions_of(loops, t, first if begun else x, p, m)

@@ -11,6 +11,7 @@ import numpy as np
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import refusal
 from bondgraph.output.short_repr import short_repr
+from bondgraph.run.bound import Bound
 from bondgraph.run_arguments import Initial, StartValues, start_of
 
 
@@ -65,8 +66,6 @@ def consistent(compiled: Compiled, point: Point) -> Point:
     """
     if not compiled.program.loops:
         return point
-    from bondgraph.run.bound import Bound
-
     x, failed = Bound(compiled.program, whole_parameters(compiled, point)).consistent(point.t, point.x, point.m)
     if failed is not None:
         title = f"no solution of the algebraic loop through {', '.join(failed.elements)} at this point"

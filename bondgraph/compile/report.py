@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,6 @@ from bondgraph.causality.assign import Causality
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Storing
 from bondgraph.model.model import Model
 from bondgraph.output.cells import cell, collapsible, items, line
-
-if TYPE_CHECKING:
-    pass
 
 
 def sections(model: Model, causality: Causality, system: System) -> dict[str, list[str]]:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.draft import effort, flow
-from bondgraph.assembly.execute import computed
-from bondgraph.assembly.system import System, Unknown
+from bondgraph.assembly.system import System, Unknown, computed
 from bondgraph.causality.assign import Causality
 from bondgraph.elements.friction import BACKWARD, FORWARD, SLIP
 from bondgraph.errors import Problem

@@ -12,18 +12,12 @@ import numpy as np
 from bondgraph.assembly.system import State, System
 from bondgraph.errors import ModelError, Problem, refusal
 from bondgraph.model.arguments import names_of
+from bondgraph.output.tables import labels_of
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
 from screws.similar_names import similar_names
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
-
-
-def labels_of(name: str, shape: tuple[int, ...]) -> list[str]:
-    """Return a label for each scalar of a value, in row-major order: "pose[3]", "matrix[0, 1]"."""
-    if not shape:
-        return [name]
-    return [f"{name}[{', '.join(map(str, index))}]" for index in np.ndindex(*shape)]
 
 
 def own_states(system: System) -> tuple[tuple[State, ...], tuple[int, ...], tuple[str, ...]]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import in_unit, one_of, parameters_of, start_of
-from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element, one_port
+from bondgraph.model.arguments import in_unit, one_of, parameters_of, spelled_out, start_of
+from bondgraph.model.element import Element, OnePort, one_port
 from bondgraph.model.laws import ByMode, InertialField, StateSpec
 from bondgraph.model.mechanics import Mechanics, on_bond
 from bondgraph.model.ops import IDENTITY, Op, notes_of, sources_of
 
 
+@spelled_out
 def IC(
     name: str,
     *,
@@ -31,10 +31,7 @@ def IC(
     parameters: Mapping[str, Any] | None = None,
     signals: Signals = (),
     nominal: Any = None,
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
+    **port: Unpack[OnePort],
 ) -> Element:
     """Return an IC storage of n coordinates q with energy T + V: effort in, flow q' out, inertia that depends on the
     configuration.
@@ -73,6 +70,7 @@ def IC(
         one_of("IC", f"{name} in Hamiltonian form", **more, inertia=inertia, kinetic=kinetic)
     if len(more) > 1:
         one_of("IC", name, **more)
+    dimension = port.get("dimension")
     q, scalar = _start(position, dimension)
     v = np.zeros_like(q) if velocity is None else _start(velocity, dimension)[0]
     values = parameters_of(parameters or {})
@@ -88,8 +86,8 @@ def IC(
         numbers = [np.asarray(in_unit(name, key, each, each.expected), dtype=float)[()] for key, each in values.items()]
         v = np.asarray(on_bond(mechanics, Mechanics.momentum, 2)(q, v, *numbers), dtype=float)[()]
     law = _law(mechanics, lagrangian, q, v, nominal)
-    size = dimension or max(int(np.size(q)), 1)
-    return one_port("IC", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
+    port["dimension"] = dimension or max(int(np.size(q)), 1)
+    return one_port("IC", name, law, values, paths_of(signals), **port)
 
 
 def _start(value: Any, dimension: int | None) -> tuple[Any, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Never, Unpack
 
 import numpy as np
@@ -24,7 +25,6 @@ from bondgraph.model.arguments import (
     spelled_out,
     start_of,
     unit_of_start,
-    with_law,
 )
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import COEFFICIENTS, Domain
@@ -60,7 +60,7 @@ BY_PRODUCT = (
 )
 
 
-@with_law("Its law is resistance (effort = R flow), effort=lambda f: ... or flow=lambda e: ...")
+@partial(spelled_out, law="Its law is resistance (effort = R flow), effort=lambda f: ... or flow=lambda e: ...")
 def R(
     name: str,
     resistance: Any = None,
@@ -73,10 +73,7 @@ def R(
     signals: Signals = (),
     passive: bool = False,
     guess: Mapping[str, Any] | None = None,
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
+    **port: Unpack[OnePort],
 ) -> Element:
     """Return an R dissipator: e = R f (`resistance`, in mechanics `damping`), f = G e (`conductance`), or a user's relation
     `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals).
@@ -95,12 +92,11 @@ def R(
         values = parameters or {}
     else:
         word = one_of("R", name, **linear)
-        of_domain("R", name, word, domain)
+        of_domain("R", name, word, port.get("domain"))
         only_with_formula("R", name, word, "effort", parameters=parameters, signals=signals)
         law = _BY_PRODUCT if COEFFICIENTS[word].makes == "effort" else _BY_INVERSE
         values = {word: linear[word]}
-        dimension = dimension or size_of(values[word])
-    port = OnePort(dimension=dimension, domain=domain, symbols=symbols, frame=frame)
+        port["dimension"] = port.get("dimension") or size_of(values[word])
     element = one_port("R", name, law, values, paths_of(signals), **port)
     need_mapping("guess", guess, '"effort": 72.0')
     guessed = {key: in_unit(name, f"the guess of {key}", value, "") for key, value in (guess or {}).items()}
@@ -247,7 +243,9 @@ def EulerJunction(
     )
 
 
-@with_law("Its law is stiffness, capacitance or compliance, or energy=lambda q: ..., whose gradient is the effort")
+@partial(
+    spelled_out, law="Its law is stiffness, capacitance or compliance, or energy=lambda q: ..., whose gradient is the effort"
+)
 def C(
     name: str,
     *ambiguous: Never,
@@ -262,10 +260,7 @@ def C(
     signals: Signals = (),
     initial: Any = 0.0,
     nominal: Any = None,
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
+    **port: Unpack[OnePort],
 ) -> Element:
     """Return a C storage: its state q is the integral of the flow, its effort a function of q.
 
@@ -279,14 +274,11 @@ def C(
     linear = {"capacitance": capacitance, "compliance": compliance, "stiffness": stiffness, "elastance": elastance}
     if ambiguous:
         raise _ambiguous(name, *ambiguous)
-    size = dimension or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
-    spec = StateSpec(start_of(initial, size), nominal, unit_of_start(initial))
-    formulas = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
-    law, values = _law("C", name, ("effort", "q", spec), output, formulas, domain, linear)
-    return one_port("C", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
+    formulas = {"output": output, "energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
+    return _storage("C", name, ("effort", "q"), linear, formulas, (initial, nominal), port)
 
 
-@with_law("Its law is inertia or mass, or energy=lambda p: ..., whose gradient is the flow")
+@partial(spelled_out, law="Its law is inertia or mass, or energy=lambda p: ..., whose gradient is the flow")
 def I(  # noqa: E743 - the name of the element in the literature
     name: str,
     inertia: Any = None,
@@ -301,10 +293,7 @@ def I(  # noqa: E743 - the name of the element in the literature
     signals: Signals = (),
     initial: Any = 0.0,
     nominal: Any = None,
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
+    **port: Unpack[OnePort],
 ) -> Element:
     """Return an I storage: its state p is the integral of the effort, its flow a function of p.
 
@@ -316,26 +305,41 @@ def I(  # noqa: E743 - the name of the element in the literature
     Raises `ModelError` E110 unless exactly one is given, E563 for a word of another domain.
     """
     linear = {"inertia": inertia, "mass": mass, "inductance": inductance, "inertance": inertance}
-    size = dimension or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
-    spec = StateSpec(start_of(initial, size), nominal, unit_of_start(initial))
-    formulas = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
-    law, values = _law("I", name, ("flow", "p", spec), output, formulas, domain, linear)
-    return one_port("I", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
+    formulas = {"output": output, "energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
+    return _storage("I", name, ("flow", "p"), linear, formulas, (initial, nominal), port)
+
+
+def _storage(
+    kind: str,
+    name: str,
+    stored: tuple[Variable, str],
+    linear: Mapping[str, Any],
+    formulas: Mapping[str, Any],
+    start: tuple[Any, Any],
+    port: OnePort,
+) -> Element:
+    """Return a storage of one linear coefficient, or of an energy, with (start value, nominal size); E110 unless exactly one of
+    them is given."""
+    initial, nominal = start
+    size = port["dimension"] = (
+        port.get("dimension") or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
+    )
+    state = (*stored, StateSpec(start_of(initial, size), nominal, unit_of_start(initial)))
+    law, values = _law(kind, name, state, formulas, port.get("domain"), linear)
+    return one_port(kind, name, law, values, paths_of(formulas["signals"]), **port)
 
 
 def _law(
     kind: str,
     name: str,
     stored: tuple[Variable, str, StateSpec],
-    output: Any,
     formulas: Mapping[str, Any],
     domain: Domain | str | None,
     linear: Mapping[str, Any],
 ) -> tuple[Storage, Mapping[str, Any]]:
-    """Return law and parameters of a storage: one linear coefficient, or an energy; E110 unless exactly one is given."""
+    """Return law and parameters of a storage."""
     energy, inverse, output = (
-        bound(name, formula, 1, formulas["parameters"], formulas["signals"])
-        for formula in (formulas["energy"], formulas["inverse"], output)
+        bound(name, formulas[each], 1, formulas["parameters"], formulas["signals"]) for each in ("energy", "inverse", "output")
     )
     energy = None if energy is None else as_op(energy, "energy")
     by_gradient = output is None and all(value is None for value in linear.values())
@@ -345,7 +349,7 @@ def _law(
         raise _without_energy(kind, name, stored, output is not None, linear)
     word = one_of(kind, name, **linear, **({"energy": energy} if output is None else {"output": output}))
     if word != "output":
-        only_with_formula(kind, name, word, "output", **formulas)
+        only_with_formula(kind, name, word, "output", **{key: each for key, each in formulas.items() if key != "output"})
         of_domain(kind, name, word, domain)
         ops, others = (BY_PRODUCT, BY_INVERSE) if COEFFICIENTS[word].makes == stored[0] else (BY_INVERSE, BY_PRODUCT)
         return Storage(*stored, *ops, inverse=others[0], linear=True), {word: linear[word]}

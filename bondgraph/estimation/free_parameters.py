@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.state_names import labels_of, unknown_name
+from bondgraph.compile.state_names import unknown_name
 from bondgraph.errors import ModelError, ScrewbondError, refusal
 from bondgraph.model.arguments import names_of
 from bondgraph.model.units import spread
+from bondgraph.output.tables import labels_of
 from bondgraph.run.program import Slot
 
 STRIDES = (1e-2, 1e-3, 1e-4, 1e-5)

@@ -3,26 +3,23 @@
 from bondgraph.export.code.c import CSource, c_source
 from bondgraph.export.code.matlab import MatlabSource, matlab_source
 from bondgraph.export.code.numpy import NumPySource, numpy_source
+from bondgraph.export.code.printer import StraightLine, straight_lines
 from bondgraph.export.code.sympy import SymPyModel, SymPyRoutine, sympy_model
 from bondgraph.export.explanation import Explanation, explain
-from bondgraph.export.forms import (
+from bondgraph.export.forms.derivation.port_hamiltonian import port_hamiltonian
+from bondgraph.export.forms.energy_forms import hamilton_equations, lagrange_equations, mechanical_equations
+from bondgraph.export.forms.linear_form import LinearEquations, linear_equations
+from bondgraph.export.forms.records import (
     HamiltonEquations,
     LagrangeEquations,
-    LinearEquations,
     LinearSystem,
     MechanicalEquations,
     PortHamiltonian,
     StateEquations,
-    hamilton_equations,
-    lagrange_equations,
-    linear_equations,
-    mechanical_equations,
-    port_hamiltonian,
-    state_equations,
 )
+from bondgraph.export.forms.state_form import state_equations
 from bondgraph.export.latex_lines import latex
 from bondgraph.export.paper.document import document
-from bondgraph.export.straight_line import StraightLine, straight_lines
 from bondgraph.export.symbolic import sympy_statements
 from bondgraph.tape.opcodes import OPERATIONS
 

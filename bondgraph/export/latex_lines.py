@@ -9,10 +9,13 @@ import numpy as np
 
 from bondgraph.assembly.system import LoweredTransition, Statement, System, Unknown
 from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.export.forms.algebra.canonical import decimal, exact
+from bondgraph.export.forms.algebra.through_tape import expression_size
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import dotted, text, value_latex
 from bondgraph.export.value_roles import ledger_only, of_transitions, solved_only, updates_of
 from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, Choice, Constant, Gate
+from bondgraph.output.lazy import sympy
 from bondgraph.output.tex import escape_latex
 
 
@@ -130,11 +133,6 @@ def condition(system: System, statement: Statement) -> str:
 
 
 def _run_on_symbols(system: System, statement: Statement) -> str:
-    import sympy
-
-    from bondgraph.export.forms.algebra.canonical import decimal, exact
-    from bondgraph.export.forms.algebra.through_tape import expression_size
-
     arguments = [symbol_of(system, arg) for arg in statement.args]
     try:
         if expression_size(statement.op, arguments) > MAX_LATEX_OPERATIONS:

@@ -13,6 +13,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.model.laws import Source
 from bondgraph.model.ops import TIME_DERIVATIVE
+from bondgraph.output.lazy import sympy
 from bondgraph.tape import opcodes as op
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
 from screws.scalars import FUNCTIONS, searchsorted, take
@@ -25,8 +26,6 @@ def sympy_statements(model: Compilable) -> list[Any]:
     argument; last come the equations `residual = 0` that determine unknowns. Updates at ticks and events are included, but not
     their times: see `sympy_model`. A graph is compiled first; raises E100 for anything else.
     """
-    import sympy
-
     system = compiled_form(model, "sympy_statements").system
     env = {name: symbol_of(system, name) for name in system.values}
     out = []
@@ -54,8 +53,6 @@ def inputs_of(compiled: Compiled) -> list[str]:
 
 def symbol_of(system: System, name: str) -> Any:
     """Return a symbol for a scalar value, an object array of indexed symbols for an array, with the user's name."""
-    import sympy
-
     shape = system.values[name].shape or ()
     if not shape:
         return sympy.Symbol(name, real=True)
@@ -66,8 +63,6 @@ def symbol_of(system: System, name: str) -> Any:
 
 
 def _matrix(value: Any) -> Any:
-    import sympy
-
     array = np.asarray(value, dtype=object)
     if array.ndim == 0:
         return sympy.S(array.item())
@@ -76,8 +71,6 @@ def _matrix(value: Any) -> Any:
 
 def elementary_forms() -> dict[int, Callable[..., Any]]:
     """Return instruction -> its SymPy form, but for conditions, which evaluate differently where they are exported."""
-    import sympy
-
     functions = {op.CODES[name]: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items() if function}
     return functions | {
         op.ADD: operator.add,

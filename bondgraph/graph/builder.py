@@ -330,17 +330,7 @@ class Graph(Draft):
         **settings: Unpack[RunSettings],
     ) -> Result:
         """Compile the graph, and run it from `t_start` to `t_end` (s): `bondgraph.simulate(graph, t_end)`. For many runs compile
-        it once: `compiled = graph.compile()`.
-
-        Parameters
-        ----------
-        parameters : changes by name, {"spring.stiffness": 80.0}.
-        initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or
-            an operating point, with its parameters.
-        keep : names of the quantities to keep, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large models;
-            or {"work": measures.integral("motor.power")}; everything by default.
-        sink : destination of these during the run, in place of the result: a path ("run.parquet", or .zarr, .npz, .csv), a
-            `bondgraph.sinks.Sink`, or a function of times and values by name.
+        it once: `compiled = graph.compile()`. Other arguments as of `bondgraph.simulate`.
         """
         from bondgraph.compile.pipeline import simulate
 

@@ -5,7 +5,7 @@ Nothing in a file is executed, imported or looked up: kinds of records are keys 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -143,27 +143,21 @@ def _is_entry(content: Any) -> bool:
     return isinstance(content, list) and len(content) == 2 and isinstance(content[0], str)
 
 
-def _text(_: Decoder, content: Any, path: str) -> str:
-    if not isinstance(content, str):
-        raise InvalidFormula("no text")
-    return content
+def _checked(fits: Callable[[Any], bool], fault: str) -> Callable[[Decoder, Any, str], Any]:
+    """Return the reader of values that are as they are in the file."""
+
+    def reader(_: Decoder, content: Any, path: str) -> Any:
+        if not fits(content):
+            raise InvalidFormula(fault)
+        return content
+
+    return reader
 
 
-def _integer(_: Decoder, content: Any, path: str) -> int:
-    if type(content) is not int or abs(content) >= 2**53:
-        raise InvalidFormula("no whole number")
-    return content
-
-
-def _flag(_: Decoder, content: Any, path: str) -> bool:
-    if not isinstance(content, bool):
-        raise InvalidFormula("neither true nor false")
-    return content
-
-
-def _none(_: Decoder, content: Any, path: str) -> None:
-    if content is not None:
-        raise InvalidFormula("not null")
+_text = _checked(lambda content: isinstance(content, str), "no text")
+_flag = _checked(lambda content: isinstance(content, bool), "neither true nor false")
+_integer = _checked(lambda content: type(content) is int and abs(content) < 2**53, "no whole number")
+_none = _checked(lambda content: content is None, "not null")
 
 
 def _numbers(_: Decoder, content: Any, path: str) -> Any:

@@ -229,26 +229,21 @@ def choice(kind: str, name: str, /, **arguments: tuple[str, tuple[str, ...]]) ->
             raise refusal("E110", title, f'{kind}("{name}", {argument}="{words[0]}")', about=name, why=why)
 
 
-def spelled_out(function: F) -> F:
+def spelled_out(function: F, law: str = "") -> F:
     """Decorate a function with `**keywords: Unpack[Keywords]`, so that its signature lists these keywords with their defaults.
 
-    An unknown keyword raises a TypeError of the function itself, which names a similar one.
+    An unknown keyword raises a TypeError of the function itself, which names a similar one and, of an element, says its `law`.
     """
     *named, variadic = inspect.signature(function).parameters.values()
     keywords = function.__globals__[variadic.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
     more = [_keyword(name, kind.__forward_arg__) for name, kind in keywords.items()]
-    checked = _checked(function, [parameter.name for parameter in (*named, *more)])
+    checked = _checked(function, [parameter.name for parameter in (*named, *more)], law)
     signature = inspect.signature(function).replace(parameters=[*named, *more])
     checked.__signature__ = signature  # type: ignore[attr-defined]
     return checked  # type: ignore[return-value]
 
 
-def with_law(law: str) -> Callable[[F], F]:
-    """Decorate the function of an element with a law: its TypeError of an unknown keyword says what the law is."""
-    return lambda function: _checked(function, list(inspect.signature(function).parameters), law)  # type: ignore[return-value]
-
-
-def _checked(function: Callable[..., Any], names: Sequence[str], law: str = "") -> Callable[..., Any]:
+def _checked(function: Callable[..., Any], names: Sequence[str], law: str) -> Callable[..., Any]:
     """Return the function, with a TypeError of an unknown keyword that names similar ones, and the law."""
     allowed = frozenset(names)
 

@@ -1,9 +1,10 @@
-"""Lazy tables and rows, computed when they are first read: large models have many that nobody reads."""
+"""Lazy tables and rows, computed when they are first read: large models have many that nobody reads. Lazy modules, too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
@@ -76,3 +77,20 @@ class LazyRow(Sequence[T]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (self._row,)
+
+
+class LazyModule:
+    """Module that is imported when something of it is first used, for heavy ones.
+
+    >>> LazyModule("math").tau > 6.28
+    True
+    """
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
+
+
+sympy: Any = LazyModule("sympy")

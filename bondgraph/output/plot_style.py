@@ -13,24 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import refusal
-
-__all__ = [
-    "CYCLE",
-    "DANGER",
-    "DASHES",
-    "INK",
-    "MUTED",
-    "PAPER",
-    "RULE",
-    "SHADE",
-    "SHEET",
-    "SMALL",
-    "FLAT",
-    "TINTS",
-    "TITLE",
-    "widen_flat_range",
-    "styled",
-]
+from bondgraph.output.extras import require_package
 
 PAPER = "#ffffff"
 INK = "#1c2331"
@@ -92,8 +75,6 @@ SHEET: dict[str, Any] = {
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw with Matplotlib in this style inside the block; restore the settings afterwards. Needs Matplotlib (else E416)."""
-    from bondgraph.output.extras import require_package
-
     require_package("plots", "matplotlib")
     import matplotlib
 

@@ -87,10 +87,10 @@ class Parameters(Quantities):
         return self._vector(changes)
 
 
-def component_names(name: str, shape: tuple[int, ...]) -> list[str]:
-    """Return a name for each number of a quantity, in their order.
+def labels_of(name: str, shape: tuple[int, ...]) -> list[str]:
+    """Return a label for each scalar of a value, in row-major order.
 
-    >>> component_names("body.v", (2,)), component_names("rotor.flow", ())
+    >>> labels_of("body.v", (2,)), labels_of("rotor.flow", ())
     (['body.v[0]', 'body.v[1]'], ['rotor.flow'])
     """
     return [f"{name}[{', '.join(map(str, index))}]" for index in np.ndindex(*shape)] if shape else [name]

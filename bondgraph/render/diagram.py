@@ -28,10 +28,9 @@ from bondgraph.render.layout.line import Route, straight
 from bondgraph.render.layout.parts import canonical
 from bondgraph.render.layout.routes import routes
 from bondgraph.render.layout.spacing import frame
-from bondgraph.render.paint import paint
+from bondgraph.render.paint import paint, tikz
 from bondgraph.render.palette import Palette, palette_of
 from bondgraph.render.sketch import Sketch, sketch, text_width
-from bondgraph.render.tikz import tikz
 
 LEGEND_SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
 

@@ -7,15 +7,15 @@ import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondgraph.assembly.system import Statement, System
 from bondgraph.emit.cached_build import build_once
-from bondgraph.emit.kernel import InterpretedKernel, Kernel
+from bondgraph.emit.kernel import DeferredKernel, InterpretedKernel, Kernel, deferred_together
 from bondgraph.model.ops import Op
 from bondgraph.schedule.calls import GIVEN, NUMBERS, Plan, StatementTable, numbered
+from bondgraph.schedule.machine_code.kernels import jacobian_kernel, machine_kernels, shared_kernels
 from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule, in_row, schedule
 from bondgraph.schedule.plans import GroupedValues, KernelCache, derivatives, group_rows, group_values
 from bondgraph.tape import opcodes as op
@@ -24,9 +24,6 @@ from bondgraph.tape.interpret import interpreter
 from bondgraph.tape.nodes import leaf_length
 from bondgraph.tracing.routines import Pattern, output_names
 from screws.scalars import equal, where
-
-if TYPE_CHECKING:
-    from bondgraph.emit.kernel import Kernel
 
 
 def numpy_kernel(schedule: Schedule) -> Kernel:
@@ -240,8 +237,6 @@ def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
     """Compile a large routine that a run calls a few times without an optimiser: half as fast, in a fortieth of the time."""
     if not machine_code:
         return numpy_kernel(schedule)
-    from bondgraph.schedule.machine_code.kernels import machine_kernels
-
     return machine_kernels([schedule], quick=True)[schedule.name]
 
 
@@ -249,21 +244,16 @@ def jacobian_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
     """Compile the Jacobian of a large model."""
     if not machine_code:
         return numpy_kernel(schedule)
-    from bondgraph.schedule.machine_code.kernels import jacobian_kernel
-
     return jacobian_kernel(schedule)
 
 
 def kernels_in_loops(routines: Scheduled, machine_code: bool) -> dict[str, Kernel]:
     """Return the kernels of all routines by name, as machine code or interpreted."""
-    from bondgraph.emit.kernel import DeferredKernel, deferred_together
 
     def compile_all(names: Sequence[str], quick: bool) -> dict[str, Kernel]:
         schedules = [routines.schedules[name]() for name in names]
         if not machine_code:
             return {schedule.name: numpy_kernel(schedule) for schedule in schedules}
-        from bondgraph.schedule.machine_code.kernels import machine_kernels
-
         return machine_kernels(schedules, quick)
 
     def compile_one(name: str) -> Kernel:
@@ -286,6 +276,4 @@ def _jump_kernels(schedules: Sequence[Schedule], machine_code: bool) -> dict[str
     """Compile schedules, many of which differ only in addresses; return kernels by name."""
     if not machine_code:
         return {schedule.name: numpy_kernel(schedule) for schedule in schedules}
-    from bondgraph.schedule.machine_code.kernels import shared_kernels
-
     return shared_kernels(schedules)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,6 @@ from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import hoist, without_tables_of_inputs
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
 
 CONSTANT, FIXED, VARYING = 0, 1, 2
 

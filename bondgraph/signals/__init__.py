@@ -5,10 +5,25 @@ as gains and time constants are run-time parameters, and may be given as `Parame
 `symbol` (LaTeX) of its result; with states also `nominal`, the size its input usually has (a hint).
 """
 
-from bondgraph.signals.algebra import comparator, dead_zone, gain, limiter, logic, product, summation, table
+from bondgraph.signals.algebra import (
+    comparator,
+    dead_zone,
+    gain,
+    limiter,
+    logic,
+    product,
+    pulse,
+    ramp,
+    sawtooth,
+    sine,
+    smooth_step,
+    square,
+    step,
+    summation,
+    table,
+)
 from bondgraph.signals.discrete import hold, sampled, sampled_derivative, sampled_pid
 from bondgraph.signals.dynamics import derivative_filter, integrator, lowpass, pid, transfer_function
-from bondgraph.signals.waves import pulse, ramp, sawtooth, sine, smooth_step, square, step
 from screws.renamed import answer_old_names
 
 __all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "logic"]

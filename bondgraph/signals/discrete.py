@@ -18,6 +18,8 @@ from bondgraph.model.laws import StateSpec
 from bondgraph.model.ops import Op, as_op
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import (
+    PID_LETTERS,
+    BlockBuilder,
     Format,
     Scaled,
     in_seconds,
@@ -28,7 +30,6 @@ from bondgraph.signals.arguments import (
     of_result,
     start_values,
 )
-from bondgraph.signals.block_builder import PID_LETTERS, BlockBuilder
 
 
 @spelled_out

@@ -13,6 +13,8 @@ from bondgraph.model.arguments import spelled_out
 from bondgraph.model.laws import StateSpec
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import (
+    PID_LETTERS,
+    BlockBuilder,
     Format,
     Scaled,
     coefficients,
@@ -23,7 +25,6 @@ from bondgraph.signals.arguments import (
     start_values,
     static_block,
 )
-from bondgraph.signals.block_builder import PID_LETTERS, BlockBuilder
 
 
 @spelled_out

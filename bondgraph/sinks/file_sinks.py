@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import functools
 import io
 import json
 import os
 import shutil
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, TextIO, TypeVar
+from typing import IO, Any, TextIO
 
 import numpy as np
 
 from bondgraph.errors import FileError, Problem, RunError
 from bondgraph.output.extras import require_package
 from bondgraph.output.files import AtomicWrite, atomic_file, atomic_folder, known_ending, system_reason, write_error
-from bondgraph.output.tables import component_names
+from bondgraph.output.tables import labels_of
 from bondgraph.run_arguments import KeptQuantity, Sink
 
 METADATA_KEY = "screwbond"
@@ -32,11 +31,6 @@ def run_metadata(model: str, kept: Sequence[KeptQuantity]) -> dict[str, Any]:
     return {"model": model, "units": {"t": "s", **{quantity.name: quantity.unit for quantity in kept}}}
 
 
-def end_metadata(wrong: str, valid: int) -> dict[str, Any]:
-    """Return the metadata at the end of a run: empty if it is ok, else the reason and the number of valid samples."""
-    return {"not ok": wrong, "valid samples": valid} if wrong else {}
-
-
 def metadata_json(metadata: Mapping[str, Any]) -> str:
     """Return metadata as one line of JSON."""
     return json.dumps(metadata, ensure_ascii=False)
@@ -46,33 +40,13 @@ def table_columns(kept: Sequence[KeptQuantity]) -> list[tuple[str, str]]:
     """Return names and units of the columns of a table, "t" first; an array has one for each component."""
     columns = [("t", "s")]
     for quantity in kept:
-        columns += [
-            (name, quantity.unit if not quantity.shape else "") for name in component_names(quantity.name, quantity.shape)
-        ]
+        columns += [(name, quantity.unit if not quantity.shape else "") for name in labels_of(quantity.name, quantity.shape)]
     return columns
 
 
 def table_rows(t: np.ndarray, values: Mapping[str, np.ndarray], kept: Sequence[KeptQuantity]) -> np.ndarray:
     """Return the numbers of these columns (k, columns)."""
     return np.hstack([t[:, None], *(values[quantity.name].reshape(len(t), -1) for quantity in kept)])
-
-
-M = TypeVar("M", bound=Callable[..., Any])
-
-
-def with_write_errors(method: M) -> M:
-    """Decorate a method of a sink with a `_path`: it raises `FileError` E414 if the system cannot write."""
-
-    @functools.wraps(method)
-    def wrapper(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        try:
-            return method(self, *arguments, **keywords)
-        except FileError:
-            raise
-        except OSError as error:
-            raise write_error(Path(self._path), system_reason(error)) from error
-
-    return wrapper  # type: ignore[return-value]
 
 
 BUFFER_SIZE = 2**18
@@ -103,18 +77,39 @@ class SampleBuffer:
 
 
 class _FileSink(Sink):
-    """Sink of a path, where a file or folder appears when the run has ended."""
+    """Sink of a path, where a file or folder appears when the run has ended; `FileError` E414 if the system cannot write."""
 
     def __init__(self, path: str | os.PathLike[str]):
         self._path = path
         self._file: AtomicWrite | None = None
+        self._kept: tuple[KeptQuantity, ...] = ()
 
-    @with_write_errors
+    @contextlib.contextmanager
+    def _write_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except FileError:
+            raise
+        except OSError as error:
+            raise write_error(Path(self._path), system_reason(error)) from error
+
+    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
+        """Begin the file, with names and units."""
+        self._kept = tuple(kept)
+        with self._write_errors():
+            self._begin(model)
+
+    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """Write samples."""
+        with self._write_errors():
+            self._take(t, values)
+
     def end(self, wrong: str, valid: int) -> None:
-        """Finish the file, and move it to its place."""
+        """Finish the file, with the reason and the number of valid samples if the run is not ok, and move it to its place."""
         assert self._file is not None, "it has begun"
-        self._finish(self._file.path, end_metadata(wrong, valid))
-        self._file.commit()
+        with self._write_errors():
+            self._finish(self._file.path, {"not ok": wrong, "valid samples": valid} if wrong else {})
+            self._file.commit()
 
     def abandon(self) -> None:
         """Leave no file."""
@@ -122,6 +117,12 @@ class _FileSink(Sink):
             with contextlib.suppress(OSError):  # the file is deleted anyway
                 self._close()
             self._file.discard()
+
+    def _begin(self, model: str) -> None:
+        raise NotImplementedError
+
+    def _take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        raise NotImplementedError
 
     def _finish(self, path: Path, metadata: dict[str, Any]) -> None:
         """Write the rest of the file, with the metadata at the end of the run, and close it."""
@@ -141,21 +142,17 @@ class CsvSink(_FileSink):
         super().__init__(path)
         self._text: TextIO = io.StringIO()
 
-    @with_write_errors
-    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
-        """Write the names."""
-        self._kept, self._file = tuple(kept), AtomicWrite(atomic_file(self._path))
+    def _begin(self, model: str) -> None:
+        self._file = AtomicWrite(atomic_file(self._path))
         self._text = self._file.path.open("w", encoding="utf-8", newline="")
-        self._text.write(f"# {metadata_json(run_metadata(model, kept))}\n")
-        names = [name for name, _ in table_columns(kept)]
+        self._text.write(f"# {metadata_json(run_metadata(model, self._kept))}\n")
+        names = [name for name, _ in table_columns(self._kept)]
         table = csv.writer(self._text, lineterminator="\n")
         if any("#" in name for name in names):  # "#" between quotes begins no comment
             table = csv.writer(self._text, lineterminator="\n", quoting=csv.QUOTE_ALL)
         table.writerow(names)
 
-    @with_write_errors
-    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Write rows."""
+    def _take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         rows = table_rows(t, values, self._kept).tolist()
         self._text.writelines(",".join(map(repr, row)) + "\n" for row in rows)
 
@@ -175,19 +172,15 @@ class NpzSink(_FileSink):
     During the run, each quantity is written to a file of its own, beside the future archive.
     """
 
-    @with_write_errors
-    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
-        """Create a file for each quantity."""
-        self._model, self._kept, self._count = model, tuple(kept), 0
+    def _begin(self, model: str) -> None:
+        self._model, self._count = model, 0
         self._file, self._open = AtomicWrite(atomic_file(self._path)), ExitStack()
         folder = self._file.path.parent
-        self._shapes = {"t": (), **{quantity.name: quantity.shape for quantity in kept}}
+        self._shapes = {"t": (), **{quantity.name: quantity.shape for quantity in self._kept}}
         paths = {name: folder / f"{number}.numbers" for number, name in enumerate(self._shapes)}
         self._parts: dict[str, IO[bytes]] = {name: self._open.enter_context(path.open("w+b")) for name, path in paths.items()}
 
-    @with_write_errors
-    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Write the numbers."""
+    def _take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         self._count += len(t)
         for name, part in self._parts.items():
             part.write(np.ascontiguousarray(t if name == "t" else values[name], dtype="<f8").tobytes())
@@ -220,20 +213,16 @@ class ParquetSink(_FileSink):
         super().__init__(path)
         self._writer: Any = None
 
-    @with_write_errors
-    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
-        """Write the names."""
+    def _begin(self, model: str) -> None:
         import pyarrow
         import pyarrow.parquet
 
-        self._kept, self._file, self._rows = tuple(kept), AtomicWrite(atomic_file(self._path)), SampleBuffer(self._write)
-        fields = [pyarrow.field(name, pyarrow.float64(), False, {"unit": unit}) for name, unit in table_columns(kept)]
-        self._schema = pyarrow.schema(fields, {METADATA_KEY: metadata_json(run_metadata(model, kept))})
+        self._file, self._rows = AtomicWrite(atomic_file(self._path)), SampleBuffer(self._write)
+        fields = [pyarrow.field(name, pyarrow.float64(), False, {"unit": unit}) for name, unit in table_columns(self._kept)]
+        self._schema = pyarrow.schema(fields, {METADATA_KEY: metadata_json(run_metadata(model, self._kept))})
         self._writer = pyarrow.parquet.ParquetWriter(self._file.path, self._schema)
 
-    @with_write_errors
-    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Write rows, buffered."""
+    def _take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         self._rows.take(t, values)
 
     def _write(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
@@ -268,14 +257,12 @@ class ZarrSink(_FileSink):
         require_package("a folder of Zarr", "zarr")
         super().__init__(path)
 
-    @with_write_errors
-    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
-        """Create an array for each quantity; E348 for names that folders cannot have."""
+    def _begin(self, model: str) -> None:
         import zarr
 
-        _check_names(kept)
+        _check_names(self._kept)
         self._file, self._rows = AtomicWrite(atomic_folder(self._path, MARKER_FILE)), SampleBuffer(self._write)
-        quantities = [KeptQuantity("t", "s", ()), *kept]
+        quantities = [KeptQuantity("t", "s", ()), *self._kept]
         row_size = sum(int(np.prod(one.shape, dtype=int)) for one in quantities)
         self._folder: Any = zarr.open_group(self._file.path, mode="w", zarr_format=3, attributes={"model": model})
         for quantity in quantities:
@@ -289,9 +276,7 @@ class ZarrSink(_FileSink):
                 attributes={"units": quantity.unit},
             )
 
-    @with_write_errors
-    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Write chunks, buffered."""
+    def _take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         self._rows.take(t, values)
 
     def _write(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:

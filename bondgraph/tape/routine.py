@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bondgraph.tape import opcodes as op
@@ -110,9 +110,15 @@ def reachable(nodes: Nodes, roots: Iterable[int], first: int = 0, skip: Containe
 
     Positions before `first` and those to `skip` are left out, with the nodes that only these need.
     """
+    return reached(nodes.nodes, roots, first, skip)
+
+
+def reached(
+    table: Sequence[Node] | Mapping[int, Node], roots: Iterable[int], first: int = 0, skip: Container[int] = ()
+) -> list[int]:
+    """Return `reachable` positions of a table of nodes by their positions."""
     seen: set[int] = set()
     stack = list(roots)
-    table = nodes.nodes
     while stack:
         position = stack.pop()
         if position in seen or position < first or position in skip:
@@ -142,7 +148,7 @@ def listing(routine: Routine) -> Listing:
     all_roots = [tape.scalar(output).index for output in routine.among or routine.outputs]
     table = _merge({position: tape.nodes[position] for position in reachable(tape, all_roots)}, all_roots)
     if routine.among:
-        table = {position: table[position] for position in _needed(table, roots)}
+        table = {position: table[position] for position in reached(table, roots)}
     listed, blocks = [block for block, _ in routine.blocks], list(tape.blocks)
     new: dict[int, int] = {}
     steps: list[Node] = []
@@ -158,18 +164,6 @@ def listing(routine: Routine) -> Listing:
             node = (node[0], *(new[a] for a in node[1:]))
         steps.append(node)
     return Listing(tuple(steps), tuple(new[root] for root in roots))
-
-
-def _needed(table: dict[int, Node], roots: Iterable[int]) -> list[int]:
-    """Return positions of the steps that the roots need, ascending."""
-    seen, stack = set[int](), list(roots)
-    while stack:
-        position = stack.pop()
-        if position not in seen:
-            seen.add(position)
-            node = table[position]
-            stack += node[1:] if node[0] > op.INPUT else ()
-    return sorted(seen)
 
 
 MAX_EARLY_CALLS = 64

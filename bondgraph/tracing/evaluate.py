@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.execute import environment
 from bondgraph.assembly.stages import Step
-from bondgraph.assembly.system import Loop, State, System, Unknown
+from bondgraph.assembly.system import Loop, State, System, Unknown, environment
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.index_reduction import depending_on_unknowns, rates_need_derivatives, with_derivatives
 from bondgraph.tracing.linear.constraint_matrix import Closures, closures_of, positions_held

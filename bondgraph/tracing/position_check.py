@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.draft import flow
-from bondgraph.assembly.system import System, Unknown
+from bondgraph.assembly.system import Unknown
 from bondgraph.errors import Problem
 from bondgraph.model.laws import IdealConstraint, Transformer
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import STABILISED
+from bondgraph.output.tables import labels_of
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.context import Samples, along
 from bondgraph.tracing.on_tape.values import partials, scalars_of
@@ -111,7 +112,8 @@ def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
                 f"position {should:.6g}",
             )
             cures = [f'this entry of MTF "{matrix}"']
-    x = dict(zip(_state_labels(system), difference.x, strict=False))  # after the states come unknowns of loops
+    labels = [label for state in system.states for label in labels_of(state.name, np.shape(state.initial))]
+    x = dict(zip(labels, difference.x, strict=False))  # after the states come unknowns of loops
     read = [f"{label} = {value:.4g}" for label, value in x.items() if label.partition("[")[0] in names]
     if read:
         details.append(f"for example at {', '.join(read[:8])}")
@@ -165,11 +167,3 @@ def _at(traced: Traced, scalars: Sequence[Any], difference: _Difference) -> np.n
             row = np.concatenate(Samples(traced.context.tape, [sample]).row(scalars))
             return row if np.all(np.isfinite(row)) else None
     return None
-
-
-def _state_labels(system: System) -> list[str]:
-    labels = []
-    for state in system.states:
-        count = int(np.size(state.initial))
-        labels += [state.name] if np.ndim(state.initial) == 0 else [f"{state.name}[{k}]" for k in range(count)]
-    return labels

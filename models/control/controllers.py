@@ -15,7 +15,7 @@ from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.arguments import in_units
 from bondgraph.model.ops import IDENTITY, as_op
 from bondgraph.model.units import per_second, quotient
-from bondgraph.signals.block_builder import BlockBuilder
+from bondgraph.signals.arguments import BlockBuilder
 from bondgraph.signals.formulas import LAG
 from screws.linear import solve_spd
 from screws.scalars import array, maximum, minimum

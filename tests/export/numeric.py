@@ -11,7 +11,8 @@ from sympy.printing.numpy import NumPyPrinter
 
 from bondgraph import Compiled
 from bondgraph.export import StateEquations
-from tests.inner.compile import labels_of, own_states
+from tests.inner.compile import own_states
+from tests.inner.output import labels_of
 
 
 def start_of(model: Compiled, seed: int, far: float = 0.1) -> tuple[np.ndarray, np.ndarray]:

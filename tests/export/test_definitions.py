@@ -12,8 +12,8 @@ from bondgraph import Compiled, ModelError
 from bondgraph.export import StateEquations, state_equations
 from tests.export.documented import compiled
 from tests.export.numeric import Numbers, point_of, rates_of, start_of
-from tests.inner.compile import labels_of
-from tests.inner.export import _SYMPY_FORMS
+from tests.inner.export import sympy_forms
+from tests.inner.output import labels_of
 from tests.inner.tape import opcodes
 
 MODELS = ("rolling eggs", "hand", "delta")
@@ -100,4 +100,4 @@ def test_a_part_that_is_none() -> None:
 
 
 def test_every_instruction_of_a_tape_has_its_expression() -> None:
-    assert set(_SYMPY_FORMS) == set(range(opcodes.INPUT + 1, len(opcodes.OPERATIONS)))
+    assert set(sympy_forms()) == set(range(opcodes.INPUT + 1, len(opcodes.OPERATIONS)))

@@ -33,8 +33,7 @@ from bondgraph.export import PortHamiltonian, port_hamiltonian
 from campaigns.graphs.drawn import random_graph, rigid_graph
 from screws.scalars import absolute, array, cos, sin, tanh
 from tests.export.numeric import point_of, rates_of, start_of, value_of
-from tests.inner.compile import labels_of
-from tests.inner.output import typeset
+from tests.inner.output import labels_of, typeset
 
 
 def compiled(graph: Graph) -> Compiled:

@@ -10,7 +10,7 @@ from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model
 from bondgraph.export import linear_equations, state_equations
 from bondgraph.signals import hold
 from tests.export.documented import MODELS
-from tests.inner.compile import labels_of
+from tests.inner.output import labels_of
 
 
 def held() -> Graph:

@@ -17,8 +17,9 @@ import pytest
 
 from bondgraph.export import SymPyModel, SymPyRoutine, c_source, matlab_source, numpy_source
 from tests.export.twin_models import MODELS, Case, assert_same, case, expressions_of
-from tests.inner.compile import consistent, labels_of, point_of
+from tests.inner.compile import consistent, point_of
 from tests.inner.emit import address_of
+from tests.inner.output import labels_of
 from tests.inner.run import Bound
 
 GCC = shutil.which("gcc")

@@ -9,17 +9,15 @@ from bondgraph.export.code.matlab import MATLAB
 from bondgraph.export.code.numpy import NUMPY
 from bondgraph.export.code.printer import Dialect, pieces
 from bondgraph.export.forms.algebra.canonical import exact, rational
-from bondgraph.export.forms.algebra.through_tape import _SYMPY_FORMS
+from bondgraph.export.forms.algebra.through_tape import sympy_forms
 from bondgraph.export.latex_lines import _aligned, latex
 from bondgraph.export.paper import document
 from bondgraph.export.paper.automata import HALF_HEIGHT, NAME_SIZE, Arrows, in_order, lanes, state_diagram
 from bondgraph.export.paper.document import paper_of
 from bondgraph.export.paper.markup.as_latex import as_latex, drawing
 from bondgraph.export.paper.markup.as_markdown import as_markdown
-from bondgraph.export.paper.markup.as_typst import as_typst
+from bondgraph.export.paper.markup.as_typst import as_typst, typst_math
 from bondgraph.export.paper.markup.content import Equations, Figure, InlineCode, Math, Paper, Paragraph, Section, TableBlock
-from bondgraph.export.paper.markup.typst_math import typst_math
-from bondgraph.export.paper.notation.definitions import latex_parts
-from bondgraph.export.paper.notation.formulas import FORMS
+from bondgraph.export.paper.notation.definitions import FORMS, latex_parts
 from bondgraph.export.paper.notation.letters import _of_words, split
 from bondgraph.export.symbolic import sympy_statements

@@ -9,4 +9,5 @@ from bondgraph.output.files import UNFINISHED, atomic_file, check_directory, tem
 from bondgraph.output.lazy import LazyRow, LazyTable
 from bondgraph.output.plot_style import CYCLE, INK, MAX_PANELS, PAPER, SHEET, styled, widen_flat_range
 from bondgraph.output.progress import Progress, duration_text, track
+from bondgraph.output.tables import labels_of
 from bondgraph.output.tex import escape_latex

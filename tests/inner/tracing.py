@@ -5,12 +5,12 @@
 from bondgraph.tracing import routines
 from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, evaluate_system
 from bondgraph.tracing.events import impulses
-from bondgraph.tracing.foreign_functions import EXPRESSIONS as EXPRESSIONS
-from bondgraph.tracing.foreign_functions import foreign_functions as foreign_functions
 from bondgraph.tracing.linear import modewise, solve
 from bondgraph.tracing.linear.modewise import SolutionCache
 from bondgraph.tracing.linear.solve import solve_pivoted
 from bondgraph.tracing.on_tape import context
 from bondgraph.tracing.on_tape.context import Samples, context_of
 from bondgraph.tracing.routines import output_names, trace, trace_for_runs
+from bondgraph.tracing.singular_messages import EXPRESSIONS as EXPRESSIONS
 from bondgraph.tracing.singular_messages import Unsolvable, prescribing_sources
+from bondgraph.tracing.singular_messages import foreign_functions as foreign_functions

@@ -18,10 +18,10 @@ from tests.inner.schedule import (
     fused,
     kernels_text,
     loop_blocking,
+    machine_code_kernels,
     machine_kernels,
     numpy_kernel,
     scheduled,
-    text,
     tiled,
 )
 from tests.inner.tape import Routine, Tape, listing
@@ -34,7 +34,7 @@ FEW = 8
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (loop_blocking, text):
+    for module in (loop_blocking, machine_code_kernels):
         monkeypatch.setattr(module, "TILE", FEW)
 
 

@@ -37,6 +37,7 @@ _TITLES = {
     "powers": "powers: integrated along a run they are the energy account",
     "energies": "energies of the storages",
 }
+_USAGE = Path(__file__).with_name("c_usage.txt").read_text(encoding="utf-8")
 _CALL = "(double t, const double *x, const double *p, const double *m, double *out);"
 
 
@@ -99,24 +100,8 @@ def _enumeration(content: Content, table: str, total: str) -> str:
 
 def _usage(content: Content, build: str, total: dict[str, str]) -> list[str]:
     """Return lines of the comment at the head: the content, and how to use it."""
-    n = content.name
-    lines = [
-        f'{n}: the model "{comment_safe(content.system.name)}", written by screwbond.',
-        "",
-        f"Build: {build}",
-        "",
-        "Every function reads its inputs and writes `out`, which must lie apart from them. Nothing is kept",
-        "between calls, so threads may share everything. Arrays:",
-        "    t    time, s",
-        f"    x    states, {total['states']} numbers",
-        f"    p    parameters, {total['prepared']} numbers: the first {total['parameters']} are yours,",
-        f"         then call {n}_prepare(p) once, which fills in what follows from them",
-        f"    m    modes, {total['modes']} numbers",
-        "",
-        f"Start: copy {n}_x0, {n}_p0 and {n}_m0, change what you like, call {n}_prepare(p).",
-        f"Jacobian: the nonzeros of d rates / d x by columns; those of column j are k = {n}_jacobian_columns[j] to",
-        f"{n}_jacobian_columns[j + 1] - 1, in the rows {n}_jacobian_rows[k].",
-    ]
+    n, model = content.name, comment_safe(content.system.name)
+    lines = _USAGE.format(n=n, model=model, build=build, total=total).splitlines()
     phrases = Phrases(
         first=0,
         mode="m[slot[k]] becomes target[k]",

@@ -16,6 +16,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -32,29 +33,9 @@ from bondgraph.tracing.routines import output_names, trace
 MAX_LENGTH = 63
 """Number of characters that C99 and MATLAB distinguish."""
 
-_C = """
-alignas alignof auto break case char const continue default do double else enum extern float for goto if inline int
-long main register restrict return short signed sizeof static struct switch typedef typeof union unsigned void
-volatile while
-"""
-_CPP = """
-and_eq asm bitand bitor bool catch class compl concept constexpr decltype delete dynamic_cast explicit export false
-friend mutable namespace new noexcept not_eq nullptr operator or_eq private protected public requires template this
-throw true try typeid typename using virtual wchar_t xor xor_eq
-"""
-_MATLAB = """
-break case catch classdef continue else elseif end end_try_catch end_unwind_protect endfor endfunction endif endswitch
-endwhile for function global if otherwise parfor persistent return spmd switch try until unwind_protect while ans i j
-e pi eps inf nan na double abs size numel zeros ones repmat sparse struct
-"""
-_CODE_NAMES = "t x u p m y w out numpy np sympy"
-
-_NUMPY = "select amin amax logical_and logical_or logical_not greater greater_equal arcsin arccos arctan arctan2 array"
-
-RESERVED_WORDS = frozenset(
-    word.lower()
-    for word in (*f"{_C} {_CPP} {_MATLAB} {_CODE_NAMES} {_NUMPY}".split(), *keyword.kwlist, *keyword.softkwlist, *NAMES)
-)
+_LINES = Path(__file__).with_name("reserved_words.txt").read_text(encoding="utf-8").splitlines()
+_IN_FILE = [word for line in _LINES if not line.startswith("#") for word in line.split()]
+RESERVED_WORDS = frozenset(word.lower() for word in (*_IN_FILE, *keyword.kwlist, *keyword.softkwlist, *NAMES))
 """Words of the languages, and functions that the code calls, in small letters."""
 
 _STEP = re.compile(r"[vcw]\d+", re.IGNORECASE)

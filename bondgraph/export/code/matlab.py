@@ -38,6 +38,7 @@ MATLAB = Dialect(
     continued=" ...",  # in brackets a new line is a new row
 )
 
+_USAGE = Path(__file__).with_name("matlab_usage.txt").read_text(encoding="utf-8")
 _RESULTS = {
     "rates": "dx/dt, {states} numbers.",
     "outputs": "All values, {outputs} numbers: those of names().outputs, and steps between them.",
@@ -129,23 +130,8 @@ def _contents(content: Content) -> str:
         tick="tick(k, t, x, p, m)",
         loop="loop(k, t, x, p, m)",
     )
-    lines = [
-        f'{n}: the model "{comment_safe(content.system.name)}", written by screwbond.',
-        "",
-        f"    [x0, p0, m0] = {n}.start();",
-        f"    p = {n}.prepare(p0);",
-        f"    [t, x] = ode45(@(t, x) {n}.rates(t, x, p, m0), [0 1], x0);",
-        "",
-        "t is the time, s; x are the states, m the modes as whole numbers from 0, p the parameters; vectors are columns.",
-        "prepare puts what follows from your parameters behind them; all other functions want them so.",
-        "names() says what the numbers are: names().states.<identifier>.places are those of one.",
-        *event_notes(content, phrases),
-    ]
-    return _help(lines)
-
-
-def _help(lines: Iterable[str]) -> str:
-    return "".join(f"% {line}".rstrip() + "\n" for line in lines)
+    usage = _USAGE.format(n=n, model=comment_safe(content.system.name)).splitlines()
+    return "".join(f"% {line}".rstrip() + "\n" for line in (*usage, *event_notes(content, phrases)))
 
 
 def _start(content: Content) -> str:

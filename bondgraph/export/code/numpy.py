@@ -44,53 +44,9 @@ _RESULTS = {
     "energies": "Energies of the storages (..., {energies}), J.",
 }
 
-_HELPERS = '''
-class Place(NamedTuple):
-    """What the numbers of an array from `start` on are: the user's name, a shape (row by row), a unit and a remark."""
-
-    name: str
-    start: int
-    shape: tuple
-    unit: str
-    remark: str
-
-    def of(self, array):
-        """Its numbers (..., *shape) of a whole array (..., length)."""
-        array = np.asarray(array)
-        stop = self.start + int(np.prod(self.shape))
-        return array[..., self.start : stop].reshape(array.shape[:-1] + self.shape)
-
-
-def where(condition, a, b):
-    if isinstance(condition, np.ndarray):
-        return np.where(condition, a, b)
-    return a if condition else b
-
-
-def searchsorted(u, points):
-    if np.ndim(points) == 1:
-        return np.where(np.isnan(u), 0.0, np.searchsorted(points, u, side="right"))
-    return 1.0 * (points <= u).sum(axis=0)
-
-
-def take(index, values):
-    row = np.clip(np.nan_to_num(index), 0, len(values) - 1).astype(int)
-    if np.ndim(values) == 1:
-        return values[row]
-    row, values = np.broadcast_arrays(row[None], values)
-    return np.take_along_axis(values, row[:1], axis=0)[0]
-
-
-def _run(parts, count, room, t, x, p, m):
-    t = np.asarray(t, dtype=float)[()]
-    x, p, m = (np.moveaxis(np.asarray(block, dtype=float), -1, 0) for block in (x, p, m))
-    out = np.empty((count, *np.broadcast_shapes(t.shape, x.shape[1:], p.shape[1:], m.shape[1:])))
-    w = [None] * room
-    with np.errstate(all="ignore"):
-        for part in parts:
-            part(t, x, p, m, out, w)
-    return np.moveaxis(out, 0, -1)
-'''.replace(r"\`", "`")
+_USAGE = Path(__file__).with_name("numpy_usage.txt").read_text(encoding="utf-8")
+_HELPERS = Path(__file__).with_name("numpy_helpers.txt").read_text(encoding="utf-8")
+"""Class and functions of every module."""
 
 
 @dataclass(frozen=True)
@@ -173,21 +129,8 @@ def _source(content: Content) -> str:
 
 def _usage(content: Content) -> list[str]:
     """Return lines of the module's docstring: its content, and how to use it."""
-    n = content.name
-    return [
-        f'{n}: the model "{comment_safe(content.system.name)}", written by screwbond.',
-        "",
-        f"    import {n}",
-        "",
-        f"    p = {n}.prepare({n}.p0)",
-        f"    {n}.rates(0.0, {n}.x0, p, {n}.m0)",
-        "",
-        "t is the time, s; x are the states, m the modes as whole numbers, p the parameters, as STATES, MODES and",
-        "PARAMETERS say. `prepare` puts what follows from your parameters behind them; all other functions want them so.",
-        "They take one point, or many: arrays (..., length), and times (...), that broadcast. The tables lead from",
-        'identifiers to the names of the model: `STATES["..."].of(x)` are the numbers of one.',
-        *event_notes(content, _PHRASES),
-    ]
+    usage = _USAGE.format(n=content.name, model=comment_safe(content.system.name)).splitlines()
+    return [*usage, *event_notes(content, _PHRASES)]
 
 
 def _table(name: str, entries: Sequence[Entry]) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.compile.state_names import labels_of
 from bondgraph.errors import refusal
 from bondgraph.export.code.content import BLOCKS, Content, Entry, content_of, count, identifiers
 from bondgraph.export.symbolic import elementary_forms, inputs_of
+from bondgraph.output.lazy import sympy
 from bondgraph.output.short_repr import short_repr
+from bondgraph.output.tables import labels_of
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing
 from screws.renamed import answer_old_names
@@ -57,7 +58,6 @@ def with_prepare(prepare: Listing, routine: Listing, parameter_count: int) -> Li
 
 def forms() -> dict[int, Callable[..., Any]]:
     """Return instruction -> its SymPy form. Evaluation that only costs time is disabled."""
-    import sympy
 
     def unevaluated(function: Any) -> Callable[..., Any]:
         return lambda *arguments: function(*arguments, evaluate=False)
@@ -78,8 +78,6 @@ def forms() -> dict[int, Callable[..., Any]]:
 
 def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[tuple[Any, Any], ...], tuple[Any, ...]]:
     """Return common sub-expressions with symbols of their own, and results. Short values that are used once stay inline."""
-    import sympy
-
     texts = forms()
     uses = [0] * len(code.steps)
     for step in code.steps:
@@ -151,8 +149,6 @@ def _leaf(kind: int, arguments: Sequence[Any], symbols: Sequence[Sequence[Any]])
 
 def _number(value: float) -> Any:
     """Return a whole number exactly, any other with all its bits."""
-    import sympy
-
     if not np.isfinite(value):
         return sympy.nan if np.isnan(value) else sympy.oo if value > 0 else -sympy.oo
     return sympy.Integer(int(value)) if float(value).is_integer() and abs(value) < 2.0**53 else sympy.Float(value, 17)
@@ -177,7 +173,6 @@ class SymPyRoutine:
     def function(self, modules: Any = "numpy", **options: Any) -> Callable[..., list[Any]]:
         """Return a callable of t and the sequences x, u, p, m, by `sympy.lambdify` with these `options`, its `cse` being the
         steps."""
-        import sympy
 
         def common_steps(_: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
             return list(self.steps), list(self.results)
@@ -328,8 +323,6 @@ def _labels(entries: Iterable[Entry]) -> tuple[str, ...]:
 
 def _symbols(content: Content) -> tuple[list[tuple[Any, ...]], dict[Any, str], dict[Any, str]]:
     """Return a symbol for every number of each block, and the names and units of all."""
-    import sympy
-
     t = sympy.Symbol("t", real=True)
     blocks, names, units, taken = [(t,)], {t: "time"}, {t: "s"}, list(BLOCKS)
     for entries in (content.x, content.p, content.m):

@@ -1,46 +1,24 @@
-"""Energy forms: port-Hamiltonian, mechanical, Lagrange's or Hamilton's equations of a model, in SymPy."""
+"""Mechanical, Lagrange's or Hamilton's equations of a model, in SymPy.
+
+Lagrange's and Hamilton's equations follow from the mechanical equations. With q' = E v, L = T - V and p = dL/dv the equations
+are p' = E^T dL/dq + Q; with H = T + V by q and p they are q' = E dH/dp, p' = -E^T dH/dq + Q. E is the identity except for
+displacements of springs, on which only V depends.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.export.forms.records import HamiltonEquations, LagrangeEquations, MechanicalEquations, PortHamiltonian
-
-
-def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamiltonian:
-    """Return x' = (J - R) grad H + G u, y = G^T grad H of a model of storages, junctions, two-ports, resistors and sources.
-
-    Moduli of two-ports, and resistances, may depend on states. Storages in derivative causality are taken into H. Where sources
-    meet resistors directly, terms P, M and S are there as well.
-
-    Parameters
-    ----------
-    model : compiled, or a graph, which is compiled first.
-    numbers : put in the numbers of all parameters but those of sources.
-
-    Raises `ModelError` E100 for no model; E277 for an element that has no place in this form; E273, E274 as
-    `state_equations` does.
-
-    Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.
-
-    >>> from bondgraph import J1, C, Graph, I, R, Se, compile_model
-    >>> graph = Graph("rlc").connect(loop := J1("loop"), C("c", capacitance=2.0))
-    >>> graph = graph.connect(loop, I("l", 5.0)).connect(loop, R("r", 3.0))
-    >>> print(port_hamiltonian(graph.connect(Se("u", 1.0), loop)))
-    x' = (J - R) grad H + G u, y = G^T grad H
-    x = [c.q, l.p]
-    u = [u.effort]
-    y = [u.flow]
-    H = c.q**2/(2*c.capacitance) + l.p**2/(2*l.inertia)
-    J = [ 0  1]
-        [-1  0]
-    R = [0             0]
-        [0  r.resistance]
-    G = [0]
-        [1]
-    """
-    from bondgraph.export.forms.derivation.port_hamiltonian import balance_of
-
-    return balance_of(compiled_form(model, "port_hamiltonian"), numbers)
+from bondgraph.export.forms.derivation.structure import arranged, inverse, slopes_of
+from bondgraph.export.forms.derivation.virtual_power import mechanics_of, no_form
+from bondgraph.export.forms.expression_text import letter_of
+from bondgraph.export.forms.records import HamiltonEquations, LagrangeEquations, MechanicalEquations
+from bondgraph.model import laws
+from bondgraph.output.lazy import sympy
 
 
 def mechanical_equations(model: Compilable, *, numbers: bool = False) -> MechanicalEquations:
@@ -72,8 +50,6 @@ def mechanical_equations(model: Compilable, *, numbers: bool = False) -> Mechani
     grad V = [20*sin(arm.q)]
     E = [1]
     """
-    from bondgraph.export.forms.derivation.virtual_power import mechanics_of
-
     return mechanics_of(compiled_form(model, "mechanical_equations"), numbers)
 
 
@@ -86,9 +62,15 @@ def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeE
 
     Raises `ModelError` as `mechanical_equations` does; E278 for velocities that are the rates of no coordinates, too.
     """
-    from bondgraph.export.forms.derivation.virtual_power import lagrange_of
-
-    return lagrange_of(compiled_form(model, "lagrange_equations"), numbers)
+    mechanics = _configurations(compiled_form(model, "lagrange_equations"), numbers)
+    q, v = _symbols(mechanics.q), _symbols(mechanics.v)
+    L = mechanics.T - mechanics.V
+    p = slopes_of(sympy.Matrix([L]), v).T
+    slopes = mechanics.E.T * slopes_of(sympy.Matrix([L]), q).T
+    moving = [*q, *v]
+    return LagrangeEquations(
+        mechanics.name, L, arranged(p, moving), arranged(slopes, moving), _forces(mechanics), mechanics, _letters(mechanics)
+    )
 
 
 def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonEquations:
@@ -100,6 +82,51 @@ def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonE
 
     Raises `ModelError` as `lagrange_equations` does.
     """
-    from bondgraph.export.forms.derivation.virtual_power import hamilton_of
+    mechanics = _configurations(compiled_form(model, "hamilton_equations"), numbers)
+    names = tuple(_momentum(name) for name in mechanics.v)
+    q, p = _symbols(mechanics.q), _symbols(names)
+    momenta = sympy.Matrix(p)
+    velocity = inverse(mechanics.M) * momenta
+    moving = [*q, *p]
+    H = arranged(sympy.Matrix([(momenta.T * velocity)[0] / 2 + mechanics.V]), moving)[0]
+    forces = _forces(mechanics).xreplace(dict(zip(_symbols(mechanics.v), velocity, strict=True)))
+    p_rates = -mechanics.E.T * slopes_of(sympy.Matrix([H]), q).T + forces
+    q_rates = mechanics.E * slopes_of(sympy.Matrix([H]), p).T
+    return HamiltonEquations(
+        mechanics.name, H, arranged(q_rates, moving), arranged(p_rates, moving), names, mechanics, _letters(mechanics)
+    )
 
-    return hamilton_of(compiled_form(model, "hamilton_equations"), numbers)
+
+def _configurations(compiled: Compiled, numbers: bool) -> MechanicalEquations:
+    """Return mechanical equations whose velocities are the rates of coordinates; raise E278 for others."""
+    for path, element in compiled.model.elements.items():
+        law = element.law
+        if isinstance(law, laws.Storage) and law.gives == "flow" and path not in compiled.causality.derivative:
+            raise no_form(compiled, path, "it has no coordinate of its own", "an IC with its kinetic energy")
+        if isinstance(law, laws.InertialField) and law.mechanics is not None and law.mechanics.owns_bias:
+            raise no_form(compiled, path, "its centrifugal forces are a formula of its own", "`mechanical_equations`")
+    return mechanics_of(compiled, numbers)
+
+
+def _forces(mechanics: MechanicalEquations) -> Any:
+    """Return B u - D v + H^T lambda."""
+    v, u, multipliers = (
+        sympy.Matrix(len(names), 1, _symbols(names)) for names in (mechanics.v, mechanics.u, mechanics.multipliers)
+    )
+    return mechanics.B * u - mechanics.D * v + mechanics.H.T * multipliers
+
+
+def _symbols(names: tuple[str, ...]) -> list[Any]:
+    return [sympy.Symbol(name, real=True) for name in names]
+
+
+def _momentum(velocity: str) -> str:
+    """Return the name of the momentum that belongs to a velocity, `arm.p[0]` to `arm.v[0]`."""
+    path, _, local = velocity.rpartition(".")
+    return f"{path}.p{local.removeprefix('v')}"
+
+
+def _letters(mechanics: MechanicalEquations) -> Mapping[str, str]:
+    """Return letters, including those of momenta that are no states of the model."""
+    momenta = {_momentum(name): letter_of(mechanics.letters, name).replace("v", "p", 1) for name in mechanics.v}
+    return MappingProxyType(momenta | dict(mechanics.letters))

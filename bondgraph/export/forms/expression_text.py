@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.state_names import labels_of
 from bondgraph.export.symbols import dotted, text, value_latex
 from bondgraph.model.laws import Source
+from bondgraph.output.lazy import sympy
+from bondgraph.output.tables import labels_of
 
 
 def letters_of(compiled: Compiled, inputs: Sequence[str], more: Iterable[str] = ()) -> dict[str, str]:
@@ -66,15 +67,11 @@ class ExpressionWriter:
 
     def plain(self, expression: Any) -> str:
         """Return one line of text."""
-        import sympy
-
         ordered = self._ordered(self._worded(expression, str))
         return str(sympy.sstr(ordered, order="none" if ordered.is_Add else None, full_prec=False))
 
     def latex(self, expression: Any) -> str:
         """Return LaTeX of an expression or a matrix."""
-        import sympy
-
         names: dict[Any, str] = {}
 
         def label(words: str) -> str:
@@ -92,8 +89,6 @@ class ExpressionWriter:
 
     def _worded(self, expression: Any, label: Any) -> Any:
         """Replace conditions on modes by words."""
-        import sympy
-
         if expression.is_Matrix:
             return expression.applyfunc(lambda entry: self._worded(entry, label))
         swapped = {}
@@ -106,8 +101,6 @@ class ExpressionWriter:
 
     def _ordered(self, expression: Any) -> Any:
         """Sort terms: inputs first, then by the order of the states."""
-        import sympy
-
         if not expression.is_Add:
             return expression
         order = {name: k for k, name in enumerate(self.first)}

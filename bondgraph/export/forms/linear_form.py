@@ -12,12 +12,15 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import own_states
 from bondgraph.errors import ModelError, refusal
+from bondgraph.export.forms.algebra.canonical import canonical
+from bondgraph.export.forms.algebra.elimination import IN_ONE_PIECE, eliminate
 from bondgraph.export.forms.expression_text import ExpressionWriter, latex_lines, letter_of, plain_lines
 from bondgraph.export.forms.records import StateEquations
 from bondgraph.export.forms.state_form import known_symbols, state_equations
 from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.model.laws import IdealConstraint
 from bondgraph.output.cells import Typeset
+from bondgraph.output.lazy import sympy
 from bondgraph.output.short_repr import short_repr
 from bondgraph.tracing.on_tape.values import scalars_of
 
@@ -56,8 +59,6 @@ class LinearEquations(Typeset):
 
     def latex(self) -> str:
         """Return an `align*` environment with the equations and their matrices."""
-        import sympy
-
         writer = ExpressionWriter(self.letters, self.modes)
         x, u, y = (
             sympy.latex(sympy.Matrix([sympy.Symbol(letter_of(self.letters, name)) for name in names])) if names else "0"
@@ -99,8 +100,6 @@ def linear_equations(
     B = [0]
         [1]
     """
-    import sympy
-
     compiled = compiled_form(model, "linear_equations")
     _refuse_directions(compiled, part, modes or {})
     equations = state_equations(compiled, part=part, numbers=numbers, outputs=outputs, modes=modes, varying=varying)
@@ -147,10 +146,6 @@ def _refuse_directions(compiled: Compiled, part: str | None, modes: Mapping[str,
 
 def _row(expression: Any, x: Sequence[Any], u: Sequence[Any]) -> list[Any] | None:
     """Return coefficients of states and inputs in an expression that is linear in them; None for another."""
-    import sympy
-
-    from bondgraph.export.forms.algebra.canonical import canonical
-
     row = [canonical(sympy.diff(expression, s), ()) for s in (*x, *u)]
     rest = canonical(expression.xreplace(dict.fromkeys([*x, *u], sympy.S.Zero)), ())
     changing = {*x, *u, sympy.Symbol("time", real=True)}
@@ -159,8 +154,6 @@ def _row(expression: Any, x: Sequence[Any], u: Sequence[Any]) -> list[Any] | Non
 
 def _expanded(equations: StateEquations, moving: set[Any]) -> dict[str, Any]:
     """Return rates and outputs with all definitions expanded that depend on states or inputs, and unknowns solved for."""
-    import sympy
-
     values: dict[Any, Any] = {}
     for system in equations.systems:
         needed = {s.name for m in (system.A, system.b) for s in m.free_symbols}
@@ -173,8 +166,6 @@ def _expanded(equations: StateEquations, moving: set[Any]) -> dict[str, Any]:
 
 def _add_values(equations: StateEquations, names: set[str], values: dict[Any, Any]) -> None:
     """Add the expressions of definitions of these names to the values."""
-    import sympy
-
     todo = {s.name for name in names for s in equations.definitions.get(name, sympy.S.Zero).free_symbols}
     wanted = names | todo
     while more := {s.name for n in wanted for s in equations.definitions.get(n, sympy.S.Zero).free_symbols} - wanted:
@@ -186,10 +177,6 @@ def _add_values(equations: StateEquations, names: set[str], values: dict[Any, An
 
 def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> ModelError:
     """Return E276, with the first statement whose results are not linear in states and inputs."""
-    import sympy
-
-    from bondgraph.export.forms.algebra.elimination import IN_ONE_PIECE, eliminate
-
     system = compiled.system
     known_values, slopes = known_symbols(system, inputs_of(compiled), (), False)
     known_values |= {mode: symbol_of(system, mode) for mode in system.modes}
@@ -212,8 +199,6 @@ def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> Mod
 
 def _is_curved(expression: Any, moving: Sequence[Any], time: Any) -> bool:
     """Return True if an expression is more than a sum of states and inputs with constant coefficients."""
-    import sympy
-
     met = [s for s in moving if s in expression.free_symbols]
     if any(sympy.simplify(sympy.diff(expression, s, t)) != 0 for s in met for t in (*met, time)):
         return True

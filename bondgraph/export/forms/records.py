@@ -9,6 +9,7 @@ from typing import Any
 from bondgraph.export.forms.expression_text import ExpressionWriter, latex_lines, letter_of, plain_lines
 from bondgraph.export.symbols import dotted, text
 from bondgraph.output.cells import Typeset
+from bondgraph.output.lazy import sympy
 from bondgraph.output.short_repr import short_repr
 
 
@@ -71,14 +72,17 @@ class PortHamiltonian(Typeset):
     def _feeds_through(self) -> bool:
         return any(entry != 0 for matrix in (self.P, self.M, self.S) for entry in matrix)
 
+    @property
+    def _parts(self) -> dict[str, Any]:
+        parts = {"H": self.H, "J": self.J, "R": self.R, "G": self.G}
+        return parts | ({"P": self.P, "M": self.M, "S": self.S} if self._feeds_through else {})
+
     def __str__(self) -> str:
         equation = "x' = (J - R) grad H + G u, y = G^T grad H"
         if self._feeds_through:
             equation = "x' = (J - R) grad H + (G - P) u, y = (G + P)^T grad H + (M + S) u"
         vectors = [f"x = [{', '.join(self.states)}]", f"u = [{', '.join(self.inputs)}]", f"y = [{', '.join(self.outputs)}]"]
-        parts = {"H": self.H, "J": self.J, "R": self.R, "G": self.G}
-        parts |= {"P": self.P, "M": self.M, "S": self.S} if self._feeds_through else {}
-        return plain_lines(ExpressionWriter(self.letters, self.modes), "\n".join([equation, *vectors]), parts)
+        return plain_lines(ExpressionWriter(self.letters, self.modes), "\n".join([equation, *vectors]), self._parts)
 
     def latex(self) -> str:
         """Return an `align*` environment with the equations, H and the matrices."""
@@ -86,9 +90,7 @@ class PortHamiltonian(Typeset):
         if self._feeds_through:
             equation = r"\dot{x} &= (J - R)\,\nabla H + (G - P)\,u, \quad y = (G + P)^T\,\nabla H + (M + S)\,u"
         vectors = _vectors(self.letters, {"x": self.states, "u": self.inputs, "y": self.outputs})
-        parts = {"H": self.H, "J": self.J, "R": self.R, "G": self.G}
-        parts |= {"P": self.P, "M": self.M, "S": self.S} if self._feeds_through else {}
-        return latex_lines(ExpressionWriter(self.letters, self.modes), rf"{equation} \\ {vectors}", parts)
+        return latex_lines(ExpressionWriter(self.letters, self.modes), rf"{equation} \\ {vectors}", self._parts)
 
 
 @short_repr
@@ -143,8 +145,6 @@ class MechanicalEquations(Typeset):
     @property
     def mass_matrix(self) -> Any:
         """Return the matrix of the unknowns (v', lambda): [[M, -H^T], [H, 0]]; M without constraints."""
-        import sympy
-
         m = self.H.rows
         if not m:
             return self.M
@@ -153,8 +153,6 @@ class MechanicalEquations(Typeset):
     @property
     def forcing(self) -> Any:
         """Return the right side for these unknowns: (B u - C v - D v - grad V, gamma)."""
-        import sympy
-
         v = _column(self.v)
         force = self.B * _column(self.u) - (self.C + self.D) * v - self.grad_V
         return sympy.Matrix.vstack(force, self.gamma) if self.H.rows else force
@@ -221,7 +219,7 @@ class LagrangeEquations(Typeset):
         for k, name in enumerate(self.mechanics.v):
             right = writer.plain(self.slopes[k] + self.Q[k])
             lines.append(f"{name}: d/dt ({writer.plain(self.p[k])}) = {right}")
-        return "\n".join([*lines, *_constraint_lines(self.mechanics, writer)])
+        return "\n".join([*lines, *(f"0 = {writer.plain(h)}" for h in self.mechanics.h)])
 
     def latex(self) -> str:
         """Return an `align*` environment with L and one line for each velocity."""
@@ -231,7 +229,11 @@ class LagrangeEquations(Typeset):
             rf"\tfrac{{d}}{{dt}}\left({writer.latex(p)}\right) &= {writer.latex(slope + force)}"
             for p, slope, force in zip(self.p, self.slopes, self.Q, strict=True)
         ]
-        return "\\begin{align*}\n" + " \\\\\n".join([*lines, *_constraint_latex(self.mechanics, writer)]) + "\n\\end{align*}\n"
+        return (
+            "\\begin{align*}\n"
+            + " \\\\\n".join([*lines, *(rf"0 &= {writer.latex(h)}" for h in self.mechanics.h)])
+            + "\n\\end{align*}\n"
+        )
 
 
 @short_repr
@@ -256,7 +258,7 @@ class HamiltonEquations(Typeset):
         lines = [f"H = {writer.plain(self.H)}"]
         lines += [f"{name}' = {writer.plain(rate)}" for name, rate in zip(self.mechanics.q, self.q_rates, strict=True)]
         lines += [f"{name}' = {writer.plain(rate)}" for name, rate in zip(self.p, self.p_rates, strict=True)]
-        return "\n".join([*lines, *_constraint_lines(self.mechanics, writer)])
+        return "\n".join([*lines, *(f"0 = {writer.plain(h)}" for h in self.mechanics.h)])
 
     def latex(self) -> str:
         """Return an `align*` environment with H and one line for each rate."""
@@ -267,18 +269,18 @@ class HamiltonEquations(Typeset):
                 rf"{dotted(letter_of(self.letters, name))} &= {writer.latex(rate)}"
                 for name, rate in zip(names, rates, strict=True)
             ]
-        return "\\begin{align*}\n" + " \\\\\n".join([*lines, *_constraint_latex(self.mechanics, writer)]) + "\n\\end{align*}\n"
+        return (
+            "\\begin{align*}\n"
+            + " \\\\\n".join([*lines, *(rf"0 &= {writer.latex(h)}" for h in self.mechanics.h)])
+            + "\n\\end{align*}\n"
+        )
 
 
 def _column(names: tuple[str, ...]) -> Any:
-    import sympy
-
     return sympy.Matrix(len(names), 1, [sympy.Symbol(name, real=True) for name in names])
 
 
 def _gradient(energy: Any, names: tuple[str, ...]) -> Any:
-    import sympy
-
     return sympy.Matrix(len(names), 1, [sympy.diff(energy, symbol) for symbol in _column(names)])
 
 
@@ -287,14 +289,6 @@ def _vectors(letters: Mapping[str, str], vectors: Mapping[str, tuple[str, ...]])
     shown = {letter: r",\, ".join(letter_of(letters, name) for name in names) for letter, names in vectors.items() if names}
     written = (rf"{letter} = \left[{entries}\right]" for letter, entries in shown.items())
     return "&" + r", \quad ".join(written)
-
-
-def _constraint_lines(mechanics: MechanicalEquations, writer: ExpressionWriter) -> list[str]:
-    return [f"0 = {writer.plain(h)}" for h in mechanics.h]
-
-
-def _constraint_latex(mechanics: MechanicalEquations, writer: ExpressionWriter) -> list[str]:
-    return [rf"0 &= {writer.latex(h)}" for h in mechanics.h]
 
 
 Case = tuple[str, Any]
@@ -315,8 +309,6 @@ class LinearSystem:
     @property
     def rows(self) -> tuple[tuple[Any, Any], ...]:
         """Return left and right side of every equation."""
-        import sympy
-
         w = sympy.Matrix([sympy.Symbol(name, real=True) for name in self.unknowns])
         return tuple(zip(self.A * w, self.b, strict=True))
 

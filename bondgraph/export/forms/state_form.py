@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,19 +15,20 @@ from bondgraph.assembly.stages import Stages, stages_of
 from bondgraph.assembly.system import State, System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.compile.state_names import labels_of, own_states, unknown_name
+from bondgraph.compile.state_names import own_states, unknown_name
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
+from bondgraph.export.forms.algebra.canonical import canonical, decimal, rational
+from bondgraph.export.forms.algebra.definitions import Definitions
+from bondgraph.export.forms.algebra.elimination import BY_PARTS, READABLE, Limits, eliminate
 from bondgraph.export.forms.expression_text import letters_of
 from bondgraph.export.forms.records import Case, LinearSystem, StateEquations
 from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.export.value_roles import updates_of
 from bondgraph.model.arguments import names_of
+from bondgraph.output.lazy import sympy
+from bondgraph.output.tables import labels_of
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.units import Conversion
-
-if TYPE_CHECKING:
-    from bondgraph.export.forms.algebra.definitions import Definitions
-    from bondgraph.export.forms.algebra.elimination import Limits
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,6 @@ def group_by_expression(results: Sequence[tuple[Modes, Any]]) -> list[tuple[list
 
 def piecewise(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> Any:
     """Return one expression for all combinations."""
-    import sympy
 
     def holds(combination: Modes) -> Any:
         return sympy.And(*(sympy.Eq(symbol_of(system, mode), k) for mode, k in combination))
@@ -175,11 +175,6 @@ def state_equations(
     >>> print(state_equations(compile_model(graph), numbers=True))
     c.q' = -c.q/10
     """
-    import sympy
-
-    from bondgraph.export.forms.algebra.canonical import decimal
-    from bondgraph.export.forms.algebra.elimination import BY_PARTS, READABLE
-
     compiled = compiled_form(model, "state_equations")
     system = compiled.system
     outputs, varying = names_of(outputs, "outputs"), [system.resolve(name) for name in names_of(varying, "varying")]
@@ -262,12 +257,6 @@ class _Request:
 
 def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, list[tuple[Modes, Any]]]]:
     """Return definitions, and label -> (modes, expression); for too many modes or long expressions, modes are symbols."""
-    import sympy
-
-    from bondgraph.export.forms.algebra.canonical import canonical
-    from bondgraph.export.forms.algebra.definitions import Definitions
-    from bondgraph.export.forms.algebra.elimination import READABLE, eliminate
-
     system, stages, held = request.system, request.stages, request.held
     enumerate_modes = limits is READABLE and combination_count(system, stages.statements, held) <= MAX_COMBINATIONS
     if not enumerate_modes and stages.yielding and combination_count(system, stages.statements, held) > 1:
@@ -332,9 +321,6 @@ def known_symbols(
     system: System, kept: Collection[str], varying: Sequence[str], numbers: bool
 ) -> tuple[dict[str, Any], dict[Any, Any]]:
     """Return states, parameters and time as symbols or exact numbers; and the time derivatives of independent variables."""
-    import sympy
-
-    from bondgraph.export.forms.algebra.canonical import rational
 
     def exactly(value: Any) -> Any:
         numbers = np.array([rational(float(number)) for number in np.ravel(value)], dtype=object)

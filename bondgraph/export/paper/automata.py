@@ -8,7 +8,7 @@ from itertools import pairwise, permutations
 
 from bondgraph.assembly.system import LoweredTransition
 from bondgraph.export.paper.equations import Writer
-from bondgraph.export.paper.markup.content import Block, Figure, InlineCode, Math, Paragraph, TableBlock, Words
+from bondgraph.export.paper.markup.content import Block, Figure, InlineCode, Math, Paragraph, TableBlock, Words, listed
 from bondgraph.model.laws import Switched
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Constant, sources_of
@@ -215,14 +215,14 @@ def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]
     system = writer.system
     mode = f"{path}.mode"
     states, start = system.modes[mode]
-    named: list[str | Math | InlineCode] = [Math(writer.letters[mode]), ": "]
-    for k, state in enumerate(states):
-        named += [", " if k else "", InlineCode(state), f" ({k})"]
+    counted = listed(", ", ((InlineCode(state), f" ({k})") for k, state in enumerate(states)))
     events = [event for event in system.events if event.automaton == path]
     source = sources_of(*(writer.producer[event.guard].op for event in events if event.guard in writer.producer))
-    named += ["; it starts in ", InlineCode(start), f" ({source})." if source else "."]
+    begins = ("; it starts in ", InlineCode(start), f" ({source})." if source else ".")
     rows = [((str(k),), *_row(writer, model, states, event)) for k, event in enumerate(events, start=1)]
-    blocks: list[Block] = [Paragraph(tuple(named), f"{number} {path.rpartition('.')[2]} (state machine)")]
+    blocks: list[Block] = [
+        Paragraph((Math(writer.letters[mode]), ": ", *counted, *begins), f"{number} {path.rpartition('.')[2]} (state machine)")
+    ]
     if not all(event.internal for event in events):
         blocks.append(state_diagram(states, start, [(e.source, None if e.error else e.target) for e in events]))
     if rows:
@@ -232,10 +232,8 @@ def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]
 
 
 def _row(writer: Writer, model: Model, states: Sequence[str], event: LoweredTransition) -> tuple[Words, ...]:
-    source, target = (InlineCode(states[event.source]),), (InlineCode(states[event.target]),)
-    if event.error:
-        target = ("the run ends",)  # type: ignore[assignment]
-    return source, target, _guard(writer, event), tuple(_effects(writer, model, states, event))
+    target: Words = ("the run ends",) if event.error else (InlineCode(states[event.target]),)
+    return (InlineCode(states[event.source]),), target, _guard(writer, event), _effects(writer, model, states, event)
 
 
 def _guard(writer: Writer, event: LoweredTransition) -> Words:
@@ -247,35 +245,28 @@ def _guard(writer: Writer, event: LoweredTransition) -> Words:
     return (Math(writer.letters[event.guard]),)
 
 
-def _effects(writer: Writer, model: Model, states: Sequence[str], event: LoweredTransition) -> list[str | Math | InlineCode]:
-    words: list[str | Math | InlineCode] = []
+def _effects(writer: Writer, model: Model, states: Sequence[str], event: LoweredTransition) -> Words:
+    effects: list[Words] = []
     for state, value in event.resets:
         statement = writer.producer.get(value)
         inner = statement is not None and ":" in value
         after = writer.right(statement) if statement is not None and inner else writer.letters[value]
-        words += ["; " if words else "", Math(rf"{writer.letters[state]} := {after}")]
+        effects.append((Math(rf"{writer.letters[state]} := {after}"),))
     for path in event.impact:
         flow = writer.letters[writer.system.resolve(f"{path}.h'")]
         ratio = writer.letters[f"{path}.restitution"]
-        words += ["; " if words else "", "an impact: an impulse along ", Math(_impulse(writer, path)), " makes "]
-        words += [Math(rf"({flow})^{{+}} = -{ratio}\,({flow})^{{-}}"), ", which takes the energy "]
-        words += [Math(f"1 - {ratio}^2"), " times the kinetic energy of this flow"]
+        turns = Math(rf"({flow})^{{+}} = -{ratio}\,({flow})^{{-}}")
+        lost = (", which takes the energy ", Math(f"1 - {ratio}^2"), " times the kinetic energy of this flow")
+        effects.append(("an impact: an impulse along ", Math(_impulse(writer, path)), " makes ", turns, *lost))
     stopping = [] if event.impact else _stopped(model, event, states)
     if stopping:
-        words += ["; " if words else "", "impulses bring to rest what begins to hold: "]
-        for k, path in enumerate(stopping):
-            words += [", " if k else "", InlineCode(path)]
+        paths = listed(", ", ((InlineCode(path),) for path in stopping))
+        effects.append(("impulses bring to rest what begins to hold: ", *paths))
     if event.accumulates is not None:
-        words += [
-            "; " if words else "",
-            "where this happens ever faster, the run goes on in ",
-            InlineCode(states[event.accumulates]),
-        ]
-    if event.error:
-        words += ["; " if words else "", event.error]
-    if event.internal:
-        words += ["; " if words else "", "(a change of description)"]
-    return words or ["nothing jumps"]
+        effects.append(("where this happens ever faster, the run goes on in ", InlineCode(states[event.accumulates])))
+    effects += [(event.error,)] if event.error else []
+    effects += [("(a change of description)",)] if event.internal else []
+    return listed("; ", effects) or ("nothing jumps",)
 
 
 def _impulse(writer: Writer, path: str) -> str:
@@ -300,11 +291,10 @@ def clocks(writer: Writer) -> list[Block]:
         offset = writer.letters[clock.offset]
         if clock.period is None:
             when: Words = (Math(rf"t \in {offset}"),)
-            what: list[str | Math | InlineCode] = ["a signal jumps or bends; the integration begins anew"]
+            what: Words = ("a signal jumps or bends; the integration begins anew",)
         else:
             when = (Math(rf"t_n = {offset} + n\,{writer.letters[clock.period]},\ n = 0, 1, \ldots"),)
-            what = []
-            for state, value in clock.updates:
-                what += ["; " if what else "", Math(rf"{writer.letters[state]} := {writer.letters[value]}")]
-        rows.append(((InlineCode(clock.element),), when, tuple(what)))
+            updates = clock.updates
+            what = listed("; ", ((Math(rf"{writer.letters[a]} := {writer.letters[b]}"),) for a, b in updates))
+        rows.append(((InlineCode(clock.element),), when, what))
     return [TableBlock(("block", "when", "what happens"), (0.3, 0.35, 0.35), tuple(rows))] if rows else []

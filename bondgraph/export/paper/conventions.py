@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.assembly.system import System
 from bondgraph.compile.compiled import Compiled
-from bondgraph.export.paper.markup.content import Block, Math, Paragraph, Piece, Section, Words
+from bondgraph.export.paper.markup.content import Block, Math, Paragraph, Piece, Section, Words, listed, worded
 from bondgraph.export.paper.notation.parts import Branch
 from bondgraph.model.laws import Junction
 
@@ -43,11 +43,10 @@ def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]
     ]
     if sought:
         kinds.append("; unknown are ")
-        for k, (letter, number) in enumerate(sought):
-            kinds += [", " if k else "", Math(letter), f" ({number})"]
+        kinds += listed(", ", ((Math(letter), f" ({number})") for letter, number in sought))
         kinds.append(": they are such that the equations whose numbers stand there hold")
     if system.modes:
-        kinds += ["; the modes ", Math(r"\sigma"), " of state machines change at events, where states may jump"]
+        kinds += worded(r"; the modes $\sigma$ of state machines change at events, where states may jump")
     if any(clock.period for clock in system.clocks):
         kinds.append("; sampled blocks set their states at the ticks of clocks and hold them in between")
     kinds.append(".")
@@ -63,45 +62,29 @@ def conventions(
     written = repr(sections)
     latex = "".join(statement.op.latex for statement in system.statements)
     words: list[Piece] = [
-        "Letters with the number of a part as their last index belong to that part: ",
-        Math("e_n"),
-        " is its effort, ",
-        Math("f_n"),
-        " its flow, ",
-        Math(r"e_{n\to k}"),
-        " that of the bond from part n to part k; power is positive along half arrows. Vectors stand for columns; a vector that"
-        " multiplies a vector is the diagonal of a matrix, and ",
-        Math("a^{-1}"),
-        " of it has the reciprocals; ",
-        Math(r"^{\top}"),
-        " transposes; a matrix of one row gives a number; components are counted from 1",
+        *worded(
+            "Letters with the number of a part as their last index belong to that part: $e_n$ is its effort, $f_n$ its flow, "
+            r"$e_{n\to k}$ that of the bond from part n to part k; power is positive along half arrows. Vectors stand for "
+            "columns; a vector that multiplies a vector is the diagonal of a matrix, and $a^{-1}$ of it has the reciprocals; "
+            r"$^{\top}$ transposes; a matrix of one row gives a number; components are counted from 1"
+        )
     ]
     if re.search(r"\}_[xyz](?![a-z])", written):
-        words += [", ", Math("v_x, v_y, v_z"), " are the first three"]
+        words += worded(", $v_x, v_y, v_z$ are the first three")
     if r"(\\mathsf" in written or r"({\\mathsf" in written:
-        words += [", ", Math("(a, b) = c"), " cuts ", Math("c"), " in halves, or a pose in its parts"]
+        words += worded(", $(a, b) = c$ cuts $c$ in halves, or a pose in its parts")
     if re.search(r"[&+] \\{2}mathbf\{1\}", written):
-        words += ["; ", Math(r"\mathbf{1}"), " is the unit matrix"]
+        words += worded(r"; $\mathbf{1}$ is the unit matrix")
     if r"\\tilde" in written or r"\mathrm{Ad}" in latex:
-        words += ["; ", Math(r"\tilde a\,b = a \times b")]
+        words += worded(r"; $\tilde a\,b = a \times b$")
     words.append(". Some values serve the reader alone.")
     if functions:
-        words += [
-            " Functions ",
-            Math(r"\mathrm{name}_k"),
-            " are defined under Dk, in letters without serifs that hold only there: arguments, results, and shared parts ",
-            Math(r"\mathsf{s}_1, \mathsf{s}_2, \ldots"),
-            "; a condition in brackets counts 1 where it holds and else 0, ",
-            Math(r"\wedge"),
-            " is and, ",
-            Math(r"\vee"),
-            " or, ",
-            Math(r"\neg"),
-            " not; a mode stands for the number of its state",
-            "; ",
-            Math(r"|\cdot|"),
-            " is the root of the sum of squares, also of a matrix.",
-        ]
+        words += worded(
+            r" Functions $\mathrm{name}_k$ are defined under Dk, in letters without serifs that hold only there: arguments, "
+            r"results, and shared parts $\mathsf{s}_1, \mathsf{s}_2, \ldots$; a condition in brackets counts 1 where it holds "
+            r"and else 0, $\wedge$ is and, $\vee$ or, $\neg$ not; a mode stands for the number of its state"
+        )
+        words += worded(r"; $|\cdot|$ is the root of the sum of squares, also of a matrix.")
     for k, branch in enumerate(alike):
         names = ", ".join(part.path for part in branch.members)
         words += ["; " if k else " Parts that are alike have a letter for their number: ", Math(branch.index)]
@@ -114,37 +97,17 @@ def conventions(
         text = f"{'. '.join(cited)}. Numbers are those of equations there; corrected, where what is printed there is wrong."
         blocks.append(Paragraph((text,), "Sources.", small=True))
     if any(event.resets or event.impulse for event in system.events):
-        blocks.append(Paragraph(("At an event, ", Math(":="), " sets a state to a value computed just before, all at once.")))
+        blocks.append(Paragraph(worded("At an event, $:=$ sets a state to a value computed just before, all at once.")))
     return blocks
 
 
-_SCREWS: Words = (
-    "Twists are ",
-    Math(r"(\omega, v)"),
-    ", wrenches ",
-    Math(r"(\tau, f)"),
-    ". A pose ",
-    Math("H"),
-    " is a matrix ",
-    Math(r"\begin{bmatrix} R & p \\ 0 & 1 \end{bmatrix}"),
-    ", or seven numbers (of unit 1, m): a quaternion (w, x, y, z), of which only the direction counts, and ",
-    Math("p"),
-    "; ",
-    Math(
-        r"R = I + \tfrac{2}{w^2+x^2+y^2+z^2}\begin{bmatrix} -y^2-z^2 & xy-wz & xz+wy \\ xy+wz & -x^2-z^2 & yz-wx \\"
-        r" xz-wy & yz+wx & -x^2-y^2 \end{bmatrix}"
-    ),
-    ". ",
-    Math(r"\mathrm{Ad}_H = \begin{bmatrix} R & 0 \\ \tilde p R & R \end{bmatrix}"),
-    "; ",
-    Math(r"H^{-1}"),
-    " is the inverse pose; a product of poses is that of their matrices, in seven numbers with the product of the quaternions; ",
-    Math(r"H\,b"),
-    " of a point ",
-    Math("b"),
-    " is ",
-    Math(r"R\,b + p"),
-    ".",
+_SCREWS: Words = worded(
+    r"Twists are $(\omega, v)$, wrenches $(\tau, f)$. A pose $H$ is a matrix "
+    r"$\begin{bmatrix} R & p \\ 0 & 1 \end{bmatrix}$, or seven numbers (of unit 1, m): a quaternion (w, x, y, z), of which only "
+    r"the direction counts, and $p$; $R = I + \tfrac{2}{w^2+x^2+y^2+z^2}\begin{bmatrix} -y^2-z^2 & xy-wz & xz+wy \\ xy+wz & "
+    r"-x^2-z^2 & yz-wx \\ xz-wy & yz+wx & -x^2-y^2 \end{bmatrix}$. "
+    r"$\mathrm{Ad}_H = \begin{bmatrix} R & 0 \\ \tilde p R & R \end{bmatrix}$; $H^{-1}$ is the inverse pose; a product of poses "
+    r"is that of their matrices, in seven numbers with the product of the quaternions; $H\,b$ of a point $b$ is $R\,b + p$."
 )
 
 
@@ -153,15 +116,11 @@ def method(compiled: Compiled) -> list[Block]:
     system, model = compiled.system, compiled.model
     words: list[Piece] = []
     if any(event.impulse for event in system.events):
-        words += [
+        words += worded(
             "An impulse of the efforts that constraints or closing switches exert changes the momenta as those efforts change"
             " their rates, and every other state stays; it is such that the flows that the table names take their new values"
-            " (",
-            Math("^-"),
-            " before, ",
-            Math("^+"),
-            " after). ",
-        ]
+            " ($^-$ before, $^+$ after). "
+        )
     if any(event.internal for event in system.events):
         words.append("Changes of description replace coordinates where others are better (a chart near a pole), and no more. ")
     if any(isinstance(e.law, Junction) and e.law.automaton for e in model.elements.values()):

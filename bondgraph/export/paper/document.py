@@ -31,6 +31,8 @@ from bondgraph.export.paper.markup.content import (
     Piece,
     Section,
     Words,
+    listed,
+    worded,
 )
 from bondgraph.export.paper.notation.definitions import Definition, Functions
 from bondgraph.export.paper.notation.letters import Letters, letters_of
@@ -254,9 +256,9 @@ def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) ->
         words += [", ", Math(rf"{letter} \in \mathbb{{R}}^{{{size}}}")] if shape and letter in (*read, *each.results) else []
     formula = each.formula
     words.append(": with " if formula.parts else ": ")
-    words += [piece for k, part in enumerate(formula.parts) for piece in (", " if k else "", Math(part))]
+    words += listed(", ", ((Math(part),) for part in formula.parts))
     words.append("; then " if formula.parts else "")
-    words += [piece for k, result in enumerate(formula.results) for piece in (", " if k else "", Math(result))]
+    words += listed(", ", ((Math(result),) for result in formula.results))
     words.append(", all others 0" if formula.others_zero else "")
     words.append(f" ({each.source})." if each.source else ".")
     if each.note:
@@ -265,7 +267,7 @@ def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) ->
         old = sorted({noted[line] for line in lines} - {each.number})
         new += [f"See {', '.join(f'D{number}' for number in old)}."] if old else []
         words.append(" In the notation of the source: ")
-        words += [Math(text) if k % 2 else text for k, text in enumerate(" ".join(new).split("$")) if text]
+        words += worded(" ".join(new))
     return Paragraph(tuple(words), f"D{each.number} {each.title}.", small=True)
 
 

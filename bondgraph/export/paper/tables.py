@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.export.paper.markup.content import Block, InlineCode, Math, Section, TableBlock, Words
-from bondgraph.export.paper.notation.formulas import number
+from bondgraph.export.paper.markup.content import Block, InlineCode, Math, Section, TableBlock, Words, listed
+from bondgraph.export.paper.notation.definitions import number
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.model.laws import IdealConstraint, Ratio
 
@@ -147,10 +147,7 @@ def _several(values: Sequence[Any]) -> Words:
         return (Math(texts[0]),) if texts[0] else (f"{np.size(values[0])} numbers",)
     if not all(texts):
         return (f"{np.size(values[0])} numbers each",)
-    out: list[Math | str] = []
-    for text in texts:
-        out += ["; " if out else "", Math(text)]
-    return tuple(out)
+    return listed("; ", ((Math(text),) for text in texts))
 
 
 def _number(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from bondgraph.output.extras import require_package
-from bondgraph.output.tables import component_names, unknown_name
+from bondgraph.output.tables import labels_of, unknown_name
 from bondgraph.run.accuracy.table import Rounding
 from bondgraph.run.events.records import Event, Events
 from bondgraph.run.program import Program, Slot
@@ -264,7 +264,7 @@ class Result:
             slot = layout[name]
             if slot.block == "p":
                 continue
-            columns |= zip(component_names(name, slot.shape), self[name].reshape(len(self.t), -1).T, strict=True)
+            columns |= zip(labels_of(name, slot.shape), self[name].reshape(len(self.t), -1).T, strict=True)
         return pandas.DataFrame(columns, index=pandas.Index(self.t, name="t"))
 
 

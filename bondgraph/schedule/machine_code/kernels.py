@@ -2,12 +2,15 @@
 
 Shared machine code of schedules that differ only in addresses: each calls it with its own row of a table of addresses. Example:
 the resets of contacts, each of which changes a few states of its own bodies by the same formulas.
+
+LLVM text of kernels, of loops over their instances, and of groups of loops that are tiled or fused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,21 +18,246 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.llvm import compile_ir
 from bondgraph.emit.tables import definitions
-from bondgraph.emit.text import DECLARATIONS, define, loop_text, with_workspace
+from bondgraph.emit.text import DECLARATIONS, Part, define, loop_text, with_workspace
 from bondgraph.schedule.calls import NUMBERS, Kind
-from bondgraph.schedule.machine_code.loop_blocking import Tiled, fused, tiled
-from bondgraph.schedule.machine_code.text import (
-    BOUNDS,
-    NOT_VECTORISED,
-    evaluation,
-    fused_text,
-    keeping,
-    loop_function,
-    renamed,
-    strides,
-    tiled_text,
-)
+from bondgraph.schedule.machine_code.loop_blocking import TILE, Fusion, Tiled, fused, tiled
 from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule, Tables
+from bondgraph.tape import opcodes as op
+
+MAX_VECTORISED_STEPS = 60
+"""Most steps of a kernel that is vectorised over instances; longer ones run out of registers."""
+
+NOT_VECTORISED = """!0 = distinct !{!0, !1}
+!1 = !{!"llvm.loop.vectorize.enable", i1 false}"""
+"""Metadata of a module with loops that must not be vectorised."""
+
+_LOCAL = re.compile(r"%([a-z]+\d+)\b(?!\.)")
+
+
+def renamed(text: str, number: int) -> str:
+    """Add a number to the names of values, so that several kernels fit into one function."""
+    return _LOCAL.sub(rf"%\1.{number}", text)
+
+
+def loop_function(
+    function: str,
+    routine: str,
+    loop: KernelLoop,
+    parameters: list[str],
+    read: str,
+    quick: bool,
+    bounds: tuple[str, str] | None = None,
+) -> str:
+    """Return the function of a loop, or of its instances between two `bounds`.
+
+    `read` is the suffix of the names of the blocks that it reads; `quick` is for code without optimisation.
+    """
+    begin, end = bounds or ("0", str(loop.count))
+    index = strides(loop, "%i", begin, "%first", quick)
+    lines = ["br label %first", "first:", *index.starts, "br label %body", "body:"]
+    lines += [f"%i = phi i64 [{begin}, %first], [%next, %body]", *index.carried, *index.products]
+    lines += [*evaluation(routine, loop, "%i", read), *index.nexts]
+    lines += ["%next = add nuw nsw i64 %i, 1", f"%more = icmp ult i64 %next, {end}"]
+    metadata = ", !llvm.loop !0" if len(loop.kind.program.steps) > MAX_VECTORISED_STEPS else ""
+    lines += [f"br i1 %more, label %body, label %done{metadata}", "done:"]
+    return define(f"internal void @{function}", parameters, lines, " noinline")
+
+
+@dataclass(frozen=True)
+class Strides:
+    """Lines for an index times each stride of a loop: before the loop, phi nodes at its head, below them, and at its end."""
+
+    starts: list[str] = field(default_factory=list)
+    carried: list[str] = field(default_factory=list)
+    products: list[str] = field(default_factory=list)
+    nexts: list[str] = field(default_factory=list)
+
+
+def strides(loop: KernelLoop, index: str, begin: str, before: str, quick: bool) -> Strides:
+    """Return lines for the loop's `index` times each stride; the index is `begin` on entry from the block `before`.
+
+    With optimisation the products are counters: LLVM would compute products, and sums with a constant too, for vectors of
+    instances, and extract lanes that are written one by one; of a counter, an address is a register and a constant. `quick`ly,
+    without optimisation, they are products: each counter would be kept in memory, which takes longer.
+    """
+    used = sorted({access.stride for access in (*loop.ins, *loop.outs) if access.table < 0} - {0, 1})
+    if quick:
+        return Strides(products=[f"{index}.by{k} = mul nsw i64 {index}, {k}" for k in used])
+    return Strides(
+        starts=[f"{index}.from{k} = mul nsw i64 {begin}, {k}" for k in used],
+        carried=[f"{index}.by{k} = phi i64 [{index}.from{k}, {before}], [{index}.next{k}, %body]" for k in used],
+        nexts=[f"{index}.next{k} = add nsw i64 {index}.by{k}, {k}" for k in used],
+    )
+
+
+def keeping(schedule: Schedule) -> list[str]:
+    """Return the lines that copy a block to the results first, if the schedule has one."""
+    if schedule.copied_block is None:
+        return []
+    return [f"call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %{schedule.copied_block}, i64 {8 * schedule.n_out}, i1 false)"]
+
+
+def evaluation(routine: str, loop: KernelLoop, index: str | None, read: str) -> list[str]:
+    """Return the lines of one evaluation of the kernel, at instance `index`."""
+    lines, results = kernel_lines(routine, loop, index, read, {})
+    return lines + [line for column in range(len(loop.outs)) for line in stored(routine, loop, column, index, results)]
+
+
+def kernel_lines(
+    routine: str, loop: KernelLoop, index: str | None, read: str, registers: Mapping[tuple[int, int], str]
+) -> tuple[list[str], dict[tuple[int, int], str]]:
+    """Return the lines that evaluate the kernel, and the values of its results (column, component).
+
+    `registers` are inputs (argument, component) that are in registers already.
+    """
+    kind = loop.kind
+    lines: list[str] = []
+    for k, access in enumerate(loop.ins):
+        suffix = read if access.block in ("out", "w") else ""
+        lines += _pointer(routine, f"b{k}", access, index, suffix)
+    part = Part(kind.program, {}, {}, 0, len(kind.program.steps))
+    for position, (code, *operands) in enumerate(kind.program.steps):
+        if code == op.INPUT and tuple(operands) in registers:
+            part.numbers[position] = registers[operands[0], operands[1]]
+    part.lines = lines
+    part.emit()
+    values = iter([part.number(position) for position in kind.program.outputs])
+    return lines, {(k, component): next(values) for k, size in enumerate(kind.sizes) for component in range(size)}
+
+
+def stored(routine: str, loop: KernelLoop, column: int, index: str | None, results: Mapping[tuple[int, int], str]) -> list[str]:
+    """Return the lines that store a result of the kernel."""
+    lines = _pointer(routine, f"q{column}", loop.outs[column], index, "")
+    first = sum(loop.kind.sizes[:column])
+    for component in range(loop.kind.sizes[column]):
+        number = first + component
+        lines.append(f"%o{number} = getelementptr inbounds double, ptr %q{column}, i64 {component}")
+        lines.append(f"store double {results[column, component]}, ptr %o{number}")
+    return lines
+
+
+def _pointer(routine: str, name: str, access: Access, index: str | None, suffix: str) -> list[str]:
+    base = f"@{routine}.{NUMBERS}" if access.block == NUMBERS else f"%{access.block}{suffix}"
+    if index is None or (access.table < 0 and not access.stride):
+        return [f"%{name} = getelementptr inbounds double, ptr {base}, i64 {access.start}"]
+    if access.table < 0:
+        counted = index if access.stride == 1 else f"{index}.by{access.stride}"
+        inside = " inbounds" if access.stride > 0 else ""  # a negative counter lies before the block until its start is added
+        return [
+            f"%a{name} = getelementptr{inside} double, ptr {base}, i64 {counted}",
+            f"%{name} = getelementptr inbounds double, ptr %a{name}, i64 {access.start}",
+        ]
+    return [
+        f"%s{name} = add nuw nsw i64 {index}, {access.table}",
+        f"%t{name} = getelementptr inbounds i32, ptr @{routine}.tables, i64 %s{name}",
+        f"%l{name} = load i32, ptr %t{name}",
+        f"%a{name} = zext i32 %l{name} to i64",
+        f"%{name} = getelementptr inbounds double, ptr {base}, i64 %a{name}",
+    ]
+
+
+BOUNDS = """declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)"""
+"""Declarations of a module with groups of loops."""
+
+
+def fused_text(
+    function: str, routine: str, fusion: Fusion, parameters: list[str], parallel: list[str], passed: str, quick: bool
+) -> str:
+    """Return the text of fused loops: a function for a range of instances of each loop, used at both ends, and that of all."""
+    loops = fusion.group.loops
+    texts: list[str] = []
+    before: list[str] = []
+    after: list[str] = []
+    for k, loop in enumerate(loops):
+        part = f"{function}.{k}"
+        texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", quick, ("%from", "%to")))
+        for calls, rounds in ((before, (0, fusion.first)), (after, (fusion.last, fusion.group.rounds * TILE))):
+            first, last = fusion.stretch(k, *rounds)
+            if first < last:
+                calls.append(f"call void @{part}({passed}, i64 {first}, i64 {last})")
+    lags = fusion.group.lags
+    indices = [strides(loop, f"%at.{k}", str(fusion.first + lags[k]), "%begin", quick) for k, loop in enumerate(loops)]
+    body = [f"%at.{k} = add nsw i64 %r, {lag}" for k, lag in enumerate(lags)]
+    body += [line for index in indices for line in index.products]
+    values: dict[tuple[int, int, int], str] = {}
+    for k, loop in enumerate(loops):
+        inputs = {
+            key: values[source.writer, source.column, source.component]
+            if source.rounds == 0
+            else f"%carry.{source.writer}.{source.column}.{source.component}.{source.rounds}"
+            for key, source in fusion.sources[k].items()
+        }
+        lines, results = kernel_lines(routine, loop, f"%at.{k}", "", inputs)
+        kept = [column for column in range(len(loop.outs)) if (k, column) not in fusion.dropped]
+        lines += [line for column in kept for line in stored(routine, loop, column, f"%at.{k}", results)]
+        body += [renamed(line, k) for line in lines]
+        for (column, component), value in results.items():
+            values[k, column, component] = renamed(value, k)
+    heads, starts, ends = _carried(fusion, values)
+    starts += [line for index in indices for line in index.starts]
+    heads += [line for index in indices for line in index.carried]
+    lines = [*before, "br label %begin", "begin:", *starts, "br label %body", "body:"]
+    lines += [f"%r = phi i64 [{fusion.first}, %begin], [%next, %body]", *heads, *body]
+    lines += [line for index in indices for line in index.nexts]
+    lines += ["%next = add nuw nsw i64 %r, 1", f"%more = icmp ult i64 %next, {fusion.last}"]
+    lines += ["br i1 %more, label %body, label %done", "done:", *ends, *after]
+    return "\n".join([*texts, define(f"internal void @{function}", parameters, lines, " noinline")])
+
+
+def _carried(fusion: Fusion, values: Mapping[tuple[int, int, int], str]) -> tuple[list[str], list[str], list[str]]:
+    """Return lines for `values` (loop, column, component) that are carried from round to round: at the head of the loop, before
+    it, and behind it, where dropped results are stored."""
+    heads: list[str] = []
+    starts: list[str] = []
+    ends: list[str] = []
+    for (k, column, component), rounds in fusion.carried.items():
+        access, name = fusion.group.loops[k].outs[column], f"carry.{k}.{column}.{component}"
+        newer = values[k, column, component]
+        for age in range(1, rounds + 1):
+            address = access.start + access.stride * (fusion.first + fusion.group.lags[k] - age) + component
+            starts += [
+                f"%{name}.{age}.home = getelementptr inbounds double, ptr %{access.block}, i64 {address}",
+                f"%{name}.{age}.start = load double, ptr %{name}.{age}.home",
+            ]
+            heads.append(f"%{name}.{age} = phi double [%{name}.{age}.start, %begin], [{newer}, %body]")
+            if (k, column) in fusion.dropped:
+                last = access.start + access.stride * (fusion.last + fusion.group.lags[k] - age) + component
+                ends += [
+                    f"%{name}.{age}.end = getelementptr inbounds double, ptr %{access.block}, i64 {last}",
+                    f"store double {newer}, ptr %{name}.{age}.end",
+                ]
+            newer = f"%{name}.{age}"
+    return heads, starts, ends
+
+
+def tiled_text(
+    function: str, routine: str, group: Tiled, parameters: list[str], parallel: list[str], passed: str, quick: bool
+) -> str:
+    """Return the text of tiled loops: a function for a range of instances of each, and the one that calls these in rounds."""
+    texts = []
+    last = len(group.loops) - 1
+    lines = ["br label %begin", "begin:", "br label %turn", "turn:"]
+    lines += [f"%r = phi i64 [0, %begin], [%next, %after{last}]", f"%base = mul nsw i64 %r, {TILE}"]
+    for k, (loop, lag) in enumerate(zip(group.loops, group.lags, strict=True)):
+        part = f"{function}.{k}"
+        texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", quick, ("%from", "%to")))
+        lines += [
+            f"%a{k} = add nsw i64 %base, {lag}",
+            f"%b{k} = add nsw i64 %a{k}, {TILE}",
+            f"%from{k} = call i64 @llvm.smax.i64(i64 %a{k}, i64 0)",
+            f"%to{k} = call i64 @llvm.smin.i64(i64 %b{k}, i64 {loop.count})",
+            f"%some{k} = icmp slt i64 %from{k}, %to{k}",
+            f"br i1 %some{k}, label %do{k}, label %after{k}",
+            f"do{k}:",
+            f"call void @{part}({passed}, i64 %from{k}, i64 %to{k})",
+            f"br label %after{k}",
+            f"after{k}:",
+        ]
+    lines += ["%next = add nuw nsw i64 %r, 1", f"%more = icmp slt i64 %next, {group.rounds}"]
+    lines += ["br i1 %more, label %turn, label %done", "done:"]
+    return "\n".join([*texts, define(f"internal void @{function}", parameters, lines, " noinline")])
+
 
 MAX_FUNCTION_STEPS = 400
 """Most steps of consecutive single calls in one function."""

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.execute import environment
-from bondgraph.assembly.system import Statement, System
+from bondgraph.assembly.system import Statement, System, environment
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Routine

@@ -42,7 +42,7 @@ def scalars_of(value: Any) -> list[Any]:
     return list(np.asarray(value).flat) if np.ndim(value) else [value]
 
 
-def shaped(scalars: Sequence[Any], shape: tuple[int, ...]) -> Any:
+def shaped(scalars: Sequence[Any] | np.ndarray, shape: tuple[int, ...]) -> Any:
     """Return a value of a shape from its scalars in row-major order."""
     return array(list(scalars)).reshape(shape) if shape else scalars[0]
 

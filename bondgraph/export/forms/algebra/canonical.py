@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from fractions import Fraction
 from typing import Any
 
-import sympy
+from bondgraph.output.lazy import sympy
 
 MAX_OPERATIONS = 400
 """Maximum number of operations of an expression that is brought into canonical form; a longer one stays a sum of fractions."""

@@ -6,10 +6,9 @@ import itertools
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-import sympy
-
 from bondgraph.export.forms.algebra.canonical import exact
 from bondgraph.export.forms.records import LinearSystem
+from bondgraph.output.lazy import sympy
 
 
 class Definitions:

@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import sympy
 
 from bondgraph.assembly.stages import Stages
 from bondgraph.assembly.system import Statement, System, Unknown, is_internal
-from bondgraph.compile.state_names import labels_of, own_states
+from bondgraph.compile.state_names import own_states
 from bondgraph.errors import ModelError, ScrewbondError, refusal
 from bondgraph.export.forms.algebra.canonical import reduced
 from bondgraph.export.forms.algebra.definitions import Definitions, TimeDerivatives
 from bondgraph.export.forms.algebra.through_tape import expression_size, through_tape
 from bondgraph.export.forms.records import LinearSystem
 from bondgraph.model.ops import TIME_DERIVATIVE
+from bondgraph.output.lazy import sympy
+from bondgraph.output.tables import labels_of
 from bondgraph.tracing.linear.modewise import parts_of
 from bondgraph.tracing.on_tape.values import Values, owners_of, placed, residuals_of, scalars_of, shaped, shapes_of
 from screws.errors import GeometryError

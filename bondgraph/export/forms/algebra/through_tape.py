@@ -6,16 +6,17 @@ The tape holds every distinct operation once, so that a part used a thousand tim
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
-import sympy
 
-from bondgraph.compile.state_names import labels_of
 from bondgraph.export.forms.algebra.canonical import rational
 from bondgraph.export.forms.algebra.definitions import Definitions, linear_in
 from bondgraph.export.symbolic import elementary_forms
 from bondgraph.model.ops import Op
+from bondgraph.output.lazy import sympy
+from bondgraph.output.tables import labels_of
 from bondgraph.tape import opcodes
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.nodes import leaf_length
@@ -160,7 +161,7 @@ class _TapeReader:
                 values[k] = sympy.Ne(value, 0)
             elif k >= operation.truths and not isinstance(value, (sympy.Expr, tuple)):
                 values[k] = _where(value, sympy.S.One, sympy.S.Zero)
-        return _SYMPY_FORMS[code](*values)
+        return sympy_forms()[code](*values)
 
     def _number(self, value: float) -> Any:
         if not np.isfinite(value):
@@ -175,16 +176,18 @@ def _where(condition: Any, one: Any, other: Any) -> Any:
     return one if one == other else sympy.Piecewise((one, condition), (other, True), evaluate=False)
 
 
-_SYMPY_FORMS: Mapping[int, Any] = elementary_forms() | {
-    opcodes.LESS: lambda a, b: sympy.StrictLessThan(a, b, evaluate=a.is_number and b.is_number),
-    opcodes.LESS_EQUAL: lambda a, b: sympy.LessThan(a, b, evaluate=a.is_number and b.is_number),
-    opcodes.EQUAL: lambda a, b: sympy.Eq(a, b, evaluate=a.is_number and b.is_number),
-    opcodes.BOTH: sympy.And,
-    opcodes.EITHER: sympy.Or,
-    opcodes.OPPOSITE: sympy.Not,
-    opcodes.WHERE: _where,
-}
-"""Instruction -> the SymPy expression of its arguments; a test checks that it is complete."""
+@cache
+def sympy_forms() -> Mapping[int, Any]:
+    """Return instruction -> the SymPy expression of its arguments; a test checks that it is complete."""
+    return elementary_forms() | {
+        opcodes.LESS: lambda a, b: sympy.StrictLessThan(a, b, evaluate=a.is_number and b.is_number),
+        opcodes.LESS_EQUAL: lambda a, b: sympy.LessThan(a, b, evaluate=a.is_number and b.is_number),
+        opcodes.EQUAL: lambda a, b: sympy.Eq(a, b, evaluate=a.is_number and b.is_number),
+        opcodes.BOTH: sympy.And,
+        opcodes.EITHER: sympy.Or,
+        opcodes.OPPOSITE: sympy.Not,
+        opcodes.WHERE: _where,
+    }
 
 
 def expression_size(formula: Op, arguments: Sequence[Any]) -> int:
@@ -192,8 +195,6 @@ def expression_size(formula: Op, arguments: Sequence[Any]) -> int:
 
     The formula runs on a tape, where equal parts are stored once, so that even huge results are counted quickly.
     """
-    import sympy
-
     tape, length = Tape(), dict[int, int]()
     values = []
     for number, argument in enumerate(arguments):

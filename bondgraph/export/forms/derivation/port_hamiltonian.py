@@ -16,10 +16,10 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import sympy
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.state_names import labels_of, own_states
+from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.compile.state_names import own_states
 from bondgraph.errors import ModelError, refusal
 from bondgraph.export.forms.derivation.structure import (
     CutModel,
@@ -42,6 +42,8 @@ from bondgraph.export.forms.state_form import numbers_of
 from bondgraph.model import laws
 from bondgraph.model.element import Element
 from bondgraph.model.ops import TIME_DERIVATIVE, Op
+from bondgraph.output.lazy import sympy
+from bondgraph.output.tables import labels_of
 from bondgraph.tracing.on_tape.values import scalars_of
 
 WITHOUT_POWER = (laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock)
@@ -68,8 +70,39 @@ class _Ports:
     """Replaced formulas of some statements."""
 
 
-def balance_of(compiled: Compiled, numbers: bool) -> PortHamiltonian:
-    """Return the port-Hamiltonian form; raise E277 if there is none."""
+def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamiltonian:
+    """Return x' = (J - R) grad H + G u, y = G^T grad H of a model of storages, junctions, two-ports, resistors and sources.
+
+    Moduli of two-ports, and resistances, may depend on states. Storages in derivative causality are taken into H. Where sources
+    meet resistors directly, terms P, M and S are there as well.
+
+    Parameters
+    ----------
+    model : compiled, or a graph, which is compiled first.
+    numbers : put in the numbers of all parameters but those of sources.
+
+    Raises `ModelError` E100 for no model; E277 for an element that has no place in this form; E273, E274 as
+    `state_equations` does.
+
+    Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.
+
+    >>> from bondgraph import J1, C, Graph, I, R, Se, compile_model
+    >>> graph = Graph("rlc").connect(loop := J1("loop"), C("c", capacitance=2.0))
+    >>> graph = graph.connect(loop, I("l", 5.0)).connect(loop, R("r", 3.0))
+    >>> print(port_hamiltonian(graph.connect(Se("u", 1.0), loop)))
+    x' = (J - R) grad H + G u, y = G^T grad H
+    x = [c.q, l.p]
+    u = [u.effort]
+    y = [u.flow]
+    H = c.q**2/(2*c.capacitance) + l.p**2/(2*l.inertia)
+    J = [ 0  1]
+        [-1  0]
+    R = [0             0]
+        [0  r.resistance]
+    G = [0]
+        [1]
+    """
+    compiled = compiled_form(model, "port_hamiltonian")
     ports = _Ports()
     for path, element in compiled.model.elements.items():
         _add(ports, compiled, path, element)
@@ -79,8 +112,8 @@ def balance_of(compiled: Compiled, numbers: bool) -> PortHamiltonian:
     wanted = [rates[name] for names in ports.states.values() for name in names] + list(energies.values())
     wanted += [argument for _, argument, _ in ports.resistors.values()] + [state for state, _ in ports.following.values()]
     wanted += [name for output, conjugate, _ in ports.sources.values() for name in (output, conjugate)]
-    model = cut(compiled, ports.symbols, wanted, numbers, ports.laws)
-    return _Balance(model, ports, numbers).form([rates[name] for names in ports.states.values() for name in names], energies)
+    structure = cut(compiled, ports.symbols, wanted, numbers, ports.laws)
+    return _Balance(structure, ports, numbers).form([rates[name] for names in ports.states.values() for name in names], energies)
 
 
 def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None:

@@ -8,12 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import sympy
 
 from bondgraph.assembly.stages import stages_of
 from bondgraph.assembly.system import Statement, System
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.state_names import labels_of
 from bondgraph.export.forms.algebra.canonical import canonical, decimal
 from bondgraph.export.forms.algebra.definitions import Definitions
 from bondgraph.export.forms.algebra.elimination import IN_ONE_PIECE, eliminate
@@ -21,6 +19,8 @@ from bondgraph.export.forms.state_form import known_symbols
 from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.model.laws import Source
 from bondgraph.model.ops import Op
+from bondgraph.output.lazy import sympy
+from bondgraph.output.tables import labels_of
 from bondgraph.tracing.on_tape.values import Values, scalars_of, shaped
 
 MAX_ENTRY_OPERATIONS = 150

@@ -5,19 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from xml.etree import ElementTree
 
-from bondgraph.export.paper.markup.content import (
-    Equations,
-    Figure,
-    InlineCode,
-    Math,
-    Paper,
-    Paragraph,
-    Section,
-    TableBlock,
-    Words,
-)
+from bondgraph.export.paper.markup.content import Block, Equations, Figure, Paper, Paragraph, Section, TableBlock, Words, marked
 from bondgraph.output.tex import escape_latex
 from bondgraph.render.primitives import Lettering, Outline, Point, primitives
 
@@ -94,25 +85,7 @@ def _colour(hexadecimal: str) -> str:
     return " ".join(f"{int(digits[k : k + 2], 16) / 255:.3f}" for k in (0, 2, 4))
 
 
-_HEAD = r"""\RequirePackage{fix-cm}
-\documentclass[10pt,a4paper]{article}
-\usepackage[utf8]{inputenc}
-\usepackage{amsmath,amssymb,amsbsy,array,longtable,color}
-\usepackage[a4paper,margin=18mm]{geometry}
-\setlength{\parindent}{0pt}
-\setlength{\parskip}{2pt plus 1pt}
-\setlength{\LTpre}{3pt}
-\setlength{\LTpost}{5pt}
-\setlength{\tabcolsep}{3pt}
-\setlength{\emergencystretch}{4em}
-\relpenalty=30 \binoppenalty=60
-\allowdisplaybreaks
-\newcommand{\numbered}[3]{\par{\raggedright\hangindent=2.4em\hangafter=1 #1\ensuremath{#2}%
-\unskip\nobreak\hfil\penalty50\hskip1.5em\null\nobreak\hfill\mbox{(#3)}\parfillskip=0pt \finalhyphendemerits=0 \par}}
-\newcommand{\room}{\par\begingroup\dimen0=\pagegoal\advance\dimen0 by -\pagetotal
-\ifdim\dimen0<7\baselineskip\vfil\break\fi\endgroup}
-\newcommand{\code}[1]{{\footnotesize\ttfamily #1}}
-"""
+_HEAD = Path(__file__).with_name("latex_head.txt").read_text(encoding="utf-8")
 
 
 def as_latex(paper: Paper) -> str:
@@ -123,7 +96,7 @@ def as_latex(paper: Paper) -> str:
     return "\n".join([*lines, r"\end{document}", ""])
 
 
-def _block(block: object) -> str:
+def _block(block: Block) -> str:
     match block:
         case Section(title, level):
             return rf"\room\{'sub' * (level - 1)}section*{{{_named(title)}}}"
@@ -143,7 +116,6 @@ def _block(block: object) -> str:
             return rf"\room{{\centering {drawing(block)}\par\nopagebreak}}"
         case Figure(_, caption):
             return "\n".join([r"\begin{center}", drawing(block), "", rf"{{\small {_words(caption)}}}", r"\end{center}"])
-    raise TypeError(f"{type(block).__name__} is no block of a document")
 
 
 def _table(table: TableBlock) -> str:
@@ -164,16 +136,7 @@ def _table(table: TableBlock) -> str:
 
 
 def _words(words: Words) -> str:
-    out = []
-    for piece in words:
-        match piece:
-            case Math(latex):
-                out.append(f"${breakable(latex)}$")
-            case InlineCode(text):
-                out.append(rf"\code{{{_named(text)}}}")
-            case _:
-                out.append(_spoken(piece))
-    return "".join(out)
+    return marked(words, lambda latex: f"${breakable(latex)}$", lambda text: rf"\code{{{_named(text)}}}", _spoken)
 
 
 def _spoken(words: str) -> str:

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from bondgraph.export.paper.markup.content import (
-    Equations,
-    Figure,
-    InlineCode,
-    Math,
-    Paper,
-    Paragraph,
-    Section,
-    TableBlock,
-    Words,
-)
+from bondgraph.export.paper.markup.content import Block, Equations, Figure, Paper, Paragraph, Section, TableBlock, Words, marked
 
 
 def as_markdown(paper: Paper) -> str:
@@ -22,7 +12,7 @@ def as_markdown(paper: Paper) -> str:
     return "\n\n".join([f"# {_plain(paper.title)}", *map(_block, paper.blocks)]) + "\n"
 
 
-def _block(block: object) -> str:
+def _block(block: Block) -> str:
     match block:
         case Section(title, level):
             return f"{'#' * (level + 1)} {_plain(title)}"
@@ -40,7 +30,6 @@ def _block(block: object) -> str:
         case Figure(svg, caption, _, _):
             inside = base64.b64encode(svg.encode()).decode()
             return f"![{_words(caption)}](data:image/svg+xml;base64,{inside})"
-    raise TypeError(f"{type(block).__name__} is no block of a document")
 
 
 def _row(cells: list[str]) -> str:
@@ -53,16 +42,7 @@ def _cell(words: Words) -> str:
 
 
 def _words(words: Words) -> str:
-    out = []
-    for piece in words:
-        match piece:
-            case Math(latex):
-                out.append(f"${latex}$")
-            case InlineCode(text):
-                out.append(f"`{text}`")
-            case _:
-                out.append(_plain(piece))
-    return "".join(out)
+    return marked(words, lambda latex: f"${latex}$", lambda text: f"`{text}`", _plain)
 
 
 def _plain(words: str) -> str:

@@ -1,58 +1,373 @@
-"""Typst of a document: source for the Typst compiler without packages, with its figures inside."""
+"""Typst of a document: source for the Typst compiler without packages, with its figures inside.
+
+Typst mathematics: translate LaTeX formulas of documents into formulas of Typst, with the words of `PREAMBLE`.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 
+from bondgraph.errors import ModelError, refusal
 from bondgraph.export.paper.markup.as_latex import MAX_SCALE, PAGE_WIDTH
-from bondgraph.export.paper.markup.content import (
-    Equations,
-    Figure,
-    InlineCode,
-    Math,
-    Paper,
-    Paragraph,
-    Section,
-    TableBlock,
-    Words,
-)
-from bondgraph.export.paper.markup.typst_math import PREAMBLE, quoted, typst_math
+from bondgraph.export.paper.markup.content import Block, Equations, Figure, Paper, Paragraph, Section, TableBlock, Words, marked
 
-_HEAD = r"""#set page(paper: "a4", margin: 18mm, numbering: "1")
-#set text(font: "New Computer Modern", size: 10pt)
-#set par(justify: true, leading: 0.5em, spacing: 0.6em)
-#show math.equation: set text(top-edge: "bounds", bottom-edge: "bounds") // lines make room for what is raised and lowered
-#show raw: set text(size: 1em)
-// Names may be broken after some signs, and long ones anywhere.
-#let parted(name) = { show regex("[.)_/-]|[^.)_/\s-]{14}"): piece => piece + sym.zws; name }
-#show raw: parted
-#show regex("\S{25,}"): parted
-#show heading: set block(above: 1.2em, below: 0.7em)
-#let small(body) = { set text(size: 8.5pt); set par(justify: false, leading: 0.4em); body }
-// The number stands at the right end of the last line, or of a line of its own.
-#let equation(number, body) = par(justify: false, hanging-indent: 2.4em, spacing: 0.5em)[
-  #body #box()\u{2060}#h(1fr)\u{2060}#box(number)
-]
-#let rows(widths, heads, ..cells) = {
-  set text(size: 8.5pt)
-  set par(justify: false, leading: 0.5em)
-  show math.equation: set text(top-edge: "cap-height", bottom-edge: "baseline") // cells of a row have one base line
-  table(
-    columns: widths, stroke: none, inset: (x: 2pt, y: 2.8pt), align: left + top,
-    table.header(..heads.map(strong), table.hline(stroke: 0.4pt)), ..cells,
-  )
+_WORDS = re.findall(
+    r"(\w+) (\S+)",
+    """
+    alpha α  beta β  gamma γ  delta δ  zeta ζ  eta η  theta θ  iota ι  kappa κ  lambda λ  mu μ  nu ν  xi ξ  pi π  rho ρ
+    sigma σ  tau τ  upsilon υ  varphi φ  chi χ  psi ψ  omega ω  epsilon ϵ  varepsilon ε  vartheta ϑ  varpi ϖ  varrho ϱ
+    varsigma ς  phi ϕ  Gamma Γ  Delta Δ  Theta Θ  Lambda Λ  Xi Ξ  Pi Π  Sigma Σ  Upsilon Υ  Phi Φ  Psi Ψ  Omega Ω
+    cdot ⋅  times ×  circ ∘  pm ±  mp ∓  ast ∗  star ⋆  otimes ⊗  oplus ⊕  wedge ∧  vee ∨  neg ¬  le ≤  leq ≤  ge ≥
+    geq ≥  ne ≠  neq ≠  approx ≈  equiv ≡  sim ∼  ll ≪  gg ≫  propto ∝  in ∈  notin ∉  subset ⊂  cup ∪  cap ∩  to →
+    rightarrow →  leftarrow ←  mapsto ↦  Rightarrow ⇒  perp ⟂  parallel ∥  infty ∞  nabla ∇  partial ∂  top ⊤  bot ⊥
+    forall ∀  exists ∃  emptyset ∅  ell ℓ  hbar ℏ  prime ′  dagger †  ldots …  dots …  cdots ⋯  vdots ⋮  ddots ⋱  sum ∑
+    prod ∏  int ∫  oint ∮  Re ℜ  Im ℑ  vert |  lvert |  rvert |  mid |  Vert ‖  lVert ‖  rVert ‖  lfloor ⌊  rfloor ⌋
+    lceil ⌈  rceil ⌉  langle ⟨  rangle ⟩  imath ı  jmath ȷ
+    """,
+)
+
+
+_SIGNS: Mapping[str, str] = {
+    **dict(_WORDS),
+    **{"lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]", "{": "{", "}": "}", "|": "‖"},
+    **{",": "thin", ":": "med", ">": "med", ";": "thick", "!": "#h(-1em / 6);", " ": "space", "quad": "quad", "qquad": "wide"},
+    **{"_": r"\_", "&": r"\&", "#": r"\#", "$": r"\$", "%": "%"},
 }
-"""
+"""Commands that stand for a sign or a space."""
+
+
+_NAMES = frozenset(
+    re.findall(
+        r"\w+",
+        "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh exp ln log lg min max sup inf lim det dim ker deg gcd arg",
+    )
+)
+"""Functions with the same name in both languages."""
+
+
+_ACCENTS: Mapping[str, str] = {
+    **{"dot": "dot", "ddot": "dot.double", "dddot": "dot.triple", "bar": "macron", "hat": "hat", "widehat": "hat"},
+    **{"tilde": "tilde", "widetilde": "tilde", "vec": "arrow", "check": "caron", "breve": "breve", "acute": "acute"},
+    **{"grave": "grave", "mathring": "circle", "overline": "overline", "underline": "underline"},
+    **{"boldsymbol": "bold", "mathbb": "bb", "mathcal": "cal", "mathfrak": "frak", "sqrt": "sqrt"},
+}
+"""Commands that are functions of one argument."""
+
+
+_FACES: Mapping[str, tuple[str, str]] = {
+    "mathrm": ("", "upright({})"),
+    "mathsf": ("sans({})", "sf({})"),
+    "mathbf": ("bold({})", "bold(upright({}))"),
+    "mathit": ("italic({})", "italic({})"),
+    "mathtt": ("mono({})", "mono({})"),
+}
+"""Font commands: forms of words, and of single letters and formulas."""
+
+
+_MATRICES: Mapping[str, str] = {"bmatrix": '"["', "pmatrix": '"("', "vmatrix": '"|"', "Bmatrix": '"{"', "matrix": "#none"}
+
+
+_AS_THEY_ARE = frozenset("+-=<>()[]|!?*.,;:%")
+
+
+_ESCAPED = frozenset('/@"`')
+
+
+_OPEN, _CLOSE = frozenset("([{⌊⌈⟨"), frozenset(")]}⌋⌉⟩")
+
+
+_BARS = frozenset("|‖")
+
+
+_TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\d+(?:\.\d+)*|:=|\s+|.", re.DOTALL)
+
+
+_WORD = re.compile(r"(?:[^\W_]|[.'-]|\\[ _&#%$])+")
+
+
+_IN_TEXT: Mapping[str, str] = {r"\textbackslash": "\\", r"\textasciicircum": "^", r"\textasciitilde": "~", "~": "\u00a0"}
+
+
+_LONG = 20
+"""Number of letters of words in a formula that stay together."""
+
+
+_END = ""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Piece of a formula: its body, its scripts, and whether spaces next to it are visible."""
+
+    body: str
+    scripts: str = ""
+    spaced: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.body + self.scripts
+
+
+def typst_math(latex: str) -> str:
+    """Return a formula of LaTeX in Typst, without its dollar signs.
+
+    Raises `ModelError` E280 for an unknown command, which only a symbol or formula of the user's own can have.
+
+    >>> typst_math(r"\\dot{q}_{1} = \\frac{\\mathsf{a}}{2}\\,x^{\\top}")
+    'dot(q)_1 = frac(sf(a), 2) br x^(⊤)'
+    """
+    return _joined(_Reader(latex).sequence((_END,), outermost=True))
+
+
+def quoted(words: str) -> str:
+    """Return a string of Typst."""
+    return '"' + words.replace("\\", r"\\").replace('"', r"\"") + '"'
+
+
+class _Reader:
+    """Reads the tokens of a formula from the first to the last."""
+
+    def __init__(self, latex: str):
+        self.latex, self.tokens, self.at = latex, _TOKEN.findall(latex), 0
+
+    def refused(self, what: str) -> ModelError:
+        """Return E280."""
+        cure = 'style="latex", or another symbols= or latex= where the model has it'
+        return refusal("E280", f"the formula {self.latex} cannot be written in Typst: {what}", cure, about="document", places=())
+
+    def next(self) -> str:
+        """Return the next visible token without consuming it."""
+        while self.at < len(self.tokens) and self.tokens[self.at].isspace():
+            self.at += 1
+        return self.tokens[self.at] if self.at < len(self.tokens) else _END
+
+    def take(self, wanted: str = "") -> str:
+        """Consume and return the next token; it must be the `wanted` one, if given."""
+        token = self.next()
+        if token == _END or (wanted and token != wanted):
+            raise self.refused(f"{wanted or 'something'} is missing")
+        self.at += 1
+        return token
+
+    def sequence(self, ends: tuple[str, ...], outermost: bool = False) -> list[_Piece]:
+        """Return the pieces before one of these tokens; the outermost ones may be broken after commas, thin spaces and words."""
+        result: list[_Piece] = []
+        while (token := self.next()) not in ends:
+            pieces = self.scripted()
+            pieces = [part for piece in pieces for part in _parted(piece)] if outermost else pieces
+            if outermost and token == r"\,":
+                pieces = [_Piece("br")]
+            elif outermost and (token == "," or (token == r"\text" and pieces[-1].body.endswith(' "'))):
+                pieces.append(_Piece("br" if token == "," else "cut"))
+            result += pieces
+        return result
+
+    def scripted(self) -> list[_Piece]:
+        """Return a piece with its scripts."""
+        base = [] if self.next() in ("_", "^", "'") else self.atom()
+        scripts = ""
+        while (token := self.next()) in ("_", "^", "'"):
+            self.take()
+            scripts += token if token == "'" else f"{token}{self.script()}"
+        if not scripts:
+            return base
+        if len(base) == 1 and not base[0].scripts:
+            return [replace(base[0], scripts=scripts, spaced=base[0].body in _BARS)]
+        return [_Piece(f"attach({_argument(base)})" if base else '""', scripts)]
+
+    def script(self) -> str:
+        """Return a script: a letter or digit, or a group in invisible parentheses."""
+        text = _joined(self.group())
+        return text if len(text) == 1 and text.isalnum() else f"({text})"
+
+    def group(self) -> list[_Piece]:
+        """Return the content of braces, or the next atom."""
+        token = self.next()
+        if token[:1].isdigit():  # without braces, one digit
+            self.tokens[self.at : self.at + 1] = [token[0], *_TOKEN.findall(token[1:])]
+        if token != "{":
+            return self.atom()
+        self.take()
+        pieces = self.sequence(("}", _END))
+        self.take("}")
+        return pieces
+
+    def raw(self) -> str:
+        """Return the source of the content of braces, or the next token."""
+        if self.next() != "{":
+            return self.take()
+        self.take()
+        start, depth = self.at, 1
+        while self.at < len(self.tokens):
+            depth += {"{": 1, "}": -1}.get(self.tokens[self.at], 0)
+            self.at += 1
+            if not depth:
+                return "".join(self.tokens[start : self.at - 1])
+        raise self.refused("} is missing")
+
+    def atom(self) -> list[_Piece]:
+        """Return the next piece without its scripts; several for a group or for words with formulas in them."""
+        if self.next() == "{":
+            return self.group()
+        token = self.take()
+        if token.startswith("\\") and len(token) > 1:
+            return self.command(token[1:])
+        if token == ":=":
+            return [_Piece("≔")]
+        if token[0].isdigit():
+            return [_Piece(token)] if token.count(".") < 2 else [_Piece(quoted(token), spaced=True)]
+        if token.isalpha() or token in _AS_THEY_ARE:
+            return [_Piece(token, spaced=token in _BARS)]
+        if token in _ESCAPED:
+            return [_Piece(f"\\{token}")]
+        raise self.refused(f"{token} is out of place")
+
+    def command(self, name: str) -> list[_Piece]:
+        """Return the translation of a command with its arguments."""
+        if name in _SIGNS:
+            return [_Piece(_SIGNS[name], spaced=_SIGNS[name] in _BARS)]
+        if name in _NAMES:
+            return [_Piece(name)]
+        if name == "sqrt" and self.next() == "[":
+            self.take()
+            degree = self.sequence(("]", _END))
+            self.take("]")
+            return [_Piece(f"root({_argument(degree)}, {_argument(self.group())})")]
+        if name in _ACCENTS:
+            return [_Piece(f"{_ACCENTS[name]}({_argument(self.group())})")]
+        if name in _FACES:
+            return self.face(name)
+        match name:
+            case "frac" | "tfrac" | "dfrac":
+                fraction = f"frac({_argument(self.group())}, {_argument(self.group())})"
+                return [_Piece(f"display({fraction})" if name == "dfrac" else fraction)]
+            case "text" | "textrm" | "mbox":
+                return self.text(self.raw())
+            case "operatorname":
+                return [_Piece(f"op({quoted(self.raw())})")]
+            case "left":
+                return self.fenced()
+            case "begin":
+                return self.matrix()
+        raise self.refused(f"\\{name} is not known")
+
+    def face(self, name: str) -> list[_Piece]:
+        """Return letters of a font: words as text, anything else as a formula."""
+        words, letters = _FACES[name]
+        start = self.at
+        raw = self.raw()
+        if _WORD.fullmatch(raw) is None:
+            self.at = start
+            return [_Piece(letters.format(_argument(self.group())))]
+        plain = re.sub(r"\\(.)", r"\1", raw)
+        if len(plain) == 1 and words:
+            return [_Piece(letters.format(plain))]
+        return [_Piece(words.format(quoted(plain)) if words else quoted(plain), spaced=True)]
+
+    def text(self, raw: str) -> list[_Piece]:
+        """Return words, with formulas between dollar signs."""
+        result: list[_Piece] = []
+        words = ""
+        for token in re.findall(r"\$[^$]*\$|\\text[a-z]+(?:\{\})?|\\.|.", raw, re.DOTALL):
+            if token.startswith("$") and len(token) > 1:
+                result += [_Piece(quoted(words), spaced=True)] if words else []
+                result += _Reader(token[1:-1]).sequence((_END,))
+                words = ""
+            elif token.startswith("\\text"):
+                words += _IN_TEXT.get(token.removesuffix("{}")) or self._unknown(token)
+            else:
+                words += _IN_TEXT.get(token, token.removeprefix("\\"))
+        return [*result, _Piece(quoted(words), spaced=True)] if words else result
+
+    def _unknown(self, token: str) -> str:
+        raise self.refused(f"{token} is not known")
+
+    def fenced(self) -> list[_Piece]:
+        """Return the content between fences that grow with it."""
+        left = self.fence()
+        inner = self.sequence((r"\right", _END))
+        self.take(r"\right")
+        return [_Piece(f"lr({_argument([*left, *inner, *self.fence()])})")]
+
+    def fence(self) -> list[_Piece]:
+        """Return one fence; a point stands for none."""
+        pieces = self.atom()
+        return [] if pieces[0].body == "." else pieces
+
+    def matrix(self) -> list[_Piece]:
+        """Return rows of cells."""
+        kind = self.raw()
+        if kind not in _MATRICES:
+            raise self.refused(f"\\begin{{{kind}}} is not known")
+        rows: list[list[str]] = [[]]
+        while True:
+            rows[-1].append(_argument(self.sequence(("&", r"\\", r"\end", _END))))
+            token = self.take()
+            if token == r"\end":
+                break
+            if token == r"\\":
+                rows.append([])
+        self.raw()
+        rows = rows[:-1] if rows[-1] == [""] else rows
+        inside = "; ".join(", ".join(row) for row in rows)
+        return [_Piece(f"display(mat(delim: {_MATRICES[kind]}, {inside}))")]
+
+
+def _parted(piece: _Piece) -> list[_Piece]:
+    """Split long words into pieces, between which the formula may be broken."""
+    if not (piece.body.startswith('"') and len(piece.body) > _LONG and not piece.scripts):
+        return [piece]
+    parts = [_Piece(f'"{part}"', spaced=True) for part in re.findall(r"[^_ ]*[_ ]|[^_ ]+", piece.body[1:-1])]
+    return [each for part in parts for each in (part, _Piece("cut"))][:-1]
+
+
+def _argument(pieces: Iterable[_Piece]) -> str:
+    """Return pieces as an argument of a function, with its commas, semicolons and colons escaped."""
+    return _joined([replace(each, body=f"\\{each.body}") if each.body in (",", ";", ":") else each for each in pieces])
+
+
+def _joined(pieces: list[_Piece]) -> str:
+    """Join pieces to one formula; fences without a partner are escaped."""
+    depth, lowest = 0, 0
+    for each in pieces:
+        depth += (each.body in _OPEN) - (each.body in _CLOSE)
+        lowest = min(lowest, depth)
+    if depth or lowest:
+        pieces = [replace(each, body=f"\\{each.body}") if each.body in _OPEN | _CLOSE else each for each in pieces]
+    out = pieces[0].text if pieces else ""
+    for k, (before, after) in enumerate(pairwise(pieces)):
+        signed = k == 0 and before.body in ("+", "-") and not after.spaced
+        out += ("" if signed else _between(before, after)) + after.text
+    return out
+
+
+def _between(before: _Piece, after: _Piece) -> str:
+    """Return a space between letters and names; next to words and bars it would be visible."""
+    if before.spaced or after.spaced:
+        last, first = before.text[-1], after.text[0]
+        name = last.isalnum() and first.isalnum()
+        return '""' if name or last + first in ("||", "[|", "|]", "‖|", "|‖") else ""
+    calling = len(before.text) == 1 and before.body.isalpha() and after.body == "("
+    tight = before.body in _OPEN and not before.scripts
+    return "" if tight or calling or after.body in (*_CLOSE, ",", r"\,") else " "
+
+
+_HEAD = Path(__file__).with_name("typst_head.txt").read_text(encoding="utf-8")
+"""Settings of the page, and definitions for formulas; Typst itself breaks them only after relations and operators."""
 
 
 def as_typst(paper: Paper) -> str:
     """Return the source of a whole document; raise `ModelError` E280 for a formula of the user's that Typst cannot express."""
     title = _plain(paper.title)
-    head = [_HEAD + PREAMBLE, f"#set document(title: [{title}])", f"#align(center, text(size: 1.44em, weight: 700)[{title}])"]
+    head = [_HEAD, f"#set document(title: [{title}])", f"#align(center, text(size: 1.44em, weight: 700)[{title}])"]
     return "\n\n".join(["\n".join(head), *map(_block, paper.blocks)]) + "\n"
 
 
-def _block(block: object) -> str:
+def _block(block: Block) -> str:
     match block:
         case Section(title, level):
             return f"{'=' * level} {_plain(title)}"
@@ -77,7 +392,6 @@ def _block(block: object) -> str:
             return (
                 f"#align(center)[\n{image}\n{_words(caption)}\n]" if caption else f"#align(center, block(sticky: true)[{image}])"
             )
-    raise TypeError(f"{type(block).__name__} is no block of a document")
 
 
 def _formula(latex: str) -> str:
@@ -85,17 +399,8 @@ def _formula(latex: str) -> str:
 
 
 def _words(words: Words) -> str:
-    out = []
-    for piece in words:
-        match piece:
-            case Math(latex):
-                out.append(_formula(latex))
-            case InlineCode(text):
-                out.append(f"#raw({quoted(text)})")
-            case _:
-                out.append(_plain(piece))
-    # Text right after a name is no argument.
-    return re.sub(r"(#raw\(\"(?:[^\"\\]|\\.)*\"\))(?=[(\[.])", r"\1;", "".join(out))
+    text = marked(words, _formula, lambda name: f"#raw({quoted(name)})", _plain)
+    return re.sub(r"(#raw\(\"(?:[^\"\\]|\\.)*\"\))(?=[(\[.])", r"\1;", text)  # text right after a name is no argument
 
 
 def _plain(words: str) -> str:

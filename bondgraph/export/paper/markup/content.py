@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 
@@ -22,6 +23,24 @@ class InlineCode:
 Piece = str | Math | InlineCode
 Words = tuple[Piece, ...]
 """Text with formulas and names in it."""
+
+
+def worded(text: str) -> Words:
+    """Return text with formulas between dollar signs."""
+    return tuple(Math(piece) if k % 2 else piece for k, piece in enumerate(text.split("$")) if piece)
+
+
+def listed(sign: str, parts: Iterable[Words]) -> Words:
+    """Return the parts of a text with a sign between them."""
+    return tuple(piece for k, part in enumerate(parts) for piece in (sign if k else "", *part))
+
+
+def marked(words: Words, math: Callable[[str], str], code: Callable[[str], str], plain: Callable[[str], str]) -> str:
+    """Return text in a markup, given the forms of formulas (as LaTeX), of names in the program, and of plain text."""
+    return "".join(
+        math(piece.latex) if isinstance(piece, Math) else code(piece.text) if isinstance(piece, InlineCode) else plain(piece)
+        for piece in words
+    )
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,313 @@
-"""Function definitions: a name for each operation that is no plain formula, and its formula, written once."""
+"""Function definitions: a name for each operation that is no plain formula, and its formula, written once.
+
+LaTeX of an operation: a line for each result and for shared parts, built from pieces that know their precedence and width.
+
+The operation is recorded on a tape, as in compilation: the document prints what is computed. A part that occurs more than once,
+or is too long to read in one piece, gets a name. Letters that remarks introduce hold in these lines alone and are set as such:
+Latin ones without serifs, Greek ones bold.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-from bondgraph.export.paper.notation.formulas import SHARED, Formula, Recorded, formula_latex, record
+import numpy as np
+
 from bondgraph.model.ops import Op, sources_of
 from bondgraph.tape import opcodes
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.routine import Listing, Routine, listing
+from bondgraph.tape.scalar import Tape
+from bondgraph.tracing.on_tape.values import scalars_of, shaped
+
+CHOICE, SUM, RATIO, PRODUCT, POWER, ATOM = range(6)
+"""Precedence of a piece; a lower one takes parentheses inside of a higher one."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Formula or a part of one."""
+
+    latex: str
+    strength: int = ATOM
+
+    def within(self, strength: int) -> str:
+        """Return its text as an operand of an operator of this precedence."""
+        return self.latex if self.strength >= strength else f"({self.latex})"
+
+    @property
+    def negative(self) -> bool:
+        """Return True if it begins with a minus sign."""
+        return self.latex.startswith("-")
+
+
+def number(value: float) -> Piece:
+    """Return a number that is read back to the same bits: a fraction of small numbers, or decimals."""
+    for below in range(2, 13) if np.isfinite(value) and abs(value) < 100 else ():
+        above = round(value * below)
+        if above / below == value and 0 < abs(above) < 100 and value != round(value) and repr(value) != f"{value:.4g}":
+            return Piece(rf"{'-' if above < 0 else ''}\tfrac{{{abs(above)}}}{{{below}}}", SUM if above < 0 else ATOM)
+    if not np.isfinite(value):
+        return Piece(r"\mathrm{NaN}" if np.isnan(value) else r"\infty" if value > 0 else r"-\infty", SUM if value < 0 else ATOM)
+    digits, _, power = repr(float(value) + 0.0).removesuffix(".0").partition("e")
+    digits = digits.removesuffix(".0")
+    sign = SUM if value < 0 else ATOM
+    if not power:
+        return Piece(digits, sign)
+    scientific = rf"{digits}\cdot 10^{{{int(power)}}}"
+    return Piece(scientific, min(sign, PRODUCT))
+
+
+def plus(a: Piece, b: Piece) -> Piece:
+    """Return a + b; a minus sign at the begin of b replaces the plus."""
+    if b.negative and b.strength >= SUM:
+        return Piece(f"{a.within(SUM)} - {b.latex[1:]}", SUM)
+    return Piece(f"{a.within(SUM)} + {b.within(SUM)}", SUM)
+
+
+def minus(a: Piece, b: Piece) -> Piece:
+    """Return a - b; a negative number b is added without its sign."""
+    if b.negative and b.latex[1:].replace(".", "").isdigit():
+        return plus(a, Piece(b.latex[1:]))
+    return Piece(f"{a.within(SUM)} - {b.within(PRODUCT)}", SUM)
+
+
+def opposite(a: Piece) -> Piece:
+    """Return -a."""
+    return Piece(f"-{a.within(PRODUCT)}", SUM)
+
+
+def times(a: Piece, b: Piece) -> Piece:
+    """Return a b; a number stands first."""
+    if b.latex[0].isdigit() and not a.latex[0].isdigit() and b.strength >= PRODUCT:
+        a, b = b, a
+    sign = r"\cdot " if b.latex[0].isdigit() else r"\,"
+    return Piece(f"{a.within(PRODUCT)}{sign}{b.within(PRODUCT)}", PRODUCT)
+
+
+def over(a: Piece, b: Piece, widest: int) -> Piece:
+    """Return a / b: as a fraction if it is narrow, else in the line, where it may be broken."""
+    if max(width(a.latex), width(b.latex)) <= widest and r"\frac" not in a.latex + b.latex and not a.negative:
+        return Piece(rf"\frac{{{a.latex}}}{{{b.latex}}}", POWER)
+    return Piece(f"{a.within(PRODUCT)} / {b.within(POWER)}", RATIO)
+
+
+def raised(a: Piece, exponent: str) -> Piece:
+    """Return a^exponent."""
+    bare = a.strength == ATOM and "^" not in a.latex and "frac" not in a.latex
+    return Piece(f"{a.latex if bare else f'({a.latex})'}^{{{exponent}}}", POWER)
+
+
+def called(function: str, *arguments: Piece) -> Piece:
+    """Return function(arguments)."""
+    return Piece(f"{function}({', '.join(a.latex for a in arguments)})", ATOM)
+
+
+def chosen(condition: Piece, held: Piece, otherwise: Piece) -> Piece:
+    """Return one of two values, by a condition."""
+    words = rf"\text{{ if }} {condition.latex} \text{{, else }}"
+    return Piece(f"{held.within(SUM)} {words} {otherwise.within(CHOICE)}", CHOICE)
+
+
+_INVISIBLE = re.compile(r"\\(mathsf|mathrm|text|mathcal|bar|hat|dot|tilde|left|right|operatorname)\b|[{}_^\\]|(?<=\\)[,;]|\s")
+
+
+def width(latex: str) -> float:
+    """Return the approximate width of a formula in the line, in letters; scripts count less."""
+    small = sum(
+        len(_INVISIBLE.sub("", scripts)) for scripts in re.findall(r"[_^]\{([^{}]*)\}|[_^](\w)", latex) for scripts in scripts
+    )
+    seen = len(re.sub(r"\\[a-zA-Z]+", "x", _INVISIBLE.sub("", re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1", latex))))
+    return seen - 0.35 * small
+
+
+SHARED = "s"
+"""Letter of shared parts."""
+
+
+_MAX_REPEATED_WIDTH = 3.0
+"""Maximum width of a part that is repeated wherever it occurs."""
+
+
+_MAX_UNNAMED_WIDTH = 70.0
+"""Maximum width of a part without a name, if it occurs once."""
+
+
+_MAX_LISTED_ZEROS = 4
+"""Maximum number of zeros that are listed one by one."""
+
+
+_MAX_FRACTION_WIDTH = 16
+"""Maximum width of a numerator or denominator."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Operation on arguments of certain shapes, as steps; equal ones compute the same."""
+
+    shapes: tuple[tuple[int, ...], ...]
+    results: tuple[tuple[int, ...], ...]
+    steps: tuple[tuple[Any, ...], ...]
+    outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """LaTeX of a recorded operation: equations of the shared parts in order, then of the results."""
+
+    parts: tuple[str, ...]
+    results: tuple[str, ...]
+    others_zero: bool = False
+    """True if all components that are not among the results are zero."""
+
+
+def record(operation: Op, shapes: Sequence[tuple[int, ...]]) -> Recorded:
+    """Record the steps of an operation; raises the operation's errors with scalars of a tape (`TraceError`, `TypeError`, ...)."""
+    tape = Tape()
+    blocks = tuple((f"a{k}", int(np.prod(shape))) for k, shape in enumerate(shapes))
+    arguments = [shaped(list(tape.inputs(name, size)), shape) for (name, size), shape in zip(blocks, shapes, strict=True)]
+    result = operation(*arguments)
+    results = result if isinstance(result, tuple) else (result,)
+    outputs = tuple(scalar for each in results for scalar in scalars_of(each))
+    code: Listing = listing(Routine("formula", tape, blocks, outputs))
+    return Recorded(tuple(shapes), tuple(np.shape(each) for each in results), code.steps, code.outputs)
+
+
+def components(letter: str, shape: tuple[int, ...]) -> list[str]:
+    """Return letters of the scalars of a value, in row-major order, with indices from 1."""
+    if not shape:
+        return [letter]
+    indices = [[k + 1 for k in index] for index in np.ndindex(*shape)]
+    comma = "," if len(shape) > 1 and max(shape) > 9 else ""
+    return [f"{letter}_{{{comma.join(map(str, index))}}}" for index in indices]
+
+
+def formula_latex(code: Recorded, arguments: Sequence[str], results: Sequence[str], shared: str) -> Formula:
+    """Return LaTeX of the results, in the arguments' letters; shared parts are `shared_1`, `shared_2`, ..."""
+    writer = _FormulaWriter(code, arguments, shared)
+    right = [writer.piece(position).latex for position in code.outputs]
+    left = [letter for name, shape in zip(results, code.results, strict=True) for letter in components(name, shape)]
+    equal: dict[str, list[str]] = {}
+    for one, other in zip(left, right, strict=True):
+        equal.setdefault(other, []).append(one)
+    zeros = equal.pop("0", []) if equal.get("0", []) != left and len(equal.get("0", [])) > _MAX_LISTED_ZEROS else []
+    lines = [f"{' = '.join(letters)} = {formula}" for formula, letters in equal.items()]
+    return Formula(tuple(writer.parts), tuple(lines), bool(zeros))
+
+
+class _FormulaWriter:
+    """Turns steps into text, from the first to the last."""
+
+    def __init__(self, code: Recorded, arguments: Sequence[str], shared: str):
+        self.code, self.shared = code, shared
+        self.parts: list[str] = []
+        self._letters = [components(letter, shape) for letter, shape in zip(arguments, code.shapes, strict=True)]
+        self._uses = np.zeros(len(code.steps), dtype=int)
+        for step in code.steps:
+            if step[0] > op.INPUT:
+                for position in step[1:]:
+                    self._uses[int(position)] += 1
+        self._last = set(code.outputs)
+        self._pieces: list[Piece] = []
+        for position, step in enumerate(code.steps):
+            self._pieces.append(self._named(position, self._piece(step)))
+
+    def piece(self, position: int) -> Piece:
+        """Return the text of a step: its formula, or the name of the part."""
+        return self._pieces[position]
+
+    def _named(self, position: int, piece: Piece) -> Piece:
+        code = self.code.steps[position][0]
+        if code <= op.INPUT:
+            return piece
+        uses, size = self._uses[position], width(piece.latex)
+        again = (uses > 1 and size > _MAX_REPEATED_WIDTH) or (uses > 0 and position in self._last and size > _MAX_REPEATED_WIDTH)
+        awkward = uses > 0 and (piece.strength == CHOICE or size > _MAX_UNNAMED_WIDTH)
+        if not (again or awkward):
+            return piece
+        name = Piece(f"{self.shared}_{{{len(self.parts) + 1}}}")
+        self.parts.append(f"{name.latex} = [{piece.latex}]" if code in op.CONDITIONS else f"{name.latex} = {piece.latex}")
+        return name
+
+    def _piece(self, step: tuple[Any, ...]) -> Piece:
+        code = int(step[0])
+        if code == op.CONSTANT:
+            return number(float(step[1]))
+        if code == op.INPUT:
+            return Piece(self._letters[int(step[1])][int(step[2])])
+        if code == op.TABLE:
+            return _table([number(float(value)).latex for value in step[1]])
+        if code == op.TABLE_OF_INPUTS:
+            first, count = int(step[2]), int(step[3])
+            return _table(self._letters[int(step[1])][first : first + count])
+        operands = [self._pieces[int(position)] for position in step[1:]]
+        for k in range(op.OPERATIONS[code].truths, len(operands)):
+            if int(self.code.steps[int(step[1 + k])][0]) in op.CONDITIONS and not operands[k].latex.startswith(self.shared):
+                operands[k] = Piece(f"[{operands[k].latex}]")
+        return FORMS[code](*operands)
+
+
+def _table(entries: Sequence[str]) -> Piece:
+    """Return the first two entries of a table and the last one."""
+    return Piece(rf"({entries[0]}, {entries[1]}, \ldots, {entries[-1]})")
+
+
+def _product(a: Piece, b: Piece) -> Piece:
+    return raised(a, "2") if a == b else times(a, b)
+
+
+def _power(a: Piece, b: Piece) -> Piece:
+    return raised(a, b.latex)
+
+
+def _function(name: str) -> Callable[..., Piece]:
+    return lambda *arguments: called(name, *arguments)
+
+
+def _between(sign: str) -> Callable[[Piece, Piece], Piece]:
+    return lambda a, b: Piece(f"{a.within(SUM)} {sign} {b.within(SUM)}", CHOICE)
+
+
+FORMS: Mapping[int, Callable[..., Piece]] = {
+    op.ADD: plus,
+    op.SUBTRACT: minus,
+    op.MULTIPLY: _product,
+    op.DIVIDE: lambda a, b: over(a, b, _MAX_FRACTION_WIDTH),
+    op.NEGATIVE: opposite,
+    op.RECIPROCAL: lambda a: over(Piece("1"), a, _MAX_FRACTION_WIDTH),
+    op.POWER: _power,
+    op.SIN: _function(r"\sin"),
+    op.COS: _function(r"\cos"),
+    op.TAN: _function(r"\tan"),
+    op.ASIN: _function(r"\arcsin"),
+    op.ACOS: _function(r"\arccos"),
+    op.ATAN: _function(r"\arctan"),
+    op.ATAN2: _function(r"\operatorname{atan2}"),
+    op.SQRT: lambda a: Piece(rf"\sqrt{{{a.latex}}}") if width(a.latex) <= _MAX_FRACTION_WIDTH else raised(a, "1/2"),
+    op.EXP: _function(r"\exp"),
+    op.LOG: _function(r"\ln"),
+    op.TANH: _function(r"\tanh"),
+    op.ABSOLUTE: lambda a: Piece(f"|{a.latex}|"),
+    op.SIGN: _function(r"\operatorname{sign}"),
+    op.FLOOR: lambda a: Piece(rf"\lfloor {a.latex}\rfloor"),
+    op.MINIMUM: _function(r"\min"),
+    op.MAXIMUM: _function(r"\max"),
+    op.LESS: _between("<"),
+    op.LESS_EQUAL: _between(r"\le"),
+    op.EQUAL: _between("="),
+    op.BOTH: lambda a, b: Piece(f"{a.within(SUM)} \\wedge {b.within(SUM)}", CHOICE),
+    op.EITHER: lambda a, b: Piece(f"{a.within(SUM)} \\vee {b.within(SUM)}", CHOICE),
+    op.OPPOSITE: lambda a: Piece(f"\\neg {a.within(ATOM)}", CHOICE),
+    op.WHERE: chosen,
+    op.SEARCHSORTED: _function(r"\operatorname{searchsorted}"),
+    op.TAKE: _function(r"\operatorname{take}"),
+}
+"""Formula of each instruction."""
+
 
 _KNOWN = re.compile(
     r"#\d+|\\(?:tfrac|frac|cdot|times|left|right|min|max|sin|cos|exp|ln|det|top|le|mathrm\{(?:Ad|ad|tr)\}|tilde|mathbf\{1\})(?![a-zA-Z])"
