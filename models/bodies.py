@@ -206,11 +206,11 @@ def gyroscopic(momentum: Any, twist: Any, inertia: Any) -> Any:
     omega, v = twist[:3], twist[3:]
     if np.ndim(inertia) == 1:
         mass = inertia[3]
-        beside = array([(inertia[3 + i] - mass) * v[i] for i in range(3)])
+        excess = array([(inertia[3 + i] - mass) * v[i] for i in range(3)])
     else:
         mass = inertia[3, 3]
-        beside = inertia[3:, :3] @ omega + (inertia[3:, 3:] - mass * np.eye(3)) @ v
-    angular, linear = tilde(momentum[:3]), tilde(beside)
+        excess = inertia[3:, :3] @ omega + (inertia[3:, 3:] - mass * np.eye(3)) @ v
+    angular, linear = tilde(momentum[:3]), tilde(excess)
     return -array(np.block([[angular, linear], [linear, -mass * tilde(omega)]]))
 
 
