@@ -6,6 +6,7 @@ MathML, which browsers draw themselves.
 
 from __future__ import annotations
 
+import gc
 import shutil
 import sys
 import tempfile
@@ -21,6 +22,8 @@ from docs import contents, reference, scripts, thumbnails
 from docs.accents import with_accents
 from docs.docstrings import restructured
 from docs.notebooks import notebooks
+
+gc.set_threshold(50_000)  # trees of pages stay: the default looks through all of them at every 700 new objects
 
 DOCS = Path(__file__).resolve().parent
 setup_file = ConfigParser(interpolation=None)

@@ -84,14 +84,12 @@ def eggs():
 
 
 FINGERS = ("finger 0", "finger 1", "finger 2")
+# The scripts draw the whole delta robot, the hand, and all of the eggs.
 DRAWN = {
-    "delta": (delta, {"folded": ()}),
     "delta, one arm": (delta, {"folded": ("arm 2", "arm 3")}),
     "delta, folded": (delta, {"folded": "all"}),
-    "hand": (hand, {}),
     "hand, fingers": (hand, {"unfolded": FINGERS}),
     "maze": (maze, {}),
-    "eggs": (eggs, {"folded": ()}),
     "contact": (eggs, {"folded": ("egg 1", "egg 2", "gravity")}),
     "hoist": (lambda: hoist().freeze(), {}),
     "chain": (lambda: chain(5).freeze(), {}),
@@ -99,7 +97,7 @@ DRAWN = {
 }
 
 
-LARGE = ("delta", "hand", "hand, fingers", "eggs", "bodies")
+LARGE = ("hand, fingers", "bodies")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.thorough) if name in LARGE else name for name in DRAWN])
