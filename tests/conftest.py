@@ -167,7 +167,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(f"{sum(made)} procedures in C, {len(made)} texts, by {config.getoption('--procedures-by')}")
     told = config.stash.get(_COMPARED, None)
     if told is not None:
-        terminalreporter.write_line(f"compared with the reference loop: {told}")
+        terminalreporter.write_line(f"compared with CPython at events: {told}")
     reasons = Counter(str(report.longrepr[-1]) for report in terminalreporter.stats.get("skipped", ()))
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} not tried: {reason.removeprefix('Skipped: ')}", yellow=True, bold=True)

@@ -101,7 +101,7 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """True if machine code integrates runs, except for events that only Python can handle; False if ticks solve loops."""
+        """True if machine code integrates runs and handles their events; False if ticks solve loops."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
