@@ -27,10 +27,11 @@ LONGEST = (
     "tests/run/test_compilers.py",
     "tests/estimation/test_collisions.py",
     "tests/models/pictures/test_filling.py",
+    "tests/render/test_random_graphs.py",
+    "tests/emit/test_processors.py",
     "tests/models/pictures/test_many_pages.py",
     "tests/models/contacts/test_contact_scenarios.py",
     "tests/models/hand/test_hand_pictures.py",
-    "tests/emit/test_processors.py",
     "tests/piles/test_piles.py",
     "tests/export/test_twins.py",
     "tests/models/contacts/test_law_invariance.py",
@@ -46,7 +47,6 @@ LONGEST = (
     "tests/models/contacts/test_law_friction.py",
     "tests/models/studies/test_artefacts.py",
     "tests/models/pictures/test_pages.py",
-    "tests/render/test_random_graphs.py",
 )
 """Files that take longest, with those that share their worker (`TOGETHER`), the longest first."""
 

@@ -5,4 +5,4 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _rough_layout(rough_layout: None) -> None:
-    """`tests/render` and `tests/docs` look at the cells."""
+    """`tests/render` and `tests/docs` look at the cells; a file that does so here has a fixture of this name."""

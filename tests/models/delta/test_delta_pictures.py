@@ -36,6 +36,11 @@ renders = pytest.mark.skipif(not can_render, reason=why)
 FIT = DeltaParameters.fit()
 
 
+@pytest.fixture
+def _rough_layout() -> None:
+    """A test here looks at the cells of a diagram: they are searched for."""
+
+
 @pytest.fixture(scope="module")
 def tracking() -> Tracking:
     return track(FIT, transfer((-0.12, -0.05, 0.5), (0.12, 0.06, 0.5)), samples=5e-3)
