@@ -6,6 +6,7 @@ integers ("i64") and pointers ("ptr"); an index of a pointer counts 8-byte field
 
 from __future__ import annotations
 
+import copy
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -305,3 +306,27 @@ def in_lanes(procedures: Iterable[Procedure], lanes: int) -> list[Procedure]:
     for procedure in marked:
         procedure.lanes = lanes
     return marked
+
+
+def reached(procedures: Iterable[Procedure], roots: Iterable[str]) -> list[Procedure]:
+    """Return the procedures with the names `roots`, and all that they call by name, in their order."""
+    by_name = {procedure.name: procedure for procedure in procedures}
+    waiting, found = list(roots), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in by_name and name not in found:
+            found.add(name)
+            waiting += [i.function for i in by_name[name].instructions if isinstance(i, Called) and isinstance(i.function, str)]
+    return [procedure for name, procedure in by_name.items() if name in found]
+
+
+def renamed(procedures: Iterable[Procedure], prefix: str) -> list[Procedure]:
+    """Return the procedures, all internal, with a prefix before their names and before those that they call by name."""
+    copies = [copy.copy(procedure) for procedure in procedures]
+    for procedure in copies:
+        procedure.name, procedure.internal = prefix + procedure.name, True
+        procedure.instructions = [
+            i._replace(function=prefix + i.function) if isinstance(i, Called) and isinstance(i.function, str) else i
+            for i in procedure.instructions
+        ]
+    return copies

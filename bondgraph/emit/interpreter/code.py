@@ -51,6 +51,14 @@ def _texts() -> list[str]:
 
 def rule(code: int, lanes: int = 1) -> str:
     """Return the function of an instruction as text: three arguments -> its value and its slopes by them, in SIMD lanes."""
+    straight = listing(rule_routine(code))
+    steps = len(straight.steps)
+    name = f"rule_{op.NAMES[code]}"
+    return function_text(name, straight, 1, steps, steps, lanes=lanes).replace(" noinline", " alwaysinline")
+
+
+def rule_routine(code: int) -> Routine:
+    """Return the routine of an instruction: three arguments -> its value and its slopes by them."""
     tape = Tape()
     inputs = tape.inputs("given", 3)
     arguments = [scalar.index for scalar in inputs[: ARGUMENTS[code]]]
@@ -65,10 +73,7 @@ def rule(code: int, lanes: int = 1) -> str:
     value = tape.where(position, one, zero) if code in op.CONDITIONS else position
     outputs = [value, *derivatives.values()]
     outputs += [zero] * (1 + RESULT - len(outputs))
-    routine = Routine(f"rule_{op.NAMES[code]}", tape, (("given", 3),), tuple(TapeScalar(tape, k) for k in outputs))
-    straight = listing(routine)
-    steps = len(straight.steps)
-    return function_text(routine.name, straight, 1, steps, steps, lanes=lanes).replace(" noinline", " alwaysinline")
+    return Routine(f"rule_{op.NAMES[code]}", tape, (("given", 3),), tuple(TapeScalar(tape, k) for k in outputs))
 
 
 def procedures() -> list[Procedure]:

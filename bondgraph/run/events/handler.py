@@ -125,9 +125,18 @@ class EventHandler:
     def _lay_rows(self, width: int, reserve: int) -> None:
         """Allocate the rows of the log; `reserve` of them, or as many as an instant can need, are free when it begins."""
         reserve = min(reserve, self._most_noted)
-        self._rows = np.empty((_rows_of(BUFFER_BYTES, width) + 2 * reserve, width))
-        self.table.point("log", self._rows)
-        for name, value in {"log_room": len(self._rows), "reserve": reserve, "lacked": 0}.items():
+        self._use_rows(np.empty((_rows_of(BUFFER_BYTES, width) + 2 * reserve, width)), reserve)
+
+    def trim_log(self) -> None:
+        """Keep only the rows that an instant can need, and the least number of rows besides; the log is empty."""
+        reserve = int(self.table["reserve"])
+        self._use_rows(np.zeros((_MIN_ROWS + reserve, self._rows.shape[1])), reserve)
+
+    def _use_rows(self, rows: np.ndarray, reserve: int) -> None:
+        """Use these rows as the log, of which `reserve` are free when an instant begins."""
+        self._rows = rows
+        self.table.point("log", rows)
+        for name, value in {"log_room": len(rows), "reserve": reserve, "lacked": 0}.items():
             self.table[name] = value
 
     def refresh_kernels(self) -> None:
