@@ -311,13 +311,13 @@ def in_lanes(procedures: Iterable[Procedure], lanes: int) -> list[Procedure]:
 def reached(procedures: Iterable[Procedure], roots: Iterable[str]) -> list[Procedure]:
     """Return the procedures with the names `roots`, and all that they call by name, in their order."""
     by_name = {procedure.name: procedure for procedure in procedures}
-    waiting, found = list(roots), set[str]()
+    waiting, kept = list(roots), set[str]()
     while waiting:
         name = waiting.pop()
-        if name in by_name and name not in found:
-            found.add(name)
+        if name in by_name and name not in kept:
+            kept.add(name)
             waiting += [i.function for i in by_name[name].instructions if isinstance(i, Called) and isinstance(i.function, str)]
-    return [procedure for name, procedure in by_name.items() if name in found]
+    return [procedure for name, procedure in by_name.items() if name in kept]
 
 
 def renamed(procedures: Iterable[Procedure], prefix: str) -> list[Procedure]:

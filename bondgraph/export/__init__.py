@@ -22,12 +22,14 @@ from bondgraph.export.forms import (
 )
 from bondgraph.export.latex_lines import latex
 from bondgraph.export.paper.document import document
+from bondgraph.export.run.c import CRun, c_run
 from bondgraph.export.straight_line import StraightLine, straight_lines
 from bondgraph.export.symbolic import sympy_statements
 from bondgraph.tape.opcodes import OPERATIONS
 
 __all__ = [
     "OPERATIONS",
+    "CRun",
     "CSource",
     "Explanation",
     "MatlabSource",
@@ -42,6 +44,7 @@ __all__ = [
     "StraightLine",
     "SymPyModel",
     "SymPyRoutine",
+    "c_run",
     "c_source",
     "document",
     "explain",

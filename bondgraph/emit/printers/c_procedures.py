@@ -105,14 +105,14 @@ _WIDE, _ADDRESSES = frozenset(WIDE.values()), frozenset({"ptr"})
 _LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for name in ("load", "store"))
 
 
-def source_text(procedures: Sequence[Procedure], beside: Collection[str] = (), prefix: str = "") -> str:
-    """Return all procedures as one text; other functions that they call are declared: static if they stand `beside` them in the
-    file, else external. Helper functions have names with a `prefix`."""
+def source_text(procedures: Sequence[Procedure], statics: Collection[str] = (), prefix: str = "") -> str:
+    """Return all procedures as one text; other functions that they call are declared: static if they are among the `statics`,
+    which stand elsewhere in the file, else external. Helper functions have names with a `prefix`."""
     bodies = [_Definition(procedure).text() for procedure in procedures]
     defined = {procedure.name for procedure in procedures}
     calls = (i for p in procedures for i in p.instructions if isinstance(i, Called) and isinstance(i.function, str))
     others = {str(call.function): call for call in calls if call.function not in defined}
-    externs = [_declaration("static" if name in beside else "extern", call) for name, call in others.items()]
+    externs = [_declaration("static" if name in statics else "extern", call) for name, call in others.items()]
     body = "\n".join(bodies)
     helpers = {name: text for name, text in _helpers() if f"{name}(" in body}
     prototypes = "\n".join([*externs, *(f"{_head(procedure)};" for procedure in procedures)])

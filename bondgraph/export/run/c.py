@@ -103,8 +103,7 @@ def _workspace(prepared: PreparedProgram, choice: Selection) -> Workspace:
 
 
 def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int]:
-    """Run once; return the method with which machine code alone reaches the end, or a transition that ends the run, and its number
-    of steps."""
+    """Run once; return the method with which machine code reaches the end, or a transition that ends the run, and its steps."""
     choice, (x, p, m), program = prepared.choice, start, prepared.program
     space = _workspace(prepared, choice)
     course = space.run(p, x, m, prepared.wanted[0])
@@ -140,28 +139,29 @@ def _refuse_python(compiled: Compiled, prepared: PreparedProgram) -> None:
         why = "its formulas are evaluated by NumPy, not by machine code"
         raise _refused(compiled, why, 'compile_model(graph, backend="llvm")')
     if not prepared.in_machine_code:
-        why = f"its clocks ({', '.join(_ticking(program))}) and the nonlinear loop of {_looped(program)} meet: Python solves that"
+        clocks, loops = _clocks_of(program), _loop_elements(program)
+        why = f"its clocks ({clocks}) meet the nonlinear loop of {loops}: Python solves that"
         raise _refused(compiled, why, here, "a small C or I that breaks the loop")
     if is_large(compiled.system):
         raise _refused(compiled, "a model of so many equal parts is compiled to loops, which have no form in C yet", here)
 
 
-def _ticking(program: Program) -> list[str]:
-    return [f'"{name}"' for name in dict.fromkeys([*(clock.name for clock in program.clocks), *program.break_names])]
+def _clocks_of(program: Program) -> str:
+    return ", ".join(f'"{name}"' for name in dict.fromkeys([*(clock.name for clock in program.clocks), *program.break_names]))
 
 
-def _looped(program: Program) -> str:
+def _loop_elements(program: Program) -> str:
     return ", ".join(f'"{name}"' for name in dict.fromkeys(element for loop in program.loops for element in loop.elements))
 
 
 def _clock_parameters(compiled: Compiled, content: Content) -> tuple[int, ...]:
     """Return the parameters, by index, on which times of clocks or breaks depend."""
-    program, given = compiled.program, count(content.p)
+    program, settable = compiled.program, count(content.p)
     slots = {slot for clock in program.clocks for slot in (clock.period, clock.offset) if isinstance(slot, int)}
     breaks = None if program.breaks is None else breaks_of(content.system)
     read = set() if breaks is None else _inputs(breaks.routine, range(len(breaks.routine.outputs)))
-    prepare = content.code["prepare"].reference
-    return tuple(sorted({slot for slot in slots if slot < given} | read | _inputs(prepare, [s - given for s in slots if s >= given])))
+    prepared = [slot - settable for slot in slots if slot >= settable]
+    return tuple(sorted({*(slots & set(range(settable))), *read, *_inputs(content.code["prepare"].reference, prepared)}))
 
 
 def _inputs(routine: Routine, outputs: Any) -> set[int]:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bondgraph.emit.printers.c_procedures import source_text
-from bondgraph.emit.printers.c_trigonometry import sines_and_cosines
 from bondgraph.emit.procedure import Procedure, reached, renamed
 from bondgraph.export.code.c import C_LOOKUPS, C, argument_names, c_functions
 from bondgraph.export.code.printer import Dialect
 from bondgraph.export.run.interpreter import RULES, interpreter, rules
+from bondgraph.export.run.trigonometry import sines_and_cosines
 from bondgraph.run.accuracy import error_weights, pattern_rooms
 from bondgraph.run.steppers.driver import procedures as solver
 from bondgraph.run.steppers.method import Method
@@ -72,7 +72,7 @@ def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
         procedures += renamed(reached(write(), roots), prefix + letter)
     rule_names = {f"{prefix}i_{rule}" for rule in RULES}
     lookups = {f"{prefix}i_{name}" for name in C_LOOKUPS}
-    text = source_text(procedures, beside=rule_names | lookups, prefix=prefix)
+    text = source_text(procedures, statics=rule_names | lookups, prefix=prefix)
     needed = {name for name in rule_names | lookups if f"{name}(" in text}
     return text, {name.removeprefix(f"{prefix}i_") for name in needed}
 
@@ -84,12 +84,12 @@ def kernels_text(code: Mapping[str, Code], needed: Collection[str], prefix: str)
     kernels += [_kernel(f"{prefix}i_{name}", routine, dialect, apart) for name, routine in rules(needed).items()]
     kernels += [_LOOKUP.format(p=prefix, name=name) for name in C_LOOKUPS if name in needed]
     text = "\n".join(kernels)
-    own = [name for name in ("sin", "cos") if f" {prefix}{name}(" in text]
+    angles = [name for name in ("sin", "cos") if f" {prefix}{name}(" in text]
     lookups = [
         lookup.replace(f" {name}(", f" {prefix}{name}(") for name, lookup in C_LOOKUPS.items() if f" {prefix}{name}(" in text
     ]
     noinline = f"#if defined(__GNUC__)\n#define {apart} __attribute__((noinline))\n#else\n#define {apart}\n#endif\n"
-    return "\n".join([noinline, sines_and_cosines(prefix, own), *lookups, text])
+    return "\n".join([noinline, sines_and_cosines(prefix, angles), *lookups, text])
 
 
 def _dialect(prefix: str) -> Dialect:

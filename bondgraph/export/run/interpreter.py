@@ -26,8 +26,8 @@ def rules(names: Collection[str]) -> dict[str, Routine]:
 
 
 def _sum(terms: int) -> Procedure:
-    """Set the derivatives of a step by the columns of some blocks: the sum, over its arguments, of slope times row of derivatives;
-    zero times infinity is zero here."""
+    """Set the derivatives of a step by the columns of some blocks: the sum of slope times row over its arguments, in which zero
+    times infinity is zero."""
     kinds = {"target": "ptr", "first": "i64", "last": "i64"}
     for k in range(terms):
         kinds |= {f"slope{k}": "double", f"source{k}": "ptr"}

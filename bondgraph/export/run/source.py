@@ -73,7 +73,8 @@ def header_text(run: RunContent) -> str:
     columns |= {name: where.start for name, where in starts.items()} | {"WIDTH": row.width}
     event_columns = "\n".join(f"    {upper}_EVENT_{name} = {value}," for name, value in columns.items())
     tables = "\n".join(
-        enumeration(run.content, table, f"{upper}_{table.upper()}") for table in ("states", "parameters", "modes", "outputs", "powers")
+        enumeration(run.content, table, f"{upper}_{table.upper()}")
+        for table in ("states", "parameters", "modes", "outputs", "powers")
     )
     held = ", ".join(str(k) for k in run.fixed)
     return f"""\
@@ -220,7 +221,7 @@ def _interface_text(run: RunContent, names: FunctionNames, kernels: set[str]) ->
     if not same:
         times += "static " + array_text("double", since, f"{upper}_SAMPLES", [c_number(float(t)) for t in run.times])
     parameters = count(run.content.p)
-    p, x, m, y = (f"block + 8 * {image.arrays[name]}" for name in ("p", "x", "m", "y"))
+    p, x, m = (f"block + 8 * {image.arrays[name]}" for name in ("p", "x", "m"))
 
     def place(table: str, field: str) -> str:
         return f"block + 8 * {image.word(table, field)}"

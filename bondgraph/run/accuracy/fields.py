@@ -6,18 +6,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from bondgraph.emit.interpreter.code import FIELDS, WORK
-from bondgraph.emit.kernel_language.language import (
-    Array,
-    Callback,
-    Code,
-    CodeFirst,
-    Ints,
-    Kernel,
-    Length,
-    Reals,
-    Routine,
-    Table,
-)
+from bondgraph.emit.kernel_language.language import Array, Callback, Code, CodeFirst, Ints, Kernel, Length, Reals, Routine, Table
 from bondgraph.run.sparsity.coupling_graph import CouplingGraph
 from bondgraph.run.sparsity.structure import Structure
 

@@ -29,7 +29,9 @@ def provide_rooms(control: FieldTable, rows: np.ndarray, columns: np.ndarray) ->
         lengths = {"nonzero_flags": entries, "on_diagonal": n, "diagonal_rows": n, "off_diagonal": entries}
         for name, length in lengths.items():
             pattern.point(name, np.zeros(length, dtype=np.int64))
-        lengths = dict.fromkeys(("rows", "columns", "inner", "drivers"), entries) | dict.fromkeys(("part", "order", "ear_from"), n)
+        lengths = dict.fromkeys(("rows", "columns", "inner", "drivers"), entries) | dict.fromkeys(
+            ("part", "order", "ear_from"), n
+        )
         lengths |= dict.fromkeys(("drivers_at", "ear_at"), n + 1) | dict.fromkeys(("ear_couplings", "ear_states"), 2 * n)
         for name, length in lengths.items():
             structure.point(name, np.zeros(length, dtype=np.int64))

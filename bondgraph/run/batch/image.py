@@ -1,4 +1,4 @@
-"""A run as data: its tables and arrays as one block of 8-byte words, which words are places in the block, and which are functions.
+"""Image of a run: its tables and arrays as one block of 8-byte words, which words are places in the block, which are functions.
 
 The walk follows the annotations of the tables. Memory stands in the order in which it is met, so that equal models have equal
 images; what two arrays share stands once.
@@ -70,7 +70,7 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> I
     names |= {address: f"weights_{name}" for name, address in weights.addresses.items()}
     names |= {kernel.address or 0: kernel.name for kernel in kernels_of(space.bound.program)}
     names[int(weights.table["meet"])] = pattern_in_room.__name__
-    return linked(tables, {"p": space.bound.p, "x": x, "m": m, "y": space.table.arrays["y"]}, names)
+    return linked(tables, {"p": space.bound.p, "x": x, "m": m}, names)
 
 
 def kernels_of(program: Program) -> list[Kernel]:
@@ -154,7 +154,9 @@ class _Memory:
     def words(self) -> np.ndarray:
         """Return a copy of everything (words,)."""
         sizes = [end - int(begin) for begin, end in zip(self._begins, self._ends, strict=True)]
-        words = np.zeros(max((at + -(-size // _WORD) for at, size in zip(self._starts, sizes, strict=True)), default=0), np.uint64)
+        words = np.zeros(
+            max((at + -(-size // _WORD) for at, size in zip(self._starts, sizes, strict=True)), default=0), np.uint64
+        )
         for begin, size, at in zip(self._begins.tolist(), sizes, self._starts, strict=True):
             ctypes.memmove(words[at:].ctypes.data, begin, size)
         return words
