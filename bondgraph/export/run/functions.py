@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from bondgraph.emit.printers.c_procedures import source_text
@@ -57,19 +58,19 @@ def function_names(prefix: str, calls: Iterable[str], has_events: bool) -> Funct
     return FunctionNames(prefix, f"{prefix}s_begin_run", f"{prefix}s_{'run' if has_events else 'advance_run'}", of_calls)
 
 
+@functools.cache
+def _libraries(method: Method) -> dict[str, list[Procedure]]:
+    """Return all procedures that runs by a method may call, by the letters before their names; they have names in common."""
+    return {"s_": solver(method), "w_": error_weights.procedures(), "r_": pattern_rooms.procedures(), "i_": interpreter()}
+
+
 def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
     """Return the procedures of a method and all others that a run calls, and the names of the rules that they need."""
     prefix, called = names.prefix, set(names.of_calls.values())
     procedures = list[Procedure]()
-    libraries: tuple[tuple[str, Callable[[], Sequence[Procedure]]], ...] = (
-        ("s_", lambda: solver(method)),
-        ("w_", error_weights.procedures),
-        ("r_", pattern_rooms.procedures),
-        ("i_", interpreter),
-    )
-    for letter, write in libraries:
+    for letter, library in _libraries(method).items():
         roots = {name.removeprefix(prefix + letter) for name in (*called, names.begin, names.advance)}
-        procedures += renamed(reached(write(), roots), prefix + letter)
+        procedures += renamed(reached(library, roots), prefix + letter)
     rule_names = {f"{prefix}i_{rule}" for rule in RULES}
     lookups = {f"{prefix}i_{name}" for name in C_LOOKUPS}
     text = source_text(procedures, statics=rule_names | lookups, prefix=prefix)
