@@ -50,9 +50,9 @@ class FunctionNames:
 
 def function_names(prefix: str, calls: Iterable[str], has_events: bool) -> FunctionNames:
     """Return the names of functions for an image that calls these."""
-    libraries = {"w_": "weights_", "i_": ("step_", "interpret"), "r_": pattern_rooms.pattern_in_room.__name__}
+    beginnings = {"w_": ("weights_",), "i_": ("step_", "interpret"), "r_": (pattern_rooms.pattern_in_room.__name__,)}
     of_calls = {
-        name: prefix + next((letter for letter, begin in libraries.items() if name.startswith(begin)), "k_") + name
+        name: prefix + next((letter for letter, begin in beginnings.items() if name.startswith(begin)), "k_") + name
         for name in dict.fromkeys(calls)
     }
     return FunctionNames(prefix, f"{prefix}s_begin_run", f"{prefix}s_{'run' if has_events else 'advance_run'}", of_calls)
