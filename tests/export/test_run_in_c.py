@@ -137,6 +137,8 @@ def test_names_have_the_prefix_and_data_is_constant():
     outer = [line for line in lines if re.match(r"[a-z]\w* ", line)]
     assert not [line for line in outer if not re.search(r"[ *]toy_\w+[\[(]", line.partition(")")[0])]
     assert not [line for line in outer if "=" in line and "const" not in line]
+    seen = {name for line in outer if not line.startswith("static ") for name in re.findall(r"toy_\w+(?=[\[(])", line)}
+    assert seen == {"toy_begin", "toy_set", "toy_run", "toy_outputs", "toy_times"}
 
 
 def cradle() -> Graph:
