@@ -68,14 +68,17 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> I
         tables["events"] = space.settler.table
     names = {address: name for name, address in interpreter.machine_code().addresses.items()}
     names |= {address: f"weights_{name}" for name, address in weights.addresses.items()}
-    names |= {kernel.address or 0: kernel.name for kernel in kernels_of(space.bound.program)}
+    program, kernels = space.bound.program, kernels_of(space.bound.program)
+    if "jacobian" in space.table.kind.layout() and program.jacobian is not None:
+        kernels.append(program.jacobian)
+    names |= {kernel.address or 0: kernel.name for kernel in kernels}
     names[int(weights.table["meet"])] = pattern_in_room.__name__
     return linked(tables, {"p": space.bound.p, "x": x, "m": m}, names)
 
 
 def kernels_of(program: Program) -> list[Kernel]:
-    """Return all kernels that machine code may call in a run, compiled."""
-    kernels = [*program.kernels, *program.resets, *program.pushes, *program.supplies, program.jacobian]
+    """Return all kernels that machine code may call in a run by an explicit method, compiled."""
+    kernels = [*program.kernels, *program.resets, *program.pushes, *program.supplies]
     kernels += [loop.kernel for loop in program.loops]
     return [kernel for kernel in kernels if kernel is not None and kernel.address]
 
