@@ -125,9 +125,9 @@ TABLE = _operation("table", 0, _not_computed, "", "", flat=True)
 TABLE_OF_INPUTS = _operation("table of inputs", 0, _not_computed, "", "", flat=True)
 INPUT = _operation("input", 0, _not_computed, "", "", flat=True)
 # operators of NumPy's scalars give the same bits as `np.add`, in a third of the time
-ADD = _arithmetic("add", 2, operator.add, "fadd contract double {x}, {y}", "{x} + {y}", commutes=True)
-SUBTRACT = _arithmetic("subtract", 2, operator.sub, "fsub contract double {x}, {y}", "{x} - {y}")
-MULTIPLY = _arithmetic("multiply", 2, operator.mul, "fmul contract double {x}, {y}", "{x} * {y}", commutes=True)
+ADD = _arithmetic("add", 2, operator.add, "fadd double {x}, {y}", "{x} + {y}", commutes=True)
+SUBTRACT = _arithmetic("subtract", 2, operator.sub, "fsub double {x}, {y}", "{x} - {y}")
+MULTIPLY = _arithmetic("multiply", 2, operator.mul, "fmul double {x}, {y}", "{x} * {y}", commutes=True)
 DIVIDE = _arithmetic("divide", 2, operator.truediv, "fdiv double {x}, {y}", "{x} / {y}")
 NEGATIVE = _arithmetic("negative", 1, operator.neg, "fneg double {x}", "-{x}", slope=lambda t, a, y: t.constant(-1.0))
 RECIPROCAL = _arithmetic(

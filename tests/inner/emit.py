@@ -4,6 +4,7 @@
 
 from bondgraph.emit import cache, llvm, machine, numpy, text, trigonometry
 from bondgraph.emit.cached_build import OnceProperty, build_once
+from bondgraph.emit.fusions import FROM, MINUS, PLUS, fused
 from bondgraph.emit.instructions import PRIMITIVES
 from bondgraph.emit.interpreter.lanes import lane_steps, machine_code
 from bondgraph.emit.interpreter.steps import STRIP, derivatives

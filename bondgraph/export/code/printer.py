@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from bondgraph.emit.fusions import operation_of
 from bondgraph.emit.text import workspace_slots
 from bondgraph.errors import refusal
 from bondgraph.tape import opcodes as op
@@ -114,7 +115,7 @@ class _Part:
         return f"c{a}" if inside else self.dialect.as_condition.format(v=self.value(a))
 
     def _step(self, v: int, step: Node) -> None:
-        operation, dialect = op.OPERATIONS[step[0]], self.dialect
+        operation, dialect = operation_of(step[0]), self.dialect
         length = ""
         if step[0] in op.LOOKUPS:
             operands, length = [self.value(step[1]), self._table(step[2])], str(leaf_length(self.program.steps[step[2]]))

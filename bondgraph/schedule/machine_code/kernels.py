@@ -21,6 +21,7 @@ from bondgraph.schedule.machine_code.loop_blocking import Tiled, fused, tiled
 from bondgraph.schedule.machine_code.text import (
     BOUNDS,
     NOT_VECTORISED,
+    Style,
     evaluation,
     fused_text,
     keeping,
@@ -42,10 +43,10 @@ MAX_OPTIMISED_LENGTH = 60_000
 def jacobian_kernel(schedule: Schedule) -> Kernel:
     """Compile a Jacobian, which stiff runs call often and others a dozen times; it is optimised only if its text is short, as of
     identical parts. Products and sums are not fused, so that it has the bits of the reference either way."""
-    text = kernels_text([schedule], quick=True)
+    text = kernels_text([schedule], quick=True, fused=False)
     quick = len(text) > MAX_OPTIMISED_LENGTH
-    text = text if quick else kernels_text([schedule])
-    return _compiled([schedule], text.replace(" contract ", " "), quick)[schedule.name]
+    text = text if quick else kernels_text([schedule], fused=False)
+    return _compiled([schedule], text, quick)[schedule.name]
 
 
 def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[str, Kernel]:
@@ -63,16 +64,17 @@ def _compiled(schedules: Sequence[Schedule], text: str, quick: bool) -> dict[str
     return {name: library.kernel(name) for name in shapes}
 
 
-def kernels_text(schedules: Sequence[Schedule], quick: bool = False) -> str:
+def kernels_text(schedules: Sequence[Schedule], quick: bool = False, fused: bool = True) -> str:
     """Return the text of the LLVM module that `machine_kernels` compiles."""
+    style = Style(quick, fused)
     texts = [DECLARATIONS, BOUNDS, NOT_VECTORISED]
     for schedule in schedules:
-        texts += [_text(schedule, quick), loop_text(schedule.name, schedule.sizes, schedule.n_out)]
+        texts += [_text(schedule, style), loop_text(schedule.name, schedule.sizes, schedule.n_out)]
     texts += definitions(loop.kind.program for schedule in schedules for loop in schedule.loops)
     return "\n".join(texts)
 
 
-def _text(schedule: Schedule, quick: bool) -> str:
+def _text(schedule: Schedule, style: Style) -> str:
     """Return the text of the functions of one routine."""
     name = schedule.name
     names = [block for block, _ in schedule.blocks]
@@ -92,19 +94,19 @@ def _text(schedule: Schedule, quick: bool) -> str:
         if isinstance(part, Tiled):
             fusion = fused(part, [loop for group in groups[groups.index(part) + 1 :] for loop in group.loops])
             if fusion is None:
-                texts.append(tiled_text(function, name, part, parameters, parallel, passed_twice, quick))
+                texts.append(tiled_text(function, name, part, parameters, parallel, passed_twice, style))
             else:
-                texts.append(fused_text(function, name, fusion, parameters, parallel, passed_twice, quick))
+                texts.append(fused_text(function, name, fusion, parameters, parallel, passed_twice, style))
         elif part[0].count == 1:
             # rename values, so that several kernels fit into one function
-            bodies = enumerate(evaluation(name, loop, None, "") for loop in part)
+            bodies = enumerate(evaluation(name, loop, None, "", style) for loop in part)
             lines = [renamed(line, k) for k, body in bodies for line in body]
             texts.append(define(f"internal void @{function}", parameters, lines, " noinline"))
         elif part[0].parallel:
-            texts.append(loop_function(function, name, part[0], parallel, ".read", quick))
+            texts.append(loop_function(function, name, part[0], parallel, ".read", style))
             arguments = passed_twice
         else:
-            texts.append(loop_function(function, name, part[0], parameters, "", quick))
+            texts.append(loop_function(function, name, part[0], parameters, "", style))
         calls.append(f"call void @{function}({arguments})")
     body = with_workspace("w", schedule.workspace, [*keeping(schedule), *calls])
     texts.append(define(f"void @{name}", [*inputs, "ptr noalias %out"], body, " noinline"))
@@ -155,14 +157,14 @@ def shared_kernels(schedules: Sequence[Schedule]) -> dict[str, Kernel]:
     arrays = {f"{_ALL}.tables": tables, f"{_ALL}.{NUMBERS}": numbers}
     addresses = {name: int(array.ctypes.data) for name, array in arrays.items()}
     shapes = {schedule.name: (schedule.sizes, schedule.n_out) for schedule in schedules}
-    library = compile_ir(text.replace(" contract ", " "), addresses, tuple(arrays.values()), quick=True)
+    library = compile_ir(text, addresses, tuple(arrays.values()), quick=True)
     library = replace(library, routines=shapes, each=dict.fromkeys(shapes, f"{_ALL}.each"))
     return {name: library.kernel(name) for name in shapes}
 
 
 def shared_text(schedules: Sequence[Schedule]) -> tuple[str, np.ndarray, np.ndarray]:
     """Return the text of all, their table of addresses, and their constants."""
-    tables, first = Tables(), schedules[0]
+    tables, first, style = Tables(), schedules[0], Style(quick=True, fused=False)
     names = [block for block, _ in first.blocks]
     inputs, passed = [f"ptr %{block}" for block in names], ", ".join(f"ptr %{block}" for block in (*names, "out"))
     parameters = [*(f"ptr noalias readonly %{block}" for block in names), "ptr noalias %out"]
@@ -173,7 +175,7 @@ def shared_text(schedules: Sequence[Schedule]) -> tuple[str, np.ndarray, np.ndar
         loops = [_merged(calls, tables) for calls in zip(*rows, strict=True)]
         products = dict.fromkeys(line for loop in loops for line in strides(loop, "%i", "", "", True).products)
         lines = [*keeping(members[0]), *products]
-        lines += [renamed(line, k) for k, loop in enumerate(loops) for line in evaluation(_ALL, loop, "%i", "")]
+        lines += [renamed(line, k) for k, loop in enumerate(loops) for line in evaluation(_ALL, loop, "%i", "", style)]
         lines = with_workspace("w", max(schedule.workspace for schedule in members), lines)
         texts.append(define(f"internal void @{shared}", [*parameters, "i64 %i"], lines, " noinline"))
         for index, schedule in enumerate(members):

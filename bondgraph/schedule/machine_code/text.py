@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from bondgraph.emit.fusions import fused as with_fusions
 from bondgraph.emit.text import Part, define
 from bondgraph.schedule.calls import NUMBERS
 from bondgraph.schedule.machine_code.loop_blocking import TILE, Fusion, Tiled
@@ -18,6 +20,14 @@ MAX_VECTORISED_STEPS = 60
 NOT_VECTORISED = """!0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.vectorize.enable", i1 false}"""
 """Metadata of a module with loops that must not be vectorised."""
+
+
+class Style(NamedTuple):
+    """`quick` is for code without optimisation; `fused` code rounds a product and its sum once."""
+
+    quick: bool = False
+    fused: bool = True
+
 
 _LOCAL = re.compile(r"%([a-z]+\d+)\b(?!\.)")
 
@@ -33,18 +43,18 @@ def loop_function(
     loop: KernelLoop,
     parameters: list[str],
     read: str,
-    quick: bool,
+    style: Style,
     bounds: tuple[str, str] | None = None,
 ) -> str:
     """Return the function of a loop, or of its instances between two `bounds`.
 
-    `read` is the suffix of the names of the blocks that it reads; `quick` is for code without optimisation.
+    `read` is the suffix of the names of the blocks that it reads.
     """
     begin, end = bounds or ("0", str(loop.count))
-    index = strides(loop, "%i", begin, "%first", quick)
+    index = strides(loop, "%i", begin, "%first", style.quick)
     lines = ["br label %first", "first:", *index.starts, "br label %body", "body:"]
     lines += [f"%i = phi i64 [{begin}, %first], [%next, %body]", *index.carried, *index.products]
-    lines += [*evaluation(routine, loop, "%i", read), *index.nexts]
+    lines += [*evaluation(routine, loop, "%i", read, style), *index.nexts]
     lines += ["%next = add nuw nsw i64 %i, 1", f"%more = icmp ult i64 %next, {end}"]
     metadata = ", !llvm.loop !0" if len(loop.kind.program.steps) > MAX_VECTORISED_STEPS else ""
     lines += [f"br i1 %more, label %body, label %done{metadata}", "done:"]
@@ -85,14 +95,14 @@ def keeping(schedule: Schedule) -> list[str]:
     return [f"call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %{schedule.copied_block}, i64 {8 * schedule.n_out}, i1 false)"]
 
 
-def evaluation(routine: str, loop: KernelLoop, index: str | None, read: str) -> list[str]:
+def evaluation(routine: str, loop: KernelLoop, index: str | None, read: str, style: Style) -> list[str]:
     """Return the lines of one evaluation of the kernel, at instance `index`."""
-    lines, results = kernel_lines(routine, loop, index, read, {})
+    lines, results = kernel_lines(routine, loop, index, read, {}, style)
     return lines + [line for column in range(len(loop.outs)) for line in stored(routine, loop, column, index, results)]
 
 
 def kernel_lines(
-    routine: str, loop: KernelLoop, index: str | None, read: str, registers: Mapping[tuple[int, int], str]
+    routine: str, loop: KernelLoop, index: str | None, read: str, registers: Mapping[tuple[int, int], str], style: Style
 ) -> tuple[list[str], dict[tuple[int, int], str]]:
     """Return the lines that evaluate the kernel, and the values of its results (column, component).
 
@@ -103,13 +113,14 @@ def kernel_lines(
     for k, access in enumerate(loop.ins):
         suffix = read if access.block in ("out", "w") else ""
         lines += _pointer(routine, f"b{k}", access, index, suffix)
-    part = Part(kind.program, {}, {}, 0, len(kind.program.steps))
-    for position, (code, *operands) in enumerate(kind.program.steps):
+    program = with_fusions(kind.program) if style.fused else kind.program
+    part = Part(program, {}, {}, 0, len(program.steps))
+    for position, (code, *operands) in enumerate(program.steps):
         if code == op.INPUT and tuple(operands) in registers:
             part.numbers[position] = registers[operands[0], operands[1]]
     part.lines = lines
     part.emit()
-    values = iter([part.number(position) for position in kind.program.outputs])
+    values = iter([part.number(position) for position in program.outputs])
     return lines, {(k, component): next(values) for k, size in enumerate(kind.sizes) for component in range(size)}
 
 
@@ -150,7 +161,7 @@ declare i64 @llvm.smin.i64(i64, i64)"""
 
 
 def fused_text(
-    function: str, routine: str, fusion: Fusion, parameters: list[str], parallel: list[str], passed: str, quick: bool
+    function: str, routine: str, fusion: Fusion, parameters: list[str], parallel: list[str], passed: str, style: Style
 ) -> str:
     """Return the text of fused loops: a function for a range of instances of each loop, used at both ends, and that of all."""
     loops = fusion.group.loops
@@ -159,13 +170,13 @@ def fused_text(
     after: list[str] = []
     for k, loop in enumerate(loops):
         part = f"{function}.{k}"
-        texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", quick, ("%from", "%to")))
+        texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", style, ("%from", "%to")))
         for calls, rounds in ((before, (0, fusion.first)), (after, (fusion.last, fusion.group.rounds * TILE))):
             first, last = fusion.stretch(k, *rounds)
             if first < last:
                 calls.append(f"call void @{part}({passed}, i64 {first}, i64 {last})")
     lags = fusion.group.lags
-    indices = [strides(loop, f"%at.{k}", str(fusion.first + lags[k]), "%begin", quick) for k, loop in enumerate(loops)]
+    indices = [strides(loop, f"%at.{k}", str(fusion.first + lags[k]), "%begin", style.quick) for k, loop in enumerate(loops)]
     body = [f"%at.{k} = add nsw i64 %r, {lag}" for k, lag in enumerate(lags)]
     body += [line for index in indices for line in index.products]
     values: dict[tuple[int, int, int], str] = {}
@@ -176,7 +187,7 @@ def fused_text(
             else f"%carry.{source.writer}.{source.column}.{source.component}.{source.rounds}"
             for key, source in fusion.sources[k].items()
         }
-        lines, results = kernel_lines(routine, loop, f"%at.{k}", "", inputs)
+        lines, results = kernel_lines(routine, loop, f"%at.{k}", "", inputs, style)
         kept = [column for column in range(len(loop.outs)) if (k, column) not in fusion.dropped]
         lines += [line for column in kept for line in stored(routine, loop, column, f"%at.{k}", results)]
         body += [renamed(line, k) for line in lines]
@@ -220,7 +231,7 @@ def _carried(fusion: Fusion, values: Mapping[tuple[int, int, int], str]) -> tupl
 
 
 def tiled_text(
-    function: str, routine: str, group: Tiled, parameters: list[str], parallel: list[str], passed: str, quick: bool
+    function: str, routine: str, group: Tiled, parameters: list[str], parallel: list[str], passed: str, style: Style
 ) -> str:
     """Return the text of tiled loops: a function for a range of instances of each, and the one that calls these in rounds."""
     texts = []
@@ -229,7 +240,7 @@ def tiled_text(
     lines += [f"%r = phi i64 [0, %begin], [%next, %after{last}]", f"%base = mul nsw i64 %r, {TILE}"]
     for k, (loop, lag) in enumerate(zip(group.loops, group.lags, strict=True)):
         part = f"{function}.{k}"
-        texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", quick, ("%from", "%to")))
+        texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", style, ("%from", "%to")))
         lines += [
             f"%a{k} = add nsw i64 %base, {lag}",
             f"%b{k} = add nsw i64 %a{k}, {TILE}",
