@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bondgraph.emit import cache, tables, trigonometry
+from bondgraph.emit.elementary_code import linked
 from bondgraph.emit.independent_parts import gather_scatter_text, independent_parts_text
 from bondgraph.emit.kernel import Kernel, machine_kernel
-from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, link, object_code
+from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, object_code
 from bondgraph.emit.printers.llvm_procedures import module_text
 from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import (
@@ -211,7 +212,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
     code = object_code(text, passes=0, level=1 if steps <= quick else 0)
     each = {routine.name: f"{routine.shared.name}.each" for routine in routines if isinstance(routine, SpecialisedRoutine)}
     exported = dict.fromkeys(f for name in names for f in (name, each.get(name, f"{name}.many")))
-    tracker, addresses = link(code, exported, {})
+    tracker, addresses = linked(code, exported, {})
     shapes = {routine.name: (routine.sizes, len(routine.outputs)) for routine in routines}
     return Library(addresses, shapes, (tracker,), each)
 
@@ -226,7 +227,7 @@ def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
     declared = dict.fromkeys("\n".join([wide_declarations(lanes), *angles[:1]]).splitlines())  # some twice
     lookups = tables.definitions(one.program for one in straight)
     code = object_code("\n".join([*declared, *functions, *lookups, *angles[1:]]), passes=0, level=1 if steps <= QUICK else 0)
-    tracker, addresses = link(code, [routine.name for routine in routines], {})
+    tracker, addresses = linked(code, [routine.name for routine in routines], {})
     return Library(addresses, {}, (tracker,))
 
 
@@ -246,12 +247,12 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
     """
     addresses_by_name = symbols or {}
     code = object_code(text, passes=0, level=0) if quick else object_code(text, passes=2, level=2)
-    declared = re.findall(r"^declare[^@]*@\"?(?!llvm\.)([\w.$]+)", text, flags=re.MULTILINE)
+    declared = re.findall(r"^declare[^@]*@\"?(?!llvm\.|elementary\.)([\w.$]+)", text, flags=re.MULTILINE)
     missing = sorted(set(declared) - set(addresses_by_name) - set(known_symbols()))
     if missing:
         details = (f"no address is given for {', '.join(missing)}",)
         raise CompileError(Problem("E393", "compiled code does not link", details, cures=("pass the addresses as `symbols`",)))
-    tracker, addresses = link(code, defined_functions(text), addresses_by_name)
+    tracker, addresses = linked(code, defined_functions(text), addresses_by_name)
     return Library(addresses, {}, (tracker, *keep))
 
 
@@ -272,7 +273,7 @@ def compile_written(write: Callable[[], Sequence[Procedure]], others: Callable[[
         digest, *exported = record.decode().split()
         code = known_code(digest, 2, 2)
         if code is not None:
-            tracker, addresses = link(code, exported, {})
+            tracker, addresses = linked(code, exported, {})
             return Library(addresses, {}, (tracker,))
     text = module_text(write(), others())
     library = compile_ir(text)

@@ -203,7 +203,7 @@ class Procedure:
         return self.step("real", integer)
 
     def intrinsic(self, name: str, *operands: Operand) -> Temporary:
-        """Apply sqrt, fabs, minnum, maxnum or pow to doubles."""
+        """Apply sqrt, fabs, fma, minnum or maxnum to doubles."""
         return self.step(name, *(self.value(operand, "double") for operand in operands))
 
     def call(self, function: str | Temporary, operands: Sequence[Temporary], result: str = "void") -> Temporary:

@@ -24,8 +24,9 @@ from bondgraph.tape.routine import Listing
 
 HEAP = 32_768  # doubles: a workspace above 256 KB is not put on a thread's stack
 
+_PURE = " nounwind willreturn memory(none)"
 _CALLED = [
-    f"declare double {called[0]}({', '.join(['double'] * operation.arguments)})"
+    f"declare double {called[0]}({', '.join(['double'] * operation.arguments)}){_PURE if 'elementary' in called[0] else ''}"
     for code, operation in enumerate(op.OPERATIONS)
     if code not in op.LOOKUPS and (called := re.findall(r"@[\w.]+", operation.llvm))
 ]
@@ -37,7 +38,7 @@ DECLARATIONS = "\n".join([*_CALLED, _TO_INTEGER, "declare ptr @malloc(i64)", "de
 
 def wide_declarations(lanes: int) -> str:
     """Return `DECLARATIONS` for several lanes."""
-    called = [widened(line, lanes) for line in _CALLED]
+    called = [*(widened(line, lanes) for line in _CALLED), *(line for line in _CALLED if "@elementary." in line)]
     return "\n".join([*called, _TO_INTEGER, "declare ptr @malloc(i64)", "declare void @free(ptr)"])
 
 

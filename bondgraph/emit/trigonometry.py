@@ -181,13 +181,13 @@ def _signed(name: str, quadrant: str, odd: str, even: str, lanes: int) -> str:
 
 
 def _by_the_library(lanes: int) -> str:
-    """Lines that put the library's values in the place of those of far angles."""
+    """Lines that put the values of the functions of one number in the place of those of far angles."""
     kind = f"<{lanes} x double>"
     lines = [f"  %x{k} = extractelement {kind} %x, i32 {k}" for k in range(lanes)]
     for function in ("sin", "cos"):
         vector = "zeroinitializer"
         for k in range(lanes):
-            lines.append(f"  %{function}{k} = call double @llvm.{function}.f64(double %x{k})")
+            lines.append(f"  %{function}{k} = call double @elementary.{function}.f64(double %x{k})")
             name = f"%library.{function}{k}"
             lines.append(f"  {name} = insertelement {kind} {vector}, double %{function}{k}, i32 {k}")
             vector = name

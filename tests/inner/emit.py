@@ -4,6 +4,10 @@
 
 from bondgraph.emit import cache, llvm, machine, numpy, text, trigonometry
 from bondgraph.emit.cached_build import OnceProperty, build_once
+from bondgraph.emit.elementary import FAR, power
+from bondgraph.emit.elementary_code import FUNCTIONS as ELEMENTARY
+from bondgraph.emit.elementary_code import linked as link
+from bondgraph.emit.elementary_code import symbol
 from bondgraph.emit.fusions import FROM, MINUS, PLUS, fused
 from bondgraph.emit.instructions import PRIMITIVES
 from bondgraph.emit.interpreter.lanes import lane_steps, machine_code
@@ -22,7 +26,6 @@ from bondgraph.emit.kernel_language.language import (
     finite,
     inline,
     larger,
-    power,
     smaller,
     sqrt,
     types_of,
@@ -36,7 +39,7 @@ from bondgraph.emit.lanes import widened
 from bondgraph.emit.llvm import CompileError as llvm_CompileError
 from bondgraph.emit.llvm import compile_in_lanes, compile_ir, compile_procedures, compile_routines, compile_written, routines_text
 from bondgraph.emit.machine import CompileError as machine_CompileError
-from bondgraph.emit.machine import have_llvm, link, object_code, optimised, target_machine
+from bondgraph.emit.machine import have_llvm, object_code, optimised, target_machine
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.emit.printers.c_procedures import source_text
 from bondgraph.emit.printers.llvm_procedures import module_text

@@ -23,7 +23,10 @@ body5:
   %v14 = load ptr, ptr %v13
   %v15 = getelementptr double, ptr %v14, i64 %v9
   %v16 = load double, ptr %v15
-  %v17 = call double @llvm.maxnum.f64(double %v12, double %v16)
+  %v17.other = fcmp ogt double %v16, %v12
+  %v17.extreme = select i1 %v17.other, double %v16, double %v12
+  %v17.nan = fcmp uno double %v12, %v12
+  %v17 = select i1 %v17.nan, double %v16, double %v17.extreme
   %v18 = getelementptr double, ptr %l1, i64 0
   store double %v17, ptr %v18
   %v19 = getelementptr i64, ptr %l6, i64 0
@@ -104,8 +107,4 @@ declare double @llvm.sqrt.f64(double)
 
 declare double @llvm.fabs.f64(double)
 
-declare double @llvm.minnum.f64(double, double)
-
-declare double @llvm.maxnum.f64(double, double)
-
-declare double @llvm.pow.f64(double, double)
+declare double @llvm.fma.f64(double, double, double)
