@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bondgraph.emit import cache, tables, trigonometry
-from bondgraph.emit.elementary_code import linked
+from bondgraph.emit import cache, tables
+from bondgraph.emit.elementary import trigonometry
+from bondgraph.emit.elementary.code import linked
 from bondgraph.emit.independent_parts import gather_scatter_text, independent_parts_text
 from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, object_code

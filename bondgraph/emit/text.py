@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bondgraph.emit import tables, trigonometry
+from bondgraph.emit import tables
+from bondgraph.emit.elementary import trigonometry
 from bondgraph.emit.fusions import fused as with_fusions
 from bondgraph.emit.fusions import operation_of
 from bondgraph.emit.lanes import FRAMED, widened

@@ -71,7 +71,7 @@ def _arithmetic(name: str, arguments: int, numpy: Callable[..., Any], llvm: str,
 
 
 _EXACT = ("fabs", "sqrt", "floor")
-"""Functions that have the same bits on every processor; the others are those of `emit.elementary`."""
+"""Functions that have the same bits on every processor; the others are those of `emit.elementary.functions`."""
 
 
 def _function(

@@ -2,12 +2,12 @@
 
 # ruff: noqa: F401
 
-from bondgraph.emit import cache, llvm, machine, numpy, text, trigonometry
+from bondgraph.emit import cache, llvm, machine, numpy, text
 from bondgraph.emit.cached_build import OnceProperty, build_once
-from bondgraph.emit.elementary import FAR, power
-from bondgraph.emit.elementary_code import FUNCTIONS as ELEMENTARY
-from bondgraph.emit.elementary_code import linked as link
-from bondgraph.emit.elementary_code import symbol
+from bondgraph.emit.elementary import trigonometry
+from bondgraph.emit.elementary.code import ELEMENTARY, symbol
+from bondgraph.emit.elementary.code import linked as link
+from bondgraph.emit.elementary.functions import FAR, power
 from bondgraph.emit.fusions import FROM, MINUS, PLUS, fused
 from bondgraph.emit.instructions import PRIMITIVES
 from bondgraph.emit.interpreter.lanes import lane_steps, machine_code

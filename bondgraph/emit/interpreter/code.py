@@ -6,8 +6,8 @@ derivatives by all columns, one block of columns at a time.
 
 from __future__ import annotations
 
-from bondgraph.emit import trigonometry
 from bondgraph.emit.cached_build import build_once
+from bondgraph.emit.elementary import trigonometry
 from bondgraph.emit.lanes import widened
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary

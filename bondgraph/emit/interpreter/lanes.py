@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.emit import trigonometry
 from bondgraph.emit.cached_build import build_once
+from bondgraph.emit.elementary import trigonometry
 from bondgraph.emit.interpreter import code
 from bondgraph.emit.interpreter.code import ARGUMENTS, RESULT, WORK, rule
 from bondgraph.emit.interpreter.steps import STRIP, InterpretedSteps

@@ -96,7 +96,11 @@ def _applied(primitive: Primitive, operands: Sequence[Term], result: Name | None
     """Return the lines of a primitive, for each lane if there are several."""
     texts = dict(zip("xyz", map(_text, operands), strict=False))
     if width > 1:
-        counts = [letter for letter, operand in zip("xyz", operands, strict=False) if operand.kind == "i64"]
+        counts = [
+            letter
+            for letter, operand in zip("xyz", operands, strict=False)
+            if isinstance(operand, Literal) and isinstance(operand.number, int)
+        ]
         texts |= {letter: f"splat (i64 {texts[letter]})" for letter in counts}
     bits = f"<{width} x i64>" if width > 1 else "i64"
     *before, last = primitive.llvm.format(**texts, bits=bits, v=result.name if result else "").split("\n")

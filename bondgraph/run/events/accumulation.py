@@ -6,7 +6,7 @@ lead to states of rest.
 
 from __future__ import annotations
 
-from bondgraph.emit.elementary import power
+from bondgraph.emit.elementary.functions import power
 from bondgraph.emit.kernel_language.language import Reals, inline, larger, smaller
 from bondgraph.run.events.algebraic_loops import consistent
 from bondgraph.run.events.log import SCALARS

@@ -29,7 +29,7 @@ def _of_bits(bits: int) -> float:
 
 _SQRT_HALF = _of_bits(0x3FE6A09E667F3BCD)
 _TO_ONE = _of_bits(0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
-"""What the bits of 1 have more than those of sqrt(1/2)."""
+"""Difference of the bits of 1 and of sqrt(1/2)."""
 _ONE_BIT = _of_bits(1)
 _EXPONENT_OFFSET = 4503599627370496.0 + 1023.0
 
@@ -211,9 +211,9 @@ def power(x: float, y: float) -> float:
     near = twice + u
     near_low = ((twice - near) + u) + fma(2.0, s_low, u_low)
     # ln x = k ln 2 + ln m
-    whole = k * _LN2_HIGH
-    high = whole + near
-    low = ((whole - high) + near) + fma(k, _LN2_LOW, near_low)
+    multiple = k * _LN2_HIGH
+    high = multiple + near
+    low = ((multiple - high) + near) + fma(k, _LN2_LOW, near_low)
     log = high + low
     log_low = (high - log) + low
     e = y * log
@@ -447,10 +447,10 @@ def hyperbolic_tangent(x: float) -> float:
     # E = scale (1 + r + r^2 / 2 + r^3 p + error) - 1
     square = r * r
     tail = scale * (fma(r * square, polynomial(r, _EXP[1:]), 0.5 * fma(r, r, -square)) + error)
-    whole, linear, half = scale - 1.0, scale * r, scale * (0.5 * square)
-    line = whole + linear
+    multiple, linear, half = scale - 1.0, scale * r, scale * (0.5 * square)
+    line = multiple + linear
     parabola = line + half
-    tail = tail + (((whole - line) + linear) + ((line - parabola) + half))
+    tail = tail + (((multiple - line) + linear) + ((line - parabola) + half))
     top = parabola + tail
     top_low = (parabola - top) + tail
     bottom = top + 2.0
@@ -460,4 +460,5 @@ def hyperbolic_tangent(x: float) -> float:
     return with_sign_of(q + (fma(-q, bottom, top) + fma(-q, bottom_low, top_low)) / bottom, x)
 
 
-ARGUMENTS = {"pow": 2, "atan2": 2}
+OF_TWO = frozenset((power, arctangent_of))
+"""Functions of two numbers."""

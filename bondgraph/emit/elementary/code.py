@@ -9,24 +9,25 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from bondgraph.emit import cache, elementary, machine
+from bondgraph.emit import cache, machine
+from bondgraph.emit.elementary import functions
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.machine import link, object_code
 from bondgraph.emit.printers.llvm_procedures import module_text, number
 
-FUNCTIONS: Mapping[str, Callable[..., float]] = MappingProxyType(
+ELEMENTARY: Mapping[str, Callable[..., float]] = MappingProxyType(
     {
-        "exp": elementary.exponential,
-        "log": elementary.logarithm,
-        "pow": elementary.power,
-        "atan2": elementary.arctangent_of,
-        "atan": elementary.arctangent,
-        "asin": elementary.arcsine,
-        "acos": elementary.arccosine,
-        "tan": elementary.tangent,
-        "tanh": elementary.hyperbolic_tangent,
-        "sin": elementary.sine,
-        "cos": elementary.cosine,
+        "exp": functions.exponential,
+        "log": functions.logarithm,
+        "pow": functions.power,
+        "atan2": functions.arctangent_of,
+        "atan": functions.arctangent,
+        "asin": functions.arcsine,
+        "acos": functions.arccosine,
+        "tan": functions.tangent,
+        "tanh": functions.hyperbolic_tangent,
+        "sin": functions.sine,
+        "cos": functions.cosine,
     }
 )
 """Functions by the names that kernels call them by."""
@@ -39,11 +40,11 @@ _lock = threading.RLock()
 
 def linked(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> tuple[Any, dict[str, int]]:
     """Link object code as `machine.link`, with the elementary functions that it calls."""
-    found: dict[str, int] = {}
+    addresses: dict[str, int] = {}
     for lanes in {int(count or 1) for count in _NAME.findall(code)}:
         with _lock:
-            found |= _library(lanes, machine.processor())[1]
-    return link(code, exported, {**found, **symbols})
+            addresses |= _library(lanes, machine.processor())[1]
+    return link(code, exported, {**addresses, **symbols})
 
 
 @functools.cache
@@ -58,16 +59,16 @@ def _library(lanes: int, processor: tuple[str, str]) -> tuple[Any, dict[str, int
         code = object_code(text, 2, 2)
         if name:
             cache.store(name, cache.key(text).encode())
-    return link(code, [symbol(function, lanes) for function in FUNCTIONS], {})
+    return link(code, [symbol(function, lanes) for function in ELEMENTARY], {})
 
 
 def library_text(lanes: int) -> str:
     """Return the LLVM text of all functions for so many lanes."""
     width = max(lanes, 2)
-    procedures = translate(FUNCTIONS.values(), lanes=width)
+    procedures = translate(ELEMENTARY.values(), lanes=width)
     text = module_text(procedures).replace(" noinline", " alwaysinline")
     declared = [f"declare double @llvm.{name}.f64(double)" for name in PERIODIC]
-    return "\n".join([text, *declared, *(_entry(name, function, lanes, width) for name, function in FUNCTIONS.items())])
+    return "\n".join([text, *declared, *(_entry(name, function, lanes, width) for name, function in ELEMENTARY.items())])
 
 
 def symbol(name: str, lanes: int) -> str:
@@ -80,16 +81,16 @@ def _entry(name: str, function: Callable[..., float], lanes: int, width: int) ->
 
     A single number has a vector, too: choices between numbers are blends of vectors, but branches of single numbers.
     """
-    letters = "xy"[: elementary.ARGUMENTS.get(name, 1)]
+    letters = "xy"[: 1 + (function in functions.OF_TWO)]
     kind, vector = "double" if lanes == 1 else f"<{lanes} x double>", f"<{width} x double>"
     lines = ["entry:", *(f"%{letter}.at = alloca {vector}" for letter in f"{letters}r")]
     for letter in letters:
-        given = f"%{letter}"
+        value = f"%{letter}"
         if lanes == 1:
-            lines.append(f"{given}.one = insertelement {vector} poison, double {given}, i32 0")
-            lines.append(f"{given}.all = shufflevector {vector} {given}.one, {vector} poison, <{width} x i32> zeroinitializer")
-            given = f"{given}.all"
-        lines.append(f"store {vector} {given}, ptr %{letter}.at")
+            lines.append(f"{value}.one = insertelement {vector} poison, double {value}, i32 0")
+            lines.append(f"{value}.all = shufflevector {vector} {value}.one, {vector} poison, <{width} x i32> zeroinitializer")
+            value = f"{value}.all"
+        lines.append(f"store {vector} {value}, ptr %{letter}.at")
     passed = ", ".join(f"ptr %{letter}.at" for letter in f"{letters}r")
     lines += [f"call void @{function.__name__}({passed})", f"%all = load {vector}, ptr %r.at"]
     result = "%all"
@@ -97,8 +98,8 @@ def _entry(name: str, function: Callable[..., float], lanes: int, width: int) ->
         lines += _by_the_library(name, lanes, width)
         result = f"%row{lanes - 1}"
     lines += [f"%one = extractelement {vector} {result}, i32 0", "ret double %one"] if lanes == 1 else [f"ret {kind} {result}"]
-    given = ", ".join(f"{kind} %{letter}" for letter in letters)
-    return f"define {kind} @{symbol(name, lanes)}({given}) nounwind {{\n" + "\n".join(lines) + "\n}\n"
+    value = ", ".join(f"{kind} %{letter}" for letter in letters)
+    return f"define {kind} @{symbol(name, lanes)}({value}) nounwind {{\n" + "\n".join(lines) + "\n}\n"
 
 
 def _by_the_library(name: str, lanes: int, width: int) -> list[str]:
@@ -112,7 +113,7 @@ def _by_the_library(name: str, lanes: int, width: int) -> list[str]:
             lines.append(f"{x} = extractelement {vector} %x, i32 {lane}")
         lines += [
             f"%size{lane} = call double @llvm.fabs.f64(double {x})",
-            f"%far{lane} = fcmp ogt double %size{lane}, {number(elementary.FAR)}",
+            f"%far{lane} = fcmp ogt double %size{lane}, {number(functions.FAR)}",
             f"br i1 %far{lane}, label %library{lane}, label %next{lane}",
             f"library{lane}:",
             f"%value{lane} = call double @llvm.{name}.f64(double {x})",
