@@ -165,8 +165,8 @@ def _of_bits() -> Iterator[Primitive]:
         lines = (first, other, "%{v}.z = add {bits} %{v}.x, %{v}.y", back)
         yield Primitive(f"bitsum {kind}", (kind, kind), kind, "\n".join(lines), "bits_sum({x}, {y})")
         for name, c in (("shl", "bits_up"), ("lshr", "bits_down")):
-            lines = (first, f"%{{v}}.z = {name} {{bits}} %{{v}}.x, {{y}}", back)
-            yield Primitive(f"{name} {kind}", (kind, "i64"), kind, "\n".join(lines), f"{c}({{x}}, {{y}})")
+            shifted = (first, f"%{{v}}.z = {name} {{bits}} %{{v}}.x, {{y}}", back)
+            yield Primitive(f"{name} {kind}", (kind, "i64"), kind, "\n".join(shifted), f"{c}({{x}}, {{y}})")
 
 
 WIDE: Mapping[str, str] = MappingProxyType({"double": "doubles", "i1": "i1s"})
