@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bondgraph.emit import cache, tables, trigonometry
+from bondgraph.emit import cache, tables
+from bondgraph.emit.elementary import trigonometry
+from bondgraph.emit.elementary.code import linked
 from bondgraph.emit.independent_parts import gather_scatter_text, independent_parts_text
 from bondgraph.emit.kernel import Kernel, machine_kernel
-from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, link, object_code
+from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, object_code
 from bondgraph.emit.printers.llvm_procedures import module_text
 from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import (
@@ -98,12 +100,11 @@ def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool 
         None if sum(len(one.program.steps) for one in straight) <= QUICK else _by_independent_parts(straight, single_limit, part)
     )
     if by_parts is not None:
-        functions, fused = [*functions, *by_parts[0]], False
-        steps = by_parts[1]
+        functions, steps = [*functions, *by_parts[0]], by_parts[1]
     else:
-        functions += [one.text(single_limit, part) for one in straight]
+        functions += [one.text(single_limit, part, fused=fused) for one in straight]
         steps = sum(len(one.program.steps) for one in straight)
-    texts += functions if fused else [text.replace(" contract ", " ") for text in functions]
+    texts += functions
     lookups = tables.definitions(one.program for one in straight)
     return "\n".join([*texts, *lookups, *trigonometry.called(texts)]), steps
 
@@ -116,8 +117,8 @@ class _Straight(NamedTuple):
     blocks: int
     outs: Mapping[str, int]
 
-    def text(self, single_limit: int, part: int, lanes: int = 1) -> str:
-        return function_text(self.name, self.program, self.blocks, single_limit, part, self.outs, lanes)
+    def text(self, single_limit: int, part: int, lanes: int = 1, fused: bool = True) -> str:
+        return function_text(self.name, self.program, self.blocks, single_limit, part, self.outs, lanes, fused=fused)
 
 
 def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part: int) -> tuple[list[str], int] | None:
@@ -197,8 +198,8 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
     """Compile routines to machine code for this processor, or load it from the cache.
 
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.
-    Code of more than `quick` steps is not optimised. With `quick` = 0 nothing is fused either: which sums unoptimised code
-    fuses depends on what else is computed, and a result must have the same bits when it is computed alone. The routine that a
+    Code of more than `quick` steps is not optimised. With `quick` = 0 nothing is fused either: which product goes into a sum
+    depends on what else is computed, and a result must have the same bits when it is computed alone. The routine that a
     `SpecialisedRoutine` shares must be among the routines.
 
     Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
@@ -212,22 +213,22 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
     code = object_code(text, passes=0, level=1 if steps <= quick else 0)
     each = {routine.name: f"{routine.shared.name}.each" for routine in routines if isinstance(routine, SpecialisedRoutine)}
     exported = dict.fromkeys(f for name in names for f in (name, each.get(name, f"{name}.many")))
-    tracker, addresses = link(code, exported, {})
+    tracker, addresses = linked(code, exported, {})
     shapes = {routine.name: (routine.sizes, len(routine.outputs)) for routine in routines}
     return Library(addresses, shapes, (tracker,), each)
 
 
 def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
     """Compile routines as `compile_routines`, but for several runs in SIMD lanes and without loops over samples: blocks and
-    outputs have a vector in the place of each number. Each lane has the bits of `compile_routines` if neither has more than
-    `QUICK` steps."""
+    outputs have a vector in the place of each number. Each lane has the bits of `compile_routines`."""
     functions, straight = _functions(routines, lanes)
     functions += [one.text(SINGLE_LIMIT, PART_STEPS, lanes) for one in straight]
     steps = sum(len(one.program.steps) for one in straight)
     angles = trigonometry.called(functions, lanes)
     declared = dict.fromkeys("\n".join([wide_declarations(lanes), *angles[:1]]).splitlines())  # some twice
-    code = object_code("\n".join([*declared, *functions, *angles[1:]]), passes=0, level=1 if steps <= QUICK else 0)
-    tracker, addresses = link(code, [routine.name for routine in routines], {})
+    lookups = tables.definitions(one.program for one in straight)
+    code = object_code("\n".join([*declared, *functions, *lookups, *angles[1:]]), passes=0, level=1 if steps <= QUICK else 0)
+    tracker, addresses = linked(code, [routine.name for routine in routines], {})
     return Library(addresses, {}, (tracker,))
 
 
@@ -247,12 +248,12 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
     """
     addresses_by_name = symbols or {}
     code = object_code(text, passes=0, level=0) if quick else object_code(text, passes=2, level=2)
-    declared = re.findall(r"^declare[^@]*@\"?(?!llvm\.)([\w.$]+)", text, flags=re.MULTILINE)
+    declared = re.findall(r"^declare[^@]*@\"?(?!llvm\.|elementary\.)([\w.$]+)", text, flags=re.MULTILINE)
     missing = sorted(set(declared) - set(addresses_by_name) - set(known_symbols()))
     if missing:
         details = (f"no address is given for {', '.join(missing)}",)
         raise CompileError(Problem("E393", "compiled code does not link", details, cures=("pass the addresses as `symbols`",)))
-    tracker, addresses = link(code, defined_functions(text), addresses_by_name)
+    tracker, addresses = linked(code, defined_functions(text), addresses_by_name)
     return Library(addresses, {}, (tracker, *keep))
 
 
@@ -273,7 +274,7 @@ def compile_written(write: Callable[[], Sequence[Procedure]], others: Callable[[
         digest, *exported = record.decode().split()
         code = known_code(digest, 2, 2)
         if code is not None:
-            tracker, addresses = link(code, exported, {})
+            tracker, addresses = linked(code, exported, {})
             return Library(addresses, {}, (tracker,))
     text = module_text(write(), others())
     library = compile_ir(text)
