@@ -13,13 +13,13 @@ import numpy as np
 
 from bondgraph.emit.interpreter.steps import derivatives
 from bondgraph.emit.kernel import AT_SAMPLE, DeferredKernel, Kernel, LaneKernels
-from bondgraph.emit.llvm import QUICK, compile_in_lanes, compile_routines
+from bondgraph.emit.llvm import QUICK, compile_in_lanes, compile_routines, steps_in_machine_code
 from bondgraph.emit.machine import have_llvm
 from bondgraph.emit.numpy import numpy_kernel, preset_kernel
 from bondgraph.errors import refusal
 from bondgraph.tape import opcodes
 from bondgraph.tape.garbage_collection import paused_collection
-from bondgraph.tape.routine import Routine, listing, reachable, select_outputs, steps_of
+from bondgraph.tape.routine import Listing, Routine, listing, reachable, select_outputs, steps_of
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import Code, SpecialisedRoutine
 from bondgraph.tracing.routines import Pattern
@@ -52,9 +52,9 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
         from bondgraph.schedule.build import kernels_in_loops
 
         return kernels_in_loops(routines, _is_compiled(backend))
-    needed = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
+    needed = _needed(routines)
     if _is_compiled(backend):
-        eager = [routine for name, routine in needed.items() if name not in DEFERRED | INTERPRETED]
+        eager = _compiled_at_once(needed)
         library = compile_routines(eager)
         kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in eager}
 
@@ -69,6 +69,20 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
     full = {name: numpy_kernel(routine) for name, routine in needed.items() if not isinstance(routine, SpecialisedRoutine)}
     specialised = {name: routine for name, routine in needed.items() if isinstance(routine, SpecialisedRoutine)}
     return full | {name: preset_kernel(routine, full[routine.shared.name]) for name, routine in specialised.items()}
+
+
+def _needed(routines: Mapping[str, Code]) -> dict[str, Code]:
+    return {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
+
+
+def _compiled_at_once(needed: Mapping[str, Code]) -> list[Code]:
+    return [routine for name, routine in needed.items() if name not in DEFERRED | INTERPRETED]
+
+
+def native_steps(routines: Mapping[str, Code]) -> dict[str, Listing]:
+    """Return the steps of the routines, and of each case of one with alternatives, that the machine code of `kernels_of` has and
+    that a run calls, with fusions."""
+    return steps_in_machine_code(_compiled_at_once(_needed(routines)))
 
 
 def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Sequence[Slot]) -> tuple[Kernel, tuple[int, ...]]:

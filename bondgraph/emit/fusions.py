@@ -7,7 +7,7 @@ same bits. A product that one sum alone takes goes into it; of two products the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from bondgraph.tape import opcodes as op
@@ -61,15 +61,24 @@ def fused(program: Listing) -> Listing:
         if step[0] in (op.ADD, op.SUBTRACT) and (fusion := _fusion(steps, step, uses))
     }
     absorbed = {product for product, _ in sums.values()}
-    new: dict[int, int] = {}
-    rewritten: list[Node] = []
-    for position, step in enumerate(steps):
-        if position in absorbed:
-            continue
-        new[position] = len(rewritten)
-        node = sums[position][1] if position in sums else step
-        rewritten.append((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node)
-    return Listing(tuple(rewritten), tuple(new[output] for output in program.outputs))
+    kept = {k: sums[k][1] if k in sums else step for k, step in enumerate(steps) if k not in absorbed}
+    return _renumbered(kept, program.outputs)
+
+
+def needed(program: Listing, outputs: Sequence[int]) -> Listing:
+    """Return the steps of a program that some of its steps, as outputs, need."""
+    steps, kept = program.steps, set(outputs)
+    for position in range(len(steps) - 1, -1, -1):
+        if position in kept and steps[position][0] > op.INPUT:
+            kept.update(steps[position][1:])
+    return _renumbered({position: steps[position] for position in sorted(kept)}, outputs)
+
+
+def _renumbered(steps: Mapping[int, Node], outputs: Sequence[int]) -> Listing:
+    """Return the program of steps by their old positions, in their order."""
+    new = {position: k for k, position in enumerate(steps)}
+    nodes = ((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node for node in steps.values())
+    return Listing(tuple(nodes), tuple(new[output] for output in outputs))
 
 
 def _fusion(steps: tuple[Node, ...], step: Node, uses: Counter[int]) -> tuple[int, Node] | None:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from bondgraph.emit import cache, tables
 from bondgraph.emit.elementary import trigonometry
 from bondgraph.emit.elementary.code import linked
+from bondgraph.emit.fusions import fused as with_fusions
+from bondgraph.emit.fusions import needed
 from bondgraph.emit.independent_parts import gather_scatter_text, independent_parts_text
 from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, object_code
@@ -96,9 +98,7 @@ def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool 
     texts += [preset_text(one.name, len(one.blocks), one.shared.name, one.fixed, one.zeros) for one in presets]
     texts += [loop_text(routine.name, routine.sizes, len(routine.outputs)) for routine in plain]
     functions, straight = _functions(plain)
-    by_parts = (
-        None if sum(len(one.program.steps) for one in straight) <= QUICK else _by_independent_parts(straight, single_limit, part)
-    )
+    by_parts = _by_independent_parts(straight, single_limit, part)
     if by_parts is not None:
         functions, steps = [*functions, *by_parts[0]], by_parts[1]
     else:
@@ -123,7 +123,9 @@ class _Straight(NamedTuple):
 
 def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part: int) -> tuple[list[str], int] | None:
     """Return texts of functions in which independent parts of the same form are written once, and the count of steps in them;
-    None where that leaves more than half of the steps."""
+    None for up to `QUICK` steps, and where that leaves more than half of them."""
+    if sum(len(one.program.steps) for one in straight) <= QUICK:
+        return None
     if any(step[0] == op.TABLE_OF_INPUTS for one in straight for step in one.program.steps):
         return None  # a part has its inputs in a row of their own
     texts, steps = [gather_scatter_text()], 0
@@ -158,6 +160,39 @@ def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tu
             names = [case.name + suffix for case in routine.cases]
             texts.append(choice_text(name, len(routine.blocks), block, routine.slots, routine.counts, names, outs))
     return texts, straight
+
+
+def steps_in_machine_code(routines: Sequence[Code]) -> dict[str, Listing]:
+    """Return the steps of each routine, and of each case of one with alternatives, as `compile_routines` writes them: with
+    fusions, of which those of a beginning are those of the longer routine. A printer for another language gives its bits so."""
+    plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
+    straight = _functions(plain)[1]
+    by_parts = _by_independent_parts(straight, SINGLE_LIMIT, PART_STEPS) is not None
+    steps = {one.name: one.program if by_parts else with_fusions(one.program) for one in straight}
+    beginnings = _beginnings(plain)
+    ends, by_name = _ends(plain, beginnings), {routine.name: routine for routine in plain}
+    for name, beginning in beginnings.items():
+        count, end = len(beginning.outputs), by_name.get(ends.get(name, ""))
+        for k, case in enumerate(by_name[name].cases):
+            both = steps.pop(f"{case.name}.both")
+            steps[case.name] = both
+            steps[beginning.cases[k].name] = needed(both, both.outputs[:count])
+            if end is not None:
+                steps[end.cases[k].name] = needed(both, both.outputs[count:])
+    presets = (routine for routine in routines if isinstance(routine, SpecialisedRoutine))
+    return steps | {preset.name: _with_preset(preset, steps[preset.shared.name]) for preset in presets}
+
+
+def _with_preset(routine: SpecialisedRoutine, shared: Listing) -> Listing:
+    """Return steps of the shared routine with one input fixed and some outputs zero."""
+    block, (index, number) = routine.block_index, routine.fixed
+    tables = (step for step in shared.steps if step[0] == op.TABLE_OF_INPUTS and step[1] == block)
+    if any(first <= index < first + count for _, _, first, count in tables):
+        return with_fusions(listing(routine.reference))  # a table of inputs cannot hold a number; fusions may differ
+    place = (op.INPUT, block, index)
+    steps = [(op.CONSTANT, number) if step == place else step for step in shared.steps]
+    outputs = [len(steps) if k in routine.zeros else output for k, output in enumerate(shared.outputs)]
+    return needed(Listing((*steps, (op.CONSTANT, 0.0)), tuple(outputs)), outputs)
 
 
 def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine | Alternatives]:

@@ -40,7 +40,15 @@ from bondgraph.emit.kernel_language.source import TranslationError
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.lanes import widened
 from bondgraph.emit.llvm import CompileError as llvm_CompileError
-from bondgraph.emit.llvm import compile_in_lanes, compile_ir, compile_procedures, compile_routines, compile_written, routines_text
+from bondgraph.emit.llvm import (
+    compile_in_lanes,
+    compile_ir,
+    compile_procedures,
+    compile_routines,
+    compile_written,
+    routines_text,
+    steps_in_machine_code,
+)
 from bondgraph.emit.machine import CompileError as machine_CompileError
 from bondgraph.emit.machine import have_llvm, object_code, optimised, target_machine
 from bondgraph.emit.numpy import numpy_kernel

@@ -217,6 +217,8 @@ def c_functions(
     result: Callable[[int], str],
     kind: str = "",
     part_kind: str = "static ",
+    *,
+    dialect: Dialect = C,
 ) -> str:
     """Return the function `name` with parameters `signature`, split into parts if it is long.
 
@@ -226,7 +228,7 @@ def c_functions(
     Raises `ModelError` E271 if an operation has no form in C.
     """
     header = f"{kind}void {name}({', '.join(signature)})"
-    bodies, size = pieces(C, program, reading, result)
+    bodies, size = pieces(dialect, program, reading, result)
     if len(bodies) == 1:
         return _function(header, signature, bodies[0])
     inner = [*signature, "double *restrict w"]
