@@ -13,14 +13,13 @@ import numpy as np
 
 from bondgraph.emit.interpreter.steps import derivatives
 from bondgraph.emit.kernel import AT_SAMPLE, DeferredKernel, Kernel, LaneKernels
-from bondgraph.emit.lanes import may_branch
-from bondgraph.emit.llvm import QUICK, compile_in_lanes, compile_routines
+from bondgraph.emit.llvm import QUICK, compile_in_lanes, compile_routines, steps_in_machine_code
 from bondgraph.emit.machine import have_llvm
 from bondgraph.emit.numpy import numpy_kernel, preset_kernel
 from bondgraph.errors import refusal
 from bondgraph.tape import opcodes
 from bondgraph.tape.garbage_collection import paused_collection
-from bondgraph.tape.routine import Routine, reachable, select_outputs, steps_of
+from bondgraph.tape.routine import Listing, Routine, listing, reachable, select_outputs, steps_of
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import Code, SpecialisedRoutine
 from bondgraph.tracing.routines import Pattern
@@ -53,9 +52,9 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
         from bondgraph.schedule.build import kernels_in_loops
 
         return kernels_in_loops(routines, _is_compiled(backend))
-    needed = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
+    needed = _needed(routines)
     if _is_compiled(backend):
-        eager = [routine for name, routine in needed.items() if name not in DEFERRED | INTERPRETED]
+        eager = _compiled_at_once(needed)
         library = compile_routines(eager)
         kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in eager}
 
@@ -70,6 +69,20 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
     full = {name: numpy_kernel(routine) for name, routine in needed.items() if not isinstance(routine, SpecialisedRoutine)}
     specialised = {name: routine for name, routine in needed.items() if isinstance(routine, SpecialisedRoutine)}
     return full | {name: preset_kernel(routine, full[routine.shared.name]) for name, routine in specialised.items()}
+
+
+def _needed(routines: Mapping[str, Code]) -> dict[str, Code]:
+    return {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
+
+
+def _compiled_at_once(needed: Mapping[str, Code]) -> list[Code]:
+    return [routine for name, routine in needed.items() if name not in DEFERRED | INTERPRETED]
+
+
+def native_steps(routines: Mapping[str, Code]) -> dict[str, Listing]:
+    """Return the steps of the routines, and of each case of one with alternatives, that the machine code of `kernels_of` has and
+    that a run calls, with fusions."""
+    return steps_in_machine_code(_compiled_at_once(_needed(routines)))
 
 
 def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Sequence[Slot]) -> tuple[Kernel, tuple[int, ...]]:
@@ -102,25 +115,29 @@ SAMPLE_ROUTINES = ("rates", "powers", "energies", "closing_matrix")
 they have much in common."""
 
 MAX_LANE_STEPS = 20_000
-"""Most steps of these for which lane kernels are compiled."""
+"""Most steps of these for which lane kernels are compiled: longer ones take seconds."""
 
 
 def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int) -> LaneKernels | None:
-    """Return the SIMD kernels of this number of lanes, None if they cannot have the bits of single runs.
+    """Return the SIMD kernels of this number of lanes, None if there are none.
 
-    They need straight-line machine code without branches, which is optimised equally, and rates.
+    They need rates, straight-line machine code of a length that compiles soon, and no tables among their inputs.
     """
     if not isinstance(routines, Mapping) or not _is_compiled(backend) or not routines["rates"].outputs:
         return None
     needed = {name: r for name, r in routines.items() if name in STEP_ROUTINES + SAMPLE_ROUTINES and r.outputs}
     straight = {name: routine for name, routine in needed.items() if isinstance(routine, Routine)}
     several = straight.values()
-    if len(straight) < len(needed) or sum(map(steps_of, several)) > MAX_LANE_STEPS or any(map(may_branch, several)):
+    if len(straight) < len(needed) or sum(map(steps_of, several)) > MAX_LANE_STEPS or any(map(_has_tables_of_inputs, several)):
         return None
     of_steps = [straight[name] for name in STEP_ROUTINES if name in straight]
     at_samples = tuple(output for name in SAMPLE_ROUTINES if name in straight for output in straight[name].outputs)
     library = compile_in_lanes([*of_steps, replace(of_steps[0], name=AT_SAMPLE, outputs=at_samples)], lanes)
     return LaneKernels(lanes, library.addresses, library)
+
+
+def _has_tables_of_inputs(routine: Routine) -> bool:
+    return any(step[0] == opcodes.TABLE_OF_INPUTS for step in listing(routine).steps)
 
 
 def _is_compiled(backend: str) -> bool:

@@ -42,7 +42,7 @@ def independent_parts_text(
         form_name = f"{name}.island{k}"
         texts += [
             *_tables(form_name, form),
-            function_text(form_name, form.program, 1, single_limit, part, {"own": sum(form.results)}),
+            function_text(form_name, form.program, 1, single_limit, part, {"own": sum(form.results)}, fused=False),
         ]
         lines += _loop(form_name, k, form, blocks, tuple(outs))
     lines.append(f"before{len(forms)}:")

@@ -57,7 +57,8 @@ class Primitive:
     name : operation and kind.
     takes : kinds of its operands.
     gives : kind of its result; "" for none.
-    llvm, c : the line in {x}, {y}, {z}, the texts of the operands.
+    llvm, c : the line in {x}, {y}, {z}, the texts of the operands; LLVM may need lines before, whose names begin with %{v}.
+        There {bits} is a number of 64 bits, for each lane if there are several.
     pure : without side effects, so that it is dropped where its result is unused.
     """
 
@@ -114,8 +115,8 @@ class Return(NamedTuple):
 
 Instruction = Applied | Called | Target | Jump | Fork | Return
 
-FUNCTIONS = {"sqrt": 1, "fabs": 1, "minnum": 2, "maxnum": 2, "pow": 2}
-"""Functions of doubles with the count of their arguments; `minnum` and `maxnum` ignore NaN."""
+FUNCTIONS = {"sqrt": 1, "fabs": 1, "fma": 3}
+"""Functions of doubles with the count of their arguments, which are exact everywhere; `fma` is x y + z, rounded once."""
 
 _WRAPPED = "(int64_t)((uint64_t){{x}} {0} (uint64_t){{y}})"
 """Integers wrap around, as the processor's do; in C signed ones must not overflow."""
@@ -143,9 +144,34 @@ def _table() -> Iterator[Primitive]:
         yield Primitive(f"select {kind}", ("i1", kind, kind), kind, select, "{x} ? {y} : {z}")
     yield Primitive("real", ("i64",), "double", "sitofp i64 {x} to double", "(double){x}")
     for name, arguments in FUNCTIONS.items():
-        letters = ("{x}", "{y}")[:arguments]
+        letters = ("{x}", "{y}", "{z}")[:arguments]
         call = f"call double @llvm.{name}.f64({', '.join(f'double {letter}' for letter in letters)})"
         yield Primitive(name, ("double",) * arguments, "double", call, f"{name}({', '.join(letters)})")
+    yield from _extremes()
+
+
+def _extremes() -> Iterator[Primitive]:
+    """Yield the smaller and the larger of two numbers. They ignore NaN; of equal numbers they return the first one."""
+    for name, sign in (("minnum", "olt"), ("maxnum", "ogt")):
+        lines = (
+            f"%{{v}}.other = fcmp {sign} double {{y}}, {{x}}",
+            "%{v}.extreme = select i1 %{v}.other, double {y}, double {x}",
+            "%{v}.nan = fcmp uno double {x}, {x}",
+            "select i1 %{v}.nan, double {y}, double %{v}.extreme",
+        )
+        yield Primitive(name, ("double", "double"), "double", "\n".join(lines), f"{name}({{x}}, {{y}})")
+
+
+def _of_bits() -> Iterator[Primitive]:
+    """Yield primitives of the 64 bits of a double, as an integer that wraps around."""
+    first, other = "%{v}.x = bitcast double {x} to {bits}", "%{v}.y = bitcast double {y} to {bits}"
+    back = "bitcast {bits} %{v}.z to double"
+    for kind in ("double", "doubles"):
+        lines = (first, other, "%{v}.z = add {bits} %{v}.x, %{v}.y", back)
+        yield Primitive(f"bitsum {kind}", (kind, kind), kind, "\n".join(lines), "bits_sum({x}, {y})")
+        for name, c in (("shl", "bits_up"), ("lshr", "bits_down")):
+            shifted = (first, f"%{{v}}.z = {name} {{bits}} %{{v}}.x, {{y}}", back)
+            yield Primitive(f"{name} {kind}", (kind, "i64"), kind, "\n".join(shifted), f"{c}({{x}}, {{y}})")
 
 
 WIDE: Mapping[str, str] = MappingProxyType({"double": "doubles", "i1": "i1s"})
@@ -167,7 +193,7 @@ def _wide_table() -> Iterator[Primitive]:
     yield Primitive("any", ("i1s",), "i1", "any {x}", "any({x})")
 
 
-PRIMITIVES: Mapping[str, Primitive] = MappingProxyType({one.name: one for one in (*_table(), *_wide_table())})
+PRIMITIVES: Mapping[str, Primitive] = MappingProxyType({one.name: one for one in (*_table(), *_wide_table(), *_of_bits())})
 """All primitives by name."""
 
 

@@ -1,20 +1,15 @@
 """SIMD: turn a line of LLVM text for one number into the line for a vector with one number per lane.
 
-Operations, their order, and which products may be fused with sums do not change, so that each lane has the bits of the line for
-one number. LLVM calls functions that no processor has for vectors, such as `exp`, lane by lane.
+Operations and their order do not change, so that each lane has the bits of the line for one number. LLVM calls functions that no
+processor has for vectors, such as `exp`, lane by lane.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections import Counter
-
-from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Routine, listing
 
 _TOKEN = re.compile(r"0x[0-9A-F]{16}|(?<![\w.%-])-?\d+\.\d+(?![\w.])|\btrue\b|\bdouble\b|\bi1\b|\.f64\b")
-_COSTLY = re.compile(r"\bfdiv\b|\bcall\b")
 _MEMORY = re.compile(r"^(store|%\S+ = load) ")
 
 FRAMED = ' "frame-pointer"="all"'
@@ -25,8 +20,8 @@ pointer, and a vector across two cache lines takes twice as long."""
 def widened(line: str, lanes: int) -> str:
     """Return the line for so many lanes; arrays that it reads and writes have the lanes of a number side by side, unaligned.
 
-    >>> widened("%v3 = fmul contract double %v1, 2.0", 4)
-    '%v3 = fmul contract <4 x double> %v1, splat (double 2.0)'
+    >>> widened("%v3 = fmul double %v1, 2.0", 4)
+    '%v3 = fmul <4 x double> %v1, splat (double 2.0)'
     """
     if lanes == 1:
         return line
@@ -41,16 +36,3 @@ def _wide(lanes: int, token: re.Match[str]) -> str:
     if text == ".f64":
         return f".v{lanes}f64"
     return f"splat ({'i1' if text == 'true' else 'double'} {text})"
-
-
-def may_branch(routine: Routine) -> bool:
-    """Return True if the code for one number may branch around an operation, which SIMD code cannot: a slow one that only a
-    selection needs, or a search in a table. Products before a branch are not fused with sums behind it."""
-    steps, outputs = (program := listing(routine)).steps, program.outputs
-    uses = Counter([*outputs, *(a for step in steps if step[0] > op.INPUT for a in step[1:])])
-
-    def sinks(a: int) -> bool:
-        operation = op.OPERATIONS[steps[a][0]]
-        return uses[a] == 1 and not operation.selects and bool(_COSTLY.search(operation.llvm))
-
-    return any(step[0] in op.LOOKUPS or (step[0] == op.WHERE and any(map(sinks, step[2:]))) for step in steps)

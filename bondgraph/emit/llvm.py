@@ -7,10 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bondgraph.emit import cache, tables, trigonometry
+from bondgraph.emit import cache, tables
+from bondgraph.emit.elementary import trigonometry
+from bondgraph.emit.elementary.code import linked
+from bondgraph.emit.fusions import fused as with_fusions
+from bondgraph.emit.fusions import needed
 from bondgraph.emit.independent_parts import gather_scatter_text, independent_parts_text
 from bondgraph.emit.kernel import Kernel, machine_kernel
-from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, link, object_code
+from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, object_code
 from bondgraph.emit.printers.llvm_procedures import module_text
 from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import (
@@ -94,16 +98,13 @@ def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool 
     texts += [preset_text(one.name, len(one.blocks), one.shared.name, one.fixed, one.zeros) for one in presets]
     texts += [loop_text(routine.name, routine.sizes, len(routine.outputs)) for routine in plain]
     functions, straight = _functions(plain)
-    by_parts = (
-        None if sum(len(one.program.steps) for one in straight) <= QUICK else _by_independent_parts(straight, single_limit, part)
-    )
+    by_parts = _by_independent_parts(straight, single_limit, part)
     if by_parts is not None:
-        functions, fused = [*functions, *by_parts[0]], False
-        steps = by_parts[1]
+        functions, steps = [*functions, *by_parts[0]], by_parts[1]
     else:
-        functions += [one.text(single_limit, part) for one in straight]
+        functions += [one.text(single_limit, part, fused=fused) for one in straight]
         steps = sum(len(one.program.steps) for one in straight)
-    texts += functions if fused else [text.replace(" contract ", " ") for text in functions]
+    texts += functions
     lookups = tables.definitions(one.program for one in straight)
     return "\n".join([*texts, *lookups, *trigonometry.called(texts)]), steps
 
@@ -116,13 +117,15 @@ class _Straight(NamedTuple):
     blocks: int
     outs: Mapping[str, int]
 
-    def text(self, single_limit: int, part: int, lanes: int = 1) -> str:
-        return function_text(self.name, self.program, self.blocks, single_limit, part, self.outs, lanes)
+    def text(self, single_limit: int, part: int, lanes: int = 1, fused: bool = True) -> str:
+        return function_text(self.name, self.program, self.blocks, single_limit, part, self.outs, lanes, fused=fused)
 
 
 def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part: int) -> tuple[list[str], int] | None:
     """Return texts of functions in which independent parts of the same form are written once, and the count of steps in them;
-    None where that leaves more than half of the steps."""
+    None for up to `QUICK` steps, and where that leaves more than half of them."""
+    if sum(len(one.program.steps) for one in straight) <= QUICK:
+        return None
     if any(step[0] == op.TABLE_OF_INPUTS for one in straight for step in one.program.steps):
         return None  # a part has its inputs in a row of their own
     texts, steps = [gather_scatter_text()], 0
@@ -157,6 +160,39 @@ def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tu
             names = [case.name + suffix for case in routine.cases]
             texts.append(choice_text(name, len(routine.blocks), block, routine.slots, routine.counts, names, outs))
     return texts, straight
+
+
+def steps_in_machine_code(routines: Sequence[Code]) -> dict[str, Listing]:
+    """Return the steps of each routine, and of each case of one with alternatives, as `compile_routines` writes them: with
+    fusions, of which those of a beginning are those of the longer routine. A printer for another language gives its bits so."""
+    plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
+    straight = _functions(plain)[1]
+    by_parts = _by_independent_parts(straight, SINGLE_LIMIT, PART_STEPS) is not None
+    steps = {one.name: one.program if by_parts else with_fusions(one.program) for one in straight}
+    beginnings = _beginnings(plain)
+    ends, by_name = _ends(plain, beginnings), {routine.name: routine for routine in plain}
+    for name, beginning in beginnings.items():
+        count, end = len(beginning.outputs), by_name.get(ends.get(name, ""))
+        for k, case in enumerate(by_name[name].cases):
+            both = steps.pop(f"{case.name}.both")
+            steps[case.name] = both
+            steps[beginning.cases[k].name] = needed(both, both.outputs[:count])
+            if end is not None:
+                steps[end.cases[k].name] = needed(both, both.outputs[count:])
+    presets = (routine for routine in routines if isinstance(routine, SpecialisedRoutine))
+    return steps | {preset.name: _with_preset(preset, steps[preset.shared.name]) for preset in presets}
+
+
+def _with_preset(routine: SpecialisedRoutine, shared: Listing) -> Listing:
+    """Return steps of the shared routine with one input fixed and some outputs zero."""
+    block, (index, number) = routine.block_index, routine.fixed
+    tables = (step for step in shared.steps if step[0] == op.TABLE_OF_INPUTS and step[1] == block)
+    if any(first <= index < first + count for _, _, first, count in tables):
+        return with_fusions(listing(routine.reference))  # a table of inputs cannot hold a number; fusions may differ
+    place = (op.INPUT, block, index)
+    steps = [(op.CONSTANT, number) if step == place else step for step in shared.steps]
+    outputs = [len(steps) if k in routine.zeros else output for k, output in enumerate(shared.outputs)]
+    return needed(Listing((*steps, (op.CONSTANT, 0.0)), tuple(outputs)), outputs)
 
 
 def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine | Alternatives]:
@@ -197,8 +233,8 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
     """Compile routines to machine code for this processor, or load it from the cache.
 
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.
-    Code of more than `quick` steps is not optimised. With `quick` = 0 nothing is fused either: which sums unoptimised code
-    fuses depends on what else is computed, and a result must have the same bits when it is computed alone. The routine that a
+    Code of more than `quick` steps is not optimised. With `quick` = 0 nothing is fused either: which product goes into a sum
+    depends on what else is computed, and a result must have the same bits when it is computed alone. The routine that a
     `SpecialisedRoutine` shares must be among the routines.
 
     Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
@@ -212,22 +248,22 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
     code = object_code(text, passes=0, level=1 if steps <= quick else 0)
     each = {routine.name: f"{routine.shared.name}.each" for routine in routines if isinstance(routine, SpecialisedRoutine)}
     exported = dict.fromkeys(f for name in names for f in (name, each.get(name, f"{name}.many")))
-    tracker, addresses = link(code, exported, {})
+    tracker, addresses = linked(code, exported, {})
     shapes = {routine.name: (routine.sizes, len(routine.outputs)) for routine in routines}
     return Library(addresses, shapes, (tracker,), each)
 
 
 def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
     """Compile routines as `compile_routines`, but for several runs in SIMD lanes and without loops over samples: blocks and
-    outputs have a vector in the place of each number. Each lane has the bits of `compile_routines` if neither has more than
-    `QUICK` steps."""
+    outputs have a vector in the place of each number. Each lane has the bits of `compile_routines`."""
     functions, straight = _functions(routines, lanes)
     functions += [one.text(SINGLE_LIMIT, PART_STEPS, lanes) for one in straight]
     steps = sum(len(one.program.steps) for one in straight)
     angles = trigonometry.called(functions, lanes)
     declared = dict.fromkeys("\n".join([wide_declarations(lanes), *angles[:1]]).splitlines())  # some twice
-    code = object_code("\n".join([*declared, *functions, *angles[1:]]), passes=0, level=1 if steps <= QUICK else 0)
-    tracker, addresses = link(code, [routine.name for routine in routines], {})
+    lookups = tables.definitions(one.program for one in straight)
+    code = object_code("\n".join([*declared, *functions, *lookups, *angles[1:]]), passes=0, level=1 if steps <= QUICK else 0)
+    tracker, addresses = linked(code, [routine.name for routine in routines], {})
     return Library(addresses, {}, (tracker,))
 
 
@@ -247,12 +283,12 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
     """
     addresses_by_name = symbols or {}
     code = object_code(text, passes=0, level=0) if quick else object_code(text, passes=2, level=2)
-    declared = re.findall(r"^declare[^@]*@\"?(?!llvm\.)([\w.$]+)", text, flags=re.MULTILINE)
+    declared = re.findall(r"^declare[^@]*@\"?(?!llvm\.|elementary\.)([\w.$]+)", text, flags=re.MULTILINE)
     missing = sorted(set(declared) - set(addresses_by_name) - set(known_symbols()))
     if missing:
         details = (f"no address is given for {', '.join(missing)}",)
         raise CompileError(Problem("E393", "compiled code does not link", details, cures=("pass the addresses as `symbols`",)))
-    tracker, addresses = link(code, defined_functions(text), addresses_by_name)
+    tracker, addresses = linked(code, defined_functions(text), addresses_by_name)
     return Library(addresses, {}, (tracker, *keep))
 
 
@@ -273,7 +309,7 @@ def compile_written(write: Callable[[], Sequence[Procedure]], others: Callable[[
         digest, *exported = record.decode().split()
         code = known_code(digest, 2, 2)
         if code is not None:
-            tracker, addresses = link(code, exported, {})
+            tracker, addresses = linked(code, exported, {})
             return Library(addresses, {}, (tracker,))
     text = module_text(write(), others())
     library = compile_ir(text)

@@ -18,7 +18,7 @@ from bondgraph.errors import Problem, ProblemError
 
 _LIBRARY = (
     *("sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "pow", "fmod", "sqrt", "fabs"),
-    *("fmin", "fmax", "floor", "ceil", "memcpy", "memset", "memmove", "malloc", "free"),
+    *("fma", "fmin", "fmax", "floor", "ceil", "memcpy", "memset", "memmove", "malloc", "free"),
 )
 _numbers = itertools.count()
 _lock = threading.Lock()
@@ -64,8 +64,8 @@ def processor() -> tuple[str, str]:
     """Return name and features, for LLVM, of the target processor.
 
     By default that of this machine, without scatter instructions: a scatter takes more time than the arithmetic of a short
-    kernel. With `SCREWBOND_PROCESSOR=baseline` the least of its family (x86-64: SSE2, without fused multiply-add), whose results
-    are the same on every machine of the family.
+    kernel. With `SCREWBOND_PROCESSOR=baseline` the least of its family (x86-64: SSE2), which calls the C library for each fused
+    multiply-add; with `haswell` an x86-64 with AVX2. Results have the same bits on all of them.
 
     Raises `CompileError` E390 for other values of the variable.
     """
@@ -79,10 +79,13 @@ def _processor(chosen: str) -> tuple[str, str]:
     if chosen == "host":
         features = llvm.get_host_cpu_features()
         return llvm.get_host_cpu_name(), features.flatten() + (",+prefer-no-scatter" if features.get("avx512f") else "")
+    family = llvm.get_default_triple().split("-")[0]
     if chosen == "baseline":
-        return _BASELINE.get(llvm.get_default_triple().split("-")[0], "generic"), ""
+        return _BASELINE.get(family, "generic"), ""
+    if chosen == "haswell" and family == "x86_64":
+        return chosen, ""
     title = f"SCREWBOND_PROCESSOR is {chosen!r}, and no processor to make code for"
-    raise CompileError(Problem("E390", title, cures=("host or baseline", "leave the variable out")))
+    raise CompileError(Problem("E390", title, cures=("host, baseline, or haswell on x86-64", "leave the variable out")))
 
 
 def vector_width() -> int:

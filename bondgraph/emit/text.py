@@ -2,8 +2,8 @@
 
 A short program is one function. A long one is cut into functions of some hundred steps, since compile time grows faster
 than the length of a function; values that later parts need go through a workspace on the caller's stack, so that
-threads share nothing. Products and sums may contract to fused operations; no flag assumes that numbers are finite. Consecutive
-sines and cosines are computed in one call.
+threads share nothing. Fused operations are written as such; no flag lets the compiler choose others, or assume that numbers
+are finite. Consecutive sines and cosines are computed in one call.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bondgraph.emit import tables, trigonometry
+from bondgraph.emit import tables
+from bondgraph.emit.elementary import trigonometry
+from bondgraph.emit.fusions import fused as with_fusions
+from bondgraph.emit.fusions import operation_of
 from bondgraph.emit.lanes import FRAMED, widened
 from bondgraph.emit.printers.llvm_procedures import number
 from bondgraph.tape import opcodes as op
@@ -22,25 +25,22 @@ from bondgraph.tape.routine import Listing
 
 HEAP = 32_768  # doubles: a workspace above 256 KB is not put on a thread's stack
 
+_PURE = " nounwind willreturn memory(none)"
 _CALLED = [
-    f"declare double {called[0]}({', '.join(['double'] * operation.arguments)})"
+    f"declare double {called[0]}({', '.join(['double'] * operation.arguments)}){_PURE if 'elementary' in called[0] else ''}"
     for code, operation in enumerate(op.OPERATIONS)
     if code not in op.LOOKUPS and (called := re.findall(r"@[\w.]+", operation.llvm))
 ]
-DECLARATIONS = "\n".join(
-    [*_CALLED, "declare i64 @llvm.fptosi.sat.i64.f64(double)", "declare ptr @malloc(i64)", "declare void @free(ptr)"]
-)
+_CALLED.append("declare double @llvm.fma.f64(double, double, double)")
+_TO_INTEGER = "declare i64 @llvm.fptosi.sat.i64.f64(double)"
+DECLARATIONS = "\n".join([*_CALLED, _TO_INTEGER, "declare ptr @malloc(i64)", "declare void @free(ptr)"])
 """Declarations of the functions that code of `function_text` calls."""
-
-
-FENCE = "call double @llvm.arithmetic.fence.f64(double {})"
-"""Identity that blocks the compiler's rewriting rules."""
 
 
 def wide_declarations(lanes: int) -> str:
     """Return `DECLARATIONS` for several lanes."""
-    called = [*_CALLED, f"declare {FENCE.format('').removeprefix('call ')}"]
-    return "\n".join([*(widened(line, lanes) for line in called), "declare ptr @malloc(i64)", "declare void @free(ptr)"])
+    called = [*(widened(line, lanes) for line in _CALLED), *(line for line in _CALLED if "@elementary." in line)]
+    return "\n".join([*called, _TO_INTEGER, "declare ptr @malloc(i64)", "declare void @free(ptr)"])
 
 
 @dataclass
@@ -134,23 +134,28 @@ class Part:
 
     def _lookup(self, v: int, step: Node) -> None:
         code, u, table = step
-        n = leaf_length(self.program.steps[table])
-        self.lines.append(f"%v{v} = {op.OPERATIONS[code].llvm.format(x=self.number(u), y=self._table(table), n=n)}")
+        form, y, n = op.OPERATIONS[code].llvm, self._table(table), leaf_length(self.program.steps[table])
+        if self.lanes == 1:
+            self.lines.append(f"%v{v} = {form.format(x=self.number(u), y=y, n=n)}")
+            return
+        vector, row = f"<{self.lanes} x double>", "zeroinitializer"
+        for lane in range(self.lanes):
+            self.write(f"%u{v}.{lane} = extractelement double {self.number(u)}, i32 {lane}")
+            self.lines.append(f"%e{v}.{lane} = {form.format(x=f'%u{v}.{lane}', y=y, n=n)}")
+            name = f"%v{v}" if lane == self.lanes - 1 else f"%v{v}.{lane}"
+            self.lines.append(f"{name} = insertelement {vector} {row}, double %e{v}.{lane}, i32 {lane}")
+            row = name
 
     def _step(self, v: int, step: Node) -> None:
         if step[0] in op.LOOKUPS:
             self._lookup(v, step)
             return
-        operation = op.OPERATIONS[step[0]]
+        operation = operation_of(step[0])
         x, y, z = (
             *(self.condition(a) if k < operation.truths else self.number(a) for k, a in enumerate(step[1:])),
             *("",) * (3 - operation.arguments),
         )
         *before, last = operation.llvm.format(x=x, y=y, z=z, v=v).split("\n")
-        if self.lanes > 1 and last.startswith("select"):
-            # LLVM would merge a vector's select between a number and a neutral element with the sum or product that uses it, and
-            # fuse that sum with other products than in the code for a single number
-            before, last = [*before, f"%chosen{v} = {last}"], FENCE.format(f"%chosen{v}")
         self.write(*before, f"%{'c' if operation.is_condition else 'v'}{v} = {last}")
 
 
@@ -171,13 +176,22 @@ def joint_angles(program: Listing, first: int, last: int) -> dict[int, list[int]
 
 
 def function_text(
-    name: str, program: Listing, blocks: int, single_limit: int, part: int, outs: Mapping[str, int] | None = None, lanes: int = 1
+    name: str,
+    program: Listing,
+    blocks: int,
+    single_limit: int,
+    part: int,
+    outs: Mapping[str, int] | None = None,
+    lanes: int = 1,
+    *,
+    fused: bool = True,
 ) -> str:
     """Return the function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `single_limit`.
 
     `outs` names other output arrays, with the length of each. With several `lanes` blocks and outputs have a vector, with one
-    number for each run, in the place of each number.
+    number for each run, in the place of each number. Unless `fused`, products and sums are rounded each.
     """
+    program = with_fusions(program) if fused else program
     count = len(program.steps)
     cuts = [0, count] if count <= single_limit else [*range(0, count, part), count]
     outs = {"out": len(program.outputs)} if outs is None else outs

@@ -70,13 +70,18 @@ def _arithmetic(name: str, arguments: int, numpy: Callable[..., Any], llvm: str,
     return _operation(name, arguments, numpy, llvm, text, python=text, matlab=text, **facts)
 
 
+_EXACT = ("fabs", "sqrt", "floor")
+"""Functions that have the same bits on every processor; the others are those of `emit.elementary.functions`."""
+
+
 def _function(
-    name: str, slope: Slope | None = None, c: str = "", matlab: str = "", arguments: int = 1, flags: str = "", **facts: Any
+    name: str, slope: Slope | None = None, c: str = "", matlab: str = "", arguments: int = 1, llvm: str = "", **facts: Any
 ) -> int:
-    """Append an elementary function, which LLVM, and C and MATLAB without a text of their own, call by name; return its code."""
+    """Append a function, which LLVM, and C and MATLAB without a text of their own, call by name; return its code."""
     x = ("{x}", "{y}")[:arguments]
     intrinsic, numpy = {"absolute": "fabs"}.get(name, name), FUNCTIONS[name][0]
-    llvm = f"call {flags}double @llvm.{intrinsic}.f64({', '.join(f'double {a}' for a in x)})"
+    library = "llvm" if intrinsic in _EXACT else "elementary"
+    llvm = llvm or f"call double @{library}.{intrinsic}.f64({', '.join(f'double {a}' for a in x)})"
     c = c or f"{intrinsic}({', '.join(x)})"
     texts = {"python": f"np.{numpy.__name__}({', '.join(x)})", "matlab": matlab or c}
     return _operation(name, arguments, numpy, llvm, c, slope=slope, **texts, **facts)
@@ -125,9 +130,9 @@ TABLE = _operation("table", 0, _not_computed, "", "", flat=True)
 TABLE_OF_INPUTS = _operation("table of inputs", 0, _not_computed, "", "", flat=True)
 INPUT = _operation("input", 0, _not_computed, "", "", flat=True)
 # operators of NumPy's scalars give the same bits as `np.add`, in a third of the time
-ADD = _arithmetic("add", 2, operator.add, "fadd contract double {x}, {y}", "{x} + {y}", commutes=True)
-SUBTRACT = _arithmetic("subtract", 2, operator.sub, "fsub contract double {x}, {y}", "{x} - {y}")
-MULTIPLY = _arithmetic("multiply", 2, operator.mul, "fmul contract double {x}, {y}", "{x} * {y}", commutes=True)
+ADD = _arithmetic("add", 2, operator.add, "fadd double {x}, {y}", "{x} + {y}", commutes=True)
+SUBTRACT = _arithmetic("subtract", 2, operator.sub, "fsub double {x}, {y}", "{x} - {y}")
+MULTIPLY = _arithmetic("multiply", 2, operator.mul, "fmul double {x}, {y}", "{x} * {y}", commutes=True)
 DIVIDE = _arithmetic("divide", 2, operator.truediv, "fdiv double {x}, {y}", "{x} / {y}")
 NEGATIVE = _arithmetic("negative", 1, operator.neg, "fneg double {x}", "-{x}", slope=lambda t, a, y: t.constant(-1.0))
 RECIPROCAL = _arithmetic(
@@ -142,7 +147,7 @@ POWER = _operation(
     "power",
     2,
     np.power,
-    "call double @llvm.pow.f64(double {x}, double {y})",
+    "call double @elementary.pow.f64(double {x}, double {y})",
     "pow({x}, {y})",
     python="np.power({x}, {y})",
     matlab=_unless("{x} < 0 && {y} ~= floor({y})", "{x} ^ {y}"),
@@ -173,13 +178,15 @@ SIGN = _operation(
     parity=-1,
 )
 FLOOR = _function("floor", flat=True)
-_EXTREME: dict[str, Any] = {"arguments": 2, "flags": "nsz ", "selects": True, "commutes": True}
-MINIMUM = _function(
-    "minimum", c="{x} < {y} || {x} != {x} ? {x} : {y}", matlab=_select_first("{x} < {y} || {x} ~= {x}"), **_EXTREME
+# the first argument where it is nan, the second one of equal numbers: zeros have signs
+_EXTREME = (
+    "%l{{v}} = fcmp {0} double {{x}}, {{y}}\n%m{{v}} = select i1 %l{{v}}, double {{x}}, double {{y}}\n"
+    "%u{{v}} = fcmp uno double {{x}}, {{x}}\nselect i1 %u{{v}}, double {{x}}, double %m{{v}}"
 )
-MAXIMUM = _function(
-    "maximum", c="{x} > {y} || {x} != {x} ? {x} : {y}", matlab=_select_first("{x} > {y} || {x} ~= {x}"), **_EXTREME
-)
+_SELECTS: dict[str, Any] = {"arguments": 2, "selects": True, "commutes": True}
+_LESS, _MORE = ("{x} < {y} || {x} != {x}", "{x} > {y} || {x} != {x}")
+MINIMUM = _function("minimum", c=f"{_LESS} ? {{x}} : {{y}}", matlab=_select_first(_LESS), llvm=_EXTREME.format("olt"), **_SELECTS)
+MAXIMUM = _function("maximum", c=f"{_MORE} ? {{x}} : {{y}}", matlab=_select_first(_MORE), llvm=_EXTREME.format("ogt"), **_SELECTS)
 LESS = _comparison("less", "olt", "<")
 LESS_EQUAL = _comparison("less_equal", "ole", "<=")
 EQUAL = _comparison("equal", "oeq", "==", commutes=True)

@@ -49,4 +49,4 @@ FORMULAS = EXPRESSIONS | {
     "table": (lambda a, b, c: b * s.interpolate(a, POINTS, np.sin(3.0 * POINTS)) + s.searchsorted(POINTS, c), ANY),
     "entries": (lambda a, b, c: s.take(np.cos(POINTS), s.floor(3.0 * a)) * c, ANY),
 }
-"""Those too that search in tables, which SIMD lanes do not."""
+"""Those too that search in tables, which have no derivatives by the interpreter."""

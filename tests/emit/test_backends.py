@@ -146,7 +146,7 @@ def test_routines_of_their_own_share_no_code():
         assert ".both(" not in routines_text(pair)
 
 
-def test_products_and_sums_contract(monkeypatch):
+def test_products_and_sums_are_one_instruction(monkeypatch):
     import llvmlite.binding
 
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from screws import scalars as s
-from tests.emit.expressions import EXPRESSIONS
+from tests.emit.expressions import FORMULAS
 from tests.inner.compile import lanes_of
 from tests.inner.emit import compile_in_lanes, compile_routines, widened
 from tests.inner.tape import Alternatives, Routine, Tape
@@ -38,10 +38,10 @@ def test_every_formula_has_the_same_bits_in_every_lane(lanes):
     blocks = (("x", 3),)
     routines = [
         Routine(f"formula_{k}", tape, blocks, (formula(*x), formula(x[1], x[2], x[0])))
-        for k, (formula, _) in enumerate(EXPRESSIONS.values())
+        for k, (formula, _) in enumerate(FORMULAS.values())
     ]
     alone, wide = compile_routines(routines), compile_in_lanes(routines, lanes)
-    for routine, (name, (_, (low, high))) in zip(routines, EXPRESSIONS.items(), strict=True):
+    for routine, (name, (_, (low, high))) in zip(routines, FORMULAS.items(), strict=True):
         random = np.random.default_rng(7)
         points = random.uniform(low, high, (60 * lanes, 3))
         for row in range(0, len(points), 5):
@@ -52,7 +52,7 @@ def test_every_formula_has_the_same_bits_in_every_lane(lanes):
 
 
 def test_long_routines_are_cut_alike():
-    """In parts of some hundred steps, whose values go through memory: products are fused with sums in the same places."""
+    """In parts of some hundred steps, whose values go through memory: the same products go into sums."""
     tape = Tape()
     x = tape.inputs("x", 4)
     values = list(x)
@@ -71,21 +71,15 @@ CHOICES = {
     "nothing added": lambda x: x[0] * x[1] + s.where(s.less(x[2], x[3]), x[4], -0.0),
     "by one": lambda x: x[0] * x[1] * s.where(s.less(x[2], x[3]), 1.0, x[4]) + x[5],
     "by a sign": lambda x: x[0] * x[1] * s.sign(x[2]) - x[3],
+    "needed by a choice alone": lambda x: x[0] * x[1] + s.where(s.less(x[2], x[3]), s.absolute(x[4]) ** 0.3 / x[5], x[0]),
     "parted by one": lambda x: x[4] - x[0] / s.where(s.less(x[2], x[3]), x[1], 1.0) * x[5],
 }
-"""Formulas in which one of the alternatives changes nothing."""
-COSTLY = {
-    "quotient": lambda a, b: a / b,
-    "reciprocal": lambda a, b: 1.0 / b,
-    "power": lambda a, b: s.absolute(a) ** 0.3,
-    "function": lambda a, b: s.exp(-s.absolute(a)),
-}
-"""Operations that a run alone need not do where they are not chosen."""
+"""Formulas in which one of the alternatives changes nothing, or takes long, so that code for one number may branch around it."""
 
 
 @pytest.mark.parametrize("lanes", [4, 8])
 @pytest.mark.parametrize("choice", CHOICES)
-def test_a_choice_of_what_changes_nothing_is_fused_alike(choice, lanes):
+def test_a_choice_of_what_changes_nothing_rounds_alike(choice, lanes):
     tape = Tape()
     routine = Routine("chosen", tape, (("x", 6),), (CHOICES[choice](tape.inputs("x", 6)),))
     points = np.random.default_rng(6).normal(size=(50 * lanes, 6))
@@ -93,24 +87,6 @@ def test_a_choice_of_what_changes_nothing_is_fused_alike(choice, lanes):
     found = np.concatenate([in_lanes(wide.address("chosen"), part, 1) for part in np.split(points, 50)])
     assert_same_bits(found, compile_routines([routine]).kernel("chosen").many(points))
     assert lanes_of({"rates": routine}, "llvm", lanes) is not None
-
-
-@pytest.mark.parametrize("costly", COSTLY)
-def test_what_a_run_alone_may_leave_out_does_not_go_side_by_side(costly):
-    """It branches there, and fuses no product before the branch with a sum behind it."""
-    tape = Tape()
-    x = tape.inputs("x", 5)
-    rare, below = COSTLY[costly](x[3], x[4]), s.less(x[2], x[3])
-    products = x[0] * x[1]
-    for chosen in (s.where(below, rare, x[0]), s.where(below, 0.0, rare)):
-        alone = Routine("rates", tape, (("x", 5),), (products + chosen,))
-        needed = Routine("rates", tape, (("x", 5),), (products + chosen, rare))
-        assert lanes_of({"rates": alone}, "llvm", 4) is None
-        assert lanes_of({"rates": needed}, "llvm", 4) is not None
-        points = np.random.default_rng(8).normal(size=(40, 5))
-        wide = compile_in_lanes([needed], 4)
-        found = np.concatenate([in_lanes(wide.address("rates"), part, 2) for part in np.split(points, 10)])
-        assert_same_bits(found, compile_routines([needed]).kernel("rates").many(points))
 
 
 def test_beginnings_are_shared_alike():
@@ -135,6 +111,9 @@ def test_only_straight_lines_of_machine_code_go_side_by_side():
     line = Routine("rates", tape, (("x", 1),), (x[0] * 2.0,))
     assert lanes_of({"rates": line}, "llvm", 4).lanes == 4
     assert lanes_of({"rates": line}, "numpy", 4) is None
+    entries = tape.inputs("entries", 40)
+    looked_up = Routine("rates", tape, (("x", 1), ("entries", 40)), (s.take(s.array(list(entries)), x[0]),))
+    assert lanes_of({"rates": looked_up}, "llvm", 4) is None
     choice = Alternatives("rates", "x", (0,), (2,), (line, line), line)
     assert lanes_of({"rates": choice}, "llvm", 4) is None
 

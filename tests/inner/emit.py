@@ -2,8 +2,13 @@
 
 # ruff: noqa: F401
 
-from bondgraph.emit import cache, llvm, machine, numpy, text, trigonometry
+from bondgraph.emit import cache, llvm, machine, numpy, text
 from bondgraph.emit.cached_build import OnceProperty, build_once
+from bondgraph.emit.elementary import trigonometry
+from bondgraph.emit.elementary.code import ELEMENTARY, symbol
+from bondgraph.emit.elementary.code import linked as link
+from bondgraph.emit.elementary.functions import FAR, power
+from bondgraph.emit.fusions import FROM, MINUS, PLUS, fused
 from bondgraph.emit.instructions import PRIMITIVES, integer, real
 from bondgraph.emit.interpreter.code import execute, interpret, machine_code, procedures, rule, texts
 from bondgraph.emit.interpreter.steps import derivatives
@@ -21,9 +26,9 @@ from bondgraph.emit.kernel_language.language import (
     anywhere,
     empty_like,
     finite,
+    fma,
     inline,
     larger,
-    power,
     smaller,
     sqrt,
     types_of,
@@ -35,9 +40,17 @@ from bondgraph.emit.kernel_language.source import TranslationError
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.lanes import widened
 from bondgraph.emit.llvm import CompileError as llvm_CompileError
-from bondgraph.emit.llvm import compile_in_lanes, compile_ir, compile_procedures, compile_routines, compile_written, routines_text
+from bondgraph.emit.llvm import (
+    compile_in_lanes,
+    compile_ir,
+    compile_procedures,
+    compile_routines,
+    compile_written,
+    routines_text,
+    steps_in_machine_code,
+)
 from bondgraph.emit.machine import CompileError as machine_CompileError
-from bondgraph.emit.machine import have_llvm, link, object_code, optimised, target_machine
+from bondgraph.emit.machine import have_llvm, object_code, optimised, target_machine
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.emit.printers.c_procedures import source_text
 from bondgraph.emit.printers.llvm_procedures import module_text

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.inner.emit import power
 from tests.inner.run import MAX_COUPLING, CouplingStructure, JacobianCouplings
 from tests.inner.run import accuracy_balancing as rules
 
@@ -74,7 +75,7 @@ def _along_ears(structure: CouplingStructure, values: np.ndarray, scales: np.nda
         total = scales[start] / scales[states[-1]]
         for coupling in couplings:
             total *= coupling
-        rate = np.sqrt(total) if len(states) == 2 else total ** (1.0 / len(states))
+        rate = np.sqrt(total) if len(states) == 2 else power(total, 1.0 / len(states))
         if not 0.0 < rate < MAX_COUPLING:
             continue
         at = scales[start]

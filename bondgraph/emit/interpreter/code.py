@@ -18,8 +18,8 @@ from typing import Annotated, Any, cast
 
 import numpy as np
 
-from bondgraph.emit import trigonometry
 from bondgraph.emit.cached_build import build_once
+from bondgraph.emit.elementary import trigonometry
 from bondgraph.emit.kernel import LANES
 from bondgraph.emit.kernel_language.language import Array, Code, Fixed, Ints, empty_like, external, unrolled
 from bondgraph.emit.kernel_language.translate import translate

@@ -19,6 +19,7 @@ from bondgraph.emit.kernel_language.language import (
     KINDS,
     POINTER,
     PRIMITIVE_OF,
+    SHIFT_OF,
     Array,
     Code,
     is_table,
@@ -33,7 +34,12 @@ BINARY: Mapping[type[ast.AST], str] = MappingProxyType({ast.Add: "add", ast.Sub:
 _COMPARED: Mapping[type[ast.AST], str] = MappingProxyType(
     {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq"}
 )
-_FREE = frozenset({"abs", "float", "int", "bool", "max", "min", "larger", "smaller", "sqrt", "finite", "anywhere"})
+_FREE = frozenset(
+    {
+        *("abs", "float", "int", "bool", "max", "min", "larger", "smaller", "sqrt", "finite", "anywhere"),
+        *("fma", "bits_sum", "bits_up", "bits_down"),
+    }
+)
 """Functions that may be evaluated though their results are not needed."""
 _NOT_KNOWN = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.NamedExpr)
 """Constructs that are not evaluated at translation either."""
@@ -301,6 +307,12 @@ class Expressions(Emitter):
     def _call_word(self, word: Any, values: Sequence[Computed | Known], node: ast.AST) -> Computed:
         if word in PRIMITIVE_OF:
             return Computed(float, self.step(PRIMITIVE_OF[word], *(self.converted(each, float, node) for each in values)))
+        if word in SHIFT_OF:
+            number, count = self.converted(values[0], float, node), values[1]
+            if not isinstance(count, Known):
+                self.fail(node, "bits are shifted by a count that is known at translation")
+            kind = "doubles" if is_wide(number) else "double"
+            return Computed(float, self.write.step(f"{SHIFT_OF[word]} {kind}", number, integer(count.value)))
         if word in (max, min) and len(values) == 2:
             kind = self.common(values, node)
             a, b = (self.converted(each, kind, node) for each in values)

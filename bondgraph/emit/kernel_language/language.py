@@ -17,6 +17,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
 
@@ -195,14 +196,42 @@ def sqrt(x: float) -> float:
     return np.sqrt(np.float64(x))
 
 
-def power(x: float, y: float) -> float:
-    """Return x to the power y, as the C library does."""
+def fma(x: float, y: float, z: float) -> float:
+    """Return x y + z, rounded once."""
+    if not (math.isfinite(x) and math.isfinite(y)):
+        return np.float64(x) * y + z
+    if not math.isfinite(z):
+        return np.float64(z)
+    exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
+    if not exact:
+        return np.float64(x) * y + z  # for the sign of zero
     try:
-        return np.float64(math.pow(x, y))
+        return np.float64(exact.numerator / exact.denominator)
     except OverflowError:
-        return np.float64(math.inf if x > 0.0 or y % 2.0 != 1.0 else -math.inf)
-    except ValueError:  # a negative number to a fraction, or zero to a negative number
-        return np.float64(math.nan if x else math.copysign(math.inf, x) if y % 2.0 == 1.0 else math.inf)
+        return np.float64(math.inf if exact > 0 else -math.inf)
+
+
+def bits_sum(x: float, y: float) -> float:
+    """Return the number whose 64 bits are the sum of those of two numbers, as integers."""
+    return _with_bits(_bits(x) + _bits(y))
+
+
+def bits_up(x: float, n: int) -> float:
+    """Shift the bits of a number up by a known count; zeros follow."""
+    return _with_bits(_bits(x) << n)
+
+
+def bits_down(x: float, n: int) -> float:
+    """Shift the bits of a number down by a known count; zeros follow."""
+    return _with_bits(_bits(x) >> n)
+
+
+def _bits(x: float) -> int:
+    return int(np.float64(x).view(np.uint64))
+
+
+def _with_bits(bits: int) -> float:
+    return np.uint64(bits % 2**64).view(np.float64)
 
 
 def finite(x: float) -> bool:
@@ -215,8 +244,12 @@ def wrapped(x: int) -> int:
     return (int(x) + 2**63) % 2**64 - 2**63
 
 
-PRIMITIVE_OF: Mapping[Any, str] = MappingProxyType({larger: "maxnum", smaller: "minnum", sqrt: "sqrt", power: "pow"})
+PRIMITIVE_OF: Mapping[Any, str] = MappingProxyType(
+    {larger: "maxnum", smaller: "minnum", sqrt: "sqrt", fma: "fma", bits_sum: "bitsum double"}
+)
 """Functions that are instructions."""
+SHIFT_OF: Mapping[Any, str] = MappingProxyType({bits_up: "shl", bits_down: "lshr"})
+"""Functions that are instructions with a known count."""
 INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         "Pow": "write x * x, or power(x, y)",

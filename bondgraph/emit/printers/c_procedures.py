@@ -2,8 +2,8 @@
 
 Each instruction is a statement; address arithmetic is inlined, and unused results are left out, so that compilers do not warn.
 There is no undefined behaviour: integers wrap around, memory is read and written byte for byte (`memcpy`), and a field that holds
-a pointer is 8 bytes wide on every processor. The text has no static data. It calls `sqrt`, `fabs` and `pow` of <math.h>; the last
-is that of the system (decision 0015).
+a pointer is 8 bytes wide on every processor. The text has no static data. It calls `sqrt`, `fabs` and `fma` of <math.h>, exact on
+every system.
 
 Compile it with `-ffp-contract=off` and without `-ffast-math`, which would give other bits.
 """
@@ -74,13 +74,23 @@ static inline void store_{kind}(char *place, {own}value)
     memcpy(place, &x, sizeof x);
 }}
 """
+_OF_BITS = """\
+static inline double {name}(double x, {other})
+{{
+    uint64_t a{more};
+    memcpy(&a, &x, sizeof a);
+    {changed};
+    memcpy(&x, &a, sizeof x);
+    return x;
+}}
+"""
 _PASSED_OVER = """\
 static inline double {name}(double x, double y)
 {{
     return y {sign} x || x != x ? y : x;
 }}
 """
-"""Of two equal numbers they return the first, since zeros have signs; a literal stands first, as in LLVM on x86."""
+"""Of two equal numbers they return the first, since zeros have signs."""
 
 
 def _helpers() -> Iterator[tuple[str, str]]:
@@ -93,13 +103,18 @@ def _helpers() -> Iterator[tuple[str, str]]:
     for kind, held, read, written in rows:
         yield f"load_{kind}", _READ.format(own=TYPES[kind], kind=kind, held=held, read=read)
         yield f"store_{kind}", _WRITTEN.format(own=TYPES[kind], kind=kind, held=held, written=written)
+    for name, other, more, changed in (
+        ("bits_sum", "double y", ", b", "memcpy(&b, &y, sizeof b);\n    a += b"),
+        ("bits_up", "int n", "", "a <<= n"),
+        ("bits_down", "int n", "", "a >>= n"),
+    ):
+        yield name, _OF_BITS.format(name=name, other=other, more=more, changed=changed)
     for name, sign in (("minnum", "<"), ("maxnum", ">")):
         yield name, _PASSED_OVER.format(name=name, sign=sign)
 
 
 _KINDS = ("double", "i64", "ptr")
 _AT = {PRIMITIVES[f"at {kind}"] for kind in (*_KINDS, "doubles")}
-_EXTREMES = {PRIMITIVES[f"{name}{wide}"] for name in ("minnum", "maxnum") for wide in ("", " doubles")}
 _WIDE, _ADDRESSES = frozenset(WIDE.values()), frozenset({"ptr"})
 _LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for name in ("load", "store"))
 
@@ -193,8 +208,6 @@ class _Definition:
             return self._in_lanes(step, result)
         if isinstance(first, Variable) and first.room == 1 and primitive in (_LOAD[first.holds], _STORE[first.holds]):
             return f"{_assignment(result)}{first.name}" if result else f"{first.name} = {self._text(operands[1])}"
-        if primitive in _EXTREMES and isinstance(operands[1], Literal):
-            operands = operands[::-1]
         text = primitive.c.format_map(dict(zip("xyz", map(self._text, operands), strict=False)))
         if result and primitive in _AT and self.uses[result.name] == 1:
             self.inlined[result.name] = text
@@ -206,8 +219,6 @@ class _Definition:
         primitive, operands, _ = step
         every = f"for (int lane = 0; lane < {self.procedure.width}; lane++) "
         texts = [self._of_lane(operand) for operand in operands]
-        if primitive in _EXTREMES and isinstance(operands[1], Literal):
-            texts = texts[::-1]
         if primitive is PRIMITIVES["any"] and result:
             return f"bool {result.name} = false; {every}{result.name} |= {texts[0]}"
         text = primitive.c.format_map(dict(zip("xyz", texts, strict=False)))

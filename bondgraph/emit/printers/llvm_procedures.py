@@ -16,6 +16,7 @@ from bondgraph.emit.instructions import (
     Jump,
     Literal,
     Name,
+    Primitive,
     Return,
     Target,
     Term,
@@ -73,9 +74,7 @@ def _line(instruction: Instruction, width: int) -> str:
             condition = f"<{width} x i1> {_text(operand)}"
             return f"  {_assignment(result)}call i1 @llvm.vector.reduce.or.v{width}i1({condition})"
         case Applied(primitive, operands, result):
-            texts = dict(zip("xyz", map(_text, operands), strict=False))
-            line = f"{_assignment(result)}{primitive.llvm.format_map(texts)}"
-            return f"  {widened(line, width) if {*primitive.takes, primitive.gives} & _NARROW.keys() else line}"
+            return _applied(primitive, operands, result, width if {*primitive.takes, primitive.gives} & _NARROW.keys() else 1)
         case Called(function, operands, gives, result):
             target = f"@{function}" if isinstance(function, str) else _text(function)
             passed = ", ".join(f"{operand.kind} {_text(operand)}" for operand in operands)
@@ -88,6 +87,21 @@ def _line(instruction: Instruction, width: int) -> str:
             return f"  br i1 {_text(condition)}, label %{yes}, label %{no}"
         case Return(value):
             return "  ret void" if value is None else f"  ret {value.kind} {_text(value)}"
+
+
+def _applied(primitive: Primitive, operands: Sequence[Term], result: Name | None, width: int) -> str:
+    """Return the lines of a primitive, for each lane if there are several."""
+    texts = dict(zip("xyz", map(_text, operands), strict=False))
+    if width > 1:
+        counts = [
+            letter
+            for letter, operand in zip("xyz", operands, strict=False)
+            if isinstance(operand, Literal) and isinstance(operand.number, int)
+        ]
+        texts |= {letter: f"splat (i64 {texts[letter]})" for letter in counts}
+    bits = f"<{width} x i64>" if width > 1 else "i64"
+    *before, last = primitive.llvm.format(**texts, bits=bits, v=result.name if result else "").split("\n")
+    return "\n".join(f"  {widened(line, width)}" for line in (*before, f"{_assignment(result)}{last}"))
 
 
 def _assignment(result: Name | None) -> str:

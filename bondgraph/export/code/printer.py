@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.emit.fusions import operation_of
 from bondgraph.emit.text import workspace_slots
 from bondgraph.errors import refusal
 from bondgraph.output.short_repr import short_repr
@@ -120,7 +121,7 @@ class _Part:
         return f"c{a}" if inside else self.dialect.as_condition.format(v=self.value(a))
 
     def _step(self, v: int, step: Node) -> None:
-        operation, dialect = op.OPERATIONS[step[0]], self.dialect
+        operation, dialect = operation_of(step[0]), self.dialect
         length = ""
         if step[0] in op.LOOKUPS:
             operands, length = [self.value(step[1]), self._table(step[2])], str(leaf_length(self.program.steps[step[2]]))

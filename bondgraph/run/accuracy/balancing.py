@@ -10,7 +10,8 @@ Runs in lanes must share one structure of couplings (sparsity pattern).
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Disjoint, Reals, anywhere, larger, power, sqrt
+from bondgraph.emit.elementary.functions import power
+from bondgraph.emit.kernel_language.language import Disjoint, Reals, anywhere, larger, sqrt
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.sparsity.structure import MAX_COUPLING, Structure

@@ -3,7 +3,8 @@ and the rows of the log that lead to states of rest."""
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Reals, inline, larger, power, smaller
+from bondgraph.emit.elementary.functions import power
+from bondgraph.emit.kernel_language.language import Reals, inline, larger, smaller
 from bondgraph.run.algebraic_loops import consistent
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.questions import has_room, make_ready

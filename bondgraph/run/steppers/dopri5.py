@@ -7,7 +7,8 @@ Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 199
 from __future__ import annotations
 
 from bondgraph.emit.cached_build import build_once
-from bondgraph.emit.kernel_language.language import inline, power
+from bondgraph.emit.elementary.functions import power
+from bondgraph.emit.kernel_language.language import inline
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.steppers.driver import procedures

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bondgraph.emit.fusions import fused as with_fusions
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.llvm import compile_ir
 from bondgraph.emit.tables import definitions
@@ -31,6 +32,14 @@ NOT_VECTORISED = """!0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.vectorize.enable", i1 false}"""
 """Metadata of a module with loops that must not be vectorised."""
 
+
+class Style(NamedTuple):
+    """`quick` is for code without optimisation; `fused` code rounds a product and its sum once."""
+
+    quick: bool = False
+    fused: bool = True
+
+
 _LOCAL = re.compile(r"%([a-z]+\d+)\b(?!\.)")
 
 
@@ -45,18 +54,18 @@ def loop_function(
     loop: KernelLoop,
     parameters: list[str],
     read: str,
-    quick: bool,
+    style: Style,
     bounds: tuple[str, str] | None = None,
 ) -> str:
     """Return the function of a loop, or of its instances between two `bounds`.
 
-    `read` is the suffix of the names of the blocks that it reads; `quick` is for code without optimisation.
+    `read` is the suffix of the names of the blocks that it reads.
     """
     begin, end = bounds or ("0", str(loop.count))
-    index = strides(loop, "%i", begin, "%first", quick)
+    index = strides(loop, "%i", begin, "%first", style.quick)
     lines = ["br label %first", "first:", *index.starts, "br label %body", "body:"]
     lines += [f"%i = phi i64 [{begin}, %first], [%next, %body]", *index.carried, *index.products]
-    lines += [*evaluation(routine, loop, "%i", read), *index.nexts]
+    lines += [*evaluation(routine, loop, "%i", read, style), *index.nexts]
     lines += ["%next = add nuw nsw i64 %i, 1", f"%more = icmp ult i64 %next, {end}"]
     metadata = ", !llvm.loop !0" if len(loop.kind.program.steps) > MAX_VECTORISED_STEPS else ""
     lines += [f"br i1 %more, label %body, label %done{metadata}", "done:"]
@@ -97,14 +106,14 @@ def keeping(schedule: Schedule) -> list[str]:
     return [f"call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %{schedule.copied_block}, i64 {8 * schedule.n_out}, i1 false)"]
 
 
-def evaluation(routine: str, loop: KernelLoop, index: str | None, read: str) -> list[str]:
+def evaluation(routine: str, loop: KernelLoop, index: str | None, read: str, style: Style) -> list[str]:
     """Return the lines of one evaluation of the kernel, at instance `index`."""
-    lines, results = kernel_lines(routine, loop, index, read, {})
+    lines, results = kernel_lines(routine, loop, index, read, {}, style)
     return lines + [line for column in range(len(loop.outs)) for line in stored(routine, loop, column, index, results)]
 
 
 def kernel_lines(
-    routine: str, loop: KernelLoop, index: str | None, read: str, registers: Mapping[tuple[int, int], str]
+    routine: str, loop: KernelLoop, index: str | None, read: str, registers: Mapping[tuple[int, int], str], style: Style
 ) -> tuple[list[str], dict[tuple[int, int], str]]:
     """Return the lines that evaluate the kernel, and the values of its results (column, component).
 
@@ -115,13 +124,14 @@ def kernel_lines(
     for k, access in enumerate(loop.ins):
         suffix = read if access.block in ("out", "w") else ""
         lines += _pointer(routine, f"b{k}", access, index, suffix)
-    part = Part(kind.program, {}, {}, 0, len(kind.program.steps))
-    for position, (code, *operands) in enumerate(kind.program.steps):
+    program = with_fusions(kind.program) if style.fused else kind.program
+    part = Part(program, {}, {}, 0, len(program.steps))
+    for position, (code, *operands) in enumerate(program.steps):
         if code == op.INPUT and tuple(operands) in registers:
             part.numbers[position] = registers[operands[0], operands[1]]
     part.lines = lines
     part.emit()
-    values = iter([part.number(position) for position in kind.program.outputs])
+    values = iter([part.number(position) for position in program.outputs])
     return lines, {(k, component): next(values) for k, size in enumerate(kind.sizes) for component in range(size)}
 
 
@@ -162,7 +172,7 @@ declare i64 @llvm.smin.i64(i64, i64)"""
 
 
 def fused_text(
-    function: str, routine: str, fusion: Fusion, parameters: list[str], parallel: list[str], passed: str, quick: bool
+    function: str, routine: str, fusion: Fusion, parameters: list[str], parallel: list[str], passed: str, style: Style
 ) -> str:
     """Return the text of fused loops: a function for a range of instances of each loop, used at both ends, and that of all."""
     loops = fusion.group.loops
@@ -171,13 +181,13 @@ def fused_text(
     after: list[str] = []
     for k, loop in enumerate(loops):
         part = f"{function}.{k}"
-        texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", quick, ("%from", "%to")))
+        texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", style, ("%from", "%to")))
         for calls, rounds in ((before, (0, fusion.first)), (after, (fusion.last, fusion.group.rounds * TILE))):
             first, last = fusion.stretch(k, *rounds)
             if first < last:
                 calls.append(f"call void @{part}({passed}, i64 {first}, i64 {last})")
     lags = fusion.group.lags
-    indices = [strides(loop, f"%at.{k}", str(fusion.first + lags[k]), "%begin", quick) for k, loop in enumerate(loops)]
+    indices = [strides(loop, f"%at.{k}", str(fusion.first + lags[k]), "%begin", style.quick) for k, loop in enumerate(loops)]
     body = [f"%at.{k} = add nsw i64 %r, {lag}" for k, lag in enumerate(lags)]
     body += [line for index in indices for line in index.products]
     values: dict[tuple[int, int, int], str] = {}
@@ -188,7 +198,7 @@ def fused_text(
             else f"%carry.{source.writer}.{source.column}.{source.component}.{source.rounds}"
             for key, source in fusion.sources[k].items()
         }
-        lines, results = kernel_lines(routine, loop, f"%at.{k}", "", inputs)
+        lines, results = kernel_lines(routine, loop, f"%at.{k}", "", inputs, style)
         kept = [column for column in range(len(loop.outs)) if (k, column) not in fusion.dropped]
         lines += [line for column in kept for line in stored(routine, loop, column, f"%at.{k}", results)]
         body += [renamed(line, k) for line in lines]
@@ -232,7 +242,7 @@ def _carried(fusion: Fusion, values: Mapping[tuple[int, int, int], str]) -> tupl
 
 
 def tiled_text(
-    function: str, routine: str, group: Tiled, parameters: list[str], parallel: list[str], passed: str, quick: bool
+    function: str, routine: str, group: Tiled, parameters: list[str], parallel: list[str], passed: str, style: Style
 ) -> str:
     """Return the text of tiled loops: a function for a range of instances of each, and the one that calls these in rounds."""
     texts = []
@@ -241,7 +251,7 @@ def tiled_text(
     lines += [f"%r = phi i64 [0, %begin], [%next, %after{last}]", f"%base = mul nsw i64 %r, {TILE}"]
     for k, (loop, lag) in enumerate(zip(group.loops, group.lags, strict=True)):
         part = f"{function}.{k}"
-        texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", quick, ("%from", "%to")))
+        texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", style, ("%from", "%to")))
         lines += [
             f"%a{k} = add nsw i64 %base, {lag}",
             f"%b{k} = add nsw i64 %a{k}, {TILE}",
@@ -270,10 +280,10 @@ MAX_OPTIMISED_LENGTH = 60_000
 def jacobian_kernel(schedule: Schedule) -> Kernel:
     """Compile a Jacobian, which stiff runs call often and others a dozen times; it is optimised only if its text is short, as of
     identical parts. Products and sums are not fused, so that it has the bits of the reference either way."""
-    text = kernels_text([schedule], quick=True)
+    text = kernels_text([schedule], quick=True, fused=False)
     quick = len(text) > MAX_OPTIMISED_LENGTH
-    text = text if quick else kernels_text([schedule])
-    return _compiled([schedule], text.replace(" contract ", " "), quick)[schedule.name]
+    text = text if quick else kernels_text([schedule], fused=False)
+    return _compiled([schedule], text, quick)[schedule.name]
 
 
 def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[str, Kernel]:
@@ -291,16 +301,17 @@ def _compiled(schedules: Sequence[Schedule], text: str, quick: bool) -> dict[str
     return {name: library.kernel(name) for name in shapes}
 
 
-def kernels_text(schedules: Sequence[Schedule], quick: bool = False) -> str:
+def kernels_text(schedules: Sequence[Schedule], quick: bool = False, fused: bool = True) -> str:
     """Return the text of the LLVM module that `machine_kernels` compiles."""
+    style = Style(quick, fused)
     texts = [DECLARATIONS, BOUNDS, NOT_VECTORISED]
     for schedule in schedules:
-        texts += [_text(schedule, quick), loop_text(schedule.name, schedule.sizes, schedule.n_out)]
+        texts += [_text(schedule, style), loop_text(schedule.name, schedule.sizes, schedule.n_out)]
     texts += definitions(loop.kind.program for schedule in schedules for loop in schedule.loops)
     return "\n".join(texts)
 
 
-def _text(schedule: Schedule, quick: bool) -> str:
+def _text(schedule: Schedule, style: Style) -> str:
     """Return the text of the functions of one routine."""
     name = schedule.name
     names = [block for block, _ in schedule.blocks]
@@ -320,19 +331,19 @@ def _text(schedule: Schedule, quick: bool) -> str:
         if isinstance(part, Tiled):
             fusion = fused(part, [loop for group in groups[groups.index(part) + 1 :] for loop in group.loops])
             if fusion is None:
-                texts.append(tiled_text(function, name, part, parameters, parallel, passed_twice, quick))
+                texts.append(tiled_text(function, name, part, parameters, parallel, passed_twice, style))
             else:
-                texts.append(fused_text(function, name, fusion, parameters, parallel, passed_twice, quick))
+                texts.append(fused_text(function, name, fusion, parameters, parallel, passed_twice, style))
         elif part[0].count == 1:
             # rename values, so that several kernels fit into one function
-            bodies = enumerate(evaluation(name, loop, None, "") for loop in part)
+            bodies = enumerate(evaluation(name, loop, None, "", style) for loop in part)
             lines = [renamed(line, k) for k, body in bodies for line in body]
             texts.append(define(f"internal void @{function}", parameters, lines, " noinline"))
         elif part[0].parallel:
-            texts.append(loop_function(function, name, part[0], parallel, ".read", quick))
+            texts.append(loop_function(function, name, part[0], parallel, ".read", style))
             arguments = passed_twice
         else:
-            texts.append(loop_function(function, name, part[0], parameters, "", quick))
+            texts.append(loop_function(function, name, part[0], parameters, "", style))
         calls.append(f"call void @{function}({arguments})")
     body = with_workspace("w", schedule.workspace, [*keeping(schedule), *calls])
     texts.append(define(f"void @{name}", [*inputs, "ptr noalias %out"], body, " noinline"))
@@ -383,14 +394,14 @@ def shared_kernels(schedules: Sequence[Schedule]) -> dict[str, Kernel]:
     arrays = {f"{_ALL}.tables": tables, f"{_ALL}.{NUMBERS}": numbers}
     addresses = {name: int(array.ctypes.data) for name, array in arrays.items()}
     shapes = {schedule.name: (schedule.sizes, schedule.n_out) for schedule in schedules}
-    library = compile_ir(text.replace(" contract ", " "), addresses, tuple(arrays.values()), quick=True)
+    library = compile_ir(text, addresses, tuple(arrays.values()), quick=True)
     library = replace(library, routines=shapes, each=dict.fromkeys(shapes, f"{_ALL}.each"))
     return {name: library.kernel(name) for name in shapes}
 
 
 def shared_text(schedules: Sequence[Schedule]) -> tuple[str, np.ndarray, np.ndarray]:
     """Return the text of all, their table of addresses, and their constants."""
-    tables, first = Tables(), schedules[0]
+    tables, first, style = Tables(), schedules[0], Style(quick=True, fused=False)
     names = [block for block, _ in first.blocks]
     inputs, passed = [f"ptr %{block}" for block in names], ", ".join(f"ptr %{block}" for block in (*names, "out"))
     parameters = [*(f"ptr noalias readonly %{block}" for block in names), "ptr noalias %out"]
@@ -401,7 +412,7 @@ def shared_text(schedules: Sequence[Schedule]) -> tuple[str, np.ndarray, np.ndar
         loops = [_merged(calls, tables) for calls in zip(*rows, strict=True)]
         products = dict.fromkeys(line for loop in loops for line in strides(loop, "%i", "", "", True).products)
         lines = [*keeping(members[0]), *products]
-        lines += [renamed(line, k) for k, loop in enumerate(loops) for line in evaluation(_ALL, loop, "%i", "")]
+        lines += [renamed(line, k) for k, loop in enumerate(loops) for line in evaluation(_ALL, loop, "%i", "", style)]
         lines = with_workspace("w", max(schedule.workspace for schedule in members), lines)
         texts.append(define(f"internal void @{shared}", [*parameters, "i64 %i"], lines, " noinline"))
         for index, schedule in enumerate(members):

@@ -20,7 +20,10 @@ label5:
   %v13 = load ptr, ptr %v12
   %v14 = getelementptr double, ptr %v13, i64 %v9
   %v15 = load double, ptr %v14
-  %v16 = call double @llvm.maxnum.f64(double %v11, double %v15)
+  %v16.other = fcmp ogt double %v15, %v11
+  %v16.extreme = select i1 %v16.other, double %v15, double %v11
+  %v16.nan = fcmp uno double %v11, %v11
+  %v16 = select i1 %v16.nan, double %v15, double %v16.extreme
   store double %v16, ptr %l1
   br label %label6
 label6:
@@ -94,8 +97,4 @@ declare double @llvm.sqrt.f64(double)
 
 declare double @llvm.fabs.f64(double)
 
-declare double @llvm.minnum.f64(double, double)
-
-declare double @llvm.maxnum.f64(double, double)
-
-declare double @llvm.pow.f64(double, double)
+declare double @llvm.fma.f64(double, double, double)

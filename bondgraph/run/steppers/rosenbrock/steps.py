@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Kernel, Length, Reals, inline, larger, power, unrolled
+from bondgraph.emit.elementary.functions import power
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Kernel, Length, Reals, inline, larger, unrolled
 from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.linear.elimination import without_tiny
 from bondgraph.run.linear.system import factor_system, fill_system, has_negative_determinant, solve_system

@@ -80,39 +80,37 @@ def _name(lanes: int) -> str:
 def definition(lanes: int = VECTOR_LANES) -> str:
     """Return the text of the function for vectors of so many angles."""
     vector, bits, truths = (f"<{lanes} x {kind}>" for kind in ("double", "i64", "i1"))
-    result, every = f"{{ {vector}, {vector} }}", functools.partial(_all, lanes)
+    result, every, fma = f"{{ {vector}, {vector} }}", functools.partial(_all, lanes), functools.partial(_fma, lanes)
     return f"""define internal {result} @{_name(lanes)}({vector} %x) nounwind noinline {{
 begin:
   %a = call {vector} @llvm.fabs.v{lanes}f64({vector} %x)
   %k = fmul {vector} %x, {every(0.63661977236758134308)}
   %m = fadd {vector} %k, {every(_MAGIC)}
   %n = fsub {vector} %m, {every(_MAGIC)}
-  %p1 = fmul contract {vector} %n, {every(_PI_2[0])}
-  %r1 = fsub contract {vector} %x, %p1
-  %p2 = fmul contract {vector} %n, {every(_PI_2[1])}
-  %r2 = fsub contract {vector} %r1, %p2
+{fma("r1", "%n", every(-_PI_2[0]), "%x")}
+  %p2 = fmul {vector} %n, {every(_PI_2[1])}
+  %r2 = fsub {vector} %r1, %p2
   %e1 = fsub {vector} %r1, %r2
-  %e2 = fsub contract {vector} %e1, %p2
-  %p3 = fmul contract {vector} %n, {every(_PI_2[2])}
-  %w = fsub contract {vector} %p3, %e2
+  %e2 = fsub {vector} %e1, %p2
+  %back = fneg {vector} %e2
+{fma("w", "%n", every(_PI_2[2]), "%back")}
   %y = fsub {vector} %r2, %w
   %e3 = fsub {vector} %r2, %y
   %low = fsub {vector} %e3, %w
-  %z = fmul contract {vector} %y, %y
+  %z = fmul {vector} %y, %y
 {_horner("s", _SIN, lanes)}
 {_horner("c", _COS, lanes)}
-  %cube = fmul contract {vector} %z, %y
-  %s1 = fmul contract {vector} %cube, %s
-  %s2 = fadd contract {vector} %s1, %low
+  %cube = fmul {vector} %z, %y
+{fma("s2", "%cube", "%s", "%low")}
   %sine = fadd {vector} %y, %s2
-  %h = fmul contract {vector} %z, {every(0.5)}
-  %u = fsub contract {vector} {every(1.0)}, %h
+  %h = fmul {vector} %z, {every(0.5)}
+  %u = fsub {vector} {every(1.0)}, %h
   %c1 = fsub {vector} {every(1.0)}, %u
-  %c2 = fsub contract {vector} %c1, %h
-  %zz = fmul contract {vector} %z, %z
-  %c3 = fmul contract {vector} %zz, %c
-  %c4 = fmul contract {vector} %y, %low
-  %c5 = fsub contract {vector} %c3, %c4
+  %c2 = fsub {vector} %c1, %h
+  %zz = fmul {vector} %z, %z
+  %c4 = fmul {vector} %y, %low
+  %less = fneg {vector} %c4
+{fma("c5", "%zz", "%c", "%less")}
   %c6 = fadd {vector} %c2, %c5
   %cosine = fadd {vector} %u, %c6
   %q = bitcast {vector} %m to {bits}
@@ -138,7 +136,10 @@ done:
 
 def _declarations(lanes: int) -> str:
     vector = f"<{lanes} x double>"
-    return f"declare {vector} @llvm.fabs.v{lanes}f64({vector})\ndeclare i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1>)"
+    fma = f"declare {vector} @llvm.fma.v{lanes}f64({vector}, {vector}, {vector})"
+    return (
+        f"{fma}\ndeclare {vector} @llvm.fabs.v{lanes}f64({vector})\ndeclare i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1>)"
+    )
 
 
 def _each(value: str, lanes: int) -> str:
@@ -153,15 +154,18 @@ def _all(lanes: int, value: float) -> str:
 def _horner(name: str, coefficients: tuple[float, ...], lanes: int) -> str:
     """Lines that compute `%name`, the polynomial in %z with these coefficients, lowest first."""
     *rest, value = (_all(lanes, coefficient) for coefficient in coefficients)
-    vector, lines = f"<{lanes} x double>", []
+    lines = []
     for k, coefficient in reversed(list(enumerate(rest))):
-        product, total = f"%{name}.product{k}", f"%{name}.sum{k}" if k else f"%{name}"
-        lines += [
-            f"  {product} = fmul contract {vector} %z, {value}",
-            f"  {total} = fadd contract {vector} {product}, {coefficient}",
-        ]
-        value = total
+        total = f"{name}.sum{k}" if k else name
+        lines.append(_fma(lanes, total, "%z", value, coefficient))
+        value = f"%{total}"
     return "\n".join(lines)
+
+
+def _fma(lanes: int, name: str, x: str, y: str, z: str) -> str:
+    """Return the line that computes `%{name}` = x y + z, rounded once."""
+    kind = f"<{lanes} x double>"
+    return f"  %{name} = call {kind} @llvm.fma.v{lanes}f64({kind} {x}, {kind} {y}, {kind} {z})"
 
 
 def _signed(name: str, quadrant: str, odd: str, even: str, lanes: int) -> str:
@@ -177,13 +181,13 @@ def _signed(name: str, quadrant: str, odd: str, even: str, lanes: int) -> str:
 
 
 def _by_the_library(lanes: int) -> str:
-    """Lines that put the library's values in the place of those of far angles."""
+    """Lines that put the values of the functions of one number in the place of those of far angles."""
     kind = f"<{lanes} x double>"
     lines = [f"  %x{k} = extractelement {kind} %x, i32 {k}" for k in range(lanes)]
     for function in ("sin", "cos"):
         vector = "zeroinitializer"
         for k in range(lanes):
-            lines.append(f"  %{function}{k} = call double @llvm.{function}.f64(double %x{k})")
+            lines.append(f"  %{function}{k} = call double @elementary.{function}.f64(double %x{k})")
             name = f"%library.{function}{k}"
             lines.append(f"  {name} = insertelement {kind} {vector}, double %{function}{k}, i32 {k}")
             vector = name

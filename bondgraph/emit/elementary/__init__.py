@@ -1,0 +1,1 @@
+"""Elementary functions: their text, machine code of it, and sines and cosines of several angles in one call."""

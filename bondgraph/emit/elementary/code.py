@@ -1,0 +1,126 @@
+"""Machine code of the elementary functions, for one number and for vectors of several lanes, which kernels call by name."""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from bondgraph.emit import cache, machine
+from bondgraph.emit.elementary import functions
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.machine import link, object_code
+from bondgraph.emit.printers.llvm_procedures import module_text, number
+
+ELEMENTARY: Mapping[str, Callable[..., float]] = MappingProxyType(
+    {
+        "exp": functions.exponential,
+        "log": functions.logarithm,
+        "pow": functions.power,
+        "atan2": functions.arctangent_of,
+        "atan": functions.arctangent,
+        "asin": functions.arcsine,
+        "acos": functions.arccosine,
+        "tan": functions.tangent,
+        "tanh": functions.hyperbolic_tangent,
+        "sin": functions.sine,
+        "cos": functions.cosine,
+    }
+)
+"""Functions by the names that kernels call them by."""
+PERIODIC = ("sin", "cos", "tan")
+"""Functions that the C library computes for angles beyond `elementary.FAR`."""
+_NAME = re.compile(rb"elementary\.\w+\.(?:v(\d+))?f64")
+"""A function in an object file, and its lanes if it has several."""
+_lock = threading.RLock()
+
+
+def linked(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> tuple[Any, dict[str, int]]:
+    """Link object code as `machine.link`, with the elementary functions that it calls."""
+    addresses: dict[str, int] = {}
+    for lanes in {int(count or 1) for count in _NAME.findall(code)}:
+        with _lock:
+            addresses |= _library(lanes, machine.processor())[1]
+    return link(code, exported, {**addresses, **symbols})
+
+
+@functools.cache
+def _library(lanes: int, processor: tuple[str, str]) -> tuple[Any, dict[str, int]]:
+    """Return what keeps the functions for so many lanes loaded, and their addresses by name."""
+    sources = cache.sources()
+    name = cache.key("elementary functions", str(lanes), *processor, sources) if sources else ""
+    record = cache.load(name) if name else None
+    code = machine.known_code(record.decode(), 2, 2) if record else None
+    if code is None:
+        text = library_text(lanes)
+        code = object_code(text, 2, 2)
+        if name:
+            cache.store(name, cache.key(text).encode())
+    return link(code, [symbol(function, lanes) for function in ELEMENTARY], {})
+
+
+def library_text(lanes: int) -> str:
+    """Return the LLVM text of all functions for so many lanes."""
+    width = max(lanes, 2)
+    procedures = translate(ELEMENTARY.values(), lanes=width)
+    text = module_text(procedures).replace(" noinline", " alwaysinline")
+    declared = [f"declare double @llvm.{name}.f64(double)" for name in PERIODIC]
+    return "\n".join([text, *declared, *(_entry(name, function, lanes, width) for name, function in ELEMENTARY.items())])
+
+
+def symbol(name: str, lanes: int) -> str:
+    """Return the name of a function in machine code."""
+    return f"elementary.{name}.{f'v{lanes}' if lanes > 1 else ''}f64"
+
+
+def _entry(name: str, function: Callable[..., float], lanes: int, width: int) -> str:
+    """Return the function that kernels call, with vectors in registers.
+
+    A single number has a vector, too: choices between numbers are blends of vectors, but branches of single numbers.
+    """
+    letters = "xy"[: 1 + (function in functions.OF_TWO)]
+    kind, vector = "double" if lanes == 1 else f"<{lanes} x double>", f"<{width} x double>"
+    lines = ["entry:", *(f"%{letter}.at = alloca {vector}" for letter in f"{letters}r")]
+    for letter in letters:
+        value = f"%{letter}"
+        if lanes == 1:
+            lines.append(f"{value}.one = insertelement {vector} poison, double {value}, i32 0")
+            lines.append(f"{value}.all = shufflevector {vector} {value}.one, {vector} poison, <{width} x i32> zeroinitializer")
+            value = f"{value}.all"
+        lines.append(f"store {vector} {value}, ptr %{letter}.at")
+    passed = ", ".join(f"ptr %{letter}.at" for letter in f"{letters}r")
+    lines += [f"call void @{function.__name__}({passed})", f"%all = load {vector}, ptr %r.at"]
+    result = "%all"
+    if name in PERIODIC:
+        lines += _by_the_library(name, lanes, width)
+        result = f"%row{lanes - 1}"
+    lines += [f"%one = extractelement {vector} {result}, i32 0", "ret double %one"] if lanes == 1 else [f"ret {kind} {result}"]
+    value = ", ".join(f"{kind} %{letter}" for letter in letters)
+    return f"define {kind} @{symbol(name, lanes)}({value}) nounwind {{\n" + "\n".join(lines) + "\n}\n"
+
+
+def _by_the_library(name: str, lanes: int, width: int) -> list[str]:
+    """Return lines for `%row{lanes - 1}`: %all, with the results of the C library for far angles."""
+    lines = []
+    row, vector = "%all", f"<{width} x double>"
+    for lane in range(lanes):
+        x = "%x"
+        if lanes > 1:
+            x = f"%x{lane}"
+            lines.append(f"{x} = extractelement {vector} %x, i32 {lane}")
+        lines += [
+            f"%size{lane} = call double @llvm.fabs.f64(double {x})",
+            f"%far{lane} = fcmp ogt double %size{lane}, {number(functions.FAR)}",
+            f"br i1 %far{lane}, label %library{lane}, label %next{lane}",
+            f"library{lane}:",
+            f"%value{lane} = call double @llvm.{name}.f64(double {x})",
+            f"%with{lane} = insertelement {vector} {row}, double %value{lane}, i32 {lane}",
+            f"br label %next{lane}",
+            f"next{lane}:",
+            f"%row{lane} = phi {vector} [ {row}, %{f'next{lane - 1}' if lane else 'entry'} ], [ %with{lane}, %library{lane} ]",
+        ]
+        row = f"%row{lane}"
+    return lines

@@ -1,0 +1,91 @@
+"""Fusions: which product of a program goes into which sum, as one fused multiply-add, which rounds once.
+
+The decision follows from the program alone, not from a compiler, so that every processor, one run and lanes, LLVM and C have the
+same bits. A product that one sum alone takes goes into it; of two products the first does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import Node
+from bondgraph.tape.opcodes import Operation
+from bondgraph.tape.routine import Listing
+
+PLUS, MINUS, FROM = range(1000, 1003)
+"""Codes of x y + z, x y - z and z - x y. They stand in programs that are printed, not on tapes."""
+
+
+def _rounded_once(*_: float) -> float:
+    raise TypeError("fused operations are printed, not interpreted")
+
+
+_LLVM, _C = "call double @llvm.fma.f64(double {}, double {}, double {})", "fma({}, {}, {})"
+_NEGATIVE = "%n{{v}} = fneg double {}\n"
+_FUSED: Mapping[int, Operation] = MappingProxyType(
+    {
+        PLUS: Operation("x y + z", 3, _rounded_once, _LLVM.format("{x}", "{y}", "{z}"), _C.format("{x}", "{y}", "{z}")),
+        MINUS: Operation(
+            "x y - z",
+            3,
+            _rounded_once,
+            _NEGATIVE.format("{z}") + _LLVM.format("{x}", "{y}", "%n{v}"),
+            _C.format("{x}", "{y}", "-{z}"),
+        ),
+        FROM: Operation(
+            "z - x y",
+            3,
+            _rounded_once,
+            _NEGATIVE.format("{x}") + _LLVM.format("%n{v}", "{y}", "{z}"),
+            _C.format("-{x}", "{y}", "{z}"),
+        ),
+    }
+)
+
+
+def operation_of(code: int) -> Operation:
+    """Return the record of an instruction of a tape, or of a fused one."""
+    return _FUSED[code] if code in _FUSED else op.OPERATIONS[code]
+
+
+def fused(program: Listing) -> Listing:
+    """Return a program with fused operations in the places of sums, without the products that went into them."""
+    steps = program.steps
+    uses = Counter([*program.outputs, *(a for step in steps if step[0] > op.INPUT for a in step[1:])])
+    sums = {
+        position: fusion
+        for position, step in enumerate(steps)
+        if step[0] in (op.ADD, op.SUBTRACT) and (fusion := _fusion(steps, step, uses))
+    }
+    absorbed = {product for product, _ in sums.values()}
+    kept = {k: sums[k][1] if k in sums else step for k, step in enumerate(steps) if k not in absorbed}
+    return _renumbered(kept, program.outputs)
+
+
+def needed(program: Listing, outputs: Sequence[int]) -> Listing:
+    """Return the steps of a program that some of its steps, as outputs, need."""
+    steps, kept = program.steps, set(outputs)
+    for position in range(len(steps) - 1, -1, -1):
+        if position in kept and steps[position][0] > op.INPUT:
+            kept.update(steps[position][1:])
+    return _renumbered({position: steps[position] for position in sorted(kept)}, outputs)
+
+
+def _renumbered(steps: Mapping[int, Node], outputs: Sequence[int]) -> Listing:
+    """Return the program of steps by their old positions, in their order."""
+    new = {position: k for k, position in enumerate(steps)}
+    nodes = ((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node for node in steps.values())
+    return Listing(tuple(nodes), tuple(new[output] for output in outputs))
+
+
+def _fusion(steps: tuple[Node, ...], step: Node, uses: Counter[int]) -> tuple[int, Node] | None:
+    """Return the product that goes into a sum, and the fused operation."""
+    code, *terms = step
+    for k, product in enumerate(terms):
+        if steps[product][0] == op.MULTIPLY and uses[product] == 1:
+            kind = PLUS if code == op.ADD else FROM if k else MINUS
+            return product, (kind, *steps[product][1:], terms[1 - k])
+    return None

@@ -1,0 +1,46 @@
+"""C source with the bits of machine code: calls of the product's own elementary functions, and these functions.
+
+Fused operations are steps of the program (`emit.fusions`), which C has as `fma`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from bondgraph.emit.elementary.code import ELEMENTARY, PERIODIC
+from bondgraph.emit.elementary.functions import FAR, OF_TWO
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.printers.c_procedures import source_text
+from bondgraph.export.code.c import C
+from bondgraph.export.code.printer import Dialect
+
+_CALL = re.compile(rf"\b({'|'.join(ELEMENTARY)})\(")
+_DEFINED = re.compile(r"^static (?:inline )?(?:double|int64_t|bool|char|void) \*?(\w+)\(", re.MULTILINE)
+
+
+def native_dialect(prefix: str) -> Dialect:
+    """Return the dialect of C in which elementary functions are the product's own, whose names have a prefix."""
+    return replace(C, form=lambda operation: _CALL.sub(rf"{prefix}\1(", operation.c))
+
+
+def own_functions(text: str, prefix: str) -> str:
+    """Return the own functions that a text of this dialect calls, for the head of its file; "" for none."""
+    names = [name for name in ELEMENTARY if re.search(rf"\b{prefix}{name}\(", text)]
+    if not names:
+        return ""
+    printed = source_text(translate([ELEMENTARY[name] for name in names]))
+    inner = "|".join(dict.fromkeys(_DEFINED.findall(printed)))
+    printed = re.sub(rf"\b({inner})\(", rf"{prefix}own_\1(", printed)
+    return "\n".join([printed, *(_entry(name, prefix) for name in names)])
+
+
+def _entry(name: str, prefix: str) -> str:
+    """Return the function that kernels call; the C library computes sines, cosines and tangents of far angles."""
+    function = ELEMENTARY[name]
+    letters = "xy"[: 1 + (function in OF_TWO)]
+    head = f"static double {prefix}{name}({', '.join(f'double {letter}' for letter in letters)})"
+    value = f"{prefix}own_{function.__name__}({', '.join(letters)})"
+    if name in PERIODIC:
+        value = f"fabs(x) > {FAR!r} ? {name}(x) : {value}"
+    return f"{head}\n{{\n    return {value};\n}}\n"
