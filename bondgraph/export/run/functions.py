@@ -7,14 +7,15 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from bondgraph.emit.fusions import fused as with_fusions
 from bondgraph.emit.interpreter.code import ARGUMENTS, rule_routine
 from bondgraph.emit.interpreter.code import procedures as interpreter
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.printers.c_procedures import source_text
 from bondgraph.emit.procedure import Procedure, reached, renamed
-from bondgraph.export.code.c import C_LOOKUPS, C, argument_names, c_functions
+from bondgraph.export.code.c import C_LOOKUPS, argument_names, c_functions
+from bondgraph.export.code.native import native_dialect, own_functions
 from bondgraph.export.code.printer import Dialect
-from bondgraph.export.run.trigonometry import sines_and_cosines
 from bondgraph.run.accuracy import error_weights, pattern_rooms
 from bondgraph.run.events.questions import stop_unanswered
 from bondgraph.run.steppers.driver import procedures as solver
@@ -24,8 +25,7 @@ from bondgraph.tape.opcodes import Operation
 from bondgraph.tape.routine import Alternatives, Listing, listing
 from bondgraph.tape.specialise import Code
 
-_OWN = re.compile(r"\b(sin|cos|searchsorted|take)\(")
-"""Functions of kernels that do not come from <math.h>."""
+_LOOKUPS = re.compile(rf"\b({'|'.join(C_LOOKUPS)})\(")
 _BLOCKS = {"t": "t", "x": "restrict x", "p": "restrict p", "m": "restrict m", "given": "given"}
 _RULES = {f"rule_{op.NAMES[code]}": code for code in ARGUMENTS}
 """Rules of the interpreter, which machine code has as LLVM text."""
@@ -91,33 +91,35 @@ def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
     return text, {name.removeprefix(f"{prefix}i_") for name in needed}
 
 
-def kernels_text(code: Mapping[str, Code], needed: Collection[str], prefix: str) -> str:
-    """Return the kernels with their names, the `needed` rules of the interpreter and lookups, and what these call."""
+def kernels_text(code: Mapping[str, Code], steps: Mapping[str, Listing], needed: Collection[str], prefix: str) -> str:
+    """Return the kernels with their names, the `needed` rules of the interpreter and lookups, and what these call; `steps` are
+    those of machine code, by name, where it fuses products with sums."""
     dialect, apart = _dialect(prefix), f"{prefix.upper()}APART"
-    kernels = [_kernel(f"{prefix}k_{name}", routine, dialect, apart) for name, routine in code.items()]
+    kernels = [_kernel(f"{prefix}k_{name}", routine, steps, dialect, apart) for name, routine in code.items()]
     rules = {name: rule_routine(code) for name, code in _RULES.items() if name in needed}
-    kernels += [_kernel(f"{prefix}i_{name}", routine, dialect, apart) for name, routine in rules.items()]
+    fused = {rule.name: with_fusions(listing(rule)) for rule in rules.values()}
+    kernels += [_kernel(f"{prefix}i_{name}", routine, fused, dialect, apart) for name, routine in rules.items()]
     kernels += [_LOOKUP.format(p=prefix, name=name) for name in C_LOOKUPS if name in needed]
     text = "\n".join(kernels)
-    angles = [name for name in ("sin", "cos") if f" {prefix}{name}(" in text]
     lookups = [
         lookup.replace(f" {name}(", f" {prefix}{name}(") for name, lookup in C_LOOKUPS.items() if f" {prefix}{name}(" in text
     ]
     noinline = f"#if defined(__GNUC__)\n#define {apart} __attribute__((noinline))\n#else\n#define {apart}\n#endif\n"
-    return "\n".join([noinline, sines_and_cosines(prefix, angles), *lookups, text])
+    return "\n".join([noinline, own_functions(text, prefix), *lookups, text])
 
 
 def _dialect(prefix: str) -> Dialect:
     """Return the dialect of C in which own functions have a prefix."""
+    native = native_dialect(prefix)
 
     def form(operation: Operation) -> str:
-        return _OWN.sub(rf"{prefix}\1(", C.form(operation))
+        return _LOOKUPS.sub(rf"{prefix}\1(", native.form(operation))
 
-    return replace(C, form=form)
+    return replace(native, form=form)
 
 
-def _kernel(name: str, code: Code, dialect: Dialect, apart: str) -> str:
-    """Return a kernel as a function of addresses, as machine code calls it."""
+def _kernel(name: str, code: Code, native: Mapping[str, Listing], dialect: Dialect, apart: str) -> str:
+    """Return a kernel as a function of addresses, as machine code calls it; `native` are steps of routines by name."""
     blocks = [block for block, _ in code.blocks]
     signature = [*(f"const double *{_BLOCKS[block]}" for block in blocks), "double *restrict out"]
     arguments = ", ".join(argument_names(signature))
@@ -135,7 +137,7 @@ def _kernel(name: str, code: Code, dialect: Dialect, apart: str) -> str:
         )
 
     if isinstance(code, Alternatives):
-        parts = [text(f"{name}_case{k}", listing(case)) for k, case in enumerate(code.cases)]
+        parts = [text(f"{name}_case{k}", native.get(case.name) or listing(case)) for k, case in enumerate(code.cases)]
         number = "0"
         for slot, count in zip(code.slots, code.counts, strict=True):
             number = f"({number}) * {count} + (int){code.block}[{slot}]"
@@ -154,7 +156,7 @@ def _kernel(name: str, code: Code, dialect: Dialect, apart: str) -> str:
             )
         )
     else:
-        parts = [text(f"{name}_chosen", listing(code.reference))]
+        parts = [text(f"{name}_chosen", native.get(code.name) or listing(code.reference))]
     passed = [f"(const double *){block}" for block in blocks]
     parts.append(
         f"static void {name}({', '.join(f'char *{block}' for block in (*blocks, 'out'))})\n"

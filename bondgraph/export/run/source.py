@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bondgraph.compile.kernels import native_steps
 from bondgraph.export.code.c import array_text, c_number, enumeration
 from bondgraph.export.code.content import Content, comment_safe, count
 from bondgraph.export.run.functions import FunctionNames, function_names, kernels_text, runtime_text
@@ -190,7 +191,13 @@ def source_file(run: RunContent) -> str:
     code = {name: code for name, code in run.content.code.items() if name in called and code.outputs}
     head = f'/* {n}: the run of the model "{comment_safe(run.content.system.name)}"; see {n}.h. */\n#include "{n}.h"\n'
     return "\n".join(
-        [head, runtime, kernels_text(code, needed, f"{n}_"), _image_text(run, names), _interface_text(run, names, set(code))]
+        [
+            head,
+            runtime,
+            kernels_text(code, native_steps(run.content.code), needed, f"{n}_"),
+            _image_text(run, names),
+            _interface_text(run, names, set(code)),
+        ]
     )
 
 
