@@ -233,14 +233,21 @@ GRAVITY = Op(
 POTENTIAL = Op("potential", _gravity_energy, r"-#2\,#4 \cdot (p + R\,#3)" + "\n" + _PARTS)
 POSE_RATE = Op("pose rate", lambda pose, twist, *_: pose_rate(pose, twist), r"\dot H(#1, #2)", "Stramigioli 2001")
 BODY_TWIST = Op("Ad", lambda pose, T: transform_twist_back(pose_from_state(pose), T), r"\mathrm{Ad}_{(#1)^{-1}}\,#2", AD_SOURCE)
-GYROSCOPIC = Op(
-    "Euler junction structure",
-    gyroscopic,
-    r"-\begin{bmatrix} \tilde a & \tilde b \\ \tilde b & -m\,\tilde\omega \end{bmatrix}"
-    + "\n"
-    + r"(a, p) = #1,\; (\omega, v) = #2,\; m = (#3)_{44},\; b = p - m\,v",
-    "Stramigioli 2001",
-)
+
+
+def _gyroscopic(mass: str) -> Op:
+    return Op(
+        "Euler junction structure",
+        gyroscopic,
+        r"-\begin{bmatrix} \tilde a & \tilde b \\ \tilde b & -m\,\tilde\omega \end{bmatrix}"
+        + "\n"
+        + rf"(a, p) = #1,\; (\omega, v) = #2,\; m = (#3)_{{{mass}}},\; b = p - m\,v",
+        "Stramigioli 2001",
+    )
+
+
+GYROSCOPIC, GYROSCOPIC_OF_AXES = _gyroscopic("44"), _gyroscopic("4")
+"""Moduli of Euler junction structures for an inertia (6, 6), and for one with its diagonal (6,) alone."""
 
 
 @in_units(
@@ -295,11 +302,11 @@ def rigid_body(
     junction = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{latex_name(name)},0}}"})
     to_world = screw_transformer(AD, AD_ACTION, "pose.H", (name, "0"))
     world = world_junction(name)
-    body.connect(
-        junction, I("inertia", diagonal_if_possible(M_b), initial=M_b @ twist, symbols={"p": rf"P^{{{latex_name(name)}}}"})
-    )
+    least = diagonal_if_possible(M_b)
+    body.connect(junction, I("inertia", least, initial=M_b @ twist, symbols={"p": rf"P^{{{latex_name(name)}}}"}))
+    law = GYROSCOPIC if np.ndim(least) == 2 else GYROSCOPIC_OF_AXES
     moduli = ["inertia.p", "body twist.flow", "inertia.inertia"]
-    body.connect(junction, EulerJunction("Euler", GYROSCOPIC, signals=moduli, dimension=6))
+    body.connect(junction, EulerJunction("Euler", law, signals=moduli, dimension=6))
     body.connect(junction, _pose_storage(pose, mass, centre, acceleration, rf"H_{{{latex_name(name)}}}^0"))
     body.connect(junction, to_world)
     body.connect(to_world, world)
