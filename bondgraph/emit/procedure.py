@@ -5,6 +5,7 @@ Numbers are 64-bit floats ("double"), 64-bit integers ("i64") and pointers ("ptr
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -132,3 +133,27 @@ def in_lanes(procedures: Iterable[Procedure], lanes: int) -> list[Procedure]:
     for procedure in marked:
         procedure.lanes = lanes
     return marked
+
+
+def reached(procedures: Iterable[Procedure], roots: Iterable[str]) -> list[Procedure]:
+    """Return the procedures with the names `roots`, and all that they call by name, in their order."""
+    by_name = {procedure.name: procedure for procedure in procedures}
+    waiting, kept = list(roots), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in by_name and name not in kept:
+            kept.add(name)
+            waiting += [i.function for i in by_name[name].instructions if isinstance(i, Called) and isinstance(i.function, str)]
+    return [procedure for name, procedure in by_name.items() if name in kept]
+
+
+def renamed(procedures: Iterable[Procedure], prefix: str) -> list[Procedure]:
+    """Return the procedures, all internal, with a prefix before their names and before those that they call by name."""
+    copies = [copy.copy(procedure) for procedure in procedures]
+    for procedure in copies:
+        procedure.name, procedure.internal = prefix + procedure.name, True
+        procedure.instructions = [
+            i._replace(function=prefix + i.function) if isinstance(i, Called) and isinstance(i.function, str) else i
+            for i in procedure.instructions
+        ]
+    return copies

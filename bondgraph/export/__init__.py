@@ -20,11 +20,13 @@ from bondgraph.export.forms.records import (
 from bondgraph.export.forms.state_form import state_equations
 from bondgraph.export.latex_lines import latex
 from bondgraph.export.paper.document import document
+from bondgraph.export.run.c import CRun, c_run
 from bondgraph.export.symbolic import sympy_statements
 from bondgraph.tape.opcodes import OPERATIONS
 
 __all__ = [
     "OPERATIONS",
+    "CRun",
     "CSource",
     "Explanation",
     "MatlabSource",
@@ -39,6 +41,7 @@ __all__ = [
     "StraightLine",
     "SymPyModel",
     "SymPyRoutine",
+    "c_run",
     "c_source",
     "document",
     "explain",

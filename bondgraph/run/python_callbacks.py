@@ -23,13 +23,17 @@ class PythonCallback:
     answer : -> an integer, such as an address.
     otherwise : the integer that machine code gets until `check` if `answer` raises.
     persistent : try again after an exception, which a signal may have caused.
+    has_argument : machine code passes the address of its table, which `answer` does not need.
     """
 
-    def __init__(self, answer: Callable[[], int], otherwise: Callable[[], int] = int, persistent: bool = False):
+    def __init__(
+        self, answer: Callable[[], int], otherwise: Callable[[], int] = int, persistent: bool = False, has_argument: bool = False
+    ):
         self._error: BaseException | None = None
         self._steps = self._results(answer, otherwise, MAX_TRIES if persistent else 1)
         next(self._steps)
-        self._called = ctypes.CFUNCTYPE(ctypes.c_void_p)(self._steps.__next__)
+        step: Callable[..., int] = self._steps.send if has_argument else self._steps.__next__
+        self._called = ctypes.CFUNCTYPE(*[ctypes.c_void_p] * (1 + has_argument))(step)
         self.address: int = ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
     def _results(self, answer: Callable[[], int], otherwise: Callable[[], int], tries: int) -> Generator[int, None, None]:

@@ -18,10 +18,10 @@ _BY_ADDRESS: WeakValueDictionary[int, FieldTable] = WeakValueDictionary()
 
 
 class FieldTable:
-    """Memory of a table of this kind; `arrays` and `tables` are those that it points to."""
+    """Memory of a table of this `kind`; `arrays` and `tables` are those that it points to."""
 
     def __init__(self, kind: type[Table]):
-        self._kind, self._fields = kind, kind.layout()
+        self.kind, self._fields = kind, kind.layout()
         self._integers = np.zeros(len(self._fields), dtype=np.int64)
         self._real = self._integers.view(np.float64)
         self.arrays: dict[str, np.ndarray] = {}
@@ -32,6 +32,11 @@ class FieldTable:
     def address(self) -> int:
         """Address of the table."""
         return address_of(self._integers)
+
+    @property
+    def memory(self) -> np.ndarray:
+        """The fields as integers (fields,)."""
+        return self._integers
 
     def point(self, name: str, target: np.ndarray | FieldTable | int) -> None:
         """Point a field to an array's first element, to another table, or to an address."""
@@ -48,7 +53,7 @@ class FieldTable:
 
         Each array begins at a line of the cache, as vectors want it.
         """
-        lengths, types, start = self._kind.lengths(**integers), types_of(self._kind), 0
+        lengths, types, start = self.kind.lengths(**integers), types_of(self.kind), 0
         reals = aligned_zeros(sum(map(_whole_lines, lengths.values())))
         integral, address = reals.view(np.int64), address_of(reals)
         for name, length in lengths.items():
@@ -67,7 +72,7 @@ class FieldTable:
 
     def view(self) -> Any:
         """Return the table as CPython sees it, which runs a function of the kernel language on the memory of machine code."""
-        return _View(self, types_of(self._kind))
+        return _View(self, types_of(self.kind))
 
     def reader(self, *names: str) -> Callable[[], list[int]]:
         """Return a function that reads these integers at once, for fields that are read after every run."""
@@ -80,6 +85,11 @@ class FieldTable:
             self._real[index] = value
         else:
             self._integers[index] = int(value)
+
+
+def table_at(address: int) -> FieldTable:
+    """Return the table at an address."""
+    return _BY_ADDRESS[address]
 
 
 def _whole_lines(length: int) -> int:

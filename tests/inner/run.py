@@ -5,11 +5,13 @@
 from bondgraph.run.accuracy import balancing as accuracy_balancing
 from bondgraph.run.accuracy import error_weights, natural_scales, rounding_noise
 from bondgraph.run.accuracy.fields import Callbacks, Control
+from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.batch import event_losses, lost_loops, native_measures, prepared, workers, workspace
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector
 from bondgraph.run.batch.fields import BatchTable
+from bondgraph.run.batch.image import Image, image_of, linked
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
 from bondgraph.run.batch.simd import lane_jacobians, lane_loop
 from bondgraph.run.batch.simd import natural_scales as simd_natural_scales

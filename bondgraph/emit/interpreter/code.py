@@ -106,7 +106,7 @@ def take(index: float, entries: Values, count: int) -> float:
 @functools.cache
 def rule(code: int) -> Callable[..., None]:
     """Return the function of an instruction: three arguments -> its value and its slopes by them."""
-    routine = _routine(code)
+    routine = rule_routine(code)
     run = interpreter(listing(routine))
 
     @external
@@ -118,8 +118,8 @@ def rule(code: int) -> Callable[..., None]:
     return evaluate
 
 
-def _routine(code: int) -> Routine:
-    """Return value and slopes of an instruction as a routine."""
+def rule_routine(code: int) -> Routine:
+    """Return the routine of an instruction: three arguments -> its value and its slopes by them."""
     tape = Tape()
     inputs = tape.inputs("given", MAX_ARGUMENTS)
     arguments = [scalar.index for scalar in inputs[: ARGUMENTS[code]]]
@@ -141,7 +141,7 @@ def texts(lanes: int) -> list[str]:
     """Return the rules as LLVM text, with what they call."""
     rules = []
     for code in ARGUMENTS:
-        routine = _routine(code)
+        routine = rule_routine(code)
         steps = len((straight := listing(routine)).steps)
         text = function_text(routine.name, straight, 1, steps, steps, lanes=lanes)
         rules.append(text.replace(" noinline", " alwaysinline"))

@@ -69,6 +69,12 @@ class Length(NamedTuple):
     of: Callable[[Any], int]
 
 
+class CodeFirst(NamedTuple):
+    """Rows of an array of integers, each of this length, that begin with the address of code."""
+
+    length: int
+
+
 @dataclass(frozen=True)
 class FixedArgument:
     """Type of an argument that is known at translation."""
@@ -134,9 +140,18 @@ def _layout(table: Any) -> Mapping[str, tuple[int, str]]:
 
 @functools.cache
 def _lengths(table: Any) -> list[tuple[str, Length]]:
+    return [(name, mark) for name, mark in _marks(table) if isinstance(mark, Length)]
+
+
+def rows_of_code(table: Any) -> Mapping[str, int]:
+    """Return the length of the rows of each array of a table whose rows begin with the address of code."""
+    return {name: mark.length for name, mark in _marks(table) if isinstance(mark, CodeFirst)}
+
+
+@functools.cache
+def _marks(table: Any) -> list[tuple[str, Any]]:
     hints = get_type_hints(table, include_extras=True)
-    marks = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
-    return [(name, mark) for name, mark in marks if isinstance(mark, Length)]
+    return [(name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ())]
 
 
 def types_of(owner: Any) -> Mapping[str, Any]:

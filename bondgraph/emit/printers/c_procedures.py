@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from bondgraph.emit.instructions import (
     PRIMITIVES,
@@ -119,21 +119,26 @@ _WIDE, _ADDRESSES = frozenset(WIDE.values()), frozenset({"ptr"})
 _LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for name in ("load", "store"))
 
 
-def source_text(procedures: Sequence[Procedure]) -> str:
-    """Return all procedures as one text; external functions that they call are declared."""
+def source_text(procedures: Sequence[Procedure], statics: Collection[str] = (), prefix: str = "") -> str:
+    """Return all procedures as one text; other functions that they call are declared: static if they are among the `statics`,
+    which stand elsewhere in the file, else external. Helper functions have names with a `prefix`."""
     bodies = [_Definition(procedure).text() for procedure in procedures]
     defined = {procedure.name for procedure in procedures}
     calls = (i for p in procedures for i in p.instructions if isinstance(i, Called) and isinstance(i.function, str))
-    externs = {str(call.function): _extern(call) for call in calls if call.function not in defined}
+    others = {str(call.function): call for call in calls if call.function not in defined}
+    externs = [_declaration("static" if name in statics else "extern", call) for name, call in others.items()]
     body = "\n".join(bodies)
-    helpers = [text for name, text in _helpers() if f"{name}(" in body]
-    prototypes = "\n".join([*externs.values(), *(f"{_head(procedure)};" for procedure in procedures)])
-    return "\n".join([_HEAD, *helpers, f"{prototypes}\n", *bodies])
+    helpers = {name: text for name, text in _helpers() if f"{name}(" in body}
+    prototypes = "\n".join([*externs, *(f"{_head(procedure)};" for procedure in procedures)])
+    text = "\n".join([*helpers.values(), f"{prototypes}\n", *bodies])
+    if prefix and helpers:
+        text = re.sub(rf"\b({'|'.join(helpers)})\(", rf"{prefix}\1(", text)
+    return f"{_HEAD}\n{text}"
 
 
-def _extern(call: Called) -> str:
+def _declaration(scope: str, call: Called) -> str:
     kinds = ", ".join(TYPES[operand.kind].strip() for operand in call.operands)
-    return f"extern {TYPES[call.gives]}{call.function}({kinds or 'void'});"
+    return f"{scope} {TYPES[call.gives]}{call.function}({kinds or 'void'});"
 
 
 def _head(procedure: Procedure) -> str:

@@ -61,7 +61,7 @@ def header_of(content: Content, build: str) -> str:
     guard, total = f"{content.name.upper()}_H", length_constants(content)
     parts = ["\n".join(["/*", *(f" * {line}".rstrip() for line in _usage(content, build, total)), " */", ""])]
     parts += [f"#ifndef {guard}", f"#define {guard}", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    parts += [_enumeration(content, table, total[table]) for table in _LETTERS]
+    parts += [enumeration(content, table, total[table]) for table in _LETTERS]
     lengths = {"transitions": len(content.system.events), "nonzeros": len(content.pattern[1])}
     lengths |= {"clocks": len(content.ticks)} if content.ticks else {}
     p_length = count(content.p) + content.added_count
@@ -89,7 +89,7 @@ def _constant(content: Content, table: str, entry: Entry) -> str:
     return f"{content.name}_{letter}_{entry.identifier}".upper() if entry.identifier and letter else ""
 
 
-def _enumeration(content: Content, table: str, total: str) -> str:
+def enumeration(content: Content, table: str, total: str) -> str:
     """Return an enum of the entries' constants, and of the total length."""
     entries = content.tables[table]
     lines = [f"/* {_TITLES[table]} */", "enum {"]
@@ -315,15 +315,15 @@ def _source(content: Content, build: str) -> str:
     functions_begin = len(parts)
     start, (columns, rows), events = content.start, content.pattern, content.system.events
     for letter, numbers, word in (("x", start.x, "states"), ("p", start.p, "parameters"), ("m", start.m, "modes")):
-        parts.append(_array("double", f"{n}_{letter}0", total[word], [c_number(float(v)) for v in numbers]))
-    parts.append(_array("int", f"{n}_jacobian_columns", f"{total['states']} + 1", columns.tolist()))
-    parts.append(_array("int", f"{n}_jacobian_rows", total["nonzeros"], rows.tolist()))
+        parts.append(array_text("double", f"{n}_{letter}0", total[word], [c_number(float(v)) for v in numbers]))
+    parts.append(array_text("int", f"{n}_jacobian_columns", f"{total['states']} + 1", columns.tolist()))
+    parts.append(array_text("int", f"{n}_jacobian_rows", total["nonzeros"], rows.tolist()))
     for word in ("slot", "source", "target") if events else ():
-        parts.append(_array("int", f"{n}_transition_{word}", total["transitions"], [int(getattr(e, word)) for e in events]))
+        parts.append(array_text("int", f"{n}_transition_{word}", total["transitions"], [int(getattr(e, word)) for e in events]))
     if content.ticks:
-        parts.append(_array("int", f"{n}_clock_offset", total["clocks"], [tick.offset for tick in content.ticks]))
+        parts.append(array_text("int", f"{n}_clock_offset", total["clocks"], [tick.offset for tick in content.ticks]))
         periods = [-1 if tick.period is None else tick.period for tick in content.ticks]
-        parts.append(_array("int", f"{n}_clock_period", total["clocks"], periods))
+        parts.append(array_text("int", f"{n}_clock_period", total["clocks"], periods))
     parameter_places = array_expressions(content, "p", "parameters")
     added = [f"p[{total['parameters']} + {k}]" for k in range(content.added_count)]
     inputs = [
@@ -388,7 +388,7 @@ def _dispatcher(n: str, word: str, number: str, numbers: Iterable[int]) -> str:
     return "\n".join([*lines, "    default:", "        return 0;", "    }", "}", ""])
 
 
-def _array(kind: str, name: str, length: str, numbers: Sequence[Any]) -> str:
+def array_text(kind: str, name: str, length: str, numbers: Sequence[Any]) -> str:
     """Return the definition of a constant array; C has none of length zero, so an empty one holds one zero."""
     body = ", ".join(map(str, numbers)) if len(numbers) else "0"
     lines = textwrap.wrap(body, 110, break_long_words=False, break_on_hyphens=False)

@@ -28,6 +28,7 @@ from bondgraph.compile.points import Point, consistent, point_of
 from bondgraph.errors import refusal
 from bondgraph.tape.opcodes import NAMES
 from bondgraph.tape.routine import Listing, listing
+from bondgraph.tape.specialise import Code
 from bondgraph.tracing.routines import output_names, trace
 
 MAX_LENGTH = 63
@@ -165,6 +166,7 @@ class Content:
     name : an identifier.
     system : with all shapes known.
     routines : `prepare`, `rates`, `jacobian`, `outputs`, `guards`, `powers`, `energies`.
+    code : all routines, as they are compiled.
     x, p, m, y, guards, powers, energies : entries of each array; p as the user gives it.
     pattern : (columns (n + 1,), rows (nonzeros,)) of the Jacobian in compressed columns.
     resets, pushes : of transitions that have one, by number.
@@ -176,6 +178,7 @@ class Content:
     name: str
     system: System
     routines: Mapping[str, Listing]
+    code: Mapping[str, Code]
     x: tuple[Entry, ...]
     p: tuple[Entry, ...]
     m: tuple[Entry, ...]
@@ -231,6 +234,7 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
         routines=MappingProxyType(
             {word: steps[word] for word in ("prepare", "rates", "jacobian", "outputs", "guards", "powers", "energies")}
         ),
+        code=MappingProxyType(routines),
         x=x,
         p=p,
         m=m,

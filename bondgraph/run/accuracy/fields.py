@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from bondgraph.emit.kernel_language.language import Array, Callback, Code, Ints, Kernel, Length, Reals, Routine, Table
+from bondgraph.emit.interpreter.code import FIELDS
+from bondgraph.emit.kernel_language.language import Array, Callback, Code, CodeFirst, Ints, Kernel, Length, Reals, Routine, Table
+from bondgraph.run.sparsity.coupling_graph import CouplingGraph
 from bondgraph.run.sparsity.structure import Structure
 
 MODE_SETS = 64
@@ -48,8 +50,10 @@ class Callbacks(Table):
     relative: float
 
 
+StepRows = Annotated[Ints, CodeFirst(FIELDS)]
 Patterns = Annotated[list[Any], Array(SparsityPattern), Length(lambda c: PATTERNS)]
-PatternLookup = Annotated[Callable[[], Any], Code(SparsityPattern)]
+Rooms = Annotated[list[Any], Array(SparsityPattern)]
+PatternLookup = Annotated[Callable[[Any], Any], Code(SparsityPattern)]
 PerState = Annotated[Reals, Length(lambda c: c.n)]
 PerComponent = Annotated[Reals, Length(lambda c: c.n + c.quadratures)]
 """A number for each state and each integrated power."""
@@ -92,8 +96,8 @@ class Control(Table):
     square_modes: Reals
     ladder: Reals
     directions: Reals
-    # Kept sparsity patterns, and the present one; meet: looks one up by `nonzero_flags`. coupled_at: where the
-    # present couplings were evaluated.
+    # Kept sparsity patterns, and the present one; meet: looks one up by `nonzero_flags`. coupled_at: where the present couplings
+    # were evaluated. For a run without Python (`pattern_rooms`): rooms for patterns, graph under search, entries of the Jacobian.
     patterns: Patterns
     pattern: SparsityPattern
     meet: PatternLookup
@@ -102,6 +106,10 @@ class Control(Table):
     diagonal: PerState
     values: PerEntry
     coupled_at: Point
+    rooms: Rooms
+    graph: CouplingGraph
+    entry_rows: Ints
+    entry_columns: Ints
     # Interpreted steps, as in `emit.interpreter`; stride: groups of columns in one pass over them.
     place_blocks: Ints
     place_indices: Ints
@@ -109,7 +117,7 @@ class Control(Table):
     constants: Reals
     numbers: Numbers
     rows: Reals
-    steps: Ints
+    steps: StepRows
     columns: Ints
     seeded: Ints
     seed_groups: Ints

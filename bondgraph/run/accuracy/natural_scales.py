@@ -174,7 +174,7 @@ def find_pattern(w: Control) -> None:
     slot = w.oldest
     w.oldest = 0 if slot + 1 == PATTERNS else slot + 1
     w.pattern_count = min(w.pattern_count + 1, PATTERNS)
-    new = w.meet()
+    new = w.meet(w)
     w.patterns[slot] = new
     w.pattern = new
 

@@ -144,6 +144,11 @@ class ErrorWeights:
         table["lanes"], table["parameters"] = lanes, program.parameters
 
     @property
+    def entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the entries of the Jacobian of error control (entries,)."""
+        return self._structures.rows, self._structures.columns
+
+    @property
     def known(self) -> np.ndarray:
         """Return the size of each state so far, or from its couplings (n,)."""
         return np.fmax(self.size[: self._n], self.scale)
@@ -277,4 +282,4 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
 
     # Machine code cannot continue without a pattern: the empty one, made in advance, is harmless until the exception is raised.
     none = pattern(np.zeros_like(nonzero_flags))
-    return patterns, PythonCallback(looked_up, lambda: none.address, persistent=True)
+    return patterns, PythonCallback(looked_up, lambda: none.address, persistent=True, has_argument=True)

@@ -149,6 +149,10 @@ class Schedules:
                 values = np.hstack([values, breaks.many(p[:, : self._front])])
         return [row.tobytes() for row in values]
 
+    def follow_parameters(self, p: np.ndarray) -> None:
+        """Switch to the clocks of parameters p (parameters,). Raises `RunError` E330 for a clock that cannot run."""
+        self.follow(b"" if self.fixed else self.keys(p[None])[0])
+
     def follow(self, key: bytes) -> None:
         """Switch to the clocks of this key, that of the currently bound parameters. Raises `RunError` E330 for a clock that
         cannot run."""
@@ -203,7 +207,7 @@ class Workspace:
         settings, table, settler, n = self.settings, self.table, self.settler, self.bound.program.states
         samples = len(times)
         self.bound.p[:] = p
-        self.schedules.follow(b"" if self.schedules.fixed else self.schedules.keys(p[None])[0])
+        self.schedules.follow_parameters(p)
         rows, pieces = np.empty((samples, self._width)), list[np.ndarray]()
         modes = np.empty((samples, len(m)))
         if settler is not None:

@@ -119,7 +119,7 @@ class EventHandler:
         self._waiting = list(range(count))
         answers = {"compile_kernels": self._compile_kernels, "enlarge_log": self._enlarge_log, "collide": self._collide}
         self.has_failed = False
-        self._answers = {name: PythonCallback(answer, self._stop) for name, answer in answers.items()}
+        self._answers = {name: PythonCallback(answer, self._stop, has_argument=True) for name, answer in answers.items()}
         for name, callback in self._answers.items():
             table.point(name, callback.address)
         self.ready()
@@ -135,6 +135,10 @@ class EventHandler:
         self._rows = rows
         self.table.point("log", rows)
         self.table["log_room"] = len(rows)
+
+    def trim_log(self) -> None:
+        """Keep only the rows that an instant can need, and the least number of rows besides; the log is empty."""
+        self._lay_rows(np.zeros((_MIN_ROWS + 2 * int(self.table["reserve"]), self._layout.width)))
 
     def _refresh_kernels(self) -> None:
         """Update the kernels that have been compiled; a kernel that was never needed is not compiled yet."""
@@ -184,6 +188,11 @@ class EventHandler:
         arrays["struck"][: len(struck)], table["struck_count"] = struck, len(struck)
         table["answer"] = released[0] if released else NO_TRANSITION
         return 1
+
+    @property
+    def answers(self) -> list[int]:
+        """Addresses of the functions that answer."""
+        return [callback.address for callback in self._answers.values()]
 
     def _stop(self) -> int:
         """Stop the run after an exception."""

@@ -1,7 +1,7 @@
 """Questions of event handling that only Python can answer: code that is not compiled yet, a full log, simultaneous collisions.
 
 Python answers in memory, and event handling goes on after the answer. If an answer raises an exception, `stopped` is set, and the
-event ends the run, so that Python can raise the exception.
+event ends the run, so that Python can raise the exception. A run that has left this process, as C, ends at a question.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ def make_ready(s: EventTable, i: int) -> None:
     """Have the kernels of transition i compiled, unless they are."""
     if s.ready[i] != 1:
         s.consulted, s.wanted = True, i
-        s.compile_kernels()
+        s.compile_kernels(s)
 
 
 def has_room(s: EventTable, number: int) -> bool:
     """Return True if the log has room for this row, after it has been enlarged if necessary."""
     if number >= s.log_room:
-        s.enlarge_log()
+        s.enlarge_log(s)
     return number < s.log_room
 
 
@@ -27,4 +27,10 @@ def collide(s: EventTable, i: int, number: int) -> bool:
     """Fire transition i with all simultaneous collisions from x_here, m_here into x_after, m_after and this row of the log, which
     has begun; write the transitions to `struck`, and the contact that lets go to `answer`. Return False if it collides alone."""
     s.consulted, s.wanted, s.wanted_row = True, i, number
-    return s.collide() == 1
+    return s.collide(s) == 1
+
+
+def stop_unanswered(s: EventTable) -> int:
+    """Stop a run that has no Python to ask."""
+    s.stopped = True
+    return 0

@@ -5,10 +5,11 @@ Every procedure accesses it through one pointer, s. There are n states, k transi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from bondgraph.emit.kernel_language.language import Callback, Ints, Kernel, Kernels, Length, Reals
+from bondgraph.emit.kernel_language.language import Code, Ints, Kernel, Kernels, Length, Reals
 from bondgraph.run.algebraic_loops import LoopTable
 from bondgraph.run.events.guard_history import PAIRS
 
@@ -41,9 +42,11 @@ class EventOutcome(IntEnum):
     NOT_FINITE = 7
     """A state is not finite."""
     STOPPED = 8
-    """Python has raised an exception."""
+    """Python has raised an exception, or is not there to answer (`questions`)."""
 
 
+Question = Annotated[Callable[[Any], int], Code(int)]
+"""Code that gets the table."""
 PerState = Annotated[Reals, Length(lambda s: s.n)]
 PerMode = Annotated[Reals, Length(lambda s: s.modes)]
 PerTransition = Annotated[Reals, Length(lambda s: s.transitions)]
@@ -77,9 +80,9 @@ class EventTable(LoopTable):
     times: Times
     counts: Flags
     # Questions to Python, as in `questions`.
-    compile_kernels: Callback
-    enlarge_log: Callback
-    collide: Callback
+    compile_kernels: Question
+    enlarge_log: Question
+    collide: Question
     # Transitions; order: by name; self_loop: 1 if it leads into its own state; ready: 1 if its kernels are compiled; collides: 1
     # if others may collide at the same time; may_rest: 1 if its events may accumulate, with the edge to the state of rest, its
     # mode, and its label; resets, supplies, pushes: kernels, or 0.
@@ -204,7 +207,8 @@ class EventTable(LoopTable):
     resting_count: int
     looked: bool
     # Questions to Python: the transition and the row; the transition that it wants next; consulted: it was asked at this instant;
-    # stopped: it raised an exception; consultations: number of instants of the run at which it was asked, or that ended the run.
+    # stopped: it raised an exception, or is not there; consultations: number of instants at which it was asked, or that ended the
+    # run.
     wanted: int
     wanted_row: int
     answer: int

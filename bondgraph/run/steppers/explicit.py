@@ -77,6 +77,7 @@ class ExplicitTable(IntegratorTable):
     sums: Annotated[Reals, Length(lambda c: 2)]
 
 
+@functools.cache
 def method_of(tableau: Tableau) -> Method:
     """Return the method of a tableau for the integration loop."""
     return Method(

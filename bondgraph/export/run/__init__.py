@@ -1,0 +1,1 @@
+"""Runs as code: a model with its solver."""

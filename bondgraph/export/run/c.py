@@ -1,0 +1,182 @@
+"""A whole run as C99: a model with its solver in one file without dependencies, with the bits of the run here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.errors import ModelError, refusal
+from bondgraph.export.code.content import Content, content_of, count
+from bondgraph.export.run.source import RunContent, header_text, source_file
+from bondgraph.output.cells import files
+from bondgraph.output.files import write_texts
+from bondgraph.run.batch.image import image_of, kernels_of
+from bondgraph.run.batch.prepared import PreparedProgram
+from bondgraph.run.batch.workspace import Workspace
+from bondgraph.run.events.handler import EventHandler
+from bondgraph.run.events.state import EventOutcome
+from bondgraph.run.program import Program
+from bondgraph.run.status import Status
+from bondgraph.run.steppers.choose import selection_after_stiffness
+from bondgraph.run.steppers.segment import Selection
+from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
+from bondgraph.schedule.kernels import is_large
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.routine import Routine, reachable
+from bondgraph.tracing.events.time_events import breaks_of
+
+Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""States x (n,), parameters p and modes m at a start."""
+
+
+@dataclass(frozen=True)
+class CRun:
+    """Header and source file of a run in C99, and the command that compiles them with a `main.c`.
+
+    `method` is that of the solver in the file, and `steps` the number of steps that the run took here.
+    """
+
+    name: str
+    header: str = field(repr=False)
+    text: str = field(repr=False)
+    build_line: str
+    method: str
+    steps: int
+
+    def write(self, folder: str | Path) -> tuple[Path, Path]:
+        """Write `name.h` and `name.c` to a folder, which is created if needed, and return their paths. Both or none (E413)."""
+        header, source = write_texts(folder, {f"{self.name}.h": self.header, f"{self.name}.c": self.text})
+        return header, source
+
+    def _repr_html_(self) -> str:
+        return files(self.name, {f"{self.name}.h": self.header, f"{self.name}.c": self.text})
+
+
+@spelled_settings
+def c_run(
+    model: Compilable,
+    t_end: float,
+    *,
+    name: str | None = None,
+    initial: Initial | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    **settings: Unpack[RunSettings],
+) -> CRun:
+    """Return C source of a whole run: the model, its solver, its start and its settings, for any C99 compiler.
+
+    Compiled without fused operations (`build_line`), it takes the steps of `simulate` and gives its bits, on the least processor
+    of a family (`SCREWBOND_PROCESSOR=baseline`) and up to the system's <math.h>. The run is done here once: with method "auto" a
+    model that turns out stiff gets the implicit method from the start.
+
+    Parameters
+    ----------
+    model : compiled, or a graph, which is compiled first.
+    name : prefix of all names and name of the files, an identifier; the model's name by default.
+    initial, parameters : changes of start values and parameters, as of `simulate`.
+
+    Raises `ModelError` as `simulate` and as `c_source`; E281 for a run that needs Python, or does not reach its end.
+    """
+    compiled = compiled_form(model, "c_run", progress=settings.get("progress", True))
+    prepared = compiled.prepare_run(t_end, **settings)
+    x, p, m = prepared.start_values(parameters, initial)
+    _refuse_python(compiled, prepared.program)
+    choice, steps = _chosen(compiled, prepared.program, (x, p, m))
+    content = content_of(compiled, name, "c_run")
+    space = _workspace(prepared.program, choice)
+    build = f"cc -std=c99 -O2 -ffp-contract=off {content.name}.c main.c -lm"
+    times, dates = prepared.program.wanted
+    image, method = image_of(space, p, x, m), space.integrator.method
+    run = RunContent(content, image, method, compiled.program, times, dates, _clock_parameters(compiled, content), build)
+    return CRun(content.name, header_text(run), source_file(run), build, method.name, steps)
+
+
+def _workspace(prepared: PreparedProgram, choice: Selection) -> Workspace:
+    """Return a new workspace of this method, with all kernels compiled, that never pauses."""
+    kernels_of(prepared.program)
+    space = Workspace(prepared.program, prepared.settings, choice, prepared.wanted)
+    space.table["budget"] = 1 << 62
+    return space
+
+
+def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int]:
+    """Run once; return the method with which machine code reaches the end, or a transition that ends the run, and its steps."""
+    choice, (x, p, m), program = prepared.choice, start, prepared.program
+    space = _workspace(prepared, choice)
+    course = space.run(p, x, m, prepared.wanted[0])
+    if course.status == Status.STIFF:
+        choice = selection_after_stiffness(program, choice)
+        space = _workspace(prepared, choice)
+        course = space.run(p, x, m, prepared.wanted[0])
+    if space.settler is not None and _has_asked(space.settler):
+        name = program.transitions[int(space.settler.table["wanted"])].name
+        why = f'"{name}" may collide at the same time as others: several collisions are one problem then'
+        raise _refused(compiled, why, 'impacts="sequential", if one collision after the other is meant')
+    is_ended = course.status == Status.EVENT_ENDS and space.settler is not None
+    if course.status != Status.STOP and not (is_ended and space.settler.table["outcome"] == EventOutcome.TERMINAL):
+        why = f"it ends at t = {course.t:.6g} s: {_text(course.status)}"
+        raise _refused(compiled, why, "`simulate` with the same settings, whose result says what is wrong")
+    return choice, course.effort.steps
+
+
+def _has_asked(settler: EventHandler) -> bool:
+    """Return True if an event of the run had a question; all kernels are compiled, so it was about collisions."""
+    table, ended = settler.table, not settler.is_consistent
+    return bool(table["consulted"]) or settler.consultations > ended
+
+
+def _text(status: Status) -> str:
+    return "the run takes too many steps" if status == Status.PAUSE else status.text
+
+
+def _refused(compiled: Compiled, why: str, *cures: str) -> ModelError:
+    title = f'the run of "{compiled.model.name}" cannot leave as C'
+    return refusal("E281", title, *cures, about=compiled.model.name, why=why)
+
+
+def _refuse_python(compiled: Compiled, prepared: PreparedProgram) -> None:
+    """Refuse runs of which only Python can do a part, and models whose code has loops."""
+    program, here = compiled.program, "`simulate`, which has Python at hand"
+    if not program.is_machine_code:
+        why = "its formulas are evaluated by NumPy, not by machine code"
+        raise _refused(compiled, why, 'compile_model(graph, backend="llvm")')
+    if not prepared.in_machine_code:
+        clocks, loops = _clocks_of(program), _loop_elements(program)
+        why = f"its clocks ({clocks}) meet the nonlinear loop of {loops}: Python solves that"
+        raise _refused(compiled, why, here, "a small C or I that breaks the loop")
+    if is_large(compiled.system):
+        raise _refused(compiled, "a model of so many equal parts is compiled to loops, which have no form in C yet", here)
+
+
+def _clocks_of(program: Program) -> str:
+    return ", ".join(f'"{name}"' for name in dict.fromkeys([*(clock.name for clock in program.clocks), *program.break_names]))
+
+
+def _loop_elements(program: Program) -> str:
+    return ", ".join(f'"{name}"' for name in dict.fromkeys(element for loop in program.loops for element in loop.elements))
+
+
+def _clock_parameters(compiled: Compiled, content: Content) -> tuple[int, ...]:
+    """Return the parameters, by index, on which times of clocks or breaks depend."""
+    program, settable = compiled.program, count(content.p)
+    slots = {slot for clock in program.clocks for slot in (clock.period, clock.offset) if isinstance(slot, int)}
+    breaks = None if program.breaks is None else breaks_of(content.system)
+    read = set() if breaks is None else _inputs(breaks.routine, range(len(breaks.routine.outputs)))
+    prepared = [slot - settable for slot in slots if slot >= settable]
+    return tuple(sorted({*(slots & set(range(settable))), *read, *_inputs(content.code["prepare"].reference, prepared)}))
+
+
+def _inputs(routine: Routine, outputs: Any) -> set[int]:
+    """Return the indices in the block "p" of the inputs on which some outputs of a routine depend."""
+    tape, read = routine.tape, set[int]()
+    number = list(tape.blocks).index("p")
+    for position in reachable(tape, [tape.scalar(routine.outputs[k]).index for k in outputs]):
+        code, *arguments = tape.nodes[position]
+        if code in op.OF_BLOCKS and arguments[0] == number:
+            read |= set(range(arguments[1], arguments[1] + (arguments[2] if len(arguments) > 2 else 1)))
+    return read

@@ -1,0 +1,163 @@
+"""Functions of a run in C: solver, error control and interpreter as procedures, and the kernels of the model."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from bondgraph.emit.interpreter.code import ARGUMENTS, rule_routine
+from bondgraph.emit.interpreter.code import procedures as interpreter
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.printers.c_procedures import source_text
+from bondgraph.emit.procedure import Procedure, reached, renamed
+from bondgraph.export.code.c import C_LOOKUPS, C, argument_names, c_functions
+from bondgraph.export.code.printer import Dialect
+from bondgraph.export.run.trigonometry import sines_and_cosines
+from bondgraph.run.accuracy import error_weights, pattern_rooms
+from bondgraph.run.events.questions import stop_unanswered
+from bondgraph.run.steppers.driver import procedures as solver
+from bondgraph.run.steppers.method import Method
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.opcodes import Operation
+from bondgraph.tape.routine import Alternatives, Listing, listing
+from bondgraph.tape.specialise import Code
+
+_OWN = re.compile(r"\b(sin|cos|searchsorted|take)\(")
+"""Functions of kernels that do not come from <math.h>."""
+_BLOCKS = {"t": "t", "x": "restrict x", "p": "restrict p", "m": "restrict m", "given": "given"}
+_RULES = {f"rule_{op.NAMES[code]}": code for code in ARGUMENTS}
+"""Rules of the interpreter, which machine code has as LLVM text."""
+_LOOKUP = """\
+static double {p}i_{name}(double x, char *table, int64_t length)
+{{
+    return {p}{name}(x, (const double *)table, (int)length);
+}}
+"""
+
+
+@dataclass(frozen=True)
+class FunctionNames:
+    """Names of functions in a C file.
+
+    Parameters
+    ----------
+    prefix : of all names.
+    begin, advance : of the procedures that begin and advance a run.
+    of_calls : name of each function that the image of a run calls.
+    """
+
+    prefix: str
+    begin: str
+    advance: str
+    of_calls: Mapping[str, str]
+
+
+def function_names(prefix: str, calls: Iterable[str], has_events: bool) -> FunctionNames:
+    """Return the names of functions for an image that calls these."""
+    beginnings = {"w_": ("weights_",), "i_": ("step_", "interpret"), "r_": (pattern_rooms.pattern_in_room.__name__,)}
+    beginnings["q_"] = (stop_unanswered.__name__,)
+    of_calls = {
+        name: prefix + next((letter for letter, begin in beginnings.items() if name.startswith(begin)), "k_") + name
+        for name in dict.fromkeys(calls)
+    }
+    return FunctionNames(prefix, f"{prefix}s_begin_run", f"{prefix}s_{'run' if has_events else 'advance_run'}", of_calls)
+
+
+@functools.cache
+def _libraries(method: Method) -> dict[str, list[Procedure]]:
+    """Return all procedures that runs by a method may call, by the letters before their names; they have names in common."""
+    return {
+        "s_": solver(method),
+        "w_": error_weights.procedures(),
+        "r_": pattern_rooms.procedures(),
+        "q_": translate([stop_unanswered], [stop_unanswered.__name__]),
+        "i_": interpreter(1),
+    }
+
+
+def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
+    """Return the procedures of a method and all others that a run calls, and the names of the rules that they need."""
+    prefix, called = names.prefix, set(names.of_calls.values())
+    procedures = list[Procedure]()
+    for letter, library in _libraries(method).items():
+        roots = {name.removeprefix(prefix + letter) for name in (*called, names.begin, names.advance)}
+        procedures += renamed(reached(library, roots), prefix + letter)
+    rule_names = {f"{prefix}i_{rule}" for rule in _RULES}
+    lookups = {f"{prefix}i_{name}" for name in C_LOOKUPS}
+    text = source_text(procedures, statics=rule_names | lookups, prefix=prefix)
+    needed = {name for name in rule_names | lookups if f"{name}(" in text}
+    return text, {name.removeprefix(f"{prefix}i_") for name in needed}
+
+
+def kernels_text(code: Mapping[str, Code], needed: Collection[str], prefix: str) -> str:
+    """Return the kernels with their names, the `needed` rules of the interpreter and lookups, and what these call."""
+    dialect, apart = _dialect(prefix), f"{prefix.upper()}APART"
+    kernels = [_kernel(f"{prefix}k_{name}", routine, dialect, apart) for name, routine in code.items()]
+    rules = {name: rule_routine(code) for name, code in _RULES.items() if name in needed}
+    kernels += [_kernel(f"{prefix}i_{name}", routine, dialect, apart) for name, routine in rules.items()]
+    kernels += [_LOOKUP.format(p=prefix, name=name) for name in C_LOOKUPS if name in needed]
+    text = "\n".join(kernels)
+    angles = [name for name in ("sin", "cos") if f" {prefix}{name}(" in text]
+    lookups = [
+        lookup.replace(f" {name}(", f" {prefix}{name}(") for name, lookup in C_LOOKUPS.items() if f" {prefix}{name}(" in text
+    ]
+    noinline = f"#if defined(__GNUC__)\n#define {apart} __attribute__((noinline))\n#else\n#define {apart}\n#endif\n"
+    return "\n".join([noinline, sines_and_cosines(prefix, angles), *lookups, text])
+
+
+def _dialect(prefix: str) -> Dialect:
+    """Return the dialect of C in which own functions have a prefix."""
+
+    def form(operation: Operation) -> str:
+        return _OWN.sub(rf"{prefix}\1(", C.form(operation))
+
+    return replace(C, form=form)
+
+
+def _kernel(name: str, code: Code, dialect: Dialect, apart: str) -> str:
+    """Return a kernel as a function of addresses, as machine code calls it."""
+    blocks = [block for block, _ in code.blocks]
+    signature = [*(f"const double *{_BLOCKS[block]}" for block in blocks), "double *restrict out"]
+    arguments = ", ".join(argument_names(signature))
+
+    def text(part: str, steps: Listing) -> str:
+        return c_functions(
+            part,
+            steps,
+            signature,
+            lambda block, k: f"{blocks[block]}[{k}]",
+            "out[{}]".format,
+            "static ",
+            f"static {apart} ",
+            dialect=dialect,
+        )
+
+    if isinstance(code, Alternatives):
+        parts = [text(f"{name}_case{k}", listing(case)) for k, case in enumerate(code.cases)]
+        number = "0"
+        for slot, count in zip(code.slots, code.counts, strict=True):
+            number = f"({number}) * {count} + (int){code.block}[{slot}]"
+        cases = [f"    case {k}: {name}_case{k}({arguments}); break;" for k in range(1, len(code.cases))]
+        parts.append(
+            "\n".join(
+                [
+                    f"static void {name}_chosen({', '.join(signature)})",
+                    "{",
+                    f"    switch ({number}) {{",
+                    *cases,
+                    f"    default: {name}_case0({arguments}); break;",
+                    "    }",
+                    "}\n",
+                ]
+            )
+        )
+    else:
+        parts = [text(f"{name}_chosen", listing(code.reference))]
+    passed = [f"(const double *){block}" for block in blocks]
+    parts.append(
+        f"static void {name}({', '.join(f'char *{block}' for block in (*blocks, 'out'))})\n"
+        f"{{\n    {name}_chosen({', '.join([*passed, '(double *)out'])});\n}}\n"
+    )
+    return "\n".join(parts)

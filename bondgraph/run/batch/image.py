@@ -1,0 +1,184 @@
+"""Image of a run: its tables and arrays as one block of 8-byte words, which words are places in the block, which are functions.
+
+The walk follows the annotations of the tables. Memory stands in the order in which it is met, so that equal models have equal
+images; what two arrays share stands once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.emit.interpreter import code as interpreter
+from bondgraph.emit.kernel import Kernel, address_of
+from bondgraph.emit.kernel_language.language import Array, Code, is_table, rows_of_code, types_of
+from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
+from bondgraph.run.batch.workspace import Workspace
+from bondgraph.run.events.questions import stop_unanswered
+from bondgraph.run.program import Program
+from bondgraph.run.table import FieldTable, table_at
+
+_WORD = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """Block of words (words,), zero where it has a place or a function.
+
+    Parameters
+    ----------
+    places : (word, word that it points to); calls : (word, name of a function).
+    tables, arrays : first words of some tables and arrays, by the names that the caller gave them.
+    """
+
+    words: np.ndarray
+    places: tuple[tuple[int, int], ...]
+    calls: tuple[tuple[int, str], ...]
+    tables: Mapping[str, tuple[int, FieldTable]]
+    arrays: Mapping[str, int]
+
+    def word(self, table: str, field: str) -> int:
+        """Return the word of a field of a table."""
+        first, fields = self.tables[table]
+        return first + fields.kind.layout()[field][0]
+
+    def segments(self, gap: int = 4) -> list[tuple[int, np.ndarray]]:
+        """Return the stretches of the block that are not all zero, with their first words; up to `gap` zeros join two."""
+        filled = np.flatnonzero(self.words)
+        cuts = np.flatnonzero(np.diff(filled) > gap + 1) + 1
+        stretches = np.split(filled, cuts) if len(filled) else []
+        return [(int(part[0]), self.words[part[0] : part[-1] + 1]) for part in stretches]
+
+
+def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> Image:
+    """Return the image of a workspace before its first run, with parameters p (parameters,) and start x (n,), m (modes,).
+
+    The machine code of all kernels that the run may call must exist. Raises `RunError` E330 for a clock that cannot run.
+    """
+    weights, tables = space.weights, {"integrator": space.table, "weights": space.weights.table}
+    space.bound.p[:] = p
+    space.schedules.follow_parameters(p)
+    provide_rooms(weights.table, *weights.entries)
+    names = {address: name for name, address in interpreter.machine_code().addresses.items()}
+    if space.settler is not None:
+        space.settler.ready()
+        space.settler.trim_log()
+        tables["events"] = space.settler.table
+        names |= dict.fromkeys(space.settler.answers, stop_unanswered.__name__)
+    names |= {address: f"weights_{name}" for name, address in weights.addresses.items()}
+    program, kernels = space.bound.program, kernels_of(space.bound.program)
+    if "jacobian" in space.table.kind.layout() and program.jacobian is not None:
+        kernels.append(program.jacobian)
+    names |= {kernel.address or 0: kernel.name for kernel in kernels}
+    names[int(weights.table["meet"])] = pattern_in_room.__name__
+    return linked(tables, {"p": space.bound.p, "x": x, "m": m}, names)
+
+
+def kernels_of(program: Program) -> list[Kernel]:
+    """Return all kernels that machine code may call in a run by an explicit method, compiled."""
+    kernels = [*program.kernels, *program.resets, *program.pushes, *program.supplies]
+    kernels += [loop.kernel for loop in program.loops]
+    return [kernel for kernel in kernels if kernel is not None and kernel.address]
+
+
+def linked(tables: Mapping[str, FieldTable], arrays: Mapping[str, np.ndarray], names: Mapping[int, str]) -> Image:
+    """Return the image of tables, all that they point to, and further arrays; `names` are those of functions by their addresses.
+
+    Raises a ValueError for an address that is neither in the tables nor of a function.
+    """
+    every = list(_reached(tables.values()))
+    memory = _Memory([*itertools.chain.from_iterable(map(_pieces, every)), *arrays.values()])
+    words, places, calls = memory.words(), list[tuple[int, int]](), list[tuple[int, str]]()
+    for what, index, address, is_code in itertools.chain.from_iterable(_pointers(table, memory) for table in every):
+        words[index] = 0
+        if is_code and address not in names:
+            raise ValueError(f"{what} is the address of an unknown function")
+        if is_code:
+            calls.append((index, names[address]))
+        elif address:
+            places.append((index, memory.word(address)))
+    firsts = {name: (memory.word(table.address), table) for name, table in tables.items()}
+    return Image(
+        words, tuple(places), tuple(calls), firsts, {name: memory.word(address_of(each)) for name, each in arrays.items()}
+    )
+
+
+def _reached(tables: Iterable[FieldTable]) -> Iterator[FieldTable]:
+    """Yield tables and all tables that they point to, each once."""
+    waiting, seen = list(tables), set[int]()
+    while waiting:
+        table = waiting.pop(0)
+        if table.address in seen:
+            continue
+        seen.add(table.address)
+        yield table
+        for name, kind in types_of(table.kind).items():
+            if is_table(kind) and table[name]:
+                waiting.append(table_at(int(table[name])))
+            elif isinstance(kind, Array) and is_table(kind.entries) and table[name]:
+                waiting += [table_at(address) for address in table.arrays[name].tolist() if address]
+
+
+def _pieces(table: FieldTable) -> Iterator[np.ndarray]:
+    """Yield the memory of a table and of its arrays."""
+    yield table.memory
+    for name, kind in types_of(table.kind).items():
+        if isinstance(kind, Array) and table[name]:
+            yield table.arrays[name]
+
+
+class _Memory:
+    """Stretches of memory in the order in which they are met; those that overlap are one."""
+
+    def __init__(self, pieces: Iterable[np.ndarray]):
+        extents: list[list[int]] = []
+        met = [(address_of(piece), address_of(piece) + piece.nbytes, k) for k, piece in enumerate(pieces) if piece.nbytes]
+        for begin, end, k in sorted(met):
+            if extents and begin < extents[-1][1]:
+                extents[-1][1:] = max(extents[-1][1], end), min(extents[-1][2], k)
+            else:
+                extents.append([begin, end, k])
+        counts = [(-(-(end - begin) // _WORD), k) for begin, end, k in extents]
+        order = sorted(range(len(extents)), key=lambda i: counts[i][1])
+        starts = dict(zip(order, itertools.accumulate((counts[i][0] for i in order), initial=0), strict=False))
+        self._begins = np.array([begin for begin, _, _ in extents], dtype=np.uint64)
+        self._ends = [end for _, end, _ in extents]
+        self._starts = [starts[i] for i in range(len(extents))]
+
+    def word(self, address: int) -> int:
+        """Return the word of an address; 0 for one that is not in the memory, such as that of an empty array."""
+        k = int(np.searchsorted(self._begins, np.uint64(address), side="right")) - 1
+        if k < 0 or address >= self._ends[k]:
+            return 0
+        return self._starts[k] + (address - int(self._begins[k])) // _WORD
+
+    def words(self) -> np.ndarray:
+        """Return a copy of everything (words,)."""
+        sizes = [end - int(begin) for begin, end in zip(self._begins, self._ends, strict=True)]
+        words = np.zeros(
+            max((at + -(-size // _WORD) for at, size in zip(self._starts, sizes, strict=True)), default=0), np.uint64
+        )
+        for begin, size, at in zip(self._begins.tolist(), sizes, self._starts, strict=True):
+            ctypes.memmove(words[at:].ctypes.data, begin, size)
+        return words
+
+
+def _pointers(table: FieldTable, memory: _Memory) -> Iterator[tuple[str, int, int, bool]]:
+    """Yield the addresses that a table and its arrays hold: names for messages, their words, the addresses, and whether they are
+    of code."""
+    first, rows = memory.word(table.address), rows_of_code(table.kind)
+    for (name, kind), (index, _) in zip(types_of(table.kind).items(), table.kind.layout().values(), strict=True):
+        what, address = f"{table.kind.__name__}.{name}", int(table[name])
+        if not address or kind in (float, int, bool):
+            continue
+        yield what, first + index, address, isinstance(kind, Code)
+        if not isinstance(kind, Array) or (kind.entries in (float, int) and name not in rows):
+            continue
+        entries, at = table.arrays[name].reshape(-1), memory.word(address)
+        for k in range(0, len(entries), rows.get(name, 1)):
+            if entries[k]:
+                yield f"{what}[{k}]", at + k, int(entries[k]), name in rows or isinstance(kind.entries, Code)
