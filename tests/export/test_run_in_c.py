@@ -16,6 +16,7 @@ from bondgraph import J0, J1, TF, Automaton, C, Constraint, Graph, I, ModelError
 from bondgraph.export import CRun, c_run
 from screws.scalars import sin
 from tests.inner.compile import Compiled
+from tests.inner.run import EventOutcome
 
 GCC = shutil.which("gcc")
 needs_compiler = pytest.mark.skipif(GCC is None, reason="no gcc to compile the C source with")
@@ -141,11 +142,12 @@ def test_names_have_the_prefix_and_data_is_constant():
     assert seen == {"toy_begin", "toy_set", "toy_run", "toy_outputs", "toy_times"}
 
 
-def cradle() -> Graph:
-    """Two gaps that close at the same time."""
+def cradle(speed: float) -> Graph:
+    """Two gaps that close at the same time, at t = 0.25 / speed, unless a push closes one of them earlier."""
     graph, velocity = Graph("cradle"), [J1(f"v{k}", domain="translation") for k in range(3)]
+    graph.connect(Se("push", 0.0), velocity[0])
     for k, node in enumerate(velocity):
-        graph.connect(node, I(f"m{k}", 1.0, initial=(1.0, 0.0, -1.0)[k]))
+        graph.connect(node, I(f"m{k}", 1.0, initial=(speed, 0.0, -speed)[k]))
     for i in range(2):
         gap = J0(f"gap{i}", domain="translation")
         for k, sign in ((i, -1.0), (i + 1, 1.0)):
@@ -159,10 +161,47 @@ def cradle() -> Graph:
 
 
 def test_collisions_at_the_same_time_are_refused():
-    compiled = compile_model(cradle())
+    compiled = compile_model(cradle(1.0))
     with pytest.raises(ModelError, match=r'E281[\s\S]*"a0"[\s\S]*impacts="sequential"'):
         c_run(compiled, 0.3)
     assert c_run(compiled, 0.3, impacts="sequential").steps
+
+
+ENDS = """
+#include "toy.h"
+#include <stdio.h>
+
+static toy_memory memory;
+
+int main(void)
+{
+    toy_begin(&memory);
+    printf("%d %d %d\\n", toy_run(&memory, NULL, 0) == TOY_DONE, memory.outcome, memory.transition);
+    toy_set(&memory, TOY_P_PUSH_VALUE, 10.0);
+    const int status = toy_run(&memory, NULL, 0);
+    printf("%d %d %d\\n", status == TOY_STOPPED, memory.outcome == TOY_OUTCOME_STOPPED, memory.transition);
+    return 0;
+}
+"""
+
+
+@needs_compiler
+@pytest.mark.thorough
+def test_a_run_that_needs_python_stops_and_says_so(tmp_path):
+    """The run of the export has no collision, that of other parameters has one."""
+    compiled = compile_model(cradle(0.5))
+    c_run(compiled, 0.4, name="toy").write(tmp_path)
+    (tmp_path / "main.c").write_text(ENDS)
+    subprocess.run(["gcc", *STRICT, "toy.c", "main.c", "-lm", "-o", "toy"], cwd=tmp_path, check=True)
+    lines = subprocess.run([tmp_path / "toy"], capture_output=True, text=True, check=True).stdout.splitlines()
+    (event,) = compiled.simulate(0.4, parameters={"push.value": 10.0}).events[:1]
+    transitions = [(edge.name, edge.kind) for edge in compiled.program.transitions]
+    assert lines == ["1 0 -1", f"1 1 {transitions.index((event.name, event.kind))}"]
+
+
+def test_the_header_has_each_reason_why_an_event_ends_a_run():
+    listed = dict(re.findall(r"TOY_OUTCOME_(\w+) = (\d+)", exported(juggler)[1].header))
+    assert listed == {outcome.name: str(int(outcome)) for outcome in EventOutcome if outcome != EventOutcome.CONSISTENT}
 
 
 def test_ticks_that_solve_loops_are_refused():

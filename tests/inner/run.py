@@ -31,8 +31,9 @@ from bondgraph.run.events.handler import EventHandler
 from bondgraph.run.events.impacts.friction_cones import Cones, with_restitution
 from bondgraph.run.events.impacts.simultaneous import complementary
 from bondgraph.run.events.log import Log
+from bondgraph.run.events.questions import stop_unanswered
 from bondgraph.run.events.root_finding import DenseOutput, StepTable
-from bondgraph.run.events.state import HISTORY, EventTable
+from bondgraph.run.events.state import HISTORY, EventOutcome, EventTable
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.linear import system
 from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout, layout_of

@@ -6,17 +6,22 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, C, Graph, I, R, Se, compile_model
+from tests.inner.emit import compile_procedures, translate
 from tests.inner.run import (
     Control,
+    EventOutcome,
     FieldTable,
     Image,
+    Status,
     StructureCache,
     Workspace,
     image_of,
     linked,
     pattern_in_room,
     provide_rooms,
+    stop_unanswered,
 )
+from tests.run.test_together import cradle, start
 
 
 def image(t_end: float, **settings) -> Image:
@@ -58,6 +63,19 @@ def test_unknown_code_is_refused():
     table.point("rates", 4096)
     with pytest.raises(ValueError, match=r"Control\.rates is the address of an unknown function"):
         linked({"weights": table}, {}, {})
+
+
+def test_a_question_that_nobody_answers_ends_the_run():
+    """The functions of an image, as machine code: three balls collide at the same time."""
+    run = cradle(3).prepare_run(0.2, progress=False)
+    x, p, m = run.start_values(initial=start(np.ones(3), np.eye(3)[0], [0.1, 0.0]))
+    prepared = run.program
+    space = Workspace(prepared.program, prepared.settings, prepared.choice, prepared.wanted)
+    alone = compile_procedures(translate([stop_unanswered], ["stop_unanswered"]))
+    for name in ("compile_kernels", "enlarge_log", "collide"):
+        space.settler.table.point(name, alone.address("stop_unanswered"))
+    course = space.run(p, x, m, prepared.wanted[0])
+    assert (course.status, space.settler.table["outcome"]) == (Status.EVENT_ENDS, EventOutcome.STOPPED)
 
 
 @pytest.mark.parametrize("seed", range(4))

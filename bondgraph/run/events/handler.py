@@ -190,7 +190,7 @@ class EventHandler:
         return 1
 
     @property
-    def answers(self) -> list[int]:
+    def callbacks(self) -> list[int]:
         """Addresses of the functions that answer."""
         return [callback.address for callback in self._answers.values()]
 
