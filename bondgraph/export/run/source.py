@@ -187,11 +187,10 @@ def source_file(run: RunContent) -> str:
     names = function_names(f"{n}_", (name for _, name in run.image.calls), run.has_events)
     runtime, needed = runtime_text(run.method, names)
     called = {name for _, name in run.image.calls} | {"prepare", "outputs"}
-    code = {name: code for name, code in run.content.code.items() if name in called and code.outputs}
+    printed = [name for name, code in run.content.code.items() if name in called and code.outputs]
+    kernels = kernels_text(run.content.code, printed, needed, f"{n}_")
     head = f'/* {n}: the run of the model "{comment_safe(run.content.system.name)}"; see {n}.h. */\n#include "{n}.h"\n'
-    return "\n".join(
-        [head, runtime, kernels_text(code, needed, f"{n}_"), _image_text(run, names), _interface_text(run, names, set(code))]
-    )
+    return "\n".join([head, runtime, kernels, _image_text(run, names), _interface_text(run, names, set(printed))])
 
 
 def _listed(items: Iterable[str]) -> str:
