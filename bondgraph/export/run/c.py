@@ -117,8 +117,7 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
         name = program.transitions[int(space.settler.table["wanted"])].name
         why = f'"{name}" may collide at the same time as others: several collisions are one problem then'
         raise _refused(compiled, why, 'impacts="sequential", if one collision after the other is meant')
-    is_ended = course.status == Status.EVENT_ENDS and space.settler is not None
-    if course.status != Status.STOP and not (is_ended and space.settler.table["outcome"] == EventOutcome.TERMINAL):
+    if course.status != Status.STOP and not (space.settler is not None and _is_terminal(space.settler, course.status)):
         why = f"it ends at t = {course.t:.6g} s: {_text(course.status)}"
         raise _refused(compiled, why, "`simulate` with the same settings, whose result says what is wrong")
     return choice, course.effort.steps
@@ -128,6 +127,11 @@ def _has_asked(settler: EventHandler) -> bool:
     """Return True if an event of the run had a question; all kernels are compiled, so it was about collisions."""
     table, ended = settler.table, not settler.is_consistent
     return bool(table["consulted"]) or settler.consultations > ended
+
+
+def _is_terminal(settler: EventHandler, status: Status) -> bool:
+    """Return True if a transition has ended the run."""
+    return status == Status.EVENT_ENDS and settler.table["outcome"] == EventOutcome.TERMINAL
 
 
 def _text(status: Status) -> str:
