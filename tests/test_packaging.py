@@ -194,8 +194,8 @@ def test_a_line_in_a_folder_models_is_the_users_beside_an_installation(environme
 
 
 def test_sweeps_from_before_know_the_functions_of_models():
-    take = importlib.import_module("screwbond.models").central_gravity
-    assert Kept("pull", take).described == "models.gravity:central_gravity"
+    take = importlib.import_module("screwbond.models").rigid_body
+    assert Kept("pull", take).described == "models.bodies:rigid_body"
 
 
 def overlaid(environment, folder, package, where):

@@ -262,10 +262,6 @@ COLUMN_PART = 0.1
 ROUNDING_CHANGE = 1e-13
 """Part of the size of a state up to which a change counts as none."""
 
-ACCUMULATED_NOISE, MAX_NOISE_GAIN, SIGNIFICANT, RETRY_LIMITS = 8.0, 64.0, 0.1, (4, 4096)
-"""Rounding noise of the rates that a step accumulates; largest factor on it; part of the tolerance from which it matters;
-rejected steps before a noise test, at first and at most."""
-
 
 class SensitivityWeights(ErrorWeights):
     """Error weights of x and S, (n (1 + k),), in a table that machine code shares, with Python callbacks for rare updates, a few
@@ -328,10 +324,11 @@ class SensitivityWeights(ErrorWeights):
         rates."""
         self.refresh(t, x, m)
         if self.noise.any():
-            self._noise_gain = min(2.0 * self._noise_gain, MAX_NOISE_GAIN)
+            self._noise_gain = min(2.0 * self._noise_gain, error_weights.MAX_NOISE_GAIN)
         matters = self._keep_noise(t, x, m, h, relative)
         before = int(self.table["rejections_before_test"])
-        self.table["rejections_before_test"] = RETRY_LIMITS[0] if matters else min(2 * before, RETRY_LIMITS[1])
+        _, after_noise, longest = error_weights.NOISE_TEST_INTERVALS
+        self.table["rejections_before_test"] = after_noise if matters else min(2 * before, longest)
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Measure the noise again after long use."""
@@ -341,8 +338,8 @@ class SensitivityWeights(ErrorWeights):
     def _keep_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float) -> bool:
         """Measure the rounding noise of all rates; keep it only where it matters for a step of length h."""
         sizes = np.maximum(self.size, self.floor)
-        noise = ACCUMULATED_NOISE * np.sqrt(len(x)) * self._noise_gain * self.noise_of_rates(t, x, m, sizes, h)
-        matters = bool(np.any(h * noise > SIGNIFICANT * relative * sizes))
+        noise = error_weights.ACCUMULATED_NOISE * np.sqrt(len(x)) * self._noise_gain * self.noise_of_rates(t, x, m, sizes, h)
+        matters = bool(np.any(h * noise > error_weights.SIGNIFICANT * relative * sizes))
         self.noise[:] = noise if matters else 0.0
         return matters
 

@@ -31,10 +31,10 @@ class Status(IntEnum):
     NOT_FINITE = -2, "not finite: a rate is not finite"
     # Requests of the step size control.
     DOUBT = 4, "a rejected step: the error weights must be measured again"
-    RENEW = 5, "the error weights are due"
+    RENEW = 5, "the error weights or the noise must be measured again"
     ATTEMPT = 20, "a step is to be attempted"
     ACCEPT = 21, "the step is accepted"
-    RETRY = 22, "look for the next step again"
+    RETRY = 22, "continue with the next step, or with a shorter one"
     # State of a run in a SIMD lane.
     LANE_RUNS = 30, "the run is in a lane"
     LANE_STARTS = 31, "the run has begun without error weights"

@@ -131,7 +131,7 @@ def random_table(method, random: np.random.Generator) -> FieldTable:
 
 
 METHODS_IN_MACHINE_CODE = [(explicit.method_of(dop853.TABLEAU), dop853.machine_code), (rodas5p.RODAS5P, rodas5p.machine_code)]
-CONTROL = {"proposed": "", "judged": "d", "lengthened": "di", "held_down": "ddd"}
+CONTROL = {"proposed": "", "judged": "d", "after_acceptance": "di", "held_down": "ddd"}
 """Functions that touch no array, with the kinds of their arguments behind the table."""
 
 
@@ -139,7 +139,7 @@ CONTROL = {"proposed": "", "judged": "d", "lengthened": "di", "held_down": "ddd"
 def test_step_control_is_that_of_machine_code_for_any_numbers(method, machine_code) -> None:
     """Each function on the same numbers: the same result, and the same table after it."""
     random, kinds = np.random.default_rng(8), {"d": ctypes.c_double, "i": ctypes.c_int64}
-    functions = [*(step_control.proposed, step_control.judged, step_control.lengthened), *method.exported]
+    functions = [*(step_control.proposed, step_control.judged, step_control.after_acceptance), *method.exported]
     for _ in range(300):
         for function in functions:
             table, types = random_table(method, random), [kinds[kind] for kind in CONTROL[function.__name__]]

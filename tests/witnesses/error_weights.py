@@ -41,7 +41,7 @@ class Weights:
         # Energies per square in the modes for which they were computed, -1 if not yet.
         self.squares, self._square_modes = np.full(self._n, -1.0), np.full(bound.program.modes, np.nan)
         self.energy, self.spread = 0.0, 0.0
-        self.rejections_before_test, self.boost, self.boosted = rules.RETRY_LIMITS[0], 1.0, 1.0
+        self.rejections_before_test, self.boost, self.boosted = rules.NOISE_TEST_INTERVALS[0], 1.0, 1.0
         self._seen: deque[bytes] = deque(maxlen=rules.MODE_SETS)
 
     @property
@@ -144,7 +144,7 @@ class Weights:
             self.boosted = max(self.boosted, self.boost)
         significant = self._measure_noise(t, x, m, h, relative, implicit)
         self.rejections_before_test = (
-            rules.RETRY_LIMITS[1] if significant else min(2 * self.rejections_before_test, rules.RETRY_LIMITS[2])
+            rules.NOISE_TEST_INTERVALS[1] if significant else min(2 * self.rejections_before_test, rules.NOISE_TEST_INTERVALS[2])
         )
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:

@@ -29,9 +29,9 @@ NEVER = 2**62
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 """Rounding errors of a rate that a step accumulates, per root of the number of states; largest factor by which repeated noise
 tests raise it."""
-RETRY_LIMITS = (2, 4, 4096)
+NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Rejected steps before a noise test: the first time, after noise was found, and at most."""
-MAX_RETRIES, DECISIVE = 3, 10.0
+RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
 """Rejections of one step before the noise is measured where none is known, twice as many each further time; factor on the
 tolerance there, as the noise must explain the rejections."""
 PERSISTENT = 2.0
@@ -332,7 +332,9 @@ def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relat
         w.boost = smaller(w.boost * 2.0, MAX_NOISE_GAIN)
         w.boosted = larger(w.boosted, w.boost)
     is_significant = measure_noise(w, t, x, m, h, relative, implicit)
-    w.rejections_before_test = RETRY_LIMITS[1] if is_significant else min(w.rejections_before_test * 2, RETRY_LIMITS[2])
+    w.rejections_before_test = (
+        NOISE_TEST_INTERVALS[1] if is_significant else min(w.rejections_before_test * 2, NOISE_TEST_INTERVALS[2])
+    )
 
 
 def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
@@ -352,7 +354,7 @@ def weights_reset(w: Control) -> None:
         scale[i] = 0.0
         squares[i] = -1.0
     w.energy, w.spread, w.boost, w.boosted = 0.0, 0.0, 1.0, 1.0
-    w.seen_count, w.seen_next, w.scaled, w.rejections_before_test = 0, 0, 0, RETRY_LIMITS[0]
+    w.seen_count, w.seen_next, w.scaled, w.rejections_before_test = 0, 0, 0, NOISE_TEST_INTERVALS[0]
     w.modes_known, w.resting, w.coupled, w.ahead, w.rated = False, False, False, False, False
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from bondgraph.emit.interpreter.table import InterpretedSteps
 from bondgraph.emit.kernel import LaneKernels, address_of, aligned_zeros
 from bondgraph.run.accuracy import error_weights
-from bondgraph.run.accuracy.error_weights import ACCUMULATED_NOISE, RETRY_LIMITS, TRIAL_FACTORS
+from bondgraph.run.accuracy.error_weights import ACCUMULATED_NOISE, NOISE_TEST_INTERVALS, TRIAL_FACTORS
 from bondgraph.run.accuracy.fields import PATTERNS, Control, SparsityPattern
 from bondgraph.run.accuracy.rounding_noise import directions
 from bondgraph.run.bound import Bound
@@ -91,7 +91,7 @@ class ErrorWeights:
         counts |= {"has_absolute": absolute is not None, "autonomous": program.autonomous}
         for name, count in counts.items():
             table[name] = count
-        table["rejections_before_test"], table["boost"], table["boosted"] = RETRY_LIMITS[0], 1.0, 1.0
+        table["rejections_before_test"], table["boost"], table["boosted"] = NOISE_TEST_INTERVALS[0], 1.0, 1.0
         table["origin"], table["rtol"], table["longest"] = bound.origin, rtol, longest
         table["collected"] = ACCUMULATED_NOISE * float(np.sqrt(max(self._n, 1)))
         self._structures, self._patterns, self._lookup = structures, *_pattern_lookup(structures, table)

@@ -63,7 +63,8 @@ def spread(s: EventTable, value: Reals, near: Reals, out: Reals) -> None:
 
 
 def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, out: Reals) -> None:
-    """Compute the rounding errors of the guards, which are `now` at (t, x), for states of `sizes` (n,); at later times only."""
+    """Compute the rounding errors of the guards, which are `now` at (t, x), for states of `sizes` (n,), now or a rounding of
+    the time later."""
     n, y, by_x = s.n, s.x_near, s.by_x
     reach = abs(s.origin) + abs(t)
     for k in range(_POINTS):
@@ -208,7 +209,7 @@ def mark_rises(s: EventTable, t: float, h: float) -> None:
 
 def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
     """Among the guards in `asked`, which are `now` at (t, x) with the rates `speed`, mark those that grow in `rising`, by the
-    shortest look ahead in which they change more than rounding; of bounces, those that grow or pass below zero.
+    shortest look ahead in which they change more than rounding. A bounce is followed while its guard falls to zero.
 
     A guard that neither moves in the first look ahead nor has a rounding error is constant here: later it can only jump, which is
     a later event.

@@ -197,8 +197,8 @@ def see(s: EventTable) -> None:
 def set_levels(s: EventTable, t: float) -> None:
     """Set the levels above which guards fire, at x_here, m_here after the transitions `watched`, in `levels_begun`.
 
-    A guard that starts at a tiny positive value must exceed twice its value and its rounding error, until it has been that far
-    below zero; at most its value after a bounce. One that has fired `once` must first fall below zero.
+    A guard that starts at a tiny positive value must exceed twice the larger of its value and its rounding error, until it has
+    been that far below zero; at most its value after a bounce. One that has fired `once` must first fall below zero.
     """
     x, guards, zero, left = s.x_here, s.now, s.zero, s.left
     if s.transitions == 0:

@@ -29,10 +29,10 @@ from bondgraph.run.steppers.shared_fields import (
     next_row,
     update_levels,
 )
-from bondgraph.run.steppers.step_control import GROW, judged, lengthened, proposed
+from bondgraph.run.steppers.step_control import GROW, after_acceptance, judged, proposed
 
 _EARLY_FRACTION = 1e-2
-"""A zero crossing within this fraction of a step is checked twice."""
+"""A landing within this fraction of a step counts only if the guard has come at least halfway to zero."""
 _TRUSTED = 0.05
 """Largest correction of a landing, as a fraction of its step."""
 _MOST_LANDINGS, _MOST_PUSHES = 3, 12
@@ -81,7 +81,7 @@ def dense_samples(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> 
 
 
 def noisy_step(c: IntegratorTable, h: float, method: Fixed) -> None:
-    """Record whether rounding noise dominates the error weight of an accepted step, and by how much it exceeds the tolerance."""
+    """Record whether rounding noise dominates the error weight of an accepted step, and the largest such noise of each state."""
     used = False
     for i in range(c.n):
         rounding, allowed = method.rounding(c, i, h), error_weight(c, i, abs(c.y_new[i]))
@@ -204,7 +204,7 @@ def finish(c: IntegratorTable, error: float, method: Fixed) -> int:
         stiff = c.watch and method.stiffness(c, h, method)
     accept(c, h, t_new, method)
     c.moved = outlook != AT_HAND
-    return lengthened(c, error, stiff, method)
+    return after_acceptance(c, error, stiff, method)
 
 
 def land(c: IntegratorTable, method: Fixed) -> int:
@@ -212,7 +212,7 @@ def land(c: IntegratorTable, method: Fixed) -> int:
 
     The dense output has the rounding error of the whole step, which can exceed the value of a guard at its beginning, for
     instance after a start from zero or where the tolerance is large. If the guard is not near zero after all, or has not jumped,
-    and no other has risen, the integration continues with shorter steps.
+    and no other has risen, the integration continues from there.
     """
     h, t_new, first, before = c.trial, c.target, c.first, c.g
     g = c.g[c.guard_count * (POINTS - 1) :]
@@ -317,7 +317,7 @@ _COLD = frozenset(
 def translated(method: Method) -> list[Procedure]:
     """Return the procedures of a method and of the loop around its steps; no exported one has a name that the C library has, as
     it has `advance`."""
-    with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, lengthened]
+    with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, after_acceptance]
     with_method += [ready, update_weights, dense_samples, advance_run, run]
     functions: list[Callable[..., Any]] = [guard_values, derivative, flush, proposed, handle_event]
     functions += [

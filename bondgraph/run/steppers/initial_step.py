@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from bondgraph.emit.kernel_language.language import Fixed, Reals, finite, inline, larger, smaller, sqrt
-from bondgraph.run.accuracy.error_weights import MAX_RETRIES, RENEWALS, RETRY_LIMITS
+from bondgraph.run.accuracy.error_weights import NOISE_TEST_INTERVALS, RENEWALS, RETRIES_BEFORE_TEST
 from bondgraph.run.events.iteration import handle_start, open_events
 from bondgraph.run.kernel_functions import all_finite
 from bondgraph.run.steppers.sample_clocks import start_clocks
@@ -46,8 +46,8 @@ def reset(c: IntegratorTable) -> None:
     c.t_inspected = 0.0
     c.fresh = True
     c.renewal = RENEWALS[0]
-    c.rejections_before_test = RETRY_LIMITS[0]
-    c.retry_limit = MAX_RETRIES
+    c.rejections_before_test = NOISE_TEST_INTERVALS[0]
+    c.retry_limit = RETRIES_BEFORE_TEST
     c.window[0] = -math.inf
     c.window[1] = math.inf
 
@@ -107,7 +107,8 @@ def norm_of_difference(c: IntegratorTable, values: Reals, others: Reals, n: int)
 def first_step(c: IntegratorTable, method: Fixed) -> float:
     """Choose the initial step size from two evaluations, of which k[0] exists already (after Hairer, Norsett, Wanner, II.4).
 
-    Rates of size d1 (in weights per second) that change in the time tau give an error of about d1 tau (h / tau)^p; see `root`.
+    Rates of size d1 (in weights per second) that change in the time tau give an error of about d1 tau (h / tau)^p; `method.root`
+    is the p-th root.
     """
     n, k, y, trial, later = c.n, c.k, c.y, c.y_stage, c.k[c.width :]
     longest = smaller(c.h_max, c.stop - c.t)

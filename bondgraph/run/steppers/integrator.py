@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from bondgraph.emit.llvm import Library
-from bondgraph.run.accuracy.error_weights import MAX_RETRIES, RENEWALS
+from bondgraph.run.accuracy.error_weights import RENEWALS, RETRIES_BEFORE_TEST
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
@@ -137,7 +137,7 @@ class OneStep(Integrator):
         for name, address in weights.addresses.items():
             table.point(f"weights_{name}", address)
         table["most"], table["span"], table["h_max"] = tolerances.steps, bound.span, tolerances.max_step
-        table["budget"], table["renewal"], table["retry_limit"] = _FIRST_CALL_STEPS, RENEWALS[0], MAX_RETRIES
+        table["budget"], table["renewal"], table["retry_limit"] = _FIRST_CALL_STEPS, RENEWALS[0], RETRIES_BEFORE_TEST
         if ticks is not None:
             self.share(ticks)
         self._settler, name = settler, "advance_run"

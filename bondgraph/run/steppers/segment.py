@@ -43,7 +43,7 @@ class Segment:
     written : number of filled rows of samples, on the last page if there were several.
     fired : transitions whose guards crossed zero upward at t.
     reason : of a failure, "kind: text".
-    onset : start of this segment if an integrator handles events by itself; `held` : number of rows of samples whose modes it has
+    start : of this segment, if an integrator handles events by itself; `held` : number of rows of samples whose modes it has
         written.
     """
 

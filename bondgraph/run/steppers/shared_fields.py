@@ -193,8 +193,8 @@ def guard_values(c: IntegratorTable, t: float, y: Reals, g: Reals) -> None:
 
 
 def update_levels(c: IntegratorTable, now: Reals) -> None:
-    """Make the guards `now` (minus their levels) those of the next step; drop the level of a guard that has been as far below
-    zero as its level is off it."""
+    """Make the guards `now` (minus their levels) those of the next step; drop the level of a guard that has been below zero by
+    the size of its level."""
     g, levels = c.g, c.levels
     for i in range(c.guard_count):
         value, level = now[i], levels[i]

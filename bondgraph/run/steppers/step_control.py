@@ -18,7 +18,7 @@ GROW = 6.0
 _SAFE, _SHRINK = 0.9, 0.2
 # At the smallest step size the error weights are updated once, and a step larger by this factor is tried.
 _ANOTHER = 1e3
-# Noise is measured again after this many steps that used it.
+# Noise is measured again after this many steps.
 _STALE = 100
 
 
@@ -107,8 +107,8 @@ def judged(c: IntegratorTable, error: float, method: Fixed) -> int:
     return Status.RETRY
 
 
-def lengthened(c: IntegratorTable, error: float, stiff: bool, method: Fixed) -> int:
-    """After an accepted step: choose the next step size, and report stiffness or error weights that need an update."""
+def after_acceptance(c: IntegratorTable, error: float, stiff: bool, method: Fixed) -> int:
+    """Choose the step size after an accepted step, and report stiffness or error weights that need an update."""
     following = next_length(c, error, method)
     c.grow = GROW
     c.h = following
@@ -129,5 +129,5 @@ def next_length(c: IntegratorTable, error: float, method: Fixed) -> float:
 
 @inline
 def tiny_of(t: float) -> float:
-    """Return the rounding error of a time."""
+    """Return the shortest step that a time allows, 16 of its roundings."""
     return 16.0 * EPSILON * abs(t)

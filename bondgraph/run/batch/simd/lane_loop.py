@@ -93,7 +93,7 @@ def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -
         accept_all(v)
         for lane in range(lanes):
             if taken[lane] == 1.0:
-                status = v.lengthened(v.tables[seats[lane]], error[lane], v.stiff[lane])
+                status = v.after_acceptance(v.tables[seats[lane]], error[lane], v.stiff[lane])
                 if status == Status.RENEW:
                     unload_lane(v, lane, status, lanes)
                 if status == Status.STIFF:

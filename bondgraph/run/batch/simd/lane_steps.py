@@ -31,7 +31,17 @@ from bondgraph.run.steppers.explicit import ExplicitTable, attempt, compare_last
 from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 
-DRIVER = ("ready", "proposed", "judged", "lengthened", "held_down", "noisy_step", "update_weights", "dense_samples", "flush")
+DRIVER = (
+    "ready",
+    "proposed",
+    "judged",
+    "after_acceptance",
+    "held_down",
+    "noisy_step",
+    "update_weights",
+    "dense_samples",
+    "flush",
+)
 """Procedures of the method, and of the loop around its steps, called by address."""
 
 PerState = Annotated[Reals, Length(lambda v: v.n * v.lanes)]
@@ -102,7 +112,7 @@ class LaneTable(Table):
     ready: Routine
     proposed: Answer
     judged: Answer
-    lengthened: Answer
+    after_acceptance: Answer
     held_down: Answer
     noisy_step: Routine
     update_weights: Routine
