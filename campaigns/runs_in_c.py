@@ -151,7 +151,6 @@ def main() -> int:
     parser.add_argument("models", nargs="*", choices=[[], *MODELS], help="all by default")
     parser.add_argument("--level", default="-O1", help="optimisation of gcc")
     asked = parser.parse_args()
-    os.environ["SCREWBOND_PROCESSOR"] = "baseline"
     print(f"| model | text, KB | made, s | method | states | steps | events | gcc {asked.level}, s | same bits |", flush=True)
     print("|---|---|---|---|---|---|---|---|---|")
     differ = 0

@@ -82,7 +82,10 @@ def _compiled_at_once(needed: Mapping[str, Code]) -> list[Code]:
 def native_steps(routines: Mapping[str, Code]) -> dict[str, Listing]:
     """Return the steps of the routines, and of each case of one with alternatives, that the machine code of `kernels_of` has and
     that a run calls, with fusions."""
-    return steps_in_machine_code(_compiled_at_once(_needed(routines)))
+    needed = _needed(routines)
+    together = {name: routine for name, routine in needed.items() if name != "jacobian"}
+    alone = [needed["jacobian"]] if "jacobian" in needed else []
+    return steps_in_machine_code(_compiled_at_once(together)) | steps_in_machine_code(alone)
 
 
 def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Sequence[Slot]) -> tuple[Kernel, tuple[int, ...]]:

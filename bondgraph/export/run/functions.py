@@ -7,7 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from bondgraph.emit.fusions import fused as with_fusions
+from bondgraph.compile.kernels import native_steps
+from bondgraph.emit.fusions import fused
 from bondgraph.emit.interpreter.code import ARGUMENTS, rule_routine
 from bondgraph.emit.interpreter.code import procedures as interpreter
 from bondgraph.emit.kernel_language.translate import translate
@@ -22,10 +23,10 @@ from bondgraph.run.steppers.driver import procedures as solver
 from bondgraph.run.steppers.method import Method
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.opcodes import Operation
-from bondgraph.tape.routine import Alternatives, Listing, listing
+from bondgraph.tape.routine import Alternatives, Listing, Routine, listing
 from bondgraph.tape.specialise import Code
 
-_LOOKUPS = re.compile(rf"\b({'|'.join(C_LOOKUPS)})\(")
+_LOOKUPS = re.compile(r"\b(searchsorted|take)\(")
 _BLOCKS = {"t": "t", "x": "restrict x", "p": "restrict p", "m": "restrict m", "given": "given"}
 _RULES = {f"rule_{op.NAMES[code]}": code for code in ARGUMENTS}
 """Rules of the interpreter, which machine code has as LLVM text."""
@@ -91,14 +92,14 @@ def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
     return text, {name.removeprefix(f"{prefix}i_") for name in needed}
 
 
-def kernels_text(code: Mapping[str, Code], steps: Mapping[str, Listing], needed: Collection[str], prefix: str) -> str:
-    """Return the kernels with their names, the `needed` rules of the interpreter and lookups, and what these call; `steps` are
-    those of machine code, by name, where it fuses products with sums."""
-    dialect, apart = _dialect(prefix), f"{prefix.upper()}APART"
-    kernels = [_kernel(f"{prefix}k_{name}", routine, steps, dialect, apart) for name, routine in code.items()]
-    rules = {name: rule_routine(code) for name, code in _RULES.items() if name in needed}
-    fused = {rule.name: with_fusions(listing(rule)) for rule in rules.values()}
-    kernels += [_kernel(f"{prefix}i_{name}", routine, fused, dialect, apart) for name, routine in rules.items()]
+def kernels_text(code: Mapping[str, Code], called: Iterable[str], needed: Collection[str], prefix: str) -> str:
+    """Return the `called` ones of all kernels with their names, the `needed` rules of the interpreter and lookups, and what these
+    call."""
+    dialect, apart, steps = _dialect(prefix), f"{prefix.upper()}APART", native_steps(code)
+    kernels = [_kernel(f"{prefix}k_{name}", code[name], steps, dialect, apart) for name in called]
+    rules = {name: rule_routine(rule) for name, rule in _RULES.items() if name in needed}
+    steps = {rule.name: fused(listing(rule)) for rule in rules.values()}
+    kernels += [_kernel(f"{prefix}i_{name}", rule, steps, dialect, apart) for name, rule in rules.items()]
     kernels += [_LOOKUP.format(p=prefix, name=name) for name in C_LOOKUPS if name in needed]
     text = "\n".join(kernels)
     lookups = [
@@ -109,7 +110,7 @@ def kernels_text(code: Mapping[str, Code], steps: Mapping[str, Listing], needed:
 
 
 def _dialect(prefix: str) -> Dialect:
-    """Return the dialect of C in which own functions have a prefix."""
+    """Return the dialect of C in which own functions and lookups have a prefix."""
     native = native_dialect(prefix)
 
     def form(operation: Operation) -> str:
@@ -118,16 +119,16 @@ def _dialect(prefix: str) -> Dialect:
     return replace(native, form=form)
 
 
-def _kernel(name: str, code: Code, native: Mapping[str, Listing], dialect: Dialect, apart: str) -> str:
-    """Return a kernel as a function of addresses, as machine code calls it; `native` are steps of routines by name."""
+def _kernel(name: str, code: Code, steps: Mapping[str, Listing], dialect: Dialect, apart: str) -> str:
+    """Return a kernel as a function of addresses, as machine code calls it, with its steps there: some have no fusions."""
     blocks = [block for block, _ in code.blocks]
     signature = [*(f"const double *{_BLOCKS[block]}" for block in blocks), "double *restrict out"]
     arguments = ", ".join(argument_names(signature))
 
-    def text(part: str, steps: Listing) -> str:
+    def text(part: str, routine: Routine) -> str:
         return c_functions(
             part,
-            steps,
+            steps[routine.name] if routine.name in steps else listing(routine),
             signature,
             lambda block, k: f"{blocks[block]}[{k}]",
             "out[{}]".format,
@@ -137,7 +138,7 @@ def _kernel(name: str, code: Code, native: Mapping[str, Listing], dialect: Diale
         )
 
     if isinstance(code, Alternatives):
-        parts = [text(f"{name}_case{k}", native.get(case.name) or listing(case)) for k, case in enumerate(code.cases)]
+        parts = [text(f"{name}_case{k}", case) for k, case in enumerate(code.cases)]
         number = "0"
         for slot, count in zip(code.slots, code.counts, strict=True):
             number = f"({number}) * {count} + (int){code.block}[{slot}]"
@@ -156,7 +157,7 @@ def _kernel(name: str, code: Code, native: Mapping[str, Listing], dialect: Diale
             )
         )
     else:
-        parts = [text(f"{name}_chosen", native.get(code.name) or listing(code.reference))]
+        parts = [text(f"{name}_chosen", code.reference)]
     passed = [f"(const double *){block}" for block in blocks]
     parts.append(
         f"static void {name}({', '.join(f'char *{block}' for block in (*blocks, 'out'))})\n"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.compile.kernels import native_steps
 from bondgraph.export.code.c import array_text, c_number, enumeration
 from bondgraph.export.code.content import Content, comment_safe, count
 from bondgraph.export.run.functions import FunctionNames, function_names, kernels_text, runtime_text
@@ -188,17 +187,10 @@ def source_file(run: RunContent) -> str:
     names = function_names(f"{n}_", (name for _, name in run.image.calls), run.has_events)
     runtime, needed = runtime_text(run.method, names)
     called = {name for _, name in run.image.calls} | {"prepare", "outputs"}
-    code = {name: code for name, code in run.content.code.items() if name in called and code.outputs}
+    printed = [name for name, code in run.content.code.items() if name in called and code.outputs]
+    kernels = kernels_text(run.content.code, printed, needed, f"{n}_")
     head = f'/* {n}: the run of the model "{comment_safe(run.content.system.name)}"; see {n}.h. */\n#include "{n}.h"\n'
-    return "\n".join(
-        [
-            head,
-            runtime,
-            kernels_text(code, native_steps(run.content.code), needed, f"{n}_"),
-            _image_text(run, names),
-            _interface_text(run, names, set(code)),
-        ]
-    )
+    return "\n".join([head, runtime, kernels, _image_text(run, names), _interface_text(run, names, set(printed))])
 
 
 def _listed(items: Iterable[str]) -> str:
