@@ -1,7 +1,9 @@
-"""Runs as C files: compiled by gcc, run twice, and compared with the native run to the last bit.
+"""Runs as C files: compiled, run twice, and compared with the native run to the last bit.
 
 `python -m campaigns.runs_in_c [MODEL ...]` prints a table: size of the text, time to write and to compile it, steps, events, and
 whether states, integrated powers, modes and events have the same bits. It exits with 1 if any differ.
+
+Another compiler, another processor: `--compiler "clang -O2"`, `--compiler "aarch64-linux-gnu-gcc -static" --runner qemu-aarch64-static`.
 """
 
 from __future__ import annotations
@@ -114,17 +116,19 @@ MODELS: Mapping[str, tuple[Callable[[], Graph], float, dict[str, Any]]] = {
 }
 
 
-def compared(compiled: Compiled, run: CRun, t_end: float, settings: dict[str, Any], level: str) -> tuple[str, bool]:
-    """Compile the C file of a run at this level of optimisation and compare it; return a row of the table, and equality."""
+def compared(
+    compiled: Compiled, run: CRun, t_end: float, settings: dict[str, Any], compiler: str, runner: str
+) -> tuple[str, bool]:
+    """Compile the C file of a run, run it and compare it; return a row of the table, and equality."""
     with tempfile.TemporaryDirectory() as folder:
         run.write(folder)
         main = _MAIN.replace("MODEL", run.name).replace("LETTERS", run.name.upper())
         (Path(folder) / "main.c").write_text(main, encoding="utf-8")
         begin = os.times()
-        command = ["gcc", "-std=c99", level, "-ffp-contract=off", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+        command = [*compiler.split(), "-std=c99", "-ffp-contract=off", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
         subprocess.run([*command, f"{run.name}.c", "main.c", "-lm", "-o", "run"], cwd=folder, check=True)
         seconds = os.times().children_user - begin.children_user
-        numbers = np.frombuffer(subprocess.run([Path(folder) / "run"], capture_output=True, check=True).stdout)
+        numbers = np.frombuffer(subprocess.run([*runner.split(), f"{folder}/run"], capture_output=True, check=True).stdout)
     here = compiled.simulate(t_end, method=run.method, **settings)
     status, first, steps, events = numbers[:4].astype(int).tolist()
     samples, modes = len(here.t), here.m
@@ -149,9 +153,10 @@ def main() -> int:
     """Compare the models that are named, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", choices=[[], *MODELS], help="all by default")
-    parser.add_argument("--level", default="-O1", help="optimisation of gcc")
+    parser.add_argument("--compiler", default="gcc -O1", help="compiler with its options (default gcc -O1)")
+    parser.add_argument("--runner", default="", help="command that runs a program, such as an emulator of another processor")
     asked = parser.parse_args()
-    print(f"| model | text, KB | made, s | method | states | steps | events | gcc {asked.level}, s | same bits |", flush=True)
+    print(f"| model | text, KB | made, s | method | states | steps | events | {asked.compiler}, s | same bits |", flush=True)
     print("|---|---|---|---|---|---|---|---|---|")
     differ = 0
     for name in asked.models or MODELS:
@@ -164,7 +169,7 @@ def main() -> int:
             print(f"| {name} | refused: {error.problems[0].code}, {error.problems[0].details[0]} |", flush=True)
             continue
         made = time.process_time() - begin
-        row, same = compared(compiled, run, t_end, {**settings, "progress": False}, asked.level)
+        row, same = compared(compiled, run, t_end, {**settings, "progress": False}, asked.compiler, asked.runner)
         differ += not same
         print(f"| {name} | {len(run.text) // 1024} | {made:.1f} | {row} |", flush=True)
     return int(differ > 0)

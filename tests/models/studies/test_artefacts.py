@@ -118,7 +118,7 @@ def ran(name: str) -> tuple[Task, Outcome]:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
         short = Path(folder) / "short.json"
         short.write_text('{"t_end": 0.05, "motion": []}')
-        patched.setattr(Task, "save", lambda own, outcome, out, **more: saved.append((own, outcome)))
+        patched.setattr(Task, "save", lambda own, outcome, out, **more: saved.append((own, outcome)) or "")
         arguments = [str(short) if word == "SHORT" else word for word in RUNS[name]]
         assert main([*arguments, "--out", str(Path(folder) / "out")]) in (0, 1)
     ((own, outcome),) = saved
