@@ -3,7 +3,8 @@
 `python -m campaigns.runs_in_c [MODEL ...]` prints a table: size of the text, time to write and to compile it, steps, events, and
 whether states, integrated powers, modes and events have the same bits. It exits with 1 if any differ.
 
-Another compiler, another processor: `--compiler "clang -O2"`, `--compiler "aarch64-linux-gnu-gcc -static" --runner qemu-aarch64-static`.
+Another compiler: `--compiler "clang -O2"`. Another processor: `--compiler "aarch64-linux-gnu-gcc -static"`, with
+`--runner qemu-aarch64-static`.
 """
 
 from __future__ import annotations
