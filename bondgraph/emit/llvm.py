@@ -106,7 +106,7 @@ def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool 
         steps = sum(len(one.program.steps) for one in straight)
     texts += functions
     lookups = tables.definitions(one.program for one in straight)
-    return "\n".join([*texts, *lookups, *trigonometry.called(texts)]), steps
+    return "\n".join([*texts, *lookups, *trigonometry.declarations(texts)]), steps
 
 
 class _Straight(NamedTuple):
@@ -259,10 +259,9 @@ def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
     functions, straight = _functions(routines, lanes)
     functions += [one.text(SINGLE_LIMIT, PART_STEPS, lanes) for one in straight]
     steps = sum(len(one.program.steps) for one in straight)
-    angles = trigonometry.called(functions, lanes)
-    declared = dict.fromkeys("\n".join([wide_declarations(lanes), *angles[:1]]).splitlines())  # some twice
+    declared = [wide_declarations(lanes), *trigonometry.declarations(functions, lanes)]
     lookups = tables.definitions(one.program for one in straight)
-    code = object_code("\n".join([*declared, *functions, *lookups, *angles[1:]]), passes=0, level=1 if steps <= QUICK else 0)
+    code = object_code("\n".join([*declared, *functions, *lookups]), passes=0, level=1 if steps <= QUICK else 0)
     tracker, addresses = linked(code, [routine.name for routine in routines], {})
     return Library(addresses, {}, (tracker,))
 

@@ -167,7 +167,7 @@ def joint_angles(program: Listing, first: int, last: int) -> dict[int, list[int]
         if code in (op.SIN, op.COS):
             group, angle = groups[-1], arguments[0]
             available = angle < min(group.values(), default=position) or program.steps[angle][0] <= op.INPUT
-            if not available or (angle not in group and len(group) == trigonometry.VECTOR_LANES):
+            if not available or (angle not in group and len(group) == trigonometry.JOINT_ANGLES):
                 groups.append({})
             groups[-1].setdefault(angle, position)
         elif code > op.INPUT and groups[-1]:

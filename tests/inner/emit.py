@@ -7,7 +7,7 @@ from bondgraph.emit.cached_build import OnceProperty, build_once
 from bondgraph.emit.elementary import trigonometry
 from bondgraph.emit.elementary.code import ELEMENTARY, symbol
 from bondgraph.emit.elementary.code import linked as link
-from bondgraph.emit.elementary.functions import FAR, power
+from bondgraph.emit.elementary.functions import FAR, NEAR, power
 from bondgraph.emit.fusions import FROM, MINUS, PLUS, fused
 from bondgraph.emit.instructions import PRIMITIVES, integer, real
 from bondgraph.emit.interpreter.code import execute, interpret, machine_code, procedures, rule, texts

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from bondgraph.emit import cache, machine
-from bondgraph.emit.elementary import functions
+from bondgraph.emit.elementary import functions, trigonometry
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.machine import link, object_code
 from bondgraph.emit.printers.llvm_procedures import module_text, number
@@ -59,16 +59,18 @@ def _library(lanes: int, processor: tuple[str, str]) -> tuple[Any, dict[str, int
         code = object_code(text, 2, 2)
         if name:
             cache.store(name, cache.key(text).encode())
-    return link(code, [symbol(function, lanes) for function in ELEMENTARY], {})
+    joint = [trigonometry.symbol(lanes)] if lanes > 1 else []
+    return link(code, [*joint, *(symbol(function, lanes) for function in ELEMENTARY)], {})
 
 
 def library_text(lanes: int) -> str:
     """Return the LLVM text of all functions for so many lanes."""
     width = max(lanes, 2)
-    procedures = translate(ELEMENTARY.values(), lanes=width)
-    text = module_text(procedures).replace(" noinline", " alwaysinline")
+    joint = [functions.sine_and_cosine] if lanes > 1 else []
+    text = module_text(translate([*ELEMENTARY.values(), *joint], lanes=width)).replace(" noinline", " alwaysinline")
     declared = [f"declare double @llvm.{name}.f64(double)" for name in PERIODIC]
-    return "\n".join([text, *declared, *(_entry(name, function, lanes, width) for name, function in ELEMENTARY.items())])
+    entries = [_entry(name, function, lanes, width) for name, function in ELEMENTARY.items()]
+    return "\n".join([text, *declared, *entries, *([_joint_entry(lanes)] if joint else [])])
 
 
 def symbol(name: str, lanes: int) -> str:
@@ -95,17 +97,29 @@ def _entry(name: str, function: Callable[..., float], lanes: int, width: int) ->
     lines += [f"call void @{function.__name__}({passed})", f"%all = load {vector}, ptr %r.at"]
     result = "%all"
     if name in PERIODIC:
-        lines += _by_the_library(name, lanes, width)
-        result = f"%row{lanes - 1}"
+        lines += _by_the_library({name: result}, lanes, width)
+        result = f"%{name}{lanes - 1}"
     lines += [f"%one = extractelement {vector} {result}, i32 0", "ret double %one"] if lanes == 1 else [f"ret {kind} {result}"]
     value = ", ".join(f"{kind} %{letter}" for letter in letters)
     return f"define {kind} @{symbol(name, lanes)}({value}) nounwind {{\n" + "\n".join(lines) + "\n}\n"
 
 
-def _by_the_library(name: str, lanes: int, width: int) -> list[str]:
-    """Return lines for `%row{lanes - 1}`: %all, with the results of the C library for far angles."""
-    lines = []
-    row, vector = "%all", f"<{width} x double>"
+def _joint_entry(lanes: int) -> str:
+    """Return the function that kernels call for sines and cosines together."""
+    vector, result = f"<{lanes} x double>", trigonometry.result(lanes)
+    lines = ["entry:", f"%x.at = alloca {vector}", f"%r.at = alloca {vector}, i64 2", f"store {vector} %x, ptr %x.at"]
+    lines += [f"call void @{functions.sine_and_cosine.__name__}(ptr %x.at, ptr %r.at)", f"%sines = load {vector}, ptr %r.at"]
+    lines += [f"%second = getelementptr {vector}, ptr %r.at, i64 1", f"%cosines = load {vector}, ptr %second"]
+    lines += _by_the_library({"sin": "%sines", "cos": "%cosines"}, lanes, lanes)
+    lines += [f"%one = insertvalue {result} undef, {vector} %sin{lanes - 1}, 0"]
+    lines += [f"%both = insertvalue {result} %one, {vector} %cos{lanes - 1}, 1", f"ret {result} %both"]
+    return f"define {result} @{trigonometry.symbol(lanes)}({vector} %x) nounwind {{\n" + "\n".join(lines) + "\n}\n"
+
+
+def _by_the_library(values: Mapping[str, str], lanes: int, width: int) -> list[str]:
+    """Return lines for `%{name}{lanes - 1}` of each of these functions: its value, with the results of the C library for far
+    angles."""
+    lines, rows, vector = list[str](), dict(values), f"<{width} x double>"
     for lane in range(lanes):
         x = "%x"
         if lanes > 1:
@@ -116,11 +130,13 @@ def _by_the_library(name: str, lanes: int, width: int) -> list[str]:
             f"%far{lane} = fcmp ogt double %size{lane}, {number(functions.FAR)}",
             f"br i1 %far{lane}, label %library{lane}, label %next{lane}",
             f"library{lane}:",
-            f"%value{lane} = call double @llvm.{name}.f64(double {x})",
-            f"%with{lane} = insertelement {vector} {row}, double %value{lane}, i32 {lane}",
-            f"br label %next{lane}",
-            f"next{lane}:",
-            f"%row{lane} = phi {vector} [ {row}, %{f'next{lane - 1}' if lane else 'entry'} ], [ %with{lane}, %library{lane} ]",
         ]
-        row = f"%row{lane}"
+        for name, row in rows.items():
+            lines.append(f"%value.{name}{lane} = call double @llvm.{name}.f64(double {x})")
+            lines.append(f"%with.{name}{lane} = insertelement {vector} {row}, double %value.{name}{lane}, i32 {lane}")
+        before = f"next{lane - 1}" if lane else "entry"
+        lines += [f"br label %next{lane}", f"next{lane}:"]
+        for name, row in rows.items():
+            lines.append(f"%{name}{lane} = phi {vector} [ {row}, %{before} ], [ %with.{name}{lane}, %library{lane} ]")
+            rows[name] = f"%{name}{lane}"
     return lines

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import struct
 
-from bondgraph.emit.kernel_language.language import Fixed, bits_down, bits_sum, bits_up, fma, inline, sqrt, unrolled
+from bondgraph.emit.kernel_language.language import Fixed, Reals, bits_down, bits_sum, bits_up, fma, inline, sqrt, unrolled
 
 _INFINITY = math.inf
 _MAGIC = 6755399441055744.0
@@ -282,6 +282,24 @@ def far_error(x: float, n: float) -> float:
 
 
 @inline
+def first_of(x: float, n: float) -> float:
+    """Return the first rest of any angle up to `FAR`."""
+    first = 1.0 * first_rest(x, n)
+    if not (abs(x) <= NEAR):
+        first = far_rest(x, n)
+    return first
+
+
+@inline
+def error_of(x: float, n: float) -> float:
+    """Return what has to be taken from the first rest of any angle up to `FAR`."""
+    error = 1.0 * first_error(x, n)
+    if not (abs(x) <= NEAR):
+        error = far_error(x, n)
+    return error
+
+
+@inline
 def sine_of_rest(y: float, low: float) -> float:
     """Return sin(y + low), |y| <= pi/4."""
     z = y * y
@@ -308,9 +326,7 @@ def sine(x: float) -> float:
     """Return the sine of an angle up to `FAR`."""
     quarter = quarters(x)
     n = quarter - _MAGIC
-    first, error = 1.0 * first_rest(x, n), 1.0 * first_error(x, n)
-    if not (abs(x) <= NEAR):
-        first, error = far_rest(x, n), far_error(x, n)
+    first, error = first_of(x, n), error_of(x, n)
     y = first - error
     low = (first - y) - error
     return turned(sine_of_rest(y, low), cosine_of_rest(y, low), quarter)
@@ -320,21 +336,29 @@ def cosine(x: float) -> float:
     """Return the cosine of an angle up to `FAR`."""
     quarter = quarters(x)
     n = quarter - _MAGIC
-    first, error = 1.0 * first_rest(x, n), 1.0 * first_error(x, n)
-    if not (abs(x) <= NEAR):
-        first, error = far_rest(x, n), far_error(x, n)
+    first, error = first_of(x, n), error_of(x, n)
     y = first - error
     low = (first - y) - error
     return turned(sine_of_rest(y, low), cosine_of_rest(y, low), bits_sum(quarter, _ONE_BIT))
+
+
+def sine_and_cosine(x: float, out: Reals) -> None:
+    """Write the sine and the cosine of an angle up to `FAR`, with the bits of `sine` and `cosine`."""
+    quarter = quarters(x)
+    n = quarter - _MAGIC
+    first, error = first_of(x, n), error_of(x, n)
+    y = first - error
+    low = (first - y) - error
+    sin, cos = sine_of_rest(y, low), cosine_of_rest(y, low)
+    out[0] = turned(sin, cos, quarter)
+    out[1] = turned(sin, cos, bits_sum(quarter, _ONE_BIT))
 
 
 def tangent(x: float) -> float:
     """Return the tangent of an angle up to `FAR`."""
     quarter = quarters(x)
     n = quarter - _MAGIC
-    first, error = 1.0 * first_rest(x, n), 1.0 * first_error(x, n)
-    if not (abs(x) <= NEAR):
-        first, error = far_rest(x, n), far_error(x, n)
+    first, error = first_of(x, n), error_of(x, n)
     y = first - error
     low = (first - y) - error
     z = y * y

@@ -145,11 +145,10 @@ def texts(lanes: int) -> list[str]:
         steps = len((straight := listing(routine)).steps)
         text = function_text(routine.name, straight, 1, steps, steps, lanes=lanes)
         rules.append(text.replace(" noinline", " alwaysinline"))
-    angles = trigonometry.called(rules, lanes if lanes > 1 else trigonometry.VECTOR_LANES)
-    declared = [wide_declarations(lanes) if lanes > 1 else DECLARATIONS, *angles[:1]]
-    once = dict.fromkeys("\n".join(declared).splitlines())
+    declared = wide_declarations(lanes) if lanes > 1 else DECLARATIONS
+    angles = trigonometry.declarations(rules, lanes if lanes > 1 else trigonometry.JOINT_ANGLES)
     lookups = [LOOKUP_FUNCTIONS.replace("internal ", "")] if lanes == 1 else []  # procedures in C call them too
-    return ["\n".join(once), *rules, *angles[1:], *lookups]
+    return [declared, *angles, *rules, *lookups]
 
 
 def variants(code: int) -> Iterator[tuple[int, ...]]:

@@ -12,11 +12,11 @@ from bondgraph.emit.elementary.code import ELEMENTARY, PERIODIC
 from bondgraph.emit.elementary.functions import FAR, OF_TWO
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.printers.c_procedures import source_text
+from bondgraph.emit.procedure import renamed
 from bondgraph.export.code.c import C
 from bondgraph.export.code.printer import Dialect
 
 _CALL = re.compile(rf"\b({'|'.join(ELEMENTARY)})\(")
-_DEFINED = re.compile(r"^static (?:inline )?(?:double|int64_t|bool|char|void) \*?(\w+)\(", re.MULTILINE)
 
 
 def native_dialect(prefix: str) -> Dialect:
@@ -29,9 +29,8 @@ def own_functions(text: str, prefix: str) -> str:
     names = [name for name in ELEMENTARY if re.search(rf"\b{prefix}{name}\(", text)]
     if not names:
         return ""
-    printed = source_text(translate([ELEMENTARY[name] for name in names]))
-    inner = "|".join(dict.fromkeys(_DEFINED.findall(printed)))
-    printed = re.sub(rf"\b({inner})\(", rf"{prefix}own_\1(", printed)
+    own = f"{prefix}own_"
+    printed = source_text(renamed(translate([ELEMENTARY[name] for name in names]), own), prefix=own)
     return "\n".join([printed, *(_entry(name, prefix) for name in names)])
 
 

@@ -26,7 +26,7 @@ from bondgraph.tape.opcodes import Operation
 from bondgraph.tape.routine import Alternatives, Listing, Routine, listing
 from bondgraph.tape.specialise import Code
 
-_LOOKUPS = re.compile(r"\b(searchsorted|take)\(")
+_LOOKUPS = re.compile(rf"\b({'|'.join(C_LOOKUPS)})\(")
 _BLOCKS = {"t": "t", "x": "restrict x", "p": "restrict p", "m": "restrict m", "given": "given"}
 _RULES = {f"rule_{op.NAMES[code]}": code for code in ARGUMENTS}
 """Rules of the interpreter, which machine code has as LLVM text."""
@@ -98,8 +98,8 @@ def kernels_text(code: Mapping[str, Code], called: Iterable[str], needed: Collec
     dialect, apart, steps = _dialect(prefix), f"{prefix.upper()}APART", native_steps(code)
     kernels = [_kernel(f"{prefix}k_{name}", code[name], steps, dialect, apart) for name in called]
     rules = {name: rule_routine(rule) for name, rule in _RULES.items() if name in needed}
-    steps = {rule.name: fused(listing(rule)) for rule in rules.values()}
-    kernels += [_kernel(f"{prefix}i_{name}", rule, steps, dialect, apart) for name, rule in rules.items()]
+    of_rules = {rule.name: fused(listing(rule)) for rule in rules.values()}
+    kernels += [_kernel(f"{prefix}i_{name}", rule, of_rules, dialect, apart) for name, rule in rules.items()]
     kernels += [_LOOKUP.format(p=prefix, name=name) for name in C_LOOKUPS if name in needed]
     text = "\n".join(kernels)
     lookups = [
