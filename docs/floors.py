@@ -13,8 +13,8 @@ PAGE = Path(__file__).parent / "architecture.md"
 
 ROOMS = {
     "screws": (
-        ("errors", "numeric_arguments", "scalars", "similar_names"),
-        ("jets", "linear", "renamed", "rotations"),
+        ("errors", "linear", "numeric_arguments", "scalars", "similar_names"),
+        ("jets", "renamed", "rotations", "vectors"),
         ("poses", "surfaces", "twists"),
         ("contact", "inertia", "joints", "shapes"),
     ),
@@ -32,7 +32,7 @@ ROOMS = {
         ("sweeps", "warming"),
     ),
     "screwbond.models": (
-        ("alias", "studies", "visuals"),
+        ("alias", "connections", "studies", "visuals"),
         ("bodies",),
         ("chains", "contacts", "joints", "planar", "springs"),
         ("pictures",),

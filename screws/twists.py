@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screws.linear import cross
 from screws.scalars import Scalar, array
+from screws.vectors import cross
 
 Vector = Sequence[Scalar] | np.ndarray
 

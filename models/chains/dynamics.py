@@ -25,9 +25,10 @@ from screwbond.models.chains.links import UncheckedInertia, Vector
 from screwbond.models.chains.trees import SNAP, Section, Tree
 
 from bondgraph.errors import Problem, caller_place, raise_if_any
-from screws.linear import cross, solve_spd
+from screws.linear import solve_spd
 from screws.rotations import tilde
 from screws.scalars import array
+from screws.vectors import cross
 
 ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from screwbond.models.chains.trees import Section
 
-from screws.linear import cross
 from screws.poses import pose
 from screws.rotations import quaternion, quaternion_product
 from screws.scalars import array, cos, sin
+from screws.vectors import cross
 
 if TYPE_CHECKING:
     from screwbond.models.chains.trees import Tree

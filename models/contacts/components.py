@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import Touchable
+from screwbond.models.connections import Touchable
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.model.domains import Domain, motions

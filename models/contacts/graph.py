@@ -25,7 +25,7 @@ from functools import cmp_to_key, lru_cache
 from typing import Any, Unpack
 
 import numpy as np
-from screwbond.models.bodies import AD_SOURCE, Touchable, connect_bodies, screw_transformer
+from screwbond.models.connections import AD_SOURCE, Touchable, connect_bodies, screw_transformer
 from screwbond.models.contacts.components import (
     COMPONENTS,
     body_problems,

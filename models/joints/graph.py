@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import AD, AD_ACTION, Touchable, connect_bodies, screw_transformer, two_body_part
+from screwbond.models.connections import AD, AD_ACTION, Touchable, connect_bodies, screw_transformer, two_body_part
 from screwbond.models.joints.kinds import KINDS, joint_error
 
 from bondgraph import J1, MTF, Block, Constraint, Element, Graph, Op, Parameter, Se

@@ -16,10 +16,10 @@ from bondgraph import Block, Element, Op, Parameter, Sf
 from bondgraph.model.domains import SCREW
 from bondgraph.model.ops import IDENTITY
 from bondgraph.model.units import per_second
-from screws.linear import cross, scaled
 from screws.rotations import quaternion_product
 from screws.scalars import array, cos, sin
 from screws.surfaces import Surface
+from screws.vectors import cross, scaled
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import AD_SOURCE, Touchable, connect_bodies, screw_transformer
+from screwbond.models.connections import AD_SOURCE, Touchable, connect_bodies, screw_transformer
 
 from bondgraph import Element, Graph, Op, Parameter
 from bondgraph.errors import ModelError, refusal
@@ -22,12 +22,12 @@ from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Port
 from bondgraph.model.laws import Action, StateSpec, Storage
-from screws.linear import cross, dot, length
 from screws.numeric_arguments import floats
 from screws.poses import HALF_COT, Ad_of_inverse, is_pose, pose_from_state, pose_state
 from screws.rotations import quaternion_product, rotation, series, tilde, untilde
 from screws.scalars import array, atan2, less, sqrt, where
 from screws.twists import transform_twist_back, transform_wrench
+from screws.vectors import cross, dot, length
 
 FORMS = ("trace", "rotation vector")
 """Forms of a spring's energy for large rotations."""

@@ -12,16 +12,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import Body, connect_bodies, point_transformer, velocity_at
+from screwbond.models.bodies import Body
+from screwbond.models.connections import connect_bodies, point_transformer, velocity_at
 from screwbond.models.springs.formulas import point_energy, point_force, spring_error, spring_of_signal
 
 from bondgraph import J0, Block, C, Element, Graph, Op, Parameter
 from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import TRANSLATION
 from bondgraph.model.model import Visible
-from screws.linear import dot, length
 from screws.numeric_arguments import floats, real
 from screws.poses import pose_from_state
+from screws.vectors import dot, length
 
 
 def _world_position(pose: Any, point: Any) -> Any:

@@ -15,7 +15,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import diagonal_if_possible, two_body_part
+from screwbond.models.bodies import diagonal_if_possible
+from screwbond.models.connections import two_body_part
 from screwbond.models.springs.formulas import (
     FORMS,
     damping_matrix,

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screws.linear import dot
 from screws.poses import inverse, product
 from screws.scalars import Scalar, absolute, array, cos, maximum, minimum, sin
 from screws.surfaces.frames import Geometry
+from screws.vectors import dot
 
 
 def contact_pose(alpha: Scalar, d: Scalar) -> np.ndarray:

@@ -10,13 +10,13 @@ import numpy as np
 
 from screws.errors import GeometryError
 from screws.jets import Jet, jet
-from screws.linear import Triple, cross, dot, length, scaled, times
 from screws.numeric_arguments import reals, shown
 from screws.scalars import Scalar, array, cos, sin
 from screws.surfaces import checks, frames
 from screws.surfaces.checks import refuse_edges
 from screws.surfaces.frames import Geometry, frame, from_forms, gauss_frame
 from screws.surfaces.surface import Coordinates, Surface, Values
+from screws.vectors import Triple, cross, dot, length, scaled, times
 
 
 class Closed:

@@ -13,13 +13,13 @@ import numpy as np
 from screws import scalars
 from screws.errors import GeometryError
 from screws.jets import variables
-from screws.linear import Triple
 from screws.scalars import Scalar
 from screws.surfaces import checks
 from screws.surfaces.checks import refuse_edges
 from screws.surfaces.closed import derivatives, triple
 from screws.surfaces.frames import Geometry, gauss_frame
 from screws.surfaces.surface import Coordinates, Surface, Values
+from screws.vectors import Triple
 
 _FUNCTIONS = {sympy: name for name, (_, sympy) in scalars.FUNCTIONS.items() if name not in scalars.COMPARISONS}
 """SymPy's class -> the name of this package's function."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screws.linear import Triple, cross, dot, length, scaled
 from screws.scalars import Scalar, array, atan2, cos, equal, sin, sqrt, where
+from screws.vectors import Triple, cross, dot, length, scaled
 
 
 @dataclass(frozen=True, eq=False)

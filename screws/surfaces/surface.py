@@ -9,11 +9,11 @@ from typing import Protocol
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.linear import Triple
 from screws.renamed import answer_old_names
 from screws.scalars import Scalar, array, minimum
 from screws.surfaces import frames
 from screws.surfaces.frames import Geometry
+from screws.vectors import Triple
 
 Coordinates = Sequence[Scalar] | np.ndarray
 Values = Sequence[Scalar] | np.ndarray

@@ -10,13 +10,13 @@ import numpy as np
 
 from screws.errors import GeometryError
 from screws.jets import Jet, jet
-from screws.linear import Triple, cross
 from screws.numeric_arguments import real, shown
 from screws.scalars import Scalar, array, sqrt
 from screws.surfaces import checks, frames
 from screws.surfaces.closed import Closed, checked_surface
 from screws.surfaces.frames import Geometry, frame
 from screws.surfaces.surface import Coordinates, Surface, Values
+from screws.vectors import Triple, cross
 
 Profile = Callable[..., Scalar]
 Taylor = tuple[Scalar, Scalar, Scalar]

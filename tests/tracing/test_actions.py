@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from screwbond.models.bodies import AD, AD_ACTION
+from screwbond.models.connections import AD, AD_ACTION
 
 from bondgraph import J1, MTF, C, Graph, I, Op, compile_model
 from screws import poses

@@ -29,8 +29,8 @@ def own_functions(text: str, prefix: str) -> str:
     names = [name for name in ELEMENTARY if re.search(rf"\b{prefix}{name}\(", text)]
     if not names:
         return ""
-    own = f"{prefix}own_"
-    printed = source_text(renamed(translate([ELEMENTARY[name] for name in names]), own), prefix=own)
+    inner = f"{prefix}own_"
+    printed = source_text(renamed(translate([ELEMENTARY[name] for name in names]), inner), prefix=inner)
     return "\n".join([printed, *(_entry(name, prefix) for name in names)])
 
 

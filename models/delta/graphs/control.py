@@ -41,8 +41,9 @@ from screwbond.models.motion import Motion, reference
 
 from bondgraph import Block, Element, Op, Parameter
 from bondgraph.model.units import per_second
-from screws.linear import cross, dot, solve_spd
+from screws.linear import solve_spd
 from screws.scalars import array, cos, sin
+from screws.vectors import cross, dot
 
 OUTPUTS = ("tool", "motors")
 

@@ -16,8 +16,8 @@ from screwbond.models.delta.kinematics.arm import ArmParameters, Constants, dire
 from screwbond.models.delta.kinematics.parameters import UNITS
 
 from bondgraph import CompiledFormula, compile_formula
-from screws.linear import cross, dot
 from screws.scalars import Scalar, acos, array, atan2, cos, less, sin, sqrt, where
+from screws.vectors import cross, dot
 
 _HALF = 0.5 * 3.0**0.5
 ROTATIONS = (
