@@ -1,7 +1,7 @@
 """Event iteration: states, modes, levels and rows of the log after the guards that fired, iterated to a fixed point.
 
-Machine code and CPython run the same functions. What only Python knows, it is asked (`questions`); an event that ends the run
-leaves the states and modes where it ends, and says why in `outcome`.
+Machine code and CPython run the same functions. They ask Python for what only Python knows (`questions`). An event that ends the
+run leaves the states and modes where it ends, and says why in `outcome`.
 """
 
 from __future__ import annotations
