@@ -77,7 +77,6 @@ def header_text(run: RunContent) -> str:
     states, powers = run.program.states, row.powers
     returned = _constants(upper, {word: (int(status), text) for word, (status, text) in RETURNED.items()})
     outcomes = _constants(f"{upper}_OUTCOME", {outcome.name: (int(outcome), text) for outcome, text in OUTCOMES.items()})
-    events = "\n".join(f" *     {k}: {comment_safe(entry.name)}" for k, entry in enumerate(run.content.guards))
     starts = {"X_BEFORE": row.x_before, "X_AFTER": row.x_after, "M_BEFORE": row.m_before, "M_AFTER": row.m_after}
     columns = {"TIME": SCALARS.index("time"), "TRANSITION": SCALARS.index("transition")}
     columns |= {name: where.start for name, where in starts.items()} | {"WIDTH": row.width}
@@ -87,23 +86,33 @@ def header_text(run: RunContent) -> str:
         for table in ("states", "parameters", "modes", "outputs", "powers")
     )
     held = ", ".join(str(k) for k in run.fixed)
+    calls = {
+        f"static {n}_memory memory;": "all memory of a run; it must not move between the calls",
+        f"{n}_begin(&memory);": "the parameters and the start as they were exported",
+        f"{n}_set(&memory, {upper}_P_..., 2.5);": "another value of a parameter; as many as you like",
+        f"{n}_run(&memory, NULL, 0);": "from the start to the end; again after other parameters",
+        f"memory.rows[k][{upper}_X_...]": f"states at the time {n}_times[k]",
+    }
+    length = max(map(len, calls))
+    usage = "\n".join(f" *     {call:{length}}  {meaning}" for call, meaning in calls.items())
+    notes = ["", f" {n}_set refuses the parameters {held}, which move clocks or breaks."] if held else []
+    notes += (
+        ["", " Transitions:", *(f"     {k}: {comment_safe(entry.name)}" for k, entry in enumerate(run.content.guards))]
+        if run.content.guards
+        else []
+    )
     return f"""\
 /*
  * {n}: a run of the model "{comment_safe(run.content.system.name)}" with its solver, {run.method.name}, written by screwbond.
  *
  * Build: {run.build}
  *
- *     static {n}_memory memory;                        all memory of a run; it must not move between the calls
- *     {n}_begin(&memory);                              the parameters and the start as they were exported
- *     {n}_set(&memory, {upper}_P_..., 2.5);            another value of a parameter; as many as you like
- *     {n}_run(&memory, NULL, 0);                       from the start to the end; again after other parameters
- *     memory.rows[k][{upper}_X_...]                    states at the time {n}_times[k]
+{usage}
  *
  * The functions have no memory of their own: threads may run at once, each with a memory of its own. Start values stay
  * as they were exported; where they followed from a parameter, they do not follow it here. Values of parameters are not
  * checked, nor is the validity of a run (energy account, rank of constraints): simulate() does that.
- *{f" {n}_set refuses the parameters {held}, which move clocks or breaks." if held else ""}
-{f" * Transitions:{chr(10)}{events}{chr(10)}" if events else ""} */
+{"".join(f" *{line}{chr(10)}" for line in notes)} */
 #ifndef {upper}_H
 #define {upper}_H
 
