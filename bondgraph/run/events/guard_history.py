@@ -19,6 +19,13 @@ PAIRS = 4
 MARGIN = 4.0
 """Ratio of the bound to the measured rounding error."""
 
+RESTING, MOVED = 64.0, 2.0**26
+"""Sizes of a state in rounding errors that its rate brings in a run (`drift`): up to the first, nothing has moved it, and it is
+zero but for them; beyond the second, it certainly has been moved."""
+
+SAMPLES_AHEAD = (0.0, 0.381966, 0.618034, 0.854102)
+"""Fractions of the rest of a run at which rounding errors of rates are measured, since a source may be zero now."""
+
 
 @functools.lru_cache(maxsize=64)
 def perturbations(count: int) -> np.ndarray:
@@ -61,6 +68,8 @@ class GuardHistory:
     def __init__(self, bound: Bound, span: float):
         self._bound, self.span = bound, span
         self.sizes = np.zeros(bound.program.states)
+        self.drift, self.moved = np.zeros(bound.program.states), np.zeros(bound.program.states, dtype=np.int64)
+        """Largest rounding error that the rate of each state could bring in the run so far, and flags of states beyond it."""
         self.by_x, self.p_factors = perturbations(bound.program.states), 1.0 + perturbations(len(bound.p))
         self.p = bound.p * self.p_factors
         self.later = PERTURBATION * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
@@ -76,7 +85,8 @@ class GuardHistory:
 
     def zero(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return the rounding error of each guard (k,), for states as large as they have been in the run, at later times only."""
-        kernel, sizes = self._bound.program.guards, np.fmax(self.sizes, np.abs(x))
+        kernel, drift = self._bound.program.guards, np.where(self.sizes <= RESTING * self.drift, self.drift, 0.0)
+        sizes = np.fmax(np.fmax(self.sizes, np.abs(x)), drift / PERTURBATION)
         assert kernel is not None
         times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self.later)
         return rounding_error(self._bound.guards(t, x, m), kernel.many(times, x + self.by_x * sizes, self.p, m))

@@ -12,8 +12,11 @@ from bondgraph.run.events.guard_history import (
     MAX_LOOK_AHEAD,
     MIN_LOOK_AHEAD,
     PAIRS,
+    MOVED,
     PERTURBATION,
+    RESTING,
     REVERSAL_RATIO,
+    SAMPLES_AHEAD,
     TRIALS,
 )
 from bondgraph.run.events.questions import make_ready
@@ -74,11 +77,70 @@ def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, out: Real
     spread(s, now, s.near, out)
 
 
+@inline
+def resting_error(s: EventTable, i: int) -> float:
+    """Return the rounding error of a state that nothing has moved; 0 for others."""
+    return s.drift[i] if s.sizes[i] <= s.drift[i] * RESTING else 0.0
+
+
+@inline
+def jump_error(s: EventTable, i: int) -> float:
+    """Return the jump of a state that nothing has moved up to which it is rounding; 0 for others."""
+    return RESTING * resting_error(s, i)
+
+
+@inline
+def full_size(s: EventTable, i: int, size: float) -> float:
+    """Return the size of a state, or that of which the rounding error of one that nothing has moved is a rounding."""
+    return larger(size, resting_error(s, i) * (1.0 / PERTURBATION))
+
+
+def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: Reals) -> None:
+    """Evaluate the rates at point k of those around x, which lies a rounding of `sizes` (n,) away."""
+    n, y, by_x = s.n, s.x_near, s.by_x
+    for i in range(n):
+        y[i] = x[i] + by_x[n * k + i] * sizes[i]
+    rates_at(s, t, y, s.p_near[s.parameters * k :], out)
+
+
+def measure_drift(s: EventTable, t: float, x: Reals) -> None:
+    """Update the rounding errors `drift` of the states that nothing has moved yet: those of their rates at x, now and later, over
+    the time that the state needs to answer them, at most the span of the run."""
+    sizes, above, below, most = s.x_ahead, s.speed, s.speed_later, s.drift_now
+    is_any = False
+    for k in range(s.kept_count):
+        if s.moved[s.kept[k]] == 0:
+            is_any = True
+    if not is_any:
+        return
+    for i in range(s.n):
+        most[i] = 0.0
+        sizes[i] = larger(s.sizes[i], abs(x[i]))
+    for k in unrolled(range(PAIRS)):
+        time = t + SAMPLES_AHEAD[k] * (s.span - t)
+        rates_beside(s, time, x, k, sizes, above)
+        rates_beside(s, time, x, k + PAIRS, sizes, below)
+        for i in range(s.n):
+            error = MARGIN * abs(above[i] - below[i])
+            if finite(error):
+                most[i] = larger(most[i], error)
+    for i in range(s.n):
+        sizes[i] = most[i] * s.span * (1.0 / PERTURBATION)
+    rates_beside(s, t, x, 0, sizes, above)
+    rates_beside(s, t, x, PAIRS, sizes, below)
+    for k in range(s.kept_count):
+        i = s.kept[k]
+        if s.moved[i] == 0 and most[i] > 0.0:
+            answer = abs(above[i] - below[i]) / most[i]  # spans of the run in one of the state's own times
+            s.drift[i] = larger(s.drift[i], most[i] * s.span / (answer + 1.0))
+            s.moved[i] = int(s.sizes[i] > s.drift[i] * MOVED)
+
+
 def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
     """Compute the rounding errors of the guards for states as large as they have been in the run."""
     sizes = s.x_ahead
     for i in range(s.n):
-        sizes[i] = larger(s.sizes[i], abs(x[i]))
+        sizes[i] = full_size(s, i, larger(s.sizes[i], abs(x[i])))
     noise(s, t, x, sizes, now, out)
 
 
@@ -149,7 +211,7 @@ def near_point(s: EventTable, x: Reals, k: int) -> Reals:
     """Return state k of those around x."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
-        y[i] = x[i] * (by_x[n * k + i] + 1.0)
+        y[i] = x[i] * (by_x[n * k + i] + 1.0) + by_x[n * k + i] * full_size(s, i, 0.0)
     return y
 
 
@@ -176,7 +238,7 @@ def measure_still(s: EventTable, t: float, x: Reals) -> None:
     """Fill `still` with the rounding errors of the guards `now` at (t, x)."""
     sizes = s.x_ahead
     for i in range(s.n):
-        sizes[i] = abs(x[i])
+        sizes[i] = full_size(s, i, abs(x[i]))
     noise(s, t, x, sizes, s.now, s.still)
 
 
@@ -200,7 +262,7 @@ def mark_rises(s: EventTable, t: float, h: float) -> None:
         for i in range(count):
             there[i] = now[i] + change[i]
         for i in range(s.n):
-            sizes[i] = abs(y[i])
+            sizes[i] = full_size(s, i, abs(y[i]))
         noise(s, t + h, y, sizes, there, errors)
         for i in range(count):
             if is_open[i] == 1 and change[i] > least[i] and change[i] > errors[i]:

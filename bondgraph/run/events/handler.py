@@ -72,7 +72,7 @@ class EventHandler:
             table.point(name, 0 if kernel is None else kernel.address or 0)
         table.point("p", bound.p)
         table.point("window", bound.window)
-        for name in ("sizes", "by_x", "later", "bounces", "known_bounces", "p_factors"):
+        for name in ("sizes", "by_x", "later", "bounces", "known_bounces", "p_factors", "drift", "moved"):
             table.point(name, getattr(history, name))
         table.point("p_near", history.p)
         table.point("trials", trial_changes(n))

@@ -10,7 +10,7 @@ from bondgraph.emit.kernel_language.language import larger, smaller
 from bondgraph.run.algebraic_loops import consistent
 from bondgraph.run.events.accumulation import add_events, add_resting, rest, rests_anew
 from bondgraph.run.events.guard_history import PAIRS
-from bondgraph.run.events.guards import firing_guards, guards_at, is_bounce, zero_of
+from bondgraph.run.events.guards import firing_guards, guards_at, is_bounce, measure_drift, zero_of
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.mode_search import consistent_modes, modes_cycle
 from bondgraph.run.events.questions import collide, has_room
@@ -203,6 +203,7 @@ def set_levels(s: EventTable, t: float) -> None:
     x, guards, zero, left = s.x_here, s.now, s.zero, s.left
     if s.transitions == 0:
         return
+    measure_drift(s, t, x)
     guards_at(s, t, x, s.p, guards)
     zero_of(s, t, x, guards, zero)
     for i in range(s.transitions):
@@ -317,6 +318,8 @@ def handle_event(s: EventTable) -> bool:
         s.m_here[i] = s.m[i]
         s.m_after[i] = s.m[i]
     see(s)
+    if s.transitions > 0:
+        measure_drift(s, s.t, s.x_here)
     length = s.t - s.begun
     probe = smaller(s.probe, length * s.segment_part) if length > 0.0 else s.probe
     commit(s, iterate(s, s.t, larger(probe, (abs(s.start) + s.t) * s.time_resolution)))
@@ -338,6 +341,8 @@ def open_events(s: EventTable) -> bool:
     s.consultations = 0
     for i in range(s.n):
         s.sizes[i] = 0.0
+        s.drift[i] = 0.0
+        s.moved[i] = 0
     for i in range(s.transitions):
         s.counts[i] = 0
         s.fired[i] = 0

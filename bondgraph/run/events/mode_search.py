@@ -7,7 +7,7 @@ predecessor, `edges` the transition between them, `codes` a hash of its modes fo
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, larger, unrolled, wrapped
-from bondgraph.run.events.guards import firing_guards
+from bondgraph.run.events.guards import firing_guards, jump_error
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.state import MAX_COMBINATIONS, EventTable
 from bondgraph.run.events.transitions import (
@@ -28,7 +28,7 @@ def stands_still(s: EventTable, x: Reals) -> bool:
     start = s.x_start
     for k in range(s.kept_count):
         i = s.kept[k]
-        if not abs(x[i] - start[i]) <= MIN_JUMP * larger(s.sizes[i], abs(start[i])):
+        if not abs(x[i] - start[i]) <= larger(MIN_JUMP * larger(s.sizes[i], abs(start[i])), jump_error(s, i)):
             return False
     return True
 

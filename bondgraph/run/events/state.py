@@ -67,7 +67,8 @@ class EventTable(LoopTable):
     # The run: kernels.
     rates: Kernel
     guards: Kernel
-    # Guards, as in `guard_history`; p_factors: ratios of p_near to p; known_bounces: bounces at the start of a run.
+    # Guards, as in `guard_history`; p_factors: ratios of p_near to p; known_bounces: bounces at the start of a run;
+    # drift: rounding errors of states that nothing has moved; moved: 1 once a state is beyond them.
     sizes: Reals
     by_x: Reals
     p_near: Reals
@@ -75,6 +76,8 @@ class EventTable(LoopTable):
     later: Reals
     bounces: Ints
     known_bounces: Ints
+    drift: Reals
+    moved: Ints
     # Accumulation: `times` holds each time of an event of a transition at its number, modulo `HISTORY`; `counts`: the numbers of
     # events, reduced to stay below twice that.
     times: Times
@@ -128,6 +131,7 @@ class EventTable(LoopTable):
     speed: PerState
     speed_near: StatesNear
     speed_later: PerState
+    drift_now: PerState
     was: PerTransition
     now: PerTransition
     zero: PerTransition

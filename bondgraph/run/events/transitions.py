@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, inline, larger
 from bondgraph.run.algebraic_loops import consistent
+from bondgraph.run.events.guards import jump_error
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.log import NO_LABEL, SCALARS
 from bondgraph.run.events.questions import has_room, make_ready
@@ -133,7 +134,7 @@ def fire_by_impulse(s: EventTable, t: float, index: int, row: Reals) -> int:
     for k in range(s.kept_count):
         i = s.kept[k]
         size = larger(s.sizes[i], larger(abs(plain[i]), abs(after[i])))
-        if abs(after[i] - plain[i]) > MIN_JUMP * size:
+        if abs(after[i] - plain[i]) > larger(MIN_JUMP * size, jump_error(s, i)):
             jumps = True
     for i in range(s.transitions):
         top = larger(top, abs(pushes[i]))
