@@ -17,7 +17,7 @@ from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run.accuracy.balancing import fastest, propagate
 from bondgraph.run.accuracy.fields import MODE_SETS, Control
-from bondgraph.run.accuracy.natural_scales import couplings, local_scales, natural_scales
+from bondgraph.run.accuracy.natural_scales import couplings, local_scales, measure_terms, natural_scales, raise_resting
 from bondgraph.run.accuracy.rounding_noise import rounding
 from bondgraph.run.kernel_functions import formula_time
 
@@ -119,6 +119,9 @@ def weights_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
     natural_scales(w, t, x, m)
     for i in range(w.n):
         scale[i] = larger(w.scales[i], w.nominal[i])
+    measure_terms(w, t, x, m)
+    raise_resting(w)
+    for i in range(w.n):
         absolute, relative = w.absolute[i], scale[i] * SCALE_PART
         floor[i] = absolute if w.has_absolute else relative
         moved[i] = x[i] + scale[i]
@@ -352,6 +355,8 @@ def weights_reset(w: Control) -> None:
             values[i] = 0.0
     for i in range(w.n):
         scale[i] = 0.0
+        w.has_moved[i] = 0.0
+        w.terms[i] = 0.0
         squares[i] = -1.0
     w.energy, w.spread, w.boost, w.boosted = 0.0, 0.0, 1.0, 1.0
     w.seen_count, w.seen_next, w.scaled, w.rejections_before_test = 0, 0, 0, NOISE_TEST_INTERVALS[0]

@@ -89,6 +89,10 @@ class Control(Table):
     speed: Reals
     scale: Reals
     nominal: Reals
+    # moved: 1 for a state that its rate, or its size, shows to be more than rounding; terms: scale of one that is not, by the
+    # terms that cancel in its rate.
+    has_moved: PerState
+    terms: PerState
     absolute: PerState
     # seen: modes (MODE_SETS, modes); squares: energy per square of each state in the modes square_modes; ladder: trial factors.
     seen: SeenModes

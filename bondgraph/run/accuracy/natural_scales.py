@@ -13,6 +13,7 @@ import math
 from bondgraph.emit.kernel_language.language import Reals, inline, larger, smaller
 from bondgraph.run.accuracy.balancing import fastest, propagate
 from bondgraph.run.accuracy.fields import PATTERNS, PROPAGATED, Control
+from bondgraph.run.accuracy.rounding_noise import rounding
 from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.sparsity.structure import MAX_COUPLING, MIN_COUPLING
 
@@ -25,6 +26,11 @@ DECADE = 10.0
 MIN_ERROR = 1e-150
 """Error allowance of a state that nothing drives: no error counts, and squared error ratios stay finite."""
 _ROUNDS = (0.0, *LOOK_AHEAD)
+ROUNDED, GENUINE = 64.0, 1024.0
+"""Changes of a state in its rounding errors: up to the first they are only rounding, beyond the second they are not."""
+UNITS, NOTHING = 2.0**52, 2.0**-26
+"""Terms of a sum in its rounding errors; rounding error of a state, relative to its size, up to which something has moved it, and
+ratio of its size to its terms up to which nothing has."""
 
 
 def natural_scales(w: Control, t: float, x: Reals, m: Reals) -> None:
@@ -108,6 +114,58 @@ def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
     for i in range(n):
         rate = largest[i]
         largest[i] = rate if rate < math.inf else 0.0
+
+
+def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
+    """Find the states that more than rounding has moved, or will. The scale of the others is that of the terms that cancel in
+    their rates, or in those of the states that drive them: steps need not follow the last digits of a sum."""
+    n, size, moved, terms = w.n, w.size, w.has_moved, w.terms
+    rates, speed, errors, sigma = w.driven, w.fastest, w.later, w.sigma
+    is_open = False
+    for i in range(n):
+        if moved[i] == 0.0:
+            is_open = True
+    if not is_open:
+        return
+    w.rates(formula_time(w, t), x, w.p, m, rates)
+    is_open = False
+    for i in range(n):
+        if moved[i] == 0.0 and rates[i] != 0.0:
+            is_open = True
+    if not is_open:
+        return
+    for i in range(n):
+        rates[i] = abs(rates[i])
+    rounding(w, t, x, m)
+    for i in range(n):
+        errors[i] = sigma[i] / speed[i]
+    propagate(w.pattern.structure, w.values, speed, errors, w.reached)
+    for i in range(n):
+        change, error = rates[i] / speed[i], errors[i]
+        if change > GENUINE * error or size[i] * NOTHING > error:
+            moved[i] = 1.0
+        if change <= ROUNDED * error:
+            terms[i] = larger(terms[i], error * UNITS)
+
+
+def raise_resting(w: Control) -> None:
+    """Raise the scales of states that nothing has moved to those of the terms that cancel in their rates, unless they drive a
+    state that moves: their last digits matter there."""
+    n, size, scale, counts, structure = w.n, w.size, w.scale, w.later, w.pattern.structure
+    for i in range(n):
+        counts[i] = 0.0
+        if w.has_moved[i] == 1.0 or w.terms[i] * NOTHING < size[i]:
+            counts[i] = 1.0
+    spreads = True
+    while spreads:
+        spreads = False
+        for k in range(structure.couplings):
+            if counts[structure.rows[k]] == 1.0 and counts[structure.columns[k]] == 0.0:
+                counts[structure.columns[k]] = 1.0
+                spreads = True
+    for i in range(n):
+        if counts[i] == 0.0:
+            scale[i] = larger(scale[i], w.terms[i])
 
 
 def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
