@@ -353,6 +353,12 @@ class Compiled(Frozen):
             for by_x, by_p in zip(perturbations(len(x)), perturbations(len(p)), strict=True)
         ]
 
+    def in_other_modes(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
+        """Return all values by name with one automaton in another of its states, and with all in their first or last ones."""
+        counts = np.array([len(states) for states, _ in self.system.modes.values()])
+        one = [np.where(np.arange(len(m)) == k, state, m) for k in range(len(m)) for state in range(counts[k]) if state != m[k]]
+        return [self.evaluate(t, x, p, modes.astype(float)) for modes in (*one, 0 * counts, counts - 1)]
+
     def evaluate(
         self, t: float = 0.0, x: np.ndarray | None = None, p: np.ndarray | None = None, m: np.ndarray | None = None
     ) -> dict[str, Any]:

@@ -24,6 +24,10 @@ from bondgraph.run.program import Layout, Program
 START_RTOL = 1e-6
 """Relative difference up to which a start value agrees with the computed one."""
 
+START_ROUNDING, MAX_DUAL = 64.0 * 2.0**-52, 1e3
+"""Part of what the sources bring in other modes up to which a value at the start is rounding; largest ratio of the dual values
+there to those at the start, as a short circuit brings any flow."""
+
 START_STEP = 1e-6
 """Relative change of states and parameters that measures the size of a position."""
 
@@ -77,23 +81,33 @@ def contradicting_starts(
 
 
 def contradicting_switches(
-    model: Model, system: System, values: Mapping[str, Any], near: Callable[[], Sequence[Mapping[str, Any]]]
+    model: Model,
+    system: System,
+    values: Mapping[str, Any],
+    near: Callable[[], Sequence[Mapping[str, Any]]],
+    switched: Callable[[], Sequence[Mapping[str, Any]]],
 ) -> list[Problem]:
     """Report switches and diodes that start closed with an effort across them, or open with a flow through them (E214).
 
     A mode that begins during a run begins with an impulse, the start does not. `values` are those at the start; `near` gives them
-    at points that differ by rounding, and is called only in doubt.
+    at points that differ by rounding, `switched` in other modes; they are called only in doubt. A flow that is nothing beside
+    those that the sources bring in other modes is rounding, even if none flows in these.
     """
     problems: list[Problem] = []
-    points = functools.cache(near)
+    points, in_other_modes = functools.cache(near), functools.cache(switched)
 
     def at_points(name: str) -> np.ndarray:
         return np.array([abs(float(point[system.resolve(name)])) for point in points()])
 
-    for unknown, closed, references in _switches(model, system):
+    for unknown, closed, references, duals in _switches(model, system):
         element, stopped = model.elements[unknown.element], abs(float(values[system.resolve(unknown.stopped)]))
-        size = max(float(np.max(np.abs(values[name]))) for name in references)
-        if stopped <= START_RTOL * size or stopped <= float(rounding_error(np.array(stopped), at_points(unknown.stopped))):
+        if stopped <= START_RTOL * _largest(values, references):
+            continue
+        if stopped <= float(rounding_error(np.array(stopped), at_points(unknown.stopped))):
+            continue
+        most = MAX_DUAL * _largest(values, duals)
+        others = [_largest(point, references) for point in in_other_modes() if _largest(point, duals) <= most]
+        if stopped <= START_ROUNDING * max(filter(np.isfinite, others), default=0.0):
             continue
         mode, variable, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
         title = f'{element.kind} "{unknown.element}" cannot start {mode} with {variable} = {stopped:.6g} {through} it'
@@ -106,8 +120,14 @@ def contradicting_switches(
     return problems
 
 
-def _switches(model: Model, system: System) -> Iterator[tuple[Unknown, bool, tuple[str, ...]]]:
-    """Yield the unknowns of switches and diodes, True if it is zero in the closed state, and the values that give its scale."""
+def _largest(values: Mapping[str, Any], names: Sequence[str]) -> float:
+    """Return the largest magnitude of these values; NaN if one is NaN."""
+    return float(np.max([np.max(np.abs(values[name])) for name in names]))
+
+
+def _switches(model: Model, system: System) -> Iterator[tuple[Unknown, bool, tuple[str, ...], tuple[str, ...]]]:
+    """Yield the unknowns of switches and diodes, True if it is zero in the closed state, the values that give its scale, and
+    their duals."""
     references = dict[tuple[Domain, bool], tuple[str, ...]]()
     for unknown in system.unknowns:
         if not isinstance(model.elements[unknown.element].law, IdealSwitch):
@@ -115,10 +135,10 @@ def _switches(model: Model, system: System) -> Iterator[tuple[Unknown, bool, tup
         bond = model.bonds_at(unknown.element)[0]
         closed = system.resolve(unknown.vanishing) == system.resolve(effort(bond))
         if (bond.domain, closed) not in references:
-            bonds = (other for other in model.bonds if other.domain == bond.domain)
-            names = dict.fromkeys(system.resolve((effort if closed else flow)(b)) for b in bonds)
-            references[bond.domain, closed] = tuple(names)
-        yield unknown, closed, references[bond.domain, closed]
+            bonds = [other for other in model.bonds if other.domain == bond.domain]
+            for number, name in enumerate((flow, effort)):
+                references[bond.domain, bool(number)] = tuple(dict.fromkeys(system.resolve(name(b)) for b in bonds))
+        yield unknown, closed, references[bond.domain, closed], references[bond.domain, not closed]
 
 
 class SwitchIndices:
@@ -131,8 +151,8 @@ class SwitchIndices:
             return np.arange(slot.start, slot.stop) + (outputs if slot.block == "x" else 0)
 
         switches = list(_switches(model, system))
-        of = {references: np.concatenate([indices(name) for name in references]) for _, _, references in switches}
-        self._stopped = [(indices(system.resolve(unknown.stopped)), of[references]) for unknown, _, references in switches]
+        of = {references: np.concatenate([indices(name) for name in references]) for _, _, references, _ in switches}
+        self._stopped = [(indices(system.resolve(unknown.stopped)), of[references]) for unknown, _, references, _ in switches]
 
     def agree(self, outputs: np.ndarray, x: np.ndarray) -> bool:
         """Return True if all switches agree with their modes by a margin, with these outputs in the state x."""

@@ -161,8 +161,8 @@ class PreparedRun:
         model, system = compiled.model, compiled.system
         raise_if_any(model.name, violated_constraints(model, system, program, t, x, p, m))
         if compiled.switches is not None and program.outputs and not compiled.switches.agree(program.outputs(t, x, p, m), x):
-            near = functools.partial(compiled.near, t, x, p, m)
-            raise_if_any(model.name, contradicting_switches(model, system, compiled.evaluate(t, x, p, m), near))
+            near, others = (functools.partial(points, t, x, p, m) for points in (compiled.near, compiled.in_other_modes))
+            raise_if_any(model.name, contradicting_switches(model, system, compiled.evaluate(t, x, p, m), near, others))
         held, kernel = compiled.held_in(m), program.closing_flows
         if held is not None and kernel is not None:
             motion = held.motion(program, kernel, t, p, m)
