@@ -87,7 +87,7 @@ def test_patterns_in_rooms_are_those_of_python(seed):
     structures = StructureCache(indptr, indices)
     table = FieldTable(Control)
     entries = len(indices)
-    table.allocate(n=n, quadratures=0, storages=0, modes=0, entry_count=entries, number_count=0)
+    table.allocate(n=n, quadratures=0, storages=0, modes=0, parameters=0, entry_count=entries, number_count=0)
     table["n"], table["entry_count"] = n, entries
     provide_rooms(table, structures.rows, structures.columns)
     for oldest in (1, 2, 0, 1):

@@ -17,7 +17,14 @@ from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run.accuracy.balancing import fastest, propagate
 from bondgraph.run.accuracy.fields import MODE_SETS, Control
-from bondgraph.run.accuracy.natural_scales import couplings, local_scales, measure_terms, natural_scales, raise_resting
+from bondgraph.run.accuracy.natural_scales import (
+    couplings,
+    idle_energy,
+    local_scales,
+    measure_terms,
+    natural_scales,
+    raise_resting,
+)
 from bondgraph.run.accuracy.rounding_noise import rounding
 from bondgraph.run.kernel_functions import formula_time
 
@@ -133,6 +140,7 @@ def weights_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
         if finite(change):
             total += change
     w.spread = total * SCALE_PART
+    w.idle = larger(w.idle, idle_energy(w, t, x, m) * SCALE_PART)
     measure_powers(w)
 
 
@@ -140,7 +148,7 @@ def measure_powers(w: Control) -> None:
     """Set the floors of the integrated powers."""
     floor = w.floor[w.n :]
     for i in range(w.quadratures):
-        floor[i] = larger(w.energy, w.spread)
+        floor[i] = larger(larger(w.energy, w.spread), w.idle)
 
 
 def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
@@ -358,7 +366,7 @@ def weights_reset(w: Control) -> None:
         w.has_moved[i] = 0.0
         w.terms[i] = 0.0
         squares[i] = -1.0
-    w.energy, w.spread, w.boost, w.boosted = 0.0, 0.0, 1.0, 1.0
+    w.energy, w.spread, w.idle, w.boost, w.boosted = 0.0, 0.0, 0.0, 1.0, 1.0
     w.seen_count, w.seen_next, w.scaled, w.rejections_before_test = 0, 0, 0, NOISE_TEST_INTERVALS[0]
     w.modes_known, w.resting, w.coupled, w.ahead, w.rated = False, False, False, False, False
 

@@ -58,6 +58,7 @@ PerState = Annotated[Reals, Length(lambda c: c.n)]
 PerComponent = Annotated[Reals, Length(lambda c: c.n + c.quadratures)]
 """A number for each state and each integrated power."""
 PerValue = Annotated[Reals, Length(lambda c: max(c.n, c.storages, c.quadratures))]
+PerParameter = Annotated[Reals, Length(lambda c: c.parameters)]
 PerEntry = Annotated[Reals, Length(lambda c: c.entry_count)]
 """A number for each nonzero of the Jacobian."""
 Flags = Annotated[Ints, Length(lambda c: c.entry_count)]
@@ -93,6 +94,7 @@ class Control(Table):
     # terms that cancel in its rate.
     has_moved: PerState
     terms: PerState
+    p_moved: PerParameter
     absolute: PerState
     # seen: modes (MODE_SETS, modes); squares: energy per square of each state in the modes square_modes; ladder: trial factors.
     seen: SeenModes
@@ -189,5 +191,6 @@ class Control(Table):
     collected: float
     energy: float
     spread: float
+    idle: float
     boost: float
     boosted: float

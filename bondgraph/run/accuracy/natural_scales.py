@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from bondgraph.emit.kernel_language.language import Reals, inline, larger, smaller
+from bondgraph.emit.kernel_language.language import Reals, finite, inline, larger, smaller, unrolled
 from bondgraph.run.accuracy.balancing import fastest, propagate
 from bondgraph.run.accuracy.fields import PATTERNS, PROPAGATED, Control
 from bondgraph.run.accuracy.rounding_noise import rounding
@@ -26,8 +26,11 @@ DECADE = 10.0
 MIN_ERROR = 1e-150
 """Error allowance of a state that nothing drives: no error counts, and squared error ratios stay finite."""
 _ROUNDS = (0.0, *LOOK_AHEAD)
-ROUNDED, GENUINE = 64.0, 1024.0
-"""Changes of a state in its rounding errors: up to the first they are only rounding, beyond the second they are not."""
+ROUNDED = 64.0
+"""Rounding errors up to which a change of a state, or a power, is only rounding."""
+TIMES, SHIFT, GOLDEN = (0.0, 0.381966, 0.618034, 0.854102), 2.0**-50, 0.6180339887498949
+"""Fractions of the longest step ahead at which parameters are shifted; the size of their relative shifts, and the step between
+those of neighbours."""
 UNITS, NOTHING = 2.0**52, 2.0**-26
 """Terms of a sum in its rounding errors; rounding error of a state, relative to its size, up to which something has moved it, and
 ratio of its size to its terms up to which nothing has."""
@@ -137,15 +140,36 @@ def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
     for i in range(n):
         rates[i] = abs(rates[i])
     rounding(w, t, x, m)
+    add_rounding_of_parameters(w, t, x, m)
     for i in range(n):
         errors[i] = sigma[i] / speed[i]
     propagate(w.pattern.structure, w.values, speed, errors, w.reached)
     for i in range(n):
-        change, error = rates[i] / speed[i], errors[i]
-        if change > GENUINE * error or size[i] * NOTHING > error:
+        error = larger(errors[i], terms[i] / UNITS)
+        if size[i] * NOTHING > error:
             moved[i] = 1.0
-        if change <= ROUNDED * error:
-            terms[i] = larger(terms[i], error * UNITS)
+        if rates[i] / speed[i] <= ROUNDED * error:
+            terms[i] = error * UNITS
+
+
+def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None:
+    """Raise `sigma` to the changes of the rates, now and later, by roundings of the parameters: sums that cancel may round
+    alike at all states near x."""
+    p, above, below, sigma, golden = w.p_moved, w.beyond, w.held, w.sigma, 0.0
+    for ahead in unrolled(TIMES):
+        time = formula_time(w, t + ahead * w.longest)
+        for side in unrolled((1.0, -1.0)):
+            part = golden
+            for i in range(w.parameters):
+                part = part + GOLDEN
+                part = part - 1.0 if part >= 1.0 else part
+                p[i] = w.p[i] * (side * (part - 0.5) * SHIFT + 1.0)
+            w.rates(time, x, p, m, above if side > 0.0 else below)
+        golden += GOLDEN * GOLDEN
+        for i in range(w.n):
+            change = abs(above[i] - below[i])
+            if finite(change):
+                sigma[i] = larger(sigma[i], change)
 
 
 def raise_resting(w: Control) -> None:
@@ -154,7 +178,7 @@ def raise_resting(w: Control) -> None:
     n, size, scale, counts, structure = w.n, w.size, w.scale, w.later, w.pattern.structure
     for i in range(n):
         counts[i] = 0.0
-        if w.has_moved[i] == 1.0 or w.terms[i] * NOTHING < size[i]:
+        if w.has_moved[i] == 1.0 or w.terms[i] == 0.0 or w.terms[i] * NOTHING < size[i]:
             counts[i] = 1.0
     spreads = True
     while spreads:
@@ -166,6 +190,26 @@ def raise_resting(w: Control) -> None:
     for i in range(n):
         if counts[i] == 0.0:
             scale[i] = larger(scale[i], w.terms[i])
+
+
+def idle_energy(w: Control, t: float, x: Reals, m: Reals) -> float:
+    """Return the energy, over the longest step, of the terms that cancel in the powers if all are only rounding and no energy is
+    in play; else 0."""
+    powers, sigma, top = w.beyond, w.sigma[w.n :], 0.0
+    if w.quadratures == 0:
+        return 0.0
+    w.powers(formula_time(w, t), x, w.p, m, powers)
+    for i in range(w.quadratures):
+        top = larger(top, abs(powers[i]))
+    if not top * w.longest * NOTHING > larger(w.energy, w.spread):
+        return 0.0
+    rounding(w, t, x, m)
+    most = 0.0
+    for i in range(w.quadratures):
+        most = larger(most, sigma[i])
+        if not abs(powers[i]) <= ROUNDED * sigma[i]:
+            return 0.0
+    return most * UNITS * w.longest
 
 
 def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:

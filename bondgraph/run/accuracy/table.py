@@ -67,6 +67,7 @@ class ErrorWeights:
         kernel, structures = program.jacobian_couplings
         storages = 0 if program.energies is None else program.energies.n_out
         counts = {"n": self._n, "quadratures": self._nq, "storages": storages, "modes": program.modes}
+        counts["parameters"] = program.parameters
         counts["entry_count"] = 0 if kernel is None else len(structures.rows)
         steps = None if kernel is None else kernel.steps
         if steps is not None:
@@ -141,7 +142,7 @@ class ErrorWeights:
         width = self._n + self._nq
         for name, length in {"t": 1, "x": self._n, "p": program.parameters, "m": program.modes, "out": width}.items():
             table.point(f"wide_{name}", aligned_zeros(length * lanes))
-        table["lanes"], table["parameters"] = lanes, program.parameters
+        table["lanes"] = lanes
 
     @property
     def entries(self) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bondgraph.run.events.guard_history import perturbations, rounding_error
+from bondgraph.run.program.balances import BalanceColumns
 from bondgraph.run.results.energy_account import IslandBalance, Ledger
 from bondgraph.run.results.failure import ValidityConcern
 from bondgraph.run.results.result import Result
@@ -18,6 +20,9 @@ FAR, MOST = 1e3, 0.1
 """A residual above this multiple of rtol raises doubt, and in any case one above this fraction of the energy in play."""
 
 _PROBES, _OFF, _APART = 16, 1e-5, 1e-6
+
+_ROUNDINGS = 64.0
+"""Rounding errors of powers, over the whole run, up to which the energy in play is only rounding."""
 
 _LISTED = 3
 """Most elements of an island that a message lists."""
@@ -35,13 +40,15 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
     turned = _turned_over(result)
     total = IslandBalance((), ledger.unit, (), ledger.residual, ledger.in_play, float(np.abs(ledger.residual).max(initial=0.0)))
     if ledger.islands:
-        judged = [(each, columns.storages) for each, (_, columns) in zip(ledger.islands, program.balances.islands, strict=True)]
+        judged = [(each, columns) for each, (_, columns) in zip(ledger.islands, program.balances.islands, strict=True)]
     else:
-        judged = [(total, program.balances.total.storages)]
+        judged = [(total, program.balances.total)]
     doubtful = [
         balance
-        for balance, storages in judged
-        if balance.relative_residual > most and balance.largest > most * float(turned[:, storages].sum(axis=1).max(initial=0.0))
+        for balance, columns in judged
+        if balance.relative_residual > most
+        and balance.largest > most * float(turned[:, columns.storages].sum(axis=1).max(initial=0.0))
+        and not _is_rounding(result, columns, balance.in_play)
     ]
     if not doubtful:
         return ()
@@ -56,6 +63,20 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
         f"{_owner(balance)} energy account is off by {residual:.2g} of the energy in play ({in_play}), far beyond rtol = {rtol:g}"
     )
     return (ValidityConcern(reason, float(ledger.t[at]), suspect, residual, rtol),)
+
+
+def _is_rounding(result: Result, columns: BalanceColumns, in_play: float) -> bool:
+    """Return True if the energy in play is no more than the rounding errors of the powers bring: nothing happens."""
+    program, chosen = result.program, _probed(result)
+    t, x, m = result.t[chosen], result.x[chosen], result.m[chosen]
+    if program.powers is None:
+        return False
+    with np.errstate(all="ignore"):
+        now = program.powers.many(t, x, result.p, m)
+        numbers = result.p * (1.0 + perturbations(len(result.p)))
+        errors = rounding_error(now, np.array([program.powers.many(t, x, p, m) for p in numbers]))
+    brought = float(errors[:, columns.powers].sum(axis=1).max(initial=0.0)) * float(result.since[-1] - result.since[0])
+    return bool(np.isfinite(brought) and in_play <= _ROUNDINGS * brought)
 
 
 def _owner(balance: IslandBalance) -> str:

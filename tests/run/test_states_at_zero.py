@@ -1,0 +1,194 @@
+"""Zero is a level: states that nothing moves, guards and currents that are nothing but the rounding of their sums.
+
+Laws: what is zero stays zero, fires nothing, costs nothing and ends no run, in other units, in another order, with other names
+and arrows; what is small but real counts.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, C, Diode, Friction, Graph, I, ModelError, R, Se, compile_model
+from screws.scalars import sin
+
+ELEMENTS = {
+    "R": lambda name, value: R(name, value),
+    "C": lambda name, value: C(name, capacitance=value),
+    "L": lambda name, value: I(name, value),
+    "D": lambda name, value: Diode(name),
+    "V": lambda name, value: Se(name, value, signals=["time"]) if callable(value) else Se(name, value),
+}
+
+OHM = {"micro": 1e-6, "mega": 1e6}
+VARIANTS = ("as drawn", *OHM, "backwards", "arrows")
+
+
+def circuit(parts, variant="as drawn"):
+    """Compile a circuit of parts (kind, name, from, to, value): node 0 is ground, diodes conduct along their arrow, and a source
+    drives a current from `to` to `from` through 0.05 Ohm. A `variant` changes units of current, order and names, or arrows."""
+    ohm = OHM.get(variant, 1.0)
+    parts = [[kind, name, a, b, _in_unit(kind, value, ohm)] for kind, name, a, b, value in parts]
+    if variant == "backwards":
+        parts = [[kind, f"z{len(parts) - k}", a, b, value] for k, (kind, _, a, b, value) in enumerate(parts)][::-1]
+    if variant == "arrows":
+        parts = [[kind, name, *((b, a) if kind in "RCL" else (a, b)), value] for kind, name, a, b, value in parts]
+    graph = Graph("circuit")
+    used = sorted({node for part in parts for node in part[2:4]} - {0}, reverse=variant == "backwards")
+    nodes = {k: J0(f"n{k}", domain="electrical") for k in used}
+    for kind, name, tail, head, value in parts:
+        arm = J1(f"arm {name}", domain="electrical")
+        if tail:
+            graph.connect(nodes[tail], arm)
+        graph.connect(arm, ELEMENTS[kind](name, value))
+        if kind == "V":
+            graph.connect(arm, R(f"inside {name}", 0.05 * ohm))
+        if head:
+            graph.connect(arm, nodes[head])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile_model(graph)
+
+
+def _in_unit(kind, value, ohm):
+    """Return a value with currents in a unit of 1 A / ohm, and voltages as they are."""
+    return value * ohm if kind in "RL" else value / ohm if kind == "C" else value
+
+
+def run_of(made, t_end, **options):
+    """Run a circuit with few events and steps allowed, which a dead one does not need."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return made.simulate(
+            t_end, samples=np.linspace(0.0, t_end, 41), progress=False, max_events=100, max_steps=2000, **options
+        )
+
+
+DEAD_RECTIFIER = [
+    ("R", "R", 4, 3, 1.0),
+    ("V", "V", 1, 3, lambda t: 1e-3 * sin(2.0 * t + 3.660036490369529)),
+    ("D", "D30", 3, 0, 0),
+    ("D", "D32", 3, 2, 0),
+    ("D", "D01", 0, 1, 0),
+    ("D", "D41", 4, 1, 0),
+    ("C", "C", 2, 1, 0.1292993058493961),
+]
+"""Diodes 3 -> 0 -> 1 keep v3 <= v1, so that 3 -> 2 -> C -> 1 never conducts."""
+
+NOTHING_MOVES = [
+    ("R", "R1", 2, 1, 0.4),
+    ("R", "R2", 4, 3, 0.1),
+    ("D", "D03", 0, 3, 0),
+    ("V", "V", 0, 3, lambda t: sin(0.1 * t + 1.2)),
+    ("C", "C", 2, 0, 1.0),
+    ("L", "L", 1, 0, 1.0),
+    ("D", "D24", 2, 4, 0),
+]
+"""The diode D03 shorts the source all along."""
+
+START_BY_ROUNDING = [
+    ("R", "R1", 1, 0, 14.795869032047563),
+    ("R", "R2", 2, 0, 7.73110286742732),
+    ("R", "R3", 4, 1, 0.055805542007024526),
+    ("D", "D25", 2, 5, 0),
+    ("V", "V", 1, 3, lambda t: 1e-3 * sin(2.0420138453780106 * t + 3.2740318963284882)),
+    ("D", "D43", 4, 3, 0),
+    ("R", "R4", 1, 5, 0.2804850374553603),
+    ("D", "D13", 1, 3, 0),
+]
+"""All diodes block, and D25 has neither voltage nor current."""
+
+BALANCED_BRIDGE = [
+    ("V", "V", 1, 0, lambda t: sin(3.0 * t + 0.3)),
+    ("R", "R1", 1, 2, 0.3),
+    ("R", "R2", 2, 0, 0.1),
+    ("R", "R3", 1, 3, 0.9),
+    ("R", "R4", 3, 0, 0.3),
+    ("L", "L", 2, 3, 0.7),
+]
+"""Nothing drives the coil of a balanced bridge."""
+
+BEHIND_DIODES = [
+    ("V", "V", 1, 0, lambda t: -1.0 - 0.5 * sin(7.0 * t)),
+    ("R", "R", 1, 2, 0.3),
+    ("D", "D0", 0, 2, 0),
+    ("D", "D1", 2, 3, 0),
+    ("C", "C", 3, 0, 0.2),
+    ("R", "leak", 3, 0, 1.7),
+]
+"""A capacitor behind a diode that blocks, beside one that conducts."""
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("parts", [DEAD_RECTIFIER, NOTHING_MOVES, BALANCED_BRIDGE, BEHIND_DIODES], ids=range(4))
+def test_states_that_nothing_moves_stay_zero_and_cost_nothing(parts, variant):
+    made = circuit(parts, variant)
+    run = run_of(made, 4.0)
+    assert run.ok, run.failure
+    assert run.statistics.steps < 300 and len(run.events) < 20
+    for state in made.program.layout.names("x"):
+        kind = "flow" if state.endswith(".q") else "effort"
+        assert np.abs(run[state]).max() < 1e-12 * max(np.abs(run[f"{name}.{kind}"]).max() for name in made.program.power_names)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_current_of_rounding_does_not_refuse_a_start(variant):
+    made = circuit(START_BY_ROUNDING, variant)
+    run = run_of(made, 0.01)
+    assert run.ok
+    short = 1e-3 / 0.05 / OHM.get(variant, 1.0)
+    assert max(np.abs(run[f"{name}.flow"]).max() for name in made.program.power_names) < 1e-12 * short
+
+
+def test_a_small_current_through_an_open_diode_still_refuses_a_start():
+    made = circuit([("V", "V", 1, 0, -1.0), ("R", "R", 1, 2, 1.0), ("D", "D", 2, 3, 0), ("L", "L", 3, 0, 1.0)])
+    for current in (1.0, 1e-6, 1e-12):
+        with pytest.raises(ModelError, match="E214"):
+            run_of(made, 0.01, initial={"L.p": current})
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_branches_that_block_do_not_close_when_another_one_does(count):
+    """Branches of source, diode and coil into one node: one conducts, one closes at 1.8 s, and the others block at -5 V."""
+    parts = [("R", "load", 9, 10, 1.0), ("L", "L", 10, 0, 1.0)]
+    for k, source in enumerate((lambda t: 1.0 + 0.0 * t, lambda t: t - 1.0, *[lambda t: -5.0 + 0.0 * t] * (count - 1))):
+        parts += [
+            ("V", f"V{k}", 3 * k + 11, 0, source),
+            ("D", f"D{k}", 3 * k + 11, 3 * k + 12, 0),
+            ("L", f"L{k}", 3 * k + 12, 9, 1.0),
+        ]
+    run = run_of(circuit(parts), 2.5)
+    assert run.ok and [event.kind for event in run.events] == ["D0 closes", "D1 closes"]
+    assert max(np.abs(run[f"L{k}.p"]).max() for k in range(2, count + 1)) < 1e-13
+
+
+def test_masses_at_rest_under_forces_that_cancel_stay_there():
+    """0.1 N and 0.2 N against 0.3 N, which is 5.6e-17 N off; with friction and without, beside a mass that slips."""
+    graph = Graph("masses")
+    for name, forces in {"held": (0.1, 0.2, -0.3), "free": (0.1, 0.2, -0.3), "slips": (1.5,)}.items():
+        mass = graph.add(J1(name, domain="translation"))
+        graph.connect(mass, I(f"{name} m", 2.0))
+        for k, force in enumerate(forces):
+            graph.connect(Se(f"{name} F{k}", force), mass)
+        if name != "free":
+            graph.connect(mass, Friction(f"{name} f", 1.0))
+    run = run_of(compile_model(graph), 10.0)
+    assert run.ok and run.statistics.steps < 300
+    assert np.abs(run["held m.p"]).max() < 1e-15 and np.abs(run["free m.p"]).max() < 1e-14
+    assert run["slips m.p"][-1] == pytest.approx(5.0, rel=1e-9)
+
+
+def test_a_run_in_which_nothing_happens_is_not_in_doubt():
+    """No energy is in play, and powers are rounding."""
+    parts = [
+        ("V", "V", 1, 0, lambda t: 0.01109847526449765 * sin(3.3703807693457986 * t + 1.1382258101936322)),
+        ("L", "L1", 2, 1, 0.31036338182457907),
+        ("R", "R2", 3, 1, 0.7045489791079418),
+        ("R", "R3", 4, 2, 1.7096129689961472),
+        ("C", "C", 2, 1, 0.3350002711106253),
+        ("D", "D", 1, 3, 0),
+        ("L", "L6", 3, 1, 0.1361625065265704),
+        ("L", "L7", 4, 3, 0.10874140735312156),
+    ]
+    run = run_of(circuit(parts), 2.0)
+    assert run.ok
