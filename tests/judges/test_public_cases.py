@@ -35,7 +35,6 @@ ENDED = {
     "ModelicaStandardLibrary #4333": (
         lambda: circuits.op_amp_oscillator("clipped").compile(guess={"out.effort": 10.0}), 0.1, "algebraic loop", 0.00588,
     ),
-    "mujoco #3328": (lambda: mechanics.gripped(0.045, 0.44, 42.0).compile(), 3600.0, "too many steps", 0.07),
 }  # fmt: skip
 """Runs that end early and say so, though the system goes on: with their length, the kind of failure, and about when. A case that
 is cured fails here; it then belongs to the cases that are right."""

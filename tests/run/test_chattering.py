@@ -117,8 +117,7 @@ def gripped(force=0.44, mass=0.045, limit=42.0):
 @pytest.mark.parametrize("scale", [1.0, 2.0**40])
 def test_a_state_at_rest_whose_rate_is_only_rounding_does_not_chatter(scale):
     compiled = gripped(0.44 * scale, 0.045 * scale, 42.0 * scale)
-    with pytest.warns(RunEndedWarning, match='(?s)"body.p" is only rounding.*not at rest'):
-        run = compiled.simulate(3600.0)
-    assert (run.failure.kind, run.failure.suspect) == ("too many steps", "body.p")
+    run = compiled.simulate(3600.0)
+    assert run.ok and run.statistics.steps < 10_000 and np.abs(run["body.p"]).max() < 1e-11 * scale
     moved = compiled.simulate(3600.0, initial={"body.p": 0.01 * scale})
     assert moved.ok and abs(moved["v.flow"][-1]) < 1e-7 * moved["v.flow"][0]

@@ -31,6 +31,8 @@ ROUNDED = 64.0
 TIMES, SHIFT, GOLDEN = (0.0, 0.381966, 0.618034, 0.854102), 2.0**-50, 0.6180339887498949
 """Fractions of the longest step ahead at which parameters are shifted; the size of their relative shifts, and the step between
 those of neighbours."""
+TOLERATED = 2.0**-30
+"""Fraction of its terms that a state at zero may be off by."""
 UNITS, NOTHING = 2.0**52, 2.0**-26
 """Terms of a sum in its rounding errors; rounding error of a state, relative to its size, up to which something has moved it, and
 ratio of its size to its terms up to which nothing has."""
@@ -173,8 +175,9 @@ def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None
 
 
 def raise_resting(w: Control) -> None:
-    """Raise the scales of states that nothing has moved to those of the terms that cancel in their rates, unless they drive a
-    state that moves: their last digits matter there."""
+    """Raise the scales of states that nothing has moved towards those of the terms that cancel in their rates, so far that rounding
+    does not decide the steps. States that drive one that moves keep theirs: their last digits matter there."""
+    part = smaller(1.0, TOLERATED / w.rtol)
     n, size, scale, counts, structure = w.n, w.size, w.scale, w.later, w.pattern.structure
     for i in range(n):
         counts[i] = 0.0
@@ -189,7 +192,7 @@ def raise_resting(w: Control) -> None:
                 spreads = True
     for i in range(n):
         if counts[i] == 0.0:
-            scale[i] = larger(scale[i], w.terms[i])
+            scale[i] = larger(scale[i], part * w.terms[i])
 
 
 def idle_energy(w: Control, t: float, x: Reals, m: Reals) -> float:

@@ -68,8 +68,6 @@ class GuardHistory:
     def __init__(self, bound: Bound, span: float):
         self._bound, self.span = bound, span
         self.sizes = np.zeros(bound.program.states)
-        self.drift, self.moved = np.zeros(bound.program.states), np.zeros(bound.program.states, dtype=np.int64)
-        """Largest rounding error that the rate of each state could bring in the run so far, and flags of states beyond it."""
         self.by_x, self.p_factors = perturbations(bound.program.states), 1.0 + perturbations(len(bound.p))
         self.p = bound.p * self.p_factors
         self.later = PERTURBATION * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
@@ -77,6 +75,10 @@ class GuardHistory:
         self.known_bounces = np.array(bounces, dtype=np.int64)
         self.bounces = self.known_bounces.copy()
         """Flags of transitions that are bounces: 1, 0, or -1 if not tested yet; initially those that are known before a run."""
+        self.drift = np.zeros(bound.program.states)
+        """Largest rounding error that the rate of each state could bring in the run so far (n,)."""
+        self.moved = np.full(bound.program.states, int(self.known_bounces.any()))
+        """Flags of states (n,) that have been beyond it; with impacts, of all: gaps of rounding belong to bodies that touch."""
 
     def record_states(self, rows: np.ndarray) -> None:
         """Record states (k, n) that the run has reached."""

@@ -347,7 +347,7 @@ def open_events(s: EventTable) -> bool:
         s.counts[i] = 0
         s.fired[i] = 0
         s.bounces[i] = s.known_bounces[i]
-        if s.bounces[i] != 0:  # bodies that touch: gaps of rounding belong to the impacts
+        if s.bounces[i] != 0:
             for k in range(s.n):
                 s.moved[k] = 1
     count = s.parameters

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Reals, inline, larger
+from bondgraph.emit.kernel_language.language import Reals, inline, larger, unrolled
 from bondgraph.run.algebraic_loops import consistent
+from bondgraph.run.events.guard_history import MARGIN, PAIRS
 from bondgraph.run.events.guards import jump_error
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.log import NO_LABEL, SCALARS
@@ -119,6 +120,49 @@ def go_on(s: EventTable, row: Reals) -> None:
         s.m_here[i] = s.m_after[i]
 
 
+@inline
+def least_jump(s: EventTable, i: int, plain: Reals, after: Reals) -> float:
+    """Return the least jump of a state, from `plain` to `after`, that counts."""
+    size = larger(s.sizes[i], larger(abs(plain[i]), abs(after[i])))
+    return larger(MIN_JUMP * size, jump_error(s, i))
+
+
+def jumps(s: EventTable, t: float, index: int, plain: Reals, after: Reals) -> bool:
+    """Return True if the impulse of transition `index` moves a state from `plain` to `after` by more than rounding: its own, and
+    that of the sums from which the impulse follows."""
+    n, moves = s.n, False
+    for k in range(s.kept_count):
+        i = s.kept[k]
+        if abs(after[i] - plain[i]) > least_jump(s, i, plain, after):
+            moves = True
+    reset = s.resets[index]
+    if not moves or reset is None:
+        return moves
+    time, errors, above, below = formula_time(s, t), s.drift_now, s.speed, s.speed_later
+    for i in range(n):
+        errors[i] = 0.0
+    for k in unrolled(range(PAIRS // 2)):
+        reset_beside(s, time, index, k, above)
+        reset_beside(s, time, index, k + PAIRS, below)
+        for i in range(n):
+            errors[i] = larger(errors[i], MARGIN * abs(above[i] - below[i]))
+    for k in range(s.kept_count):
+        i = s.kept[k]
+        if abs(after[i] - plain[i]) > larger(least_jump(s, i, plain, after), errors[i]):
+            return True
+    return False
+
+
+def reset_beside(s: EventTable, time: float, index: int, k: int, out: Reals) -> None:
+    """Evaluate the states after transition `index` from point k of those around x_here, a rounding away."""
+    reset, x, y, by_x = s.resets[index], s.x_here, s.x_near, s.by_x
+    for i in range(s.n):
+        y[i] = x[i] + by_x[s.n * k + i] * larger(s.sizes[i], abs(x[i]))
+        out[i] = y[i]
+    if reset is not None:
+        reset(time, y, s.p_near[s.parameters * k :], s.m_here, out)
+
+
 def fire_by_impulse(s: EventTable, t: float, index: int, row: Reals) -> int:
     """Return the transition that the impulse of `index` fires, `NO_TRANSITION` if none: a diode closes rather than let a switch
     interrupt a current.
@@ -130,18 +174,13 @@ def fire_by_impulse(s: EventTable, t: float, index: int, row: Reals) -> int:
         return NO_TRANSITION
     push(formula_time(s, t), s.x_here, s.p, s.m_here, pushes)
     consistent(s, t, plain)
-    jumps, most, top, answer = False, 0.0, 0.0, NO_TRANSITION
-    for k in range(s.kept_count):
-        i = s.kept[k]
-        size = larger(s.sizes[i], larger(abs(plain[i]), abs(after[i])))
-        if abs(after[i] - plain[i]) > larger(MIN_JUMP * size, jump_error(s, i)):
-            jumps = True
+    most, top, answer = 0.0, 0.0, NO_TRANSITION
     for i in range(s.transitions):
         top = larger(top, abs(pushes[i]))
         if s.m_after[s.slots[i]] == s.sources[i] and pushes[i] > most:
             most = pushes[i]
             answer = i
-    if not jumps or not most > MIN_JUMP * top:
+    if not most > MIN_JUMP * top or not jumps(s, t, index, plain, after):
         return NO_TRANSITION
     energies = supplied(s, row)
     for i in range(s.n):
