@@ -175,8 +175,8 @@ def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None
 
 
 def raise_resting(w: Control) -> None:
-    """Raise the scales of states that nothing has moved towards those of the terms that cancel in their rates, so far that rounding
-    does not decide the steps. States that drive one that moves keep theirs: their last digits matter there."""
+    """Raise the scales of states that nothing has moved towards those of the terms that cancel in their rates, so far that
+    rounding does not decide the steps. States that drive one that moves keep theirs: their last digits matter there."""
     part = smaller(1.0, TOLERATED / w.rtol)
     n, size, scale, counts, structure = w.n, w.size, w.scale, w.later, w.pattern.structure
     for i in range(n):
