@@ -119,8 +119,8 @@ def _along_a_line(name: str, size: Callable[..., Any], signals: tuple[str, ...])
     edges = [
         Transition(STICK, FORWARD, Op("e - limit", exceeds(1.0)), limits, kind=f"{name} slips"),
         Transition(STICK, BACKWARD, Op("-e - limit", exceeds(-1.0)), limits, kind=f"{name} slips back"),
-        Transition(FORWARD, STICK, Op("-f", lambda f: -f, "-#1"), (f"{name}.h'",), kind=f"{name} sticks"),
-        Transition(BACKWARD, STICK, Op("f", lambda f: f, "#1"), (f"{name}.h'",), kind=f"{name} sticks"),
+        Transition(FORWARD, STICK, Op("-f", lambda f: -f, "-#1"), (f"{name}.h'",), kind=f"{name} sticks", passes=BACKWARD),
+        Transition(BACKWARD, STICK, Op("f", lambda f: f, "#1"), (f"{name}.h'",), kind=f"{name} sticks", passes=FORWARD),
     ]
     return (STICK, FORWARD, BACKWARD), slip, edges
 

@@ -13,6 +13,7 @@ from bondgraph.run.events.guard_history import PAIRS
 from bondgraph.run.events.guards import firing_guards, guards_at, is_bounce, zero_of
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.mode_search import consistent_modes, modes_cycle
+from bondgraph.run.events.passing import pass_zero, passes_zero
 from bondgraph.run.events.questions import collide, has_room
 from bondgraph.run.events.root_finding import EPSILON
 from bondgraph.run.events.state import EventOutcome, EventTable
@@ -73,9 +74,11 @@ def first_firing(s: EventTable) -> int:
     return NO_TRANSITION
 
 
-def fire_next(s: EventTable, t: float, index: int, number: int) -> bool:
+def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) -> bool:
     """Fire transition `index` into the row of the log with this number, with all simultaneous collisions if it is one; write the
-    transitions to `struck`, and the one that has to follow to `answer`. Return False if there is no room."""
+    transitions to `struck`, and the one that has to follow to `answer`. Return False if there is no room.
+
+    A flow that passes zero by itself is not stopped (`passing`)."""
     s.struck[0], s.struck_count, s.answer = index, 1, NO_TRANSITION
     if not has_room(s, number):
         return False
@@ -84,6 +87,9 @@ def fire_next(s: EventTable, t: float, index: int, number: int) -> bool:
         if collide(s, index, number):
             return True
     fire_into_row(s, t, index, number)
+    if passes_zero(s, t, probe, index):
+        pass_zero(s, t, index, row_of(s, number))
+        return True
     s.answer = fire_by_impulse(s, t, index, row_of(s, number))
     return True
 
@@ -138,7 +144,7 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
             if next_one == NO_TRANSITION:
                 return count
         index = next_one
-        if not fire_next(s, t, index, row + count):
+        if not fire_next(s, t, probe, index, row + count):
             return count
         next_one, s.taken[count] = s.answer, index
         for k in range(s.struck_count):

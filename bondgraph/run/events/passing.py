@@ -1,0 +1,58 @@
+"""Passing of zero: dry friction changes its direction where its flow passes zero by itself, since nothing can hold it there.
+
+Sticking takes an impulse -f / m of the flow f, m = J M^-1 J^T its mobility. It is rounding where friction brings its parts to
+rest. At a dead centre the slider stands still because J vanishes, and so does m: the impulse would stop the crank. Where it would
+make a state jump, the sense of the flow under the opposite friction decides: if that does not turn the flow back, zero is passed,
+without any impulse. So a flow that another event has reversed is not stopped either: the limit of friction is finite.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.kernel_language.language import Reals, larger
+from bondgraph.run.algebraic_loops import consistent
+from bondgraph.run.events.guards import firing_guards
+from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
+from bondgraph.run.events.log import SCALARS
+from bondgraph.run.events.questions import make_ready
+from bondgraph.run.events.state import EventTable
+from bondgraph.run.events.transitions import NO_TRANSITION, begin_row
+from bondgraph.run.kernel_functions import formula_time
+
+NO_MODE = -1.0
+"""Mode of a transition that passes nothing."""
+
+
+def has_jumped(s: EventTable) -> bool:
+    """Return True if a state after a transition differs from x_here by more than the tolerance of the run."""
+    least = larger(MIN_JUMP, s.rtol)
+    for k in range(s.kept_count):
+        i = s.kept[k]
+        if not abs(s.x_after[i] - s.x_here[i]) <= least * larger(s.sizes[i], abs(s.x_here[i])):
+            return True
+    return False
+
+
+def passes_zero(s: EventTable, t: float, probe: float, index: int) -> bool:
+    """Return True if transition `index`, fired into x_after, would stop a flow that passes zero by itself: its impulse makes a
+    state jump, and in the mode beyond zero no guard turns the flow back."""
+    if s.pass_modes[index] == NO_MODE or not has_jumped(s):
+        return False
+    slot, stop = s.slots[index], s.pass_stops[index]
+    s.m_here[slot] = s.pass_modes[index]
+    firing_guards(s, t, s.x_here, probe)
+    s.m_here[slot] = s.sources[index]
+    return stop == NO_TRANSITION or s.rising[stop] != 1
+
+
+def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
+    """Pass zero at transition `index`, in its row of the log: nothing jumps but what the edge to the mode beyond zero resets."""
+    begin_row(s, t, index, row)
+    row[SCALARS.index("label")] = s.pass_labels[index]
+    edge = s.pass_edges[index]
+    if edge >= 0:
+        make_ready(s, edge)
+        reset = s.resets[edge]
+        if reset is not None:
+            reset(formula_time(s, t), s.x_here, s.p, s.m_here, s.x_after)
+    s.m_after[s.slots[index]] = s.pass_modes[index]
+    consistent(s, t, s.x_after)
