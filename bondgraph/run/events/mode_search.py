@@ -9,6 +9,7 @@ from __future__ import annotations
 from bondgraph.emit.kernel_language.language import Reals, larger, unrolled, wrapped
 from bondgraph.run.events.guards import firing_guards
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
+from bondgraph.run.events.passing import NO_MODE
 from bondgraph.run.events.state import MAX_COMBINATIONS, EventTable
 from bondgraph.run.events.transitions import (
     NO_TRANSITION,
@@ -57,13 +58,27 @@ def modes_cycle(s: EventTable, row: int, since: int, count: int) -> bool:
     return False
 
 
-def any_rises(s: EventTable, t: float, probe: float) -> bool:
-    """Return True if a guard fires at x_here, m_here."""
+def holds_nothing(s: EventTable, probe: float) -> bool:
+    """Return True if dry friction sticks where nothing can hold its flow: the effort for this, at a dead centre, is not finite or
+    nothing but rounding, so that a state would change by its size within `probe` s at the `speed` of the last look at guards."""
+    for i in range(s.transitions):
+        if s.pass_modes[i] != NO_MODE and s.m_here[s.slots[i]] == s.targets[i]:
+            for j in range(s.kept_count):
+                k = s.kept[j]
+                size = larger(s.sizes[k], abs(s.x_here[k]))
+                if size > 0.0 and not abs(s.speed[k]) * probe <= size:
+                    return True
+            return False
+    return False
+
+
+def is_inconsistent(s: EventTable, t: float, probe: float) -> bool:
+    """Return True if a guard fires at x_here, m_here, or friction sticks where nothing can hold its flow."""
     firing_guards(s, t, s.x_here, probe)
     for i in range(s.transitions):
         if s.rising[i] == 1:
             return True
-    return False
+    return holds_nothing(s, probe)
 
 
 def seen_before(s: EventTable, index: int, row: int, count: int, code: int) -> bool:
@@ -142,7 +157,7 @@ def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int
     node, count = NO_TRANSITION, 0
     while True:
         go_to(s, row, node)
-        if not any_rises(s, t, probe):
+        if not is_inconsistent(s, t, probe):
             return path_to(s, row, node, target)
         count = try_from(s, t, row, node, count)
         node += 1
@@ -166,3 +181,21 @@ def consistent_modes(s: EventTable, t: float, probe: float, row: int, count: int
             return path
     go_to(s, row, count - 1)
     return NO_TRANSITION
+
+
+def slipping_modes(s: EventTable, t: float, probe: float, row: int) -> int:
+    """Return the number of transitions of dry friction, in rows from `row` on, that lead from x_here and m_here, where it
+    `holds_nothing`, to modes in which no guard fires, and go there; if there are none, `NO_TRANSITION`."""
+    for i in range(s.n):
+        s.x_start[i] = s.x_here[i]
+    for i in range(s.modes):
+        s.m_start[i] = s.m_here[i]
+    for i in range(s.transitions):
+        s.allowed[i] = 0
+        for k in range(s.transitions):
+            if s.slots[k] == s.slots[i] and s.pass_modes[k] != NO_MODE:
+                s.allowed[i] = 1
+    path = nearest(s, t, probe, row, row)
+    if path == NO_TRANSITION:
+        go_to(s, row, NO_TRANSITION)
+    return path

@@ -71,6 +71,12 @@ def singular_somewhere(numbers: Mapping[tuple[int, int], np.ndarray], n: int) ->
     return bool(np.any(singular_at(numbers, n)))
 
 
+def _cut_samples(numbers: Mapping[tuple[int, int], np.ndarray], kept: Sequence[int]) -> dict[tuple[int, int], np.ndarray]:
+    """Return the samples of the rows and columns `kept`."""
+    at = {k: position for position, k in enumerate(kept)}
+    return {(at[i], at[j]): values for (i, j), values in numbers.items() if i in at and j in at}
+
+
 class SolutionCache:
     """Solutions of a system in its modes; equal matrices and right sides of several modes are solved once."""
 
@@ -110,6 +116,24 @@ class SolutionCache:
         if isinstance(outcome, SingularSystem):
             raise outcome
         return outcome
+
+    def elsewhere(self, matrix: Entries, right: Sequence[Any]) -> list[Any] | None:
+        """Return the solution in a mode in which the matrix is singular only where no effort of dry friction acts on its flow (a
+        dead centre), None in others: friction slips there, so that other states decide the pivots."""
+        if self._ideal is None:
+            return None
+        numbers, n = self._context.sampled(matrix), len(right)
+        holding = {j for reaction in self._ideal.reactions if reaction.limit is not None for j in reaction.slopes}
+        is_singular = singular_at(numbers, n)
+        if not holding or is_singular.all():
+            return None
+        others = [k for k in range(n) if k not in holding]
+        without = {key: values[is_singular] for key, values in _cut_samples(numbers, others).items()}
+        if others and singular_somewhere(without, len(others)):
+            return None
+        with contextlib.suppress(SingularSystem):
+            return solve(matrix, right, equilibrated({key: values[~is_singular] for key, values in numbers.items()}, n, n))
+        return None
 
     def _solve(self, matrix: Entries, right: Sequence[Any], ideal: Ideal) -> LeastNormSolution | SingularSystem:
         try:
@@ -321,9 +345,16 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
                 solutions.append((values, solution))
             continue
         try:
-            shared = cache.shared(matrix, b, fixed)
+            shared: LeastNormSolution | SingularSystem = cache.shared(matrix, b, fixed)
         except SingularSystem as error:
-            failures.append((values, error))
+            shared = error
+        if isinstance(shared, SingularSystem) or not (shared.decided and not shared.always):
+            solution = cache.elsewhere(matrix, b)
+            if solution is not None:
+                solutions.append((values, solution))
+                continue
+        if isinstance(shared, SingularSystem):
+            failures.append((values, shared))
             continue
         solutions.append((values, shared.values))
         if shared.singular is not None:
