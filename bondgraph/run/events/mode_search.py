@@ -6,7 +6,7 @@ predecessor, `edges` the transition between them, `codes` a hash of its modes fo
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Reals, larger, unrolled, wrapped
+from bondgraph.emit.kernel_language.language import Reals, finite, larger, unrolled, wrapped
 from bondgraph.run.events.guards import firing_guards
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.passing import NO_MODE
@@ -66,7 +66,7 @@ def holds_nothing(s: EventTable, probe: float) -> bool:
             for j in range(s.kept_count):
                 k = s.kept[j]
                 size = larger(s.sizes[k], abs(s.x_here[k]))
-                if size > 0.0 and not abs(s.speed[k]) * probe <= size:
+                if not finite(s.speed[k]) or (size > 0.0 and abs(s.speed[k]) * probe > size):
                     return True
             return False
     return False
