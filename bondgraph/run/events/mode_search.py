@@ -9,7 +9,7 @@ from __future__ import annotations
 from bondgraph.emit.kernel_language.language import Reals, finite, larger, unrolled, wrapped
 from bondgraph.run.events.guards import firing_guards
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
-from bondgraph.run.events.passing import NO_MODE
+from bondgraph.run.events.passing import NO_MODE, is_unclear
 from bondgraph.run.events.state import MAX_COMBINATIONS, EventTable
 from bondgraph.run.events.transitions import (
     NO_TRANSITION,
@@ -58,17 +58,23 @@ def modes_cycle(s: EventTable, row: int, since: int, count: int) -> bool:
     return False
 
 
+def runs_away(s: EventTable, probe: float) -> bool:
+    """Return True if a rate in `speed` is not finite, or changes its state by all of its size within `probe` s."""
+    for j in range(s.kept_count):
+        k = s.kept[j]
+        size, change = larger(s.sizes[k], abs(s.x_here[k])), abs(s.speed[k]) * probe
+        if not finite(change) or (size > 0.0 and change > size):
+            return True
+    return False
+
+
 def holds_nothing(s: EventTable, probe: float) -> bool:
-    """Return True if dry friction sticks where nothing can hold its flow: the effort for this, at a dead centre, is not finite or
-    nothing but rounding, so that a state would change by its size within `probe` s at the `speed` of the last look at guards."""
+    """Return True if dry friction sticks where nothing can hold its flow, after a look at the guards: the motion `runs_away`, or
+    its effort `is_unclear`."""
     for i in range(s.transitions):
-        if s.pass_modes[i] != NO_MODE and s.m_here[s.slots[i]] == s.targets[i]:
-            for j in range(s.kept_count):
-                k = s.kept[j]
-                size = larger(s.sizes[k], abs(s.x_here[k]))
-                if not finite(s.speed[k]) or (size > 0.0 and abs(s.speed[k]) * probe > size):
-                    return True
-            return False
+        sticks = s.pass_modes[i] != NO_MODE and s.m_here[s.slots[i]] == s.targets[i]
+        if sticks and (is_unclear(s, i) or runs_away(s, probe)):
+            return True
     return False
 
 

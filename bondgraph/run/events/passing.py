@@ -2,15 +2,16 @@
 
 Sticking takes an impulse -f / m of the flow f, m = J M^-1 J^T its mobility. It is rounding where friction brings its parts to
 rest. At a dead centre the slider stands still because J vanishes, and so does m: the impulse would stop the crank. Where it would
-make a state jump, the sense of the flow under the opposite friction decides: if that does not turn the flow back, zero is passed,
-without any impulse. So a flow that another event has reversed is not stopped either: the limit of friction is finite.
+make a state jump, or where the effort that would hold the flow is nothing but rounding, the flow under the opposite friction
+decides: if that does not turn it back, zero is passed, without any impulse. So a flow that another event has reversed is not
+stopped either: the limit of friction is finite.
 """
 
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, larger
 from bondgraph.run.algebraic_loops import consistent
-from bondgraph.run.events.guards import firing_guards
+from bondgraph.run.events.guards import firing_guards, guards_at, zero_of
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.questions import make_ready
@@ -23,21 +24,39 @@ NO_MODE = -1.0
 
 
 def has_jumped(s: EventTable) -> bool:
-    """Return True if a state after a transition differs from x_here by more than the tolerance of the run."""
-    least = larger(MIN_JUMP, s.rtol)
+    """Return True if a state after a transition differs from x_here."""
     for k in range(s.kept_count):
         i = s.kept[k]
-        if not abs(s.x_after[i] - s.x_here[i]) <= least * larger(s.sizes[i], abs(s.x_here[i])):
+        if not abs(s.x_after[i] - s.x_here[i]) <= MIN_JUMP * larger(s.sizes[i], abs(s.x_here[i])):
             return True
     return False
 
 
+def is_unclear(s: EventTable, index: int) -> bool:
+    """Return True if the effort of friction that sticks after transition `index` is nothing but rounding: all guards that end the
+    sticking, one for each sense, are within their rounding errors `zero` of firing, which are `now`."""
+    count = 0
+    for i in range(s.transitions):
+        if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.self_loop[i] != 1:
+            count += 1
+            if s.now[i] + s.zero[i] <= 0.0:
+                return False
+    return count > 1
+
+
 def passes_zero(s: EventTable, t: float, probe: float, index: int) -> bool:
     """Return True if transition `index`, fired into x_after, would stop a flow that passes zero by itself: its impulse makes a
-    state jump, and in the mode beyond zero no guard turns the flow back."""
-    if s.pass_modes[index] == NO_MODE or not has_jumped(s):
+    state jump, or no effort that holds the flow is clear, and in the mode beyond zero no guard turns the flow back."""
+    if s.pass_modes[index] == NO_MODE:
         return False
     slot, stop = s.slots[index], s.pass_stops[index]
+    if not has_jumped(s):
+        s.m_here[slot] = s.targets[index]
+        guards_at(s, t, s.x_after, s.p, s.now)
+        zero_of(s, t, s.x_after, s.now, s.zero)
+        s.m_here[slot] = s.sources[index]
+        if not is_unclear(s, index):
+            return False
     s.m_here[slot] = s.pass_modes[index]
     firing_guards(s, t, s.x_here, probe)
     s.m_here[slot] = s.sources[index]
