@@ -16,7 +16,7 @@ from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.questions import make_ready
 from bondgraph.run.events.state import EventTable
-from bondgraph.run.events.transitions import NO_TRANSITION, begin_row
+from bondgraph.run.events.transitions import begin_row
 from bondgraph.run.kernel_functions import formula_time
 
 NO_MODE = -1.0
@@ -44,13 +44,19 @@ def is_unclear(s: EventTable, index: int) -> bool:
     return count > 1
 
 
+def leaves_zero(s: EventTable, stop: int) -> bool:
+    """Return True if the guard of transition `stop` is negative, or falls from zero, after a look at the guards."""
+    return s.now[stop] < -s.zero[stop] or (s.asked[stop] == 1 and s.open[stop] == 0 and s.change[stop] < 0.0)
+
+
 def passes_zero(s: EventTable, t: float, probe: float, index: int) -> bool:
     """Return True if transition `index`, fired into x_after, would stop a flow that passes zero by itself: its impulse makes a
-    state jump, or no effort that holds the flow is clear, and in the mode beyond zero no guard turns the flow back."""
+    state jump, and in the mode beyond zero no guard turns the flow back; or no effort that holds the flow is clear, and the flow
+    leaves zero in that mode."""
     if s.pass_modes[index] == NO_MODE:
         return False
-    slot, stop = s.slots[index], s.pass_stops[index]
-    if not has_jumped(s):
+    slot, stop, jumps = s.slots[index], s.pass_stops[index], has_jumped(s)
+    if not jumps:
         s.m_here[slot] = s.targets[index]
         guards_at(s, t, s.x_after, s.p, s.now)
         zero_of(s, t, s.x_after, s.now, s.zero)
@@ -60,7 +66,7 @@ def passes_zero(s: EventTable, t: float, probe: float, index: int) -> bool:
     s.m_here[slot] = s.pass_modes[index]
     firing_guards(s, t, s.x_here, probe)
     s.m_here[slot] = s.sources[index]
-    return stop == NO_TRANSITION or s.rising[stop] != 1
+    return stop >= 0 and s.rising[stop] != 1 and (jumps or leaves_zero(s, stop))
 
 
 def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:

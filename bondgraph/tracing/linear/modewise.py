@@ -124,8 +124,10 @@ class SolutionCache:
             return None
         numbers, n = self._context.sampled(matrix), len(right)
         holding = {j for reaction in self._ideal.reactions if reaction.limit is not None for j in reaction.slopes}
+        if not (numbers and holding):
+            return None
         is_singular = singular_at(numbers, n)
-        if not holding or is_singular.all():
+        if is_singular.all():
             return None
         others = [k for k in range(n) if k not in holding]
         without = {key: values[is_singular] for key, values in _cut_samples(numbers, others).items()}
