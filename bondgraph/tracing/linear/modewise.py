@@ -71,12 +71,6 @@ def singular_somewhere(numbers: Mapping[tuple[int, int], np.ndarray], n: int) ->
     return bool(np.any(singular_at(numbers, n)))
 
 
-def _cut_samples(numbers: Mapping[tuple[int, int], np.ndarray], kept: Sequence[int]) -> dict[tuple[int, int], np.ndarray]:
-    """Return the samples of the rows and columns `kept`."""
-    at = {k: position for position, k in enumerate(kept)}
-    return {(at[i], at[j]): values for (i, j), values in numbers.items() if i in at and j in at}
-
-
 class SolutionCache:
     """Solutions of a system in its modes; equal matrices and right sides of several modes are solved once."""
 
@@ -126,15 +120,14 @@ class SolutionCache:
         holding = {j for reaction in self._ideal.reactions if reaction.limit is not None for j in reaction.slopes}
         if not (numbers and holding):
             return None
-        is_singular = singular_at(numbers, n)
-        if is_singular.all():
-            return None
-        others = [k for k in range(n) if k not in holding]
-        without = {key: values[is_singular] for key, values in _cut_samples(numbers, others).items()}
-        if others and singular_somewhere(without, len(others)):
-            return None
-        with contextlib.suppress(SingularSystem):
-            return solve(matrix, right, equilibrated({key: values[~is_singular] for key, values in numbers.items()}, n, n))
+        is_start = np.all([values == values[0] for values in numbers.values()], axis=0)
+        for is_singular in (singular_at(numbers, n), is_start):
+            others = {k: i for i, k in enumerate(sorted(set(range(n)) - holding))}
+            without = {(others[i], others[j]): v[is_singular] for (i, j), v in numbers.items() if {i, j} <= others.keys()}
+            if is_singular.all() or (others and (not without or singular_somewhere(without, len(others)))):
+                continue
+            with contextlib.suppress(SingularSystem):
+                return solve(matrix, right, equilibrated({key: values[~is_singular] for key, values in numbers.items()}, n, n))
         return None
 
     def _solve(self, matrix: Entries, right: Sequence[Any], ideal: Ideal) -> LeastNormSolution | SingularSystem:
