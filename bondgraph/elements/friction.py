@@ -14,7 +14,7 @@ from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, one_port
 from bondgraph.model.laws import IdealConstraint, StateSpec
-from bondgraph.model.ops import Op
+from bondgraph.model.ops import Op, constant
 from screws.scalars import array, equal, less, maximum, minimum, sqrt, where
 
 STICK, FORWARD, BACKWARD, SLIP, START = "stick", "forward", "backward", "slip", "start"
@@ -149,11 +149,13 @@ def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -
     started = ((pace, Op("pace", _gained), (flow, f"{name}.h''", f"{name}.alpha1")),)
     has_started = Op("t - began", lambda t, t0, alpha1: (t - t0) * alpha1 - _FIRST), ("time", began, f"{name}.alpha1")
     falls = Op("-f . u", lambda f, u: -_dot(f, u), r"-#1^\top #2")
+    beyond = ((heading, Op("direction", lambda a, u: direction(a, -u)), (f"{name}.h''", heading)),)
     edges = [
+        *(Transition(state, state, constant(-1.0), (), beyond, f"{name} changes direction") for state in (START, SLIP)),
         Transition(STICK, START, Op("|e| - limit", exceeds), limits, driven, f"{name} slips"),
         Transition(START, SLIP, *has_started, started, f"{name} has started", internal=True),
-        Transition(START, STICK, falls, (flow, heading), kind=f"{name} sticks"),
-        Transition(SLIP, STICK, falls, (flow, heading), kind=f"{name} sticks"),
+        Transition(START, STICK, falls, (flow, heading), kind=f"{name} sticks", passes=START),
+        Transition(SLIP, STICK, falls, (flow, heading), kind=f"{name} sticks", passes=SLIP),
         Transition(SLIP, SLIP, Op("turned", _turned), (flow, heading, pace), stored, f"{name} turns", internal=True),
         Transition(SLIP, SLIP, Op("slows", _slows), (flow, f"{name}.h''", pace), stored, f"{name} slows down", internal=True),
     ]

@@ -12,8 +12,8 @@ from bondgraph.run.events.accumulation import add_events, add_resting, rest, res
 from bondgraph.run.events.guard_history import PAIRS
 from bondgraph.run.events.guards import firing_guards, guards_at, is_bounce, zero_of
 from bondgraph.run.events.log import SCALARS
-from bondgraph.run.events.mode_search import consistent_modes, holds_nothing, modes_cycle, slipping_modes
-from bondgraph.run.events.passing import pass_zero, passes_zero
+from bondgraph.run.events.mode_search import consistent_modes, modes_cycle
+from bondgraph.run.events.passing import pass_zero, passes_zero, slipping
 from bondgraph.run.events.questions import collide, has_room
 from bondgraph.run.events.root_finding import EPSILON
 from bondgraph.run.events.state import EventOutcome, EventTable
@@ -142,8 +142,8 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
                 firing_guards(s, t, s.x_here, probe)
             next_one = first_firing(s)
             if next_one == NO_TRANSITION:
-                if holds_nothing(s, probe):
-                    count += max(slipping_modes(s, t, probe, row + count), 0)
+                next_one = slipping(s, t, probe, count)
+            if next_one == NO_TRANSITION:
                 return count
         index = next_one
         if not fire_next(s, t, probe, index, row + count):

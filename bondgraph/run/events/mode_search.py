@@ -6,10 +6,9 @@ predecessor, `edges` the transition between them, `codes` a hash of its modes fo
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Reals, finite, larger, unrolled, wrapped
+from bondgraph.emit.kernel_language.language import Reals, larger, unrolled, wrapped
 from bondgraph.run.events.guards import firing_guards
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
-from bondgraph.run.events.passing import NO_MODE, is_unclear, leaves_zero
 from bondgraph.run.events.state import MAX_COMBINATIONS, EventTable
 from bondgraph.run.events.transitions import (
     NO_TRANSITION,
@@ -58,44 +57,13 @@ def modes_cycle(s: EventTable, row: int, since: int, count: int) -> bool:
     return False
 
 
-def runs_away(s: EventTable, probe: float) -> bool:
-    """Return True if a rate in `speed` is not finite, or changes its state by all of its size within `probe` s."""
-    for j in range(s.kept_count):
-        k = s.kept[j]
-        size, change = larger(s.sizes[k], abs(s.x_here[k])), abs(s.speed[k]) * probe
-        if not finite(change) or (size > 0.0 and change > size):
-            return True
-    return False
-
-
-def holds_nothing(s: EventTable, probe: float) -> bool:
-    """Return True if dry friction sticks where nothing can hold its flow, after a look at the guards: the motion `runs_away`, or
-    its effort `is_unclear`."""
-    for i in range(s.transitions):
-        sticks = s.pass_modes[i] != NO_MODE and s.m_here[s.slots[i]] == s.targets[i]
-        if sticks and (is_unclear(s, i) or runs_away(s, probe)):
-            return True
-    return False
-
-
-def slips_away(s: EventTable) -> bool:
-    """Return True if a flow that friction held at the start of the search leaves zero, after a look at the guards."""
-    for i in range(s.transitions):
-        slot = s.slots[i]
-        was_stuck = s.pass_modes[i] != NO_MODE and s.m_start[slot] == s.targets[i]
-        if was_stuck and s.m_here[slot] == s.sources[i] and leaves_zero(s, i):
-            return True
-    return False
-
-
 def any_rises(s: EventTable, t: float, probe: float) -> bool:
-    """Return True if a guard fires at x_here, m_here, or, in a search for `slipping` modes, friction holds nothing or its flow
-    does not leave zero."""
+    """Return True if a guard fires at x_here, m_here."""
     firing_guards(s, t, s.x_here, probe)
     for i in range(s.transitions):
         if s.rising[i] == 1:
             return True
-    return s.slipping and (holds_nothing(s, probe) or not (s.must_slip or slips_away(s)))
+    return False
 
 
 def seen_before(s: EventTable, index: int, row: int, count: int, code: int) -> bool:
@@ -144,21 +112,21 @@ def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
     return total
 
 
-def path_to(s: EventTable, row: int, node: int, target: int, watched: int) -> int:
-    """Move the path to the combination `node` to the rows from `target` on, not after `row`, and note its transitions, which are
-    `taken`, after the first `watched` ones; return their number, `NO_TRANSITION` if there are too many."""
+def path_to(s: EventTable, row: int, node: int, target: int) -> int:
+    """Move the path to the combination `node` to the rows from `target` on, before `row`, and note its transitions, which are
+    `taken`; return their number, `NO_TRANSITION` if there are too many."""
     taken, parents, width = s.taken, s.parents, s.row_width
     length, at = 0, node
     while at != NO_TRANSITION:
         length += 1
         at = parents[at]
-    if watched + length > s.turns:
+    if length > s.turns:
         return NO_TRANSITION
     at = node
     for k in range(length):
         taken[length - 1 - k] = at
         at = parents[at]
-    s.watched_count = watched
+    s.watched_count = 0
     for k in range(length):  # no row is overwritten before it is read: each lies further on
         source, into = row_of(s, row + taken[k]), row_of(s, target + k)
         for i in range(width):
@@ -168,14 +136,14 @@ def path_to(s: EventTable, row: int, node: int, target: int, watched: int) -> in
     return length
 
 
-def nearest(s: EventTable, t: float, probe: float, row: int, target: int, watched: int) -> int:
+def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int:
     """Return the number of the fewest transitions among the `allowed` after which no guard fires, in rows from `target` on, and
     go to the end of them; `NO_TRANSITION` if there are none. Try combinations in rows from `row` on."""
     node, count = NO_TRANSITION, 0
     while True:
         go_to(s, row, node)
         if not any_rises(s, t, probe):
-            return path_to(s, row, node, target, watched)
+            return path_to(s, row, node, target)
         count = try_from(s, t, row, node, count)
         node += 1
         if node >= count:
@@ -193,29 +161,8 @@ def consistent_modes(s: EventTable, t: float, probe: float, row: int, count: int
                 for k in range(count):
                     if s.slots[s.taken[k]] == s.slots[i]:
                         s.allowed[i] = 1
-        path = nearest(s, t, probe, row + count, row, 0)
+        path = nearest(s, t, probe, row + count, row)
         if path != NO_TRANSITION:
             return path
     go_to(s, row, count - 1)
     return NO_TRANSITION
-
-
-def slipping_modes(s: EventTable, t: float, probe: float, row: int) -> int:
-    """Return the number of transitions of dry friction, in rows from `row` on, that lead from x_here and m_here, where it
-    `holds_nothing`, to modes in which no guard fires and its flow leaves zero, and go there; `NO_TRANSITION` if there are none.
-    Where the motion `runs_away`, the flow need not visibly leave zero."""
-    s.slipping, s.must_slip = True, runs_away(s, probe)
-    for i in range(s.n):
-        s.x_start[i] = s.x_here[i]
-    for i in range(s.modes):
-        s.m_start[i] = s.m_here[i]
-    for i in range(s.transitions):
-        s.allowed[i] = 0
-        for k in range(s.transitions):
-            if s.slots[k] == s.slots[i] and s.pass_modes[k] != NO_MODE:
-                s.allowed[i] = 1
-    path = nearest(s, t, probe, row, row, s.watched_count)
-    s.slipping = False
-    if path == NO_TRANSITION:
-        go_to(s, row, NO_TRANSITION)
-    return path

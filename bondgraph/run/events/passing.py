@@ -9,15 +9,15 @@ stopped either: the limit of friction is finite.
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Reals, larger
+from bondgraph.emit.kernel_language.language import Reals, finite, larger
 from bondgraph.run.algebraic_loops import consistent
-from bondgraph.run.events.guards import firing_guards, guards_at, zero_of
+from bondgraph.run.events.guards import firing_guards, guards_at, rates_at, zero_of
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.questions import make_ready
 from bondgraph.run.events.state import EventTable
-from bondgraph.run.events.transitions import begin_row
-from bondgraph.run.kernel_functions import formula_time
+from bondgraph.run.events.transitions import NO_TRANSITION, begin_row
+from bondgraph.run.kernel_functions import all_finite, formula_time
 
 NO_MODE = -1.0
 """Mode of a transition that passes nothing."""
@@ -63,21 +63,89 @@ def passes_zero(s: EventTable, t: float, probe: float, index: int) -> bool:
         s.m_here[slot] = s.sources[index]
         if not is_unclear(s, index):
             return False
+    beyond = s.pushed[s.transitions :]
+    for i in range(s.n):
+        beyond[i] = s.x_here[i]
+    reset_beyond(s, t, index, beyond)
     s.m_here[slot] = s.pass_modes[index]
-    firing_guards(s, t, s.x_here, probe)
+    firing_guards(s, t, beyond, probe)
     s.m_here[slot] = s.sources[index]
     return stop >= 0 and s.rising[stop] != 1 and (jumps or leaves_zero(s, stop))
+
+
+def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
+    """Write the states that the edge from the source of transition `index` to the mode beyond zero resets, if there is one."""
+    edge = s.pass_edges[index]
+    if edge >= 0:
+        make_ready(s, edge)
+        reset = s.resets[edge]
+        if reset is not None:
+            reset(formula_time(s, t), s.x_here, s.p, s.m_here, out)
 
 
 def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
     """Pass zero at transition `index`, in its row of the log: nothing jumps but what the edge to the mode beyond zero resets."""
     begin_row(s, t, index, row)
     row[SCALARS.index("label")] = s.pass_labels[index]
-    edge = s.pass_edges[index]
-    if edge >= 0:
-        make_ready(s, edge)
-        reset = s.resets[edge]
-        if reset is not None:
-            reset(formula_time(s, t), s.x_here, s.p, s.m_here, s.x_after)
+    reset_beyond(s, t, index, s.x_after)
     s.m_after[s.slots[index]] = s.pass_modes[index]
     consistent(s, t, s.x_after)
+
+
+def runs_away(s: EventTable, probe: float) -> bool:
+    """Return True if a rate in `speed` is not finite, or changes its state by all of its size within `probe` s."""
+    for j in range(s.kept_count):
+        k = s.kept[j]
+        size, change = larger(s.sizes[k], abs(s.x_here[k])), abs(s.speed[k]) * probe
+        if not finite(change) or (size > 0.0 and change > size):
+            return True
+    return False
+
+
+def slip_edge(s: EventTable, index: int, count: int) -> int:
+    """Return the transition from the target of `index` to its source, `NO_TRANSITION` if it is among the `count` ones taken."""
+    for i in range(s.transitions):
+        if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.targets[i] == s.sources[index]:
+            for k in range(count):
+                if s.taken[k] == i:
+                    return NO_TRANSITION
+            return i
+    return NO_TRANSITION
+
+
+def slipping(s: EventTable, t: float, probe: float, count: int) -> int:
+    """Return the transition by which friction begins to slip at x_here, m_here where it sticks although nothing can hold its
+    flow, other than the `count` ones taken; `NO_TRANSITION` if there is none. Called after a look at the guards, of which none
+    fires.
+
+    Its effort `is_unclear`, or the motion `runs_away`: a start at a dead centre. It slips in the sense in which its flow leaves
+    zero; in any sense if no rate is finite while it sticks, which `passes_zero` then corrects.
+    """
+    away, sticks, edge = runs_away(s, probe), False, NO_TRANSITION
+    for i in range(s.transitions):
+        s.marked[i] = int(s.pass_modes[i] != NO_MODE and s.m_here[s.slots[i]] == s.targets[i] and (away or is_unclear(s, i)))
+        sticks = sticks or s.marked[i] == 1
+    if not sticks:
+        return NO_TRANSITION
+    must = not all_finite(s.speed, s.n)
+    for i in range(s.transitions):
+        if s.marked[i] == 1:
+            s.m_here[s.slots[i]] = s.sources[i]
+    for i in range(s.transitions):
+        if s.marked[i] == 1 and edge == NO_TRANSITION:
+            others = s.m_here[s.slots[i]]
+            s.m_here[s.slots[i]] = s.sources[i]
+            firing_guards(s, t, s.x_here, probe)
+            if s.rising[i] != 1 and leaves_zero(s, i):
+                edge = slip_edge(s, i, count)
+            s.m_here[s.slots[i]] = others
+    if edge == NO_TRANSITION and must:
+        rates_at(s, t, s.x_here, s.p, s.speed)
+        if all_finite(s.speed, s.n):
+            for i in range(s.transitions):
+                if s.marked[i] == 1 and edge == NO_TRANSITION:
+                    edge = slip_edge(s, i, count)
+    for i in range(s.transitions):
+        if s.marked[i] == 1:
+            s.m_here[s.slots[i]] = s.targets[i]
+    return edge

@@ -202,7 +202,7 @@ class EventTable(LoopTable):
     events_left: int
     most_events: int
     # Event iteration: `EventOutcome`, with the row of the log and the pattern that it is about; lengths of the arrays
-    # above; looked: guards have been evaluated; slipping: the mode search is for friction that slips, must_slip: in any sense.
+    # above; looked: guards have been evaluated.
     outcome: int
     suspect: int
     pattern: int
@@ -211,8 +211,6 @@ class EventTable(LoopTable):
     watched_count: int
     resting_count: int
     looked: bool
-    slipping: bool
-    must_slip: bool
     # Questions to Python: the transition and the row; the transition that it wants next; consulted: it was asked at this instant;
     # stopped: it raised an exception, or is not there; consultations: number of instants at which it was asked, or that ended the
     # run.

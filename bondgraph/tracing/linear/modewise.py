@@ -71,6 +71,16 @@ def singular_somewhere(numbers: Mapping[tuple[int, int], np.ndarray], n: int) ->
     return bool(np.any(singular_at(numbers, n)))
 
 
+def _regular_without(left_out: Collection[int], numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> bool:
+    """Return True if a matrix (n, n) without some rows and columns is regular at all samples."""
+    kept = {k: i for i, k in enumerate(sorted(set(range(n)) - set(left_out)))}
+    samples = {(kept[i], kept[j]): values for (i, j), values in numbers.items() if {i, j} <= kept.keys()}
+    if not kept or not len(next(iter(numbers.values()))):
+        return True
+    first = {key: float(values[0]) for key, values in samples.items()}
+    return not eliminate(first, [0.0] * len(kept), equilibrated(samples, len(kept), len(kept))).equations
+
+
 class SolutionCache:
     """Solutions of a system in its modes; equal matrices and right sides of several modes are solved once."""
 
@@ -122,9 +132,7 @@ class SolutionCache:
             return None
         is_start = np.all([values == values[0] for values in numbers.values()], axis=0)
         for is_singular in (singular_at(numbers, n), is_start):
-            others = {k: i for i, k in enumerate(sorted(set(range(n)) - holding))}
-            without = {(others[i], others[j]): v[is_singular] for (i, j), v in numbers.items() if {i, j} <= others.keys()}
-            if is_singular.all() or (others and (not without or singular_somewhere(without, len(others)))):
+            if is_singular.all() or not _regular_without(holding, {key: v[is_singular] for key, v in numbers.items()}, n):
                 continue
             with contextlib.suppress(SingularSystem):
                 return solve(matrix, right, equilibrated({key: values[~is_singular] for key, values in numbers.items()}, n, n))
