@@ -121,13 +121,19 @@ def slipping(s: EventTable, t: float, probe: float, count: int) -> int:
     Its effort `is_unclear`, or the motion `runs_away`: a start at a dead centre. It slips in the sense in which its flow leaves
     zero; in any sense if no rate is finite while it sticks, which `passes_zero` then corrects.
     """
-    away, sticks, edge = runs_away(s, probe), False, NO_TRANSITION
+    sticks, holds, edge = False, True, NO_TRANSITION
     for i in range(s.transitions):
-        s.marked[i] = int(s.pass_modes[i] != NO_MODE and s.m_here[s.slots[i]] == s.targets[i] and (away or is_unclear(s, i)))
+        s.marked[i] = int(s.pass_modes[i] != NO_MODE and s.m_here[s.slots[i]] == s.targets[i])
         sticks = sticks or s.marked[i] == 1
     if not sticks:
         return NO_TRANSITION
-    must = not all_finite(s.speed, s.n)
+    away, must = runs_away(s, probe), not all_finite(s.speed, s.n)
+    for i in range(s.transitions):
+        if s.marked[i] == 1:
+            s.marked[i] = int(away or is_unclear(s, i))
+            holds = holds and s.marked[i] != 1
+    if holds:
+        return NO_TRANSITION
     for i in range(s.transitions):
         if s.marked[i] == 1:
             s.m_here[s.slots[i]] = s.sources[i]
