@@ -41,6 +41,8 @@ def Friction(
     """Return dry (Coulomb) friction with an exact stick state: it sticks, without any flow, while the effort for this is below
     `stick_limit` (by default `limit`); else it slips with the effort `limit` + `viscous` |f| against the flow.
 
+    At a dead centre nothing can hold its flow: it changes its direction there, and takes no impulse.
+
     Its automaton has its name and the states "stick", "forward" and "backward"; it begins slipping where its parts move against
     each other at the start. `scale`(*signals) multiplies both limits, for example the normal force where the limits are
     coefficients of friction; a run ends where it becomes negative.

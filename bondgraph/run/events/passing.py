@@ -24,10 +24,11 @@ NO_MODE = -1.0
 
 
 def has_jumped(s: EventTable) -> bool:
-    """Return True if a state after a transition differs from x_here."""
+    """Return True if a state after a transition differs from x_here by more than the tolerance of the run."""
+    least = larger(MIN_JUMP, s.rtol)
     for k in range(s.kept_count):
         i = s.kept[k]
-        if not abs(s.x_after[i] - s.x_here[i]) <= MIN_JUMP * larger(s.sizes[i], abs(s.x_here[i])):
+        if not abs(s.x_after[i] - s.x_here[i]) <= least * larger(s.sizes[i], abs(s.x_here[i])):
             return True
     return False
 
