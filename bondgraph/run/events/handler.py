@@ -11,13 +11,13 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.run.bound import Bound, loop_arrays
 from bondgraph.run.events.accumulation import WINDOW
+from bondgraph.run.events.dead_centres import NO_MODE
 from bondgraph.run.events.guard_history import GuardHistory, trial_changes
 from bondgraph.run.events.impacts.fired_transitions import EventLabel, by_name
 from bondgraph.run.events.impacts.participants import SIMULTANEITY, CollisionOptions
 from bondgraph.run.events.impacts.simultaneous import collide
 from bondgraph.run.events.iteration import MAX_TRANSITIONS, MAX_TRANSITIONS_EACH, PROBE, SEGMENT_PART, TIME_RESOLUTION
 from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout, known_labels, pass_label_indices, rest_label_indices
-from bondgraph.run.events.passing import NO_MODE
 from bondgraph.run.events.state import HISTORY, EventTable
 from bondgraph.run.events.transitions import NO_TRANSITION
 from bondgraph.run.program import Program, RunTransition

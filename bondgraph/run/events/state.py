@@ -86,7 +86,7 @@ class EventTable(LoopTable):
     # Transitions; order: by name; self_loop: 1 if it leads into its own state; ready: 1 if its kernels are compiled; collides: 1
     # if others may collide at the same time; may_rest: 1 if its events may accumulate, with the edge to the state of rest, its
     # mode, and its label; pass_modes: the mode in which zero is passed, with its label, the edge with the resets, and the edge
-    # that stops there (`passing`); resets, supplies, pushes: kernels, or 0.
+    # that stops there (`dead_centres`); resets, supplies, pushes: kernels, or 0.
     slots: Ints
     sources: Reals
     targets: Reals

@@ -1,9 +1,10 @@
-"""Passing of zero: dry friction changes its direction where its flow passes zero by itself, since nothing can hold it there.
+"""Dead centres: dry friction changes its direction where its flow passes zero by itself, since nothing can hold it there.
 
 Sticking takes an impulse -f / m of the flow f, m = J M^-1 J^T its mobility. It is rounding where friction brings its parts to
 rest. At a dead centre the slider stands still because J vanishes, and so does m: the impulse would stop the crank. Where it would
 make a state jump, or where the effort that would hold the flow is nothing but rounding, the flow under the opposite friction
-decides: if that does not turn it back, zero is passed, without any impulse. So a flow that another event has reversed is not
+decides: if that does not turn it back, zero is passed, without any impulse. If the flow does not visibly go on, it only touches
+zero (a cam whose rate has a double zero), and nothing happens. So a flow that another event has reversed is not
 stopped either: the limit of friction is finite.
 """
 
@@ -21,6 +22,8 @@ from bondgraph.run.kernel_functions import all_finite, formula_time
 
 NO_MODE = -1.0
 """Mode of a transition that passes nothing."""
+STOPS, PASSES, TOUCHES = 0, 1, 2
+"""Outcomes of a flow at zero (`at_zero`)."""
 
 
 def has_jumped(s: EventTable) -> bool:
@@ -50,20 +53,27 @@ def leaves_zero(s: EventTable, stop: int) -> bool:
     return s.now[stop] < -s.zero[stop] or (s.asked[stop] == 1 and s.open[stop] == 0 and s.change[stop] < 0.0)
 
 
-def passes_zero(s: EventTable, t: float, probe: float, index: int) -> bool:
-    """Return True if transition `index`, fired into x_after, would stop a flow that passes zero by itself: its impulse makes a
-    state jump, and in the mode beyond zero no guard turns the flow back; or no effort that holds the flow is clear, and the flow
-    leaves zero in that mode."""
+def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
+    """Return `STOPS`, `PASSES` or `TOUCHES` for the flow at zero that transition `index`, fired into x_after, would stop.
+
+    Where its impulse makes a state jump, or no effort that holds the flow is clear, the flow under friction of either sense
+    decides: it stops if each drives it back, passes if that beyond zero does not, and touches zero if it does not visibly go on
+    (a double zero); where it does go on, but as flatly as with a triple zero, it is seen a little later.
+    """
     if s.pass_modes[index] == NO_MODE:
-        return False
+        return STOPS
     slot, stop, jumps = s.slots[index], s.pass_stops[index], has_jumped(s)
+    if stop == NO_TRANSITION:
+        return STOPS
     if not jumps:
         s.m_here[slot] = s.targets[index]
         guards_at(s, t, s.x_after, s.p, s.now)
         zero_of(s, t, s.x_after, s.now, s.zero)
         s.m_here[slot] = s.sources[index]
         if not is_unclear(s, index):
-            return False
+            return STOPS
+    firing_guards(s, t, s.x_here, probe)
+    goes_on = s.rising[index] == 1
     beyond = s.pushed[s.transitions :]
     for i in range(s.n):
         beyond[i] = s.x_here[i]
@@ -71,7 +81,12 @@ def passes_zero(s: EventTable, t: float, probe: float, index: int) -> bool:
     s.m_here[slot] = s.pass_modes[index]
     firing_guards(s, t, beyond, probe)
     s.m_here[slot] = s.sources[index]
-    return stop >= 0 and s.rising[stop] != 1 and (jumps or leaves_zero(s, stop))
+    leaves = leaves_zero(s, stop)
+    if s.rising[stop] == 1:
+        return STOPS if goes_on else TOUCHES
+    if jumps:
+        return PASSES if goes_on or leaves else TOUCHES
+    return PASSES if leaves else STOPS
 
 
 def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
@@ -120,7 +135,7 @@ def slipping(s: EventTable, t: float, probe: float, count: int) -> int:
     fires.
 
     Its effort `is_unclear`, or the motion `runs_away`: a start at a dead centre. It slips in the sense in which its flow leaves
-    zero; in any sense if no rate is finite while it sticks, which `passes_zero` then corrects.
+    zero; in any sense if no rate is finite while it sticks, which `at_zero` then corrects.
     """
     sticks, holds, edge = False, True, NO_TRANSITION
     for i in range(s.transitions):
