@@ -9,11 +9,11 @@ import functools
 
 import numpy as np
 import pytest
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import J1, MTF, Automaton, Block, Constraint, Friction, Graph, I, Se, Transition, compile_model
 from bondgraph.estimation import run_sensitivities
-from models import ground, rigid_body
-from models.joints import attach_joint, joint_graph
 from screws import joints, pose
 from screws.scalars import array, cos, maximum, sin, sqrt
 from tests.estimation.differences import differences
@@ -50,7 +50,7 @@ massless_crank = functools.cache(lambda: compile_model(machine(crank, mass=0.0))
 
 def path(place, start, end):
     """Way along a place(angle) from one angle to another, by so many points that its turning points do not matter."""
-    angle = np.linspace(start, end, 200_001)
+    angle = np.linspace(start, end, 50_001)
     return np.abs(np.diff(place(angle))).sum()
 
 
@@ -65,15 +65,15 @@ def of_numbers(lever):
     return lambda angles: np.array([float(lever(angle)) for angle in np.atleast_1d(angles)])
 
 
-def take(run, force, places, levers, mass=0.1, load=0.0):
+def take(run, force, places, levers, mass=0.1, load=0.0, within=ACCOUNT):
     """Check the account: friction takes its force times the path, and no event takes anything."""
     assert run.ok, run.failure
     before, after = energy(run, *(of_numbers(lever) for lever in levers), mass=mass)
     first, last = run["angle.phi"][[0, -1]]
     taken = force * sum(path(place, first, last) for place in places)
     scale = before + abs(load * (last - first))
-    assert after == pytest.approx(before - taken + load * (last - first), abs=ACCOUNT * (scale + 1e-9))
-    assert run.ledger.summary()["lost"] <= 1e-9 * scale and run.ledger.relative_residual < ACCOUNT
+    assert after == pytest.approx(before - taken + load * (last - first), abs=within * (scale + 1e-9))
+    assert run.ledger.summary()["lost"] <= 1e-9 * scale and run.ledger.relative_residual < within
     changes = sum(e.kind.endswith("changes direction") for e in run.events)
     assert abs(changes - sum(reversals(of_numbers(lever)(np.linspace(first, last, 500))) for lever in levers)) <= len(levers)
 
@@ -119,7 +119,7 @@ def dwelling(angle):
 
 
 CAMS = {
-    "double zero": (lambda a: 0.05 * (1.0 - cos(a)), lambda a: 0.05 * (a - np.sin(a))),
+    "double zero": (lambda a: 0.3 * (1.0 - cos(a)), lambda a: 0.3 * (a - np.sin(a))),
     "triple zero": (lambda a: 0.1 * sin(a) ** 3, lambda a: 0.1 * (np.cos(a) ** 3 / 3.0 - np.cos(a))),
     "dwell": (lambda a: 0.1 * maximum(0.0, sin(a)) ** 2, dwelling),
 }
@@ -130,10 +130,10 @@ def test_cams_whose_rate_is_flat_at_zero(cam):
     """In a dwell nothing is held, and friction has no effect."""
     lever, place = CAMS[cam]
     compiled = compile_model(machine(lever))
-    for start, speed in ((0.5, SPEED), (0.0, SPEED), (-0.5, SPEED), (0.74, -214.0), (1.86, 10.6), (-2.76, 23.9), (0.04, -7.7)):
-        begin = {"angle.phi": start, "wheel.p": speed}
-        run = compiled.simulate(40.0 / abs(speed), initial=begin, rtol=1e-9, progress=False)
-        take(run, 1.0, [place], [lever])
+    for k in range(20 if cam == "double zero" else 6):  # where the touch is seen a little before or after it, by rounding
+        begin = {"angle.phi": 0.3 * k - 0.9, "wheel.p": SPEED * (-1.3) ** k}
+        run = compiled.simulate(40.0 / abs(begin["wheel.p"]), initial=begin, method="dopri5", progress=False)
+        take(run, 1.0, [place], [lever], within=1e-6)
 
 
 def test_it_sticks_where_friction_holds_the_crank():
