@@ -85,6 +85,8 @@ class LoweredTransition:
     """Constraints whose flow this event reverses."""
     accumulates: int | None = None
     """State of the automaton after an accumulation of this event (Zeno)."""
+    passes: int | None = None
+    """State of the automaton where the quantity that this event would stop passes zero by itself."""
 
     contradicting: tuple[tuple[str, ...], str] | None = None
     """Of a mode in which equations may contradict each other, which then ends the run: (elements, text of the mode)."""

@@ -34,7 +34,9 @@ def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
             event = LoweredTransition(automaton.name, slot, *ends, guard, tuple(resets), kind, edge.internal, edge.error)
             impulse = bool(edge.impact) or any(law.stops(edge.source, edge.target) for law in switched.get(automaton.name, ()))
             accumulated = None if edge.accumulates is None else state_index(edge.accumulates)
-            events.append(replace(event, impulse=impulse, impact=tuple(edge.impact), accumulates=accumulated))
+            passed = None if edge.passes is None else state_index(edge.passes)
+            event = replace(event, impulse=impulse, impact=tuple(edge.impact), accumulates=accumulated, passes=passed)
+            events.append(event)
     return tuple(events)
 
 

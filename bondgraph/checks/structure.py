@@ -97,7 +97,7 @@ def check_automata(model: Model) -> Iterator[Problem]:
     """Check that state names are unique, and that start states and transitions use them (E117)."""
     for automaton in model.automata.values():
         named = {automaton.initial} | {s for t in automaton.transitions for s in (t.source, t.target)}
-        named |= {t.accumulates for t in automaton.transitions if t.accumulates is not None}
+        named |= {s for t in automaton.transitions for s in (t.accumulates, t.passes) if s is not None}
         unknown = sorted(named - set(automaton.states))
         twice = sorted({state for state in automaton.states if automaton.states.count(state) > 1})
         for states, says in ((unknown, "speaks of unknown states"), (twice, "has two states of one name")):

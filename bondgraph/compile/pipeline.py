@@ -227,7 +227,11 @@ def _start_problems(compiled: Compiled) -> list[Problem]:
     x, m = compiled.initial()
     program, p = compiled.program, compiled.parameters()
     kernels = [k for k in (program.rates, program.powers, program.energies) if k is not None]
-    if all(np.all(np.isfinite(kernel(0.0, x, p, m))) for kernel in kernels):
+    slipping = m.copy()  # at a dead centre nothing can hold the flow of friction: a run then begins in a mode that slips
+    for edge in program.transitions:
+        if edge.passes is not None and m[edge.slot] == edge.target:
+            slipping[edge.slot] = edge.passes
+    if any(all(np.all(np.isfinite(kernel(0.0, x, p, modes))) for kernel in kernels) for modes in (m, slipping)):
         return []
     env = compiled.evaluate()
     for statement in compiled.system.statements:

@@ -119,6 +119,7 @@ def _transition(event: LoweredTransition, model: Model) -> RunTransition:
         internal=event.internal,
         error=_end(event, model),
         accumulates=None if event.accumulates is None else float(event.accumulates),
+        passes=None if event.passes is None else float(event.passes),
         last=event.contradicting is not None,
         impact=bool(event.impact),
         first=bool(event.paradox),

@@ -14,7 +14,7 @@ from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, one_port
 from bondgraph.model.laws import IdealConstraint, StateSpec
-from bondgraph.model.ops import Op
+from bondgraph.model.ops import Op, constant
 from screws.scalars import array, equal, less, maximum, minimum, sqrt, where
 
 STICK, FORWARD, BACKWARD, SLIP, START = "stick", "forward", "backward", "slip", "start"
@@ -40,6 +40,8 @@ def Friction(
 ) -> Element:
     """Return dry (Coulomb) friction with an exact stick state: it sticks, without any flow, while the effort for this is below
     `stick_limit` (by default `limit`); else it slips with the effort `limit` + `viscous` |f| against the flow.
+
+    At a dead centre nothing can hold its flow: it changes its direction there, and takes no impulse.
 
     Its automaton has its name and the states "stick", "forward" and "backward"; it begins slipping where its parts move against
     each other at the start. `scale`(*signals) multiplies both limits, for example the normal force where the limits are
@@ -119,8 +121,8 @@ def _along_a_line(name: str, size: Callable[..., Any], signals: tuple[str, ...])
     edges = [
         Transition(STICK, FORWARD, Op("e - limit", exceeds(1.0)), limits, kind=f"{name} slips"),
         Transition(STICK, BACKWARD, Op("-e - limit", exceeds(-1.0)), limits, kind=f"{name} slips back"),
-        Transition(FORWARD, STICK, Op("-f", lambda f: -f, "-#1"), (f"{name}.h'",), kind=f"{name} sticks"),
-        Transition(BACKWARD, STICK, Op("f", lambda f: f, "#1"), (f"{name}.h'",), kind=f"{name} sticks"),
+        Transition(FORWARD, STICK, Op("-f", lambda f: -f, "-#1"), (f"{name}.h'",), kind=f"{name} sticks", passes=BACKWARD),
+        Transition(BACKWARD, STICK, Op("f", lambda f: f, "#1"), (f"{name}.h'",), kind=f"{name} sticks", passes=FORWARD),
     ]
     return (STICK, FORWARD, BACKWARD), slip, edges
 
@@ -149,11 +151,13 @@ def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -
     started = ((pace, Op("pace", _gained), (flow, f"{name}.h''", f"{name}.alpha1")),)
     has_started = Op("t - began", lambda t, t0, alpha1: (t - t0) * alpha1 - _FIRST), ("time", began, f"{name}.alpha1")
     falls = Op("-f . u", lambda f, u: -_dot(f, u), r"-#1^\top #2")
+    beyond = ((heading, Op("direction", lambda a, u: direction(a, -u)), (f"{name}.h''", heading)),)
     edges = [
+        *(Transition(state, state, constant(-1.0), (), beyond, f"{name} changes direction") for state in (START, SLIP)),
         Transition(STICK, START, Op("|e| - limit", exceeds), limits, driven, f"{name} slips"),
         Transition(START, SLIP, *has_started, started, f"{name} has started", internal=True),
-        Transition(START, STICK, falls, (flow, heading), kind=f"{name} sticks"),
-        Transition(SLIP, STICK, falls, (flow, heading), kind=f"{name} sticks"),
+        Transition(START, STICK, falls, (flow, heading), kind=f"{name} sticks", passes=START),
+        Transition(SLIP, STICK, falls, (flow, heading), kind=f"{name} sticks", passes=SLIP),
         Transition(SLIP, SLIP, Op("turned", _turned), (flow, heading, pace), stored, f"{name} turns", internal=True),
         Transition(SLIP, SLIP, Op("slows", _slows), (flow, f"{name}.h''", pace), stored, f"{name} slows down", internal=True),
     ]

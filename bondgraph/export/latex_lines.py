@@ -221,6 +221,8 @@ def _switches(system: System) -> list[str]:
             line += r",\quad \text{an impulse stops what begins to hold}"
         if event.accumulates is not None:
             line += rf"\quad \text{{(ever faster: to }}{text(states[event.accumulates])}\text{{)}}"
+        if event.passes is not None:
+            line += rf"\quad \text{{(passing zero by itself: to }}{text(states[event.passes])}\text{{)}}"
         lines.append(line + (r"\quad \text{(a change of description)}" if event.internal else "") + r" \\")
     return lines
 

@@ -33,6 +33,9 @@ class Transition:
     """Constraints whose flow f this transition turns into -e f by an impulse, e their restitution; momentum is conserved."""
     accumulates: str | None = None
     """State after an accumulation of this transition (Zeno): the ball at rest."""
+    passes: str | None = None
+    """State instead of the target where the impulse would make a state jump, although the quantity that it stops passes zero by
+    itself: nothing jumps then."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signals", names_of(self.signals, "signals"))

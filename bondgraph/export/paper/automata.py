@@ -264,6 +264,9 @@ def _effects(writer: Writer, model: Model, states: Sequence[str], event: Lowered
         effects.append(("impulses bring to rest what begins to hold: ", *paths))
     if event.accumulates is not None:
         effects.append(("where this happens ever faster, the run goes on in ", InlineCode(states[event.accumulates])))
+    if event.passes is not None:
+        where = "where the flow passes zero by itself, nothing jumps, and the run goes on in "
+        effects.append((where, InlineCode(states[event.passes])))
     effects += [(event.error,)] if event.error else []
     effects += [("(a change of description)",)] if event.internal else []
     return listed("; ", effects) or ("nothing jumps",)

@@ -11,12 +11,13 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.run.bound import Bound, loop_arrays
 from bondgraph.run.events.accumulation import WINDOW
+from bondgraph.run.events.dead_centres import NO_MODE
 from bondgraph.run.events.guard_history import GuardHistory, trial_changes
 from bondgraph.run.events.impacts.fired_transitions import EventLabel, by_name
 from bondgraph.run.events.impacts.participants import SIMULTANEITY, CollisionOptions
 from bondgraph.run.events.impacts.simultaneous import collide
 from bondgraph.run.events.iteration import MAX_TRANSITIONS, MAX_TRANSITIONS_EACH, PROBE, SEGMENT_PART, TIME_RESOLUTION
-from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout, rest_label_indices, rest_labels
+from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout, known_labels, pass_label_indices, rest_label_indices
 from bondgraph.run.events.state import HISTORY, EventTable
 from bondgraph.run.events.transitions import NO_TRANSITION
 from bondgraph.run.program import Program, RunTransition
@@ -60,10 +61,10 @@ class EventHandler:
         self._bound, self.program, self.max_events = bound, bound.program, settings.max_events
         self.history = history = GuardHistory(bound, settings.span)
         program, edges = bound.program, bound.program.transitions
-        layout, resting = RowLayout.of(program), rest_label_indices(edges)
+        layout, resting, passing = RowLayout.of(program), rest_label_indices(edges), pass_label_indices(edges)
         n, count = program.states, len(edges)
         turns = MAX_TRANSITIONS + MAX_TRANSITIONS_EACH * count
-        self._layout, self._rest_labels = layout, rest_labels(edges)
+        self._layout, self._known_labels = layout, known_labels(edges)
         self._collisions = CollisionOptions(SIMULTANEITY * settings.rtol, alone=settings.impacts == "sequential")
         colliding = _colliding(program, self._collisions)
         self.table = table = FieldTable(EventTable)
@@ -86,6 +87,8 @@ class EventHandler:
             "code_steps": [_mode_code_step(edge) for edge in edges],
             "may_rest": [edge.accumulates is not None for edge in edges],
             "rest_edges": _rest_edges(edges),
+            "pass_edges": [_edge_between(edges, e.slot, e.source, e.passes) for e in edges],
+            "pass_stops": [_edge_between(edges, e.slot, e.passes, e.target) for e in edges],
             "loop_kernels": [loop.kernel.address or 0 for loop in program.loops],
             "kept": bound.true_states,
         }
@@ -96,6 +99,8 @@ class EventHandler:
             "targets": [edge.target for edge in edges],
             "rest_modes": [edge.target if edge.accumulates is None else edge.accumulates for edge in edges],
             "rest_labels": [resting.get(i, NO_LABEL) for i in range(count)],
+            "pass_modes": [NO_MODE if edge.passes is None else edge.passes for edge in edges],
+            "pass_labels": [passing.get(i, NO_LABEL) for i in range(count)],
         }
         for name, values in integers.items():
             table.point(name, np.array(values, dtype=np.int64))
@@ -126,7 +131,7 @@ class EventHandler:
 
     def ready(self) -> None:
         """Update the kernels that have been compiled, and forget labels, before a run."""
-        self.labels = self._rest_labels
+        self.labels = self._known_labels
         if self._waiting:
             self._refresh_kernels()
 
@@ -322,6 +327,11 @@ def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
     return [
         NO_TRANSITION if e.accumulates is None else indices.get((e.slot, e.target, e.accumulates), NO_TRANSITION) for e in edges
     ]
+
+
+def _edge_between(edges: Sequence[RunTransition], slot: int, source: float | None, target: float | None) -> int:
+    """Return the first edge of an automaton from a mode to another one, `NO_TRANSITION` if there is none."""
+    return next((i for i, e in enumerate(edges) if (e.slot, e.source, e.target) == (slot, source, target)), NO_TRANSITION)
 
 
 def _kernel_of(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:

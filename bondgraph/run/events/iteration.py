@@ -9,6 +9,7 @@ from __future__ import annotations
 from bondgraph.emit.kernel_language.language import larger, smaller
 from bondgraph.run.algebraic_loops import consistent
 from bondgraph.run.events.accumulation import add_events, add_resting, rest, rests_anew
+from bondgraph.run.events.dead_centres import PASSES, TOUCHES, at_zero, pass_zero, slipping
 from bondgraph.run.events.guard_history import PAIRS
 from bondgraph.run.events.guards import firing_guards, guards_at, is_bounce, measure_drift, zero_of
 from bondgraph.run.events.log import SCALARS
@@ -32,6 +33,8 @@ from bondgraph.run.kernel_functions import all_finite
 PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
 """Look-ahead of guards after an event: at most these fractions of the run and of the segment before; at least the shortest
 distinguishable time."""
+TOUCHED = 2
+"""Flag in `once` of a transition whose guard touches zero: it fires no more at this instant."""
 MIN_LEVEL = 1e-300
 """Least distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
@@ -68,14 +71,16 @@ def first_firing(s: EventTable) -> int:
     """Return the first due one of the transitions whose guards fire, `NO_TRANSITION` if none."""
     for k in range(s.transitions):
         i = s.order[k]
-        if s.rising[i] == 1 and s.once[i] != 1:
+        if s.rising[i] == 1 and s.once[i] == 0:
             return i
     return NO_TRANSITION
 
 
-def fire_next(s: EventTable, t: float, index: int, number: int) -> bool:
+def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) -> bool:
     """Fire transition `index` into the row of the log with this number, with all simultaneous collisions if it is one; write the
-    transitions to `struck`, and the one that has to follow to `answer`. Return False if there is no room."""
+    transitions to `struck`, and the one that has to follow to `answer`. Return False if there is no room.
+
+    A flow that passes zero by itself is not stopped (`dead_centres`). Where it touches zero, `struck` is empty."""
     s.struck[0], s.struck_count, s.answer = index, 1, NO_TRANSITION
     if not has_room(s, number):
         return False
@@ -84,6 +89,13 @@ def fire_next(s: EventTable, t: float, index: int, number: int) -> bool:
         if collide(s, index, number):
             return True
     fire_into_row(s, t, index, number)
+    flow = at_zero(s, t, probe, index)
+    if flow == TOUCHES:
+        s.struck_count = 0
+        return True
+    if flow == PASSES:
+        pass_zero(s, t, index, row_of(s, number))
+        return True
     s.answer = fire_by_impulse(s, t, index, row_of(s, number))
     return True
 
@@ -136,10 +148,15 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
                 firing_guards(s, t, s.x_here, probe)
             next_one = first_firing(s)
             if next_one == NO_TRANSITION:
+                next_one = slipping(s, t, probe, count)
+            if next_one == NO_TRANSITION:
                 return count
         index = next_one
-        if not fire_next(s, t, index, row + count):
+        if not fire_next(s, t, probe, index, row + count):
             return count
+        if s.struck_count == 0:
+            s.once[index], s.looked, next_one = TOUCHED, False, NO_TRANSITION
+            continue
         next_one, s.taken[count] = s.answer, index
         for k in range(s.struck_count):
             watch(s, s.struck[k], row + count)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTransition, rest_label
+from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTransition, pass_label, rest_label
 from bondgraph.run.program import Program, RunTransition
 
 NO_LABEL = -1
@@ -64,15 +64,22 @@ def _layout(states: int, modes: int, powers: int) -> RowLayout:
     return RowLayout(states, modes, powers)
 
 
-def rest_labels(edges: Sequence[RunTransition]) -> list[EventLabel]:
-    """Return the labels of transitions that accumulate."""
-    return list(dict.fromkeys(rest_label(edge) for edge in edges if edge.accumulates is not None))
+def known_labels(edges: Sequence[RunTransition]) -> list[EventLabel]:
+    """Return the labels of transitions that accumulate or pass zero."""
+    resting = [rest_label(edge) for edge in edges if edge.accumulates is not None]
+    return list(dict.fromkeys([*resting, *(pass_label(edge) for edge in edges if edge.passes is not None)]))
 
 
 def rest_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
     """Return, for transitions that accumulate, the index of their label in `Log.labels`."""
-    labels = rest_labels(edges)
+    labels = known_labels(edges)
     return {i: labels.index(rest_label(edge)) for i, edge in enumerate(edges) if edge.accumulates is not None}
+
+
+def pass_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
+    """Return, for transitions that may pass zero, the index of their label in `Log.labels`."""
+    labels = known_labels(edges)
+    return {i: labels.index(pass_label(edge)) for i, edge in enumerate(edges) if edge.passes is not None}
 
 
 class Log:
@@ -81,7 +88,7 @@ class Log:
     def __init__(self, program: Program, start: float):
         self.layout, self._start = RowLayout.of(program), start
         self._rows, self._count = np.empty((16, self.layout.width)), 0
-        self.labels: list[EventLabel] = rest_labels(program.transitions)
+        self.labels: list[EventLabel] = known_labels(program.transitions)
 
     def __len__(self) -> int:
         return self._count

@@ -88,7 +88,8 @@ class EventTable(LoopTable):
     collide: Question
     # Transitions; order: by name; self_loop: 1 if it leads into its own state; ready: 1 if its kernels are compiled; collides: 1
     # if others may collide at the same time; may_rest: 1 if its events may accumulate, with the edge to the state of rest, its
-    # mode, and its label; resets, supplies, pushes: kernels, or 0.
+    # mode, and its label; pass_modes: the mode in which zero is passed, with its label, the edge with the resets, and the edge
+    # that stops there (`dead_centres`); resets, supplies, pushes: kernels, or 0.
     slots: Ints
     sources: Reals
     targets: Reals
@@ -101,6 +102,10 @@ class EventTable(LoopTable):
     rest_edges: Ints
     rest_modes: Reals
     rest_labels: Reals
+    pass_edges: Ints
+    pass_stops: Ints
+    pass_modes: Reals
+    pass_labels: Reals
     resets: TransitionKernels
     supplies: TransitionKernels
     pushes: TransitionKernels

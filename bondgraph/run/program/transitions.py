@@ -25,6 +25,7 @@ class RunTransition:
     internal : a change of description (of chart), not of the physics.
     error : terminal; the run ends here with this as its reason.
     accumulates : value of m[slot] in which a run continues if this edge fires ever faster, towards a limit.
+    passes : value of m[slot] in which it continues if what this edge would stop by an impulse passes zero by itself.
     last : taken only if no other edge is due: the mode has no solution, and no edge leads out of it.
     impact : whether constraints reverse flows.
     first : taken before all others, whose guards are invalid there.
@@ -38,6 +39,7 @@ class RunTransition:
     internal: bool = False
     error: Problem | str | None = None
     accumulates: float | None = None
+    passes: float | None = None
     last: bool = False
     impact: bool = False
     first: bool = False

@@ -12,7 +12,7 @@ from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run import algebraic_loops
 from bondgraph.run.accuracy.error_weights import DECISIVE, NEVER, RENEWALS
-from bondgraph.run.events import accumulation, guards, iteration, mode_search, questions, root_finding, transitions
+from bondgraph.run.events import accumulation, dead_centres, guards, iteration, mode_search, questions, root_finding, transitions
 from bondgraph.run.events.iteration import handle_event
 from bondgraph.run.events.root_finding import EPSILON, POINTS, DenseOutput, StepTable, crossing_check, locate
 from bondgraph.run.status import Status
@@ -295,7 +295,17 @@ def jump_shift(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> flo
             low = middle
 
 
-_COLD_MODULES = (accumulation, algebraic_loops, guards, iteration, mode_search, questions, root_finding, transitions)
+_COLD_MODULES = (
+    accumulation,
+    algebraic_loops,
+    dead_centres,
+    guards,
+    iteration,
+    mode_search,
+    questions,
+    root_finding,
+    transitions,
+)
 _COLD = frozenset(
     function.__name__
     for function in (

@@ -71,6 +71,16 @@ def singular_somewhere(numbers: Mapping[tuple[int, int], np.ndarray], n: int) ->
     return bool(np.any(singular_at(numbers, n)))
 
 
+def _regular_without(left_out: Collection[int], numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> bool:
+    """Return True if a matrix (n, n) without some rows and columns is regular at all samples."""
+    kept = {k: i for i, k in enumerate(sorted(set(range(n)) - set(left_out)))}
+    samples = {(kept[i], kept[j]): values for (i, j), values in numbers.items() if {i, j} <= kept.keys()}
+    if not kept or not len(next(iter(numbers.values()))):
+        return True
+    first = {key: float(values[0]) for key, values in samples.items()}
+    return not eliminate(first, [0.0] * len(kept), equilibrated(samples, len(kept), len(kept))).equations
+
+
 class SolutionCache:
     """Solutions of a system in its modes; equal matrices and right sides of several modes are solved once."""
 
@@ -110,6 +120,23 @@ class SolutionCache:
         if isinstance(outcome, SingularSystem):
             raise outcome
         return outcome
+
+    def elsewhere(self, matrix: Entries, right: Sequence[Any]) -> list[Any] | None:
+        """Return the solution in a mode in which the matrix is singular only where no effort of dry friction acts on its flow (a
+        dead centre), None in others: friction slips there, so that other states decide the pivots."""
+        if self._ideal is None:
+            return None
+        numbers, n = self._context.sampled(matrix), len(right)
+        holding = {j for reaction in self._ideal.reactions if reaction.limit is not None for j in reaction.slopes}
+        if not (numbers and holding):
+            return None
+        is_start = np.all([values == values[0] for values in numbers.values()], axis=0)
+        for is_singular in (singular_at(numbers, n), is_start):
+            if is_singular.all() or not _regular_without(holding, {key: v[is_singular] for key, v in numbers.items()}, n):
+                continue
+            with contextlib.suppress(SingularSystem):
+                return solve(matrix, right, equilibrated({key: values[~is_singular] for key, values in numbers.items()}, n, n))
+        return None
 
     def _solve(self, matrix: Entries, right: Sequence[Any], ideal: Ideal) -> LeastNormSolution | SingularSystem:
         try:
@@ -321,9 +348,16 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
                 solutions.append((values, solution))
             continue
         try:
-            shared = cache.shared(matrix, b, fixed)
+            shared: LeastNormSolution | SingularSystem = cache.shared(matrix, b, fixed)
         except SingularSystem as error:
-            failures.append((values, error))
+            shared = error
+        if isinstance(shared, SingularSystem) or not (shared.decided and not shared.always):
+            solution = cache.elsewhere(matrix, b)
+            if solution is not None:
+                solutions.append((values, solution))
+                continue
+        if isinstance(shared, SingularSystem):
+            failures.append((values, shared))
             continue
         solutions.append((values, shared.values))
         if shared.singular is not None:

@@ -172,7 +172,7 @@ def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[
     transitions = [
         (
             local(event.automaton),
-            (event.source, event.target, event.internal, event.error, event.impulse, event.accumulates),
+            (event.source, event.target, event.internal, event.error, event.impulse, event.accumulates, event.passes),
             [local(state) for state, _ in event.resets],
             [(local(system.resolve(f"{path}.h'")), local(f"{path}.restitution")) for path in event.impact],
         )

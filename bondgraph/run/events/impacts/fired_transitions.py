@@ -29,6 +29,11 @@ def rest_label(edge: RunTransition) -> EventLabel:
     return EventLabel(f"{edge.kind}: accumulation", edge.name)
 
 
+def pass_label(edge: RunTransition) -> EventLabel:
+    """Return the label of a transition that passes zero instead of stopping there."""
+    return EventLabel(f"{edge.name} changes direction", edge.name)
+
+
 @dataclass(frozen=True)
 class FiredTransition:
     """One transition taken in a run.

@@ -1,0 +1,173 @@
+"""Dead centres: dry friction changes its direction where its flow passes zero by itself, since nothing can hold it there.
+
+Sticking takes an impulse -f / m of the flow f, m = J M^-1 J^T its mobility. It is rounding where friction brings its parts to
+rest. At a dead centre the slider stands still because J vanishes, and so does m: the impulse would stop the crank. Where it would
+make a state jump, or where the effort that would hold the flow is nothing but rounding, the flow under the opposite friction
+decides: if that does not turn it back, zero is passed, without any impulse. If the flow does not visibly go on, it only touches
+zero (a cam whose rate has a double zero), and nothing happens. So a flow that another event has reversed is not
+stopped either: the limit of friction is finite.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.kernel_language.language import Reals, finite, larger
+from bondgraph.run.algebraic_loops import consistent
+from bondgraph.run.events.guards import firing_guards, guards_at, rates_at, zero_of
+from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
+from bondgraph.run.events.log import SCALARS
+from bondgraph.run.events.questions import make_ready
+from bondgraph.run.events.state import EventTable
+from bondgraph.run.events.transitions import NO_TRANSITION, begin_row
+from bondgraph.run.kernel_functions import all_finite, formula_time
+
+NO_MODE = -1.0
+"""Mode of a transition that passes nothing."""
+STOPS, PASSES, TOUCHES = 0, 1, 2
+"""Outcomes of a flow at zero (`at_zero`)."""
+
+
+def has_jumped(s: EventTable) -> bool:
+    """Return True if a state after a transition differs from x_here by more than the tolerance of the run."""
+    least = larger(MIN_JUMP, s.rtol)
+    for k in range(s.kept_count):
+        i = s.kept[k]
+        if not abs(s.x_after[i] - s.x_here[i]) <= least * larger(s.sizes[i], abs(s.x_here[i])):
+            return True
+    return False
+
+
+def is_unclear(s: EventTable, index: int) -> bool:
+    """Return True if the effort of friction that sticks after transition `index` is nothing but rounding: all guards that end the
+    sticking, one for each sense, are within their rounding errors `zero` of firing, which are `now`."""
+    count = 0
+    for i in range(s.transitions):
+        if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.self_loop[i] != 1:
+            count += 1
+            if s.now[i] + s.zero[i] <= 0.0:
+                return False
+    return count > 1
+
+
+def leaves_zero(s: EventTable, stop: int) -> bool:
+    """Return True if the guard of transition `stop` is negative, or falls from zero, after a look at the guards."""
+    return s.now[stop] < -s.zero[stop] or (s.asked[stop] == 1 and s.open[stop] == 0 and s.change[stop] < 0.0)
+
+
+def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
+    """Return `STOPS`, `PASSES` or `TOUCHES` for the flow at zero that transition `index`, fired into x_after, would stop.
+
+    Where its impulse makes a state jump, or no effort that holds the flow is clear, the flow under friction of either sense
+    decides: it stops if each drives it back, passes if that beyond zero does not, and touches zero if it does not visibly go on
+    (a double zero); where it does go on, but as flatly as with a triple zero, it is seen a little later.
+    """
+    if s.pass_modes[index] == NO_MODE:
+        return STOPS
+    slot, stop, jumps = s.slots[index], s.pass_stops[index], has_jumped(s)
+    if stop == NO_TRANSITION:
+        return STOPS
+    if not jumps:
+        s.m_here[slot] = s.targets[index]
+        guards_at(s, t, s.x_after, s.p, s.now)
+        zero_of(s, t, s.x_after, s.now, s.zero)
+        s.m_here[slot] = s.sources[index]
+        if not is_unclear(s, index):
+            return STOPS
+    firing_guards(s, t, s.x_here, probe)
+    goes_on = s.rising[index] == 1
+    beyond = s.pushed[s.transitions :]
+    for i in range(s.n):
+        beyond[i] = s.x_here[i]
+    reset_beyond(s, t, index, beyond)
+    s.m_here[slot] = s.pass_modes[index]
+    firing_guards(s, t, beyond, probe)
+    s.m_here[slot] = s.sources[index]
+    leaves = leaves_zero(s, stop)
+    if s.rising[stop] == 1:
+        return STOPS if goes_on else TOUCHES
+    if jumps:
+        return PASSES if goes_on or leaves else TOUCHES
+    return PASSES if leaves else STOPS
+
+
+def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
+    """Write the states that the edge from the source of transition `index` to the mode beyond zero resets, if there is one."""
+    edge = s.pass_edges[index]
+    if edge >= 0:
+        make_ready(s, edge)
+        reset = s.resets[edge]
+        if reset is not None:
+            reset(formula_time(s, t), s.x_here, s.p, s.m_here, out)
+
+
+def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
+    """Pass zero at transition `index`, in its row of the log: nothing jumps but what the edge to the mode beyond zero resets."""
+    begin_row(s, t, index, row)
+    row[SCALARS.index("label")] = s.pass_labels[index]
+    reset_beyond(s, t, index, s.x_after)
+    s.m_after[s.slots[index]] = s.pass_modes[index]
+    consistent(s, t, s.x_after)
+
+
+def runs_away(s: EventTable, probe: float) -> bool:
+    """Return True if a rate in `speed` is not finite, or changes its state by all of its size within `probe` s."""
+    for j in range(s.kept_count):
+        k = s.kept[j]
+        size, change = larger(s.sizes[k], abs(s.x_here[k])), abs(s.speed[k]) * probe
+        if not finite(change) or (size > 0.0 and change > size):
+            return True
+    return False
+
+
+def slip_edge(s: EventTable, index: int, count: int) -> int:
+    """Return the transition from the target of `index` to its source, `NO_TRANSITION` if it is among the `count` ones taken."""
+    for i in range(s.transitions):
+        if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.targets[i] == s.sources[index]:
+            for k in range(count):
+                if s.taken[k] == i:
+                    return NO_TRANSITION
+            return i
+    return NO_TRANSITION
+
+
+def slipping(s: EventTable, t: float, probe: float, count: int) -> int:
+    """Return the transition by which friction begins to slip at x_here, m_here where it sticks although nothing can hold its
+    flow, other than the `count` ones taken; `NO_TRANSITION` if there is none. Called after a look at the guards, of which none
+    fires.
+
+    Its effort `is_unclear`, or the motion `runs_away`: a start at a dead centre. It slips in the sense in which its flow leaves
+    zero; in any sense if no rate is finite while it sticks, which `at_zero` then corrects.
+    """
+    sticks, holds, edge = False, True, NO_TRANSITION
+    for i in range(s.transitions):
+        s.marked[i] = int(s.pass_modes[i] != NO_MODE and s.m_here[s.slots[i]] == s.targets[i])
+        sticks = sticks or s.marked[i] == 1
+    if not sticks:
+        return NO_TRANSITION
+    away, must = runs_away(s, probe), not all_finite(s.speed, s.n)
+    for i in range(s.transitions):
+        if s.marked[i] == 1:
+            s.marked[i] = int(away or is_unclear(s, i))
+            holds = holds and s.marked[i] != 1
+    if holds:
+        return NO_TRANSITION
+    for i in range(s.transitions):
+        if s.marked[i] == 1:
+            s.m_here[s.slots[i]] = s.sources[i]
+    for i in range(s.transitions):
+        if s.marked[i] == 1 and edge == NO_TRANSITION:
+            others = s.m_here[s.slots[i]]
+            s.m_here[s.slots[i]] = s.sources[i]
+            firing_guards(s, t, s.x_here, probe)
+            if s.rising[i] != 1 and leaves_zero(s, i):
+                edge = slip_edge(s, i, count)
+            s.m_here[s.slots[i]] = others
+    if edge == NO_TRANSITION and must:
+        rates_at(s, t, s.x_here, s.p, s.speed)
+        if all_finite(s.speed, s.n):
+            for i in range(s.transitions):
+                if s.marked[i] == 1 and edge == NO_TRANSITION:
+                    edge = slip_edge(s, i, count)
+    for i in range(s.transitions):
+        if s.marked[i] == 1:
+            s.m_here[s.slots[i]] = s.targets[i]
+    return edge
