@@ -25,7 +25,17 @@ from bondgraph.checks.parameters import is_linear
 from bondgraph.errors import ModelError, Place, Problem, no_model, raise_if_any
 from bondgraph.model.domains import GENERIC
 from bondgraph.model.element import Element
-from bondgraph.model.laws import CausalityPreference, Gyrator, Junction, Ratio, Resistor, Source, Storing, Transformer
+from bondgraph.model.laws import (
+    CausalityPreference,
+    Gyrator,
+    IdealConstraint,
+    Junction,
+    Ratio,
+    Resistor,
+    Source,
+    Storing,
+    Transformer,
+)
 from bondgraph.model.model import Bond, Model
 from bondgraph.output.short_repr import short_repr
 from bondgraph.quantities import real
@@ -297,9 +307,35 @@ def openings(model: Model) -> dict[str, tuple[str, ...]]:
 
 
 def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
-    """Return the causality of a model, and the bonds that could set the common variable of each switched junction."""
-    strokes = Strokes(model, model.bonds_by_port)
+    """Return the causality of a model, and the bonds that could set the common variable of each switched junction.
+
+    Dry friction sets its effort. Where storages are dependent then, as a spring between a command and friction without inertia,
+    friction takes the effort and sets its flow, if fewer storages are dependent so.
+    """
     demands = _demands(model)
+    first = _assigned(model, demands)
+    dry = {path for path, element in model.elements.items() if gives_flow_too(element)} if first[0].derivative else set()
+    if not dry:
+        return first
+    must, rather = demands[CausalityPreference.MUST], demands[CausalityPreference.RATHER]
+    eased = {
+        **demands,
+        CausalityPreference.MUST: [demand for demand in must if demand[0] not in dry],
+        CausalityPreference.RATHER: [*(demand for demand in must if demand[0] in dry), *rather],
+    }
+    other = _assigned(model, eased)
+    return other if len(other[0].derivative) < len(first[0].derivative) else first
+
+
+def gives_flow_too(element: Element) -> bool:
+    """Return True for dry friction along a line, which has a law for both causalities."""
+    law = element.law
+    return isinstance(law, IdealConstraint) and law.released is not None and not law.noted and law.position is None
+
+
+def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list[int]]]:
+    """Return the causality with these demands, and the bonds that could set the common variable of each switched junction."""
+    strokes = Strokes(model, model.bonds_by_port)
     problems: dict[str, Problem] = {}
     for path, bond, into_element in demands[CausalityPreference.MUST]:
         if path in problems:
