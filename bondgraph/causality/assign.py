@@ -318,7 +318,8 @@ def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     """
     demands = _demands(model)
     first = _assigned(model, demands)
-    dry = {path for path, element in model.elements.items() if gives_flow_too(element)} if first[0].derivative else set()
+    laws = {path: element.law for path, element in model.elements.items()} if first[0].derivative else {}
+    dry = {path for path, law in laws.items() if isinstance(law, IdealConstraint) and law.may_give_flow}
     if not dry:
         return first
     must, rather = demands[CausalityPreference.MUST], demands[CausalityPreference.RATHER]
@@ -329,12 +330,6 @@ def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     }
     other = _assigned(model, eased)
     return other if len(other[0].derivative) < len(first[0].derivative) else first
-
-
-def gives_flow_too(element: Element) -> bool:
-    """Return True for dry friction along a line, which has a law for both causalities."""
-    law = element.law
-    return isinstance(law, IdealConstraint) and law.released is not None and not law.noted and law.position is None
 
 
 def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list[int]]]:
@@ -385,7 +380,7 @@ _Completed = tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]
 def _turned(
     model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]], fixed: int, ring: Sequence[str]
 ) -> tuple[str, int, _Completed] | None:
-    """Turn the stroke of one element of a ring that sets what others set too: the last of its storages, else a switch.
+    """Turn the stroke of one element of a ring that sets what others set too: a switch, else the last of its storages.
 
     Return the element, the number of strokes that are fixed now, and what `_complete` returns; None, with the fixed strokes only,
     if none can be turned.
@@ -393,7 +388,7 @@ def _turned(
     order = {by: k for k, (_, _, by) in enumerate(wishes)}
     storages = sorted((path for path in ring if path in order), key=lambda path: -order[path])
     switches = [path for path in reversed(ring) if isinstance(model.elements[path].law, IdealSwitch)]
-    for path in [*(path for path in storages if isinstance(model.elements[path].law, Storing)), *switches]:
+    for path in [*switches, *(path for path in storages if isinstance(model.elements[path].law, Storing))]:
         i = strokes.index[model.bonds_by_port(path)[0].name]
         into_head = strokes.into_head[i]
         strokes.undo(fixed)
