@@ -55,8 +55,8 @@ def dependent_elements(model: Model, strokes: Strokes) -> tuple[str, ...]:
             continue
         null = _left_null_vector(part, rows)
         if null:
-            found = _setters(null, rows, parts, position, strokes)
-            return tuple(path for path in model.elements if path in found)
+            elements = _setters(null, rows, parts, position, strokes)
+            return tuple(path for path in model.elements if path in elements)
     return ()
 
 
@@ -82,11 +82,11 @@ def tie_of(model: Model, strokes: Strokes, path: str) -> tuple[str, tuple[Term, 
     variable = 2 * i + (0 if strokes.into_head[i] == (bond.head.element == path) else 1)
     while variable in sums.shared or variable in ratios:
         variable = sums.shared[variable] if variable in sums.shared else ratios[variable].argument
-    found: dict[_Monomial, int] = {}
+    counts: dict[_Monomial, int] = {}
     for key, count in _expanded(variable, sums, ratios, {}).items():
-        found[key] = found.get(key, 0) + count
+        counts[key] = counts.get(key, 0) + count
     terms = []
-    for (leaf, powers), count in found.items():
+    for (leaf, powers), count in counts.items():
         end = strokes.bonds[leaf // 2]
         if abs(count) > 1 or all(each.element in strokes.nodes for each in end.ends):
             return None
@@ -100,26 +100,26 @@ _Monomial = tuple[int, tuple[tuple[str, int], ...]]
 
 
 def _expanded(
-    variable: int, sums: _Sums, ratios: Mapping[int, _Ratio], known: dict[int, dict[_Monomial, int]]
+    variable: int, sums: _Sums, ratios: Mapping[int, _Ratio], memo: dict[int, dict[_Monomial, int]]
 ) -> dict[_Monomial, int]:
     """Return a variable as a sum, through junctions and scalar ratios; one on a cycle of these counts as given."""
-    if variable in known:
-        return known[variable]
-    known[variable] = {(variable, ()): 1}
+    if variable in memo:
+        return memo[variable]
+    memo[variable] = {(variable, ()): 1}
     total: dict[_Monomial, int] = {}
     if variable in ratios:
         ratio = ratios[variable]
-        for (leaf, powers), count in _expanded(ratio.argument, sums, ratios, known).items():
+        for (leaf, powers), count in _expanded(ratio.argument, sums, ratios, memo).items():
             total[leaf, _times(powers, ratio.path, ratio.exponent)] = ratio.sign * count
     elif variable in sums.shared or variable in sums.balances:
         terms = sums.balances.get(variable) or {sums.shared[variable]: 1}
         for other, sign in terms.items():
-            for key, count in _expanded(other, sums, ratios, known).items():
+            for key, count in _expanded(other, sums, ratios, memo).items():
                 total[key] = total.get(key, 0) + sign * count
         total = {key: count for key, count in total.items() if count}
     else:
-        return known[variable]
-    known[variable] = total
+        return memo[variable]
+    memo[variable] = total
     return total
 
 
@@ -133,14 +133,14 @@ def _times(powers: tuple[tuple[str, int], ...], path: str, exponent: int) -> tup
 
 @dataclass(frozen=True)
 class _Sums:
-    """What junctions compute: variable -> the one that it equals, and variable -> those whose signed sum it is."""
+    """Equations of junctions: variable -> the one that it equals, and variable -> those whose signed sum it is."""
 
     shared: dict[int, int]
     balances: dict[int, Row]
 
 
 class _Ratio(NamedTuple):
-    """What a two-port computes: sign times ratio^exponent times the argument."""
+    """Equation of a two-port: sign times ratio^exponent times the argument."""
 
     argument: int
     sign: int
@@ -170,9 +170,9 @@ def _ratios(model: Model, strokes: Strokes, every: bool = False) -> dict[int, _R
         (one, first), (two, second) = node.bonds
         s1, s2 = (1 if first else -1), (1 if second else -1)
         if node.is_gyrator:
-            given, exponent = (1, 1) if strokes.into_head[one] != first else (0, -1)
-            out[2 * one + 1 - given] = _Ratio(2 * two + given, -s2 if given else s1, path, exponent)
-            out[2 * two + 1 - given] = _Ratio(2 * one + given, s1 if given else -s2, path, exponent)
+            flow, exponent = (1, 1) if strokes.into_head[one] != first else (0, -1)
+            out[2 * one + 1 - flow] = _Ratio(2 * two + flow, -s2 if flow else s1, path, exponent)
+            out[2 * two + 1 - flow] = _Ratio(2 * one + flow, s1 if flow else -s2, path, exponent)
         elif strokes.into_head[two] == second:
             out[2 * two + 1], out[2 * one] = _Ratio(2 * one + 1, -s1 * s2, path, 1), _Ratio(2 * two, 1, path, 1)
         else:
@@ -245,12 +245,12 @@ def _left_null_vector(part: Sequence[int], rows: Mapping[int, Row]) -> Row:
                 row[other] = (row.get(other, 0) - factor) % PRIME
         row, combination = {k: v for k, v in row.items() if v}, {variable: 1}
         while row:
-            known = next((k for k in row if k in pivots), None)
-            if known is None:
+            column = next((k for k in row if k in pivots), None)
+            if column is None:
                 pivots[next(iter(row))] = row, combination
                 break
-            other_row, other_combination = pivots[known]
-            factor = row[known] * pow(other_row[known], -1, PRIME) % PRIME
+            other_row, other_combination = pivots[column]
+            factor = row[column] * pow(other_row[column], -1, PRIME) % PRIME
             row = _minus(row, other_row, factor)
             combination = _minus(combination, other_combination, factor)
         else:
@@ -274,14 +274,14 @@ def _setters(
     inside = set(parts[position[next(iter(null))]])
     for variable, factor in null.items():
         _add(weights, rows[variable].items(), factor, inside)
-    found: set[str] = set()
+    elements: set[str] = set()
     while weights:
         variable = max(weights, key=lambda v: position.get(v, -1))
         factor = weights.pop(variable)
         if variable not in rows:
             bond = strokes.bonds[variable // 2]
             ends = [end.element for end in bond.ends if end.element not in strokes.nodes]
-            found |= set(ends) if factor else set()
+            elements |= set(ends) if factor else set()
         elif len(parts[position[variable]]) > 1:  # an algebraic loop: it depends on all that enters it
             loop = set(parts[position[variable]])
             for other in loop:
@@ -289,7 +289,7 @@ def _setters(
                 _add(weights, rows[other].items(), factor, loop)
         elif factor:
             _add(weights, rows[variable].items(), factor, ())
-    return found
+    return elements
 
 
 def _add(weights: Row, terms: Iterable[tuple[int, int]], factor: int, inside: Iterable[int]) -> None:

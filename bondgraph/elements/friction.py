@@ -98,7 +98,7 @@ def Friction(
     return replace(element, automaton=Automaton(name, states, initial, tuple(edges)))
 
 
-def commanded(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
+def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
     """Return dry friction, and its automaton, of which the effort has no influence on its flow, as where a source commands it.
 
     Nothing is held then. It leaves "stick" as the flow leaves zero; while the command rests, any effort below the limit fits, and
@@ -132,7 +132,7 @@ def commanded(element: Element, automaton: Automaton) -> tuple[Element, Automato
     return replace(element, law=law), replace(automaton, transitions=tuple(edges))
 
 
-def giving_flow(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
+def with_flow_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
     """Return dry friction along a line, and its automaton, that takes its effort from springs and gives its flow.
 
     Where it comes to rest its effort is at the limit, but for the error of the run. What is beyond the limit then is the state

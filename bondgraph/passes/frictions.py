@@ -13,7 +13,7 @@ from dataclasses import replace
 from bondgraph.assembly.assemble import assemble
 from bondgraph.assembly.system import Indeterminate, System, Unknown
 from bondgraph.causality.assign import Causality
-from bondgraph.elements.friction import STICK, commanded, giving_flow
+from bondgraph.elements.friction import STICK, with_commanded_law, with_flow_law
 from bondgraph.model.automata import Automaton
 from bondgraph.model.element import Element
 from bondgraph.model.laws import IdealConstraint
@@ -29,7 +29,7 @@ def assemble_frictions(model: Model, causality: Causality) -> System:
     paths = _without_influence(sprung, system)
     if not paths:
         return system
-    system = remove_aliases(assemble(_changed(sprung, paths, commanded), causality))
+    system = remove_aliases(assemble(_changed(sprung, paths, with_commanded_law), causality))
     names = list(model.automata)
     rests = [(path, names.index(path), model.automata[path].states.index(STICK)) for path in paths]
     return replace(
@@ -49,7 +49,7 @@ def is_dry_friction(element: Element, model: Model) -> bool:
 def _with_springs_at_frictions(model: Model, causality: Causality) -> Model:
     """Return the model with the law of friction that takes its effort from springs, where causality has it so."""
     bonds = {path: model.bonds_at(path)[0] for path, element in model.elements.items() if is_dry_friction(element, model)}
-    return _changed(model, [path for path, bond in bonds.items() if causality.effort_into(bond, path)], giving_flow)
+    return _changed(model, [path for path, bond in bonds.items() if causality.effort_into(bond, path)], with_flow_law)
 
 
 def _without_influence(model: Model, system: System) -> list[str]:
