@@ -74,19 +74,20 @@ class _Influence:
     """Values that one value acts on at an instant: through statements, rates of states that are differentiated, and unknowns."""
 
     def __init__(self, system: System):
-        states = {state.name: state.rate for state in system.states}
+        rates = {state.name: state.rate for state in system.states}
+        early = {out: s.args for s in system.statements if s.op is not TIME_DERIVATIVE for out in s.outs}
+        arguments = dict[str, Sequence[str]]()
         self._after: dict[str, list[str]] = {}
-        arguments = {out: s.args for s in system.statements if s.op is not TIME_DERIVATIVE for out in s.outs}
         for statement in system.statements:
-            args: Iterable[str] = statement.args
+            args: Sequence[str] = statement.args
             if statement.op is TIME_DERIVATIVE:
-                args = [states[name] for name in _sources(args, arguments) if name in states]
+                args = tuple(rates[name] for name in sorted(_sources(args, early)) if name in rates)
             for arg in args:
                 self._after.setdefault(arg, []).extend(statement.outs)
-        self._arguments = {out: s.args for s in system.statements for out in s.outs}
+            arguments |= dict.fromkeys(statement.outs, args)
         values = {unknown.value for unknown in system.unknowns}
         self._residuals: Mapping[str, Sequence[str]] = {
-            u.residual: [name for name in _sources([u.residual], self._arguments) if name in values] for u in system.unknowns
+            u.residual: [name for name in _sources([u.residual], arguments) if name in values] for u in system.unknowns
         }
 
     def reaches(self, unknown: Unknown) -> bool:
