@@ -243,7 +243,7 @@ def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
         others.append((rows, columns, entries))
         if not shared:
             raise SingularSystem(rows, columns)
-    rows, columns = ([k for part in others for k in part[side]] for side in (0, 1))
+    rows, columns = [i for part in others for i in part[0]], [j for part in others for j in part[1]]
     if len(rows) != len(columns):
         raise SingularSystem(*others[0][:2])
     if rows:
