@@ -30,6 +30,7 @@ from bondgraph.assembly.storages import inertial_field, non_integral_storages, s
 from bondgraph.assembly.system import Clock, Power, System
 from bondgraph.assembly.transitions import dependent_resets, events_of
 from bondgraph.causality.assign import Causality
+from bondgraph.causality.rings import Term
 from bondgraph.errors import raise_if_any, refusal
 from bondgraph.model import laws
 from bondgraph.model.element import Element
@@ -53,6 +54,10 @@ def junction(draft: Assembly, path: str, element: Element) -> None:
     signs = tuple(-into(strong, path) * into(b, path) for b in weak)
     total = IDENTITY if signs == (1,) else combine(signs) if weak else zeros(strong.shape)
     terms = [variable(bond, OTHER[common]) for bond in weak]
+    if strong.name in draft.causality.ties and law.automaton is None:
+        tied = draft.causality.ties[strong.name]
+        total, terms = combine(tuple(term.sign for term in tied)), [_tied(draft, path, term) for term in tied]
+        total = IDENTITY if total is combine((1,)) else total
     if law.automaton is None:
         draft.same(path, label, shared, symbol)
         for bond in weak:
@@ -67,6 +72,17 @@ def junction(draft: Assembly, path: str, element: Element) -> None:
     joined = draft.declare(f"{path}.balance", strong.shape, draft.values[balance].unit)
     draft.write(path, total, joined, *terms)
     draft.write(path, gated, balance, law.mode, joined)
+
+
+def _tied(draft: Assembly, path: str, term: Term) -> str:
+    """Return the name of a term of a tie without its sign; write the products with its ratios."""
+    name = f"{term.bond}:{term.variable}"
+    for ratio, exponent in term.ratios:
+        law = draft.model.elements[ratio].law_as(Ratio)
+        product = draft.declare(f"{path}:{ratio} {exponent} {name}", None)
+        draft.write(path, APPLY if exponent > 0 else APPLY_INVERSE, product, f"{ratio}.{law.letter}", name)
+        name = product
+    return name
 
 
 def transformer(draft: Assembly, path: str, element: Element) -> None:

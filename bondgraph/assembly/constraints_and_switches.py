@@ -3,7 +3,7 @@ zero."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +45,12 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
     draft.same(path, f"{path}.h'", moving)
     draft.declare(f"{path}.multiplier", shape, unit, element.symbols.get("multiplier", r"\lambda"))
     draft.write(path, ops.NEGATE, f"{path}.multiplier", force)
+    if law.automaton is not None and not law.active:
+        _without_influence(draft, path, element, force, moving, read)
+        return
+    if not law.coordinates and draft.causality.effort_into(draft.bond_at(path), path):
+        _giving_flow(draft, path, element, force, moving, read)
+        return
     acceleration = per_second(speed)
     second, held = draft.declare(f"{path}.h''", shape, acceleration), draft.declare(f"{path}:held", shape, acceleration)
     draft.write(path, ops.TIME_DERIVATIVE, second, moving)
@@ -72,6 +78,43 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
     else:
         name_port(draft, path, element, bond, path)
         account_power(draft, path, bond, into(bond, path) * (1 if role == "dissipated" else -1), role)
+
+
+def _without_influence(draft: Assembly, path: str, element: Element, force: str, moving: str, read: Sequence[str]) -> None:
+    """Write friction whose effort has no influence on its flow: the effort is the released one in every state."""
+    law, bond = element.law_as(IdealConstraint), draft.bond_at(path)
+    assert law.released is not None
+    if law.noted:
+        rate = draft.declare(f"{path}.h''", draft.values[moving].shape, per_second(draft.values[moving].unit))
+        draft.write(path, ops.TIME_DERIVATIVE, rate, moving)
+    for name, spec in law.noted.items():
+        keep_state(draft, path, name, replace(spec, symbol=element.symbols.get(name, "")))
+    draft.write(path, law.released, force, law.mode, moving, *(f"{path}.{name}" for name in law.noted), *read)
+    name_port(draft, path, element, bond, path)
+    account_power(draft, path, bond, into(bond, path), "dissipated")
+
+
+def _giving_flow(draft: Assembly, path: str, element: Element, force: str, moving: str, read: Sequence[str]) -> None:
+    """Write dry friction between springs without inertia, which set its effort: its flow is the unknown.
+
+    The flow is zero while it sticks. While it slips, index reduction keeps the effort at the released one.
+    """
+    law, bond = element.law_as(IdealConstraint), draft.bond_at(path)
+    assert law.released is not None
+    shape, unit = bond.shape, draft.values[force].unit
+    released, excess = draft.declare(f"{path}.released effort", shape, unit), draft.declare(f"{path}:excess", shape, unit)
+    for name, spec in law.noted.items():
+        keep_state(draft, path, name, replace(spec, unit=unit))
+    draft.write(path, law.released, released, law.mode, moving, *(f"{path}.{name}" for name in law.noted), *read)
+    draft.write(path, ops.SLIPPING, excess, force, released)
+    second, held = (draft.declare(f"{path}:{name}", shape, per_second(unit)) for name in ("rate", "held"))
+    draft.write(path, ops.TIME_DERIVATIVE, second, excess)
+    draft.write(path, ops.DAMPED, held, second, excess, f"{path}.alpha1")
+    sense = into(bond, path)
+    unknown = Unknown(flow(bond), held, path, "friction", held, excess, excess, sense=sense)
+    draft.unknowns.append(_while_active(draft, law, law.active, unknown, flow(bond)))
+    name_port(draft, path, element, bond, path)
+    account_power(draft, path, bond, sense, "dissipated")
 
 
 def _by_coordinates(draft: Assembly, path: str, element: Element, read: tuple[str, ...]) -> tuple[str, str]:

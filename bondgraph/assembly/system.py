@@ -149,7 +149,7 @@ class Unknown:
     residual: str
     element: str
     reason: str
-    """"derivative causality", "constraint", "switch" or "algebraic loop"."""
+    """"derivative causality", "constraint", "switch", "friction" (whose unknown is its flow) or "algebraic loop"."""
     held: str = ""
     """Of a constraint or switch: its residual while it holds."""
     vanishing: str = ""
@@ -222,7 +222,7 @@ class System:
     conversions: Mapping[str, Conversion] = field(default_factory=dict)
     """Conversions of parameters, which count in their declared units, to the units in which statements read them."""
     indeterminate: tuple[Indeterminate, ...] = ()
-    """Statically indeterminate modes, found by tracing."""
+    """Statically indeterminate modes, of elements and found by tracing."""
 
     @cached_property
     def initial(self) -> Mapping[str, np.ndarray]:

@@ -20,12 +20,24 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bondgraph.causality.rings import Term, dependent_elements, has_ring, tie_of
 from bondgraph.causality.strokes import Clash, Node, Strokes
 from bondgraph.checks.parameters import is_linear
 from bondgraph.errors import ModelError, Place, Problem, no_model, raise_if_any
 from bondgraph.model.domains import GENERIC
 from bondgraph.model.element import Element
-from bondgraph.model.laws import CausalityPreference, Gyrator, Junction, Ratio, Resistor, Source, Storing, Transformer
+from bondgraph.model.laws import (
+    CausalityPreference,
+    Gyrator,
+    IdealConstraint,
+    IdealSwitch,
+    Junction,
+    Ratio,
+    Resistor,
+    Source,
+    Storing,
+    Transformer,
+)
 from bondgraph.model.model import Bond, Model
 from bondgraph.output.short_repr import short_repr
 from bondgraph.quantities import real
@@ -269,6 +281,8 @@ class Causality:
     """Bonds whose stroke was a free choice (a sign of algebraic loops)."""
     forced_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Storage in derivative causality -> the elements that impose its effort or flow."""
+    ties: Mapping[str, tuple[Term, ...]] = field(default_factory=dict)
+    """Bond on which a junction computes what a dependent element of a ring takes -> this as a sum of what elements set."""
 
     def effort_into(self, bond: Bond, element: str) -> bool:
         """Return True if the element receives the effort on this bond (and so sets its flow)."""
@@ -297,9 +311,30 @@ def openings(model: Model) -> dict[str, tuple[str, ...]]:
 
 
 def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
-    """Return the causality of a model, and the bonds that could set the common variable of each switched junction."""
-    strokes = Strokes(model, model.bonds_by_port)
+    """Return the causality of a model, and the bonds that could set the common variable of each switched junction.
+
+    Dry friction sets its effort. Where storages are dependent then, as a spring between a command and friction without inertia,
+    friction takes the effort and sets its flow, if fewer storages are dependent so.
+    """
     demands = _demands(model)
+    first = _assigned(model, demands)
+    laws = {path: element.law for path, element in model.elements.items()} if first[0].derivative else {}
+    dry = {path for path, law in laws.items() if isinstance(law, IdealConstraint) and law.may_give_flow}
+    if not dry:
+        return first
+    must, rather = demands[CausalityPreference.MUST], demands[CausalityPreference.RATHER]
+    eased = {
+        **demands,
+        CausalityPreference.MUST: [demand for demand in must if demand[0] not in dry],
+        CausalityPreference.RATHER: [*(demand for demand in must if demand[0] in dry), *rather],
+    }
+    other = _assigned(model, eased)
+    return other if len(other[0].derivative) < len(first[0].derivative) else first
+
+
+def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list[int]]]:
+    """Return the causality with these demands, and the bonds that could set the common variable of each switched junction."""
+    strokes = Strokes(model, model.bonds_by_port)
     problems: dict[str, Problem] = {}
     for path, bond, into_element in demands[CausalityPreference.MUST]:
         if path in problems:
@@ -312,6 +347,14 @@ def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     fixed = len(strokes.trail)
     wishes = list(_wishes(model, strokes.index, demands))
     forced_by, chosen, denied = _complete(model, strokes, wishes)
+    tied: dict[str, tuple[str, ...]] = {}
+    while has_ring(strokes) and (ring := dependent_elements(model, strokes)):
+        again = _turned(model, strokes, wishes, fixed, [path for path in ring if path not in tied])
+        if again is None:
+            forced_by, chosen, denied = _complete(model, strokes, wishes)
+            break
+        path, fixed, (forced_by, chosen, denied) = again
+        tied[path] = tuple(other for other in ring if other != path)
 
     def others_with(bond: int, into_head: bool) -> int | None:
         """Count the wishes denied if this stroke were demanded too; None if that is impossible."""
@@ -325,13 +368,42 @@ def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     into_head = {bond.name: bool(into) for bond, into in zip(model.bonds, strokes.into_head, strict=True)}
     derivative = tuple(path for path in denied if isinstance(model.elements[path].law, Storing))
     names = tuple(model.bonds[i].name for i in chosen)
-    causality = Causality(into_head, derivative, names, {path: forced_by.get(path, ()) for path in derivative})
+    forced_by = {**forced_by, **tied}
+    ties = dict(filter(None, (tie_of(model, strokes, path) for path in tied)))
+    causality = Causality(into_head, derivative, names, {path: forced_by.get(path, ()) for path in derivative}, ties)
     return causality, setters(model, strokes, denied, FREE, others_with)
 
 
-def _complete(
-    model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]
-) -> tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]:
+_Completed = tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]
+
+
+def _turned(
+    model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]], fixed: int, ring: Sequence[str]
+) -> tuple[str, int, _Completed] | None:
+    """Turn the stroke of one element of a ring that sets what others set too: a switch, else the last of its storages.
+
+    Return the element, the number of strokes that are fixed now, and what `_complete` returns; None, with the fixed strokes only,
+    if none can be turned.
+    """
+    order = {by: k for k, (_, _, by) in enumerate(wishes)}
+    storages = sorted((path for path in ring if path in order), key=lambda path: -order[path])
+    switches = [path for path in reversed(ring) if isinstance(model.elements[path].law, IdealSwitch)]
+    for path in [*switches, *(path for path in storages if isinstance(model.elements[path].law, Storing))]:
+        i = strokes.index[model.bonds_by_port(path)[0].name]
+        into_head = strokes.into_head[i]
+        strokes.undo(fixed)
+        try:
+            strokes.assign(i, not into_head, path)
+            mark = len(strokes.trail)
+            return path, mark, _complete(model, strokes, wishes)
+        except (Clash, ModelError):
+            strokes.undo(fixed)
+            _complete(model, strokes, wishes)
+    strokes.undo(fixed)
+    return None
+
+
+def _complete(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> _Completed:
     """Decide all open strokes; return the causes of denied wishes, the free choices, and the elements whose wish was denied:
     storages in derivative causality, and resistors used against their only relation."""
     forced_by, chosen = _search(model, strokes, wishes)

@@ -6,7 +6,7 @@ A stage reports all problems that it finds; its result has no problem of their k
 |---|---|---|
 | `freeze` | `Model`, flat and checked | names become paths once, before anything else uses them |
 | `assign_causality` | strokes of all bonds | the statements of a law depend on its causality |
-| `assemble` | `System`: statements of each element | from here on values and formulas, no elements |
+| `assemble_frictions` | `System`: statements of each element | from here on values and formulas, no elements |
 | `remove_aliases` | one name for each value | before sorting, so that the sorter sees real work only |
 | `refuse_undefined_values` | - | a value that only aliases define would look like an algebraic loop |
 | `sort_statements` | order of evaluation; loops torn | the shape of a tearing variable follows from the other statements |
@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from bondgraph.assembly.assemble import assemble
 from bondgraph.assembly.system import Statement, System
 from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.checks.parameters import COUPLED
@@ -46,7 +45,7 @@ from bondgraph.graph.builder import Graph
 from bondgraph.model.laws import Storage
 from bondgraph.model.model import Model
 from bondgraph.output.progress import Progress
-from bondgraph.passes.aliases import remove_aliases
+from bondgraph.passes.frictions import assemble_frictions
 from bondgraph.passes.repeatability import unrepeatable_formulas
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
@@ -80,7 +79,7 @@ def equations(model: Model, causality: Causality | None = None) -> System:
     """
     if not isinstance(model, Model):
         raise no_model(model, "equations", "graph.freeze()")
-    named = refuse_undefined_values(remove_aliases(assemble(model, causality or assign_causality(model))), model)
+    named = refuse_undefined_values(assemble_frictions(model, causality or assign_causality(model)), model)
     system = find_shapes(sort_statements(named), model)
     raise_if_any(model.name, [*unrepeatable_formulas(system, model)])
     return system

@@ -78,9 +78,14 @@ def _loop(loop: Loop, system: System, model: Model) -> str:
 
 def _constraints(model: Model, system: System) -> Iterator[str]:
     algebraic = {u.element for u in system.unknowns if u.algebraic}
+    reasons = {u.element: u.reason for u in system.unknowns}
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, (IdealConstraint, IdealSwitch)):
+            if isinstance(law, IdealConstraint) and law.released is not None and reasons.get(path) != "constraint":
+                springs = "takes its effort from springs, and its flow is solved for"
+                yield f'{element.kind} "{path}": {springs if path in reasons else "holds nothing: its flow is commanded"}'
+                continue
             when = "closed" if isinstance(law, IdealSwitch) else "holds"
             where = "always" if law.automaton is None else f'in {", ".join(law.active)} of "{law.automaton}"'
             once = "by itself (something yields to it at once)" if path in algebraic else "once differentiated"

@@ -51,6 +51,11 @@ def Friction(
     the normal force scales them), which opposes the flow during slip. Then the states are "stick" and "slip", and the signal
     `<name>.heading` is the direction in which it began to slip, or last turned by more than 60 degrees.
 
+    Where its effort has no influence on its flow, as where an Sf commands it, it holds nothing: its sense is that of the flow,
+    and it leaves "stick" as the flow leaves zero. While the command rests, any effort below the limit fits; it is zero, and
+    marked as indeterminate. Behind a spring without inertia it sticks while the spring's effort is below `stick_limit`; then it
+    slides at once until that effort is the one of slip (Prandtl, Jenkin). In several directions it needs an inertia there.
+
     Where the scale is the multiplier of an ideal constraint, the normal force depends on the friction that it causes. A run ends
     (E324) where that has no or several solutions (Painleve); in a collision friction adds its part of the impulse.
 
@@ -93,6 +98,75 @@ def Friction(
     letters = {**_LETTERS, **(symbols or {})}
     element = one_port("friction", name, law, values, signals, dimension=dimension, domain=domain, symbols=letters, frame=frame)
     return replace(element, automaton=Automaton(name, states, initial, tuple(edges)))
+
+
+def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
+    """Return dry friction, and its automaton, of which the effort has no influence on its flow, as where a source commands it.
+
+    Nothing is held then. It leaves "stick" as the flow leaves zero; while the command rests, any effort below the limit fits, and
+    it is zero.
+    """
+    law, path = element.law_as(IdealConstraint), element.name
+    assert law.released is not None
+    slip, stick = law.released, float(automaton.states.index(STICK))
+
+    def slipping(mode: Any, *arguments: Any) -> Any:
+        effort = slip(mode, *arguments)
+        if np.ndim(effort) == 0:
+            return where(equal(mode, stick), 0.0, effort)
+        return array([where(equal(mode, stick), 0.0, part) for part in effort])
+
+    flow, rate, heading, alpha1 = f"{path}.h'", f"{path}.h''", f"{path}.heading", f"{path}.alpha1"
+    began = (heading, Op("direction", _direction_soon), (flow, rate, heading, alpha1))
+    guards = {
+        FORWARD: (Op("f", lambda f: f, "#1"), ()),
+        BACKWARD: (Op("-f", lambda f: -f, "-#1"), ()),
+        START: (Op("|f|", length), (began,)),
+    }
+    edges = []
+    for edge in automaton.transitions:
+        if edge.source == STICK and edge.target in guards:
+            guard, directed = guards[edge.target]
+            kept = tuple(reset for reset in edge.resets if reset[0] != heading)
+            edge = replace(edge, guard=guard, signals=(flow,), resets=(*directed, *kept))
+        edges.append(edge)
+    law = replace(law, active=(), released=Op("friction", slipping), impulsive=False)
+    return replace(element, law=law), replace(automaton, transitions=tuple(edges))
+
+
+def with_flow_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
+    """Return dry friction along a line, and its automaton, that takes its effort from springs and gives its flow.
+
+    Where it comes to rest its effort is at the limit, but for the error of the run. What is beyond the limit then is the state
+    `beyond`, so that it slips again only when the effort rises further.
+    """
+    law, path = element.law_as(IdealConstraint), element.name
+    assert law.released is not None
+    slip, beyond = law.released, f"{path}.beyond"
+
+    def excess(guard: Any) -> Op:
+        return Op(guard.name, lambda over, *arguments: guard(*arguments) - over)
+
+    def slipping(mode: Any, flow: Any, _: Any, *arguments: Any) -> Any:
+        return slip(mode, flow, *arguments)
+
+    edges, leaving = [], [e for e in automaton.transitions if e.source == STICK and e.target in (FORWARD, BACKWARD)]
+    for edge in automaton.transitions:
+        if edge in leaving:
+            edge = replace(edge, guard=excess(edge.guard), signals=(beyond, *edge.signals))
+        elif edge.target == STICK and edge.source != STICK:
+            guard = next(other.guard for other in leaving if other.target == edge.source)
+            over = Op("beyond", lambda *arguments, guard=guard: maximum(guard(*arguments), 0.0))
+            edge = replace(edge, resets=((beyond, over, leaving[0].signals),))
+        edges.append(edge)
+    noted = {"beyond": StateSpec(0.0)}
+    law = replace(law, active=(FORWARD, BACKWARD), released=Op("friction", slipping), noted=noted)
+    return replace(element, law=law), replace(automaton, transitions=tuple(edges))
+
+
+def _direction_soon(flow: Any, rate: Any, heading: Any, alpha1: Any) -> Any:
+    """Return the direction of a flow that leaves zero, when it has started."""
+    return direction([f + r * _FIRST / alpha1 for f, r in zip(flow, rate, strict=True)], heading)
 
 
 def _notes(dimension: int) -> dict[str, StateSpec]:

@@ -273,6 +273,11 @@ class IdealConstraint(Switched):
     def stops(self, source: str, target: str) -> bool:
         return self.impulsive and target in self.active and source not in self.active
 
+    @property
+    def may_give_flow(self) -> bool:
+        """True for dry friction along a line, which has a law for the other causality too."""
+        return self.released is not None and self.position is None and not self.noted
+
     def demand(self, port: int) -> CausalityRequest:
         return CausalityRequest(False, CausalityPreference.MUST)
 

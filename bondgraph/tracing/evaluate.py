@@ -96,6 +96,8 @@ def evaluate_system(context: TracingContext) -> Traced | TraceObstacles:
     traced = _with_late(context, input_values) if system.unknowns else _early(context, input_values)
     if isinstance(traced, TraceObstacles):
         return traced
+    if context.stages.late and not system.unknowns:
+        traced = replace(traced, values=with_derivatives(context, traced.values, {}, {})[0])
     return replace(traced, values=traced.values | rates_of_guesses(context, traced.values, traced.newton_iterations))
 
 

@@ -70,7 +70,7 @@ def _completed(traced: Traced) -> Traced:
         states=states,
         closing=None if traced.closures is None else traced.closures.closing,
         events=(*system.events, *(event for event, _ in ends)),
-        indeterminate=shares,
+        indeterminate=(*system.indeterminate, *(share for share in shares if share not in system.indeterminate)),
     )
     guards = {event.guard: guard for event, guard in ends}
     return replace(traced, context=replace(context, system=system), values=traced.values | guards)

@@ -27,11 +27,15 @@ def two_frictions_on_one_shaft() -> Answer:
     return Answer(run, run["shaft.flow"], np.maximum(run.t - 2.0, 0.0) ** 2 / 8)
 
 
-def commanded_friction() -> Graph:
-    """Return dry friction on a motion that a source commands."""
+@case("ModelicaStandardLibrary #4129", 1e-12)
+def commanded_friction() -> Answer:
+    """Dry friction on a motion that a source commands: its sense is that of the motion, and it takes limit times path."""
     graph, v = Graph("commanded"), J1("v", domain="translation")
     graph.connect(Sf("drive", lambda t: sin(t), signals=["time"]), v).connect(v, I("slide", 2.0))
-    return graph.connect(v, Friction("brake", 10.0))
+    run = graph.connect(v, Friction("brake", 10.0)).simulate(7.0, samples=np.linspace(0.0, 7.0, 8))
+    t, sense = run.t[1:], (-1.0) ** np.floor(run.t[1:] / np.pi)
+    path = 2.0 * np.floor(t / np.pi) + 1.0 - sense * np.cos(t)
+    return Answer(run, np.stack([run["brake.effort"][1:], run.ledger.dissipated[1:] / 10.0]), np.stack([10.0 * sense, path]))
 
 
 def gripped(mass: float, weight: float, limit: float) -> Graph:

@@ -23,7 +23,6 @@ REFUSED = {
     "OpenModelica #9868": (circuits.cubic_loop, "E215"),
     "ModelicaStandardLibrary #4333": (lambda: circuits.op_amp_oscillator("clipped"), "E215"),
     "ModelicaStandardLibrary #1011": (circuits.coupled_coils, "E119"),
-    "ModelicaStandardLibrary #4129": (mechanics.commanded_friction, "E212"),
     "circuitjs1 #637": (lambda: circuits.diode_beside_a_resistor(0.0), "E209"),
 }
 """Models that are refused, with the code."""

@@ -227,9 +227,7 @@ def solve_in_modes(
     repeating: list[RedundantPart] = []
     modes: list[SharedMode] = []
     singular_parts, too_many = [], 0
-    for rows, columns, entries in _unsolved_parts(context, equations, right, solution):
-        if len(rows) != len(columns):
-            raise SingularSystem(rows, columns)
+    for rows, columns, entries in _joined(_unsolved_parts(context, equations, right, solution), ideal is not None):
         part, b = _cut(entries, rows, columns), [right[i] for i in rows]
         try:
             _insert(solution, columns, solve(part, b, context.sampled(part)))
@@ -257,9 +255,31 @@ def solve_in_modes(
     return Solved(solution, tuple(modes), tuple(repeating))
 
 
+Part = tuple[list[int], list[int], Entries]
+"""Equations and unknowns of a part of a system, and entries that contain theirs."""
+
+
+def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
+    """Yield the parts with as many equations as unknowns, and all others as one if shares are found by least norm: a mode may
+    leave an unknown without equation, and others with one too many. Raises `SingularSystem`."""
+    others = []
+    for rows, columns, entries in parts:
+        if len(rows) == len(columns):
+            yield rows, columns, entries
+            continue
+        others.append((rows, columns, entries))
+        if not shared:
+            raise SingularSystem(rows, columns)
+    rows, columns = [i for part in others for i in part[0]], [j for part in others for j in part[1]]
+    if len(rows) != len(columns):
+        raise SingularSystem(*others[0][:2])
+    if rows:
+        yield rows, columns, others[0][2]
+
+
 def _unsolved_parts(
     context: TracingContext, equations: SparseEquations, right: Sequence[Any], solution: list[Any]
-) -> Iterator[tuple[list[int], list[int], Entries]]:
+) -> Iterator[Part]:
     """Yield (equations, unknowns) of the parts of a system, with entries that contain theirs.
 
     Of a system with steps, the parts with one order of pivots for all modes are solved first, into `solution`, and not yielded.
