@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,11 +46,12 @@ def _where(code: int, arguments: Sequence[int]) -> int | slice:
     return arguments[1] if code == op.INPUT else slice(arguments[1], arguments[1] + arguments[2])
 
 
-def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarray], values: dict[int, Any]) -> None:
+def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarray], values: dict[int, Any]) -> list[int]:
     """Evaluate `roots` and all nodes that they need into `values`, position -> value; `blocks` (..., length) are all of the
-    tape."""
+    tape. Return the nodes that had no value before, in the order of the tape."""
+    positions = reachable(tape, roots, skip=values)
     with np.errstate(all="ignore"):
-        for position in reachable(tape, roots, skip=values):
+        for position in positions:
             code, *arguments = tape.nodes[position]
             if code in (op.CONSTANT, op.TABLE):
                 values[position] = np.array(arguments[0], dtype=float)[()]
@@ -59,3 +60,41 @@ def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarra
             else:
                 result = NUMPY_FUNCTIONS[code](*[values[a] for a in arguments])
                 values[position] = result * 1.0 if code in op.CONDITIONS else result
+    return positions
+
+
+CANCELLED = 2.0**-40
+"""Part of the larger term of a sum below which the sum is rounding."""
+
+
+def mark_rounding(tape: Nodes, positions: Sequence[int], values: Mapping[int, Any], rounding: dict[int, np.ndarray]) -> None:
+    """Add to `rounding` where the values (samples,) of `positions` are not zero, but only rounding of terms that cancel.
+
+    Sums of such values and zeros, and their products with any factor, are only rounding too.
+    """
+    sums = [k for k in positions if tape.nodes[k][0] in (op.ADD, op.SUBTRACT)]
+    if not sums:
+        return
+    count = max(np.size(values[k]) for k in sums)
+    total, a, b = (np.empty((len(sums), count)) for _ in range(3))
+    for row, k in enumerate(sums):
+        total[row], a[row], b[row] = values[k], values[tape.nodes[k][1]], values[tape.nodes[k][2]]
+    with np.errstate(invalid="ignore"):
+        cancelled = (total != 0.0) & (np.abs(total) <= CANCELLED * np.maximum(np.abs(a), np.abs(b)))
+    first = {sums[row]: cancelled[row] for row in np.flatnonzero(cancelled.any(axis=1))}
+    nowhere = np.zeros(count, dtype=bool)
+    for k in positions:
+        code, *arguments = tape.nodes[k]
+        found = first.get(k, nowhere)
+        if code > op.INPUT and any(a in rounding for a in arguments):
+            parts = [rounding.get(a, nowhere) for a in arguments]
+            if code in (op.ADD, op.SUBTRACT):
+                found = found | np.logical_and(*(part | (values[a] == 0.0) for a, part in zip(arguments, parts, strict=True)))
+            elif code == op.MULTIPLY:
+                found = parts[0] | parts[1]
+            elif code in (op.DIVIDE, op.NEGATIVE, op.ABSOLUTE):
+                found = parts[0]
+            elif code == op.WHERE:
+                found = np.where(values[arguments[0]] != 0.0, parts[1], parts[2])
+        if found is not nowhere and found.any():
+            rounding[k] = found

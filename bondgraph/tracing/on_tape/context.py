@@ -18,7 +18,7 @@ from bondgraph.assembly.stages import Stages, stages_of
 from bondgraph.assembly.system import System, Unknown
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import SparseJacobian, jacobian
-from bondgraph.tape.interpret import evaluate_nodes
+from bondgraph.tape.interpret import evaluate_nodes, mark_rounding
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
@@ -74,39 +74,53 @@ class Samples:
         blocks = zip(*samples, strict=True)  # empty without samples
         self._blocks = {name: np.array(block) for name, block in zip(("t", "x", "p", "m"), blocks, strict=False)}
         self._cache: dict[int, Any] = {}
+        self._rounding: dict[int, np.ndarray] = {}
         self.shrunk: dict[int, float] = {}
         """Index of a state -> the factor by which its samples were scaled."""
 
     def shrink(self, states: Sequence[int], factor: float) -> None:
         """Scale some states by a factor in all samples."""
         self._blocks["x"][:, list(states)] *= factor
-        self._cache.clear()
+        self._forget()
         for k in states:
             self.shrunk[k] = self.shrunk.get(k, 1.0) * factor
 
+    def _forget(self) -> None:
+        self._cache.clear()
+        self._rounding.clear()
+
     def row(self, scalars: Sequence[Any]) -> list[np.ndarray]:
-        """Return values (samples,) of each scalar."""
-        return list(self({(0, k): scalar for k, scalar in enumerate(scalars)}).values())
+        """Return values (samples,) of each scalar, at the samples where all are finite; at all if there are none."""
+        return list(_finite(self.table(scalars)).T)
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
-        """Return values (samples,) of each entry of a matrix, at the samples where all are finite; at all if there are none."""
+        """Return values (samples,) of each entry of a matrix, likewise; zero where an entry is only rounding of its terms."""
         table = self.table(list(entries.values()))
-        finite = np.all(np.isfinite(table), axis=1)
-        table = table[finite] if np.any(finite) else table
-        return {key: table[:, k] for k, key in enumerate(entries)}
+        for k, value in enumerate(entries.values() if self._rounding else ()):
+            is_rounding = self._rounding.get(self._tape.scalar(value).index)
+            if is_rounding is not None:
+                table[is_rounding, k] = 0.0
+        return dict(zip(entries, _finite(table).T, strict=True))
 
     def table(self, scalars: Sequence[Any]) -> np.ndarray:
         """Return values (samples, scalars), finite or not."""
         if 8 * self._count * len(self._cache) > MAX_CACHED_BYTES:
-            self._cache.clear()
+            self._forget()
         roots = [self._tape.scalar(value).index for value in scalars]
         sizes = self._tape.blocks.items()
         blocks = [self._blocks.get(name, np.zeros((self._count, size))) for name, size in sizes]
-        evaluate_nodes(self._tape, roots, blocks, self._cache)
+        evaluated = evaluate_nodes(self._tape, roots, blocks, self._cache)
+        mark_rounding(self._tape, evaluated, self._cache, self._rounding)
         table = np.zeros((self._count, len(roots)))
         for k, root in enumerate(roots):
             table[:, k] = self._cache[root]
         return table
+
+
+def _finite(table: np.ndarray) -> np.ndarray:
+    """Return the rows of a table that are finite, all if there are none."""
+    finite = np.all(np.isfinite(table), axis=1)
+    return table[finite] if np.any(finite) else table
 
 
 @dataclass(frozen=True)
