@@ -77,9 +77,16 @@ def solve_redundant_modes(
             moved[i] = moved[i] - a * given[j]
     weights = _weights(reactions, sizes)
     raised = [_where(condition, weights.get(i, 1.0) * float(sizes[i]), entries[i, i]) for i, condition in enumerate(held)]
-    w, residuals = solve_semidefinite(masked, moved, raised)
-    repeating = RedundantPart(tuple(always), [moved[i] for i in always], [residuals[i] for i in always])
-    return [a + b for a, b in zip(w, given, strict=True)], repeating
+    w, _ = solve_semidefinite(masked, moved, raised)
+    return [a + b for a, b in zip(w, given, strict=True)], _repeating(masked, moved, sizes, always)
+
+
+def _repeating(entries: Entries, right: Sequence[Any], sizes: np.ndarray, rows: Sequence[int]) -> RedundantPart:
+    """Return the residuals of some rows without the others, which do not change what these demand of each other."""
+    at = {i: k for k, i in enumerate(rows)}
+    matrix = {(at[i], at[j]): a for (i, j), a in entries.items() if i in at and j in at}
+    b = [right[i] for i in rows]
+    return RedundantPart(tuple(rows), b, solve_semidefinite(matrix, b, [float(sizes[i]) for i in rows])[1])
 
 
 def _where(condition: Any, if_true: Any, if_false: Any) -> Any:
