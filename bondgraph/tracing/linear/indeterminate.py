@@ -83,11 +83,12 @@ def semidefinite_sizes(matrices: np.ndarray, holds: np.ndarray | None = None) ->
 
     Parameters
     ----------
-    holds : True for the rows that count in each sample (k, n), all by default; in these rows and columns the others are zero.
+    holds : True for the rows that count in each sample (k, n), all by default; in these rows and columns the others are zero. The
+        size of a row that never counts is 1.
     """
     diagonal = np.diagonal(matrices, axis1=1, axis2=2)
     holds = np.ones(diagonal.shape, dtype=bool) if holds is None else holds
-    diagonal = np.where(holds, diagonal, 0.0)
+    diagonal = np.where(holds, diagonal, np.where(holds.any(axis=0), 0.0, 1.0))
     signs = np.sign(diagonal.sum(axis=0))
     if not np.all(signs) or np.any(signs * diagonal < 0.0):
         return None

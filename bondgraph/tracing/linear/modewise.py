@@ -212,7 +212,8 @@ def solve_in_modes(
     for rows, columns, part, b in singular_parts:
         part_ideal = None if ideal is None else ideal().part(rows, columns, solution)
         held = [k for k, i in enumerate(rows) if i in positions] if rows == columns else []
-        redundant = solve_redundant_modes(context, part, b, held, part_ideal.reactions) if held and part_ideal else None
+        switches = 0 < len(held) < len(rows)
+        redundant = solve_redundant_modes(context, part, b, held, part_ideal.reactions) if switches and part_ideal else None
         if redundant is not None:
             _insert(solution, columns, redundant[0])
             repeating.append(replace(redundant[1], rows=tuple(rows[i] for i in redundant[1].rows)))

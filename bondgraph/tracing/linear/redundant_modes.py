@@ -14,7 +14,7 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from bondgraph.tracing.linear.ideal_reactions import IdealReaction
 from bondgraph.tracing.linear.indeterminate import RedundantPart, semidefinite_sizes, solve_semidefinite
 from bondgraph.tracing.linear.solve import SINGULAR, matrices_of, rows_of
 from bondgraph.tracing.on_tape.context import TracingContext
-from bondgraph.tracing.on_tape.values import Entries
+from bondgraph.tracing.on_tape.values import Entries, nonzero
 from screws.scalars import absolute, equal, less, where
 
 MAX_ROW_CASES = 16
@@ -42,7 +42,8 @@ def solve_redundant_modes(
 ) -> tuple[list[Any], RedundantPart] | None:
     """Return the least-norm solution in all modes, with the residuals of the rows that hold a position in every mode.
 
-    None unless these rows are redundant at the start, and the rows that hold are symmetric and semidefinite in every mode.
+    None unless these rows are redundant at the start, and the rows that hold are symmetric and semidefinite in every mode. None
+    as well if a row that always holds, but no position, depends on rows without limits: a commanded motion may contradict them.
 
     Parameters
     ----------
@@ -50,12 +51,12 @@ def solve_redundant_modes(
     reactions : reactions of ideal elements; those with limits take what the others leave, in proportion to their limits.
     """
     n = len(right)
-    if not _is_redundant(matrices_of(context.sampled(entries), n)[0], positions):
+    if not _depend(matrices_of(context.sampled(entries), n)[0], positions):
         return None
-    held = _held(context, entries, n)
-    if held is None or all(condition is None for condition in held):
+    found = _held(context, entries, n)
+    if found is None:
         return None
-    always = [i for i in range(n) if held[i] is None and i in positions]
+    held, holding = found
     masked = {
         (i, j): context.tape.scalar(a if i == j else _where(held[i], _where(held[j], a, 0.0), 0.0))
         for (i, j), a in entries.items()
@@ -63,9 +64,15 @@ def solve_redundant_modes(
     flags = {(n, i): context.tape.scalar(_where(condition, 1.0, 0.0)) for i, condition in enumerate(held)}
     numbers = context.sampled(masked | flags)
     holds = np.stack([numbers.pop(key) for key in flags], axis=1) != 0.0
-    matrices = matrices_of(numbers, n)
-    sizes = semidefinite_sizes(matrices, holds)
-    if sizes is None or not _is_redundant(matrices[0], always):
+    sizes = semidefinite_sizes(matrices_of(numbers, n), holds)
+    if sizes is None:
+        return None
+    always = [i for i in range(n) if held[i] is None and i in positions]
+    limits = {next(iter(r.slopes)): r.limit for r in reactions if r.limit is not None and len(r.slopes) == 1}
+    start = matrices_of(context.sampled(holding), n)[0]
+    others = [i for i in range(n) if i not in always and i not in limits]
+    commanded = any(held[i] is None for i in others)
+    if not _depend(start, always) or (commanded and _rank(start, always + others) < _rank(start, always) + len(others)):
         return None
     given = [
         0.0 if condition is None else where(condition, 0.0, b / where(condition, 1.0, entries[i, i]))
@@ -75,7 +82,7 @@ def solve_redundant_modes(
     for (i, j), a in entries.items():
         if held[j] is not None:
             moved[i] = moved[i] - a * given[j]
-    weights = _weights(reactions, sizes)
+    weights = _weights(limits, sizes)
     raised = [_where(condition, weights.get(i, 1.0) * float(sizes[i]), entries[i, i]) for i, condition in enumerate(held)]
     w, _ = solve_semidefinite(masked, moved, raised)
     return [a + b for a, b in zip(w, given, strict=True)], _repeating(masked, moved, sizes, always)
@@ -94,10 +101,18 @@ def _where(condition: Any, if_true: Any, if_false: Any) -> Any:
     return if_true if condition is None else where(condition, if_true, if_false)
 
 
-def _held(context: TracingContext, entries: Entries, n: int) -> list[Any] | None:
-    """Return for each row the condition that it holds, None for always; None if modes are too many, or a row has no diagonal."""
+def _held(context: TracingContext, entries: Entries, n: int) -> tuple[list[Any], Entries] | None:
+    """Return for each row the condition that it holds, None for always; and the entries of all rows where they hold.
+
+    None if a row depends on too many modes, or has no diagonal.
+    """
     counts = [len(states) for states, _ in context.system.modes.values()]
-    m, conditions = context.inputs["m"], list[Any]()
+    m, conditions, holding, always = (
+        context.inputs["m"],
+        list[Any](),
+        dict[tuple[int, int], Any](),
+        context.tape.scalar(1.0) > 0.0,
+    )
     for i, row in enumerate(rows_of(entries, n)):
         if i not in row:
             return None
@@ -106,33 +121,42 @@ def _held(context: TracingContext, entries: Entries, n: int) -> list[Any] | None
         if math.prod(counts[slot] for slot in slots) > MAX_ROW_CASES:
             return None
         yields: Any = None
+        held_row: dict[int, Any] = {}
         for states in itertools.product(*(range(counts[slot]) for slot in slots)):
             fixed = {("m", slot): float(state) for slot, state in zip(slots, states, strict=True)}
-            others = specialise(context.tape, [value for j, value in row.items() if j != i], fixed)
-            if all(value.value == 0.0 for value in others):
-                here = functools.reduce(operator.and_, (equal(m[slot], value) for (_, slot), value in fixed.items()))
-                yields = here if yields is None else yields | here
+            here = nonzero(dict(zip(row, specialise(context.tape, list(row.values()), fixed), strict=True)))
+            if here.keys() <= {i}:
+                condition = functools.reduce(operator.and_, (equal(m[slot], value) for (_, slot), value in fixed.items()), always)
+                yields = condition if yields is None else yields | condition
+            held_row = held_row or here if here.keys() <= {i} else here
         conditions.append(None if yields is None else ~yields)
-    return conditions
+        holding |= {(i, j): value for j, value in held_row.items()}
+    return conditions, holding
 
 
-def _is_redundant(matrix: np.ndarray, rows: Sequence[int]) -> bool:
-    """Return True if these rows of a matrix (n, n) have a diagonal, and depend on each other in these columns."""
+def _scaled(matrix: np.ndarray, rows: Sequence[int]) -> np.ndarray | None:
+    """Return these rows and columns of a matrix in natural sizes, by its diagonal; None if that is zero, or they are none."""
     block = matrix[np.ix_(rows, rows)]
     sizes = np.abs(np.diagonal(block))
     if not len(sizes) or not np.all(sizes > 0.0) or not np.all(np.isfinite(block)):
-        return False
-    values = np.linalg.svd(block / np.sqrt(np.outer(sizes, sizes)), compute_uv=False)
-    return bool(values[-1] <= SINGULAR * values[0])
+        return None
+    return np.asarray(block / np.sqrt(np.outer(sizes, sizes)))
 
 
-def _weights(reactions: Sequence[IdealReaction], sizes: np.ndarray) -> dict[int, Any]:
-    """Return the weight of each unknown that is a reaction with a limit, by the parts of all limits in natural sizes."""
-    limits: dict[int, Any] = {}
-    for reaction in reactions:
-        if reaction.limit is not None and len(reaction.slopes) == 1:
-            j = next(iter(reaction.slopes))
-            limits[j] = absolute(reaction.limit) * math.sqrt(abs(float(sizes[j])))
-    total: Any = sum(limits.values(), 0.0)
-    parts = {j: where(less(0.0, total), limit / where(less(0.0, total), total, 1.0), 1.0) for j, limit in limits.items()}
+def _rank(matrix: np.ndarray, rows: Sequence[int]) -> int:
+    """Return the rank of these rows and columns, zero without a diagonal."""
+    scaled = _scaled(matrix, rows)
+    return 0 if scaled is None else int(np.linalg.matrix_rank(scaled, tol=SINGULAR * np.linalg.norm(scaled, 2)))
+
+
+def _depend(matrix: np.ndarray, rows: Sequence[int]) -> bool:
+    """Return True if these rows have a diagonal and depend on each other in their columns."""
+    return 0 < _rank(matrix, rows) < len(rows)
+
+
+def _weights(limits: Mapping[int, Any], sizes: np.ndarray) -> dict[int, Any]:
+    """Return the weights of unknowns with limits, by their parts of all limits in natural sizes."""
+    scaled = {j: absolute(limit) * math.sqrt(abs(float(sizes[j]))) for j, limit in limits.items()}
+    total: Any = sum(scaled.values(), 0.0)
+    parts = {j: where(less(0.0, total), limit / where(less(0.0, total), total, 1.0), 1.0) for j, limit in scaled.items()}
     return {j: LIMITED_WEIGHT / (part + SMALLEST_PART) for j, part in parts.items()}
