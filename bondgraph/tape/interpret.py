@@ -46,12 +46,11 @@ def _where(code: int, arguments: Sequence[int]) -> int | slice:
     return arguments[1] if code == op.INPUT else slice(arguments[1], arguments[1] + arguments[2])
 
 
-def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarray], values: dict[int, Any]) -> list[int]:
+def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarray], values: dict[int, Any]) -> None:
     """Evaluate `roots` and all nodes that they need into `values`, position -> value; `blocks` (..., length) are all of the
-    tape. Return the nodes that had no value before, in the order of the tape."""
-    positions = reachable(tape, roots, skip=values)
+    tape."""
     with np.errstate(all="ignore"):
-        for position in positions:
+        for position in reachable(tape, roots, skip=values):
             code, *arguments = tape.nodes[position]
             if code in (op.CONSTANT, op.TABLE):
                 values[position] = np.array(arguments[0], dtype=float)[()]
@@ -60,7 +59,6 @@ def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarra
             else:
                 result = NUMPY_FUNCTIONS[code](*[values[a] for a in arguments])
                 values[position] = result * 1.0 if code in op.CONDITIONS else result
-    return positions
 
 
 CANCELLED = 2.0**-40
@@ -72,16 +70,18 @@ def mark_rounding(tape: Nodes, positions: Sequence[int], values: Mapping[int, An
 
     Sums of such values and zeros, and their products with any factor, are only rounding too.
     """
-    sums = [k for k in positions if tape.nodes[k][0] in (op.ADD, op.SUBTRACT)]
+    nodes = tape.nodes
+    sums = [k for k in positions if nodes[k][0] in (op.ADD, op.SUBTRACT) and np.ndim(values[k])]
     if not sums:
         return
-    count = max(np.size(values[k]) for k in sums)
-    total, a, b = (np.empty((len(sums), count)) for _ in range(3))
-    for row, k in enumerate(sums):
-        total[row], a[row], b[row] = values[k], values[tape.nodes[k][1]], values[tape.nodes[k][2]]
+    total = np.array([values[k] for k in sums])
+    count = total.shape[1]
+    size = np.array([_spread(values[nodes[k][1]], count) for k in sums])
     with np.errstate(invalid="ignore"):
-        cancelled = (total != 0.0) & (np.abs(total) <= CANCELLED * np.maximum(np.abs(a), np.abs(b)))
+        cancelled = (total != 0.0) & (np.abs(total) <= CANCELLED * np.abs(size))
     first = {sums[row]: cancelled[row] for row in np.flatnonzero(cancelled.any(axis=1))}
+    if not first and not rounding:
+        return
     nowhere = np.zeros(count, dtype=bool)
     for k in positions:
         code, *arguments = tape.nodes[k]
@@ -98,3 +98,8 @@ def mark_rounding(tape: Nodes, positions: Sequence[int], values: Mapping[int, An
                 found = np.where(values[arguments[0]] != 0.0, parts[1], parts[2])
         if found is not nowhere and found.any():
             rounding[k] = found
+
+
+def _spread(value: Any, count: int) -> np.ndarray:
+    """Return a value at `count` samples."""
+    return value if value.ndim else np.full(count, value)

@@ -62,6 +62,10 @@ MAX_CACHED_BYTES = 2**27
 """Most bytes of values that are cached from one matrix to the next."""
 
 
+SUSPECT = 1e-8
+"""Part of the largest entry of a matrix below which an entry may be rounding of its terms, and is looked into."""
+
+
 class Samples:
     """Values of a tape's scalars at sample states (t, x, p, m); unknowns of outer systems count as zero.
 
@@ -75,6 +79,7 @@ class Samples:
         self._blocks = {name: np.array(block) for name, block in zip(("t", "x", "p", "m"), blocks, strict=False)}
         self._cache: dict[int, Any] = {}
         self._rounding: dict[int, np.ndarray] = {}
+        self._marked: set[int] = set()
         self.shrunk: dict[int, float] = {}
         """Index of a state -> the factor by which its samples were scaled."""
 
@@ -88,6 +93,7 @@ class Samples:
     def _forget(self) -> None:
         self._cache.clear()
         self._rounding.clear()
+        self._marked.clear()
 
     def row(self, scalars: Sequence[Any]) -> list[np.ndarray]:
         """Return values (samples,) of each scalar, at the samples where all are finite; at all if there are none."""
@@ -95,11 +101,18 @@ class Samples:
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
         """Return values (samples,) of each entry of a matrix, likewise; zero where an entry is only rounding of its terms."""
-        table = self.table(list(entries.values()))
-        for k, value in enumerate(entries.values() if self._rounding else ()):
-            is_rounding = self._rounding.get(self._tape.scalar(value).index)
-            if is_rounding is not None:
-                table[is_rounding, k] = 0.0
+        scalars = list(entries.values())
+        table = self.table(scalars)
+        sizes = np.abs(table)
+        small = (sizes < SUSPECT * sizes.max(axis=1, initial=0.0, keepdims=True)) & (table != 0.0)
+        suspects = {int(k): self._tape.scalar(scalars[k]).index for k in np.flatnonzero(small.any(axis=0))}
+        if suspects:
+            positions = reachable(self._tape, suspects.values(), skip=self._marked)
+            mark_rounding(self._tape, positions, self._cache, self._rounding)
+            self._marked.update(positions)
+        for k, position in suspects.items():
+            if position in self._rounding:
+                table[self._rounding[position], k] = 0.0
         return dict(zip(entries, _finite(table).T, strict=True))
 
     def table(self, scalars: Sequence[Any]) -> np.ndarray:
@@ -109,8 +122,7 @@ class Samples:
         roots = [self._tape.scalar(value).index for value in scalars]
         sizes = self._tape.blocks.items()
         blocks = [self._blocks.get(name, np.zeros((self._count, size))) for name, size in sizes]
-        evaluated = evaluate_nodes(self._tape, roots, blocks, self._cache)
-        mark_rounding(self._tape, evaluated, self._cache, self._rounding)
+        evaluate_nodes(self._tape, roots, blocks, self._cache)
         table = np.zeros((self._count, len(roots)))
         for k, root in enumerate(roots):
             table[:, k] = self._cache[root]
