@@ -31,20 +31,20 @@ def circuit(parts, numbers):
 
 PUMP = [("R", 3, 1), ("C1", 1, 2), ("D21", 2, 1), ("D32", 3, 2), ("D03", 0, 3), ("D02", 0, 2), ("C2", 2, 0), ("V", 3, 1)]
 RING = [("C1", 1, 0), ("D12", 1, 2), ("C2", 2, 0), ("D23", 2, 3), ("C3", 3, 0), ("D31", 3, 1), ("R", 2, 0), ("V", 1, 0)]
-BRIDGE = [("D12", 1, 2), ("D32", 3, 2), ("D01", 0, 1), ("D03", 0, 3), ("C", 2, 0), ("R", 2, 0), ("C1", 1, 3), ("V", 1, 3)]
+DOUBLER = [("C1", 3, 1), ("D01", 0, 1), ("D12", 1, 2), ("C2", 2, 0), ("R", 2, 0), ("V", 3, 0)]
 NAMES = {"C": "capacitance", "R": "resistance"}
 
 
-def agrees(parts, ones, numbers):
+def agrees(parts, ones, numbers, end=0.3):
     """Compare a run of the circuit of these numbers with one of the circuit of ones that is given them."""
     named = [name for name, *_ in parts if name[0] in NAMES]
     given = {f"{name}.{NAMES[name[0]]}": float(value) for name, value in zip(named, numbers, strict=True)}
-    asked = {"samples": 0.1, "progress": False, "parameters": given}
-    theirs = ones.simulate(0.3, **asked)
-    own = compile_model(circuit(parts, numbers)).simulate(0.3, **asked)
+    asked = {"samples": end / 3.0, "progress": False, "parameters": given}
+    theirs = ones.simulate(end, **asked)
+    own = compile_model(circuit(parts, numbers)).simulate(end, **asked)
     for name in named:
         if name[0] == "C":
-            size = np.abs(theirs[f"{name}.q"]).max() + 1e-6
+            size = np.abs(theirs[f"{name}.q"]).max() + 1e-12
             np.testing.assert_allclose(own[f"{name}.q"], theirs[f"{name}.q"], rtol=1e-6, atol=1e-6 * size)
 
 
@@ -54,13 +54,12 @@ def of_ones(parts):
 
 def test_numbers_whose_sums_cancel_to_rounding_choose_no_pivot():
     """1 / c - 1 / c by two ways is 1e-17 or 0, as rounding has it: it was taken for an entry (E309)."""
-    ones = of_ones(PUMP)
-    for numbers in ((0.05520631197642092, 0.13237220727184984, 4.068779553327908), (0.1375, 8.635, 0.5888)):
-        agrees(PUMP, ones, numbers)
+    numbers = 0.05520631197642092, 0.13237220727184984, 4.068779553327908
+    agrees(PUMP, of_ones(PUMP), numbers, end=0.01)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("parts", [PUMP, RING, BRIDGE], ids=["pump", "ring", "bridge"])
+@pytest.mark.parametrize("parts", [PUMP, RING, DOUBLER], ids=["pump", "ring", "doubler"])
 def test_a_circuit_of_random_numbers_is_that_of_ones_given_them(parts):
     ones, rng = of_ones(parts), np.random.default_rng(3)
     for _ in range(20):
