@@ -72,32 +72,31 @@ def mark_rounding(tape: Nodes, positions: Sequence[int], values: Mapping[int, An
     """
     nodes = tape.nodes
     sums = [k for k in positions if nodes[k][0] in (op.ADD, op.SUBTRACT) and np.ndim(values[k])]
-    if not sums:
-        return
-    total = np.array([values[k] for k in sums])
-    count = total.shape[1]
-    size = np.array([_spread(values[nodes[k][1]], count) for k in sums])
-    with np.errstate(invalid="ignore"):
-        cancelled = (total != 0.0) & (np.abs(total) <= CANCELLED * np.abs(size))
-    first = {sums[row]: cancelled[row] for row in np.flatnonzero(cancelled.any(axis=1))}
+    first: dict[int, np.ndarray] = {}
+    if sums:
+        total = np.array([values[k] for k in sums])
+        size = np.array([_spread(values[nodes[k][1]], total.shape[1]) for k in sums])
+        with np.errstate(invalid="ignore"):
+            cancelled = (total != 0.0) & (np.abs(total) <= CANCELLED * np.abs(size))
+        first = {sums[row]: cancelled[row] for row in np.flatnonzero(cancelled.any(axis=1))}
     if not first and not rounding:
         return
-    nowhere = np.zeros(count, dtype=bool)
+    nowhere = np.zeros_like(next(iter({**first, **rounding}.values())))
     for k in positions:
         code, *arguments = tape.nodes[k]
-        found = first.get(k, nowhere)
+        marked = first.get(k, nowhere)
         if code > op.INPUT and any(a in rounding for a in arguments):
             parts = [rounding.get(a, nowhere) for a in arguments]
             if code in (op.ADD, op.SUBTRACT):
-                found = found | np.logical_and(*(part | (values[a] == 0.0) for a, part in zip(arguments, parts, strict=True)))
+                marked = marked | np.logical_and(*(part | (values[a] == 0.0) for a, part in zip(arguments, parts, strict=True)))
             elif code == op.MULTIPLY:
-                found = parts[0] | parts[1]
+                marked = parts[0] | parts[1]
             elif code in (op.DIVIDE, op.NEGATIVE, op.ABSOLUTE):
-                found = parts[0]
+                marked = parts[0]
             elif code == op.WHERE:
-                found = np.where(values[arguments[0]] != 0.0, parts[1], parts[2])
-        if found is not nowhere and found.any():
-            rounding[k] = found
+                marked = np.where(values[arguments[0]] != 0.0, parts[1], parts[2])
+        if marked is not nowhere and marked.any():
+            rounding[k] = marked
 
 
 def _spread(value: Any, count: int) -> np.ndarray:

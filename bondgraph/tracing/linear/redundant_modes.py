@@ -53,10 +53,10 @@ def solve_redundant_modes(
     n = len(right)
     if not _depend(matrices_of(context.sampled(entries), n)[0], positions):
         return None
-    found = _held(context, entries, n)
-    if found is None:
+    conditions = _held(context, entries, n)
+    if conditions is None:
         return None
-    held, holding = found
+    held, holding = conditions
     masked = {
         (i, j): context.tape.scalar(a if i == j else _where(held[i], _where(held[j], a, 0.0), 0.0))
         for (i, j), a in entries.items()
