@@ -53,7 +53,7 @@ def solve_redundant_modes(
     n = len(right)
     if not _depend(matrices_of(context.sampled(entries), n)[0], positions):
         return None
-    conditions = _held(context, entries, n)
+    conditions = _row_conditions(context, entries, n)
     if conditions is None:
         return None
     held, holding = conditions
@@ -74,18 +74,18 @@ def solve_redundant_modes(
     commanded = any(held[i] is None for i in others)
     if not _depend(start, always) or (commanded and _rank(start, always + others) < _rank(start, always) + len(others)):
         return None
-    given = [
+    released = [
         0.0 if condition is None else where(condition, 0.0, b / where(condition, 1.0, entries[i, i]))
         for i, (condition, b) in enumerate(zip(held, right, strict=True))
     ]
     moved = list(right)
     for (i, j), a in entries.items():
         if held[j] is not None:
-            moved[i] = moved[i] - a * given[j]
+            moved[i] = moved[i] - a * released[j]
     weights = _weights(limits, sizes)
     raised = [_where(condition, weights.get(i, 1.0) * float(sizes[i]), entries[i, i]) for i, condition in enumerate(held)]
     w, _ = solve_semidefinite(masked, moved, raised)
-    return [a + b for a, b in zip(w, given, strict=True)], _repeating(masked, moved, sizes, always)
+    return [a + b for a, b in zip(w, released, strict=True)], _repeating(masked, moved, sizes, always)
 
 
 def _repeating(entries: Entries, right: Sequence[Any], sizes: np.ndarray, rows: Sequence[int]) -> RedundantPart:
@@ -101,7 +101,7 @@ def _where(condition: Any, if_true: Any, if_false: Any) -> Any:
     return if_true if condition is None else where(condition, if_true, if_false)
 
 
-def _held(context: TracingContext, entries: Entries, n: int) -> tuple[list[Any], Entries] | None:
+def _row_conditions(context: TracingContext, entries: Entries, n: int) -> tuple[list[Any], Entries] | None:
     """Return for each row the condition that it holds, None for always; and the entries of all rows where they hold.
 
     None if a row depends on too many modes, or has no diagonal.
