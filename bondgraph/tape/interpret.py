@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,3 +59,46 @@ def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarra
             else:
                 result = NUMPY_FUNCTIONS[code](*[values[a] for a in arguments])
                 values[position] = result * 1.0 if code in op.CONDITIONS else result
+
+
+CANCELLED = 2.0**-40
+"""Part of the larger term of a sum below which the sum is rounding."""
+
+
+def mark_rounding(tape: Nodes, positions: Sequence[int], values: Mapping[int, Any], rounding: dict[int, np.ndarray]) -> None:
+    """Add to `rounding` where the values (samples,) of `positions` are not zero, but only rounding of terms that cancel.
+
+    Sums of such values and zeros, and their products with any factor, are only rounding too.
+    """
+    nodes = tape.nodes
+    sums = [k for k in positions if nodes[k][0] in (op.ADD, op.SUBTRACT) and np.ndim(values[k])]
+    first: dict[int, np.ndarray] = {}
+    if sums:
+        total = np.array([values[k] for k in sums])
+        size = np.array([_spread(values[nodes[k][1]], total.shape[1]) for k in sums])
+        with np.errstate(invalid="ignore"):
+            cancelled = (total != 0.0) & (np.abs(total) <= CANCELLED * np.abs(size))
+        first = {sums[row]: cancelled[row] for row in np.flatnonzero(cancelled.any(axis=1))}
+    if not first and not rounding:
+        return
+    nowhere = np.zeros_like(next(iter({**first, **rounding}.values())))
+    for k in positions:
+        code, *arguments = tape.nodes[k]
+        marked = first.get(k, nowhere)
+        if code > op.INPUT and any(a in rounding for a in arguments):
+            parts = [rounding.get(a, nowhere) for a in arguments]
+            if code in (op.ADD, op.SUBTRACT):
+                marked = marked | np.logical_and(*(part | (values[a] == 0.0) for a, part in zip(arguments, parts, strict=True)))
+            elif code == op.MULTIPLY:
+                marked = parts[0] | parts[1]
+            elif code in (op.DIVIDE, op.NEGATIVE, op.ABSOLUTE):
+                marked = parts[0]
+            elif code == op.WHERE:
+                marked = np.where(values[arguments[0]] != 0.0, parts[1], parts[2])
+        if marked is not nowhere and marked.any():
+            rounding[k] = marked
+
+
+def _spread(value: Any, count: int) -> np.ndarray:
+    """Return a value at `count` samples."""
+    return value if value.ndim else np.full(count, value)

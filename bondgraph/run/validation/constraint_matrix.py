@@ -118,9 +118,10 @@ class ConstraintMatrix:
         entries, right_side, residual = self.at_samples(t, x, m)
         sizes = np.sqrt(np.abs(self.diagonals(entries)[:, list(self.closing.repeating)]))
         residual, right_side = np.abs(residual / sizes), np.abs(right_side / sizes)
-        # At rest there is no acceleration to compare with; the stored energy gives the size, with one second as the unit of time.
+        # At rest there is no acceleration to compare with: the largest stored energy gives the size, with one second as the unit
+        # of time. A mechanism that a brake has brought to rest may store none any more.
         stored = [np.abs(self.bound.energies(float(a), b, c)).sum() for a, b, c in zip(t, x, m, strict=True)]
-        floor = 1e-6 * np.sqrt(np.array(stored)) + 1e-300
+        floor = 1e-6 * np.sqrt(max(stored)) + 1e-300
         return np.linalg.norm(residual, axis=1) / np.maximum(np.linalg.norm(right_side, axis=1), floor), residual
 
     def owners(self, rows: Sequence[int], shares: np.ndarray) -> tuple[str, ...]:

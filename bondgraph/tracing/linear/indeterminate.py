@@ -71,21 +71,41 @@ def solve_redundant(
 ) -> tuple[list[Any], list[Any]] | None:
     """Return the least-norm solution and its residuals; None for a matrix that is not that of constraints on positions."""
     matrices = matrices_of(numbers, len(right))
+    sizes = semidefinite_sizes(matrices)
+    if sizes is None or not np.all(np.diagonal(matrices[0])):
+        return None
+    return solve_semidefinite(entries, right, list(sizes))
+
+
+def semidefinite_sizes(matrices: np.ndarray, holds: np.ndarray | None = None) -> np.ndarray | None:
+    """Return natural sizes of the diagonal, with the sign of each row (n,), if matrices (k, n, n) at samples, in any modes, are
+    symmetric but for these signs, and positive semidefinite; else None.
+
+    Parameters
+    ----------
+    holds : True for the rows that count in each sample (k, n), all by default; in these rows and columns the others are zero. The
+        size of a row that never counts is 1.
+    """
     diagonal = np.diagonal(matrices, axis1=1, axis2=2)
-    if not np.all(diagonal[0]) or np.any(np.sign(diagonal) * np.sign(diagonal[0]) < 0.0):
+    holds = np.ones(diagonal.shape, dtype=bool) if holds is None else holds
+    diagonal = np.where(holds, diagonal, np.where(holds.any(axis=0), 0.0, 1.0))
+    signs = np.sign(diagonal.sum(axis=0))
+    if not np.all(signs) or np.any(signs * diagonal < 0.0):
         return None
     sizes = np.abs(diagonal).max(axis=0)
     scale = 1.0 / np.sqrt(sizes)
-    scaled = np.sign(diagonal[0])[:, None] * scale[:, None] * matrices * scale
+    scaled = signs[:, None] * scale[:, None] * matrices * scale
+    k, i = np.nonzero(~holds)
+    scaled[k, i, i] = 1.0
     scaled = scaled[np.isfinite(scaled).all(axis=(1, 2))]  # another pass reports values that are not finite at the start
     skew = np.abs(scaled - scaled.transpose(0, 2, 1)).max(initial=0.0)
     if skew > SYMMETRY_TOLERANCE or np.linalg.eigvalsh(scaled).min(initial=0.0) < -SYMMETRY_TOLERANCE:
         return None
-    return solve_semidefinite(entries, right, list(np.sign(diagonal[0]) * sizes))
+    return np.asarray(signs * sizes)
 
 
 def solve_semidefinite(
-    matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], sizes: Sequence[float]
+    matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], sizes: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
     """Return the least-norm solution w (n,) and its residuals b - A w (n,), as scalars of the tape.
 
@@ -93,7 +113,7 @@ def solve_semidefinite(
     ----------
     matrix : (equation, unknown) -> scalar; symmetric up to a sign of each equation.
     right : b, one scalar for each equation.
-    sizes : natural sizes of the diagonal, with its signs.
+    sizes : natural sizes of the diagonal, with its signs; numbers, or scalars of the tape.
     """
     n = len(right)
     rows = rows_of(matrix, n)

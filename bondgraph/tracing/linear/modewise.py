@@ -21,6 +21,7 @@ from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
+from bondgraph.tracing.linear.redundant_modes import solve_redundant_modes
 from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, equilibrated, matrices_of, solve, solve_pivoted
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
@@ -235,6 +236,13 @@ def solve_in_modes(
             singular_parts.append((rows, columns, part, b))
     for rows, columns, part, b in singular_parts:
         part_ideal = None if ideal is None else ideal().part(rows, columns, solution)
+        held = [k for k, i in enumerate(rows) if i in positions] if rows == columns else []
+        switches = 0 < len(held) < len(rows)
+        redundant = solve_redundant_modes(context, part, b, held, part_ideal.reactions) if switches and part_ideal else None
+        if redundant is not None:
+            _insert(solution, columns, redundant[0])
+            repeating.append(replace(redundant[1], rows=tuple(rows[i] for i in redundant[1].rows)))
+            continue
         try:
             solved = _solve_part(context, part, b, part_ideal, cases)
         except SingularSystem as error:

@@ -18,7 +18,7 @@ from bondgraph.assembly.stages import Stages, stages_of
 from bondgraph.assembly.system import System, Unknown
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import SparseJacobian, jacobian
-from bondgraph.tape.interpret import evaluate_nodes
+from bondgraph.tape.interpret import evaluate_nodes, mark_rounding
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
@@ -62,6 +62,10 @@ MAX_CACHED_BYTES = 2**27
 """Most bytes of values that are cached from one matrix to the next."""
 
 
+SUSPECT = 1e-8
+"""Part of the largest entry of a matrix below which an entry may be rounding of its terms, and is looked into."""
+
+
 class Samples:
     """Values of a tape's scalars at sample states (t, x, p, m); unknowns of outer systems count as zero.
 
@@ -74,31 +78,47 @@ class Samples:
         blocks = zip(*samples, strict=True)  # empty without samples
         self._blocks = {name: np.array(block) for name, block in zip(("t", "x", "p", "m"), blocks, strict=False)}
         self._cache: dict[int, Any] = {}
+        self._rounding: dict[int, np.ndarray] = {}
+        self._marked: set[int] = set()
         self.shrunk: dict[int, float] = {}
         """Index of a state -> the factor by which its samples were scaled."""
 
     def shrink(self, states: Sequence[int], factor: float) -> None:
         """Scale some states by a factor in all samples."""
         self._blocks["x"][:, list(states)] *= factor
-        self._cache.clear()
+        self._forget()
         for k in states:
             self.shrunk[k] = self.shrunk.get(k, 1.0) * factor
 
+    def _forget(self) -> None:
+        self._cache.clear()
+        self._rounding.clear()
+        self._marked.clear()
+
     def row(self, scalars: Sequence[Any]) -> list[np.ndarray]:
-        """Return values (samples,) of each scalar."""
-        return list(self({(0, k): scalar for k, scalar in enumerate(scalars)}).values())
+        """Return values (samples,) of each scalar, at the samples where all are finite; at all if there are none."""
+        return list(_finite(self.table(scalars)).T)
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
-        """Return values (samples,) of each entry of a matrix, at the samples where all are finite; at all if there are none."""
-        table = self.table(list(entries.values()))
-        finite = np.all(np.isfinite(table), axis=1)
-        table = table[finite] if np.any(finite) else table
-        return {key: table[:, k] for k, key in enumerate(entries)}
+        """Return values (samples,) of each entry of a matrix, likewise; zero where an entry is only rounding of its terms."""
+        scalars = list(entries.values())
+        table = self.table(scalars)
+        sizes = np.abs(table)
+        small = (sizes < SUSPECT * sizes.max(axis=1, initial=0.0, keepdims=True)) & (table != 0.0)
+        suspects = {int(k): self._tape.scalar(scalars[k]).index for k in np.flatnonzero(small.any(axis=0))}
+        if suspects:
+            positions = reachable(self._tape, suspects.values(), skip=self._marked)
+            mark_rounding(self._tape, positions, self._cache, self._rounding)
+            self._marked.update(positions)
+        for k, position in suspects.items():
+            if position in self._rounding:
+                table[self._rounding[position], k] = 0.0
+        return dict(zip(entries, _finite(table).T, strict=True))
 
     def table(self, scalars: Sequence[Any]) -> np.ndarray:
         """Return values (samples, scalars), finite or not."""
         if 8 * self._count * len(self._cache) > MAX_CACHED_BYTES:
-            self._cache.clear()
+            self._forget()
         roots = [self._tape.scalar(value).index for value in scalars]
         sizes = self._tape.blocks.items()
         blocks = [self._blocks.get(name, np.zeros((self._count, size))) for name, size in sizes]
@@ -107,6 +127,12 @@ class Samples:
         for k, root in enumerate(roots):
             table[:, k] = self._cache[root]
         return table
+
+
+def _finite(table: np.ndarray) -> np.ndarray:
+    """Return the rows of a table that are finite, all if there are none."""
+    finite = np.all(np.isfinite(table), axis=1)
+    return table[finite] if np.any(finite) else table
 
 
 @dataclass(frozen=True)
