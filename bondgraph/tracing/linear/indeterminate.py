@@ -298,7 +298,24 @@ def _least_norm(
     particular: Sequence[Any],
     free: Sequence[int],
 ) -> list[Any]:
-    """Return y such that the reactions at w + N y have the least norm, sum of (r / size)^2.
+    """Return y such that the reactions at w + N y have the least norm."""
+    weights = reaction_weights(reactions, sizes)
+    normal: dict[tuple[int, int], Any] = {}
+    right = []
+    for i, a in enumerate(free):
+        value: Any = 0.0
+        for reaction, row, weight in zip(reactions, slopes, weights, strict=True):
+            if a in row:
+                value = value - weight * row[a] * reaction.at(particular)
+                for j, b in enumerate(free):
+                    if b in row:
+                        normal[i, j] = normal.get((i, j), 0.0) + weight * row[a] * row[b]
+        right.append(value)
+    return factorised(rows_of(normal, len(free)))(right)
+
+
+def reaction_weights(reactions: Sequence[IdealReaction], sizes: Sequence[float]) -> list[Any]:
+    """Return the weights W of the norm of reactions, sum of W r^2, where each is measured by its size.
 
     Reactions with limits have shares in proportion to them, and next to nothing if there are reactions without.
     """
@@ -312,18 +329,7 @@ def _least_norm(
             part = where(less(0.0, total), limit / where(less(0.0, total), total, 1.0), 1.0)
             weight = (PREFERENCE if unlimited else 1.0) / (part + 1.0 / PREFERENCE)
         weights.append(weight / size**2)
-    normal: dict[tuple[int, int], Any] = {}
-    right = []
-    for i, a in enumerate(free):
-        value: Any = 0.0
-        for reaction, row, weight in zip(reactions, slopes, weights, strict=True):
-            if a in row:
-                value = value - weight * row[a] * reaction.at(particular)
-                for j, b in enumerate(free):
-                    if b in row:
-                        normal[i, j] = normal.get((i, j), 0.0) + weight * row[a] * row[b]
-        right.append(value)
-    return factorised(rows_of(normal, len(free)))(right)
+    return weights
 
 
 def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> Any:

@@ -21,6 +21,7 @@ from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
+from bondgraph.tracing.linear.masked import Circuit, solve_masked
 from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, equilibrated, matrices_of, solve, solve_pivoted
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
@@ -204,6 +205,12 @@ def solve_in_modes(
         if len(rows) != len(columns):
             raise SingularSystem(rows, columns)
         part, b = _cut(entries, rows, columns), [right[i] for i in rows]
+        if ideal is not None and _combinations(context, part) > MAX_CASES:
+            masked = solve_masked(context, part, b, part_ideal := ideal().part(rows, columns, solution))
+            if masked is not None:
+                _insert(solution, columns, masked.values)
+                modes += [_shared(context.system, circuit, part_ideal) for circuit in masked.circuits]
+                continue
         try:
             _insert(solution, columns, solve(part, b, context.sampled(part)))
         except SingularSystem:
@@ -246,6 +253,9 @@ def _unsolved_parts(
             if len(originals) != len(unknowns):
                 raise SingularSystem(originals, unknowns)
             part = _cut(entries, rows, columns)
+            if _combinations(context, part) > MAX_CASES:
+                unsolved += originals
+                continue
             try:
                 values = solve(
                     part, [every[i] for i in rows], equilibrated(context.sampled(part), len(rows), len(columns)), ones_first=True
@@ -337,6 +347,13 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
     return Solved(out, tuple(modes))
 
 
+def _shared(system: System, circuit: Circuit, ideal: Ideal) -> SharedMode:
+    """Return the modes in which all elements of a circuit hold."""
+    states = {ideal.gates[row].slot: ideal.gates[row].active[0] for row in circuit.rows if row in ideal.gates}
+    names = _mode_names(system, list(states), list(states.values()))
+    return SharedMode(states, names, LeastNormSolution([], circuit.elements))
+
+
 def in_modes(m: Sequence[Any] | np.ndarray, states: Mapping[int, int]) -> Any:
     """Return the condition that all these modes (slot -> state, not empty) hold."""
     return functools.reduce(operator.and_, (equal(m[slot], float(value)) for slot, value in states.items()))
@@ -401,6 +418,12 @@ def _modes_in(context: TracingContext, entries: Entries) -> list[int]:
     """Return the slots of the modes that the entries depend on."""
     positions = context.reached(list(entries.values()))
     return [slot for slot, mode in enumerate(context.inputs["m"]) if mode.index in positions]
+
+
+def _combinations(context: TracingContext, entries: Entries) -> int:
+    """Return the number of combinations of the modes that the entries depend on."""
+    counts = [len(states) for states, _ in context.system.modes.values()]
+    return math.prod(counts[slot] for slot in _modes_in(context, entries))
 
 
 def _mode_names(system: System, slots: Sequence[int], values: Sequence[int]) -> dict[str, str]:
