@@ -35,8 +35,7 @@ from bondgraph.tracing.linear.indeterminate import SYMMETRY_TOLERANCE, factorise
 from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, matrices_of, natural_sizes, rows_of, solve
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero
-from screws.scalars import absolute, less, where
-
+from screws.scalars import absolute, where
 
 NULL_TOLERANCE = 1e-9
 """Singular values that count as zero, and entries of null vectors, as a part of the largest."""
@@ -86,7 +85,7 @@ def solve_masked(context: TracingContext, entries: Entries, right: Sequence[Any]
     if supports is None:
         return None
     try:
-        shares = _shares(context, held, ideal, supports)
+        shares = _shares(context, held, ideal, supports, diagonal)
     except SingularSystem:
         return None
     if shares is None:
@@ -185,18 +184,19 @@ def _blocks(basis: np.ndarray) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class _Share:
-    """The equation s(w) = slopes . w + offset = 0 for the shares in a circuit, with a factor that makes its term as large as
-    those of the circuit's equations."""
+    """The equation s(w) = slopes . w + offset = 0 for the shares in a circuit, and the factors p of its terms in the equations."""
 
     support: tuple[int, ...]
     holds: Any
     slopes: Mapping[int, Any]
     offset: Any
-    factor: Any
+    factors: Mapping[int, Any]
     elements: tuple[str, ...]
 
 
-def _shares(context: TracingContext, held: _Holding, ideal: Ideal, supports: Sequence[tuple[int, ...]]) -> list[_Share] | None:
+def _shares(
+    context: TracingContext, held: _Holding, ideal: Ideal, supports: Sequence[tuple[int, ...]], diagonal: np.ndarray
+) -> list[_Share] | None:
     """Return the equations for the shares in all circuits; None if one has no reaction."""
     tape = context.tape
     vectors = [_null_vector(context, held.entries, support) for support in supports]
@@ -207,8 +207,8 @@ def _shares(context: TracingContext, held: _Holding, ideal: Ideal, supports: Seq
     }
     numbers = context.sampled(every)
     steps = {key: value for key, value in every.items() if np.any(np.abs(numbers[key]) > NULL_TOLERANCE)}
-    factors, _ = natural_sizes({key: numbers[key] for key in steps}, len(ideal.reactions), len(vectors))
-    weights = reaction_weights(ideal.reactions, [1.0 / float(factor) for factor in factors])
+    inverse_sizes, _ = natural_sizes({key: numbers[key] for key in steps}, len(ideal.reactions), len(vectors))
+    weights = reaction_weights(ideal.reactions, [1.0 / float(size) for size in inverse_sizes])
     out = []
     for c, (support, vector) in enumerate(zip(supports, vectors, strict=True)):
         members = [k for k in range(len(ideal.reactions)) if (k, c) in steps]
@@ -221,11 +221,16 @@ def _shares(context: TracingContext, held: _Holding, ideal: Ideal, supports: Seq
             slopes |= {j: slopes.get(j, 0.0) + part * slope for j, slope in reaction.slopes.items()}
             offset = offset + part * reaction.offset
         along = sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0)
-        size = tape.scalar(sum((absolute(held.entries[i, i]) * n * n for i, n in vector.items() if (i, i) in held.entries), 0.0))
         conditions = [held.holds[i] for i in support if i in held.holds]
         holds = functools.reduce(operator.and_, conditions) if conditions else None
         elements = tuple(dict.fromkeys(ideal.reactions[k].element for k in members))
-        out.append(_Share(support, holds, slopes, offset, where(less(0.0, size), size, 1.0) / (along * along), elements))
+        alone = not any(set(support) & set(other) for other in supports if other != support)
+        if alone:  # a term in one equation is enough, and leaves the others sparse
+            factors = {support[0]: held.entries[support[0], support[0]] * vector[support[0]] / along}
+        else:
+            size = sum((absolute(held.entries[i, i]) * n * n for i, n in vector.items()), 0.0) / (along * along)
+            factors = {j: size * slope * float(np.sign(diagonal[j])) for j, slope in slopes.items()}
+        out.append(_Share(support, holds, slopes, offset, factors, elements))
     return out
 
 
@@ -257,8 +262,7 @@ def _eliminated(held: _Holding, shares: Sequence[_Share], diagonal: np.ndarray, 
     for (i, j), value in held.entries.items():
         add(i, j, value)
     for share in shares:
-        for i, slope in share.slopes.items():
-            part = share.factor * slope * float(np.sign(diagonal[i]))
+        for i, part in share.factors.items():
             right[i] = right[i] - _masked(part, tuple(c for c in (share.holds,) if c is not None)) * share.offset
             for j, other in share.slopes.items():
                 add(i, j, part * other, share.holds)
