@@ -130,7 +130,7 @@ def test_too_many_modes_of_a_curved_impulse_are_refused(curved: bool) -> None:
     for k in range(4):
         graph.connect(v, Friction(f"f{k}", 1.0 + k))
     if not curved:
-        assert len(compile_model(graph, backend="numpy").system.indeterminate) > 16
+        assert len(compile_model(graph, backend="numpy").system.indeterminate) == 6  # each pair of brakes
         return
     with pytest.raises(ModelError, match="E212") as refused:
         compile_model(graph, backend="numpy")

@@ -1,17 +1,18 @@
 """Linear systems of many ideal elements: one elimination whose equations the modes switch, whatever the number of combinations.
 
-The equation of an ideal element is that of its holding, A w = b, or gives its unknown a number, w_i = o_i, by its mode alone. The
-holding equations of a passive part are monotone: with a sign and a size for each, w^T A w >= 0. So the equations of any modes are
-those of a principal submatrix, which is eliminated with diagonal pivots in one order for all modes.
+The equation of an ideal element is that of its holding, A w = b, or gives its unknown a number, w_i = o_i, by its mode alone.
+The holding equations of elements that act on masses or coils are symmetric and semidefinite, A = J M^-1 J^T with a sign for
+each. Those of any modes are a principal submatrix, which is eliminated with diagonal pivots in one order for all modes.
 
-A principal submatrix of a monotone matrix is singular exactly if it contains a null vector n of A, whatever the other modes are.
-All of these are combinations of circuits, null vectors with least sets of elements: a row of locks between two walls, two clutches
-side by side. Where all elements of a circuit hold, their shares are open along n, and b does not depend on them. Of least norm
+A principal submatrix of such a matrix is singular exactly if it contains a null vector n of A, whatever the other modes are. All
+of these are combinations of circuits, null vectors with least sets of elements: a row of locks between two walls, two clutches
+side by side. Where all elements of a circuit hold, their shares are open along n, and b does not depend on them. Those of least
+norm fulfil
 
     s(w) = sum_k W_k (r_k . n) (r_k . w + o_k) = 0
 
-for the reactions r_k . w + o_k with their weights W. The term p s(w), with the slopes p of s, makes A definite and leaves its
-solutions alone, since n^T b = 0: so that one elimination gives the shares of least norm, without any small regularisation.
+for the reactions r_k . w + o_k with their weights W. A term p s(w) with n^T p > 0 makes A regular and leaves its solutions alone,
+since n^T b = 0: one elimination gives the shares of least norm, without any small regularisation.
 
 Source: Rockafellar 1969, The elementary vectors of a subspace; Cottle, Pang and Stone 1992, The Linear Complementarity Problem.
 """
@@ -68,8 +69,8 @@ class MaskedSolution:
 
 
 def solve_masked(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> MaskedSolution | None:
-    """Solve A w = b in all modes by one elimination; None if its holding equations are not symmetric and semidefinite, or not
-    switched one by one."""
+    """Solve A w = b in all modes by one elimination; None if its holding equations depend on modes, or are not symmetric and
+    semidefinite."""
     held = _holding(context, entries, right, ideal.gates)
     if held is None:
         return None
@@ -109,7 +110,7 @@ class _Holding:
 
 
 def _holding(context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]) -> _Holding | None:
-    """Return the holding equations; None if an equation depends on modes of others, or another unknown on its released form."""
+    """Return the holding equations; None if a released equation has other unknowns, or a holding one depends on modes."""
     tape = context.tape
     held: dict[tuple[int, int], Any] = {}
     holds, released = dict[int, Any](), dict[int, Any]()
@@ -184,7 +185,7 @@ def _blocks(basis: np.ndarray) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class _Share:
-    """The equation s(w) = slopes . w + offset = 0 for the shares in a circuit, and the factors p of its terms in the equations."""
+    """The equation s(w) = slopes . w + offset = 0 for the shares in a circuit, and factors p of its terms in the equations."""
 
     support: tuple[int, ...]
     holds: Any

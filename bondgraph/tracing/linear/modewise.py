@@ -135,6 +135,9 @@ class SolutionCache:
 MAX_CASES = 16
 """Most combinations of modes of one part that are solved one by one; with more, pivots are chosen at run time."""
 
+MAX_SEPARATE = 8
+"""Most combinations of modes of one part for which one elimination for each is preferred to one for all."""
+
 MAX_SINGULAR_CASES = 256
 """Most combinations of modes of one part that are searched for singular ones."""
 
@@ -142,10 +145,10 @@ MAX_SINGULAR_CASES = 256
 class SingularMode(Exception):
     """Raised for a system that is singular in some modes only: automaton -> state of each, and the singular part."""
 
-    def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: int = 0):
+    def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: tuple[int, int] = (0, 0)):
         self.cases = tuple(cases)
         self.too_many = too_many
-        """Number of combinations of modes where it is too large for solving them one by one; else 0."""
+        """Number of combinations of modes, and the most that are searched, where that is less; else zeros."""
         super().__init__(f"{len(self.cases)} modes")
 
 
@@ -200,12 +203,12 @@ def solve_in_modes(
     refused: list[tuple[Mapping[str, str], SingularSystem]] = []
     repeating: list[RedundantPart] = []
     modes: list[SharedMode] = []
-    singular_parts, too_many = [], 0
+    singular_parts, too_many = [], (0, 0)
     for rows, columns, entries in _unsolved_parts(context, equations, right, solution):
         if len(rows) != len(columns):
             raise SingularSystem(rows, columns)
         part, b = _cut(entries, rows, columns), [right[i] for i in rows]
-        if ideal is not None and _combinations(context, part) > MAX_CASES:
+        if ideal is not None and _combinations(context, part) > MAX_SEPARATE:
             masked = solve_masked(context, part, b, part_ideal := ideal().part(rows, columns, solution))
             if masked is not None:
                 _insert(solution, columns, masked.values)
@@ -253,7 +256,7 @@ def _unsolved_parts(
             if len(originals) != len(unknowns):
                 raise SingularSystem(originals, unknowns)
             part = _cut(entries, rows, columns)
-            if _combinations(context, part) > MAX_CASES:
+            if _combinations(context, part) > MAX_SEPARATE:
                 unsolved += originals
                 continue
             try:
@@ -315,7 +318,7 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
     many = count > MAX_CASES
     numbers = context.sampled(entries)
     if many and (count > cases or not singular_somewhere(numbers, len(right))):
-        return Solved(_pivoted(context, entries, right, numbers, slots))
+        return Solved(_pivoted(context, entries, right, numbers, slots, cases))
     combinations = list(itertools.product(*(range(counts[slot]) for slot in slots)))
     failures: list[tuple[tuple[int, ...], SingularSystem]] = []
     solutions: list[tuple[tuple[int, ...], list[Any]]] = []
@@ -394,6 +397,7 @@ def _pivoted(
     right: Sequence[Any],
     numbers: Mapping[tuple[int, int], np.ndarray],
     slots: Sequence[int],
+    cases: int,
 ) -> list[Any]:
     """Solve with pivots chosen at run time; refuse modes in which the samples are singular."""
     bad = np.flatnonzero(singular_at(numbers, len(right)))
@@ -410,7 +414,7 @@ def _pivoted(
         if failures and len(bad) == len(next(iter(numbers.values()))):
             raise failures[0][1]
         if failures:
-            raise SingularMode(failures, math.prod(len(list(context.system.modes.values())[slot][0]) for slot in slots))
+            raise SingularMode(failures, (_combinations(context, entries), cases))
     return solve_pivoted(entries, right)
 
 
