@@ -21,7 +21,7 @@ from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
-from bondgraph.tracing.linear.masked import Circuit, solve_masked
+from bondgraph.tracing.linear.active_sets import Circuit, solve_active_sets
 from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, equilibrated, matrices_of, solve, solve_pivoted
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
@@ -209,10 +209,10 @@ def solve_in_modes(
             raise SingularSystem(rows, columns)
         part, b = _cut(entries, rows, columns), [right[i] for i in rows]
         if ideal is not None and _combinations(context, part) > MAX_SEPARATE:
-            masked = solve_masked(context, part, b, part_ideal := ideal().part(rows, columns, solution))
-            if masked is not None:
-                _insert(solution, columns, masked.values)
-                modes += [_shared(context.system, circuit, part_ideal) for circuit in masked.circuits]
+            active = solve_active_sets(context, part, b, part_ideal := ideal().part(rows, columns, solution))
+            if active is not None:
+                _insert(solution, columns, active.values)
+                modes += [_shared(context.system, circuit, part_ideal) for circuit in active.circuits]
                 continue
         try:
             _insert(solution, columns, solve(part, b, context.sampled(part)))

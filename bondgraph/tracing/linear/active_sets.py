@@ -61,14 +61,14 @@ class Circuit:
 
 
 @dataclass(frozen=True)
-class MaskedSolution:
+class ActiveSetSolution:
     """The unknowns of a part in all modes, and its circuits."""
 
     values: list[Any]
     circuits: tuple[Circuit, ...]
 
 
-def solve_masked(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> MaskedSolution | None:
+def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
     """Solve A w = b in all modes by one elimination; None if its holding equations depend on modes, or are not symmetric and
     semidefinite."""
     held = _holding(context, entries, right, ideal.gates)
@@ -80,7 +80,7 @@ def solve_masked(context: TracingContext, entries: Entries, right: Sequence[Any]
     if diagonal is None:
         return None
     scaled = matrices / np.sqrt(np.abs(diagonal)) / np.sqrt(np.abs(diagonal))[:, None]
-    bases = [_null_space(matrix) for matrix in scaled]
+    bases = [_null_space(matrix) for matrix in (scaled[0], *np.unique(scaled, axis=0))]
     generic = min(bases, key=lambda basis: basis.shape[1])
     supports = _supports(generic)
     if supports is None:
@@ -94,7 +94,7 @@ def solve_masked(context: TracingContext, entries: Entries, right: Sequence[Any]
     values = _eliminated(held, shares, diagonal, redundant=bases[0].shape[1] > generic.shape[1])
     if not _fits(context, entries, right, values):
         return None
-    return MaskedSolution(values, tuple(Circuit(share.support, share.elements) for share in shares))
+    return ActiveSetSolution(values, tuple(Circuit(share.support, share.elements) for share in shares))
 
 
 @dataclass(frozen=True)
