@@ -126,12 +126,12 @@ def _holding(context: TracingContext, entries: Entries, right: Sequence[Any], ga
         held |= nonzero({(i, j): tape.scalar(value) for j, value in zip(row, values, strict=True)})
     if {mode.index for mode in context.inputs["m"]} & context.reached(list(held.values())):
         return None
-    known = {i for i, condition in holds.items() if tape.scalar(condition).value == 0.0}  # of an event's own mode
+    fixed = {i for i, condition in holds.items() if tape.scalar(condition).value == 0.0}  # of an event's own mode
     left = list(right)
     for (i, j), value in held.items():
-        if j in known and i != j:
+        if j in fixed and i != j:
             left[i] = left[i] - value * released[j]
-    return _Holding({(i, j): v for (i, j), v in held.items() if i == j or j not in known}, left, holds, released)
+    return _Holding({(i, j): v for (i, j), v in held.items() if i == j or j not in fixed}, left, holds, released)
 
 
 def _diagonal(numbers: Mapping[tuple[int, int], np.ndarray], matrices: np.ndarray) -> np.ndarray | None:
@@ -253,7 +253,7 @@ def _eliminated(held: _Holding, shares: Sequence[_Share], diagonal: np.ndarray, 
     right = list(held.right)
 
     def add(i: int, j: int, value: Any, *conditions: Any) -> None:
-        """Add a term of equation i; that of an unknown that does not hold is known."""
+        """Add a term of equation i; that of an unknown that does not hold is fixed."""
         conditions = tuple(dict.fromkeys(c for c in (*conditions, holds.get(i)) if c is not None))
         if j in released and i != j and not _is_zero(released[j]):
             right[i] = right[i] - _masked(value, conditions) * released[j]
@@ -291,6 +291,6 @@ def _fits(context: TracingContext, entries: Entries, right: Sequence[Any], value
     residuals = [sum(row, -b) for row, b in zip(terms, right, strict=True)]
     sizes = [sum(map(absolute, row), absolute(b)) for row, b in zip(terms, right, strict=True)]
     table = context.sampled.table([*residuals, *sizes])
-    known = np.isfinite(context.sampled.table([*entries.values(), *right])).all(axis=1)
-    off, size = np.abs(table[known, : len(right)]), table[known, len(right) :]
+    fixed = np.isfinite(context.sampled.table([*entries.values(), *right])).all(axis=1)
+    off, size = np.abs(table[fixed, : len(right)]), table[fixed, len(right) :]
     return bool(np.all(off <= RESIDUAL_TOLERANCE * size.max(axis=1, keepdims=True, initial=0.0)))

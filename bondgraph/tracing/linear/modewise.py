@@ -208,11 +208,12 @@ def solve_in_modes(
         if len(rows) != len(columns):
             raise SingularSystem(rows, columns)
         part, b = _cut(entries, rows, columns), [right[i] for i in rows]
-        if ideal is not None and _combinations(context, part) > MAX_SEPARATE:
-            active = solve_active_sets(context, part, b, part_ideal := ideal().part(rows, columns, solution))
+        if ideal is not None and rows == columns and _mode_count(context, part) > MAX_SEPARATE:
+            elements = ideal().part(rows, columns, solution)
+            active = solve_active_sets(context, part, b, elements)
             if active is not None:
                 _insert(solution, columns, active.values)
-                modes += [_shared(context.system, circuit, part_ideal) for circuit in active.circuits]
+                modes += [_shared(context.system, circuit, elements) for circuit in active.circuits]
                 continue
         try:
             _insert(solution, columns, solve(part, b, context.sampled(part)))
@@ -256,7 +257,7 @@ def _unsolved_parts(
             if len(originals) != len(unknowns):
                 raise SingularSystem(originals, unknowns)
             part = _cut(entries, rows, columns)
-            if _combinations(context, part) > MAX_SEPARATE:
+            if _mode_count(context, part) > MAX_SEPARATE:
                 unsolved += originals
                 continue
             try:
@@ -414,7 +415,7 @@ def _pivoted(
         if failures and len(bad) == len(next(iter(numbers.values()))):
             raise failures[0][1]
         if failures:
-            raise SingularMode(failures, (_combinations(context, entries), cases))
+            raise SingularMode(failures, (_mode_count(context, entries), cases))
     return solve_pivoted(entries, right)
 
 
@@ -424,7 +425,7 @@ def _modes_in(context: TracingContext, entries: Entries) -> list[int]:
     return [slot for slot, mode in enumerate(context.inputs["m"]) if mode.index in positions]
 
 
-def _combinations(context: TracingContext, entries: Entries) -> int:
+def _mode_count(context: TracingContext, entries: Entries) -> int:
     """Return the number of combinations of the modes that the entries depend on."""
     counts = [len(states) for states, _ in context.system.modes.values()]
     return math.prod(counts[slot] for slot in _modes_in(context, entries))
