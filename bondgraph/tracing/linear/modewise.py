@@ -18,10 +18,10 @@ import numpy as np
 
 from bondgraph.assembly.system import System
 from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.linear.active_sets import Circuit, solve_active_sets
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
-from bondgraph.tracing.linear.active_sets import Circuit, solve_active_sets
 from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, equilibrated, matrices_of, solve, solve_pivoted
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
