@@ -23,20 +23,21 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import networkx as nx
 import numpy as np
+from scipy.linalg import qr
 
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.ideal_reactions import Ideal, RowGate
-from bondgraph.tracing.linear.indeterminate import SYMMETRY_TOLERANCE, factorised, reaction_weights, solve_semidefinite
+from bondgraph.tracing.linear.indeterminate import SYMMETRY_TOLERANCE, factorised, is_zero, reaction_weights, solve_semidefinite
 from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, matrices_of, natural_sizes, rows_of, solve
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero
-from screws.scalars import absolute, where
+from screws.scalars import absolute, equal, where
 
 NULL_TOLERANCE = 1e-9
 """Singular values that count as zero, and entries of null vectors, as a part of the largest."""
@@ -53,48 +54,65 @@ MAX_SUBSETS = 20_000
 
 @dataclass(frozen=True)
 class Circuit:
-    """Elements that hold against each other: null vector of the holding equations with the least number of entries."""
+    """Elements that hold against each other: a null vector of the equations of all modes in which its elements hold and its
+    released ones do not."""
 
     rows: tuple[int, ...]
+    """Equations of the elements that hold."""
+    released: tuple[int, ...]
+    """Equations of elements whose vanishing quantity it changes, and which must not hold."""
+
+
+@dataclass(frozen=True)
+class OpenShares:
+    """A circuit that leaves reactions open, or contradicts itself."""
+
+    circuit: Circuit
     elements: tuple[str, ...]
-    """Elements whose reactions it leaves open."""
+    contradiction: Any
+    """Positive where its equations have no solution; None if they always have."""
+    always: bool
+    """True if time and parameters alone decide that."""
 
 
 @dataclass(frozen=True)
 class ActiveSetSolution:
-    """The unknowns of a part in all modes, and its circuits."""
+    """The unknowns of a part in all modes, and its circuits without an equation of motion."""
 
     values: list[Any]
-    circuits: tuple[Circuit, ...]
+    shares: tuple[OpenShares, ...]
 
 
 def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
-    """Solve A w = b in all modes by one elimination; None if its holding equations depend on modes, or are not symmetric and
-    semidefinite."""
+    """Solve A w = b in all modes by one elimination; None if its holding equations are not monotone."""
     held = _holding(context, entries, right, ideal.gates)
     if held is None:
         return None
     numbers = context.sampled(held.entries)
-    matrices = matrices_of(numbers, len(right)) if numbers else np.zeros((1, len(right), len(right)))
-    diagonal = _diagonal(numbers, matrices)
-    if diagonal is None:
+    n = len(right)
+    matrices = matrices_of(numbers, n) if numbers else np.zeros((1, n, n))
+    scale = _monotone_scale(numbers, matrices)
+    if scale is None:
         return None
-    scaled = matrices / np.sqrt(np.abs(diagonal)) / np.sqrt(np.abs(diagonal))[:, None]
-    bases = [_null_space(matrix) for matrix in (scaled[0], *np.unique(scaled, axis=0))]
+    scaled = matrices * np.abs(scale) * scale[:, None]
+    bases = [_lossless(matrix) for matrix in (scaled[0], *np.unique(scaled, axis=0))]
     generic = min(bases, key=lambda basis: basis.shape[1])
-    supports = _supports(generic)
-    if supports is None:
+    gated = {i for i in held.holds if i not in held.never}
+    circuits = _circuits(generic, n, gated, held.never)
+    if circuits is None:
         return None
     try:
-        shares = _shares(context, held, ideal, supports, diagonal)
+        vectors = [_null_vector(context, held.entries, circuit, n) for circuit in circuits]
+        terms = _terms(context, held, ideal, circuits, vectors, scale)
     except SingularSystem:
         return None
-    if shares is None:
+    if terms is None:
         return None
-    values = _eliminated(held, shares, diagonal, redundant=bases[0].shape[1] > generic.shape[1])
-    if not _fits(context, entries, right, values):
+    skew = bool(np.abs(scaled - scaled.transpose(0, 2, 1)).max(initial=0.0) > SYMMETRY_TOLERANCE)
+    values = _eliminated(held, terms, scale, skew, redundant=bases[0].shape[1] > generic.shape[1])
+    if not _fits(context, entries, right, values, terms):
         return None
-    return ActiveSetSolution(values, tuple(Circuit(share.support, share.elements) for share in shares))
+    return ActiveSetSolution(values, tuple(term.share for term in terms if term.share is not None))
 
 
 @dataclass(frozen=True)
@@ -107,60 +125,88 @@ class _Holding:
     """Equation -> condition that it holds; without an entry it always does."""
     released: Mapping[int, Any]
     """Equation -> value of its unknown while it does not hold, zero while it does."""
+    never: frozenset[int]
+    """Equations that never hold: of an event's own mode."""
 
 
 def _holding(context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]) -> _Holding | None:
     """Return the holding equations; None if a released equation has other unknowns, or a holding one depends on modes."""
     tape = context.tape
+    rows = rows_of(entries, len(right))
+    varying = {i: gate for i, gate in gates.items() if tape.scalar(gate.holds).value != 1.0}
+    states: dict[tuple[str, int], float] = {}
+    for gate in varying.values():
+        if states.setdefault(("m", gate.slot), float(gate.active[0])) not in gate.active:
+            return None
     held: dict[tuple[int, int], Any] = {}
+    left: list[Any] = list(right)
     holds, released = dict[int, Any](), dict[int, Any]()
-    for i, row in enumerate(rows_of(entries, len(right))):
-        gate, values = gates.get(i), list(row.values())
-        if gate is not None and tape.scalar(gate.holds).value != 1.0:
+    for i, row in enumerate(rows):
+        values = list(row.values())
+        if i in varying:
+            gate = varying[i]
             offs = [specialise(tape, [right[i], *values], {("m", gate.slot): float(state)}) for state in gate.others]
             if any(set(nonzero(dict(zip(row, off[1:], strict=True)))) != {i} for off in offs):
                 return None
             holds[i] = gate.holds
             released[i] = 0.0 if all(off[0].value == 0.0 for off in offs) else where(gate.holds, 0.0, right[i] / row[i])
-            values = list(specialise(tape, values, {("m", gate.slot): float(gate.active[0])}))
+        left[i], *values = specialise(tape, [right[i], *values], states)
         held |= nonzero({(i, j): tape.scalar(value) for j, value in zip(row, values, strict=True)})
     if {mode.index for mode in context.inputs["m"]} & context.reached(list(held.values())):
         return None
-    fixed = {i for i, condition in holds.items() if tape.scalar(condition).value == 0.0}  # of an event's own mode
-    left = list(right)
+    never = frozenset(i for i, condition in holds.items() if tape.scalar(condition).value == 0.0)
     for (i, j), value in held.items():
-        if j in fixed and i != j:
+        if j in never and i != j:
             left[i] = left[i] - value * released[j]
-    return _Holding({(i, j): v for (i, j), v in held.items() if i == j or j not in fixed}, left, holds, released)
+    return _Holding({(i, j): v for (i, j), v in held.items() if i == j or j not in never}, left, holds, released, never)
 
 
-def _diagonal(numbers: Mapping[tuple[int, int], np.ndarray], matrices: np.ndarray) -> np.ndarray | None:
-    """Return sizes of the diagonal (n,) with its signs; None if a matrix is not symmetric up to these signs, or not definite."""
+def _monotone_scale(numbers: Mapping[tuple[int, int], np.ndarray], matrices: np.ndarray) -> np.ndarray | None:
+    """Return the sizes of the unknowns (n,) with the signs of their equations, by which a matrix is monotone at all samples and
+    its largest entry is near one; None if there are none."""
     n = matrices.shape[1]
-    diagonal = np.diagonal(matrices, axis1=1, axis2=2)
-    sizes = np.abs(diagonal).max(axis=0)
     if not numbers:
         return np.ones(n)
-    if not np.isfinite(matrices).all() or not sizes.all():
+    if not np.isfinite(matrices).all():
         return None
-    signs = np.sign(diagonal.sum(axis=0))
-    scale = 1.0 / np.sqrt(sizes)
-    scaled = (signs * scale)[:, None] * matrices * scale
-    skew = np.abs(scaled - scaled.transpose(0, 2, 1)).max()
-    if skew > SYMMETRY_TOLERANCE or np.linalg.eigvalsh(scaled).min() < -SYMMETRY_TOLERANCE:
-        return None
-    return np.asarray(signs * sizes)
+    _, sizes = natural_sizes(numbers, n, n)
+    signs = _signs(matrices)
+    sizes = sizes / np.sqrt(np.abs(matrices * sizes * sizes[:, None]).max())
+    scaled = signs[:, None] * sizes[:, None] * matrices * sizes
+    values = np.linalg.eigvalsh(scaled + scaled.transpose(0, 2, 1))
+    return None if np.any(values[:, 0] < -SYMMETRY_TOLERANCE) else signs * sizes
 
 
-def _null_space(matrix: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis (n, r) of the null space of a matrix."""
-    _, values, right = np.linalg.svd(matrix)
-    return np.asarray(right[values <= NULL_TOLERANCE].T)
+def _signs(matrices: np.ndarray) -> np.ndarray:
+    """Return the sign of each equation: that of its diagonal entry, else the one that makes its couplings skew."""
+    totals, coupled = matrices.sum(axis=0), np.abs(matrices).sum(axis=0)
+    signs = np.sign(totals.diagonal())
+    waiting = list(np.flatnonzero(signs))
+    while True:
+        while waiting:
+            j = waiting.pop()
+            for i in np.flatnonzero((signs == 0.0) & (coupled[:, j] > 0.0) & (coupled[j] > 0.0)):
+                k = int(np.argmax(np.abs(matrices[:, i, j] * matrices[:, j, i])))
+                signs[i] = -signs[j] * np.sign(matrices[k, i, j] * matrices[k, j, i])
+                waiting.append(i)
+        free = np.flatnonzero(signs == 0.0)
+        if not len(free):
+            return np.asarray(signs)
+        signs[free[0]] = 1.0
+        waiting.append(free[0])
 
 
-def _supports(basis: np.ndarray) -> list[tuple[int, ...]] | None:
-    """Return the sets of unknowns of all circuits of a null space; None if there are too many."""
-    supports: set[tuple[int, ...]] = set()
+def _lossless(matrix: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that take no power."""
+    _, values, right = np.linalg.svd(matrix + matrix.T)
+    basis = right[values <= NULL_TOLERANCE].T
+    return np.asarray(np.linalg.qr(np.vstack([basis, matrix @ basis]))[0])
+
+
+def _circuits(basis: np.ndarray, n: int, gated: Set[int], never: Set[int]) -> list[Circuit] | None:
+    """Return all circuits of a space of x and y: vectors with least numbers of entries, in none of which both x and y of an
+    element differ from zero; None if there are too many."""
+    circuits: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
     for rows in _blocks(basis):
         _, values, right = np.linalg.svd(basis[rows])
         block = basis[rows] @ right[: int((values > NULL_TOLERANCE).sum())].T
@@ -172,35 +218,60 @@ def _supports(basis: np.ndarray) -> list[tuple[int, ...]] | None:
             if rank > 1 and values[-1] <= NULL_TOLERANCE:
                 continue
             vector = np.abs(block @ right[-1])
-            supports.add(tuple(rows[k] for k in np.flatnonzero(vector > NULL_TOLERANCE * vector.max())))
-    return sorted(supports) if len(supports) <= MAX_CIRCUITS else None
+            support = [rows[k] for k in np.flatnonzero(vector > NULL_TOLERANCE * vector.max())]
+            x, y = tuple(k for k in support if k < n), tuple(k - n for k in support if k >= n)
+            if not set(x) & (set(y) | never) and set(y) <= gated | never:
+                circuits.add((x, tuple(k for k in y if k in gated)))
+    return [Circuit(*each) for each in sorted(circuits)] if len(circuits) <= MAX_CIRCUITS else None
 
 
 def _blocks(basis: np.ndarray) -> list[list[int]]:
-    """Return the rows of each independent block of a null space."""
+    """Return the rows of each independent block of a space."""
     coupled = np.argwhere(np.abs(basis @ basis.T) > NULL_TOLERANCE)
     graph = nx.Graph((int(i), int(j)) for i, j in coupled)
     return [sorted(block) for block in nx.connected_components(graph)]
 
 
-@dataclass(frozen=True)
-class _Share:
-    """The equation s(w) = slopes . w + offset = 0 for the shares in a circuit, and factors p of its terms in the equations."""
+def _null_vector(context: TracingContext, entries: Entries, circuit: Circuit, n: int) -> dict[int, Any]:
+    """Return the null vector of a circuit, the first entry at 1."""
+    first, *others = circuit.rows
+    at = {j: k for k, j in enumerate(others)}
+    rows = [i for i in range(n) if i not in circuit.released]
+    numbers = matrices_of(context.sampled(entries), n)[0] if others else np.zeros((n, n))
+    kept = [rows[k] for k in qr(numbers[np.ix_(rows, others)].T, mode="r", pivoting=True)[1][: len(others)]] if others else []
+    part = {(k, at[j]): entries[i, j] for k, i in enumerate(kept) for j in others if (i, j) in entries}
+    right = [-entries[i, first] if (i, first) in entries else 0.0 for i in kept]
+    sampled = equilibrated(context.sampled(part), len(others), len(others)) if part else {}
+    return {first: 1.0} | dict(zip(others, solve(part, right, sampled), strict=True))
 
-    support: tuple[int, ...]
+
+@dataclass(frozen=True)
+class _Term:
+    """Equation slopes . w + offset = 0 of a circuit, while it `holds`, and the factors by which other equations contain it."""
+
     holds: Any
     slopes: Mapping[int, Any]
     offset: Any
     factors: Mapping[int, Any]
-    elements: tuple[str, ...]
+    misfit: Mapping[int, Any]
+    """What its right sides contradict each other by, which is left out of them."""
+    share: OpenShares | None
 
 
-def _shares(
-    context: TracingContext, held: _Holding, ideal: Ideal, supports: Sequence[tuple[int, ...]], diagonal: np.ndarray
-) -> list[_Share] | None:
-    """Return the equations for the shares in all circuits; None if one has no reaction."""
-    tape = context.tape
-    vectors = [_null_vector(context, held.entries, support) for support in supports]
+def _terms(
+    context: TracingContext,
+    held: _Holding,
+    ideal: Ideal,
+    circuits: Sequence[Circuit],
+    vectors: Sequence[Mapping[int, Any]],
+    scale: np.ndarray,
+) -> list[_Term] | None:
+    """Return the equations of all circuits: their rate along the motion, or the shares of least norm; None if there are none."""
+    tape, signs = context.tape, np.sign(scale)
+    left = [{i: float(signs[i]) * n for i, n in vector.items()} for vector in vectors]
+    misfits = [_misfit(context, held, circuit, each) for circuit, each in zip(circuits, left, strict=True)]
+    wrong = [not zero for zero in is_zero(context, misfits)]
+    derived = ideal.derived(left, misfits) if left else []
     every = {
         (k, c): tape.scalar(sum((slope * vector[j] for j, slope in reaction.slopes.items() if j in vector), 0.0))
         for k, reaction in enumerate(ideal.reactions)
@@ -211,43 +282,62 @@ def _shares(
     inverse_sizes, _ = natural_sizes({key: numbers[key] for key in steps}, len(ideal.reactions), len(vectors))
     weights = reaction_weights(ideal.reactions, [1.0 / float(size) for size in inverse_sizes])
     out = []
-    for c, (support, vector) in enumerate(zip(supports, vectors, strict=True)):
-        members = [k for k in range(len(ideal.reactions)) if (k, c) in steps]
-        if not members:
-            return None
-        slopes: dict[int, Any] = {}
-        offset: Any = 0.0
-        for k in members:
-            reaction, part = ideal.reactions[k], weights[k] * steps[k, c]
-            slopes |= {j: slopes.get(j, 0.0) + part * slope for j, slope in reaction.slopes.items()}
-            offset = offset + part * reaction.offset
-        along = sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0)
-        conditions = [held.holds[i] for i in support if i in held.holds]
+    for c, (circuit, vector) in enumerate(zip(circuits, vectors, strict=True)):
+        slopes: dict[int, Any] = dict(derived[c][0])
+        offset: Any = -derived[c][1] if slopes else 0.0
+        share = None
+        along = tape.scalar(sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0))
+        moves = slopes and (wrong[c] or not ideal.motion) and not is_zero(context, [along])[0]
+        if not moves:
+            members = [k for k in range(len(ideal.reactions)) if (k, c) in steps]
+            if not members or wrong[c]:
+                return None
+            slopes, offset = {}, 0.0
+            for k in members:
+                reaction, part = ideal.reactions[k], weights[k] * steps[k, c]
+                slopes |= {j: slopes.get(j, 0.0) + part * slope for j, slope in reaction.slopes.items()}
+                offset = offset + part * reaction.offset
+            along = tape.scalar(sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0))
+            elements = tuple(dict.fromkeys(ideal.reactions[k].element for k in members))
+            share = OpenShares(circuit, elements, None, False)
+        conditions = [held.holds[i] for i in circuit.rows if i in held.holds]
+        conditions += [equal(where(held.holds[i], 1.0, 0.0), 0.0) for i in circuit.released]
         holds = functools.reduce(operator.and_, conditions) if conditions else None
-        elements = tuple(dict.fromkeys(ideal.reactions[k].element for k in members))
-        alone = not any(set(support) & set(other) for other in supports if other != support)
+        alone = not any(set(circuit.rows) & set(other.rows) for other in circuits if other != circuit)
+        sizes = {i: _row_size(held.entries, i, scale) for i in (circuit.rows[:1] if alone else circuit.rows)}
         if alone:  # a term in one equation is enough, and leaves the others sparse
-            factors = {support[0]: held.entries[support[0], support[0]] * vector[support[0]] / along}
+            ((first, size),) = sizes.items()
+            factors = {first: size * float(signs[first]) / along}
+            misfit = {first: misfits[c] * float(signs[first])} if moves else {}
         else:
-            size = sum((absolute(held.entries[i, i]) * n * n for i, n in vector.items()), 0.0) / (along * along)
-            factors = {j: size * slope * float(np.sign(diagonal[j])) for j, slope in slopes.items()}
-        out.append(_Share(support, holds, slopes, offset, factors, elements))
+            size = sum((sizes[i] * n * n for i, n in vector.items()), 0.0) / (along * along)
+            factors = {j: size * slope * float(signs[j]) for j, slope in slopes.items()}
+            misfit = {j: misfits[c] * slope * float(signs[j]) / along for j, slope in slopes.items()} if moves else {}
+        out.append(_Term(holds, slopes, offset, factors, misfit, share))
     return out
 
 
-def _null_vector(context: TracingContext, entries: Entries, support: tuple[int, ...]) -> dict[int, Any]:
-    """Return the null vector with this support, the first entry at 1."""
-    first, *others = support
-    at = {i: k for k, i in enumerate(others)}
-    part = {(at[i], at[j]): value for (i, j), value in entries.items() if i in at and j in at}
-    right = [-entries[i, first] if (i, first) in entries else 0.0 for i in others]
-    numbers = equilibrated(context.sampled(part), len(others), len(others)) if part else {}
-    return {first: 1.0} | dict(zip(others, solve(part, right, numbers), strict=True))
+def _row_size(entries: Entries, i: int, scale: np.ndarray) -> Any:
+    """Return the size of an equation in units of its diagonal."""
+    terms = [absolute(v) * float(abs(scale[j] / scale[i])) for (k, j), v in entries.items() if k == i]
+    return sum(terms[1:], terms[0]) if terms else 1.0
 
 
-def _eliminated(held: _Holding, shares: Sequence[_Share], diagonal: np.ndarray, redundant: bool) -> list[Any]:
-    """Return the unknowns by elimination with diagonal pivots; by `solve_semidefinite` where constraints are redundant on the
-    manifold of positions alone."""
+def _misfit(context: TracingContext, held: _Holding, circuit: Circuit, left: Mapping[int, Any]) -> Any:
+    """Return what the right sides of a circuit must cancel to."""
+    total: Any = 0.0
+    for i, factor in left.items():
+        value = held.right[i]
+        for j in circuit.released:
+            if (i, j) in held.entries and not _is_zero(held.released[j]):
+                value = value - held.entries[i, j] * held.released[j]
+        total = total + factor * value
+    return context.tape.scalar(total)
+
+
+def _eliminated(held: _Holding, terms: Sequence[_Term], scale: np.ndarray, skew: bool, redundant: bool) -> list[Any]:
+    """Return the unknowns by elimination with diagonal pivots; with a small regularisation where pivots may vanish: in skew
+    couplings, and where constraints are redundant on the manifold of positions alone."""
     n, holds, released = len(held.right), held.holds, held.released
     entries: dict[tuple[int, int], Any] = {(i, i): 0.0 for i in range(n)}
     right = list(held.right)
@@ -262,16 +352,21 @@ def _eliminated(held: _Holding, shares: Sequence[_Share], diagonal: np.ndarray, 
 
     for (i, j), value in held.entries.items():
         add(i, j, value)
-    for share in shares:
-        for i, part in share.factors.items():
-            right[i] = right[i] - _masked(part, tuple(c for c in (share.holds,) if c is not None)) * share.offset
-            for j, other in share.slopes.items():
-                add(i, j, part * other, share.holds)
+    for term in terms:
+        condition = tuple(c for c in (term.holds,) if c is not None)
+        for i, part in term.misfit.items():
+            right[i] = right[i] - _masked(part, condition)
+        for i, part in term.factors.items():
+            right[i] = right[i] - _masked(part, condition) * term.offset
+            for j, other in term.slopes.items():
+                add(i, j, part * other, term.holds)
+    signs = np.sign(scale)
+    sizes = [_row_size(held.entries, i, scale) for i in range(n)]
     for i, condition in holds.items():
-        entries[i, i] = where(condition, entries[i, i], float(diagonal[i]))
-        right[i] = where(condition, right[i], float(diagonal[i]) * released[i])
-    if redundant:
-        return solve_semidefinite(entries, right, list(diagonal))[0]
+        entries[i, i] = where(condition, entries[i, i], float(signs[i]) * sizes[i])
+        right[i] = where(condition, right[i], float(signs[i]) * sizes[i] * released[i])
+    if redundant or skew:
+        return solve_semidefinite(entries, right, [float(s) * size for s, size in zip(signs, sizes, strict=True)])[0]
     return factorised(rows_of(entries, n))(right)
 
 
@@ -284,13 +379,17 @@ def _is_zero(value: Any) -> bool:
     return bool(getattr(value, "value", value) == 0.0)
 
 
-def _fits(context: TracingContext, entries: Entries, right: Sequence[Any], values: Sequence[Any]) -> bool:
-    """Return True if the values solve the equations at all samples where these are finite."""
+def _fits(context: TracingContext, entries: Entries, right: Sequence[Any], values: Sequence[Any], terms: Sequence[_Term]) -> bool:
+    """Return True if the values solve the equations at all samples where these are finite, and no circuit needs an equation of
+    motion, whose states are not consistent there."""
     rows = rows_of(entries, len(right))
-    terms = [[a * values[j] for j, a in row.items()] for row in rows]
-    residuals = [sum(row, -b) for row, b in zip(terms, right, strict=True)]
-    sizes = [sum(map(absolute, row), absolute(b)) for row, b in zip(terms, right, strict=True)]
+    residuals = [sum((a * values[j] for j, a in row.items()), -b) for row, b in zip(rows, right, strict=True)]
+    sizes = [sum((absolute(a * values[j]) for j, a in row.items()), absolute(b)) for row, b in zip(rows, right, strict=True)]
+    moving = [where(term.holds, 1.0, 0.0) for term in terms if term.misfit and term.holds is not None]
     table = context.sampled.table([*residuals, *sizes])
-    fixed = np.isfinite(context.sampled.table([*entries.values(), *right])).all(axis=1)
-    off, size = np.abs(table[fixed, : len(right)]), table[fixed, len(right) :]
-    return bool(np.all(off <= RESIDUAL_TOLERANCE * size.max(axis=1, keepdims=True, initial=0.0)))
+    finite = np.isfinite(context.sampled.table([*entries.values(), *right])).all(axis=1)
+    if moving:
+        finite &= ~context.sampled.table(moving).any(axis=1)
+    off, size = np.abs(table[finite, : len(right)]), table[finite, len(right) :]
+    every = size.max(axis=1, keepdims=True, initial=0.0)
+    return bool(np.all(off <= RESIDUAL_TOLERANCE * (every + RESIDUAL_TOLERANCE * every.max(initial=0.0))))

@@ -219,7 +219,7 @@ def _eliminated(context: TracingContext, entries: Entries, right: Sequence[Any])
     return result
 
 
-def _is_zero(context: TracingContext, values: Sequence[Any]) -> list[bool]:
+def is_zero(context: TracingContext, values: Sequence[Any]) -> list[bool]:
     """Return for each value True if it is no more than the rounding of its terms, at all samples."""
     if not values:
         return []
@@ -265,7 +265,7 @@ def _rates(
     derived = ideal.derived([eliminated.combination(i) for i in equations], [eliminated.right[i] for i in equations])
     out: dict[int, tuple[Mapping[int, Any], Any]] = {}
     for i, (row, value) in zip(equations, derived, strict=True):
-        kept = {j: entry for (j, entry), zero in zip(row.items(), _is_zero(context, list(row.values())), strict=True) if not zero}
+        kept = {j: entry for (j, entry), zero in zip(row.items(), is_zero(context, list(row.values())), strict=True) if not zero}
         if kept:
             out[i] = (kept, value)
     return out
@@ -281,7 +281,7 @@ def _open_reactions(
         for j, vector in free.items()
     }
     rows: list[dict[int, Any]] = [{} for _ in ideal.reactions]
-    for ((k, j), value), zero in zip(every.items(), _is_zero(context, list(every.values())), strict=True):
+    for ((k, j), value), zero in zip(every.items(), is_zero(context, list(every.values())), strict=True):
         if not zero:
             rows[k][j] = value
     kept = [(reaction, row) for reaction, row in zip(ideal.reactions, rows, strict=True) if row]
@@ -356,7 +356,7 @@ def _pushes(
         for m, j in enumerate(free):
             value = sum((factor * ideal.senses[a] * free[j][a] / float(r[a] * c[a]) for a, factor in factors.items()), 0.0)
             matrix[k, m] = context.tape.scalar(value)
-    zeros = _is_zero(context, list(matrix.values()))
+    zeros = is_zero(context, list(matrix.values()))
     matrix = {key: value for (key, value), zero in zip(matrix.items(), zeros, strict=True) if not zero}
     size = len(right)
     pushed = eliminate(matrix, right, equilibrated(context.sampled(matrix), size, size)) if matrix else None
@@ -371,4 +371,4 @@ def _moves(context: TracingContext, ideal: Ideal, free: Mapping[int, Sequence[An
     for (state, unknown), slope in ideal.moves.items():
         for j, vector in free.items():
             totals[state, j] = totals.get((state, j), 0.0) + slope * vector[unknown]
-    return not all(_is_zero(context, [context.tape.scalar(value) for value in totals.values()]))
+    return not all(is_zero(context, [context.tape.scalar(value) for value in totals.values()]))

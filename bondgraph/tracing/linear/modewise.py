@@ -18,7 +18,7 @@ import numpy as np
 
 from bondgraph.assembly.system import System
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.linear.active_sets import Circuit, solve_active_sets
+from bondgraph.tracing.linear.active_sets import OpenShares, solve_active_sets
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
@@ -213,7 +213,7 @@ def solve_in_modes(
             active = solve_active_sets(context, part, b, elements)
             if active is not None:
                 _insert(solution, columns, active.values)
-                modes += [_shared(context.system, circuit, elements) for circuit in active.circuits]
+                modes += [_shared(context.system, share, elements) for share in active.shares]
                 continue
         try:
             _insert(solution, columns, solve(part, b, context.sampled(part)))
@@ -351,11 +351,13 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
     return Solved(out, tuple(modes))
 
 
-def _shared(system: System, circuit: Circuit, ideal: Ideal) -> SharedMode:
-    """Return the modes in which all elements of a circuit hold."""
-    states = {ideal.gates[row].slot: ideal.gates[row].active[0] for row in circuit.rows if row in ideal.gates}
+def _shared(system: System, share: OpenShares, ideal: Ideal) -> SharedMode:
+    """Return the modes in which a circuit leaves its reactions open."""
+    gates = ideal.gates
+    states = {gates[row].slot: gates[row].active[0] for row in share.circuit.rows if row in gates}
+    states |= {gates[row].slot: gates[row].others[0] for row in share.circuit.released}
     names = _mode_names(system, list(states), list(states.values()))
-    return SharedMode(states, names, LeastNormSolution([], circuit.elements))
+    return SharedMode(states, names, LeastNormSolution([], share.elements, share.contradiction, share.always))
 
 
 def in_modes(m: Sequence[Any] | np.ndarray, states: Mapping[int, int]) -> Any:
