@@ -10,7 +10,7 @@ returned instead, and `break_loops` changes the system for the next trace.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,15 +41,22 @@ class TraceObstacles:
     """Nonlinear algebraic loops."""
     algebraic: frozenset[str] = frozenset()
     """Constraints and switches whose vanishing quantity depends on the unknowns themselves."""
+    floating: Loop | None = None
+    """A linear loop that is singular by itself, and whose equations those of switches and constraints may complete."""
+    refusal: Unsolvable | None = None
+    """Why it cannot be solved alone."""
 
 
 def break_loops(system: System, obstacles: TraceObstacles) -> System:
     """Return the system without these obstacles.
 
     Nonlinear loops get guesses, states from which the Newton iteration starts; a vanishing quantity that depends on the
-    unknowns themselves is not differentiated where one of them acts on it.
+    unknowns themselves is not differentiated where one of them acts on it; a floating loop joins the unknowns of switches.
     """
     unknowns = tuple(replace(u, algebraic=u.algebraic or u.element in obstacles.algebraic) for u in system.unknowns)
+    if obstacles.floating is not None:
+        unknowns += obstacles.floating.unknowns
+        system = replace(system, loops=tuple(loop for loop in system.loops if loop.start != obstacles.floating.start))
     return _with_guesses(replace(system, unknowns=unknowns), obstacles.nonlinear)
 
 
@@ -106,10 +113,11 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
         raise Unsolvable("index", unknowns, None)
 
     def early(scalars: Sequence[Any]) -> Traced | TraceObstacles:
-        return _early(context, {**inputs, **placed(unknowns, shapes_of(system, unknowns), scalars)})
+        return _early(context, {**inputs, **placed(unknowns, shapes_of(system, unknowns), scalars)}, positions)
 
     owners = owners_of(system, unknowns)
     w = context.unknowns(len(owners))
+    positions = [scalar.index for scalar in w]
     first = early(w)
     if isinstance(first, TraceObstacles):
         return first
@@ -141,8 +149,9 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
     return replace(traced, acting=acting, closures=closures, modes=solved.modes)
 
 
-def _early(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
-    """Evaluate the statements that need no time derivative; after a new nonlinear loop no further loop is solved."""
+def _early(context: TracingContext, inputs: Values, switched: Collection[int] = ()) -> Traced | TraceObstacles:
+    """Evaluate the statements that need no time derivative; after a new nonlinear loop no further loop is solved. `switched` are
+    positions on the tape of unknowns that complete the equations of a loop which floats without them."""
     system, values, iterations, nonlinear = context.system, dict(inputs), list[NewtonIteration](), list[Loop]()
 
     def evaluated(step: Step, scalars: Sequence[Any], unknowns: Sequence[Unknown]) -> Values:
@@ -164,8 +173,13 @@ def _early(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
             nonlinear += [loop] if equations is None else []
             if equations is not None and not nonlinear:
                 right = [-r for r in residuals_of(evaluated(step, [0.0] * len(w), unknowns), unknowns)]
-                with refusing(system, unknowns, loop):
-                    solution = solve_in_modes(context, equations, right).values
+                try:
+                    with refusing(system, unknowns, loop):
+                        solution = solve_in_modes(context, equations, right).values
+                except Unsolvable as error:
+                    if context.reached(right).isdisjoint(switched):
+                        raise
+                    return TraceObstacles(floating=loop, refusal=error)
         elif not nonlinear:
             with refusing(system, unknowns, loop):
                 iterations.append(newton_iteration(context, loop, w, residuals_of(inner, unknowns), values))

@@ -23,7 +23,7 @@ from bondgraph.tracing.linear.ideal_reactions import reaction_names
 from bondgraph.tracing.linear.modewise import in_modes
 from bondgraph.tracing.on_tape.context import context_of
 from bondgraph.tracing.on_tape.values import scalars_of
-from bondgraph.tracing.singular_messages import mode_in_words, refusing, suspects
+from bondgraph.tracing.singular_messages import Unsolvable, mode_in_words, refusing, suspects
 from screws.scalars import equal, where
 
 
@@ -35,10 +35,14 @@ def values_on_tape(system: System) -> Traced:
     ends = {event.guard for event in system.events if event.found}
     events = tuple(event for event in system.events if not event.found)
     system = replace(system, events=events, values={name: value for name, value in system.values.items() if name not in ends})
-    traced = evaluate_system(context_of(system))
+    traced, refusal = evaluate_system(context_of(system)), None
     while isinstance(traced, TraceObstacles):
+        refusal = refusal or traced.refusal
         system = break_loops(system, traced)
-        traced = evaluate_system(context_of(system))
+        try:
+            traced = evaluate_system(context_of(system))
+        except Unsolvable as error:
+            raise refusal or error from None
     return _completed(traced)
 
 
