@@ -24,12 +24,13 @@ import itertools
 import math
 import operator
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import networkx as nx
 import numpy as np
 from scipy.linalg import qr
+from scipy.optimize import linear_sum_assignment
 
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.ideal_reactions import Ideal, RowGate
@@ -88,13 +89,14 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
     held = _holding(context, entries, right, ideal.gates)
     if held is None:
         return None
-    numbers = context.sampled(held.entries)
     n = len(right)
+    held = _conjugate(context, held, n)
+    numbers = context.sampled(held.entries)
     matrices = matrices_of(numbers, n) if numbers else np.zeros((1, n, n))
     scale = _monotone_scale(numbers, matrices)
     if scale is None:
         return None
-    scaled = matrices * np.abs(scale) * scale[:, None]
+    scaled = matrices * scale * scale[:, None]
     bases = [_lossless(matrix) for matrix in (scaled[0], *np.unique(scaled, axis=0))]
     generic = min(bases, key=lambda basis: basis.shape[1])
     gated = {i for i in held.holds if i not in held.never}
@@ -127,6 +129,8 @@ class _Holding:
     """Equation -> value of its unknown while it does not hold, zero while it does."""
     never: frozenset[int]
     """Equations that never hold: of an event's own mode."""
+    factors: Mapping[int, Any] = field(default_factory=dict)
+    """(number of an equation in the part, factor) by which each equation here has been multiplied."""
 
 
 def _holding(context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]) -> _Holding | None:
@@ -161,39 +165,63 @@ def _holding(context: TracingContext, entries: Entries, right: Sequence[Any], ga
     return _Holding({(i, j): v for (i, j), v in held.items() if i == j or j not in never}, left, holds, released, never)
 
 
+def _conjugate(context: TracingContext, held: _Holding, n: int) -> _Holding:
+    """Give each unknown the equation of its conjugate quantity, with such a factor that couplings are symmetric or skew."""
+    matrices = np.nan_to_num(matrices_of(context.sampled(held.entries), n)) if held.entries else np.zeros((1, n, n))
+    largest = np.abs(matrices).max(axis=0) > 0.0
+    free, gated = [i for i in range(n) if i not in held.holds], list(held.holds)
+    order = list(range(n))
+    if free and gated:
+        unlike = (largest[np.ix_(free, gated)][:, None] != largest[np.ix_(gated, free)].T[None]).sum(axis=2)
+        for k, j in zip(*linear_sum_assignment(unlike + 0.5 * ~np.eye(len(free), dtype=bool)), strict=True):
+            order[free[j]] = free[k]
+    place = {row: k for k, row in enumerate(order)}
+    entries = {(place[i], j): value for (i, j), value in held.entries.items()}
+    factors = _row_factors(context, entries, matrices[:, order])
+    return replace(
+        held,
+        entries={(i, j): value * factors[i] for (i, j), value in entries.items()},
+        right=[held.right[row] * factors[k] for k, row in enumerate(order)],
+        factors={k: (row, factors[k]) for k, row in enumerate(order)},
+    )
+
+
+def _row_factors(context: TracingContext, entries: Entries, matrices: np.ndarray) -> list[Any]:
+    """Return factors of equations, by which the diagonal is positive, and couplings are symmetric or skew."""
+    n = matrices.shape[1]
+    top = np.abs(matrices).max(axis=0)
+    diagonal = np.sign(matrices.sum(axis=0).diagonal())
+    factors: list[Any] = [None] * n
+    for first in sorted(range(n), key=lambda i: diagonal[i] == 0.0):
+        if factors[first] is None:
+            factors[first] = float(diagonal[first]) or 1.0
+        waiting = [first]
+        while waiting:
+            j = waiting.pop()
+            for i in range(n):
+                if factors[i] is None and top[i, j] and top[j, i]:
+                    k = int(np.argmax(np.abs(matrices[:, i, j] * matrices[:, j, i])))
+                    sign = np.sign(matrices[k, i, j] * matrices[k, j, i])
+                    sense = float(diagonal[i] * diagonal[j] or -sign) * sign  # of two dissipative ones +, of a skew pair -
+                    ratio = matrices[:, j, i] / np.where(matrices[:, i, j], matrices[:, i, j], np.nan)
+                    is_one = np.nanmax(np.abs(np.abs(ratio) - 1.0)) < SYMMETRY_TOLERANCE
+                    factors[i] = factors[j] * sense * (float(sign) if is_one else entries[j, i] / entries[i, j])
+                    waiting.append(i)
+    return factors
+
+
 def _monotone_scale(numbers: Mapping[tuple[int, int], np.ndarray], matrices: np.ndarray) -> np.ndarray | None:
-    """Return the sizes of the unknowns (n,) with the signs of their equations, by which a matrix is monotone at all samples and
-    its largest entry is near one; None if there are none."""
+    """Return the sizes of the unknowns (n,) by which the largest entry is near one; None if a sample is not monotone."""
     n = matrices.shape[1]
     if not numbers:
         return np.ones(n)
     if not np.isfinite(matrices).all():
         return None
     _, sizes = natural_sizes(numbers, n, n)
-    signs = _signs(matrices)
     sizes = sizes / np.sqrt(np.abs(matrices * sizes * sizes[:, None]).max())
-    scaled = signs[:, None] * sizes[:, None] * matrices * sizes
+    scaled = sizes[:, None] * matrices * sizes
     values = np.linalg.eigvalsh(scaled + scaled.transpose(0, 2, 1))
-    return None if np.any(values[:, 0] < -SYMMETRY_TOLERANCE) else signs * sizes
-
-
-def _signs(matrices: np.ndarray) -> np.ndarray:
-    """Return the sign of each equation: that of its diagonal entry, else the one that makes its couplings skew."""
-    totals, coupled = matrices.sum(axis=0), np.abs(matrices).sum(axis=0)
-    signs = np.sign(totals.diagonal())
-    waiting = list(np.flatnonzero(signs))
-    while True:
-        while waiting:
-            j = waiting.pop()
-            for i in np.flatnonzero((signs == 0.0) & (coupled[:, j] > 0.0) & (coupled[j] > 0.0)):
-                k = int(np.argmax(np.abs(matrices[:, i, j] * matrices[:, j, i])))
-                signs[i] = -signs[j] * np.sign(matrices[k, i, j] * matrices[k, j, i])
-                waiting.append(i)
-        free = np.flatnonzero(signs == 0.0)
-        if not len(free):
-            return np.asarray(signs)
-        signs[free[0]] = 1.0
-        waiting.append(free[0])
+    return None if np.any(values[:, 0] < -SYMMETRY_TOLERANCE) else np.asarray(sizes)
 
 
 def _lossless(matrix: np.ndarray) -> np.ndarray:
@@ -267,9 +295,9 @@ def _terms(
     scale: np.ndarray,
 ) -> list[_Term] | None:
     """Return the equations of all circuits: their rate along the motion, or the shares of least norm; None if there are none."""
-    tape, signs = context.tape, np.sign(scale)
-    left = [{i: float(signs[i]) * n for i, n in vector.items()} for vector in vectors]
-    misfits = [_misfit(context, held, circuit, each) for circuit, each in zip(circuits, left, strict=True)]
+    tape = context.tape
+    left = [{held.factors[i][0]: n * held.factors[i][1] for i, n in vector.items()} for vector in vectors]
+    misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
     wrong = [not zero for zero in is_zero(context, misfits)]
     derived = ideal.derived(left, misfits) if left else []
     every = {
@@ -290,16 +318,16 @@ def _terms(
         moves = slopes and (wrong[c] or not ideal.motion) and not is_zero(context, [along])[0]
         if not moves:
             members = [k for k in range(len(ideal.reactions)) if (k, c) in steps]
-            if not members or wrong[c]:
+            if wrong[c]:
                 return None
-            slopes, offset = {}, 0.0
+            slopes, offset = ({}, 0.0) if members else (dict(vector), 0.0)  # a potential without reference is zero
             for k in members:
                 reaction, part = ideal.reactions[k], weights[k] * steps[k, c]
                 slopes |= {j: slopes.get(j, 0.0) + part * slope for j, slope in reaction.slopes.items()}
                 offset = offset + part * reaction.offset
             along = tape.scalar(sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0))
             elements = tuple(dict.fromkeys(ideal.reactions[k].element for k in members))
-            share = OpenShares(circuit, elements, None, False)
+            share = OpenShares(circuit, elements, None, False) if members else None
         conditions = [held.holds[i] for i in circuit.rows if i in held.holds]
         conditions += [equal(where(held.holds[i], 1.0, 0.0), 0.0) for i in circuit.released]
         holds = functools.reduce(operator.and_, conditions) if conditions else None
@@ -307,12 +335,12 @@ def _terms(
         sizes = {i: _row_size(held.entries, i, scale) for i in (circuit.rows[:1] if alone else circuit.rows)}
         if alone:  # a term in one equation is enough, and leaves the others sparse
             ((first, size),) = sizes.items()
-            factors = {first: size * float(signs[first]) / along}
-            misfit = {first: misfits[c] * float(signs[first])} if moves else {}
+            factors = {first: size / along}
+            misfit = {first: misfits[c]} if moves else {}
         else:
             size = sum((sizes[i] * n * n for i, n in vector.items()), 0.0) / (along * along)
-            factors = {j: size * slope * float(signs[j]) for j, slope in slopes.items()}
-            misfit = {j: misfits[c] * slope * float(signs[j]) / along for j, slope in slopes.items()} if moves else {}
+            factors = {j: size * slope for j, slope in slopes.items()}
+            misfit = {j: misfits[c] * slope / along for j, slope in slopes.items()} if moves else {}
         out.append(_Term(holds, slopes, offset, factors, misfit, share))
     return out
 
@@ -323,10 +351,10 @@ def _row_size(entries: Entries, i: int, scale: np.ndarray) -> Any:
     return sum(terms[1:], terms[0]) if terms else 1.0
 
 
-def _misfit(context: TracingContext, held: _Holding, circuit: Circuit, left: Mapping[int, Any]) -> Any:
+def _misfit(context: TracingContext, held: _Holding, circuit: Circuit, vector: Mapping[int, Any]) -> Any:
     """Return what the right sides of a circuit must cancel to."""
     total: Any = 0.0
-    for i, factor in left.items():
+    for i, factor in vector.items():
         value = held.right[i]
         for j in circuit.released:
             if (i, j) in held.entries and not _is_zero(held.released[j]):
@@ -360,13 +388,12 @@ def _eliminated(held: _Holding, terms: Sequence[_Term], scale: np.ndarray, skew:
             right[i] = right[i] - _masked(part, condition) * term.offset
             for j, other in term.slopes.items():
                 add(i, j, part * other, term.holds)
-    signs = np.sign(scale)
     sizes = [_row_size(held.entries, i, scale) for i in range(n)]
     for i, condition in holds.items():
-        entries[i, i] = where(condition, entries[i, i], float(signs[i]) * sizes[i])
-        right[i] = where(condition, right[i], float(signs[i]) * sizes[i] * released[i])
+        entries[i, i] = where(condition, entries[i, i], sizes[i])
+        right[i] = where(condition, right[i], sizes[i] * released[i])
     if redundant or skew:
-        return solve_semidefinite(entries, right, [float(s) * size for s, size in zip(signs, sizes, strict=True)])[0]
+        return solve_semidefinite(entries, right, sizes)[0]
     return factorised(rows_of(entries, n))(right)
 
 
