@@ -299,6 +299,10 @@ def _terms(
     left = [{held.factors[i][0]: n * held.factors[i][1] for i, n in vector.items()} for vector in vectors]
     misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
     wrong = [not zero for zero in is_zero(context, misfits)]
+    none = {held.factors[i][0]: 0.0 for i in held.holds}  # a circuit without ideal elements decays as fast as these
+    left = [
+        each if any(i in held.holds for i in circuit.rows) else each | none for circuit, each in zip(circuits, left, strict=True)
+    ]
     derived = ideal.derived(left, misfits) if left else []
     every = {
         (k, c): tape.scalar(sum((slope * vector[j] for j, slope in reaction.slopes.items() if j in vector), 0.0))
