@@ -101,7 +101,7 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
     generic = min(bases, key=lambda basis: basis.shape[1])
     gated = {i for i in held.holds if i not in held.never}
     circuits = _circuits(generic, n, gated, held.never)
-    if circuits is None:
+    if circuits is None or bases[0].shape[1] > generic.shape[1]:  # redundant where loops of joints close: `redundant_modes`
         return None
     try:
         vectors = [_null_vector(context, held.entries, circuit, n) for circuit in circuits]
@@ -111,7 +111,7 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
     if terms is None:
         return None
     skew = bool(np.abs(scaled - scaled.transpose(0, 2, 1)).max(initial=0.0) > SYMMETRY_TOLERANCE)
-    values = _eliminated(held, terms, scale, skew, redundant=bases[0].shape[1] > generic.shape[1])
+    values = _eliminated(held, terms, scale, skew)
     if not _fits(context, entries, right, values, terms):
         return None
     return ActiveSetSolution(values, tuple(term.share for term in terms if term.share is not None))
@@ -367,9 +367,9 @@ def _misfit(context: TracingContext, held: _Holding, circuit: Circuit, vector: M
     return context.tape.scalar(total)
 
 
-def _eliminated(held: _Holding, terms: Sequence[_Term], scale: np.ndarray, skew: bool, redundant: bool) -> list[Any]:
-    """Return the unknowns by elimination with diagonal pivots; with a small regularisation where pivots may vanish: in skew
-    couplings, and where constraints are redundant on the manifold of positions alone."""
+def _eliminated(held: _Holding, terms: Sequence[_Term], scale: np.ndarray, skew: bool) -> list[Any]:
+    """Return the unknowns by elimination with diagonal pivots; with a small regularisation where skew couplings may
+    let pivots vanish."""
     n, holds, released = len(held.right), held.holds, held.released
     entries: dict[tuple[int, int], Any] = {(i, i): 0.0 for i in range(n)}
     right = list(held.right)
@@ -396,7 +396,7 @@ def _eliminated(held: _Holding, terms: Sequence[_Term], scale: np.ndarray, skew:
     for i, condition in holds.items():
         entries[i, i] = where(condition, entries[i, i], sizes[i])
         right[i] = where(condition, right[i], sizes[i] * released[i])
-    if redundant or skew:
+    if skew:
         return solve_semidefinite(entries, right, sizes)[0]
     return factorised(rows_of(entries, n))(right)
 
