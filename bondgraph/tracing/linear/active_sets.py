@@ -34,7 +34,14 @@ from scipy.optimize import linear_sum_assignment
 
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.ideal_reactions import Ideal, RowGate
-from bondgraph.tracing.linear.indeterminate import SYMMETRY_TOLERANCE, factorised, is_zero, reaction_weights, solve_semidefinite
+from bondgraph.tracing.linear.indeterminate import (
+    SUM_ROUNDING,
+    SYMMETRY_TOLERANCE,
+    factorised,
+    is_zero,
+    reaction_weights,
+    solve_semidefinite,
+)
 from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, matrices_of, natural_sizes, rows_of, solve
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero
@@ -45,6 +52,9 @@ NULL_TOLERANCE = 1e-9
 
 RESIDUAL_TOLERANCE = 1e-7
 """Largest residual at sample states, as a part of the terms of the equation."""
+
+RUIZ_ROUNDS = 8
+"""Rounds of scaling, each of which halves the logarithms of the largest entries."""
 
 MAX_CIRCUITS = 128
 """Most circuits of one part."""
@@ -168,7 +178,8 @@ def _holding(context: TracingContext, entries: Entries, right: Sequence[Any], ga
 def _conjugate(context: TracingContext, held: _Holding, n: int) -> _Holding:
     """Give each unknown the equation of its conjugate quantity, with such a factor that couplings are symmetric or skew."""
     matrices = np.nan_to_num(matrices_of(context.sampled(held.entries), n)) if held.entries else np.zeros((1, n, n))
-    largest = np.abs(matrices).max(axis=0) > 0.0
+    top = np.abs(matrices).max(axis=0)
+    largest = top > SUM_ROUNDING * np.maximum(top.max(axis=0), top.max(axis=1, keepdims=True))
     free, gated = [i for i in range(n) if i not in held.holds], list(held.holds)
     order = list(range(n))
     if free and gated:
@@ -190,6 +201,7 @@ def _row_factors(context: TracingContext, entries: Entries, matrices: np.ndarray
     """Return factors of equations, by which the diagonal is positive, and couplings are symmetric or skew."""
     n = matrices.shape[1]
     top = np.abs(matrices).max(axis=0)
+    coupled = top > SUM_ROUNDING * np.maximum(top.max(axis=0), top.max(axis=1, keepdims=True))
     diagonal = np.sign(matrices.sum(axis=0).diagonal())
     factors: list[Any] = [None] * n
     for first in sorted(range(n), key=lambda i: diagonal[i] == 0.0):
@@ -199,7 +211,7 @@ def _row_factors(context: TracingContext, entries: Entries, matrices: np.ndarray
         while waiting:
             j = waiting.pop()
             for i in range(n):
-                if factors[i] is None and top[i, j] and top[j, i]:
+                if factors[i] is None and coupled[i, j] and coupled[j, i]:
                     k = int(np.argmax(np.abs(matrices[:, i, j] * matrices[:, j, i])))
                     sign = np.sign(matrices[k, i, j] * matrices[k, j, i])
                     sense = float(diagonal[i] * diagonal[j] or -sign) * sign  # of two dissipative ones +, of a skew pair -
@@ -211,14 +223,19 @@ def _row_factors(context: TracingContext, entries: Entries, matrices: np.ndarray
 
 
 def _monotone_scale(numbers: Mapping[tuple[int, int], np.ndarray], matrices: np.ndarray) -> np.ndarray | None:
-    """Return the sizes of the unknowns (n,) by which the largest entry is near one; None if a sample is not monotone."""
+    """Return the sizes of the unknowns (n,) by which the largest entry of each is near one (Ruiz 2001); None if a sample is not
+    monotone."""
     n = matrices.shape[1]
     if not numbers:
         return np.ones(n)
     if not np.isfinite(matrices).all():
         return None
-    _, sizes = natural_sizes(numbers, n, n)
-    sizes = sizes / np.sqrt(np.abs(matrices * sizes * sizes[:, None]).max())
+    top = np.abs(matrices).max(axis=0)
+    top = np.maximum(top, top.T)
+    sizes = np.ones(n)
+    for _ in range(RUIZ_ROUNDS):
+        most = (top * sizes * sizes[:, None]).max(axis=1)
+        sizes = sizes / np.sqrt(np.where(most > 0.0, most, 1.0))
     scaled = sizes[:, None] * matrices * sizes
     values = np.linalg.eigvalsh(scaled + scaled.transpose(0, 2, 1))
     return None if np.any(values[:, 0] < -SYMMETRY_TOLERANCE) else np.asarray(sizes)
