@@ -215,8 +215,8 @@ def _row_factors(context: TracingContext, entries: Entries, matrices: np.ndarray
                     k = int(np.argmax(np.abs(matrices[:, i, j] * matrices[:, j, i])))
                     sign = np.sign(matrices[k, i, j] * matrices[k, j, i])
                     sense = float(diagonal[i] * diagonal[j] or -sign) * sign  # of two dissipative ones +, of a skew pair -
-                    ratio = matrices[:, j, i] / np.where(matrices[:, i, j], matrices[:, i, j], np.nan)
-                    is_one = np.nanmax(np.abs(np.abs(ratio) - 1.0)) < SYMMETRY_TOLERANCE
+                    sizes = np.abs(matrices[:, [i, j], [j, i]])
+                    is_one = bool(np.all(np.abs(sizes[:, 0] - sizes[:, 1]) <= SYMMETRY_TOLERANCE * sizes.max(axis=1)))
                     factors[i] = factors[j] * sense * (float(sign) if is_one else entries[j, i] / entries[i, j])
                     waiting.append(i)
     return factors
