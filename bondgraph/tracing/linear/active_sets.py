@@ -29,8 +29,6 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from scipy.linalg import qr
-from scipy.optimize import linear_sum_assignment
 
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.ideal_reactions import Ideal, RowGate
@@ -94,8 +92,10 @@ class ActiveSetSolution:
     shares: tuple[OpenShares, ...]
 
 
-def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
-    """Solve A w = b in all modes by one elimination; None if its holding equations are not monotone."""
+def solve_active_sets(
+    context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal, symmetric: bool
+) -> ActiveSetSolution | None:
+    """Solve A w = b in all modes by one elimination; None if its holding equations are not monotone, or not `symmetric`."""
     held = _holding(context, entries, right, ideal.gates)
     if held is None:
         return None
@@ -107,6 +107,9 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
     if scale is None:
         return None
     scaled = matrices * scale * scale[:, None]
+    skew = bool(np.abs(scaled - scaled.transpose(0, 2, 1)).max(initial=0.0) > SYMMETRY_TOLERANCE)
+    if skew and symmetric:
+        return None
     bases = [_lossless(matrix) for matrix in (scaled[0], *np.unique(scaled, axis=0))]
     generic = min(bases, key=lambda basis: basis.shape[1])
     gated = {i for i in held.holds if i not in held.never}
@@ -120,7 +123,6 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
         return None
     if terms is None:
         return None
-    skew = bool(np.abs(scaled - scaled.transpose(0, 2, 1)).max(initial=0.0) > SYMMETRY_TOLERANCE)
     values = _eliminated(held, terms, scale, skew)
     if not _fits(context, entries, right, values, terms):
         return None
@@ -184,8 +186,11 @@ def _conjugate(context: TracingContext, held: _Holding, n: int) -> _Holding:
     order = list(range(n))
     if free and gated:
         unlike = (largest[np.ix_(free, gated)][:, None] != largest[np.ix_(gated, free)].T[None]).sum(axis=2)
-        for k, j in zip(*linear_sum_assignment(unlike + 0.5 * ~np.eye(len(free), dtype=bool)), strict=True):
+        pairs = sorted(np.ndindex(unlike.shape), key=lambda pair: (unlike[pair], pair[0] != pair[1]))
+        while pairs:
+            k, j = pairs[0]
             order[free[j]] = free[k]
+            pairs = [pair for pair in pairs if pair[0] != k and pair[1] != j]
     place = {row: k for k, row in enumerate(order)}
     entries = {(place[i], j): value for (i, j), value in held.entries.items()}
     factors = _row_factors(context, entries, matrices[:, order])
@@ -281,13 +286,23 @@ def _null_vector(context: TracingContext, entries: Entries, circuit: Circuit, n:
     """Return the null vector of a circuit, the first entry at 1."""
     first, *others = circuit.rows
     at = {j: k for k, j in enumerate(others)}
-    rows = [i for i in range(n) if i not in circuit.released]
     numbers = matrices_of(context.sampled(entries), n)[0] if others else np.zeros((n, n))
-    kept = [rows[k] for k in qr(numbers[np.ix_(rows, others)].T, mode="r", pivoting=True)[1][: len(others)]] if others else []
+    numbers[list(circuit.released)] = 0.0
+    kept = _independent_rows(numbers[:, others])
     part = {(k, at[j]): entries[i, j] for k, i in enumerate(kept) for j in others if (i, j) in entries}
     right = [-entries[i, first] if (i, first) in entries else 0.0 for i in kept]
     sampled = equilibrated(context.sampled(part), len(others), len(others)) if part else {}
     return {first: 1.0} | dict(zip(others, solve(part, right, sampled), strict=True))
+
+
+def _independent_rows(matrix: np.ndarray) -> list[int]:
+    """Return as many rows of a matrix (n, m) as it has columns, each the one farthest from those before."""
+    left, kept = matrix.copy(), list[int]()
+    for _ in range(matrix.shape[1]):
+        kept.append(int((left**2).sum(axis=1).argmax()))
+        unit = left[kept[-1]] / (np.linalg.norm(left[kept[-1]]) or 1.0)
+        left = left - np.outer(left @ unit, unit)
+    return kept
 
 
 @dataclass(frozen=True)

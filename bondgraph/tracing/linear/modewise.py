@@ -208,9 +208,10 @@ def solve_in_modes(
         if len(rows) != len(columns):
             raise SingularSystem(rows, columns)
         part, b = _cut(entries, rows, columns), [right[i] for i in rows]
-        if ideal is not None and rows == columns and _mode_count(context, part) > MAX_SEPARATE:
+        count = _mode_count(context, part)
+        if ideal is not None and rows == columns and count > MAX_SEPARATE:
             elements = ideal().part(rows, columns, solution)
-            active = solve_active_sets(context, part, b, elements)
+            active = solve_active_sets(context, part, b, elements, symmetric=count <= cases)
             if active is not None:
                 _insert(solution, columns, active.values)
                 modes += [_shared(context.system, share, elements) for share in active.shares]
