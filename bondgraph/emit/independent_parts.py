@@ -34,8 +34,8 @@ def independent_parts_text(
 ) -> str:
     """Return the function `name` of `blocks` blocks and of arrays of results, by the forms of its independent parts."""
     texts, lines = list[str](), list[str]()
-    widest = max(len(form.input_positions[0]) + len(form.numbers[0]) for form in forms)
-    most = max(sum(form.results) for form in forms)
+    widest = max((len(form.input_positions[0]) + len(form.numbers[0]) for form in forms), default=0)
+    most = max((sum(form.results) for form in forms), default=0)
     lines += [f"%in = alloca double, i64 {max(widest, 1)}, align 64", f"%own = alloca double, i64 {max(most, 1)}, align 64"]
     lines.append("br label %before0")
     for k, form in enumerate(forms):

@@ -210,7 +210,8 @@ POWER = Op("power", lambda effort, flow: effort @ flow if np.ndim(effort) else e
 """Power, effort dot flow, W."""
 
 
-def _one_of(mode: Any, active: tuple[int, ...]) -> Any:
+def one_of(mode: Any, active: tuple[int, ...]) -> Any:
+    """Return the condition that a mode is one of the active ones."""
     if len(active) == 1:
         return equal(mode, float(active[0]))
     return equal(sum(where(equal(mode, float(a)), 1.0, 0.0) for a in active), 1.0)
@@ -231,7 +232,7 @@ def choose(active: tuple[int, ...]) -> Choice:
     """Return the operation (mode, held, released) -> held in the active modes, else released."""
 
     def chosen(mode: Any, held: Any, released: Any) -> Any:
-        condition = _one_of(mode, active)
+        condition = one_of(mode, active)
         if np.ndim(held) == 0:
             return where(condition, held, released)
         return array([where(condition, a, b) for a, b in zip(held, released, strict=True)])

@@ -25,7 +25,7 @@ from bondgraph.model.domains import GENERIC, Domain
 from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Resistor, SignalBlock, Storing
 from bondgraph.model.model import Bond, Model
-from bondgraph.tracing.linear.modewise import MAX_SINGULAR_CASES, SingularMode
+from bondgraph.tracing.linear.modewise import SingularMode
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.values import Untraceable, owners_of
 from screws.scalars import FUNCTIONS
@@ -186,7 +186,7 @@ class Unsolvable(Exception):
         loop: Loop | None,
         suspects: Sequence[str] = (),
         modes: Sequence[tuple[Mapping[str, str], Sequence[str]]] = (),
-        too_many: int = 0,
+        too_many: tuple[int, int] = (0, 0),
     ):
         self.reason = reason
         self.unknowns = tuple(unknowns)
@@ -301,7 +301,7 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
     automata = [model.automata[name] for name in dict.fromkeys(name for mode, _ in stuck.modes for name in mode)]
     says, count = "these contradict or repeat each other, or leave something undecided", len(stuck.modes)
     shown = [(mode_in_words(mode), named(model.elements_at(paths))) for mode, paths in stuck.modes[:MAX_LISTED_MODES]]
-    if stuck.too_many:
+    if stuck.too_many[0]:
         return _too_many(stuck, model, elements, automata)
     title, details = f"the mode {shown[0][0]} has no valid causality", [f"then {says}: {shown[0][1]}"]
     if count > 1:
@@ -317,7 +317,8 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
 def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], automata: Sequence[Automaton]) -> Problem:
     """Return the problem of a part with more combinations of modes than are solved one by one, some of them singular."""
     names = [automaton.name for automaton in automata]
-    title = f"{stuck.too_many} combinations of modes are more than the {MAX_SINGULAR_CASES} that are solved one by one"
+    count, most = stuck.too_many
+    title = f"{count} combinations of modes are more than the {most} that are solved one by one"
     details = (
         f"the automata of this part: {', '.join(names[:12])}{f' and {len(names) - 12} more' if len(names) > 12 else ''}",
         f"unclear is the mode {mode_in_words(stuck.modes[0][0])}",

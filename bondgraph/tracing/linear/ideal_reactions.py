@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bondgraph.assembly.system import Statement, Unknown
+from bondgraph.model.ops import Choice, one_of
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext, along, is_discontinuous
 from bondgraph.tracing.on_tape.values import Entries, Values, nonzero, partials, scalars_of, through
@@ -37,6 +38,18 @@ class IdealReaction:
 
 
 @dataclass(frozen=True)
+class RowGate:
+    """The mode that decides between the two forms of the equation of an ideal element."""
+
+    slot: int
+    active: tuple[int, ...]
+    """States in which the element holds."""
+    others: tuple[int, ...]
+    holds: Any
+    """Condition that it holds, a scalar of the tape; of an event's own mode a constant."""
+
+
+@dataclass(frozen=True)
 class Ideal:
     """Reactions of ideal elements in a linear system, for the case that its equations do not determine all unknowns."""
 
@@ -50,6 +63,8 @@ class Ideal:
     """Right sides without the stabilisation of positions, which demands nothing at rest."""
     motion: bool = True
     """True for the motion, False for an impulse."""
+    gates: Mapping[int, RowGate] = field(default_factory=dict)
+    """Equation -> its two forms, of elements that a mode switches."""
 
     def part(self, rows: Sequence[int], columns: Sequence[int], solution: Sequence[Any]) -> Ideal:
         """Restrict to some equations and unknowns; the other unknowns are those of `solution`."""
@@ -70,7 +85,8 @@ class Ideal:
 
         senses = {row[i]: value for i, value in self.senses.items() if i in row}
         moves = {(i, column[j]): value for (i, j), value in self.moves.items() if j in column}
-        return replace(self, reactions=tuple(reactions), senses=senses, moves=moves, derived=derived)
+        gates = {row[i]: gate for i, gate in self.gates.items() if i in row}
+        return replace(self, reactions=tuple(reactions), senses=senses, moves=moves, derived=derived, gates=gates)
 
     def folded(self, fold: Callable[[Sequence[Any]], Sequence[Any]]) -> Ideal:
         """Fold all scalars, as in one mode."""
@@ -156,6 +172,7 @@ def _ideal(
     values = acting.values
     reactions: list[IdealReaction] = []
     senses: dict[int, Any] = {}
+    gates: dict[int, RowGate] = {}
     row = 0
     for u in context.system.unknowns:
         size = len(scalars_of(values[u.value]))
@@ -164,8 +181,19 @@ def _ideal(
             reactions += _reactions(u, gate, acting, at, motion)
             sense = u.sense if gate is None else gate.op(values[gate.args[0]], float(u.sense), 0.0)
             senses |= {row + k: at([sense])[0] for k in range(size)} if motion else {}
+        if gate is not None:
+            gates |= dict.fromkeys(range(row, row + size), _row_gate(context, gate, at))
         row += size
-    return Ideal(tuple(reactions), senses, moves, derived, demanded, motion)
+    return Ideal(tuple(reactions), senses, moves, derived, demanded, motion, gates)
+
+
+def _row_gate(context: TracingContext, gate: Statement, at: Evaluated) -> RowGate:
+    """Return the two forms of the equation that a statement selects by a mode."""
+    assert isinstance(gate.op, Choice)
+    slot = list(context.system.modes).index(gate.args[0])
+    states = range(len(context.system.modes[gate.args[0]][0]))
+    mode = at([context.inputs["m"][slot]])[0]
+    return RowGate(slot, gate.op.active, tuple(k for k in states if k not in gate.op.active), one_of(mode, gate.op.active))
 
 
 def _reactions(u: Unknown, gate: Statement | None, acting: ActingUnknowns, at: Evaluated, motion: bool) -> list[IdealReaction]:

@@ -239,7 +239,7 @@ def _eliminated(context: TracingContext, entries: Entries, right: Sequence[Any])
     return result
 
 
-def _is_zero(context: TracingContext, values: Sequence[Any]) -> list[bool]:
+def is_zero(context: TracingContext, values: Sequence[Any]) -> list[bool]:
     """Return for each value True if it is no more than the rounding of its terms, at all samples."""
     if not values:
         return []
@@ -285,7 +285,7 @@ def _rates(
     derived = ideal.derived([eliminated.combination(i) for i in equations], [eliminated.right[i] for i in equations])
     out: dict[int, tuple[Mapping[int, Any], Any]] = {}
     for i, (row, value) in zip(equations, derived, strict=True):
-        kept = {j: entry for (j, entry), zero in zip(row.items(), _is_zero(context, list(row.values())), strict=True) if not zero}
+        kept = {j: entry for (j, entry), zero in zip(row.items(), is_zero(context, list(row.values())), strict=True) if not zero}
         if kept:
             out[i] = (kept, value)
     return out
@@ -301,7 +301,7 @@ def _open_reactions(
         for j, vector in free.items()
     }
     rows: list[dict[int, Any]] = [{} for _ in ideal.reactions]
-    for ((k, j), value), zero in zip(every.items(), _is_zero(context, list(every.values())), strict=True):
+    for ((k, j), value), zero in zip(every.items(), is_zero(context, list(every.values())), strict=True):
         if not zero:
             rows[k][j] = value
     kept = [(reaction, row) for reaction, row in zip(ideal.reactions, rows, strict=True) if row]
@@ -318,7 +318,24 @@ def _least_norm(
     particular: Sequence[Any],
     free: Sequence[int],
 ) -> list[Any]:
-    """Return y such that the reactions at w + N y have the least norm, sum of (r / size)^2.
+    """Return y such that the reactions at w + N y have the least norm."""
+    weights = reaction_weights(reactions, sizes)
+    normal: dict[tuple[int, int], Any] = {}
+    right = []
+    for i, a in enumerate(free):
+        value: Any = 0.0
+        for reaction, row, weight in zip(reactions, slopes, weights, strict=True):
+            if a in row:
+                value = value - weight * row[a] * reaction.at(particular)
+                for j, b in enumerate(free):
+                    if b in row:
+                        normal[i, j] = normal.get((i, j), 0.0) + weight * row[a] * row[b]
+        right.append(value)
+    return factorised(rows_of(normal, len(free)))(right)
+
+
+def reaction_weights(reactions: Sequence[IdealReaction], sizes: Sequence[float]) -> list[Any]:
+    """Return the weights W of the norm of reactions, sum of W r^2, where each is measured by its size.
 
     Reactions with limits have shares in proportion to them, and next to nothing if there are reactions without.
     """
@@ -332,18 +349,7 @@ def _least_norm(
             part = where(less(0.0, total), limit / where(less(0.0, total), total, 1.0), 1.0)
             weight = (PREFERENCE if unlimited else 1.0) / (part + 1.0 / PREFERENCE)
         weights.append(weight / size**2)
-    normal: dict[tuple[int, int], Any] = {}
-    right = []
-    for i, a in enumerate(free):
-        value: Any = 0.0
-        for reaction, row, weight in zip(reactions, slopes, weights, strict=True):
-            if a in row:
-                value = value - weight * row[a] * reaction.at(particular)
-                for j, b in enumerate(free):
-                    if b in row:
-                        normal[i, j] = normal.get((i, j), 0.0) + weight * row[a] * row[b]
-        right.append(value)
-    return factorised(rows_of(normal, len(free)))(right)
+    return weights
 
 
 def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> Any:
@@ -370,7 +376,7 @@ def _pushes(
         for m, j in enumerate(free):
             value = sum((factor * ideal.senses[a] * free[j][a] / float(r[a] * c[a]) for a, factor in factors.items()), 0.0)
             matrix[k, m] = context.tape.scalar(value)
-    zeros = _is_zero(context, list(matrix.values()))
+    zeros = is_zero(context, list(matrix.values()))
     matrix = {key: value for (key, value), zero in zip(matrix.items(), zeros, strict=True) if not zero}
     size = len(right)
     pushed = eliminate(matrix, right, equilibrated(context.sampled(matrix), size, size)) if matrix else None
@@ -385,4 +391,4 @@ def _moves(context: TracingContext, ideal: Ideal, free: Mapping[int, Sequence[An
     for (state, unknown), slope in ideal.moves.items():
         for j, vector in free.items():
             totals[state, j] = totals.get((state, j), 0.0) + slope * vector[unknown]
-    return not all(_is_zero(context, [context.tape.scalar(value) for value in totals.values()]))
+    return not all(is_zero(context, [context.tape.scalar(value) for value in totals.values()]))

@@ -18,6 +18,7 @@ import numpy as np
 
 from bondgraph.assembly.system import System
 from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.linear.active_sets import OpenShares, solve_active_sets
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
@@ -162,6 +163,9 @@ class SolutionCache:
 MAX_CASES = 16
 """Most combinations of modes of one part that are solved one by one; with more, pivots are chosen at run time."""
 
+MAX_SEPARATE = 8
+"""Most combinations of modes of one part for which one elimination for each is preferred to one for all."""
+
 MAX_SINGULAR_CASES = 256
 """Most combinations of modes of one part that are searched for singular ones."""
 
@@ -169,10 +173,10 @@ MAX_SINGULAR_CASES = 256
 class SingularMode(Exception):
     """Raised for a system that is singular in some modes only: automaton -> state of each, and the singular part."""
 
-    def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: int = 0):
+    def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: tuple[int, int] = (0, 0)):
         self.cases = tuple(cases)
         self.too_many = too_many
-        """Number of combinations of modes where it is too large for solving them one by one; else 0."""
+        """Number of combinations of modes, and the most that are searched, where that is less; else zeros."""
         super().__init__(f"{len(self.cases)} modes")
 
 
@@ -227,9 +231,17 @@ def solve_in_modes(
     refused: list[tuple[Mapping[str, str], SingularSystem]] = []
     repeating: list[RedundantPart] = []
     modes: list[SharedMode] = []
-    singular_parts, too_many = [], 0
+    singular_parts, too_many = [], (0, 0)
     for rows, columns, entries in _joined(_unsolved_parts(context, equations, right, solution), ideal is not None):
         part, b = _cut(entries, rows, columns), [right[i] for i in rows]
+        count = _mode_count(context, part)
+        if ideal is not None and rows == columns and count > MAX_SEPARATE:
+            elements = ideal().part(rows, columns, solution)
+            active = solve_active_sets(context, part, b, elements, symmetric=count <= cases)
+            if active is not None:
+                _insert(solution, columns, active.values)
+                modes += [_shared(context.system, share, elements) for share in active.shares]
+                continue
         try:
             _insert(solution, columns, solve(part, b, context.sampled(part)))
         except SingularSystem:
@@ -301,6 +313,9 @@ def _unsolved_parts(
             if len(originals) != len(unknowns):
                 raise SingularSystem(originals, unknowns)
             part = _cut(entries, rows, columns)
+            if _mode_count(context, part) > MAX_SEPARATE:
+                unsolved += originals
+                continue
             try:
                 values = solve(
                     part, [every[i] for i in rows], equilibrated(context.sampled(part), len(rows), len(columns)), ones_first=True
@@ -360,7 +375,7 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
     many = count > MAX_CASES
     numbers = context.sampled(entries)
     if many and (count > cases or not singular_somewhere(numbers, len(right))):
-        return Solved(_pivoted(context, entries, right, numbers, slots))
+        return Solved(_pivoted(context, entries, right, numbers, slots, cases))
     combinations = list(itertools.product(*(range(counts[slot]) for slot in slots)))
     failures: list[tuple[tuple[int, ...], SingularSystem]] = []
     solutions: list[tuple[tuple[int, ...], list[Any]]] = []
@@ -397,6 +412,15 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
         condition = in_modes(context.inputs["m"], dict(zip(slots, values, strict=True)))
         out = [where(condition, a, b) for a, b in zip(solution, out, strict=True)]
     return Solved(out, tuple(modes))
+
+
+def _shared(system: System, share: OpenShares, ideal: Ideal) -> SharedMode:
+    """Return the modes in which a circuit leaves its reactions open."""
+    gates = ideal.gates
+    states = {gates[row].slot: gates[row].active[0] for row in share.circuit.rows if row in gates}
+    states |= {gates[row].slot: gates[row].others[0] for row in share.circuit.released}
+    names = _mode_names(system, list(states), list(states.values()))
+    return SharedMode(states, names, LeastNormSolution([], share.elements))
 
 
 def in_modes(m: Sequence[Any] | np.ndarray, states: Mapping[int, int]) -> Any:
@@ -439,6 +463,7 @@ def _pivoted(
     right: Sequence[Any],
     numbers: Mapping[tuple[int, int], np.ndarray],
     slots: Sequence[int],
+    cases: int,
 ) -> list[Any]:
     """Solve with pivots chosen at run time; refuse modes in which the samples are singular."""
     bad = np.flatnonzero(singular_at(numbers, len(right)))
@@ -455,7 +480,7 @@ def _pivoted(
         if failures and len(bad) == len(next(iter(numbers.values()))):
             raise failures[0][1]
         if failures:
-            raise SingularMode(failures, math.prod(len(list(context.system.modes.values())[slot][0]) for slot in slots))
+            raise SingularMode(failures, (_mode_count(context, entries), cases))
     return solve_pivoted(entries, right)
 
 
@@ -463,6 +488,12 @@ def _modes_in(context: TracingContext, entries: Entries) -> list[int]:
     """Return the slots of the modes that the entries depend on."""
     positions = context.reached(list(entries.values()))
     return [slot for slot, mode in enumerate(context.inputs["m"]) if mode.index in positions]
+
+
+def _mode_count(context: TracingContext, entries: Entries) -> int:
+    """Return the number of combinations of the modes that the entries depend on."""
+    counts = [len(states) for states, _ in context.system.modes.values()]
+    return math.prod(counts[slot] for slot in _modes_in(context, entries))
 
 
 def _mode_names(system: System, slots: Sequence[int], values: Sequence[int]) -> dict[str, str]:

@@ -1,0 +1,99 @@
+"""One elimination for all modes: equal to one for each mode, shares of least norm, sizes far beyond what can be enumerated."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, Automaton, Diode, Friction, Graph, I, R, Se, Switch, Transition, compile_model
+from screws.scalars import sin
+from tests.inner.tracing import modewise
+
+
+def chained(masses: Sequence[float], links: Sequence[tuple[int, int | None]], parts: Sequence, forces: Sequence) -> Graph:
+    """Return masses with a part between each two of them, or between one and the ground."""
+    graph, v = Graph("chain"), [J1(f"v{i}", domain="translation") for i in range(len(masses))]
+    for i, (mass, force) in enumerate(zip(masses, forces, strict=True)):
+        source = Se(f"F{i}", force, signals="time") if callable(force) else Se(f"F{i}", force)
+        graph.connect(v[i], I(f"m{i}", mass)).connect(source, v[i])
+    for k, ((a, b), part) in enumerate(zip(links, parts, strict=True)):
+        if b is None:
+            graph.connect(v[a], part)
+        else:
+            between = J0(f"z{k}", domain="translation")
+            graph.connect(v[a], between).connect(between, v[b]).connect(between, part)
+    return graph
+
+
+def row_of_locks(count: int, weights: np.ndarray, forces: np.ndarray, order: Sequence[int]) -> tuple[Graph, np.ndarray]:
+    """Return masses between two walls with `count` locks, which close one after the other, and their least-norm forces."""
+    links = [(0, None), *((i, i + 1) for i in range(count - 2)), (count - 2, None)]
+    locks = [Switch(f"s{k}", automaton=f"A{k}", closed="slips") for k in range(count)]
+    graph = chained(weights, [links[k] for k in order], [locks[k] for k in order], list(forces))
+    for i in range(count - 1):
+        graph.connect(graph.parts[f"v{i}"], R(f"d{i}", 0.5))
+    for k in range(count):
+        edge = Transition("slips", "locked", lambda t, at=0.1 * (k + 1): t - at, "time")
+        graph.add_automaton(Automaton(f"A{k}", ("slips", "locked"), "slips", edge))
+    matrix = np.zeros((count - 1, count))
+    for k, (a, b) in enumerate(links):
+        matrix[a, k] = 1.0
+        if b is not None:
+            matrix[b, k] = -1.0
+    return graph, np.linalg.pinv(matrix) @ forces
+
+
+def test_locks_between_walls_share_by_least_norm_in_any_order() -> None:
+    count = 9
+    rng = np.random.default_rng(count)
+    weights, forces = 10.0 ** rng.uniform(-1, 1, count - 1), rng.normal(size=count - 1)
+    for order in (range(count), rng.permutation(count)):
+        graph, least = row_of_locks(count, weights, forces, order)
+        run = compile_model(graph, backend="numpy").simulate(0.1 * count + 0.5, samples=0.1, progress=False)
+        assert run.ok
+        shares = [run[f"s{k}.effort"][-1] for k in range(count)]
+        np.testing.assert_allclose(shares, least, rtol=1e-10, atol=1e-12)
+        marks = [run.indeterminate[f"s{k}.effort"] for k in range(count)]
+        assert all(mark[-1] and not mark[0] for mark in marks)
+
+
+def diode_star() -> Graph:
+    graph, node, load = Graph("star"), J0("node", domain="electrical"), J1("load")
+    for k in range(4):
+        branch = J1(f"branch{k}")
+        graph.connect(Se(f"u{k}", lambda t, k=k: sin(t - k * np.pi / 2), signals="time"), branch)
+        graph.connect(branch, Diode(f"D{k}")).connect(branch, I(f"L{k}", 0.5 + k)).connect(branch, node)
+    return graph.connect(node, load).connect(load, R("R", 1.0)).connect(load, I("L", 1.0))
+
+
+def clutches() -> Graph:
+    """Two clutches side by side, and a brake."""
+    links = [(0, 1), (0, 1), (1, None)]
+    parts = [Friction(f"f{k}", limit, viscous=0.1 * k) for k, limit in enumerate((1.0, 0.4, 0.5))]
+    return chained([1.0, 2.0], links, parts, [lambda t: 3.0 * t, 0.3])
+
+
+def ring() -> Graph:
+    links = [(0, 1), (1, 2), (2, 0), (0, None)]
+    parts = [*(Friction(f"f{k}", 1.0 + k) for k in range(2)), Diode("stop"), Switch("lock", automaton="A", closed="free")]
+    graph = chained([1.0, 2.0, 0.5], links, parts, [0.3, -0.2, lambda t: sin(t)])
+    return graph.add_automaton(
+        Automaton("A", ("free", "locked"), "free", Transition("free", "locked", lambda t: t - 0.5, "time"))
+    )
+
+
+@pytest.mark.parametrize("make", [diode_star, clutches, ring])
+def test_it_equals_one_elimination_for_each_mode(make, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = compile_model(make(), backend="numpy")
+    monkeypatch.setattr(modewise, "MAX_SEPARATE", 10**6)
+    monkeypatch.setattr(modewise, "MAX_CASES", 10**6)
+    each = compile_model(make(), backend="numpy")
+    rng, counts = np.random.default_rng(1), [len(states) for states, _ in one.system.modes.values()]
+    for modes in itertools.product(*map(range, counts)):
+        x = rng.normal(size=len(one.system.initial_row))
+        first, second = (model.evaluate(0.7, x, m=np.array(modes, dtype=float)) for model in (one, each))
+        for state in one.system.states:
+            np.testing.assert_allclose(first[state.rate], second[state.rate], rtol=1e-9, atol=1e-11, err_msg=str(modes))
