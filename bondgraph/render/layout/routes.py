@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.render.layout.cost import crossings
 from bondgraph.render.layout.line import POINT_SPACING, Route, straight, through
 from bondgraph.render.layout.parts import MIRRORS, Copies, equal_parts, mark_of
 from bondgraph.render.layout.spacing import frame
@@ -130,6 +129,14 @@ def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[in
 def crowded(one: np.ndarray, other: np.ndarray) -> float:
     """Return 0 to 1: how close two directions are; 0 from some 35 degrees on."""
     return max(0.0, (float(dot(one, other)) - 0.82) / 0.18)
+
+
+def crossings(p: np.ndarray, q: np.ndarray, r: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Return True where segments pq and rs cross inside both; coordinates first, (2, ...), arrays that broadcast."""
+    dx, dy, ex, ey = q[0] - p[0], q[1] - p[1], s[0] - r[0], s[1] - r[1]
+    one = (dx * (r[1] - p[1]) - dy * (r[0] - p[0])) * (dx * (s[1] - p[1]) - dy * (s[0] - p[0]))
+    two = (ex * (p[1] - r[1]) - ey * (p[0] - r[0])) * (ex * (q[1] - r[1]) - ey * (q[0] - r[0]))
+    return (one < -1e-9) & (two < -1e-9)
 
 
 def _crossed(one: Route, other: Route) -> int:
