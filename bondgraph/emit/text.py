@@ -62,11 +62,10 @@ class Part:
 
     def write(self, *lines: str) -> None:
         """Append lines for one number, widened to all lanes."""
-        self.lines += [widened(line, self.lanes) for line in lines]
+        self.lines += lines if self.lanes == 1 else [widened(line, self.lanes) for line in lines]
 
     def emit(self) -> None:
-        for position in range(self.first, self.last):
-            step = self.program.steps[position]
+        for position, step in enumerate(self.program.steps[self.first : self.last], self.first):
             if position in self.joint:
                 self._sines_and_cosines(position, self.joint[position])
             if step[0] > op.INPUT and position not in self.numbers:
@@ -151,11 +150,8 @@ class Part:
             self._lookup(v, step)
             return
         operation = operation_of(step[0])
-        x, y, z = (
-            *(self.condition(a) if k < operation.truths else self.number(a) for k, a in enumerate(step[1:])),
-            *("",) * (3 - operation.arguments),
-        )
-        *before, last = operation.llvm.format(x=x, y=y, z=z, v=v).split("\n")
+        values = [self.condition(a) if k < operation.truths else self.number(a) for k, a in enumerate(step[1:])]
+        *before, last = operation.llvm.format(**dict(zip("xyz", values, strict=False)), v=v).split("\n")
         self.write(*before, f"%{'c' if operation.is_condition else 'v'}{v} = {last}")
 
 

@@ -88,7 +88,7 @@ class Board:
         }
         numbers = {"nodes": count, "edges": len(ends[0]), "boxes": len(inside), "wide": len(WINDOW), "near": len(near)}
         self._arrays = {name: _flat(array) for name, array in rows.items()}
-        self._table: Any = BoardTable(**{name: memoryview(array) for name, array in self._arrays.items()}, **numbers)
+        self._table: Any = BoardTable(**{name: _view(array) for name, array in self._arrays.items()}, **numbers)
         values = {**numbers, **{name: address_of(array) for name, array in self._arrays.items()}}
         self._memory = np.array([values.get(name, 0) for name in BoardTable.layout()], dtype=np.int64)
 
@@ -97,8 +97,7 @@ class Board:
         if have_llvm():
             passed = [address_of(each) if isinstance(each, np.ndarray) else each for each in arguments]
             return _functions()[function.__name__](address_of(self._memory), *passed)
-        views = [memoryview(each.reshape(-1)) if isinstance(each, np.ndarray) else each for each in arguments]
-        return function(self._table, *views)
+        return function(self._table, *(_view(each.reshape(-1)) if isinstance(each, np.ndarray) else each for each in arguments))
 
     def _of_trials(self, function: Callable[..., None], trials: np.ndarray, length: int = 1) -> np.ndarray:
         """Return what a procedure finds for many drawings (k, n, 2): (k, length)."""
@@ -135,6 +134,11 @@ class Board:
 def _flat(array: np.ndarray) -> np.ndarray:
     """Return a copy of an array with numbers of 8 bytes, one after the other."""
     return np.array(array, dtype=float if array.dtype.kind == "f" else np.int64).reshape(-1)
+
+
+def _view(array: Any) -> memoryview:
+    """Return the memory of an array, of which CPython reads and writes numbers in a third of the time."""
+    return memoryview(array)
 
 
 @build_once
