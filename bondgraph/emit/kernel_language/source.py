@@ -39,7 +39,7 @@ class FunctionSource:
     types: Mapping[str, Any]
     variables: frozenset[str]
     reads: Mapping[ast.AST, Sequence[str]]
-    names: Mapping[str, Any]
+    names: dict[str, Any]
 
     @property
     def arguments(self) -> list[str]:
