@@ -449,6 +449,8 @@ MAX_BULGE = 34.0
 """Maximum initial bulge of an edge beside another one between the same nodes, px."""
 BARRED = 110.0
 """Price of a direct way above which a detour is tried, px."""
+BENT = 45.0
+"""Price of each further bulge that is tried, px."""
 
 
 def _direct(
@@ -457,10 +459,16 @@ def _direct(
     """Return the best straight or bent route, and its price above that of a straight line of its length in the open."""
     edge = sketch.edges[index]
     long = float(length(where[edge.head] - where[edge.tail]))
-    choices = [_bent(sketch, where, edge.tail, edge.head, bulge) for bulge in _bulges(used, edge.bond is None, long)]
-    prices = [45.0 * k + price(route, index, sketch, world, lines) for k, route in enumerate(choices)]
-    best = int(np.argmin(prices))
-    return choices[best], prices[best]
+    best, least = None, 0.0
+    for k, bulge in enumerate(_bulges(used, edge.bond is None, long)):
+        if best is not None and least <= BENT * k:
+            break  # no price is negative
+        route = _bent(sketch, where, edge.tail, edge.head, bulge)
+        cost = BENT * k + price(route, index, sketch, world, lines)
+        if best is None or cost < least:
+            best, least = route, cost
+    assert best is not None
+    return best, least
 
 
 def _bulges(used: int, signal: bool, long: float) -> Sequence[float]:
