@@ -8,8 +8,10 @@ are finite. Consecutive sines and cosines are computed in one call.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
+import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -149,10 +151,24 @@ class Part:
         if step[0] in op.LOOKUPS:
             self._lookup(v, step)
             return
+        pattern = _pattern(step[0])
+        if pattern and self.lanes == 1:
+            self.lines.append(pattern % (v, *map(self.number, step[1:])))
+            return
         operation = operation_of(step[0])
         values = [self.condition(a) if k < operation.truths else self.number(a) for k, a in enumerate(step[1:])]
         *before, last = operation.llvm.format(**dict(zip("xyz", values, strict=False)), v=v).split("\n")
         self.write(*before, f"%{'c' if operation.is_condition else 'v'}{v} = {last}")
+
+
+@functools.cache
+def _pattern(code: int) -> str:
+    """Return the line of an instruction with places for its number and its operands; "" unless it is one line of numbers."""
+    operation = operation_of(code)
+    operands = [name for _, name, _, _ in string.Formatter().parse(operation.llvm) if name]
+    if operation.truths or "%" in operation.llvm or operands != [*"xyz"[: operation.arguments]]:
+        return ""
+    return f"%%{'c' if operation.is_condition else 'v'}%d = {operation.llvm.format(x='%s', y='%s', z='%s')}"
 
 
 def joint_angles(program: Listing, first: int, last: int) -> dict[int, list[int]]:
