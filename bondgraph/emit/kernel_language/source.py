@@ -99,8 +99,6 @@ def _names(tree: ast.AST) -> tuple[Names, Names]:
 
     def visit(node: ast.AST) -> None:
         reads[node], writes[node] = [], []
-        if isinstance(node, ast.AugAssign):
-            node.target.ctx = ast.Load()  # it is read too
         if isinstance(node, ast.Name):
             (reads if isinstance(node.ctx, ast.Load) else writes)[node] = [node.id]
             return
@@ -109,8 +107,9 @@ def _names(tree: ast.AST) -> tuple[Names, Names]:
                 visit(child)
                 reads[node] += reads[child]
                 writes[node] += writes[child]
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            writes[node].append(node.target.id)
+        if isinstance(node, ast.AugAssign):
+            for part in (node, node.target):  # what it sets is read too
+                reads[part] = reads[part] + writes[node.target]
 
     visit(tree)
     return reads, writes
