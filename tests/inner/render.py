@@ -6,8 +6,8 @@ from bondgraph.render.diagram import SIGNS, Diagram, diagram, legend_lines
 from bondgraph.render.glyphs import flow_side
 from bondgraph.render.layout import board, layout, search
 from bondgraph.render.layout.board import Board
-from bondgraph.render.layout.cost import prices
-from bondgraph.render.layout.grid import nesting
+from bondgraph.render.layout.cost import Prices, prices
+from bondgraph.render.layout.grid import Nesting, nesting
 from bondgraph.render.layout.layout import automatic
 from bondgraph.render.layout.spacing import frame
 from bondgraph.render.palette import BLACK, COLOURED

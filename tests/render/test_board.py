@@ -3,19 +3,20 @@
 import numpy as np
 import pytest
 
-from tests.inner.render import Board, Noise, board, nesting, prices, sketch
+from tests.inner.render import Board, Nesting, Noise, Prices, board, nesting, prices, sketch
 from tests.render.graphs import hoist, random_graph, touching_bodies
 
 MODELS = [hoist().freeze(), touching_bodies().freeze(), random_graph(0)]
 
 
 def valid_cells(drawn, made, random):
-    """Cells in which every box holds its own nodes only: one row for each box, the nodes without one beneath."""
+    """Cells in which every box holds its own nodes only, or None: one box after the other, along a line or near it."""
     chains = [drawn.chain(i) for i in range(len(drawn.nodes))]
     order = sorted(range(len(chains)), key=lambda i: (chains[i], random.random()))
     cells = np.zeros((len(chains), 2))
     cells[order, 0] = np.arange(len(chains)) * random.integers(1, 3)
-    cells[order, 1] = random.integers(0, 4, len(chains))
+    cells[order, 1] = random.integers(0, random.choice([1, 4]), len(chains))
+    cells = cells[:, :: random.choice([1, -1])].copy()
     return cells if made.are_valid(cells[None])[0] else None
 
 
@@ -25,7 +26,7 @@ def drawing(request):
     drawn = sketch(request.param)
     made, random = Board(prices(drawn), nesting(drawn)), np.random.default_rng(3)
     tried = [valid_cells(drawn, made, random) for _ in range(60)]
-    valid = [cells for cells in tried if cells is not None][:2]
+    valid = [cells for cells in tried if cells is not None][:3]
     assert valid
     return made, valid
 
@@ -46,6 +47,20 @@ def test_a_move_changes_the_total_cost_by_the_change_of_its_part(drawing, monkey
             assert np.array_equal(np.array(free) == 1, made.are_valid(trials))
             totals = made.total_costs(np.concatenate([cells[None], trials]))
             assert np.allclose(np.diff(parts), np.diff(totals), atol=1e-9)
+
+
+def test_boxes_do_not_cross(monkeypatch):
+    """Two bars, each with its ends alone: neither holds a node of the other."""
+    monkeypatch.setattr(board, "have_llvm", lambda: False)
+    none = np.zeros(0, dtype=int)
+    members, apart = (np.array([0, 1]), np.array([2, 3])), np.array([[False, True], [True, False]])
+    made = Board(Prices(none, none, *[none.astype(float)] * 5, none), Nesting(members, ((0,), (0,), (1,), (1,)), apart))
+    cells = np.array([(0.0, 0.0), (4.0, 0.0), (2.0, 1.0), (2.0, 3.0)])
+    for y, free in ((4.0, True), (-1.0, False)):
+        for g in (0, 1):
+            made._call(board.find_span, cells, g, 3)
+        moved = np.array([*cells[:3], (2.0, y)])
+        assert bool(made._call(board.is_free, cells, 3, 2.0, y)) == bool(made.are_valid(moved[None])[0]) == free
 
 
 def test_cpython_moves_as_machine_code_does(drawing, monkeypatch):
