@@ -1,4 +1,4 @@
-"""Precompile the machine code of solvers and error control, which no model changes, into the cache (`screwbond warm`)."""
+"""Precompile the code of solvers, error control and layouts, which no model changes, into the cache (`screwbond warm`)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bondgraph.emit.llvm import CompileError, Library
 from bondgraph.emit.machine import vector_width
 from bondgraph.errors import Problem
 from bondgraph.methods import METHODS, MethodEntry
+from bondgraph.render.layout import board
 from bondgraph.run.accuracy import error_weights
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.simd import lane_loop
@@ -36,6 +37,7 @@ PARTS: Mapping[str, Callable[[], Library]] = {
     "interpreter in SIMD lanes": lambda: code.machine_code(vector_width()),
     "steps with rigid contacts": step.machine_code,
     "contacts of free bodies": gauss_seidel.machine_code,
+    "layout of diagrams": board.machine_code,
 }
 """Machine code of this project by purpose."""
 

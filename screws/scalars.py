@@ -78,20 +78,27 @@ COMPARISONS = ("less", "less_equal", "equal")
 
 def apply(name: str, *arguments: Scalar) -> Scalar:
     """Apply one elementary function, or "where", dispatching on the kind of its scalars."""
-    if any(isinstance(a, np.ndarray) and a.dtype == object for a in arguments):
-        broadcast = np.broadcast(*[np.asarray(a) for a in arguments])
-        out = np.empty(broadcast.shape, dtype=object)
-        out.flat = [apply(name, *scalars) for scalars in broadcast]  # type: ignore[misc, assignment]
-        return out
+    foreign = None
     for argument in arguments:
-        foreign = getattr(argument, "__scalar_function__", None)
-        if foreign is not None:
-            return foreign(name, arguments)
+        if isinstance(argument, np.ndarray):
+            if argument.dtype == object:
+                return _of_arrays(name, arguments)
+        elif foreign is None:
+            foreign = getattr(argument, "__scalar_function__", None)
+    if foreign is not None:
+        return foreign(name, arguments)
     if any(_is_symbolic(a) for a in arguments):
         return _symbolic(sys.modules["sympy"], name, arguments)
     if name == "where":
         return np.where(*arguments)[()]  # type: ignore[call-overload]
     return FUNCTIONS[name][0](*arguments)
+
+
+def _of_arrays(name: str, arguments: tuple[Scalar, ...]) -> Scalar:
+    broadcast = np.broadcast(*[np.asarray(a) for a in arguments])
+    out = np.empty(broadcast.shape, dtype=object)
+    out.flat = [apply(name, *scalars) for scalars in broadcast]  # type: ignore[misc, assignment]
+    return out
 
 
 def _symbolic(sympy: Any, name: str, arguments: tuple[Scalar, ...]) -> Scalar:
@@ -220,6 +227,6 @@ def _check_points(points: Sequence[Scalar], count: int) -> None:
 def array(entries: Any) -> np.ndarray:
     """Build an array of scalars: of floats if every entry is a number, else of objects (nested lists keep their shape)."""
     out = np.array(entries, dtype=object)
-    if all(isinstance(entry, (int, float, np.number)) for entry in out.flat):
+    if all(issubclass(kind, (int, float, np.number)) for kind in {*map(type, out.flat)}):
         return out.astype(float)
     return out

@@ -61,6 +61,10 @@ TOGETHER = {
 }
 """File -> another one that needs the same pages, compiled models or documents: one worker runs both, and makes these once."""
 
+OPTIMISED = ("tests/acceptance/", "tests/docs/", "tests/emit/", "tests/examples/", "tests/judges/", "tests/laws/")
+"""Folders whose models have the machine code that users have. Elsewhere LLVM makes it in a third of the time, unoptimised: with
+the same bits (`tests/emit/test_backends.py`), and what most tests need of it is short."""
+
 MADE = pytest.StashKey[list[int]]()
 """How many procedures a C compiler has made each time."""
 _COMPARED = pytest.StashKey[dict[str, int]]()
@@ -94,6 +98,13 @@ def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
     with compared() as told:
         yield
         request.config.stash[_COMPARED] = dict(told)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    from tests.inner.emit import llvm  # not before a C compiler has taken the place of LLVM
+
+    llvm.LEVEL = 1 if item.nodeid.startswith(OPTIMISED) else 0
 
 
 @pytest.fixture

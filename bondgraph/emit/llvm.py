@@ -56,6 +56,10 @@ QUICK = 60_000
 """Steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the speed."""
 
 
+LEVEL = 1
+"""Level of LLVM's code generator up to that; results have the same bits at every level."""
+
+
 @short_repr
 @dataclass(frozen=True)
 class Library:
@@ -245,7 +249,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
         raise CompileError(Problem("E396", f"several routines are called {twice}", cures=("give each its own name",)))
     text, steps = _module(routines, SINGLE_LIMIT, PART_STEPS, quick > 0)
     # measured: after the tape's rules LLVM's passes bring no speed, and at -O2 take six to nine times the compile time
-    code = object_code(text, passes=0, level=1 if steps <= quick else 0)
+    code = object_code(text, passes=0, level=LEVEL if steps <= quick else 0)
     each = {routine.name: f"{routine.shared.name}.each" for routine in routines if isinstance(routine, SpecialisedRoutine)}
     exported = dict.fromkeys(f for name in names for f in (name, each.get(name, f"{name}.many")))
     tracker, addresses = linked(code, exported, {})
@@ -261,7 +265,7 @@ def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
     steps = sum(len(one.program.steps) for one in straight)
     declared = [wide_declarations(lanes), *trigonometry.declarations(functions, lanes)]
     lookups = tables.definitions(one.program for one in straight)
-    code = object_code("\n".join([*declared, *functions, *lookups]), passes=0, level=1 if steps <= QUICK else 0)
+    code = object_code("\n".join([*declared, *functions, *lookups]), passes=0, level=LEVEL if steps <= QUICK else 0)
     tracker, addresses = linked(code, [routine.name for routine in routines], {})
     return Library(addresses, {}, (tracker,))
 

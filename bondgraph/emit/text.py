@@ -8,8 +8,10 @@ are finite. Consecutive sines and cosines are computed in one call.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
+import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -62,11 +64,10 @@ class Part:
 
     def write(self, *lines: str) -> None:
         """Append lines for one number, widened to all lanes."""
-        self.lines += [widened(line, self.lanes) for line in lines]
+        self.lines += lines if self.lanes == 1 else [widened(line, self.lanes) for line in lines]
 
     def emit(self) -> None:
-        for position in range(self.first, self.last):
-            step = self.program.steps[position]
+        for position, step in enumerate(self.program.steps[self.first : self.last], self.first):
             if position in self.joint:
                 self._sines_and_cosines(position, self.joint[position])
             if step[0] > op.INPUT and position not in self.numbers:
@@ -150,13 +151,24 @@ class Part:
         if step[0] in op.LOOKUPS:
             self._lookup(v, step)
             return
+        pattern = _pattern(step[0])
+        if pattern and self.lanes == 1:
+            self.lines.append(pattern % (v, *map(self.number, step[1:])))
+            return
         operation = operation_of(step[0])
-        x, y, z = (
-            *(self.condition(a) if k < operation.truths else self.number(a) for k, a in enumerate(step[1:])),
-            *("",) * (3 - operation.arguments),
-        )
-        *before, last = operation.llvm.format(x=x, y=y, z=z, v=v).split("\n")
+        values = [self.condition(a) if k < operation.truths else self.number(a) for k, a in enumerate(step[1:])]
+        *before, last = operation.llvm.format(**dict(zip("xyz", values, strict=False)), v=v).split("\n")
         self.write(*before, f"%{'c' if operation.is_condition else 'v'}{v} = {last}")
+
+
+@functools.cache
+def _pattern(code: int) -> str:
+    """Return the line of an instruction with places for its number and its operands; "" unless it is one line of numbers."""
+    operation = operation_of(code)
+    operands = [name for _, name, _, _ in string.Formatter().parse(operation.llvm) if name]
+    if operation.truths or "%" in operation.llvm or operands != [*"xyz"[: operation.arguments]]:
+        return ""
+    return f"%%{'c' if operation.is_condition else 'v'}%d = {operation.llvm.format(x='%s', y='%s', z='%s')}"
 
 
 def joint_angles(program: Listing, first: int, last: int) -> dict[int, list[int]]:

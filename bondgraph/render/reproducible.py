@@ -8,9 +8,9 @@ numbers from here.
 from __future__ import annotations
 
 import decimal
-import random
 
 import numpy as np
+from numpy.random import RandomState
 
 
 def length(vectors: np.ndarray) -> np.ndarray:
@@ -47,19 +47,33 @@ def geometric(first: float, last: float, count: int) -> list[float]:
 
 
 class Noise:
-    """Random numbers that Python reproduces for a seed, on every machine and in every version."""
+    """Random numbers that Python reproduces for a seed, on every machine and in every version; NumPy makes many at once."""
 
     def __init__(self, seed: int):
-        self._random = random.Random(seed)
+        self._random = RandomState([seed])  # its numbers are those of `random.Random(seed)`
+        self._ahead = np.zeros(0)
+
+    def ahead(self, count: int) -> np.ndarray:
+        """Return at least so many of the next uniform numbers from 0 to 1, which stay the next ones."""
+        if len(self._ahead) < count:
+            self._ahead = np.concatenate([self._ahead, self._random.random_sample(count + 4096)])
+        return self._ahead
+
+    def skip(self, count: int) -> None:
+        """Go past some of the numbers `ahead`."""
+        self._ahead = self._ahead[count:]
+
+    def _uniform(self, count: int) -> np.ndarray:
+        numbers = self.ahead(count)[:count]
+        self.skip(count)
+        return numbers
 
     def order(self, count: int) -> list[int]:
         """Return the numbers 0 to count - 1, shuffled."""
-        keys = [self._random.random() for _ in range(count)]
-        return sorted(range(count), key=keys.__getitem__)
+        shuffled: list[int] = np.argsort(self._uniform(count), kind="stable").tolist()
+        return shuffled
 
     def spread(self, count: int) -> np.ndarray:
         """Return numbers (count,) of mean 0 and the standard deviation 1.28 of a Gumbel distribution: sums of five uniform
         ones."""
-        uniform = self._random.random
-        draws = np.array([uniform() for _ in range(5 * count)]).reshape(5, count)
-        return 2.0 * (draws.sum(axis=0) - 2.5)
+        return np.asarray(2.0 * (self._uniform(5 * count).reshape(5, count).sum(axis=0) - 2.5))

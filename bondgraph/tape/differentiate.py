@@ -131,14 +131,12 @@ def active_nodes(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> li
             inputs = [a for a in tape.entries_of(position) if a in seeds and a not in active]
             active.update(inputs)
             order += inputs
-        elif position not in active and (position in seeds or (node[0] not in op.FLAT and _varies(tape, position, active))):
+        elif position not in active and (
+            position in seeds or (node[0] not in op.FLAT and not active.isdisjoint(operands(tape, position)))
+        ):
             active.add(position)
             order.append(position)
     return order
-
-
-def _varies(tape: Nodes, position: int, active: Container[int]) -> bool:
-    return any(a in active for a in operands(tape, position))
 
 
 def operands(tape: Nodes, position: int) -> Sequence[int]:

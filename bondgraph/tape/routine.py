@@ -117,16 +117,15 @@ def reached(
     table: Sequence[Node] | Mapping[int, Node], roots: Iterable[int], first: int = 0, skip: Container[int] = ()
 ) -> list[int]:
     """Return `reachable` positions of a table of nodes by their positions."""
-    seen: set[int] = set()
-    stack = list(roots)
+    seen = {position for position in roots if position >= first and position not in skip}
+    stack = list(seen)
     while stack:
-        position = stack.pop()
-        if position in seen or position < first or position in skip:
-            continue
-        seen.add(position)
-        node = table[position]
+        node = table[stack.pop()]
         if node[0] > op.INPUT:
-            stack.extend(node[1:])
+            for position in node[1:]:
+                if position not in seen and position >= first and position not in skip:
+                    seen.add(position)
+                    stack.append(position)
     return sorted(seen)
 
 
@@ -161,11 +160,13 @@ def listing(routine: Routine) -> Listing:
                 raise TraceError(f'routine "{routine.name}" needs the input block "{block}", which it does not list')
             node = (node[0], listed.index(block), *node[2:])
         elif node[0] > op.INPUT:
-            node = (node[0], *(new[a] for a in node[1:]))
+            node = (node[0], *[new[a] for a in node[1:]])
         steps.append(node)
     return Listing(tuple(steps), tuple(new[root] for root in roots))
 
 
+_READY = -(1 << 62)
+"""Mark above a position in a stack: its arguments have been listed."""
 MAX_EARLY_CALLS = 64
 """Most sines and cosines of inputs that come first; more would only fill the stack."""
 
@@ -182,16 +183,18 @@ def _depth_first(table: dict[int, Node], roots: list[int]) -> list[int]:
     for root in [*(sorted(early) if len(early) <= MAX_EARLY_CALLS else ()), *roots]:
         stack = [root]
         while stack:
-            position = stack[-1]
-            if position in done:
-                stack.pop()
+            position = stack.pop()
+            if position == _READY:
+                position = stack.pop()
+                node = table[position]
+            elif position in done:
                 continue
-            node = table[position]
-            missing = [a for a in node[1:] if a not in done] if node[0] > op.INPUT else []
-            if missing:
-                stack.extend(reversed(missing))
-                continue
-            stack.pop()
+            else:
+                node = table[position]
+                missing = [a for a in node[1:] if a not in done] if node[0] > op.INPUT else []
+                if missing:
+                    stack += position, _READY, *missing[::-1]
+                    continue
             done.add(position)
             order.append(position)
             if node[0] in (op.SIN, op.COS):

@@ -47,6 +47,19 @@ def test_all_expressions(compiled):
             np.testing.assert_allclose(got, expected, rtol=2e-14, atol=1e-14, err_msg=name)
 
 
+def test_every_level_of_llvm_has_the_same_bits(monkeypatch):
+    """Most tests take the lowest level (`tests/conftest.py`); users have a higher one. Numbers of any size, none, and signs."""
+    rng, routine = np.random.default_rng(4), traced([formula for formula, _ in FORMULAS.values()])
+    extremes = np.array([0.0, -0.0, 1.0, -1.0, 5e-324, 1e308, -1e308, np.inf, -np.inf, np.nan])
+    points = np.concatenate([rng.uniform(-3.0, 3.0, (400, 3)), rng.choice(extremes, (400, 3))])
+    results = []
+    for level in (0, 1, 2):
+        monkeypatch.setattr(llvm, "LEVEL", level)
+        values = compile_routines([routine]).kernel("f").many(points)
+        results.append(np.where(np.isnan(values), np.nan, values).tobytes())
+    assert len(set(results)) == 1
+
+
 def test_what_is_no_number_propagates(compiled):
     formulas = [
         lambda a, b, c: a + b,

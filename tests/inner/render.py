@@ -4,7 +4,10 @@
 
 from bondgraph.render.diagram import SIGNS, Diagram, diagram, legend_lines
 from bondgraph.render.glyphs import flow_side
-from bondgraph.render.layout import layout, search
+from bondgraph.render.layout import board, layout, search
+from bondgraph.render.layout.board import Board
+from bondgraph.render.layout.cost import Prices, prices
+from bondgraph.render.layout.grid import Nesting, nesting
 from bondgraph.render.layout.layout import automatic
 from bondgraph.render.layout.spacing import frame
 from bondgraph.render.palette import BLACK, COLOURED

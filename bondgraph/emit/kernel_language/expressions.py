@@ -68,10 +68,12 @@ class Expressions(Emitter):
         """Return the value of a known expression."""
         if not self.is_known(node):
             self.fail(node, "this must be known at translation: a constant of the module, or a Fixed argument")
+        if isinstance(node, ast.Name) and isinstance(bound := self.scope.get(node.id), Known):
+            return bound.value
         code = _compiled(node) or self.refuse(node)
         constants = {name: bound.value for name, bound in self.scope.items() if isinstance(bound, Known)}
         try:
-            return eval(code, {**self.source.names, **constants})  # noqa: S307
+            return eval(code, self.source.names, constants)  # noqa: S307
         except (NameError, AttributeError, LookupError, ArithmeticError) as error:
             self.fail(node, str(error))
 
@@ -92,10 +94,8 @@ class Expressions(Emitter):
                 return Computed(bool, self.step("not", self.converted(self.expression(operand), bool, node)))
             case ast.UnaryOp(ast.USub(), operand):
                 return self.arithmetic("mul", Known(-1), self.expression(operand), node)
-            case ast.BinOp(left, ast.BitAnd() | ast.BitOr() as operation, right):
-                return self._eager("and" if isinstance(operation, ast.BitAnd) else "or", (left, right), node)
-            case ast.BinOp(left, operation, right) if type(operation) in BINARY:
-                return self.arithmetic(BINARY[type(operation)], self.expression(left), self.expression(right), node)
+            case ast.BinOp(left, _, right):
+                return self.binary(left, right, node)
             case ast.Compare(left, operations, others):
                 return self._compare(operations, [self.expression(part) for part in (left, *others)], node)
             case ast.BoolOp(operation, parts):
@@ -106,6 +106,14 @@ class Expressions(Emitter):
                 return self._call(node)
         self.refuse(node)
         raise AssertionError
+
+    def binary(self, left: ast.expr, right: ast.expr, node: ast.BinOp | ast.AugAssign) -> Computed:
+        """Return the result of the operation of a node on two expressions."""
+        if isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+            return self._eager("and" if isinstance(node.op, ast.BitAnd) else "or", (left, right), node)
+        if type(node.op) not in BINARY:
+            self.refuse(node)
+        return self.arithmetic(BINARY[type(node.op)], self.expression(left), self.expression(right), node)
 
     # Tables and arrays.
 

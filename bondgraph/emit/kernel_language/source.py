@@ -39,7 +39,7 @@ class FunctionSource:
     types: Mapping[str, Any]
     variables: frozenset[str]
     reads: Mapping[ast.AST, Sequence[str]]
-    names: Mapping[str, Any]
+    names: dict[str, Any]
 
     @property
     def arguments(self) -> list[str]:
@@ -79,19 +79,14 @@ def source_of(function: Function) -> FunctionSource:
 
 @functools.cache
 def _definitions(file: str) -> dict[int, ast.FunctionDef]:
-    """Return the functions of a file by their first lines; `a += b` is `a = a + b` in them."""
-    tree = _Assigned().visit(ast.parse("".join(linecache.getlines(file))))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return {min([node.lineno, *[each.lineno for each in node.decorator_list]]): node for node in functions}
-
-
-class _Assigned(ast.NodeTransformer):
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:
-        before = ast.parse(ast.unparse(node.target), mode="eval").body
-        assigned = ast.Assign([node.target], ast.BinOp(before, node.op, node.value))
-        for part in (*ast.walk(before), assigned, assigned.value):
-            ast.copy_location(part, node)
-        return assigned
+    """Return the functions of a file by their first lines."""
+    blocks, functions = [list[ast.stmt](ast.parse("".join(linecache.getlines(file))).body)], dict[int, ast.FunctionDef]()
+    for block in blocks:  # which grow longer on the way
+        for node in block:
+            blocks.append(getattr(node, "body", []))
+            if isinstance(node, ast.FunctionDef):
+                functions[min([node.lineno, *[each.lineno for each in node.decorator_list]])] = node
+    return functions
 
 
 Names = dict[ast.AST, list[str]]
@@ -108,9 +103,13 @@ def _names(tree: ast.AST) -> tuple[Names, Names]:
             (reads if isinstance(node.ctx, ast.Load) else writes)[node] = [node.id]
             return
         for child in ast.iter_child_nodes(node):
-            visit(child)
-            reads[node] += reads[child]
-            writes[node] += writes[child]
+            if isinstance(child, (ast.expr, ast.stmt)):
+                visit(child)
+                reads[node] += reads[child]
+                writes[node] += writes[child]
+        if isinstance(node, ast.AugAssign):
+            for part in (node, node.target):  # what it sets is read too
+                reads[part] = reads[part] + writes[node.target]
 
     visit(tree)
     return reads, writes
@@ -119,11 +118,11 @@ def _names(tree: ast.AST) -> tuple[Names, Names]:
 def _variables(tree: ast.FunctionDef, reads: Names, writes: Names) -> Iterator[str]:
     stored, loaded = Counter([*writes[tree], *(a.arg for a in tree.args.args)]), Counter(reads[tree])
     for node in reads:
-        for block in (getattr(node, name, None) for name in ("body", "orelse")):
-            statements: list[ast.stmt] = block if isinstance(block, list) else []
+        blocks = [] if isinstance(node, ast.expr) else [getattr(node, "body", []), getattr(node, "orelse", [])]
+        for statements in filter(None, blocks):
             after: Counter[str] = Counter()
             for statement in reversed(statements):
-                if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+                if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
                     yield from (name for name in writes[statement] if stored[name] > 1 or after[name] < loaded[name])
                 after.update(reads[statement])
 

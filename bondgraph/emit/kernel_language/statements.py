@@ -39,6 +39,8 @@ class Statements(Expressions):
                     self._assign(one, result, node)
             case ast.Assign([target], value):
                 self._assign(target, self.expression(value), node)
+            case ast.AugAssign(target, _, value):
+                self._assign(target, self.binary(target, value, node), node)
             case ast.AnnAssign(target, _, ast.expr() as start):
                 self._assign(target, self.expression(start), node)
             case ast.If(test, body, orelse):

@@ -14,70 +14,26 @@ from bondgraph.render.sketch import Box, Sketch
 
 @dataclass(frozen=True)
 class Nesting:
-    """Boxes as index sets: members, outsiders, and pairs of boxes that are not nested."""
+    """Boxes as index sets: their members, and the boxes around each node.
+
+    apart (boxes, boxes): True for pairs of boxes that are not inside one another.
+    """
 
     members: tuple[np.ndarray, ...]
-    outside: tuple[np.ndarray, ...]
-    apart: tuple[tuple[int, ...], ...]
     around: tuple[tuple[int, ...], ...]
-    """Node -> the boxes around it."""
-    foreign: np.ndarray
-    """(boxes, nodes): True if a node is outside of a box."""
-    strangers: tuple[np.ndarray, np.ndarray]
-    """Pairs of boxes that are not inside one another."""
-    all_members: np.ndarray
-    """Members of all boxes, one box after the other."""
-    starts: np.ndarray
-    """Start index of each box in `all_members`."""
+    apart: np.ndarray
 
 
 def nesting(sketch: Sketch) -> Nesting:
     """Return index sets of a sketch's boxes."""
-    count = len(sketch.nodes)
     members = tuple(np.array(box.members) for box in sketch.boxes)
-    outside = tuple(np.setdiff1d(np.arange(count), inside) for inside in members)
-    apart = tuple(tuple(j for j, other in enumerate(sketch.boxes) if not _related(box, other)) for box in sketch.boxes)
-    around = tuple(tuple(g for g, box in enumerate(sketch.boxes) if n in box.members) for n in range(count))
-    foreign = np.ones((len(members), count), dtype=bool)
-    for g, inside in enumerate(members):
-        foreign[g, inside] = False
-    pairs = np.array([(g, h) for g, others in enumerate(apart) for h in others if h > g], dtype=int).reshape(-1, 2).T
-    starts = np.cumsum([0, *map(len, members)])[:-1]
-    everyone = np.concatenate([np.zeros(0, dtype=int), *members])
-    return Nesting(members, outside, apart, around, foreign, (pairs[0], pairs[1]), everyone, starts)
+    around = tuple(tuple(g for g, box in enumerate(sketch.boxes) if n in box.members) for n in range(len(sketch.nodes)))
+    apart = np.array([[not _related(box, other) for other in sketch.boxes] for box in sketch.boxes], dtype=bool)
+    return Nesting(members, around, apart)
 
 
 def _related(a: Box, b: Box) -> bool:
     return f"{a.path}.".startswith(f"{b.path}.") or f"{b.path}.".startswith(f"{a.path}.")
-
-
-def is_valid(cells: np.ndarray, boxes: Nesting) -> bool:
-    """Return True if every cell holds at most one node and every box holds its own nodes only."""
-    return bool(are_valid(cells[None], boxes)[0])
-
-
-def are_valid(trials: np.ndarray, boxes: Nesting) -> np.ndarray:
-    """Return (k,) for many drawings (k, n, 2): every cell holds at most one node and every box its own nodes only."""
-    x, y = trials[..., 0], trials[..., 1]
-    codes = np.sort(x * 1048576 + y, axis=1)
-    good = (codes[:, 1:] != codes[:, :-1]).all(axis=1)
-    if boxes.members:
-        (left, right), (top, bottom) = (_spans(each, boxes) for each in (x, y))
-        x, y = x[:, None], y[:, None]
-        within = (x >= left[..., None]) & (x <= right[..., None]) & (y >= top[..., None]) & (y <= bottom[..., None])
-        good &= ~np.any(within & boxes.foreign, axis=(1, 2))
-        g, h = boxes.strangers
-        separated = (
-            (left[:, g] > right[:, h]) | (left[:, h] > right[:, g]) | (top[:, g] > bottom[:, h]) | (top[:, h] > bottom[:, g])
-        )
-        good &= separated.all(axis=1)
-    return np.asarray(good)
-
-
-def _spans(x: np.ndarray, boxes: Nesting) -> tuple[np.ndarray, np.ndarray]:
-    """Return minimum and maximum of a coordinate (k, n) in each box: both (k, boxes)."""
-    coordinates = x[:, boxes.all_members]
-    return np.minimum.reduceat(coordinates, boxes.starts, axis=1), np.maximum.reduceat(coordinates, boxes.starts, axis=1)
 
 
 def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:

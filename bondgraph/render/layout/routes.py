@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.render.layout.cost import crossings
 from bondgraph.render.layout.line import POINT_SPACING, Route, straight, through
 from bondgraph.render.layout.parts import MIRRORS, Copies, equal_parts, mark_of
 from bondgraph.render.layout.spacing import frame
@@ -130,6 +129,14 @@ def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[in
 def crowded(one: np.ndarray, other: np.ndarray) -> float:
     """Return 0 to 1: how close two directions are; 0 from some 35 degrees on."""
     return max(0.0, (float(dot(one, other)) - 0.82) / 0.18)
+
+
+def crossings(p: np.ndarray, q: np.ndarray, r: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Return True where segments pq and rs cross inside both; coordinates first, (2, ...), arrays that broadcast."""
+    dx, dy, ex, ey = q[0] - p[0], q[1] - p[1], s[0] - r[0], s[1] - r[1]
+    one = (dx * (r[1] - p[1]) - dy * (r[0] - p[0])) * (dx * (s[1] - p[1]) - dy * (s[0] - p[0]))
+    two = (ex * (p[1] - r[1]) - ey * (p[0] - r[0])) * (ex * (q[1] - r[1]) - ey * (q[0] - r[0]))
+    return (one < -1e-9) & (two < -1e-9)
 
 
 def _crossed(one: Route, other: Route) -> int:
@@ -442,6 +449,8 @@ MAX_BULGE = 34.0
 """Maximum initial bulge of an edge beside another one between the same nodes, px."""
 BARRED = 110.0
 """Price of a direct way above which a detour is tried, px."""
+BENT = 45.0
+"""Price of each further bulge that is tried, px."""
 
 
 def _direct(
@@ -450,10 +459,16 @@ def _direct(
     """Return the best straight or bent route, and its price above that of a straight line of its length in the open."""
     edge = sketch.edges[index]
     long = float(length(where[edge.head] - where[edge.tail]))
-    choices = [_bent(sketch, where, edge.tail, edge.head, bulge) for bulge in _bulges(used, edge.bond is None, long)]
-    prices = [45.0 * k + price(route, index, sketch, world, lines) for k, route in enumerate(choices)]
-    best = int(np.argmin(prices))
-    return choices[best], prices[best]
+    best, least = None, 0.0
+    for k, bulge in enumerate(_bulges(used, edge.bond is None, long)):
+        if best is not None and least <= BENT * k:
+            break  # no price is negative
+        route = _bent(sketch, where, edge.tail, edge.head, bulge)
+        cost = BENT * k + price(route, index, sketch, world, lines)
+        if best is None or cost < least:
+            best, least = route, cost
+    assert best is not None
+    return best, least
 
 
 def _bulges(used: int, signal: bool, long: float) -> Sequence[float]:

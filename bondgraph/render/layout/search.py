@@ -12,16 +12,14 @@ from functools import partial
 
 import numpy as np
 
-from bondgraph.render.layout.cost import Prices, lower_bounds, node_costs, total_cost, total_costs
-from bondgraph.render.layout.grid import Nesting, are_valid, is_valid, without_gaps
+from bondgraph.render.layout.board import Board
+from bondgraph.render.layout.cost import Prices
+from bondgraph.render.layout.grid import Nesting, without_gaps
 from bondgraph.render.layout.parts import Copies
 from bondgraph.render.reproducible import Noise, geometric
 
 Steps = Callable[[np.ndarray], np.ndarray]
 """Cells (n, 2) -> trials (k, n, 2) that single moves cannot reach."""
-WINDOW = np.array([(i, j) for i in range(-3, 4) for j in range(-3, 4) if abs(i) + abs(j) <= 4])
-
-
 _WIDE = np.array([(i, j) for i in range(-6, 7) for j in range(-6, 7) if 0 < abs(i) + abs(j) <= 6])
 
 
@@ -37,11 +35,11 @@ def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, block
         return cells
     block_members = [members for block in blocks for members in block.members]
     counts = np.array([sweeps, *map(len, boxes.members), -1, *(len(block.members) for block in blocks)])
-    arrays = [cells, price.tails, price.heads, price.length, counts, boxes.all_members, *boxes.strangers, *block_members]
+    arrays = [cells, price.tails, price.heads, price.length, counts, boxes.apart, *boxes.members, *block_members]
     digest = hashlib.sha256(b"".join(f"{each.dtype} {each.shape}".encode() + each.tobytes() for each in arrays)).digest()
     result = _cache.get(digest)
     if result is None:
-        result = _improved(cells, price, boxes, sweeps, blocks)
+        result = _improved(cells.astype(float), price, boxes, sweeps, blocks).astype(int)
         if len(_cache) >= MAX_CACHED:
             _cache.clear()
         _cache[digest] = result
@@ -50,17 +48,18 @@ def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, block
 
 def _improved(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies]) -> np.ndarray:
     """Return the best of some searches."""
+    board = Board(price, boxes)
 
     def cost(trial: np.ndarray) -> float:
-        return round(total_cost(trial, price, boxes), 9)
+        return round(board.total_cost(trial), 9)
 
     loose = int(_free(len(cells), blocks).sum()) + sum(len(block.members) for block in blocks)
     seeds = 3 if loose <= 16 else 2 if loose <= 26 else 1
-    tries = [_anneal(cells, price, boxes, sweeps, blocks, seed) for seed in range(seeds)]
-    return min((_finish(start, price, boxes, blocks) for start in sorted(tries, key=cost)[:2]), key=cost)
+    tries = [_anneal(cells, board, sweeps, blocks, seed) for seed in range(seeds)]
+    return min((_finish(start, price, board, boxes, blocks) for start in sorted(tries, key=cost)[:2]), key=cost)
 
 
-def _anneal(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies], seed: int) -> np.ndarray:
+def _anneal(cells: np.ndarray, board: Board, sweeps: int, blocks: Sequence[Copies], seed: int) -> np.ndarray:
     """Move single nodes and blocks at falling temperature."""
     noise = Noise(seed)
     cells, free = cells.copy(), _free(len(cells), blocks)
@@ -68,9 +67,9 @@ def _anneal(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, block
     for heat in geometric(2.0, 0.12, sweeps):
         for node in noise.order(len(cells)):
             if free[node]:
-                _move(node, cells, price, boxes, heat, noise)
+                board.move(node, cells, heat, noise)
         for k in noise.order(len(block_members)):
-            cells = _block_moved(block_members[k], cells, price, boxes, heat, noise)
+            cells = _block_moved(block_members[k], cells, board, heat, noise)
     return cells
 
 
@@ -78,13 +77,13 @@ MAX_TRIALS, BLOCK_HEAT = 10, 2.0
 """Number of examined positions of a block, of the lowest bounds; and its temperature relative to that of a node."""
 
 
-def _block_moved(members: np.ndarray, cells: np.ndarray, price: Prices, boxes: Nesting, heat: float, noise: Noise) -> np.ndarray:
+def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, heat: float, noise: Noise) -> np.ndarray:
     """Move one block to its best position nearby or, by temperature, perhaps to a worse one."""
     trials = np.concatenate([cells[None], _box_moved(members, _WIDE, True, cells)])
-    least = lower_bounds(trials, price, boxes)
+    least = board.lower_bounds(trials)
     near = np.argsort(least[1:], kind="stable")[: 4 * MAX_TRIALS] + 1
-    good = np.concatenate([[0], near[are_valid(trials[near], boxes)][:MAX_TRIALS]])
-    costs = total_costs(trials[good], price, boxes) - BLOCK_HEAT * heat * noise.spread(len(good))
+    good = np.concatenate([[0], near[board.are_valid(trials[near])][:MAX_TRIALS]])
+    costs = board.total_costs(trials[good]) - BLOCK_HEAT * heat * noise.spread(len(good))
     return trials[good[int(np.argmin(costs.round(9)))]].copy()
 
 
@@ -114,11 +113,10 @@ def _copies_exchanged(block: Copies, cells: np.ndarray) -> np.ndarray:
     return np.array(trials)
 
 
-def branches(price: Prices) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Yield (root, joint, nodes) of every part attached by one bond: the nodes on the root's side of it."""
+def branches(price: Prices, count: int) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Yield (root, joint, nodes) of every part of `count` nodes attached by one bond: the nodes on the root's side of it."""
     import networkx as nx
 
-    count = len(price.edges_at)
     bonds = [(int(a), int(b)) for a, b in zip(price.tails[price.length == 1.0], price.heads[price.length == 1.0], strict=True)]
     graph = nx.Graph(bonds)
     for bond in bonds:
@@ -144,7 +142,9 @@ def _turned(cells: np.ndarray, turns: np.ndarray) -> np.ndarray:
 _STEPS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (2, 0), (-2, 0), (0, 2), (0, -2)])
 
 
-def _finish(cells: np.ndarray, price: Prices, boxes: Nesting, blocks: Sequence[Copies] = (), rounds: int = 3) -> np.ndarray:
+def _finish(
+    cells: np.ndarray, price: Prices, board: Board, boxes: Nesting, blocks: Sequence[Copies] = (), rounds: int = 3
+) -> np.ndarray:
     """Repeat greedy steps until none helps; blocks stay unchanged inside, perhaps mirrored."""
     free = _free(len(cells), blocks)
     block_members = [members for block in blocks for members in block.members]
@@ -156,7 +156,7 @@ def _finish(cells: np.ndarray, price: Prices, boxes: Nesting, blocks: Sequence[C
     steps: list[Steps] = [
         *(
             partial(_branch_moved, root, joint, branch, not free[branch].all())
-            for root, joint, branch in branches(price)
+            for root, joint, branch in branches(price, len(cells))
             if not torn(branch)
         ),
         *(
@@ -168,31 +168,32 @@ def _finish(cells: np.ndarray, price: Prices, boxes: Nesting, blocks: Sequence[C
         partial(_cuts, block_members),
         partial(_exchanged, boxes, free),
     ]
-    cells = cells.copy()
-    cost = total_cost(cells, price, boxes)
+    cells, still = cells.copy(), Noise(0)
+    cost = board.total_cost(cells)
     for _ in range(rounds):
         before = cost
         for node in np.flatnonzero(free).tolist():
-            _move(node, cells, price, boxes, 0.0, None)
-        cells = without_gaps(cells)
-        cost = total_cost(cells, price, boxes)
+            board.move(node, cells, 0.0, still)
+        cells = without_gaps(cells).astype(float)
+        cost = board.total_cost(cells)
         for step in steps:
-            cells, cost = _best(cells, cost, step(cells), price, boxes)
+            cells, cost = _best(cells, cost, step(cells), board)
         if cost > before - 1e-6:
             break
     return without_gaps(cells)
 
 
-def _best(cells: np.ndarray, cost: float, trials: np.ndarray, price: Prices, boxes: Nesting) -> tuple[np.ndarray, float]:
+def _best(cells: np.ndarray, cost: float, trials: np.ndarray, board: Board) -> tuple[np.ndarray, float]:
     """Return the cheapest valid one of the trials (k, n, 2), if it is cheaper than the current cells."""
-    least = lower_bounds(trials, price, boxes)
+    least = board.lower_bounds(trials)
     for index in np.argsort(least, kind="stable"):
         if least[index] >= cost - 1e-9:
             break
-        if is_valid(trials[index], boxes):
-            trial_cost = total_cost(trials[index], price, boxes)
+        trial = trials[index : index + 1]
+        if board.are_valid(trial)[0]:
+            trial_cost = board.total_cost(trial[0])
             if trial_cost < cost - 1e-9:
-                cells, cost = trials[index].copy(), trial_cost
+                cells, cost = trial[0].copy(), trial_cost
     return cells, cost
 
 
@@ -241,44 +242,3 @@ def _exchanged(boxes: Nesting, free: np.ndarray, cells: np.ndarray) -> np.ndarra
             trial[[i, j]] = cells[[j, i]]
             trials.append(trial)
     return np.array(trials)
-
-
-def _move(node: int, cells: np.ndarray, price: Prices, boxes: Nesting, heat: float, noise: Noise | None) -> None:
-    """Move one node, in place, to the best cell near it or near its neighbours; by temperature, perhaps to a worse one."""
-    others = price.neighbours[node]
-    near = [cells[node] + WINDOW]
-    if len(others):
-        near.append(np.round(cells[others].mean(axis=0)).astype(int) + WINDOW[np.abs(WINDOW).sum(axis=1) <= 2])
-    candidates = np.concatenate(near)
-    candidates = candidates[_allowed(node, candidates, cells, boxes)]
-    if len(candidates) == 0:
-        return
-    costs = node_costs(node, candidates, cells, price, boxes)
-    if noise is not None:
-        costs = costs - heat * noise.spread(len(costs))
-    cells[node] = candidates[np.argmin(costs.round(9))]
-
-
-def _allowed(node: int, candidates: np.ndarray, cells: np.ndarray, boxes: Nesting) -> np.ndarray:
-    """Return (k,): True for candidate cells that are free and keep every box to its own nodes."""
-    others = np.delete(cells[:, 0] * 1048576 + cells[:, 1], node)
-    good = ~np.any((candidates[:, 0] * 1048576 + candidates[:, 1])[:, None] == others, axis=1)
-    if not boxes.members:
-        return good
-    box_cells = cells[boxes.all_members]
-    lows, highs = np.minimum.reduceat(box_cells, boxes.starts), np.maximum.reduceat(box_cells, boxes.starts)
-    spans = list(zip(lows, highs, strict=True))
-    for g, inside in enumerate(boxes.members):
-        low, high = spans[g]
-        if g not in boxes.around[node]:
-            good &= ~np.all((candidates >= low) & (candidates <= high), axis=1)
-            continue
-        remaining = cells[inside[inside != node]]
-        if len(remaining) == 0:
-            continue
-        lows, highs = np.minimum(remaining.min(axis=0), candidates), np.maximum(remaining.max(axis=0), candidates)
-        outside = cells[boxes.outside[g]]
-        good &= ~np.any(np.all((outside >= lows[:, None]) & (outside <= highs[:, None]), axis=2), axis=1)
-        for h in boxes.apart[g]:
-            good &= ~np.all((spans[h][0] <= highs) & (lows <= spans[h][1]), axis=1)
-    return good
