@@ -1,0 +1,60 @@
+"""Step halving: a program that runs with any step size in, its answer and its own error out.
+
+The error is of the first order with a factor that depends on where events lie between steps, so that no extrapolation helps, and
+the larger of two differences is its bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+SMALL = 1e-5
+"""Errors relative to the largest value that nothing is said about."""
+LARGE = 0.02
+"""Errors relative to the largest value of a reference that is not settled."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """Values at the sample times (samples, channels) of a run with one step size, and from when on there is no solution."""
+
+    values: np.ndarray
+    ends: float = np.inf
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Answer of a judge.
+
+    values : (samples, channels), up to the time `ends`, after which there is no solution.
+    error : (channels,) bound of what they may be off.
+    settled : False where smaller steps do not bring the answers together.
+    """
+
+    values: np.ndarray
+    error: np.ndarray
+    ends: float
+    settled: bool
+
+
+def halved(simulate: Callable[[float], Course], samples: np.ndarray, step: float, least: float) -> Reference:
+    """Halve the step, at most down to a sixteenth, until two answers agree well; what is below `least` is nothing."""
+    finest = step / 16.0
+    courses = [simulate(step), simulate(step / 2.0)]
+    while True:
+        step /= 2.0
+        courses = [*courses[-2:], simulate(step / 2.0)]
+        ends = min(course.ends for course in courses)
+        before, coarse, fine = (course.values[samples < ends] for course in courses)
+        size = float(np.abs(fine).max(initial=0.0))
+        far, near = (np.abs(a - b).max(axis=0, initial=0.0) for a, b in ((before, coarse), (coarse, fine)))
+        apart = max(course.ends for course in courses) - ends
+        together = np.isinf(ends) or apart < 10.0 * step
+        settles = together and bool(
+            np.all(near <= np.maximum(0.75 * far, SMALL * size)) and np.all(near <= 0.25 * LARGE * size + least)
+        )
+        if settles or step / 2.0 <= finest:
+            return Reference(fine, np.maximum(2.0 * near, far) + SMALL * size + least, ends, settles)

@@ -1,0 +1,72 @@
+"""Moreau's time stepping for masses with dry friction: masses in, velocities with their own error out.
+
+    M (v+ - v) = h (f - D (v+ + v) / 2) - G^T p,   |p_k| <= h F_k,   p_k = h F_k sign(G_k v+) where it slips
+
+is the optimality condition of a least-squares problem with bounds, min |L^-1 G^T p - L^T v*|, which an active set solves
+(Stark and Parker, BVLS). A step is tried in the modes of the last one first. Source: Moreau 1988; forces at half steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from campaigns.ideal.halving import Course, Reference, halved
+from campaigns.ideal.records import Masses
+
+ROUNDING = 1e-11
+"""Part of an impulse's bound, and of the largest velocity, that is nothing."""
+NOTHING = 1e-6
+"""Velocity (m/s) that is nothing where those of interest are of order one."""
+
+
+def slips(masses: Masses) -> np.ndarray:
+    """Return G (frictions, masses): slips by velocities."""
+    matrix = np.zeros((len(masses.rubs), len(masses.masses)))
+    for k, rub in enumerate(masses.rubs):
+        matrix[k, rub.a] += rub.ratio if rub.b is None else 1.0
+        if rub.b is not None:
+            matrix[k, rub.b] -= rub.ratio
+    return matrix
+
+
+def stepped(masses: Masses, samples: np.ndarray, step: float = 1e-3) -> Reference:
+    """Return the velocities at sample times that are multiples of the step."""
+    return halved(lambda h: _course(masses, samples, h), samples, step, NOTHING)
+
+
+def _course(masses: Masses, samples: np.ndarray, h: float) -> Course:
+    G, limits = slips(masses), h * np.array([rub.limit for rub in masses.rubs])
+    damping = np.array([mass.damping for mass in masses.masses])
+    inertia = np.array([mass.inertia for mass in masses.masses])
+    implicit = inertia + 0.5 * h * damping
+    root = np.sqrt(implicit)
+    half = G.T / root[:, None]
+    waves = [mass.force for mass in masses.masses]
+    v = np.array([mass.velocity for mass in masses.masses])
+    modes, inverses = np.zeros(len(limits)), dict[bytes, np.ndarray]()
+    at = {round(t / h) for t in samples}
+    rows = [v] if 0 in at else []
+    largest = float(np.abs(v).max())
+    for k in range(1, round(samples[-1] / h) + 1):
+        force = np.array([wave.at((k - 0.5) * h) for wave in waves])
+        free = ((inertia - 0.5 * h * damping) * v + h * force) / implicit
+        sticks = modes == 0.0
+        key = sticks.tobytes()
+        if key not in inverses:
+            inverses[key] = np.linalg.pinv(half[:, sticks])
+        impulse = limits * modes
+        impulse[sticks] = inverses[key] @ (root * free - half @ impulse)
+        v = free - half @ impulse / root
+        slip = G @ v
+        fine = np.abs(impulse) <= limits * (1.0 + ROUNDING)
+        if not (np.all(fine) and np.all(slip * modes >= -ROUNDING * largest)):
+            if np.all(limits > 0.0):
+                answer = lsq_linear(half, root * free, bounds=(-limits, limits), method="bvls", tol=1e-15, max_iter=1000)
+                impulse = answer.x
+            v = free - half @ impulse / root
+            modes = np.sign(impulse) * (np.abs(impulse) >= limits * (1.0 - ROUNDING))
+        largest = max(largest, float(np.abs(v).max()))
+        if k in at:
+            rows.append(v)
+    return Course(np.array(rows))
