@@ -38,6 +38,7 @@ from bondgraph.compile.consistency import contradicting_closures
 from bondgraph.compile.kernels import autonomous, couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
 from bondgraph.compile.loop_solutions import guesses_in_si, unexpected_guesses
 from bondgraph.compile.programs import program_of
+from bondgraph.compile.references import with_references
 from bondgraph.compile.starts import contradicting_starts, dependent_starts
 from bondgraph.emit.cached_build import build_once
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
@@ -108,6 +109,7 @@ def compile_model(
     guess = mapping_of(model.name, "guess", guess, '"load.effort": 72.0')
     model = replace(model, guess={**model.guess, **guess}) if guess else model
     raise_if_any(model.name, _without_law(model))
+    model = with_references(model)
     with Progress(f'compiling "{model.name}"', 1.0, progress) as bar:
         bar.show(0.0, "causality and equations")
         causality = assign_causality(model)

@@ -1,0 +1,60 @@
+"""References of floating networks: junctions whose common efforts, or flows, count by differences alone.
+
+A circuit without ground fixes its voltages against each other, and no potential. One node of it gets the potential zero: nothing
+flows into that reference, and no difference depends on it. Likewise for 1-junctions whose flows count by differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+
+from bondgraph.elements.one_ports import Se, Sf
+from bondgraph.model.laws import Junction
+from bondgraph.model.model import Bond, End, Model
+
+
+def with_references(model: Model) -> Model:
+    """Return the model with a source of zero at the first junction, by name, of each floating network."""
+    elements, bonds = dict(model.elements), list(model.bonds)
+    for kind, floating in _floating(model):
+        first = min(floating)
+        at = model.bonds_at(first)[0]
+        path, zero = f"{first} reference", 0.0 if at.dimension == 1 else np.zeros(at.dimension)
+        if path in elements:
+            continue
+        source = (Se if kind == 0 else Sf)(path.rpartition(".")[2], zero, domain=at.domain)
+        elements[path] = replace(source, place=model.elements[first].place)
+        name = f"{path}->{first}"
+        bonds.append(Bond(name, End(path, source.ports[0].name), End(first, name), at.dimension, at.domain, at.frame, at.place))
+    return replace(model, elements=elements, bonds=tuple(bonds)) if len(bonds) > len(model.bonds) else model
+
+
+def _floating(model: Model) -> Iterator[tuple[int, list[str]]]:
+    """Yield the type and the paths of junctions with a common variable that nothing refers to a level."""
+    types = {path: e.law.type for path, e in model.elements.items() if isinstance(e.law, Junction) and e.law.automaton is None}
+    graph = nx.Graph()
+    graph.add_nodes_from(types)
+    ends = [(bond.tail.element, bond.head.element) for bond in model.bonds]
+    graph.add_edges_from(pair for pair in ends if types.keys() >= set(pair))
+    for part in nx.connected_components(graph):
+        for kind in (0, 1):
+            levels = [path for path in part if types[path] == kind]
+            others = [path for path in part if types[path] != kind]
+            inside = bool(levels) and all(_refers_to_nothing(model, path, part) for path in levels)
+            if inside and all(_takes_differences(model, path, levels) for path in others):
+                yield kind, levels
+
+
+def _refers_to_nothing(model: Model, path: str, part: set[str]) -> bool:
+    """Return True if a junction is joined with junctions of its part alone."""
+    return all(end.element in part for bond in model.bonds_at(path) for end in bond.ends)
+
+
+def _takes_differences(model: Model, path: str, levels: Sequence[str]) -> bool:
+    """Return True if a junction adds as many levels as it subtracts."""
+    bonds = [bond for bond in model.bonds_at(path) if any(end.element in levels for end in bond.ends)]
+    return bool(bonds) and sum(1 if bond.head.element == path else -1 for bond in bonds) == 0

@@ -1,0 +1,56 @@
+"""Networks without ground run: their differences do not depend on the junction that gets the level zero."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, C, Diode, Graph, I, R, Se
+from screws.scalars import sin
+
+
+def joined(parts: list, inner: type, outer: type, names: list[str]) -> Graph:
+    """Return parts (tail, head, element) between junctions `outer`, each at a junction `inner`."""
+    graph, nodes = Graph("floating"), [outer(name) for name in names]
+    for k, (tail, head, part) in enumerate(parts):
+        arm = inner(f"arm{k}")
+        graph.connect(nodes[tail], arm).connect(arm, nodes[head]).connect(arm, part)
+    return graph
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ["z", "b"]])
+@pytest.mark.parametrize(("inner", "outer"), [(J1, J0), (J0, J1)])
+def test_a_ring_of_storages_swings(inner: type, outer: type, names: list[str]) -> None:
+    parts = [(0, 1, C("C", capacitance=0.5, initial=1.0)), (0, 1, I("L", 2.0))]
+    run = joined(parts, inner, outer, names).simulate(3.0, samples=0.5, progress=False)
+    assert run.ok
+    if outer is J0:
+        np.testing.assert_allclose(run["C.q"], np.cos(run.t), atol=1e-7)
+    assert abs(run.ledger.summary()["relative residual"]) < 1e-9
+    first = min(names)
+    level = run[f"{first}.effort" if outer is J0 else f"{first}.flow"]
+    assert not level.any()
+
+
+def rectifier(order: list[int], names: list[str]) -> Graph:
+    """A bridge of four diodes on a source with a resistance, and a load with a capacitor."""
+    source = Se("u", lambda t: 10.0 * sin(t), signals="time")
+    parts = [(4, 0, source), (4, 1, R("inside", 0.1)), (0, 2, Diode("up0")), (1, 2, Diode("up1")), (3, 0, Diode("low0"))]
+    parts += [(3, 1, Diode("low1")), (2, 3, R("load", 2.0)), (2, 3, C("C", capacitance=0.3))]
+    return joined([parts[k] for k in order], J1, J0, names)
+
+
+def test_differences_do_not_depend_on_order_and_names() -> None:
+    runs = [
+        rectifier(order, names).simulate(9.0, samples=0.1, progress=False)
+        for order, names in (([*range(8)], list("abcde")), ([7, 3, 1, 0, 5, 2, 6, 4], list("qcrpa")))
+    ]
+    assert all(run.ok and abs(run.ledger.summary()["relative residual"]) < 1e-9 for run in runs)
+    np.testing.assert_allclose(runs[0]["load.effort"], runs[1]["load.effort"], atol=1e-6)
+    assert runs[0]["load.effort"].min() > -1e-9 and runs[0]["load.effort"].max() > 5.0
+
+
+def test_a_network_with_a_ground_gets_no_reference() -> None:
+    graph = joined([(0, 1, I("L", 2.0)), (0, 1, R("R", 1.0))], J1, J0, ["a", "b"])
+    graph.connect(graph.parts["b"], C("C", capacitance=1.0))
+    assert not [path for path in graph.compile(progress=False).model.elements if path.endswith("reference")]
