@@ -225,6 +225,15 @@ def test_models_agree_with_their_judges(family: str, seed: int) -> None:
 
 
 @pytest.mark.thorough
+def test_a_difference_is_judged_again_with_shorter_steps() -> None:
+    """An event lies less than the shortest step behind a time that all steps share: halving sees 7e-6 of 5e-5."""
+    row = Masses(
+        (Mass(0.35, Wave(slope=-0.97)), Mass(1.0, Wave(size=1.4, omega=5.2, phase=1.4))), (Rub(1, 0, 1.1), Rub(0, None, 1.1))
+    )
+    assert judged(row).kind == "right"
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [7, 13])
 def test_linkages_agree_with_their_judges(seed: int) -> None:
     assert judged(drawn_linkage(seed)).kind == "right"
