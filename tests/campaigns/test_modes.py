@@ -219,7 +219,7 @@ def test_a_case_is_a_function_of_its_seed(draw) -> None:
     assert len(set(cases)) == 30 and cases == [str(draw(seed)) for seed in range(30)]
 
 
-@pytest.mark.parametrize(("family", "seed"), [("networks", 23), ("networks", 43), ("masses", 9), ("masses", 16)])
+@pytest.mark.parametrize(("family", "seed"), [("networks", 53), ("networks", 43), ("masses", 9), ("masses", 16)])
 def test_models_agree_with_their_judges(family: str, seed: int) -> None:
     assert judged(FAMILIES[family](seed)).kind == "right"
 
