@@ -158,7 +158,9 @@ def smaller(case: Case) -> Iterator[Case]:
     """Yield cases with one part less."""
     if isinstance(case, Network):
         for k, branch in enumerate(case.branches):
-            yield without_dead_ends(replace(case, branches=(*case.branches[:k], *case.branches[k + 1 :])))
+            fewer = without_dead_ends(replace(case, branches=(*case.branches[:k], *case.branches[k + 1 :])))
+            if _is_driven(fewer):
+                yield fewer
             for turn in range(len(branch.times)):
                 turns = replace(branch, times=(*branch.times[:turn], *branch.times[turn + 1 :]))
                 yield replace(case, branches=(*case.branches[:k], turns, *case.branches[k + 1 :]))
@@ -182,6 +184,14 @@ def smaller(case: Case) -> Iterator[Case]:
             yield replace(case, frictions=(*case.frictions[:k], *case.frictions[k + 1 :]))
         still = replace(case, torque=Wave()), replace(case, gravity=0.0)
         yield from (less for less in (replace(case, stop=None), replace(case, lock=None), *still) if less != case)
+
+
+def _is_driven(network: Network) -> bool:
+    """Return True where there is a source, and all branches are joined."""
+    reached = {network.nodes[0]} if network.nodes else set()
+    for _ in network.branches:
+        reached |= {end for b in network.branches if {b.tail, b.head} & reached for end in (b.tail, b.head)}
+    return reached == set(network.nodes) and any(branch.kind == "V" for branch in network.branches)
 
 
 def _first(case: Linkage) -> tuple[tuple[str, float], ...]:

@@ -42,7 +42,7 @@ def analysed(network: Network, samples: np.ndarray, step: float = 2e-3) -> Refer
 
 def _drive(network: Network) -> float:
     """Return the largest voltage of a source."""
-    return max(abs(branch.wave.mean) + abs(branch.wave.size) for branch in network.branches)
+    return max((abs(branch.wave.mean) + abs(branch.wave.size) for branch in network.branches), default=0.0)
 
 
 def _course(network: Network, samples: np.ndarray, h: float) -> Course:
