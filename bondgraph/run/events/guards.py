@@ -137,11 +137,22 @@ def measure_drift(s: EventTable, t: float, x: Reals) -> None:
 
 
 def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
-    """Compute the rounding errors of the guards for states as large as they have been in the run."""
-    sizes = s.x_ahead
+    """Compute the rounding errors of the guards for states as large as they have been in the run. Guards that end the run do not
+    count the errors of states that nothing has moved: near a singular position these are no rounding."""
+    sizes, plain, rests = s.x_ahead, s.soon, False
     for i in range(s.n):
-        sizes[i] = full_size(s, i, larger(s.sizes[i], abs(x[i])))
+        size = larger(s.sizes[i], abs(x[i]))
+        sizes[i] = full_size(s, i, size)
+        if sizes[i] > size:
+            rests = True
     noise(s, t, x, sizes, now, out)
+    if rests:
+        for i in range(s.n):
+            sizes[i] = larger(s.sizes[i], abs(x[i]))
+        noise(s, t, x, sizes, now, plain)
+        for i in range(s.transitions):
+            if s.endless[i] == 0:
+                out[i] = plain[i]
 
 
 def ahead(s: EventTable, t: float, x: Reals, p: Reals, h: float, speed: Reals, y: Reals, out: Reals) -> None:

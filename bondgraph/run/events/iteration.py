@@ -35,6 +35,8 @@ PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
 distinguishable time."""
 TOUCHED = 2
 """Flag in `once` of a transition whose guard touches zero: it fires no more at this instant."""
+SINGULAR = 2.0**20
+"""Ratio of rounding errors in two modes beyond which the larger is that of a singular position."""
 MIN_LEVEL = 1e-300
 """Least distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
@@ -220,7 +222,15 @@ def set_levels(s: EventTable, t: float) -> None:
     x, guards, zero, left = s.x_here, s.now, s.zero, s.left
     if s.transitions == 0:
         return
+    measured = s.drift_measured
+    for i in range(s.n):
+        measured[i] = s.drift[i]
+        s.drift[i] = s.drift_kept[i]
     measure_drift(s, t, x)
+    for i in range(s.n):
+        if measured[i] <= s.drift[i] * SINGULAR or s.drift[i] == 0.0:  # else of modes in a singular position, which are left
+            s.drift[i] = larger(s.drift[i], measured[i])
+        s.drift_kept[i] = s.drift[i]
     guards_at(s, t, x, s.p, guards)
     zero_of(s, t, x, guards, zero)
     for i in range(s.transitions):
@@ -359,6 +369,7 @@ def open_events(s: EventTable) -> bool:
     for i in range(s.n):
         s.sizes[i] = 0.0
         s.drift[i] = 0.0
+        s.drift_kept[i] = 0.0
         s.moved[i] = 0
     for i in range(s.transitions):
         s.counts[i] = 0

@@ -68,7 +68,8 @@ class EventTable(LoopTable):
     rates: Kernel
     guards: Kernel
     # Guards, as in `guard_history`; p_factors: ratios of p_near to p; known_bounces: bounces at the start of a run;
-    # drift: rounding errors of states that nothing has moved; moved: 1 once a state is beyond them.
+    # drift: rounding errors of states that nothing has moved, drift_kept: those in consistent modes; moved: 1 once a state is
+    # beyond them.
     sizes: Reals
     by_x: Reals
     p_near: Reals
@@ -137,6 +138,8 @@ class EventTable(LoopTable):
     speed_near: StatesNear
     speed_later: PerState
     drift_now: PerState
+    drift_kept: PerState
+    drift_measured: PerState
     was: PerTransition
     now: PerTransition
     zero: PerTransition

@@ -296,7 +296,7 @@ class _Term:
     offset: Any
     factors: Mapping[int, Any]
     misfit: Mapping[int, Any]
-    """What its right sides contradict each other by, which is left out of them."""
+    """Contradiction of its right sides, which is left out of them."""
     share: OpenShares | None
 
 
@@ -319,9 +319,10 @@ def _terms(
         for k, reaction in enumerate(ideal.reactions)
         for c, vector in enumerate(vectors)
     }
-    numbers = context.sampled(every)
-    steps = {key: value for key, value in every.items() if np.any(np.abs(numbers[key]) > NULL_TOLERANCE)}
-    inverse_sizes, _ = natural_sizes({key: numbers[key] for key in steps}, len(ideal.reactions), len(vectors))
+    zeros = is_zero(context, list(every.values()))
+    steps = {key: value for (key, value), zero in zip(every.items(), zeros, strict=True) if not zero}
+    numbers = context.sampled(steps)
+    inverse_sizes, _ = natural_sizes(numbers, len(ideal.reactions), len(vectors))
     weights = reaction_weights(ideal.reactions, [1.0 / float(size) for size in inverse_sizes])
     out = []
     for c, (circuit, vector) in enumerate(zip(circuits, vectors, strict=True)):

@@ -290,7 +290,7 @@ def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
         others.append((rows, columns, entries))
         if not shared:
             raise SingularSystem(rows, columns)
-    rows, columns = [i for part in others for i in part[0]], [j for part in others for j in part[1]]
+    rows, columns = sorted(i for part in others for i in part[0]), sorted(j for part in others for j in part[1])
     if len(rows) != len(columns):
         raise SingularSystem(*others[0][:2])
     if rows:
@@ -492,8 +492,7 @@ def _modes_in(context: TracingContext, entries: Entries) -> list[int]:
 
 def _mode_count(context: TracingContext, entries: Entries) -> int:
     """Return the number of combinations of the modes that the entries depend on."""
-    counts = [len(states) for states, _ in context.system.modes.values()]
-    return math.prod(counts[slot] for slot in _modes_in(context, entries))
+    return math.prod(len(list(context.system.modes.values())[slot][0]) for slot in _modes_in(context, entries))
 
 
 def _mode_names(system: System, slots: Sequence[int], values: Sequence[int]) -> dict[str, str]:
