@@ -38,7 +38,7 @@ of the bodies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
@@ -47,7 +47,7 @@ import numpy as np
 from screwbond.models.contacts.components import domain_of, selection
 
 from bondgraph import TF, Automaton, Block, Element, Friction, Graph, Op, Parameter, R, Transition
-from bondgraph.elements.friction import SLIP, STICK, direction, length
+from bondgraph.elements.friction import SLIP, direction, length
 from bondgraph.errors import Problem, caller_place
 from bondgraph.model.domains import SCREW, Domain
 from bondgraph.model.ops import IDENTITY, NEGATE
@@ -327,18 +327,3 @@ def _contact_friction_automaton(machine: Automaton, switch: SwitchStates) -> Aut
     options: dict[str, Any] = {"kind": "friction off", "internal": True, "accumulates": OFF}
     off = [Transition(state, OFF, separation_guard, mode, **options) for state in machine.states]
     return Automaton(machine.name, (*machine.states, OFF), OFF, (*edges, on, *off))
-
-
-def friction_off_states(friction: Any) -> tuple[tuple[str, str], ...]:
-    """Return (automaton, state) without friction."""
-    return () if friction is None else ((FRICTION, OFF),)
-
-
-def friction_automata(friction: Any) -> tuple[str, ...]:
-    """Return the automata whose start state `with_friction_start` sets."""
-    return () if friction is None else (FRICTION,)
-
-
-def with_friction_start(friction: Any, begin: Callable[[float], tuple[Any, ...]]) -> Callable[[float], tuple[Any, ...]]:
-    """Extend the start of a law by that of its friction: a closed contact sticks unless its velocities say otherwise."""
-    return begin if friction is None else lambda gap: (*begin(gap), STICK if gap < 0.0 else OFF)

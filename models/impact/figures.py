@@ -52,12 +52,8 @@ def plot_laws(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
                 at = int(np.argmax(course.compression))
                 panel.plot([factor * x[at]], [course.force[at]], "o", color=colour, markersize=4.5)
         over_time.plot([], [], "o", color=MUTED, markersize=4.5, linestyle="none", label="largest compression")
-        over_time.set_xlabel("time (ms)")
-        over_time.set_ylabel("force (N)")
-        over_compression.set_xlabel("compression (mm)")
-        over_time.set_ylim(bottom=0.0)
-        over_time.set_xlim(left=0.0)
-        over_compression.set_xlim(left=0.0)
+        over_time.set(xlabel="time (ms)", ylabel="force (N)", xlim=(0.0, None), ylim=(0.0, None))
+        over_compression.set(xlabel="compression (mm)", xlim=(0.0, None))
         over_time.legend(loc="upper right")
 
 
@@ -76,10 +72,7 @@ def plot_speeds(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
             panel.plot([1e3 * course.t[-1]], [0.0], "s", color=colour, markersize=4.5, clip_on=False)
         panel.plot([], [], "o", color=MUTED, markersize=4.5, linestyle="none", label=r"end of compression, $\dot x = 0$")
         panel.plot([], [], "s", color=MUTED, markersize=4.5, linestyle="none", label=r"end of restitution, $x = 0$")
-        panel.set_xlabel("time (ms)")
-        panel.set_ylabel("force (N)")
-        panel.set_xlim(left=0.0)
-        panel.set_ylim(bottom=0.0)
+        panel.set(xlabel="time (ms)", ylabel="force (N)", xlim=(0.0, None), ylim=(0.0, None))
         panel.legend()
 
 
@@ -99,11 +92,9 @@ def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         panel.axhline(study.measured.e, color=INK, linewidth=0.9, label="virtual spring and Maxwell")
         panel.plot([law.v0], [law.restitution], "o", color=CYCLE[0], markersize=6)
         panel.annotate("identified", (law.v0, law.restitution), (6, 8), textcoords="offset points", fontsize=SMALL)
-        panel.set_ylim(0.0, 1.6)
         panel.axhspan(1.0, 1.6, color=DANGER, linewidth=0, zorder=0)
-        panel.set_xlim(speeds[0], speeds[-1])
-        panel.set_xlabel("speed of the impact (m/s)")
-        panel.set_ylabel("coefficient of restitution")
+        panel.set(xlim=(speeds[0], speeds[-1]), ylim=(0.0, 1.6))
+        panel.set(xlabel="speed of the impact (m/s)", ylabel="coefficient of restitution")
         panel.legend(loc="upper right")
 
 
@@ -123,10 +114,9 @@ def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         panel.axhline(unit, color=CYCLE[1], linestyle=DASHES[1], label=r"invariant line $\dot x = k/c$")
         panel.axhline(0.0, color=MUTED, linewidth=0.8)
         panel.axvline(0.0, color=MUTED, linewidth=0.8)
-        panel.set_ylim(-1.08 * law.v0, 2.2 * unit)
-        panel.set_xlim(-1.06e3 * law.largest_compression, 0.03e3 * law.largest_compression)
-        panel.set_xlabel("place $x$ (mm)")
-        panel.set_ylabel(r"speed $\dot x$ (m/s)")
+        depth = 1e3 * law.largest_compression
+        panel.set(xlim=(-1.06 * depth, 0.03 * depth), ylim=(-1.08 * law.v0, 2.2 * unit))
+        panel.set(xlabel="place $x$ (mm)", ylabel=r"speed $\dot x$ (m/s)")
         panel.legend(loc="lower left")
 
 
@@ -139,13 +129,10 @@ def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
             parts = [1e3 * np.asarray(getattr(course, part)) for part in names]
             panel.stackplot(1e3 * course.t, *parts, colors=CYCLE[:3], labels=names, linewidth=0)
             panel.axvline(1e3 * course.t[int(np.argmax(course.force))], color=INK, linewidth=0.8, linestyle=DASHES[1])
-            panel.set_title(name)
-            panel.set_xlabel("time (ms)")
-            panel.set_xlim(0.0, 1e3 * course.t[-1])
+            panel.set(title=name, xlabel="time (ms)", xlim=(0.0, 1e3 * course.t[-1]))
             panel.grid(False)
         first = figure.axes[0]
-        first.set_ylabel("energy (mJ)")
-        first.set_ylim(0.0, float(np.max(np.sum(parts, axis=0))))
+        first.set(ylabel="energy (mJ)", ylim=(0.0, float(np.max(np.sum(parts, axis=0)))))
         first.plot([], [], color=INK, linewidth=0.8, linestyle=DASHES[1], label="largest force")
         figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
@@ -163,10 +150,7 @@ def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
                 measured = np.array(study.measured.speeds)
                 panel.plot(measured, study.graphs[kind].mass * measured, "o", color=COLOURS[kind], markersize=4.5)
         panel.plot([], [], "o", color=MUTED, markersize=4.5, linestyle="none", label="with the mass that the graph measured")
-        panel.set_xlabel("speed of the point (m/s)")
-        panel.set_ylabel("impulse (N s)")
-        panel.set_xlim(*speeds)
-        panel.set_ylim(bottom=0.0)
+        panel.set(xlabel="speed of the point (m/s)", ylabel="impulse (N s)", xlim=speeds, ylim=(0.0, None))
         panel.legend(loc="upper left")
 
 
@@ -186,10 +170,7 @@ def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
             )
         against.loglog(ends, ends, color=MUTED, linewidth=0.9)
         ends[1] = min(ends[1], ranges[0][1], ranges[1][1])
-        against.set_xlim(*ranges[0])
-        against.set_ylim(*ranges[1])
-        against.set_xlabel("composite rigid body (kg)")
-        against.set_ylabel("projection (kg)")
+        against.set(xlabel="composite rigid body (kg)", ylabel="projection (kg)", xlim=ranges[0], ylim=ranges[1])
         against.annotate(
             "equal", (ends[1], ends[1]), (-4, 4), textcoords="offset points", ha="right", color=MUTED, fontsize=SMALL
         )
@@ -205,8 +186,7 @@ def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         words = f"projection above composite\nin {100.0 * shares['projection > composite']:.0f} %"
         above = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
         sorted_.annotate(words, (equal, 0.97), (-4, 0), ha="right", va="top", color=MUTED, fontsize=SMALL, **above)
-        sorted_.set_xlabel("configuration, by projection over composite")
-        sorted_.set_ylabel("mass over composite mass")
+        sorted_.set(xlabel="configuration, by projection over composite", ylabel="mass over composite mass")
         legend_above(sorted_, 2)
 
 
@@ -221,10 +201,8 @@ def plot_impacts(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
             single = strike.law.history()
             panel.plot(1e3 * t, force, color=CYCLE[1], linewidth=3.5, alpha=0.5, label="arm")
             panel.plot(1e3 * single.t, single.force, color=INK, linewidth=0.9, label="mass")
+            panel.set(xlabel="time since the touch (ms)", xlim=(0.0, None), ylim=(0.0, None))
             panel.set_title(rf"{name}: $e$ = {strike.restitution:.3f}, {strike.impulse:.3f} N s")
-            panel.set_xlabel("time since the touch (ms)")
-            panel.set_ylim(bottom=0.0)
-            panel.set_xlim(left=0.0)
         figure.axes[0].set_ylabel("normal force (N)")
         figure.legend(*figure.axes[-1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
 

@@ -30,20 +30,20 @@ from screwbond.models.contacts.components import COMPONENTS, domain_of, selectio
 from screwbond.models.contacts.friction import (
     COEFFICIENT,
     EXCESS,
+    FRICTION,
+    OFF,
     SLIP_DIRECTION,
     FrictionLaw,
     SwitchStates,
     components_with,
     connect_dry_friction,
-    friction_automata,
     friction_coefficient_problems,
-    friction_off_states,
-    with_friction_start,
 )
 from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, component_problem, number_problems
 from screwbond.models.contacts.switches import CONTACT_OFF, CONTACT_ON, FREE, STATES, TOUCHING, range_limits
 
 from bondgraph import TF, Automaton, Block, Constraint, Element, Graph, Op, Parameter, Transition
+from bondgraph.elements.friction import STICK
 from bondgraph.errors import Problem, refusal
 from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import SCREW
@@ -91,16 +91,19 @@ def connect_velocity_constraint(
 def ideal_tail(
     switch: Automaton, free_states: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any
 ) -> ContactForces:
-    """Return the tail of a constraint on the gap, with the states in which it does not hold."""
+    """Return the tail of a constraint on the gap, with the states in which it does not hold. With friction, a contact that is
+    closed at the start sticks unless its velocities say otherwise."""
+    without = tuple(("switch", state) for state in free_states)
+    parts = (switch, SignalEntry(FORCE), FORCE)
+    if friction is None:
+        return ContactForces(*parts, without, ("kinematics.d", "switch"), begin)
     return ContactForces(
-        switch,
-        SignalEntry(FORCE),
-        FORCE,
-        (*(("switch", state) for state in free_states), *friction_off_states(friction)),
-        ("kinematics.d", "switch", *friction_automata(friction)),
-        with_friction_start(friction, begin),
-        friction=None if friction is None else COEFFICIENT,
-        vectors=() if friction is None else (SLIP_DIRECTION,),
+        *parts,
+        (*without, (FRICTION, OFF)),
+        ("kinematics.d", "switch", FRICTION),
+        lambda gap: (*begin(gap), STICK if gap < 0.0 else OFF),
+        friction=COEFFICIENT,
+        vectors=(SLIP_DIRECTION,),
     )
 
 

@@ -31,8 +31,7 @@ def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = 
         panels = figure.subplots(len(maps), 1, sharex=True, squeeze=False)[:, 0]
         for panel, (caption, shown) in zip(panels, maps.items(), strict=True):
             _poles_and_zeros(panel, shown)
-            panel.set_title(caption)
-            panel.set_ylabel("imaginary part (1/s)")
+            panel.set(title=caption, ylabel="imaginary part (1/s)")
         panels[-1].set_xlabel("real part (1/s)")
         values = np.concatenate([np.concatenate([m.poles, m.zeros, m.cancelled_poles]) for m in maps.values()])
         left, right = float(values.real.min()), max(float(values.real.max()), 0.0)
@@ -96,10 +95,9 @@ def sweep_plot(swept: PoleSweep, crossing: float | None, path: Path, *, title: s
             panel.plot([at], [0.0], "o", color=CYCLE[1], markersize=6)
             panel.annotate(f"{at:.2f}°", (at, 0.0), (6, 8), textcoords="offset points", color=INK)
         low, high = float(swept.poles.real.min()), float(swept.poles.real.max())
-        panel.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
-        panel.set_xlim(angles[0], angles[-1])
-        panel.set_xlabel("motor angle (degrees)")
-        panel.set_ylabel("real part (1/s)")
+        margin = 0.08 * (high - low)
+        panel.set(xlim=(angles[0], angles[-1]), ylim=(low - margin, high + margin))
+        panel.set(xlabel="motor angle (degrees)", ylabel="real part (1/s)")
         panel.legend(loc="lower right")
 
 
@@ -120,8 +118,7 @@ def time_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> 
             panel.set_ylabel(label)
         for panel in (angles, tool):
             legend_above(panel, 4, handlelength=1.6)
-        drift.set_xlabel("time (s)")
-        drift.set_xlim(run.t[0], run.t[-1])
+        drift.set(xlabel="time (s)", xlim=(run.t[0], run.t[-1]))
         figure.align_ylabels()
 
 
@@ -315,13 +312,11 @@ def bode_plot(
             phase.semilogx(omega, degrees(response), **style)
         if loop:
             _mark(gain, phase, omega, responses[loop], loop)
-        gain.set_ylabel(f"gain (dB of 1 {unit})")
-        phase.set_ylabel("phase (degrees)")
         low, high = phase.get_ylim()
         phase.set_yticks(np.arange(90.0 * np.floor(low / 90.0), 90.0 * np.ceil(high / 90.0) + 1.0, 90.0))
-        phase.set_xlabel("circular frequency (rad/s)")
+        phase.set(xlabel="circular frequency (rad/s)", ylabel="phase (degrees)")
+        gain.set(ylabel=f"gain (dB of 1 {unit})", xlim=(omega[0], omega[-1]))
         gain.legend()
-        gain.set_xlim(omega[0], omega[-1])
 
 
 def _mark(gain: Any, phase: Any, omega: np.ndarray, response: np.ndarray, loop: str) -> None:
