@@ -9,9 +9,6 @@ k s + c s s' over the compression s, whose restitution Lambert's W gives; the ar
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 from screwbond.models.impact import KINDS, ImpactStudy, MeasuredImpact, ViscoelasticImpact, study_impact
 
 MEASURED = MeasuredImpact(v0=0.1754, impulse=0.6662, duration=10.4e-3, e=0.1, poses=100)
@@ -39,11 +36,9 @@ def report(found: ImpactStudy) -> str:
 
 if __name__ == "__main__":
     from screwbond.models.impact.figures import FIGURES
+    from screwbond.models.studies.tasks import output_folder
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/arm_impact"))
-    out = parser.parse_args().out
-    out.mkdir(parents=True, exist_ok=True)
+    out = output_folder(__doc__, "demo/arm_impact")
     found = study()
     print(report(found))
     for name, draw in FIGURES.items():

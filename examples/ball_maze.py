@@ -12,9 +12,7 @@ the constraints take hold smoothly: h'' + 10 h' + 25 h = 0 from h = 0 with the s
 
 from __future__ import annotations
 
-import argparse
 from functools import cache
-from pathlib import Path
 
 from screwbond.models.maze import MazeParameters, MazeRun, analyse, run_maze
 
@@ -50,9 +48,9 @@ def report() -> str:
 
 if __name__ == "__main__":
     from screwbond.models.maze import save_maze
+    from screwbond.models.studies.tasks import script_parser
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/ball_maze"))
+    parser = script_parser(__doc__, "demo/ball_maze")
     parser.add_argument("--no-render", action="store_true", help="no pictures and no movie")
     options = parser.parse_args()
     print(report())

@@ -7,9 +7,6 @@ whatever its size, its mass and its start.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 from screwbond.models import ContactRun, attach_contact, contact, prescribed_body, rigid_body, run_contact
 
@@ -61,11 +58,10 @@ def circling_rate(run: ContactRun) -> float:
 
 if __name__ == "__main__":
     from screwbond.models import save_run
+    from screwbond.models.studies.tasks import output_folder
     from screwbond.models.two_bodies.command import overview
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/ball_on_turntable"))
-    out = parser.parse_args().out
+    out = output_folder(__doc__, "demo/ball_on_turntable")
     run = simulate()
     print(overview(save_run(run, out), out))
     print(f"  circling at {circling_rate(run):.4f} rad/s; 2/7 of the table's rate is {2 / 7 * RATE:.4f} rad/s")

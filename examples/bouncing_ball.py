@@ -7,9 +7,6 @@ force would have to pull.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 from screwbond.models.contacts.laws.three_state import contact_states
 
 from bondgraph import J1, Automaton, Constraint, Graph, I, Se, Transition, simulate
@@ -51,15 +48,13 @@ def runs(t_end: float = 6.0) -> dict[str, Result]:
 
 if __name__ == "__main__":
     from screwbond.models.pictures.plotting import plot_signals
+    from screwbond.models.studies.tasks import output_folder
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/bouncing_ball"))
-    out = parser.parse_args().out
+    out = output_folder(__doc__, "demo/bouncing_ball")
     found = runs()
     for name, result in found.items():
         touches = [e.time for e in result.events if e.kind in ("touches", "bounces")]
         print(f"{name:>22}: {len(touches)} contacts, the first at {touches[0]:.6f} s; {result['floor.h'][-1]:.3g} m at the end")
-    out.mkdir(parents=True, exist_ok=True)
     signals = {"floor.h": "height $h$ (m)", "floor.multiplier": r"force $\lambda$ (N)"}
     plot_signals(
         found,

@@ -6,9 +6,6 @@ but the normal force for some 2.4 ms, and no energy is lost: it changes between 
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 from screwbond.models import ContactRun, attach_contact, contact, rigid_body, run_contact
 
 from bondgraph import Graph
@@ -48,9 +45,8 @@ def simulate(t_end: float = 0.3, rtol: float = 1e-10) -> ContactRun:
 
 if __name__ == "__main__":
     from screwbond.models import save_run
+    from screwbond.models.studies.tasks import output_folder
     from screwbond.models.two_bodies.command import overview
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/colliding_eggs"))
-    out = parser.parse_args().out
+    out = output_folder(__doc__, "demo/colliding_eggs")
     print(overview(save_run(simulate(), out), out))

@@ -7,9 +7,6 @@ those of gravity are added. The tool is computed from the motors' angles, its ve
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 from screwbond.models.delta import DeltaParameters
 from screwbond.models.delta.studies.pick_and_place import Tracking, track, transfer
 
@@ -25,11 +22,9 @@ def simulate() -> Tracking:
 if __name__ == "__main__":
     from screwbond.models.delta.pictures.scene import film, plot_tracking, poster
     from screwbond.models.pictures import rendering
+    from screwbond.models.studies.tasks import output_folder
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/delta_pick_and_place"))
-    out = parser.parse_args().out
-    out.mkdir(parents=True, exist_ok=True)
+    out = output_folder(__doc__, "demo/delta_pick_and_place")
     tracking = simulate()
     print(
         f"{tracking.motion.duration:.3f} s, tool within {1e3 * tracking.largest_error:.3f} mm of its motion "

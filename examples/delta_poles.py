@@ -12,9 +12,6 @@ pole is unstable: all arms fold or stretch together and the tool runs away up or
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 from screwbond.models.delta import DeltaParameters, DeltaRobot, PoleZeroMap, instability_angle, pole_zero_map, sweep_poles
 
@@ -46,11 +43,9 @@ def report() -> str:
 
 if __name__ == "__main__":
     from screwbond.models.delta.pictures.figures import pole_zero_plot, sweep_plot
+    from screwbond.models.studies.tasks import output_folder
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo"))
-    out = parser.parse_args().out
-    out.mkdir(parents=True, exist_ok=True)
+    out = output_folder(__doc__, "demo")
     print(report())
     pole_zero_plot(maps(), out / "delta_poles.png", title="Delta robot: poles and zeros")
     swept = sweep_poles(ROBOT, np.deg2rad(np.linspace(-10.0, 60.0, 71)))

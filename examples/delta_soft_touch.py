@@ -8,9 +8,7 @@ contact as hard as a ball's, the finger bounces.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
-from pathlib import Path
 
 from screwbond.models.delta import DeltaParameters
 from screwbond.models.delta.studies.soft_touch import BALL, SoftTouchRun, TouchPlan, soft_touch
@@ -25,11 +23,9 @@ def simulate(t_end: float = 16.0) -> dict[str, SoftTouchRun]:
 
 if __name__ == "__main__":
     from screwbond.models.delta.pictures.figures import plot_touch
+    from screwbond.models.studies.tasks import output_folder
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/delta_soft_touch"))
-    out = parser.parse_args().out
-    out.mkdir(parents=True, exist_ok=True)
+    out = output_folder(__doc__, "demo/delta_soft_touch")
     touches = simulate()
     for name, touch in touches.items():
         print(f"{name}: contact at {touch.contacts[0]:.4f} s with {1e3 * touch.impacts[0]:.2f} mN, {touch.bounces} bounces")

@@ -13,9 +13,6 @@ follows the reference, until the fingers are stretched.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 from screwbond.models.hand import Hand, HandParameters, HandRun, HandScenario, ReferenceStep, run_hand
 
 UP_AND_ASIDE = (
@@ -37,9 +34,9 @@ def simulate(friction: float | None = None) -> HandRun:
 
 if __name__ == "__main__":
     from screwbond.models.hand import save_hand
+    from screwbond.models.studies.tasks import script_parser
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = script_parser(__doc__, "demo")
     parser.add_argument("--friction", type=float, help="coefficient; without it nothing slips")
-    parser.add_argument("--out", type=Path, default=Path("demo"))
     given = parser.parse_args()
     print(save_hand(simulate(given.friction), given.out))

@@ -11,9 +11,6 @@ together, the gripper ends at y = -.014 m. The convex law of friction lifts what
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 from screwbond.models import mark_planar_body, mark_planar_contact, planar_contact
 
 from bondgraph import J0, J1, C, Graph, I, Se, Sf
@@ -71,15 +68,13 @@ def runs(step: float = 0.01) -> dict[str, Result]:
 
 if __name__ == "__main__":
     from screwbond.models.pictures.plotting import plot_signals
+    from screwbond.models.studies.tasks import output_folder
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/parallel_gripper"))
-    out = parser.parse_args().out
+    out = output_folder(__doc__, "demo/parallel_gripper")
     found = runs()
     for law, result in found.items():
         changes = ", ".join(f"{e.name} {e.kind} at {e.time:.2f} s" for e in result.events if e.name == "left finger")
         print(f"{law:>8}: y = {result['y place.y'][-1]:.6f} m at the end; {changes}")
-    out.mkdir(parents=True, exist_ok=True)
     signals = {
         "left finger.normal force": "normal force (N)",
         "y spring.effort": "friction of both (N)",

@@ -6,9 +6,6 @@ rest the floor carries the weight of all of them, though nobody can say how they
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 from screwbond.models import Body, collisions, ground, rigid_body
 
@@ -70,11 +67,9 @@ def simulate(graph: Graph, t_end: float) -> FreeBodyResult:
 
 if __name__ == "__main__":
     from screwbond.models.pictures import scene_of, still
+    from screwbond.models.studies.tasks import output_folder
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/pile"))
-    out = parser.parse_args().out
-    out.mkdir(parents=True, exist_ok=True)
+    out = output_folder(__doc__, "demo/pile")
     for graph, end in ((heap(), 2.5), (bagful(), 3.0)):
         run = simulate(graph, end)
         print(

@@ -5,9 +5,6 @@ along it.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 from screwbond.models import attach_planar_contact, ground, planar_body, rigid_body
 from screwbond.models.contacts.collision_sets import collisions
@@ -61,16 +58,14 @@ def runs() -> dict[str, Result]:
 
 if __name__ == "__main__":
     from screwbond.models.pictures.plotting import plot_signals
+    from screwbond.models.studies.tasks import output_folder
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/pushing"))
-    out = parser.parse_args().out
+    out = output_folder(__doc__, "demo/pushing")
     found = runs()
     plane, space = found["in a plane"], found["in space"]
     print(f"in a plane: {plane['spring.effort'][-1, 0]:.4f} N push it to x = {plane['box.place'][-1, 0]:.6f} m")
     push, (w, z), place = space["spring.effort"][-1, 3:], space["box.pose"][-1, [0, 3]], space["box.pose"][-1, 4:]
     print(f"in space: {np.linalg.norm(push):.4f} N push it to {place}, turned by {2.0 * np.arctan2(z, w):.4f} rad")
-    out.mkdir(parents=True, exist_ok=True)
     shown = {
         "spring.effort": ("push (N)", "x", "y"),
         "box.place": ("place (m, rad)", "x", "y", "angle"),

@@ -10,9 +10,6 @@ Every time egg 2 rolls over one of its tops the normal force has a hump: ten in 
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 from screwbond.models import (
     Body,
@@ -85,10 +82,10 @@ def simulate(t_end: float = 2.0, rtol: float = 1e-10) -> ContactRun:
 
 if __name__ == "__main__":
     from screwbond.models import save_run
+    from screwbond.models.studies.tasks import script_parser
     from screwbond.models.two_bodies.command import overview
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo"))
+    parser = script_parser(__doc__, "demo")
     parser.add_argument("--open", action="store_true", help="show the page in a browser before the pictures are drawn")
     options = parser.parse_args()
     print(overview(save_run(simulate(), options.out, show=options.open), options.out))

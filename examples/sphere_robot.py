@@ -9,9 +9,6 @@ sticks until the spring along the floor has mu N, slides, and sticks again as th
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 from screwbond.models import attach_planar_contact, planar_body
 
@@ -45,15 +42,13 @@ def runs() -> dict[str, Result]:
 
 if __name__ == "__main__":
     from screwbond.models.pictures.plotting import plot_signals
+    from screwbond.models.studies.tasks import output_folder
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/sphere_robot"))
-    out = parser.parse_args().out
+    out = output_folder(__doc__, "demo/sphere_robot")
     found = runs()
     for name, result in found.items():
         most, gap = np.abs(result["floor.friction force"]).max(), result["floor.gap"].max()
         print(f"{name:>22}: friction at most {most:.4f} N, off the floor by at most {1e3 * gap:.4f} mm")
-    out.mkdir(parents=True, exist_ok=True)
     signals = {
         "floor.friction force": "friction (N)",
         "floor.normal force": "normal force (N)",

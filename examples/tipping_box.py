@@ -5,9 +5,6 @@ left behind in the air, falls back, and loses part of its speed as it rocks onto
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 from screwbond.models import attach_planar_contact, planar_body
 
@@ -51,16 +48,14 @@ def runs() -> dict[str, Result]:
 
 if __name__ == "__main__":
     from screwbond.models.pictures.plotting import plot_signals
+    from screwbond.models.studies.tasks import output_folder
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/tipping_box"))
-    out = parser.parse_args().out
+    out = output_folder(__doc__, "demo/tipping_box")
     found = runs()
     for inertia, result in found.items():
         angle = result["box.place"][:, 2]
         lost = [event.time for event in result.events if event.name == "finger tip" and event.kind == "open"]
         print(f"inertia {inertia}: turned by {-angle.min():.4f} rad, {result!r}; the finger leaves at {lost} s")
-    out.mkdir(parents=True, exist_ok=True)
     signals = {
         "box.place": ("place (m, rad)", "x", "y", "angle"),
         "finger tip.normal force": "push (N)",

@@ -6,7 +6,6 @@ mean parts stands beside: the steady speed u k / (k^2 + R b).
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -47,12 +46,11 @@ def series(count: int = 500, store: Path | None = None) -> Runs:
 
 
 if __name__ == "__main__":
+    from screwbond.models.studies.tasks import output_folder
+
     from bondgraph.output.plot_style import styled
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/tolerances"))
-    out = parser.parse_args().out
-    out.mkdir(parents=True, exist_ok=True)
+    out = output_folder(__doc__, "demo/tolerances")
     runs = series(store=out / "runs.db")
     low, high = np.percentile(runs["speed"], [2.5, 97.5])
     print(f"{len(runs)} motors: 95 of 100 turn at {low:.1f} to {high:.1f} rad/s; the mean parts at {STEADY:.1f} rad/s")

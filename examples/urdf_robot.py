@@ -6,7 +6,6 @@ of shoulder and elbow are sources of the torques that gravity_forces asks for in
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -48,16 +47,14 @@ def run(t_end: float = 3.0) -> Result:
 
 if __name__ == "__main__":
     from screwbond.models.pictures import movie, rendering, still
+    from screwbond.models.studies.tasks import output_folder
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("demo/urdf_robot"))
-    out = parser.parse_args().out
+    out = output_folder(__doc__, "demo/urdf_robot")
     robot, result = read(), run()
     print(robot)
     print(*(f"{event.time:.3f} s: {event.kind}" for event in result.events), sep="\n")
     works, reason = rendering()
     if works:
-        out.mkdir(parents=True, exist_ok=True)
         scene = robot_scene(robot, result["crane.q"], result.t, "A crane whose motors fail")
         still(scene, out / "held.png", 0.0)
         movie(scene, out / "fall.mp4", seconds=6.0)

@@ -391,6 +391,20 @@ def record_of(record: Callable[..., T], options: argparse.Namespace, flags: Mapp
     return make_from_input(lambda: record(**values, **fields))
 
 
+def script_parser(about: str, out: str) -> argparse.ArgumentParser:
+    """Return the parser of a script with the argument --out, a folder; the first line of `about` describes it."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path(out))
+    return parser
+
+
+def output_folder(about: str, out: str) -> Path:
+    """Return the folder of a script without other arguments, made if necessary; as `script_parser`."""
+    folder: Path = script_parser(about, out).parse_args().out
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def add_solver(group: Any, rtol: float) -> None:
     """Add the arguments --rtol and --method of a run."""
     group.add_argument("--rtol", type=float, default=rtol, help="relative tolerance (default %(default)g)")
