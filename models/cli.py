@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | N
         # The commands report by themselves how a run ended and which values are not finite.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", RunEndedWarning)
-            warnings.showwarning = _print_warning
+            warnings.showwarning = lambda message, *_, **__: print(f"screwbond: warning: {message}", file=sys.stderr)
             status = int(options.run(options))
             sys.stdout.flush()
             return status
@@ -54,11 +54,6 @@ def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | N
         message = f"internal error, please report: {type(error).__name__}: {text} ({frame.filename}:{frame.lineno})"
     print(f"screwbond: {message}", file=sys.stderr)
     return 2
-
-
-def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning in one line, without its source line."""
-    print(f"screwbond: warning: {message}", file=sys.stderr)
 
 
 def info() -> str:

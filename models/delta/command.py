@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from argparse import Namespace
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.delta.kinematics.parameters import DeltaParameters, read_parameters
+from screwbond.models.delta.kinematics.robot_kinematics import format_numbers
 from screwbond.models.delta.kinematics.workspace import Workspace, workspace
 from screwbond.models.delta.pictures import figures
 from screwbond.models.delta.pictures.figures import bode_plot, plot_touch, time_plot
@@ -28,6 +28,7 @@ from screwbond.models.studies.tasks import (
     add_fields,
     compile_times,
     complex_pairs,
+    cost_line,
     end_summary,
     graph_files,
     plot,
@@ -64,11 +65,6 @@ def read_robot(options: Namespace) -> DeltaRobot:
 def robot_files(compiled: Compiled) -> dict[str, Any]:
     """Return graph.svg, equations.tex, and arm.svg, the graph with arm 1 alone unfolded."""
     return {**graph_files(compiled, "all"), "arm.svg": lambda: diagram(compiled, folded=["arm 2", "arm 3"])}
-
-
-def format_row(values: Iterable[float]) -> str:
-    """Format numbers for reading."""
-    return "(" + ", ".join(f"{value:.6g}" for value in values) + ")"
 
 
 @dataclass(frozen=True)
@@ -255,8 +251,9 @@ def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
     matrices = {name: getattr(linear, name) for name in "ABCD"} | {f"{name}6": getattr(reduced, name) for name in "ABC"}
     files = {"linear.npz": matrices, "poles.csv": Table(["kind", "real", "imaginary"], rows, "%s"), **robot_files(robot.compiled)}
     overview = [
-        f"delta robot at rest with motor angles {format_row(summary['y'])} rad, tool {format_row(summary['w'])} m",
-        f"  held by {format_row(summary['holding_torque'])} N m; {'stable' if summary['stable'] else 'unstable'}",
+        f"delta robot at rest with motor angles {format_numbers(equilibrium.y, 'rad')},"
+        f" tool {format_numbers(equilibrium.w, 'm')}",
+        f"  held by {format_numbers(equilibrium.torque, 'N m')}; {'stable' if summary['stable'] else 'unstable'}",
         "  poles " + ", ".join(f"{complex(*pole):.5g}" for pole in summary["poles"]) + " 1/s",
         f"  {len(summary['cancelled'])} poles cancel with zeros; minimal order {summary['minimal_order']}",
     ]
@@ -346,11 +343,9 @@ def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
         ],
         **robot_files(run.compiled),
     }
-    wall = summary["wall_time"]
     overview = [
-        f"delta robot: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.1f} ms"
-        f" (build {1e3 * wall['build']:.0f} ms, compile {1e3 * wall['compile']:.0f} ms)",
-        f"  tool at the end {format_row(summary['w_end'])} m; tips apart by {summary['largest_drift']:.1e} m at most;"
+        cost_line("delta robot", summary, 1),
+        f"  tool at the end {format_numbers(run.w[-1], 'm')}; tips apart by {summary['largest_drift']:.1e} m at most;"
         f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
         *(f"  {line}" for line in summary["singular_configurations"]),
     ]

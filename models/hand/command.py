@@ -12,7 +12,7 @@ from screwbond.models.hand.pictures import pictures_of
 from screwbond.models.hand.run import HandRun, run_hand, study
 from screwbond.models.hand.scenarios import HandParameters, HandScenario, ReferenceStep, as_json, read_scenario
 from screwbond.models.studies.reading import make_from_input
-from screwbond.models.studies.tasks import Outcome, Task, add_solver, graph_files, study_command
+from screwbond.models.studies.tasks import Outcome, Task, add_solver, cost_line, graph_files, study_command
 
 
 def save_hand(run: HandRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
@@ -33,13 +33,10 @@ def _outcome(run: HandRun) -> Outcome:
 
 
 def _figures(summary: dict[str, Any], table: str) -> list[str]:
-    wall, final = summary["wall_time"], summary["final"]
-    positions = {name: "({:.6f}, {:.6f}, {:.6f}) m".format(*pose[4:]) for name, pose in final.items()}
+    positions = {name: "({:.6f}, {:.6f}, {:.6f}) m".format(*pose[4:]) for name, pose in summary["final"].items()}
     low, high = summary["normal_force"]
     lines = [
-        f"{summary['name']}: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.0f} ms"
-        f" (graph {1e3 * wall['graph']:.0f} ms, build {1e3 * wall['build']:.0f} ms,"
-        f" compile {1e3 * wall['compile']:.0f} ms)",
+        cost_line(summary["name"], summary),
         f"  object at {positions['object']}, virtual object at {positions['virtual']}, reference at {positions['reference']}",
         f"  normal forces {low:.4g} to {high:.4g} N, tangential over normal at most"
         f" {summary['largest_tangential_over_normal']:.3f}",

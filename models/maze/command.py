@@ -35,6 +35,7 @@ from screwbond.models.studies.tasks import (
     add_fields,
     add_solver,
     complex_pairs,
+    cost_line,
     graph_files,
     plot,
     record_of,
@@ -91,10 +92,8 @@ def _outcome(run: MazeRun) -> Outcome:
         "maze.json": asdict(run.maze),
         **graph_files(run.compiled),
     }
-    wall = summary["wall_time"]
     lines = [
-        f"ball maze: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.0f} ms"
-        f" (build {1e3 * wall['build']:.0f} ms, compile {1e3 * wall['compile']:.0f} ms)",
+        cost_line("ball maze", summary),
         *(f"  {kind} at {time:.6f} s" for kind, time in summary["events"].items()),
         f"  {'the ball is in the centre' if run.reached_centre else 'the ball has not come to the centre'};"
         f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",

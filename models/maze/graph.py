@@ -266,11 +266,6 @@ def maze_graph(maze: MazeParameters | None = None, name: str = "ball maze") -> G
     return graph.add_automaton(maze_automaton(p))
 
 
-def _by_ring(p: MazeParameters, values: Any) -> Any:
-    """Return a value for each state of the course: that of its ring."""
-    return by_mode(COURSE, {state: values[i - 1] for state, i in p.states.items()})
-
-
 def _coordinates(p: MazeParameters) -> Any:
     """Return the coordinates q: the integrals of the flows."""
     return Block(
@@ -302,7 +297,7 @@ def _landing(p: MazeParameters) -> Any:
 
 def _constraints(p: MazeParameters) -> tuple[Any, Any]:
     """Return the constraints (9a) and (9b), active while the ball is on a ring."""
-    radius = Parameter(_by_ring(p, p.radii), "m")
+    radius = Parameter(by_mode(COURSE, {state: p.radii[i - 1] for state, i in p.states.items()}), "m")
     shared: dict[str, Any] = {
         "automaton": COURSE,
         "active": [state for state in p.states if state.startswith("ring")],

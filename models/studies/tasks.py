@@ -122,12 +122,6 @@ WRITERS: dict[str, Callable[[Path, Any], object]] = {
 """Writers of file contents by suffix."""
 
 
-def write_files(contents: Mapping[str, Any], folder: Path) -> None:
-    """Write every content, or the result of a function, to the file of its name."""
-    for name, content in contents.items():
-        WRITERS[Path(name).suffix](folder / name, content() if callable(content) else content)
-
-
 def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Callable[[], Any]]:
     """Return functions for graph.svg, with some nested graphs `folded`, and equations.tex."""
     return {"graph.svg": lambda: diagram(compiled, folded=folded), "equations.tex": lambda: document(compiled)}
@@ -202,7 +196,8 @@ class Task:
         pictures = {name: picture for name, picture in outcome.pictures.items() if render and name in names}
 
         def write(folder: Path) -> None:
-            write_files({**files, SUMMARY: outcome.summary}, folder)
+            for name, content in {**files, SUMMARY: outcome.summary}.items():
+                WRITERS[Path(name).suffix](folder / name, content() if callable(content) else content)
             missing = draw_pictures(pictures, folder, progress=progress)
             if missing:
                 print(missing, file=sys.stderr)
@@ -272,6 +267,13 @@ def cost_summary(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
         "wall_time": dict(wall),
         "peak_memory_bytes": peak_memory(),
     }
+
+
+def cost_line(name: str, summary: Mapping[str, Any], digits: int = 0) -> str:
+    """Return the first line of an overview: the time simulated, and what it took, ms; `digits` of the run."""
+    wall = summary["wall_time"]
+    stages = ", ".join(f"{stage} {1e3 * wall[stage]:.0f} ms" for stage in wall if stage != "run")
+    return f"{name}: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.{digits}f} ms ({stages})"
 
 
 def peak_memory() -> int | None:

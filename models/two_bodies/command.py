@@ -25,6 +25,7 @@ from screwbond.models.studies.tasks import (
     Picture,
     Task,
     add_solver,
+    cost_line,
     cost_summary,
     end_summary,
     graph_files,
@@ -312,10 +313,9 @@ def _outcome(run: ContactRun) -> Outcome:
 
 
 def _figures(summary: dict[str, Any]) -> list[str]:
-    events, peak, wall = summary["events"], summary["peak_force"], summary["wall_time"]
+    events, peak = summary["events"], summary["peak_force"]
     return [
-        f"{summary['name']}: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.1f} ms"
-        f" (build {1e3 * wall['build']:.0f} ms, compile {1e3 * wall['compile']:.0f} ms)",
+        cost_line(summary["name"], summary, 1),
         f"  contact on {events['contact on']} times, off {events['contact off']} times;"
         f" largest normal force {peak['value']:.6g} N at {peak['time']:.6g} s",
         f"  energy {summary['energy']['stored at start']:.6g} J at the start,"

@@ -70,7 +70,7 @@ def inertias_of(
             continue
         parts = [link for link in links if inertials.get(link) is not None]
         total = combined_moments([_inertia_in_body(home_poses[body], home_poses[link], inertials[link]) for link in parts])
-        if _is_massless(total):
+        if total[0] == 0.0 and not np.any(total[1]):
             massless += [] if body in carriers else [body]
         else:
             inertias[body] = _body_inertia(selected, parts, total)
@@ -83,10 +83,6 @@ def _inertia_in_body(body: np.ndarray, link: np.ndarray, inertial: Any) -> Inert
     """Return the inertia of a link in the frame of its body; both poses in the base."""
     H = inverse(body) @ link @ pose_of(inertial)
     return float(inertial.mass), H[:3, :3] @ inertial.inertia @ H[:3, :3].T, H[:3, 3]
-
-
-def _is_massless(total: InertiaTerms) -> bool:
-    return total[0] == 0.0 and not np.any(total[1])
 
 
 def _body_inertia(selected: SelectedTree, links: Sequence[str], total: InertiaTerms) -> BodyInertia:

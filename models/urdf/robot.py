@@ -309,7 +309,9 @@ def visual_solids(tree: Tree, skins: Sequence[LinkVisual], rows: Array) -> list[
         skins_by_link.setdefault(skin.link, []).append(skin)
     solids, poses = [], link_poses(tree, rows)
     for link, parts in skins_by_link.items():
-        body = LINKS[_bodies_below(tree, link) % len(LINKS)]
+        sections = tree.sections
+        bodies_below = len(sections.path(sections.carrier[tree.index(link)]))
+        body = LINKS[bodies_below % len(LINKS)]
         mesh = joined(*(skin.mesh.painted(skin.colour or body) for skin in parts))
         solids.append(Solid(link, poses[tree.index(link)], mesh, parts[0].colour or body, look=Look.OPAQUE))
     return solids
@@ -319,12 +321,6 @@ def _size(solids: Sequence[Solid]) -> float | None:
     """Return the length (m) of drawn frames: an eighth of the robot; None without shapes."""
     corners = [solid.shape.moved(solid.poses[0]).points for solid in solids if isinstance(solid.shape, Mesh)]
     return float(np.ptp(np.concatenate(corners), axis=0).max()) / 8.0 if corners else None
-
-
-def _bodies_below(tree: Tree, link: str) -> int:
-    """Count the moving bodies from the base to a link."""
-    sections = tree.sections
-    return len(sections.path(sections.carrier[tree.index(link)]))
 
 
 def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> None:

@@ -95,12 +95,8 @@ def add_brick(
     return robot.add_automaton(contact_states("touch", "contact.h", "contact.h'", "contact.multiplier"))
 
 
-def _slip_velocity(mode: Any, flow: Any) -> Any:
-    """Return the velocity of a body on dry friction, exactly zero while it sticks, so that rounding does not accumulate."""
-    return where(equal(mode, 0.0), 0.0, flow)
-
-
-SLIP_VELOCITY = Op("slip", _slip_velocity, r"#2 \text{ while it slips, else } 0")
+SLIP_VELOCITY = Op("slip", lambda mode, flow: where(equal(mode, 0.0), 0.0, flow), r"#2 \text{ while it slips, else } 0")
+"""Velocity of a body on dry friction, exactly zero while it sticks, so that rounding does not accumulate."""
 
 
 BALL = (100.0, 4e5, 0.0)

@@ -16,7 +16,6 @@ from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, solid
 from screwbond.models.visuals import Appearance, visuals_of
 
 from screws.shapes import HalfSpace
-from screws.shapes import Solid as Shaped
 from screws.surfaces import Surface
 
 JOINT = "#5d6675"
@@ -175,7 +174,10 @@ def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str
     if looks.surface is not None:
         return solid_of(called, H, looks.surface, colours)
     if looks.solids:
-        return solid_of_shapes(called, H, looks.solids, colours, span)
+        # Endless shapes are pale sheets round the others, seen from the front.
+        endless = any(isinstance(shape, HalfSpace) for shape in looks.solids)
+        colour, look = (GROUND, Look.WALL) if endless else (colours[0], Look.OPAQUE)
+        return Solid(called, H, solids_mesh(looks.solids, span), colour, colours[1], look=look, framed=not endless)
     if looks.mass is None or looks.inertia is None or looks.centre is None or not looks.mass > 0.0:
         return None
     return Solid(called, H, box_of_inertia(looks.mass, looks.inertia, looks.centre), *colours)
@@ -185,10 +187,3 @@ def solid_of(called: str, H: Array, surface: Surface, colours: tuple[str, str]) 
     """Return a body with a surface; moving bodies of finite size leave ghosts of earlier poses."""
     solid = Solid(called, H, surface, *colours)
     return replace(solid, ghosts=-math.inf) if solid.moves() and not surface.unbounded else solid
-
-
-def solid_of_shapes(called: str, H: Array, shapes: Sequence[Shaped], colours: tuple[str, str], span: float) -> Solid:
-    """Return an opaque body with shapes; endless ones are pale sheets round the others, seen from the front."""
-    endless = any(isinstance(shape, HalfSpace) for shape in shapes)
-    colour, look = (GROUND, Look.WALL) if endless else (colours[0], Look.OPAQUE)
-    return Solid(called, H, solids_mesh(shapes, span), colour, colours[1], look=look, framed=not endless)

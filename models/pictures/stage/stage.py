@@ -68,25 +68,18 @@ def glass(window: Any, mesh: Mesh, colour: str, low: float, high: float, strengt
     return actor
 
 
-def opaque(window: Any, mesh: Mesh, colour: str) -> Any:
-    """Add a mesh as a slightly shiny solid."""
-    return _painted(window, mesh, colour, ambient=0.5, diffuse=0.68, specular=0.2, specular_power=35, smooth_shading=True)
+MATERIALS: dict[Look, dict[str, Any]] = {
+    Look.OPAQUE: {"ambient": 0.5, "diffuse": 0.68, "specular": 0.2, "specular_power": 35, "smooth_shading": True},
+    Look.VEIL: {"opacity": 0.3, "lighting": False},
+    Look.WALL: {"ambient": 0.6, "diffuse": 0.45, "culling": "back"},
+}
+"""Options of pyvista for each look but glass: slightly shiny, unlit, and visible from its front only."""
 
 
-def veil(window: Any, mesh: Mesh, colour: str) -> Any:
-    """Add a mesh as unlit colour with 30 % opacity."""
-    return _painted(window, mesh, colour, opacity=0.3, lighting=False)
-
-
-def wall(window: Any, mesh: Mesh, colour: str) -> Any:
-    """Add a mesh that is visible from its front only."""
-    return _painted(window, mesh, colour, ambient=0.6, diffuse=0.45, culling="back")
-
-
-def _painted(window: Any, mesh: Mesh, colour: str, **look: Any) -> Any:
-    """Add a mesh in its own colours, if it has any."""
-    look |= {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
-    return window.add_mesh(surface(mesh), reset_camera=False, **look)
+def painted(window: Any, mesh: Mesh, colour: str, look: Look) -> Any:
+    """Add a mesh in its own colours, if it has any, else in this one."""
+    colours = {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
+    return window.add_mesh(surface(mesh), reset_camera=False, **MATERIALS[look], **colours)
 
 
 def lines(window: Any, mesh: Mesh, colour: str, width: float, opacity: float) -> Any:
@@ -267,7 +260,7 @@ class Stage:
             lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.show_gap else None for touch in scene.contacts
         ]
         self._coils = [
-            opaque(self.plotter, helix(coil.length, self._helix_radius(coil), coil.turns), coil.colour) for coil in scene.springs
+            painted(self.plotter, helix(c.length, self._helix_radius(c), c.turns), c.colour, Look.OPAQUE) for c in scene.springs
         ]
         self._order: list[int] = []
 
@@ -287,8 +280,7 @@ class Stage:
         if solid.look is Look.GLASS:
             drawn_actors = [self._glass(index, 0.20, 0.95)]
         else:
-            draw = {Look.OPAQUE: opaque, Look.VEIL: veil, Look.WALL: wall}[solid.look]
-            drawn_actors = [draw(self.plotter, mesh, solid.colour)]
+            drawn_actors = [painted(self.plotter, mesh, solid.colour, solid.look)]
         if len(mesh.lines):
             width = max(1.0, self.size[1] / 800)
             opacity = 0.4 if solid.look is Look.GLASS else 0.6
