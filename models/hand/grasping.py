@@ -158,11 +158,10 @@ def finger_jacobian(parameters: HandParameters, finger: int, joints: np.ndarray,
 
 def hand_jacobian(parameters: HandParameters, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return the block-diagonal Jacobian (3 n, 4 n): joint rates -> velocities of the tips' points at `points` (n, 3)."""
-    n = parameters.fingers
-    J = np.zeros((3 * n, 4 * n))
-    for i in range(n):
-        J[3 * i : 3 * i + 3, 4 * i : 4 * i + 4] = finger_jacobian(parameters, i, joints[i], points[i])[3:]
-    return J
+    from scipy.linalg import block_diag
+
+    rows = enumerate(zip(joints, points, strict=True))
+    return np.asarray(block_diag(*(finger_jacobian(parameters, i, q, point)[3:] for i, (q, point) in rows)))
 
 
 def manipulability(J: np.ndarray) -> Manipulability:
@@ -185,18 +184,6 @@ def finger_extension(parameters: HandParameters, joints: np.ndarray) -> np.ndarr
     s = np.cumsum(np.asarray(joints, dtype=float)[..., 1:], axis=-1)
     lengths = np.array(parameters.link_lengths[1:])
     return np.hypot(np.sin(s) @ lengths, np.cos(s) @ lengths) / lengths.sum()
-
-
-def skeleton(parameters: HandParameters, joints: np.ndarray) -> np.ndarray:
-    """Return the positions (..., n, 5, 3) of bases, joints 2 to 4 and tip centres for joint angles (..., n, 4), m."""
-    turn = parameters.azimuths + joints[..., 0]
-    inward, up = -np.stack([np.cos(turn), np.sin(turn), np.zeros_like(turn)], axis=-1), np.array([0.0, 0.0, 1.0])
-    s = np.cumsum(joints[..., 1:], axis=-1)
-    points = [np.broadcast_to(parameters.bases, inward.shape)]
-    points.append(points[0] + parameters.link_lengths[0] * up)
-    for j, length in enumerate(parameters.link_lengths[1:]):
-        points.append(points[-1] + length * (np.sin(s[..., j, None]) * inward + np.cos(s[..., j, None]) * up))
-    return np.stack(points, axis=-2)
 
 
 def _finger_axes(parameters: HandParameters, finger: int, turn: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.hand.graph import GRASP, OBJECT, TIP, finger_name
-from screwbond.models.hand.grasping import skeleton
+from screwbond.models.hand.graph import GRASP, OBJECT, TIP, Hand, finger_name
 from screwbond.models.hand.run import HandRun, Study, rotation_vectors
 from screwbond.models.hand.scenarios import HandParameters
 from screwbond.models.pictures import Curve, EventMark, Frame, Look, Panel, Scene, Solid, movie, page, plots, scene_of, still
 from screwbond.models.pictures.from_results.contacts import balance_panels
+from screwbond.models.pictures.from_results.links import link_poses
 from screwbond.models.pictures.interpolation import Array, poses, unrotated_poses
 from screwbond.models.pictures.probe import rendering_problem
 from screwbond.models.pictures.scene import Camera
@@ -64,6 +64,13 @@ def hand_scene(run: HandRun, finger: int = 0) -> Scene:
         slow_motion=_loss_interval(run, end),
     )
     return scene.at_times(scene.t[scene.t <= end])
+
+
+def skeleton(parameters: HandParameters, joints: Array) -> Array:
+    """Return the positions (k, n, 5, 3) of bases, joints 2 to 4 and tip centres for joint angles (k, n, 4), m."""
+    fingers = [link_poses(Hand(parameters).chain(i), joints[:, i])[..., :3, 3] for i in range(parameters.fingers)]
+    ends = np.transpose(fingers, (2, 0, 1, 3))
+    return np.concatenate([np.broadcast_to(parameters.bases[:, None], (*ends.shape[:2], 1, 3)), ends], axis=2)
 
 
 def palm_and_links(parameters: HandParameters, positions: Array) -> list[Solid]:

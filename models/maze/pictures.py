@@ -15,7 +15,7 @@ from screwbond.models.maze.analysis import analyse, rightmost, root_locus
 from screwbond.models.maze.graph import QUARTER, MazeParameters
 from screwbond.models.maze.run import MazeRun, RobustnessMap
 from screwbond.models.pictures import Curve, EventMark, Look, Panel, Scene, Solid, Trail
-from screwbond.models.pictures.interpolation import Array, unrotated_poses
+from screwbond.models.pictures.interpolation import turned_poses
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, globe, joined, path_tube, polyline, sheet
 from screwbond.models.pictures.style import (
     AMBER,
@@ -356,14 +356,6 @@ def _slow(run: MazeRun, before: float = 0.1, after: float = 0.5) -> tuple[tuple[
     times = [event.time for event in run.events[1:]]
     ends = [*times[1::2], *([float(run.t[-1])] if len(times) % 2 else [])]
     return tuple((start - before, min(end + after, float(run.t[-1]))) for start, end in zip(times[::2], ends, strict=True))
-
-
-def turned_poses(positions: Array, angle: Array) -> Array:
-    """Return poses (k, 4, 4) at positions (k, 3), turned by angles (k,) about the axis of the maze."""
-    H = unrotated_poses(positions)
-    c, s = np.cos(angle), np.sin(angle)
-    H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1] = c, -s, s, c
-    return H
 
 
 def maze_mesh(maze: MazeParameters) -> Mesh:

@@ -57,6 +57,14 @@ def unrotated_poses(positions: ArrayLike) -> Array:
     return H
 
 
+def turned_poses(positions: ArrayLike, angle: ArrayLike) -> Array:
+    """Return poses (k, 4, 4) at positions (k, 3), turned by angles (k,) about the world's z axis."""
+    H = unrotated_poses(positions)
+    c, s = np.cos(angle), np.sin(angle)
+    H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1] = c, -s, s, c
+    return H
+
+
 def poses(p: ArrayLike, q_wxyz: ArrayLike) -> Array:
     """Return poses (k, 4, 4) of positions (k, 3) and quaternions (k, 4)."""
     from scipy.spatial.transform import Rotation

@@ -129,11 +129,9 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
     for joint in skeleton.joints:
         if joint.leader is None or not joint.moves:
             continue
-        leader, cures = (
-            named.get(joint.leader),
-            [f'<mimic joint="{candidate.name}"/>' for candidate in skeleton.joints if _can_lead(candidate, joint)],
-        )
-        why = ""
+        leader, why = named.get(joint.leader), ""
+        leaders = [other for other in skeleton.joints if other is not joint and other.moves and other.leader is None]
+        cures = [f'<mimic joint="{other.name}"/>' for other in leaders]
         if leader is None:
             why = "there is no such joint"
         elif leader is joint:
@@ -149,10 +147,6 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
             cure = " or ".join(cures[:3]) or "no <mimic>"
             problems.append(Problem("E528", title, (), (place(skeleton.file, joint.line),), (cure,)))
     return problems
-
-
-def _can_lead(leader: Branch, joint: Branch) -> bool:
-    return leader is not joint and leader.moves and leader.leader is None
 
 
 def tree_problems(skeleton: Skeleton) -> list[Problem]:

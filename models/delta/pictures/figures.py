@@ -256,9 +256,8 @@ def phase_crossings(omega: np.ndarray, response: np.ndarray) -> list[Crossing]:
 def gain_crossings(omega: np.ndarray, response: np.ndarray) -> list[Crossing]:
     """Return the gain crossovers of a loop (k,), at 0 dB, with the phase margins, degrees above -180, in (-180, 180]."""
     phase, level = degrees(response), decibels(response)
-    at = [level[1:] * level[:-1] <= 0.0]
     crossings = []
-    for k in np.flatnonzero(at[0] & (level[1:] != level[:-1])):
+    for k in np.flatnonzero((level[1:] * level[:-1] <= 0.0) & (level[1:] != level[:-1])):
         share = level[k] / (level[k] - level[k + 1])
         angle = phase[k] + share * (phase[k + 1] - phase[k])
         crossings.append(Crossing(float(omega[k] * (omega[k + 1] / omega[k]) ** share), 180.0 - (-angle) % 360.0))

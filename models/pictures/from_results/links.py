@@ -102,15 +102,15 @@ class RodLinks:
         """Return the colour of a link."""
         return self.colours[k % len(self.colours)]
 
-    def solids(self, courses: Array, name: str = "", excluded: Sequence[int] = ()) -> list[Solid]:
-        """Return all links except some, and the base, at poses `courses` (links, k, 4, 4); `name`: prefix of names."""
-        shapes = {k: mesh for k in range(len(self.tree.links)) if k not in excluded and (mesh := self.mesh(k)) is not None}
+    def solids(self, courses: Array, name: str = "") -> list[Solid]:
+        """Return all links, and the base, at poses `courses` (links, k, 4, 4); `name`: prefix of names."""
+        shapes = {k: mesh for k in range(len(self.tree.links)) if (mesh := self.mesh(k)) is not None}
         links = [
             Solid(f"{name}{self.tree.links[k].name}", courses[k], mesh, self.colour(k), look=Look.OPAQUE)
             for k, mesh in shapes.items()
         ]
         # A free base has no stand.
-        if 0 in excluded or self.tree.links[0].joint.freedoms == 6:
+        if self.tree.links[0].joint.freedoms == 6:
             return links
         base = rod(np.array([0.0, 0.0, -0.5]) * self.radius, self.joints[0], 1.6 * self.radius).painted(JOINT)
         poses = np.tile(self.tree.base, (courses.shape[1], 1, 1))

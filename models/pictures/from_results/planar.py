@@ -13,7 +13,7 @@ import numpy as np
 from screwbond.models.contacts.trajectory import contact_spans, time_series
 from screwbond.models.pictures.from_results.contacts import contact_panels
 from screwbond.models.pictures.from_results.links import GROUND
-from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.interpolation import Array, turned_poses, unrotated_poses
 from screwbond.models.pictures.parts import ContactDrawing, Curve, Look, Panel, Solid
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
 from screwbond.models.pictures.shapes.visual_meshes import visuals_mesh
@@ -53,11 +53,7 @@ def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
     else:
         series = {word: time_series(result, signal).reshape(count) for word, signal in signals.items()}
         x, y, angle = series.get("x", x), series.get("y", y), series.get("angle", angle)
-    H = np.tile(np.eye(4), (count, 1, 1))
-    c, s = np.cos(angle), np.sin(angle)
-    H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1] = c, -s, s, c
-    H[:, 0, 3], H[:, 1, 3] = x, y
-    return H
+    return turned_poses(np.column_stack([x, y, np.zeros(count)]), angle)
 
 
 def planar_size(result: Result, visible: Sequence[Visible]) -> float:
@@ -204,7 +200,6 @@ def _rotated(H: Array, vector: Array) -> Array:
 
 def _gauss(origins: Array, normals: Array) -> Array:
     """Return frames (k, 4, 4) at origins (k, 3), z along normals (k, 3), y out of the plane."""
-    H = np.tile(np.eye(4), (len(origins), 1, 1))
-    out = np.tile([0.0, 0.0, 1.0], (len(origins), 1))
-    H[:, :3, 0], H[:, :3, 1], H[:, :3, 2], H[:, :3, 3] = np.cross(out, normals), out, normals, origins
+    H, out = unrotated_poses(origins), np.tile([0.0, 0.0, 1.0], (len(origins), 1))
+    H[:, :3, 0], H[:, :3, 1], H[:, :3, 2] = np.cross(out, normals), out, normals
     return H
