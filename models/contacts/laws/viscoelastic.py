@@ -64,12 +64,20 @@ NORMAL_COMPONENT = ("v_z",)
 
 
 class _NormalSpringLaw:
-    """Facts that the laws of a spring along the normal share."""
+    """Law of a spring along the normal, with the ranges of its numbers and those that must be above zero."""
 
     components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
     active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
     tangent_vectors: ClassVar[bool] = False
     stepping_only: ClassVar[bool] = False
+    ranges: ClassVar[tuple[tuple[str, str, float, float], ...]]
+    above: ClassVar[tuple[str, ...]]
+
+    def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
+        """Report E435 components, E436 numbers."""
+        cure = 'constrained=["v_z"]; Compliant(...) has springs for the other components too'
+        numbers = number_problems(name, self, *self.ranges, above=self.above)
+        return [*component_problem(name, self, chosen, NORMAL_COMPONENT, cure), *numbers]
 
 
 @in_units(k="N/m", c="N s/m^2")
@@ -92,10 +100,8 @@ class Viscoelastic(_NormalSpringLaw):
     k: Any
     c: Any
 
-    def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report E435 components, E436 numbers."""
-        numbers = number_problems(name, self, ("k", "N/m", 0.0, math.inf), ("c", "N s/m^2", 0.0, math.inf), above=("k",))
-        return [*normal_only(name, self, chosen), *numbers]
+    ranges = (("k", "N/m", 0.0, math.inf), ("c", "N s/m^2", 0.0, math.inf))
+    above = ("k",)
 
     def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Connect spring and damper along the normal."""
@@ -150,12 +156,6 @@ def normal_spring(stiffness: Any) -> Element:
     return C("spring", stiffness=stiffness, symbols={"q": "s", "stiffness": "k"})
 
 
-def normal_only(name: str, law: object, chosen: Sequence[str]) -> list[Problem]:
-    """Report E435 for a law along the normal that constrains another component."""
-    cure = 'constrained=["v_z"]; Compliant(...) has springs for the other components too'
-    return [*component_problem(name, law, chosen, NORMAL_COMPONENT, cure)]
-
-
 @in_units(k="N/m", c="N s/m")
 @answer_old_names
 @dataclass(frozen=True)
@@ -176,10 +176,8 @@ class Maxwell(_NormalSpringLaw):
     k: Any
     c: Any
 
-    def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report E435 components, E436 numbers."""
-        ranges = (("k", "N/m", 0.0, math.inf), ("c", "N s/m", 0.0, math.inf))
-        return [*normal_only(name, self, chosen), *number_problems(name, self, *ranges, above=("k", "c"))]
+    ranges = (("k", "N/m", 0.0, math.inf), ("c", "N s/m", 0.0, math.inf))
+    above = ("k", "c")
 
     def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Connect spring and damper in series along the normal."""
@@ -217,12 +215,9 @@ class VirtualSpring(_NormalSpringLaw):
     k: Any
     restitution: Any
 
-    active_states: ClassVar[tuple[str, ...]] = (COMPRESSION, RESTITUTION)
-
-    def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report E435 components, E436 numbers."""
-        ranges = (("k", "N/m", 0.0, math.inf), ("restitution", "", 0.0, 1.0))
-        return [*normal_only(name, self, chosen), *number_problems(name, self, *ranges, above=("k", "restitution"))]
+    active_states = (COMPRESSION, RESTITUTION)
+    ranges = (("k", "N/m", 0.0, math.inf), ("restitution", "", 0.0, 1.0))
+    above = ("k", "restitution")
 
     def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Connect the spring along the normal and its automaton."""
