@@ -11,18 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from screwbond.models.chains.trees import Section
+from screwbond.models.chains.trees import Section, Tree
 
 from screws.poses import pose
 from screws.rotations import quaternion, quaternion_product
 from screws.scalars import array, cos, sin
 from screws.vectors import cross
-
-if TYPE_CHECKING:
-    from screwbond.models.chains.trees import Tree
 
 Frame = tuple[np.ndarray, np.ndarray]
 """Rotation (3, 3) and origin (3,)."""

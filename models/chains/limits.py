@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from screwbond.models.chains.trees import Tree
 
 from bondgraph import Automaton, Element, Graph, Op, Parameter, R, Transition
 from screws.scalars import array, maximum
-
-if TYPE_CHECKING:
-    from screwbond.models.chains.trees import Tree
 
 LIMIT_ACTIONS = ("report", "end", "stop", "ignore")
 """Actions at a joint limit."""

@@ -24,7 +24,7 @@ from screwbond.models.hand.grasping import (
     squeeze_forces,
 )
 from screwbond.models.hand.scenarios import HandScenario, read_scenario
-from screwbond.models.studies.tasks import Table, cost_summary, end_summary, sample_times, wall_times, write_table
+from screwbond.models.studies.tasks import Table, cost_summary, end_summary, wall_times, write_table
 
 from bondgraph import Compiled, compile_model
 from bondgraph.output.files import atomic_file, known_ending
@@ -168,7 +168,7 @@ def run_hand(
     initial = equilibrium(compiled, parameters) if parameters else None
     result = compiled.simulate(
         hand_scenario.t_end,
-        samples=sample_times(hand_scenario.t_end, hand_scenario.sample_dt),
+        samples=hand_scenario.sample_dt,
         rtol=rtol,
         method=method,
         progress=progress,

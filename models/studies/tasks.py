@@ -227,13 +227,6 @@ def complex_pairs(values: np.ndarray) -> list[list[float]]:
     return [[float(value.real), float(value.imag)] for value in values]
 
 
-def sample_times(t_end: float, step: float) -> np.ndarray:
-    """Return 0, step, 2 step ... and t_end."""
-    count = int(np.floor(t_end / step * (1.0 + 1e-12)))
-    times = step * np.arange(count + 1)
-    return np.minimum(times, t_end) if t_end - times[-1] <= 1e-9 * t_end else np.append(times, t_end)
-
-
 def compile_times(compiled: Compiled) -> dict[str, float]:
     """Return the times of build (graph to equations) and compile (trace and machine code), s."""
     timings = compiled.timings

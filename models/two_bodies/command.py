@@ -30,7 +30,6 @@ from screwbond.models.studies.tasks import (
     end_summary,
     graph_files,
     plot,
-    sample_times,
     study_command,
     wall_times,
 )
@@ -244,9 +243,9 @@ def run_scenario(scenario: Scenario, *, rtol: float = 1e-10, method: str = "auto
     graph = two_body_graph(scenario)
     body1, body2 = (graph.parts[name] for name in body_names(scenario))
     assert isinstance(body1, Body) and isinstance(body2, Body)
-    samples = sample_times(scenario.t_end, scenario.sample_dt)
     labels: dict[str, Any] = {"title": scenario.description, "notes": scenario.notes}
-    return run_contact(graph, body1, body2, scenario.t_end, samples, rtol=rtol, method=method, progress=progress, **labels)
+    settings: dict[str, Any] = {"rtol": rtol, "method": method, "progress": progress}
+    return run_contact(graph, body1, body2, scenario.t_end, scenario.sample_dt, **settings, **labels)
 
 
 def pictures_of(run: ContactRun) -> dict[str, Picture]:
