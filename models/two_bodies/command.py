@@ -133,12 +133,9 @@ class ContactRun:
     def peak_force(self) -> tuple[float, float]:
         """Return time (s) and magnitude (N) of the largest normal force; zeros without contact.
 
-        It is the vertex of the parabola through the largest dense sample in contact and its neighbours.
+        It is that of dense samples in contact, refined as by `Result.peak`.
         """
-        if not self.contact_intervals():
-            return 0.0, 0.0
-        arrays = self.dense()[1]
-        return vertex(arrays["t"], arrays["fn"])
+        return self.dense()[0].peak(f"{self.contact}.normal force") if self.contact_intervals() else (0.0, 0.0)
 
     def contact_intervals(self) -> list[tuple[float, float]]:
         """Return start and end (s) of every contact."""
@@ -162,18 +159,6 @@ class ContactRun:
             },
             **cost_summary(self.result, self.wall_times),
         }
-
-
-def vertex(t: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-    """Return time and value of a maximum, from the parabola through the largest sample and its neighbours."""
-    top = int(np.argmax(values))
-    if 0 < top < len(values) - 1:
-        offsets, heights = t[top - 1 : top + 2] - t[top], values[top - 1 : top + 2]
-        second, first, _ = np.polyfit(offsets, heights - heights[1], 2)
-        if second < 0.0:
-            shift = float(np.clip(-first / (2.0 * second), offsets[0], offsets[2]))
-            return float(t[top] + shift), float(heights[1] + first * shift + second * shift**2)
-    return float(t[top]), float(values[top])
 
 
 def _check_bodies(name: str, *bodies: Any) -> None:
