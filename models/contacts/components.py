@@ -17,14 +17,12 @@ from screws.surfaces import Surface
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
 """Components of T_{O2}^{C2,O1} in order."""
 
-
 PAPER_NAMES = {
     "rolling": ("omega_z", "v_x", "v_y", "v_z"),
     "sliding": ("omega_x", "omega_y", "v_z"),
     "rolling and sliding": ("v_z",),
 }
 """Name of a contact in Visser 2002, section 4 -> its constrained components."""
-
 
 COMPONENT_KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
 """Component -> kind of its stiffness and damping; all others are "rotational"."""

@@ -135,7 +135,6 @@ GAUSS_FRAME_NOTE = (
 )
 """Definition of the Gauss frame of a point c(u, v), for a reader of Visser 2002."""
 
-
 _EMPTY = np.zeros(0)
 
 
@@ -181,7 +180,6 @@ CORRECTED_TWIST = Op(
 )
 """Relative twist plus the drift correction, which draws the contact coordinates to the closest points of the poses."""
 
-
 RATES = Op(
     "contact rates",
     _rates,
@@ -199,7 +197,6 @@ RATES = Op(
     "VI02 (18)\nVI02 (19), corrected\nVI02 (20)\nVI02 (21), corrected\nVI02 (14), corrected",
 )
 """Rates of the contact coordinates; Visser 2002, (18) to (21), corrected."""
-
 
 AMBIGUOUS = 1e-8
 """Share of the squared curvatures below which closest points are not unique: some 1e-4 of the radii from a focal point."""

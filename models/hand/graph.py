@@ -31,6 +31,7 @@ import numpy as np
 from screwbond.models.bodies import Body, rigid_body
 from screwbond.models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, combined_inertia, cylinder_inertia
 from screwbond.models.contacts import attach_contact, contact
+from screwbond.models.contacts.laws.compliant import COMPLIANCE_UNITS
 from screwbond.models.hand.grasping import Posture, in_last_link, initial_posture, spring_deflections, virtual_points_in_object
 from screwbond.models.hand.scenarios import HandParameters, HandScenario, ReferenceStep
 from screwbond.models.motion import PoseMotion, axes, axis_rotations, following_body, hold, pose_motion, quintic
@@ -141,6 +142,9 @@ REFERENCE = f"{CONTROLLER}.reference"
 
 TIP = "tip"
 """Name of the last link of a finger."""
+
+CONTACT_NUMBERS = tuple(name for name in COMPLIANCE_UNITS if name != "torsional_friction")
+"""Parameters of the hand that are numbers of its contacts, under the same names."""
 
 GRASP = "grasp"
 """Automaton "held", "lost": whether any tip touches the object."""
@@ -283,23 +287,11 @@ class Hand:
         graph = Graph(name)
         body, controller = self.held_object(), self.controller()
         deflections = spring_deflections(parameters, self.posture)
+        numbers: dict[str, Any] = {name: getattr(parameters, name) for name in CONTACT_NUMBERS}
         for i in range(parameters.fingers):
             finger = self.finger(i)
             tip = finger.link(TIP)
-            rolling_contact = contact(
-                contact_name(i),
-                tip,
-                body,
-                constrained="rolling",
-                normal_stiffness=parameters.normal_stiffness,
-                normal_damping=parameters.normal_damping,
-                tangential_stiffness=parameters.tangential_stiffness,
-                tangential_damping=parameters.tangential_damping,
-                rotational_stiffness=parameters.rotational_stiffness,
-                rotational_damping=parameters.rotational_damping,
-                friction=parameters.friction,
-                transport="gauss",
-            )
+            rolling_contact = contact(contact_name(i), tip, body, constrained="rolling", transport="gauss", **numbers)
             rolling_contact.start(_preload(deflections[i]), ["spring.q"], ["spring.q"])
             attach_contact(graph, rolling_contact, tip, body)
             attach_tip(graph, controller, i, finger, TIP)

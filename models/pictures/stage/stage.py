@@ -22,7 +22,6 @@ _GLASS = """//VTK::Light::Impl
   fragOutput0.a = mix({low:f}, {high:f}, rim * rim) * {strength:f};
 """
 
-
 _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4), 0.26))
 """Positions relative to the camera, and intensities."""
 
@@ -196,18 +195,14 @@ def ghost_samples(
 GAUSS = 0.30
 """Length of a Gauss frame's axes over the scene's unit."""
 
-
 RADIUS = 0.011
 """Radius of a Gauss frame's axes over the scene's unit."""
-
 
 TUBE = 0.8
 """Radius of a path over that of a Gauss frame's axes."""
 
-
 MAX_HELIX_RADIUS = 0.15
 """Largest radius of a helix over its length."""
-
 
 MAX_RINGS = 4000
 """Largest number of rings of a tube."""
