@@ -29,6 +29,7 @@ from screwbond.models.pictures.style import (
     rgb,
     round_number,
 )
+from screwbond.models.pictures.web.packing import EventRows
 
 from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL, TITLE
 
@@ -223,8 +224,9 @@ def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
         torque.plot(run.t, run["motor.effort"], color=INK)
         torque.set(ylabel="torque (N m)")
         weight = maze.ball_mass * maze.gravity
-        t, pressed = _with_jumps(run)
-        force.plot(t, pressed, color=CYCLE[0])
+        rows = EventRows.of(run.result, run.t[0], run.t[-1])
+        pressed = 2.0 * np.linalg.norm(rows.values("q.ball"), axis=1) * rows.values("normal.multiplier")
+        force.plot(rows.t, pressed, color=CYCLE[0])
         force.axhline(weight, color=MUTED, linewidth=0.8, linestyle=DASHES[1])
         force.annotate("weight", (0.05 * run.t[-1], weight), (0, 3), textcoords="offset points", color=MUTED, fontsize=SMALL)
         force.set(ylabel="force of the\nring (N)", xlabel="time (s)", xlim=(run.t[0], run.t[-1]))
@@ -232,14 +234,6 @@ def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
             for event in events:
                 panel.axvline(event.time, color=MUTED, linewidth=0.8, linestyle=DASHES[2], zorder=0)
         figure.align_ylabels()
-
-
-def _with_jumps(run: MazeRun) -> tuple[np.ndarray, np.ndarray]:
-    """Return times and normal force with both sides of every event."""
-    sides = [(e["time"], e[f"force_{side}"]) for e in run.event_table() for side in ("before", "after")]
-    t, values = (np.concatenate([samples, [s[k] for s in sides]]) for k, samples in enumerate((run.t, run.force)))
-    order = np.argsort(t, kind="stable")
-    return t[order], values[order]
 
 
 def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:

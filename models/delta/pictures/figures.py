@@ -12,6 +12,7 @@ from screwbond.models.delta.studies.analysis import PoleSweep, PoleZeroMap
 from screwbond.models.delta.studies.robot import DeltaRun
 from screwbond.models.delta.studies.soft_touch import SoftTouchRun
 from screwbond.models.pictures.style import legend_above, plot_file
+from screwbond.models.pictures.web.packing import EventRows
 
 from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, SMALL
 
@@ -126,13 +127,10 @@ DOTS = {"color": MUTED, "linewidth": 0.8, "linestyle": DASHES[2]}
 
 TOUCH_TITLE = "Soft touch of a brick by a delta robot"
 
-FORCES = "contact.multiplier"
-"""Quantity that jumps at events."""
-
 ROWS: dict[str, tuple[tuple[float, str], ...]] = {
     "contact.h": ((1e3, "gap $h$ (mm)"), (1e6, "gap $h$ (µm)")),
     "control.kp": ((1e-3, "gain $k_p$ ($10^3$/s$^2$)"),),
-    FORCES: ((1e3, r"contact force $\lambda$ (mN)"),),
+    "contact.multiplier": ((1e3, r"contact force $\lambda$ (mN)"),),
     "displacement.y": ((1e6, "brick (µm)"),),
 }
 """Quantity -> factor and label, and those of the close-up if they differ."""
@@ -171,7 +169,7 @@ def plot_touch(
         for axes, words in zip(panels[0], ("the whole run", "at the contact"), strict=False):
             axes.axhline(0.0, color=MUTED, linewidth=0.8, zorder=0)
             axes.set_title(words, color=MUTED)
-        largest = 1e-3 * max(float(_first(touch, "control.kp").max()) for touch in named.values())
+        largest = 1e-3 * max(float(touch["control.kp"][:, 0].max()) for touch in named.values())
         limit = 1e3 * float(np.asarray(first["table.limit"]))
         for gain, force, brick in panels[1:].T:
             gain.set_ylim(-0.12 * largest, 1.12 * largest)
@@ -212,25 +210,12 @@ def _phases(axes: Any, touch: SoftTouchRun) -> None:
         _note(axes, words, (at, 0.9), (0, 0), ("data", "axes fraction"), ha="center", **look)
 
 
-def _first(touch: SoftTouchRun, quantity: str) -> np.ndarray:
-    """Return a quantity over time (k,), along x1 if it has three axes."""
-    return np.asarray(touch[quantity]).reshape(len(touch.run.t), -1)[:, 0]
-
-
 def _curves(axes: Any, named: Mapping[str, SoftTouchRun], quantity: str, span: tuple[float, float], factor: float) -> None:
-    """Draw one curve of each touch, with both sides of events if the quantity jumps there."""
+    """Draw one curve of each touch, with both sides of events, along x1 if the quantity has three axes."""
     low, high = np.inf, -np.inf
     for k, (colour, (name, touch)) in enumerate(zip(CYCLE, named.items(), strict=False)):
-        t, values, events = touch.run.t, _first(touch, quantity), touch.run.result.events
-        if quantity == FORCES and events:
-            at = np.array([event.time for event in events])
-            t = np.concatenate([t, at, at])
-            values = np.concatenate([values, *touch.run.result.at_events(quantity)])
-            # The row before, both sides of an event, the row after: in this order where times are equal.
-            order = np.argsort(t, kind="stable")
-            t, values = t[order], values[order]
-        near = (t >= span[0] - 0.1) & (t <= span[1] + 0.1)
-        t, values = t[near], factor * values[near]
+        rows = EventRows.of(touch.run.result, max(span[0] - 0.1, touch.run.t[0]), min(span[1] + 0.1, touch.run.t[-1]))
+        t, values = rows.t, factor * rows.values(quantity).reshape(len(rows.t), -1)[:, 0]
         width = 2.2 if not k and len(named) > 1 else 1.2
         axes.plot(t, values, color=colour, label=name, zorder=3.0 - 0.1 * k, linewidth=width)
         shown = values[(t >= span[0]) & (t <= span[1])]
