@@ -14,7 +14,7 @@ from screwbond.models.impact.study import ImpactStudy
 from screwbond.models.pictures import Curve, EventMark, Force, Look, Panel, Scene, Solid, still
 from screwbond.models.pictures.from_results.links import RodLinks, link_poses
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.shapes.meshes import along, lofted
+from screwbond.models.pictures.shapes.meshes import along, cuboid
 from screwbond.models.pictures.style import AMBER, BLUE, FORCE, blend, legend_above, plain_numbers, plot_file
 from screwbond.models.urdf import visual_solids
 
@@ -240,8 +240,7 @@ def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
     n = np.asarray(striker.normal, dtype=float) / np.linalg.norm(np.asarray(striker.normal, dtype=float))
     outward, contact = where.frame[:3, :3] @ n, where.frame[:3, 3]
     half, thick = 4.5 * rods.radius, 0.6 * rods.radius
-    corners = half * np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [1.0, -1.0, 0.0]])
-    slab = lofted(corners - [0.0, 0.0, thick], corners)
+    slab = cuboid((2.0 * half, 2.0 * half, thick)).at(0.0, 0.0, -0.5 * thick)
     solids.append(Solid("wall", rest @ along(outward, contact - 0.6 * rods.radius * outward), slab, SLAB, look=Look.OPAQUE))
     force = np.asarray(result["touch.normal force"], dtype=float)
     arrow = Force(np.tile(contact, (len(force), 1)), -force[:, None] * outward, "on the wall")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.chains import BodyInertia, Tree, body_jacobian, combined_inertia, link_pose, mass_matrix
 from screwbond.models.chains.dynamics import mass_problems
+from screwbond.models.contacts import COMPONENTS
 
 from bondgraph.errors import ModelError, refusal
 from screws.inertia import spatial_inertia
@@ -23,8 +24,6 @@ from screws.poses import Ad, inverse
 from screws.rotations import tilde
 
 Vector = Sequence[float] | np.ndarray
-
-COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
 
 SINGULAR = 1e-12
 """Largest eigenvalue, of a matrix scaled to a diagonal of ones, that counts as zero."""

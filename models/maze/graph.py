@@ -29,6 +29,7 @@ from screwbond.models.studies.reading import read_file, read_text
 
 from bondgraph import J1, Automaton, Block, Constraint, Graph, I, Op, Parameter, Se, StateSpec, Transition, by_mode, signals
 from bondgraph.errors import Problem
+from bondgraph.model.ops import IDENTITY
 from screws.scalars import absolute, atan2, floor, minimum
 
 QUARTER = 0.5 * math.pi
@@ -165,7 +166,6 @@ ANGLE = r"#1 + \operatorname{atan2}((#2)_1, (#2)_2) - #3"
 
 CLOSED = Op("-h", lambda h: -h, "-#1", "BO20 fig. 9")
 PULLS = Op("-lambda", lambda force: -force, "-#1")
-IDENTITY = Op("as it is", lambda q: q, "#1")
 INSIDE = Op(
     "meets the ring from inside, below",
     lambda q, r, b: minimum(q[0] * q[0] + q[1] * q[1] - (r - b) * (r - b), -q[1]),

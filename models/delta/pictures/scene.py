@@ -23,6 +23,7 @@ from screwbond.models.pictures.shapes.meshes import (
     along,
     circle,
     coloured_part,
+    cuboid,
     cylinder,
     free_normals,
     globe,
@@ -191,7 +192,9 @@ def delta_scene(
     solids = [*robot_solids(p, run.q, finger), _static_solid("table", len(t), _table(floor, radius), "#dfe4ec", lines="#ffffff")]
     if cargo is not None:
         carried = path[np.searchsorted(t, np.clip(t, *cargo)).clip(max=len(t) - 1)]
-        solids.append(Solid("block", unrotated_poses(carried), _block(0.055 * unit), "#7fb69a", look=Look.OPAQUE))
+        side = 0.055 * unit
+        block = cuboid((0.7 * side, side, side)).at(0.0, 0.0, 0.2 * side)
+        solids.append(Solid("block", unrotated_poses(carried), block, "#7fb69a", look=Look.OPAQUE))
     if cut:
         words = "workspace at x₁ = 0; the brighter, the more dexterous"
         mesh = _cut(p, floor, finger)
@@ -235,12 +238,6 @@ def _table(floor: float, radius: float, step: float = 0.05) -> Mesh:
             lines.append(polyline(np.array([[value, -half, z], [value, half, z]])))
             lines.append(polyline(np.array([[-half, value, z], [half, value, z]])))
     return joined(sheet(circle(radius, floor, 160)[::-1]), *lines)
-
-
-def _block(side: float) -> Mesh:
-    x, y = 0.35 * side, 0.5 * side
-    low = np.array([[-x, -y, -0.3 * side], [x, -y, -0.3 * side], [x, y, -0.3 * side], [-x, y, -0.3 * side]])
-    return lofted(low, low + np.array([0.0, 0.0, side]))
 
 
 def _cut(p: DeltaParameters, floor: float, finger: float, points: int = 331) -> Mesh:
