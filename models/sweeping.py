@@ -22,12 +22,12 @@ Plans of sweeps: read varied parameters, run length, measures and settings from 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import csv
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -238,16 +238,13 @@ def _overview(runs: Runs, store: Path) -> Iterator[str]:
         yield f"  {count} x {kind}: {reason}"
 
 
-@contextlib.contextmanager
-def _executor(processes: int | None) -> Iterator[Executor | None]:
+def _executor(processes: int | None) -> AbstractContextManager[Executor | None]:
     if processes is None:
-        yield None
-        return
+        return nullcontext()
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        yield pool
+    return ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
 
 
 SWEEP = Command("sweep", "run a model at many points, from files", _arguments, _sweep)
