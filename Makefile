@@ -17,8 +17,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PINS := setup.cfg pyproject.toml constraints.txt
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-INSTALL := $(PIP) install -c constraints.txt
+INSTALL := $(BIN)/python -m docs.installation
 # Dozens of processes import the same modules: what one has compiled to bytecode serves the others.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -95,19 +94,18 @@ $(VENV)/made.stamp:
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) || { echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu: apt install python3-venv" >&2; \
 	  rm -rf $(VENV); exit 1; }
-	@$(INSTALL) --no-compile pip || true  # the one that comes with Python 3.11 takes two and a half times as long over the pins
 	@touch $@
 
 $(VENV)/demo.stamp: $(VENV)/made.stamp $(PINS)
-	@echo "installing screwbond and what its pictures need (about a minute the first time)"
-	@$(INSTALL) --no-compile -e ".[viz]"  # what is imported is compiled then
+	@echo "installing screwbond and what its pictures need (half a minute the first time)"
+	@$(INSTALL) -e ".[viz]"
 	@$(BIN)/python -m screwbond warm
 	@touch $@
 
 # The development environment contains the demo's, so both are up to date after it.
 $(VENV)/dev.stamp: $(VENV)/made.stamp $(PINS)
-	@echo "installing screwbond and what its tests need (about a minute the first time)"
-	@$(INSTALL) --no-compile -e ".[dev]"
+	@echo "installing screwbond and what its tests need (half a minute the first time)"
+	@$(INSTALL) -e ".[dev]"
 	@# Meanwhile the other core compiles all tests to bytecode: two workers that collect the same files at once would do it twice.
 	@$(BIN)/python -m pytest -q --collect-only >/dev/null 2>&1 & $(BIN)/python -m screwbond warm; status=$$?; wait; exit $$status
 	@touch $(VENV)/demo.stamp $@

@@ -6,6 +6,7 @@ MathML, which browsers draw themselves.
 
 from __future__ import annotations
 
+import functools
 import gc
 import shutil
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.addnodes import toctree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from docs import contents, reference, scripts, thumbnails
@@ -95,6 +97,34 @@ def docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: l
     lines[:] = restructured(lines)
 
 
+@functools.cache
+def titles(env: Any) -> dict[str, nodes.Element]:
+    """Name of each page -> its table of contents, down to its title and to the pages below it."""
+    found = {}
+    for page, contents_of_page in env.tocs.items():
+        found[page] = contents_of_page.deepcopy()
+        for item in found[page]:
+            below = [*item.findall(toctree)]
+            item[1:] = [nodes.bullet_list("", *below)] if below else []
+    return found
+
+
+def navigate(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Make the list of all pages, which stands beside each, of titles alone: copies of all headings took a fifth of the time."""
+    made = context["toctree"]
+
+    def of_titles(**options: Any) -> str:
+        if not options.get("titles_only"):
+            return made(**options)
+        whole, app.env.tocs = app.env.tocs, titles(app.env)
+        try:
+            return made(**options)
+        finally:
+            app.env.tocs = whole
+
+    context["toctree"] = of_titles
+
+
 def mathml(node: nodes.Node, as_block: bool = False) -> str:
     """A formula as MathML; docutils has no name for centred lines but that of a matrix without brackets."""
     return with_accents(tex2mathml(node.astext().replace("{gathered}", "{matrix}"), as_block=as_block))
@@ -117,4 +147,5 @@ def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
     app.connect("config-inited", stage, priority=1)
     app.connect("source-read", adapt)
+    app.connect("html-page-context", navigate, priority=400)  # before the theme asks for it
     app.connect("autodoc-process-docstring", docstring)
