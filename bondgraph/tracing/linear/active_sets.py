@@ -24,14 +24,14 @@ import itertools
 import math
 import operator
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
-from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.linear.ideal_reactions import Ideal, RowGate
+from bondgraph.tracing.linear.holding import CircuitTerm, Holding, holding_equations
+from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import (
     SUM_ROUNDING,
     SYMMETRY_TOLERANCE,
@@ -42,7 +42,7 @@ from bondgraph.tracing.linear.indeterminate import (
 )
 from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, matrices_of, natural_sizes, rows_of, solve
 from bondgraph.tracing.on_tape.context import TracingContext
-from bondgraph.tracing.on_tape.values import Entries, nonzero
+from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, equal, where
 
 NULL_TOLERANCE = 1e-9
@@ -92,11 +92,12 @@ def solve_active_sets(
     context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal, symmetric: bool
 ) -> ActiveSetSolution | None:
     """Solve A w = b in all modes by one elimination; None if its holding equations are not monotone, or not `symmetric`."""
-    held = _holding(context, entries, right, ideal.gates)
+    held = holding_equations(context, entries, right, ideal.gates)
     if held is None:
         return None
     n = len(right)
-    held = _with_factors(context, held, n)
+    if held.entries:
+        held = held.multiplied(_row_factors(held.entries, matrices_of(context.sampled(held.entries), n)))
     numbers = context.sampled(held.entries)
     matrices = matrices_of(numbers, n) if numbers else np.zeros((1, n, n))
     scale = _monotone_scale(numbers, matrices)
@@ -114,74 +115,19 @@ def solve_active_sets(
         return None
     try:
         vectors = [_null_vector(context, held.entries, circuit, n) for circuit in circuits]
-        terms = _terms(context, held, ideal, circuits, vectors, scale)
+        result = _circuit_terms(context, held, ideal, circuits, vectors, scale)
     except SingularSystem:
         return None
-    if terms is None:
+    if result is None:
         return None
-    values = _eliminated(held, terms, scale, skew)
-    if not _fits(context, entries, right, values, terms):
-        return None
-    return ActiveSetSolution(values, tuple(term.share for term in terms if term.share is not None))
-
-
-@dataclass(frozen=True)
-class _Holding:
-    """Equations of a part while all its elements hold, and what stands instead of those that do not."""
-
-    entries: Entries
-    right: Sequence[Any]
-    holds: Mapping[int, Any]
-    """Equation -> condition that it holds; without an entry it always does."""
-    released: Mapping[int, Any]
-    """Equation -> value of its unknown while it does not hold, zero while it does."""
-    never: frozenset[int]
-    """Equations that never hold: of an event's own mode."""
-    factors: Sequence[Any] = ()
-    """Factor by which each equation has been multiplied."""
-
-
-def _holding(context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]) -> _Holding | None:
-    """Return the holding equations; None if a released equation has other unknowns, or a holding one depends on modes."""
-    tape = context.tape
-    rows = rows_of(entries, len(right))
-    varying = {i: gate for i, gate in gates.items() if tape.scalar(gate.holds).value != 1.0}
-    states: dict[tuple[str, int], float] = {}
-    for gate in varying.values():
-        if states.setdefault(("m", gate.slot), float(gate.active[0])) not in gate.active:
-            return None
-    held: dict[tuple[int, int], Any] = {}
-    left: list[Any] = list(right)
-    holds, released = dict[int, Any](), dict[int, Any]()
-    for i, row in enumerate(rows):
-        values = list(row.values())
-        if i in varying:
-            gate = varying[i]
-            offs = [specialise(tape, [right[i], *values], {("m", gate.slot): float(state)}) for state in gate.others]
-            if any(set(nonzero(dict(zip(row, off[1:], strict=True)))) != {i} for off in offs):
-                return None
-            holds[i] = gate.holds
-            released[i] = 0.0 if all(off[0].value == 0.0 for off in offs) else where(gate.holds, 0.0, right[i] / row[i])
-        left[i], *values = specialise(tape, [right[i], *values], states)
-        held |= nonzero({(i, j): tape.scalar(value) for j, value in zip(row, values, strict=True)})
-    if {mode.index for mode in context.inputs["m"]} & context.reached(list(held.values())):
-        return None
-    never = frozenset(i for i, condition in holds.items() if tape.scalar(condition).value == 0.0)
-    for (i, j), value in held.items():
-        if j in never and i != j:
-            left[i] = left[i] - value * released[j]
-    return _Holding({(i, j): v for (i, j), v in held.items() if i == j or j not in never}, left, holds, released, never)
-
-
-def _with_factors(context: TracingContext, held: _Holding, n: int) -> _Holding:
-    """Multiply equations by such factors that their diagonal is positive, and couplings are symmetric or skew."""
-    factors = _row_factors(held.entries, matrices_of(context.sampled(held.entries), n)) if held.entries else [1.0] * n
-    return replace(
-        held,
-        entries={(i, j): value * factors[i] for (i, j), value in held.entries.items()},
-        right=[b * factor for b, factor in zip(held.right, factors, strict=True)],
-        factors=factors,
-    )
+    terms, shares = result
+    sizes = [_row_size(held.entries, i, scale) for i in range(n)]
+    matrix, b = held.masked(sizes, terms)
+    if skew:  # a pivot may vanish
+        values = solve_semidefinite(matrix, b, sizes)[0]
+    else:
+        values = factorised(rows_of(matrix, n))(b)
+    return ActiveSetSolution(values, tuple(shares)) if _fits(context, entries, right, values, terms) else None
 
 
 def _row_factors(entries: Entries, matrices: np.ndarray) -> list[Any]:
@@ -287,77 +233,89 @@ def _independent_rows(matrix: np.ndarray) -> list[int]:
     return kept
 
 
-@dataclass(frozen=True)
-class _Term:
-    """Equation slopes . w + offset = 0 of a circuit, while it `holds`, and the factors by which other equations contain it."""
-
-    holds: Any
-    slopes: Mapping[int, Any]
-    offset: Any
-    factors: Mapping[int, Any]
-    misfit: Mapping[int, Any]
-    """Contradiction of its right sides, which is left out of them."""
-    share: OpenShares | None
-
-
-def _terms(
+def _circuit_terms(
     context: TracingContext,
-    held: _Holding,
+    held: Holding,
     ideal: Ideal,
     circuits: Sequence[Circuit],
     vectors: Sequence[Mapping[int, Any]],
     scale: np.ndarray,
-) -> list[_Term] | None:
-    """Return the equations of all circuits: their rate along the motion, or the shares of least norm; None if there are none."""
+) -> tuple[list[CircuitTerm], list[OpenShares]] | None:
+    """Return the equations of all circuits, their rate along the motion or the shares of least norm, and the open shares; None if
+    there are none."""
     tape = context.tape
-    left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
     misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
     wrong = [not zero for zero in is_zero(context, misfits)]
-    derived = ideal.derived(left, misfits) if left else []
-    every = {
-        (k, c): tape.scalar(sum((slope * vector[j] for j, slope in reaction.slopes.items() if j in vector), 0.0))
-        for k, reaction in enumerate(ideal.reactions)
-        for c, vector in enumerate(vectors)
-    }
-    zeros = is_zero(context, list(every.values()))
-    steps = {key: value for (key, value), zero in zip(every.items(), zeros, strict=True) if not zero}
-    numbers = context.sampled(steps)
-    inverse_sizes, _ = natural_sizes(numbers, len(ideal.reactions), len(vectors))
-    weights = reaction_weights(ideal.reactions, [1.0 / float(size) for size in inverse_sizes])
-    out = []
+    motions = _motions(context, held, ideal, vectors, misfits)
+    shares = _shares(context, ideal, vectors)
+    terms, open_shares = list[CircuitTerm](), list[OpenShares]()
     for c, (circuit, vector) in enumerate(zip(circuits, vectors, strict=True)):
-        slopes: dict[int, Any] = dict(derived[c][0])
-        offset: Any = -derived[c][1] if slopes else 0.0
-        share = None
-        along = tape.scalar(sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0))
-        moves = slopes and (wrong[c] or not ideal.motion) and not is_zero(context, [along])[0]
+        moves = motions[c] is not None and (wrong[c] or not ideal.motion)
+        equation = motions[c] if moves else None if wrong[c] else shares[c]
+        if equation is None:
+            return None
+        slopes, offset, elements = equation
         if not moves:
-            members = [k for k in range(len(ideal.reactions)) if (k, c) in steps]
-            if wrong[c] or not members:
-                return None
-            slopes, offset = {}, 0.0
-            for k in members:
-                reaction, part = ideal.reactions[k], weights[k] * steps[k, c]
-                slopes |= {j: slopes.get(j, 0.0) + part * slope for j, slope in reaction.slopes.items()}
-                offset = offset + part * reaction.offset
-            along = tape.scalar(sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0))
-            elements = tuple(dict.fromkeys(ideal.reactions[k].element for k in members))
-            share = OpenShares(circuit, elements)
-        conditions = [held.holds[i] for i in circuit.rows if i in held.holds]
-        conditions += [equal(where(held.holds[i], 1.0, 0.0), 0.0) for i in circuit.released]
-        holds = functools.reduce(operator.and_, conditions) if conditions else None
+            open_shares.append(OpenShares(circuit, elements))
+        along = tape.scalar(sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0))
         alone = not any(set(circuit.rows) & set(other.rows) for other in circuits if other != circuit)
         sizes = {i: _row_size(held.entries, i, scale) for i in (circuit.rows[:1] if alone else circuit.rows)}
         if alone:  # a term in one equation is enough, and leaves the others sparse
             ((first, size),) = sizes.items()
-            factors = {first: size / along}
-            misfit = {first: misfits[c]} if moves else {}
+            factors, misfit = {first: size / along}, {first: misfits[c]}
         else:
             size = sum((sizes[i] * n * n for i, n in vector.items()), 0.0) / (along * along)
             factors = {j: size * slope for j, slope in slopes.items()}
-            misfit = {j: misfits[c] * slope / along for j, slope in slopes.items()} if moves else {}
-        out.append(_Term(holds, slopes, offset, factors, misfit, share))
-    return out
+            misfit = {j: misfits[c] * slope / along for j, slope in slopes.items()}
+        terms.append(CircuitTerm(_condition(held, circuit), slopes, offset, factors, misfit if moves else {}))
+    return terms, open_shares
+
+
+Equation = tuple[Mapping[int, Any], Any, tuple[str, ...]]
+"""Slopes and offset of slopes . w + offset = 0, and the elements that share a reaction by it."""
+
+
+def _motions(
+    context: TracingContext, held: Holding, ideal: Ideal, vectors: Sequence[Mapping[int, Any]], misfits: Sequence[Any]
+) -> list[Equation | None]:
+    """Return for each circuit the rate of its contradiction along the motion; None if the circuit does not act on it."""
+    left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
+    equations: list[Equation | None] = []
+    for (slopes, value), vector in zip(ideal.derived(left, misfits) if left else [], vectors, strict=True):
+        along = context.tape.scalar(sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0))
+        equations.append((slopes, -value, ()) if slopes and not is_zero(context, [along])[0] else None)
+    return equations
+
+
+def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int, Any]]) -> list[Equation | None]:
+    """Return for each circuit the equation of least norm of the reactions that it leaves open; None if there are none."""
+    reactions = ideal.reactions
+    every = {
+        (k, c): context.tape.scalar(sum((slope * vector[j] for j, slope in reaction.slopes.items() if j in vector), 0.0))
+        for k, reaction in enumerate(reactions)
+        for c, vector in enumerate(vectors)
+    }
+    zeros = is_zero(context, list(every.values()))
+    steps = {key: value for (key, value), zero in zip(every.items(), zeros, strict=True) if not zero}
+    inverse_sizes, _ = natural_sizes(context.sampled(steps), len(reactions), len(vectors))
+    weights = reaction_weights(reactions, [1.0 / float(size) for size in inverse_sizes])
+    equations: list[Equation | None] = []
+    for c in range(len(vectors)):
+        slopes, offset = dict[int, Any](), 0.0
+        members = [k for k in range(len(reactions)) if (k, c) in steps]
+        for k in members:
+            part = weights[k] * steps[k, c]
+            slopes |= {j: slopes.get(j, 0.0) + part * slope for j, slope in reactions[k].slopes.items()}
+            offset = offset + part * reactions[k].offset
+        equations.append((slopes, offset, tuple(dict.fromkeys(reactions[k].element for k in members))) if members else None)
+    return equations
+
+
+def _condition(held: Holding, circuit: Circuit) -> Any:
+    """Return the condition that a circuit holds, None if it always does."""
+    conditions = [held.holds[i] for i in circuit.rows if i in held.holds]
+    conditions += [equal(where(held.holds[i], 1.0, 0.0), 0.0) for i in circuit.released]
+    return functools.reduce(operator.and_, conditions) if conditions else None
 
 
 def _row_size(entries: Entries, i: int, scale: np.ndarray) -> Any:
@@ -366,62 +324,14 @@ def _row_size(entries: Entries, i: int, scale: np.ndarray) -> Any:
     return sum(terms[1:], terms[0]) if terms else 1.0
 
 
-def _misfit(context: TracingContext, held: _Holding, circuit: Circuit, vector: Mapping[int, Any]) -> Any:
+def _misfit(context: TracingContext, held: Holding, circuit: Circuit, vector: Mapping[int, Any]) -> Any:
     """Return what the right sides of a circuit must cancel to."""
-    total: Any = 0.0
-    for i, factor in vector.items():
-        value = held.right[i]
-        for j in circuit.released:
-            if (i, j) in held.entries and not _is_zero(held.released[j]):
-                value = value - held.entries[i, j] * held.released[j]
-        total = total + factor * value
-    return context.tape.scalar(total)
+    return context.tape.scalar(sum((n * held.right_without(i, circuit.released) for i, n in vector.items()), 0.0))
 
 
-def _eliminated(held: _Holding, terms: Sequence[_Term], scale: np.ndarray, skew: bool) -> list[Any]:
-    """Return the unknowns by elimination with diagonal pivots; with a small regularisation where skew couplings may
-    let pivots vanish."""
-    n, holds, released = len(held.right), held.holds, held.released
-    entries: dict[tuple[int, int], Any] = {(i, i): 0.0 for i in range(n)}
-    right = list(held.right)
-
-    def add(i: int, j: int, value: Any, *conditions: Any) -> None:
-        """Add a term of equation i; that of an unknown that does not hold is fixed."""
-        conditions = tuple(dict.fromkeys(c for c in (*conditions, holds.get(i)) if c is not None))
-        if j in released and i != j and not _is_zero(released[j]):
-            right[i] = right[i] - _masked(value, conditions) * released[j]
-        conditions = tuple(dict.fromkeys((*conditions, holds[j]))) if j in holds else conditions
-        entries[i, j] = entries.get((i, j), 0.0) + _masked(value, conditions)
-
-    for (i, j), value in held.entries.items():
-        add(i, j, value)
-    for term in terms:
-        condition = tuple(c for c in (term.holds,) if c is not None)
-        for i, part in term.misfit.items():
-            right[i] = right[i] - _masked(part, condition)
-        for i, part in term.factors.items():
-            right[i] = right[i] - _masked(part, condition) * term.offset
-            for j, other in term.slopes.items():
-                add(i, j, part * other, term.holds)
-    sizes = [_row_size(held.entries, i, scale) for i in range(n)]
-    for i, condition in holds.items():
-        entries[i, i] = where(condition, entries[i, i], sizes[i])
-        right[i] = where(condition, right[i], sizes[i] * released[i])
-    if skew:
-        return solve_semidefinite(entries, right, sizes)[0]
-    return factorised(rows_of(entries, n))(right)
-
-
-def _masked(value: Any, conditions: Sequence[Any]) -> Any:
-    """Return a value where all conditions hold, else zero."""
-    return where(functools.reduce(operator.and_, conditions), value, 0.0) if conditions else value
-
-
-def _is_zero(value: Any) -> bool:
-    return bool(getattr(value, "value", value) == 0.0)
-
-
-def _fits(context: TracingContext, entries: Entries, right: Sequence[Any], values: Sequence[Any], terms: Sequence[_Term]) -> bool:
+def _fits(
+    context: TracingContext, entries: Entries, right: Sequence[Any], values: Sequence[Any], terms: Sequence[CircuitTerm]
+) -> bool:
     """Return True if the values solve the equations at all samples where these are finite, and no circuit needs an equation of
     motion, whose states are not consistent there."""
     rows = rows_of(entries, len(right))

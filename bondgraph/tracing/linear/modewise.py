@@ -250,7 +250,7 @@ def solve_in_modes(
         part_ideal = None if ideal is None else ideal().part(rows, columns, solution)
         held = [k for k, i in enumerate(rows) if i in positions] if rows == columns else []
         switches = 0 < len(held) < len(rows)
-        redundant = solve_redundant_modes(context, part, b, held, part_ideal.reactions) if switches and part_ideal else None
+        redundant = solve_redundant_modes(context, part, b, held, part_ideal) if switches and part_ideal else None
         if redundant is not None:
             _insert(solution, columns, redundant[0])
             repeating.append(replace(redundant[1], rows=tuple(rows[i] for i in redundant[1].rows)))
