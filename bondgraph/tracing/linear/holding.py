@@ -76,16 +76,16 @@ class Holding:
             """Add a term of equation i; that of an unknown that does not hold is fixed."""
             conditions = (*conditions, self.holds.get(i))
             if j in self.released and i != j and not _is_zero(self.released[j]):
-                right[i] = right[i] - _masked(value, *conditions) * self.released[j]
-            entries[i, j] = entries.get((i, j), 0.0) + _masked(value, *conditions, self.holds.get(j))
+                right[i] = right[i] - masked(value, *conditions) * self.released[j]
+            entries[i, j] = entries.get((i, j), 0.0) + masked(value, *conditions, self.holds.get(j))
 
         for (i, j), value in self.entries.items():
             add(i, j, value)
         for term in terms:
             for i, part in term.misfit.items():
-                right[i] = right[i] - _masked(part, term.holds)
+                right[i] = right[i] - masked(part, term.holds)
             for i, part in term.factors.items():
-                right[i] = right[i] - _masked(part, term.holds) * term.offset
+                right[i] = right[i] - masked(part, term.holds) * term.offset
                 for j, slope in term.slopes.items():
                     add(i, j, part * slope, term.holds)
         for i, condition in self.holds.items():
@@ -130,7 +130,7 @@ def holding_equations(
     return Holding(kept, left, holds, released, never, [1.0] * len(left))
 
 
-def _masked(value: Any, *conditions: Any) -> Any:
+def masked(value: Any, *conditions: Any) -> Any:
     """Return a value where all conditions hold, else zero; the condition None always holds."""
     distinct = list(dict.fromkeys(condition for condition in conditions if condition is not None))
     return where(functools.reduce(operator.and_, distinct), value, 0.0) if distinct else value

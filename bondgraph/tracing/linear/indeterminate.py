@@ -105,16 +105,29 @@ def solve_semidefinite(
     right : b, one scalar for each equation.
     sizes : natural sizes of the diagonal, with its signs; numbers, or scalars of the tape.
     """
-    n = len(right)
+    w = semidefinite_solver(matrix, sizes)(right)
+    return w, _residuals(rows_of(matrix, len(right)), right, w)
+
+
+def semidefinite_solver(
+    matrix: Mapping[tuple[int, int], Any], sizes: Sequence[Any], part: float = REGULARISATION
+) -> Callable[[Sequence[Any]], list[Any]]:
+    """Factorise a matrix and return its solver, as `solve_semidefinite`; `part` of the sizes raises the diagonal."""
+    n = len(sizes)
     rows = rows_of(matrix, n)
-    raised = [row | {i: row[i] + REGULARISATION * size} for i, (row, size) in enumerate(zip(rows, sizes, strict=True))]
-    solved = factorised(raised)
-    w: list[Any] = [0.0] * n
-    residuals = list(right)
-    for _ in range(1 + REFINEMENTS):
-        w = [a + b for a, b in zip(w, solved(residuals), strict=True)]
-        residuals = [b - sum((a * w[j] for j, a in row.items()), 0.0) for b, row in zip(right, rows, strict=True)]
-    return w, residuals
+    solved = factorised([row | {i: row.get(i, 0.0) + part * size} for i, (row, size) in enumerate(zip(rows, sizes, strict=True))])
+
+    def refined(right: Sequence[Any]) -> list[Any]:
+        w = solved(right)
+        for _ in range(REFINEMENTS):
+            w = [a + b for a, b in zip(w, solved(_residuals(rows, right, w)), strict=True)]
+        return w
+
+    return refined
+
+
+def _residuals(rows: Sequence[Mapping[int, Any]], right: Sequence[Any], w: Sequence[Any]) -> list[Any]:
+    return [b - sum((a * w[j] for j, a in row.items()), 0.0) for b, row in zip(right, rows, strict=True)]
 
 
 def factorised(rows: list[dict[int, Any]]) -> Callable[[Sequence[Any]], list[Any]]:
