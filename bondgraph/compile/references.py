@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import networkx as nx
-import numpy as np
 
 from bondgraph.elements.one_ports import Se, Sf
 from bondgraph.model.laws import Junction
@@ -19,18 +18,19 @@ from bondgraph.model.model import Bond, End, Model
 
 def with_references(model: Model) -> Model:
     """Return the model with a source of zero at the first junction, by name, of each floating network."""
-    elements, bonds = dict(model.elements), list(model.bonds)
+    elements, bonds, references = dict(model.elements), list(model.bonds), list(model.references)
     for kind, floating in _floating(model):
         first = min(floating)
         at = model.bonds_at(first)[0]
-        path, zero = f"{first} reference", 0.0 if at.dimension == 1 else np.zeros(at.dimension)
+        path = f"{first} reference"
         if path in elements:
             continue
-        source = (Se if kind == 0 else Sf)(path.rpartition(".")[2], zero, domain=at.domain)
+        source = (Se if kind == 0 else Sf)(path.rpartition(".")[2], domain=at.domain, dimension=at.dimension)
         elements[path] = replace(source, place=model.elements[first].place)
         name = f"{path}->{first}"
         bonds.append(Bond(name, End(path, source.ports[0].name), End(first, name), at.dimension, at.domain, at.frame, at.place))
-    return replace(model, elements=elements, bonds=tuple(bonds)) if len(bonds) > len(model.bonds) else model
+        references.append(first)
+    return replace(model, elements=elements, bonds=tuple(bonds), references=tuple(references)) if references else model
 
 
 def _floating(model: Model) -> Iterator[tuple[int, list[str]]]:

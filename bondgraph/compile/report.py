@@ -24,6 +24,8 @@ def sections(model: Model, causality: Causality, system: System) -> dict[str, li
         ("modes", _modes(system)),
         *((("redundant constraints", _repeating(system)),) if system.closing and system.closing.repeating else ()),
     )
+    if model.references:
+        parts += (("references of networks without ground", _references(model)),)
     if system.indeterminate:
         parts += (("indeterminate efforts and flows, shared by least norm", _shares(system)),)
     return {title: list(entries) for title, entries in parts}
@@ -65,6 +67,13 @@ def _dependent(model: Model, causality: Causality) -> Iterator[str]:
         element = model.elements[path]
         others = ", ".join(f'{e.kind} "{e.name}"' for e in model.elements_at(causality.forced_by.get(path, ())))
         yield f'{element.kind} "{path}": its {element.law_as(Storing).gives} is set by {others or "the rest of the graph"}'
+
+
+def _references(model: Model) -> Iterator[str]:
+    for path in model.references:
+        element = model.elements[path]
+        common = "effort" if element.law_as(Junction).type == 0 else "flow"
+        yield f'{element.kind} "{path}": its {common} counts as zero, and nothing flows into this reference'
 
 
 def _loop(loop: Loop, system: System, model: Model) -> str:

@@ -54,3 +54,19 @@ def test_a_network_with_a_ground_gets_no_reference() -> None:
     graph = joined([(0, 1, I("L", 2.0)), (0, 1, R("R", 1.0))], J1, J0, ["a", "b"])
     graph.connect(graph.parts["b"], C("C", capacitance=1.0))
     assert not [path for path in graph.compile(progress=False).model.elements if path.endswith("reference")]
+
+
+@pytest.mark.parametrize(("inner", "outer", "common"), [(J1, J0, "effort"), (J0, J1, "flow")])
+def test_the_report_names_the_reference(inner: type, outer: type, common: str) -> None:
+    compiled = joined([(0, 1, C("C", capacitance=0.5)), (0, 1, I("L", 2.0))], inner, outer, ["b", "a"]).compile(progress=False)
+    assert compiled.model.references == ("a",)
+    title, line = compiled.report().splitlines()[-2:]
+    assert title == "references of networks without ground"
+    assert f'"a": its {common} counts as zero' in line
+
+
+def test_a_spatial_network_has_a_reference_of_its_dimension() -> None:
+    parts = [(0, 1, C("C", stiffness=np.diag([1.0, 2.0, 3.0]))), (0, 1, I("L", np.diag([1.0, 1.0, 2.0])))]
+    compiled = joined(parts, J0, J1, ["a", "b"]).compile(progress=False)
+    assert compiled.model.references == ("a",)
+    assert compiled.model.elements["a reference"].ports[0].dimension == 3

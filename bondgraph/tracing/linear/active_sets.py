@@ -21,55 +21,41 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 import operator
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
-from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.linear.ideal_reactions import Ideal, RowGate
+from bondgraph.tracing.linear.circuits import Circuit, circuits_of, independent_rows, lossless
+from bondgraph.tracing.linear.holding import CircuitTerm, Holding, holding_equations, masked
+from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import (
+    CONTRADICTION_RTOL,
+    STIFFNESS,
     SUM_ROUNDING,
     SYMMETRY_TOLERANCE,
     factorised,
     is_zero,
     reaction_weights,
+    semidefinite_solver,
     solve_semidefinite,
 )
-from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, matrices_of, natural_sizes, rows_of, solve
+from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, magnitudes, matrices_of, natural_sizes, rows_of, solve
 from bondgraph.tracing.on_tape.context import TracingContext
-from bondgraph.tracing.on_tape.values import Entries, nonzero
-from screws.scalars import absolute, equal, where
-
-NULL_TOLERANCE = 1e-9
-"""Singular values that count as zero, and entries of null vectors, as a part of the largest."""
+from bondgraph.tracing.on_tape.values import Entries
+from screws.scalars import absolute, equal, less, sign, where
 
 RESIDUAL_TOLERANCE = 1e-7
 """Largest residual at sample states, as a part of the terms of the equation."""
 
+COMPLIANCE = 2.0**-36
+"""Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes."""
+
 RUIZ_ROUNDS = 8
 """Rounds of scaling, each of which halves the logarithms of the largest entries."""
-
-MAX_CIRCUITS = 128
-"""Most circuits of one part."""
-
-MAX_SUBSETS = 20_000
-"""Most sets of elements that are searched for circuits."""
-
-
-@dataclass(frozen=True)
-class Circuit:
-    """Elements that hold against each other: a null vector of the equations of all modes in which its elements hold and its
-    released ones do not."""
-
-    rows: tuple[int, ...]
-    """Equations of the elements that hold."""
-    released: tuple[int, ...]
-    """Equations of elements whose vanishing quantity it changes, and which must not hold."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +64,10 @@ class OpenShares:
 
     circuit: Circuit
     elements: tuple[str, ...]
+    contradiction: Any = None
+    """None if the equations always fit; else a scalar that is positive where they do not."""
+    always: bool = False
+    """True if time and parameters alone determine the misfit."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +78,14 @@ class ActiveSetSolution:
     shares: tuple[OpenShares, ...]
 
 
-def solve_active_sets(
-    context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal, symmetric: bool
-) -> ActiveSetSolution | None:
-    """Solve A w = b in all modes by one elimination; None if its holding equations are not monotone, or not `symmetric`."""
-    held = _holding(context, entries, right, ideal.gates)
+def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
+    """Solve A w = b in all modes by one elimination; None if its holding equations are not monotone."""
+    held = holding_equations(context, entries, right, ideal.gates)
     if held is None:
         return None
     n = len(right)
-    held = _with_factors(context, held, n)
+    if held.entries:
+        held = held.multiplied(_row_factors(held.entries, matrices_of(context.sampled(held.entries), n)))
     numbers = context.sampled(held.entries)
     matrices = matrices_of(numbers, n) if numbers else np.zeros((1, n, n))
     scale = _monotone_scale(numbers, matrices)
@@ -104,83 +93,33 @@ def solve_active_sets(
         return None
     scaled = matrices * scale * scale[:, None]
     skew = bool(np.abs(scaled - scaled.transpose(0, 2, 1)).max(initial=0.0) > SYMMETRY_TOLERANCE)
-    if skew and symmetric:
-        return None
-    bases = [_lossless(matrix) for matrix in (scaled[0], *np.unique(scaled, axis=0))]
+    bases = [lossless(matrix) for matrix in (scaled[0], *np.unique(scaled, axis=0))]
     generic = min(bases, key=lambda basis: basis.shape[1])
     gated = {i for i in held.holds if i not in held.never}
-    circuits = _circuits(generic, n, gated, held.never)
+    circuits = circuits_of(generic, gated, held.never)
     if circuits is None or bases[0].shape[1] > generic.shape[1]:  # redundant where loops of joints close: `redundant_modes`
         return None
     try:
         vectors = [_null_vector(context, held.entries, circuit, n) for circuit in circuits]
-        terms = _terms(context, held, ideal, circuits, vectors, scale)
+        equations = _circuit_equations(context, held, right, ideal, circuits, vectors)
     except SingularSystem:
         return None
-    if terms is None:
+    if equations is None:
         return None
-    values = _eliminated(held, terms, scale, skew)
-    if not _fits(context, entries, right, values, terms):
-        return None
-    return ActiveSetSolution(values, tuple(term.share for term in terms if term.share is not None))
-
-
-@dataclass(frozen=True)
-class _Holding:
-    """Equations of a part while all its elements hold, and what stands instead of those that do not."""
-
-    entries: Entries
-    right: Sequence[Any]
-    holds: Mapping[int, Any]
-    """Equation -> condition that it holds; without an entry it always does."""
-    released: Mapping[int, Any]
-    """Equation -> value of its unknown while it does not hold, zero while it does."""
-    never: frozenset[int]
-    """Equations that never hold: of an event's own mode."""
-    factors: Sequence[Any] = ()
-    """Factor by which each equation has been multiplied."""
-
-
-def _holding(context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]) -> _Holding | None:
-    """Return the holding equations; None if a released equation has other unknowns, or a holding one depends on modes."""
-    tape = context.tape
-    rows = rows_of(entries, len(right))
-    varying = {i: gate for i, gate in gates.items() if tape.scalar(gate.holds).value != 1.0}
-    states: dict[tuple[str, int], float] = {}
-    for gate in varying.values():
-        if states.setdefault(("m", gate.slot), float(gate.active[0])) not in gate.active:
-            return None
-    held: dict[tuple[int, int], Any] = {}
-    left: list[Any] = list(right)
-    holds, released = dict[int, Any](), dict[int, Any]()
-    for i, row in enumerate(rows):
-        values = list(row.values())
-        if i in varying:
-            gate = varying[i]
-            offs = [specialise(tape, [right[i], *values], {("m", gate.slot): float(state)}) for state in gate.others]
-            if any(set(nonzero(dict(zip(row, off[1:], strict=True)))) != {i} for off in offs):
-                return None
-            holds[i] = gate.holds
-            released[i] = 0.0 if all(off[0].value == 0.0 for off in offs) else where(gate.holds, 0.0, right[i] / row[i])
-        left[i], *values = specialise(tape, [right[i], *values], states)
-        held |= nonzero({(i, j): tape.scalar(value) for j, value in zip(row, values, strict=True)})
-    if {mode.index for mode in context.inputs["m"]} & context.reached(list(held.values())):
-        return None
-    never = frozenset(i for i, condition in holds.items() if tape.scalar(condition).value == 0.0)
-    for (i, j), value in held.items():
-        if j in never and i != j:
-            left[i] = left[i] - value * released[j]
-    return _Holding({(i, j): v for (i, j), v in held.items() if i == j or j not in never}, left, holds, released, never)
-
-
-def _with_factors(context: TracingContext, held: _Holding, n: int) -> _Holding:
-    """Multiply equations by such factors that their diagonal is positive, and couplings are symmetric or skew."""
-    factors = _row_factors(held.entries, matrices_of(context.sampled(held.entries), n)) if held.entries else [1.0] * n
-    return replace(
-        held,
-        entries={(i, j): value * factors[i] for (i, j), value in held.entries.items()},
-        right=[b * factor for b, factor in zip(held.right, factors, strict=True)],
-        factors=factors,
+    sizes = [_row_size(held.entries, i, scale) for i in range(n)]
+    terms = [e.term(sizes, part) for e, part in zip(equations, _misfit_parts(equations, sizes), strict=True)]
+    matrix, b = held.masked(sizes, terms)
+    solver = semidefinite_solver(matrix, sizes, COMPLIANCE) if skew else factorised(rows_of(matrix, n))  # skew: pivots may vanish
+    values = solver(b)
+    shares = [_open_shares(context, held, e) for e in equations]
+    if any(share.contradiction is not None for share in shares):
+        shifted = _pushed(held, equations, shares, terms, sizes, values)
+        values = [a + b for a, b in zip(values, solver(shifted), strict=True)]
+    misfitting = [e.holds for e in equations if e.misfit is not None and e.holds is not None]
+    return (
+        ActiveSetSolution(values, tuple(s for s in shares if s.elements))
+        if _fits(context, entries, right, values, misfitting)
+        else None
     )
 
 
@@ -228,136 +167,188 @@ def _monotone_scale(numbers: Mapping[tuple[int, int], np.ndarray], matrices: np.
     return None if np.any(values[:, 0] < -SYMMETRY_TOLERANCE) else np.asarray(sizes)
 
 
-def _lossless(matrix: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that take no power."""
-    _, values, right = np.linalg.svd(matrix + matrix.T)
-    basis = right[values <= NULL_TOLERANCE].T
-    return np.asarray(np.linalg.qr(np.vstack([basis, matrix @ basis]))[0])
-
-
-def _circuits(basis: np.ndarray, n: int, gated: Set[int], never: Set[int]) -> list[Circuit] | None:
-    """Return all circuits of a space of x and y: vectors with least numbers of entries, in none of which both x and y of an
-    element differ from zero; None if there are too many."""
-    circuits: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
-    for rows in _blocks(basis):
-        _, values, right = np.linalg.svd(basis[rows])
-        block = basis[rows] @ right[: int((values > NULL_TOLERANCE).sum())].T
-        rank = block.shape[1]
-        if math.comb(len(rows), rank - 1) > MAX_SUBSETS:
-            return None
-        for zeros in itertools.combinations(range(len(rows)), rank - 1):
-            _, values, right = np.linalg.svd(block[list(zeros)].reshape(rank - 1, rank))
-            if rank > 1 and values[-1] <= NULL_TOLERANCE:
-                continue
-            vector = np.abs(block @ right[-1])
-            support = [rows[k] for k in np.flatnonzero(vector > NULL_TOLERANCE * vector.max())]
-            x, y = tuple(k for k in support if k < n), tuple(k - n for k in support if k >= n)
-            if not set(x) & (set(y) | never) and set(y) <= gated | never:
-                circuits.add((x, tuple(k for k in y if k in gated)))
-    return [Circuit(*each) for each in sorted(circuits)] if len(circuits) <= MAX_CIRCUITS else None
-
-
-def _blocks(basis: np.ndarray) -> list[list[int]]:
-    """Return the rows of each independent block of a space."""
-    coupled = np.argwhere(np.abs(basis @ basis.T) > NULL_TOLERANCE)
-    graph = nx.Graph((int(i), int(j)) for i, j in coupled)
-    return [sorted(block) for block in nx.connected_components(graph)]
-
-
 def _null_vector(context: TracingContext, entries: Entries, circuit: Circuit, n: int) -> dict[int, Any]:
     """Return the null vector of a circuit, the first entry at 1."""
     first, *others = circuit.rows
     at = {j: k for k, j in enumerate(others)}
     numbers = matrices_of(context.sampled(entries), n)[0] if others else np.zeros((n, n))
     numbers[list(circuit.released)] = 0.0
-    kept = _independent_rows(numbers[:, others])
+    kept = independent_rows(numbers[:, others])
     part = {(k, at[j]): entries[i, j] for k, i in enumerate(kept) for j in others if (i, j) in entries}
     right = [-entries[i, first] if (i, first) in entries else 0.0 for i in kept]
     sampled = equilibrated(context.sampled(part), len(others), len(others)) if part else {}
     return {first: 1.0} | dict(zip(others, solve(part, right, sampled), strict=True))
 
 
-def _independent_rows(matrix: np.ndarray) -> list[int]:
-    """Return as many rows of a matrix (n, m) as it has columns, each the one farthest from those before."""
-    left, kept = matrix.copy(), list[int]()
-    for _ in range(matrix.shape[1]):
-        kept.append(int((left**2).sum(axis=1).argmax()))
-        unit = left[kept[-1]] / (np.linalg.norm(left[kept[-1]]) or 1.0)
-        left = left - np.outer(left @ unit, unit)
-    return kept
+Equation = tuple[Mapping[int, Any], Any, tuple[str, ...]]
+"""Slopes and offset of slopes . w + offset = 0, and the elements that share a reaction by it."""
 
 
 @dataclass(frozen=True)
-class _Term:
-    """Equation slopes . w + offset = 0 of a circuit, while it `holds`, and the factors by which other equations contain it."""
+class _Equation:
+    """Equation slopes . w + offset = 0 of a circuit while it holds: its rate along the motion, or the shares of least norm."""
 
+    circuit: Circuit
+    vector: Mapping[int, Any]
     holds: Any
     slopes: Mapping[int, Any]
     offset: Any
-    factors: Mapping[int, Any]
-    misfit: Mapping[int, Any]
-    """Contradiction of its right sides, which is left out of them."""
-    share: OpenShares | None
+    elements: tuple[str, ...]
+    """Elements that share a reaction by it; none if it is a rate."""
+    misfit: Any
+    """Contradiction of the right sides along the circuit; None if they always fit."""
+    alone: bool
+    """True if no other circuit has an element of it."""
+
+    @property
+    def along(self) -> Any:
+        """Sum of the slopes along the null vector."""
+        return _along(self.slopes, self.vector)
+
+    def term(self, sizes: Sequence[Any], misfit: Mapping[int, Any]) -> CircuitTerm:
+        """Return its term; in one equation if it is alone, which leaves the others sparse."""
+        if self.alone:
+            first = self.circuit.rows[0]
+            factors = {first: sizes[first] / self.along}
+        else:
+            size = sum((sizes[i] * n * n for i, n in self.vector.items()), 0.0) / (self.along * self.along)
+            factors = {j: size * slope for j, slope in self.slopes.items()}
+        return CircuitTerm(self.holds, self.slopes, self.offset, factors, misfit)
 
 
-def _terms(
+def _circuit_equations(
     context: TracingContext,
-    held: _Holding,
+    held: Holding,
+    right: Sequence[Any],
     ideal: Ideal,
     circuits: Sequence[Circuit],
     vectors: Sequence[Mapping[int, Any]],
-    scale: np.ndarray,
-) -> list[_Term] | None:
-    """Return the equations of all circuits: their rate along the motion, or the shares of least norm; None if there are none."""
-    tape = context.tape
-    left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
+) -> list[_Equation] | None:
+    """Return the equations of all circuits; None if there are none for one."""
     misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
-    wrong = [not zero for zero in is_zero(context, misfits)]
-    derived = ideal.derived(left, misfits) if left else []
+    conditions = [_condition(held, circuit) for circuit in circuits]
+    demands = list(misfits)
+    if not ideal.motion:  # modes decide together whether an impulse has to stop a flow
+        demands = [
+            sum((masked(n * held.factors[i] * right[i], condition) for i, n in vector.items()), 0.0)
+            for condition, vector in zip(conditions, vectors, strict=True)
+        ]
+    wrong = [not zero for zero in is_zero(context, demands)]
+    motions, shares = _motions(context, held, ideal, vectors, misfits), _shares(context, ideal, vectors)
+    equations = []
+    for c, circuit in enumerate(circuits):
+        moves = motions[c] is not None and (wrong[c] or not ideal.motion)
+        equation = motions[c] if moves else shares[c]
+        if equation is None:
+            return None
+        alone = not any(set(circuit.rows) & set(other.rows) for other in circuits if other != circuit)
+        misfit = misfits[c] if moves or wrong[c] else None
+        equations.append(_Equation(circuit, vectors[c], conditions[c], *equation, misfit, alone))
+    return equations
+
+
+def _misfit_parts(equations: Sequence[_Equation], sizes: Sequence[Any]) -> list[Mapping[int, Any]]:
+    """Return for each circuit its contradiction, as a part of right sides; circuits that hold at a time may contradict each other
+    by common elements: cuts in series with one coil, closed diodes in parallel."""
+    parts: list[Mapping[int, Any]] = [{} for _ in equations]
+    couplings = {
+        (i, j): sum((sizes[k] * n * b.vector[k] for k, n in a.vector.items() if k in b.vector), 0.0)
+        for (i, a), (j, b) in itertools.product(enumerate(equations), repeat=2)
+        if a.vector.keys() & b.vector.keys()
+    }
+    for group in nx.connected_components(nx.Graph(couplings.keys())):
+        members = sorted(group)
+        if all(equations[k].misfit is None for k in members):
+            continue
+        at = {k: i for i, k in enumerate(members)}
+        holds = [equations[k].holds for k in members]
+        matrix = {(at[i], at[j]): masked(a, holds[at[i]], holds[at[j]]) for (i, j), a in couplings.items() if i in at and i != j}
+        matrix |= {(at[k], at[k]): couplings[k, k] for k in members}
+        right = [0.0 if (m := equations[k].misfit) is None else masked(m, equations[k].holds) for k in members]
+        factors = solve_semidefinite(matrix, right, [couplings[k, k] for k in members])[0]
+        for k, factor in zip(members, factors, strict=True):
+            parts[k] = {i: factor * sizes[i] * n for i, n in equations[k].vector.items()}
+    return parts
+
+
+def _open_shares(context: TracingContext, held: Holding, equation: _Equation) -> OpenShares:
+    """Return which reactions a circuit leaves open, and where its right sides contradict each other."""
+    circuit, misfit, tape = equation.circuit, equation.misfit, context.tape
+    if misfit is None or not equation.elements:
+        return OpenShares(circuit, equation.elements)
+    demands = magnitudes(tape, [held.right_without(i, circuit.released) for i in equation.vector])
+    size = sum((absolute(n) * demand for n, demand in zip(equation.vector.values(), demands, strict=True)), tape.scalar(0.0))
+    by_time = not {x.index for x in context.inputs["x"]} & context.reached([misfit])
+    part = where(less(0.0, size), absolute(misfit) / where(less(0.0, size), size, 1.0), 0.0)
+    return OpenShares(circuit, equation.elements, part - (SUM_ROUNDING if by_time else CONTRADICTION_RTOL), by_time)
+
+
+def _pushed(
+    held: Holding,
+    equations: Sequence[_Equation],
+    shares: Sequence[OpenShares],
+    terms: Sequence[CircuitTerm],
+    sizes: Sequence[Any],
+    w: Sequence[Any],
+) -> list[Any]:
+    """Return right sides by which contradicting elements push as stiff ones would; w is the solution without them."""
+    right: list[Any] = [0.0] * len(w)
+    for e, share, term in zip(equations, shares, terms, strict=True):
+        if share.contradiction is None:
+            continue
+        size = sum((absolute(w[j] / n) for j, n in e.vector.items()), 0.0)
+        step = e.misfit / sum((sizes[j] * n * n for j, n in e.vector.items()), 0.0)
+        push = where(less(0.0, share.contradiction), STIFFNESS * (step + sign(step) * size), 0.0) * e.along
+        for i, factor in term.factors.items():
+            right[i] = right[i] + masked(factor * push, e.holds, held.holds.get(i))
+    return right
+
+
+def _along(slopes: Mapping[int, Any], vector: Mapping[int, Any]) -> Any:
+    return sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0)
+
+
+def _motions(
+    context: TracingContext, held: Holding, ideal: Ideal, vectors: Sequence[Mapping[int, Any]], misfits: Sequence[Any]
+) -> list[Equation | None]:
+    """Return for each circuit the rate of its contradiction along the motion; None if the circuit does not act on it."""
+    left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
+    equations: list[Equation | None] = []
+    for (slopes, value), vector in zip(ideal.derived(left, misfits) if left else [], vectors, strict=True):
+        along = context.tape.scalar(sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0))
+        equations.append((slopes, -value, ()) if slopes and not is_zero(context, [along])[0] else None)
+    return equations
+
+
+def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int, Any]]) -> list[Equation | None]:
+    """Return for each circuit the equation of least norm of the reactions that it leaves open; None if there are none."""
+    reactions = ideal.reactions
     every = {
-        (k, c): tape.scalar(sum((slope * vector[j] for j, slope in reaction.slopes.items() if j in vector), 0.0))
-        for k, reaction in enumerate(ideal.reactions)
+        (k, c): context.tape.scalar(sum((slope * vector[j] for j, slope in reaction.slopes.items() if j in vector), 0.0))
+        for k, reaction in enumerate(reactions)
         for c, vector in enumerate(vectors)
     }
     zeros = is_zero(context, list(every.values()))
     steps = {key: value for (key, value), zero in zip(every.items(), zeros, strict=True) if not zero}
-    numbers = context.sampled(steps)
-    inverse_sizes, _ = natural_sizes(numbers, len(ideal.reactions), len(vectors))
-    weights = reaction_weights(ideal.reactions, [1.0 / float(size) for size in inverse_sizes])
-    out = []
-    for c, (circuit, vector) in enumerate(zip(circuits, vectors, strict=True)):
-        slopes: dict[int, Any] = dict(derived[c][0])
-        offset: Any = -derived[c][1] if slopes else 0.0
-        share = None
-        along = tape.scalar(sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0))
-        moves = slopes and (wrong[c] or not ideal.motion) and not is_zero(context, [along])[0]
-        if not moves:
-            members = [k for k in range(len(ideal.reactions)) if (k, c) in steps]
-            if wrong[c] or not members:
-                return None
-            slopes, offset = {}, 0.0
-            for k in members:
-                reaction, part = ideal.reactions[k], weights[k] * steps[k, c]
-                slopes |= {j: slopes.get(j, 0.0) + part * slope for j, slope in reaction.slopes.items()}
-                offset = offset + part * reaction.offset
-            along = tape.scalar(sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0))
-            elements = tuple(dict.fromkeys(ideal.reactions[k].element for k in members))
-            share = OpenShares(circuit, elements)
-        conditions = [held.holds[i] for i in circuit.rows if i in held.holds]
-        conditions += [equal(where(held.holds[i], 1.0, 0.0), 0.0) for i in circuit.released]
-        holds = functools.reduce(operator.and_, conditions) if conditions else None
-        alone = not any(set(circuit.rows) & set(other.rows) for other in circuits if other != circuit)
-        sizes = {i: _row_size(held.entries, i, scale) for i in (circuit.rows[:1] if alone else circuit.rows)}
-        if alone:  # a term in one equation is enough, and leaves the others sparse
-            ((first, size),) = sizes.items()
-            factors = {first: size / along}
-            misfit = {first: misfits[c]} if moves else {}
-        else:
-            size = sum((sizes[i] * n * n for i, n in vector.items()), 0.0) / (along * along)
-            factors = {j: size * slope for j, slope in slopes.items()}
-            misfit = {j: misfits[c] * slope / along for j, slope in slopes.items()} if moves else {}
-        out.append(_Term(holds, slopes, offset, factors, misfit, share))
-    return out
+    inverse_sizes, _ = natural_sizes(context.sampled(steps), len(reactions), len(vectors))
+    weights = reaction_weights(reactions, [1.0 / float(size) for size in inverse_sizes])
+    equations: list[Equation | None] = []
+    for c in range(len(vectors)):
+        slopes, offset = dict[int, Any](), 0.0
+        members = [k for k in range(len(reactions)) if (k, c) in steps]
+        for k in members:
+            part = weights[k] * steps[k, c]
+            slopes |= {j: slopes.get(j, 0.0) + part * slope for j, slope in reactions[k].slopes.items()}
+            offset = offset + part * reactions[k].offset
+        equations.append((slopes, offset, tuple(dict.fromkeys(reactions[k].element for k in members))) if members else None)
+    return equations
+
+
+def _condition(held: Holding, circuit: Circuit) -> Any:
+    """Return the condition that a circuit holds, None if it always does."""
+    conditions = [held.holds[i] for i in circuit.rows if i in held.holds]
+    conditions += [equal(where(held.holds[i], 1.0, 0.0), 0.0) for i in circuit.released]
+    return functools.reduce(operator.and_, conditions) if conditions else None
 
 
 def _row_size(entries: Entries, i: int, scale: np.ndarray) -> Any:
@@ -366,68 +357,20 @@ def _row_size(entries: Entries, i: int, scale: np.ndarray) -> Any:
     return sum(terms[1:], terms[0]) if terms else 1.0
 
 
-def _misfit(context: TracingContext, held: _Holding, circuit: Circuit, vector: Mapping[int, Any]) -> Any:
+def _misfit(context: TracingContext, held: Holding, circuit: Circuit, vector: Mapping[int, Any]) -> Any:
     """Return what the right sides of a circuit must cancel to."""
-    total: Any = 0.0
-    for i, factor in vector.items():
-        value = held.right[i]
-        for j in circuit.released:
-            if (i, j) in held.entries and not _is_zero(held.released[j]):
-                value = value - held.entries[i, j] * held.released[j]
-        total = total + factor * value
-    return context.tape.scalar(total)
+    return context.tape.scalar(sum((n * held.right_without(i, circuit.released) for i, n in vector.items()), 0.0))
 
 
-def _eliminated(held: _Holding, terms: Sequence[_Term], scale: np.ndarray, skew: bool) -> list[Any]:
-    """Return the unknowns by elimination with diagonal pivots; with a small regularisation where skew couplings may
-    let pivots vanish."""
-    n, holds, released = len(held.right), held.holds, held.released
-    entries: dict[tuple[int, int], Any] = {(i, i): 0.0 for i in range(n)}
-    right = list(held.right)
-
-    def add(i: int, j: int, value: Any, *conditions: Any) -> None:
-        """Add a term of equation i; that of an unknown that does not hold is fixed."""
-        conditions = tuple(dict.fromkeys(c for c in (*conditions, holds.get(i)) if c is not None))
-        if j in released and i != j and not _is_zero(released[j]):
-            right[i] = right[i] - _masked(value, conditions) * released[j]
-        conditions = tuple(dict.fromkeys((*conditions, holds[j]))) if j in holds else conditions
-        entries[i, j] = entries.get((i, j), 0.0) + _masked(value, conditions)
-
-    for (i, j), value in held.entries.items():
-        add(i, j, value)
-    for term in terms:
-        condition = tuple(c for c in (term.holds,) if c is not None)
-        for i, part in term.misfit.items():
-            right[i] = right[i] - _masked(part, condition)
-        for i, part in term.factors.items():
-            right[i] = right[i] - _masked(part, condition) * term.offset
-            for j, other in term.slopes.items():
-                add(i, j, part * other, term.holds)
-    sizes = [_row_size(held.entries, i, scale) for i in range(n)]
-    for i, condition in holds.items():
-        entries[i, i] = where(condition, entries[i, i], sizes[i])
-        right[i] = where(condition, right[i], sizes[i] * released[i])
-    if skew:
-        return solve_semidefinite(entries, right, sizes)[0]
-    return factorised(rows_of(entries, n))(right)
-
-
-def _masked(value: Any, conditions: Sequence[Any]) -> Any:
-    """Return a value where all conditions hold, else zero."""
-    return where(functools.reduce(operator.and_, conditions), value, 0.0) if conditions else value
-
-
-def _is_zero(value: Any) -> bool:
-    return bool(getattr(value, "value", value) == 0.0)
-
-
-def _fits(context: TracingContext, entries: Entries, right: Sequence[Any], values: Sequence[Any], terms: Sequence[_Term]) -> bool:
+def _fits(
+    context: TracingContext, entries: Entries, right: Sequence[Any], values: Sequence[Any], excluded: Sequence[Any]
+) -> bool:
     """Return True if the values solve the equations at all samples where these are finite, and no circuit needs an equation of
     motion, whose states are not consistent there."""
     rows = rows_of(entries, len(right))
     residuals = [sum((a * values[j] for j, a in row.items()), -b) for row, b in zip(rows, right, strict=True)]
     sizes = [sum((absolute(a * values[j]) for j, a in row.items()), absolute(b)) for row, b in zip(rows, right, strict=True)]
-    moving = [where(term.holds, 1.0, 0.0) for term in terms if term.misfit and term.holds is not None]
+    moving = [where(condition, 1.0, 0.0) for condition in excluded]
     table = context.sampled.table([*residuals, *sizes])
     finite = np.isfinite(context.sampled.table([*entries.values(), *right])).all(axis=1)
     if moving:

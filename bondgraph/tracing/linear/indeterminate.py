@@ -77,26 +77,16 @@ def solve_redundant(
     return solve_semidefinite(entries, right, list(sizes))
 
 
-def semidefinite_sizes(matrices: np.ndarray, holds: np.ndarray | None = None) -> np.ndarray | None:
-    """Return natural sizes of the diagonal, with the sign of each row (n,), if matrices (k, n, n) at samples, in any modes, are
-    symmetric but for these signs, and positive semidefinite; else None.
-
-    Parameters
-    ----------
-    holds : True for the rows that count in each sample (k, n), all by default; in these rows and columns the others are zero. The
-        size of a row that never counts is 1.
-    """
+def semidefinite_sizes(matrices: np.ndarray) -> np.ndarray | None:
+    """Return natural sizes of the diagonal, with the sign of each row (n,), if matrices (k, n, n) at samples are symmetric but
+    for these signs, and positive semidefinite; else None."""
     diagonal = np.diagonal(matrices, axis1=1, axis2=2)
-    holds = np.ones(diagonal.shape, dtype=bool) if holds is None else holds
-    diagonal = np.where(holds, diagonal, np.where(holds.any(axis=0), 0.0, 1.0))
     signs = np.sign(diagonal.sum(axis=0))
     if not np.all(signs) or np.any(signs * diagonal < 0.0):
         return None
     sizes = np.abs(diagonal).max(axis=0)
     scale = 1.0 / np.sqrt(sizes)
     scaled = signs[:, None] * scale[:, None] * matrices * scale
-    k, i = np.nonzero(~holds)
-    scaled[k, i, i] = 1.0
     scaled = scaled[np.isfinite(scaled).all(axis=(1, 2))]  # another pass reports values that are not finite at the start
     skew = np.abs(scaled - scaled.transpose(0, 2, 1)).max(initial=0.0)
     if skew > SYMMETRY_TOLERANCE or np.linalg.eigvalsh(scaled).min(initial=0.0) < -SYMMETRY_TOLERANCE:
@@ -115,16 +105,29 @@ def solve_semidefinite(
     right : b, one scalar for each equation.
     sizes : natural sizes of the diagonal, with its signs; numbers, or scalars of the tape.
     """
-    n = len(right)
+    w = semidefinite_solver(matrix, sizes)(right)
+    return w, _residuals(rows_of(matrix, len(right)), right, w)
+
+
+def semidefinite_solver(
+    matrix: Mapping[tuple[int, int], Any], sizes: Sequence[Any], part: float = REGULARISATION
+) -> Callable[[Sequence[Any]], list[Any]]:
+    """Factorise a matrix and return its solver, as `solve_semidefinite`; `part` of the sizes raises the diagonal."""
+    n = len(sizes)
     rows = rows_of(matrix, n)
-    raised = [row | {i: row[i] + REGULARISATION * size} for i, (row, size) in enumerate(zip(rows, sizes, strict=True))]
-    solved = factorised(raised)
-    w: list[Any] = [0.0] * n
-    residuals = list(right)
-    for _ in range(1 + REFINEMENTS):
-        w = [a + b for a, b in zip(w, solved(residuals), strict=True)]
-        residuals = [b - sum((a * w[j] for j, a in row.items()), 0.0) for b, row in zip(right, rows, strict=True)]
-    return w, residuals
+    solved = factorised([row | {i: row.get(i, 0.0) + part * size} for i, (row, size) in enumerate(zip(rows, sizes, strict=True))])
+
+    def refined(right: Sequence[Any]) -> list[Any]:
+        w = solved(right)
+        for _ in range(REFINEMENTS):
+            w = [a + b for a, b in zip(w, solved(_residuals(rows, right, w)), strict=True)]
+        return w
+
+    return refined
+
+
+def _residuals(rows: Sequence[Mapping[int, Any]], right: Sequence[Any], w: Sequence[Any]) -> list[Any]:
+    return [b - sum((a * w[j] for j, a in row.items()), 0.0) for b, row in zip(right, rows, strict=True)]
 
 
 def factorised(rows: list[dict[int, Any]]) -> Callable[[Sequence[Any]], list[Any]]:

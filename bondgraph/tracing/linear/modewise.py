@@ -237,10 +237,10 @@ def solve_in_modes(
         count = _mode_count(context, part)
         if ideal is not None and rows == columns and count > MAX_SEPARATE:
             elements = ideal().part(rows, columns, solution)
-            active = solve_active_sets(context, part, b, elements, symmetric=count <= cases)
+            active = solve_active_sets(context, part, b, elements)
             if active is not None:
                 _insert(solution, columns, active.values)
-                modes += [_shared(context.system, share, elements) for share in active.shares]
+                modes += [mode.renumbered(rows, columns) for mode in _shared_modes(context.system, active.shares, elements)]
                 continue
         try:
             _insert(solution, columns, solve(part, b, context.sampled(part)))
@@ -250,7 +250,7 @@ def solve_in_modes(
         part_ideal = None if ideal is None else ideal().part(rows, columns, solution)
         held = [k for k, i in enumerate(rows) if i in positions] if rows == columns else []
         switches = 0 < len(held) < len(rows)
-        redundant = solve_redundant_modes(context, part, b, held, part_ideal.reactions) if switches and part_ideal else None
+        redundant = solve_redundant_modes(context, part, b, held, part_ideal) if switches and part_ideal else None
         if redundant is not None:
             _insert(solution, columns, redundant[0])
             repeating.append(replace(redundant[1], rows=tuple(rows[i] for i in redundant[1].rows)))
@@ -414,13 +414,16 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
     return Solved(out, tuple(modes))
 
 
-def _shared(system: System, share: OpenShares, ideal: Ideal) -> SharedMode:
-    """Return the modes in which a circuit leaves its reactions open."""
-    gates = ideal.gates
-    states = {gates[row].slot: gates[row].active[0] for row in share.circuit.rows if row in gates}
-    states |= {gates[row].slot: gates[row].others[0] for row in share.circuit.released}
-    names = _mode_names(system, list(states), list(states.values()))
-    return SharedMode(states, names, LeastNormSolution([], share.elements))
+def _shared_modes(system: System, shares: Iterable[OpenShares], ideal: Ideal) -> Iterator[SharedMode]:
+    """Yield the modes in which circuits leave their reactions open."""
+    for share in shares:
+        held, released = share.circuit.rows, share.circuit.released
+        states = {ideal.gates[row].slot: ideal.gates[row].active for row in held if row in ideal.gates}
+        states |= {ideal.gates[row].slot: ideal.gates[row].others for row in released}
+        singular = None if share.contradiction is None else SingularSystem(held, held)
+        solution = LeastNormSolution([], share.elements, share.contradiction, share.always, singular=singular)
+        for values in itertools.product(*states.values()):
+            yield SharedMode(dict(zip(states, values, strict=True)), _mode_names(system, list(states), values), solution)
 
 
 def in_modes(m: Sequence[Any] | np.ndarray, states: Mapping[int, int]) -> Any:

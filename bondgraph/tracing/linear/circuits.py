@@ -1,0 +1,127 @@
+"""Circuits of ideal elements: elementary vectors of the space in which a part of a network takes no power.
+
+A circuit is a least set of elements that hold against each other: a loop of closed switches, a cut of open ones, locks in a row.
+The vectors of a space with least sets of entries are its elementary vectors (Rockafellar 1969). Those with one pivot each in a
+reduced basis are some of them. Of two that share an entry, a combination without it contains another one; the set is complete
+when these are all known (Boros, Elbassioni, Gurvich and Khachiyan 2003, on the circuits of matroids).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Set
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+
+NULL_TOLERANCE = 1e-9
+"""Singular values that count as zero, and entries of null vectors, as a part of the largest."""
+
+MAX_CIRCUITS = 128
+"""Most circuits of one part."""
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """Elements that hold against each other: a null vector of the equations of all modes in which its elements hold and its
+    released ones do not."""
+
+    rows: tuple[int, ...]
+    """Equations of the elements that hold."""
+    released: tuple[int, ...]
+    """Equations of elements whose vanishing quantity it changes, and which must not hold."""
+
+
+def lossless(matrix: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that take no power."""
+    _, values, right = np.linalg.svd(matrix + matrix.T)
+    basis = right[values <= NULL_TOLERANCE].T
+    return np.asarray(np.linalg.qr(np.vstack([basis, matrix @ basis]))[0])
+
+
+def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int]) -> list[Circuit] | None:
+    """Return all circuits of a space (2 n, r) of x and y, in none of which both x and y of an element differ from zero; None if
+    there are too many.
+
+    Parameters
+    ----------
+    gated : equations that modes release; y of the others is zero.
+    never : equations that never hold; x of these is zero.
+    """
+    n = len(basis) // 2
+    allowed = {k for k in range(n) if k not in never} | {n + k for k in gated | never}
+    space = _within(basis, allowed)
+    circuits: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
+    for rows in _blocks(space):
+        supports = _supports(_full_rank(space[rows]))
+        if supports is None:
+            return None
+        for support in supports:
+            x = tuple(rows[k] for k in sorted(support) if rows[k] < n)
+            y = tuple(rows[k] - n for k in sorted(support) if rows[k] >= n)
+            if x and not set(x) & set(y):
+                circuits.add((x, tuple(k for k in y if k in gated)))
+    return [Circuit(*each) for each in sorted(circuits)] if len(circuits) <= MAX_CIRCUITS else None
+
+
+def _supports(block: np.ndarray) -> list[frozenset[int]] | None:
+    """Return the sets of entries of all elementary vectors of a space (m, r); None if there are too many."""
+    vectors = block @ np.linalg.inv(block[independent_rows(block)])
+    supports = [_support(vector) for vector in vectors.T]
+    for last in itertools.count():
+        if last == len(supports) or len(supports) > MAX_CIRCUITS:
+            return supports if last == len(supports) else None
+        for other in supports[:last]:
+            for entry in sorted(supports[last] & other):
+                allowed = (supports[last] | other) - {entry}
+                if not any(support <= allowed for support in supports):
+                    supports.append(_support(_elementary(block, allowed)))
+    raise AssertionError
+
+
+def _support(vector: np.ndarray) -> frozenset[int]:
+    """Return the entries of a vector that are not zero."""
+    sizes = np.abs(vector)
+    return frozenset(np.flatnonzero(sizes > NULL_TOLERANCE * sizes.max()).tolist())
+
+
+def _elementary(block: np.ndarray, allowed: Set[int]) -> np.ndarray:
+    """Return an elementary vector of a space (m, r) that has no other entries than these."""
+    space = _within(block, allowed)
+    while space.shape[1] > 1:
+        largest = int((space**2).sum(axis=1).argmax())
+        space = _within(space, set(range(len(space))) - {largest})
+    return np.asarray(space[:, 0])
+
+
+def _within(space: np.ndarray, allowed: Set[int]) -> np.ndarray:
+    """Return a basis of the vectors of a space (m, r) that have no other entries than these."""
+    others = space[[k for k in range(len(space)) if k not in allowed]]
+    _, values, right = np.linalg.svd(others)
+    kept = space @ right[int((values > NULL_TOLERANCE).sum()) :].T
+    kept[[k for k in range(len(space)) if k not in allowed]] = 0.0
+    return np.asarray(kept)
+
+
+def _blocks(basis: np.ndarray) -> list[list[int]]:
+    """Return the rows of each independent block of a space."""
+    coupled = np.argwhere(np.abs(basis @ basis.T) > NULL_TOLERANCE)
+    graph = nx.Graph((int(i), int(j)) for i, j in coupled)
+    return [sorted(block) for block in nx.connected_components(graph)]
+
+
+def _full_rank(rows: np.ndarray) -> np.ndarray:
+    """Return a basis (m, r) of the columns of a matrix (m, k)."""
+    _, values, right = np.linalg.svd(rows)
+    return np.asarray(rows @ right[: int((values > NULL_TOLERANCE).sum())].T)
+
+
+def independent_rows(matrix: np.ndarray) -> list[int]:
+    """Return as many rows of a matrix (n, m) as it has columns, each the one farthest from those before."""
+    left, kept = matrix.copy(), list[int]()
+    for _ in range(matrix.shape[1]):
+        kept.append(int((left**2).sum(axis=1).argmax()))
+        unit = left[kept[-1]] / (np.linalg.norm(left[kept[-1]]) or 1.0)
+        left = left - np.outer(left @ unit, unit)
+    return kept

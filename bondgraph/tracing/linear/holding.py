@@ -1,0 +1,140 @@
+"""Equations of ideal elements that hold: a part of a linear system while all of them do, and masks for those that yield.
+
+The equation of an ideal element is that of its holding, A w = b, or gives its unknown a number, w_i = o_i, by its mode alone. So
+the equations of any modes are a principal submatrix of A: rows and columns of elements that yield are masked.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.linear.ideal_reactions import RowGate
+from bondgraph.tracing.linear.solve import rows_of
+from bondgraph.tracing.on_tape.context import TracingContext
+from bondgraph.tracing.on_tape.values import Entries, nonzero
+from screws.scalars import where
+
+
+@dataclass(frozen=True)
+class CircuitTerm:
+    """Equation slopes . w + offset = 0 of a circuit, while it `holds`, and the factors by which other equations contain it."""
+
+    holds: Any
+    slopes: Mapping[int, Any]
+    offset: Any
+    factors: Mapping[int, Any]
+    misfit: Mapping[int, Any]
+    """Contradiction of its right sides, which is left out of them."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    """Equations of a part while all its elements hold, and what stands instead of those that do not."""
+
+    entries: Entries
+    right: Sequence[Any]
+    holds: Mapping[int, Any]
+    """Equation -> condition that it holds; without an entry it always does."""
+    released: Mapping[int, Any]
+    """Equation -> value of its unknown while it does not hold, zero while it does."""
+    never: frozenset[int]
+    """Equations that never hold: of an event's own mode."""
+    factors: Sequence[Any]
+    """Factor by which each equation has been multiplied."""
+
+    @property
+    def coupled(self) -> Entries:
+        """Entries without the couplings of equations that never hold."""
+        return {(i, j): value for (i, j), value in self.entries.items() if i == j or i not in self.never}
+
+    def multiplied(self, factors: Sequence[Any]) -> Holding:
+        """Multiply each equation by its factor."""
+        entries = {(i, j): value * factors[i] for (i, j), value in self.entries.items()}
+        right = [b * factor for b, factor in zip(self.right, factors, strict=True)]
+        return replace(self, entries=entries, right=right, factors=[a * b for a, b in zip(self.factors, factors, strict=True)])
+
+    def right_without(self, i: int, released: Iterable[int]) -> Any:
+        """Return the right side of an equation less the terms of unknowns that are released."""
+        value = self.right[i]
+        for j in released:
+            if (i, j) in self.entries and not _is_zero(self.released[j]):
+                value = value - self.entries[i, j] * self.released[j]
+        return value
+
+    def masked(self, sizes: Sequence[Any], terms: Sequence[CircuitTerm] = ()) -> tuple[Entries, list[Any]]:
+        """Return entries and right sides in all modes, with the terms of circuits; an equation that does not hold gives its
+        unknown, multiplied by its size (n,)."""
+        entries: dict[tuple[int, int], Any] = {(i, i): 0.0 for i in range(len(self.right))}
+        right = list(self.right)
+
+        def add(i: int, j: int, value: Any, *conditions: Any) -> None:
+            """Add a term of equation i; that of an unknown that does not hold is fixed."""
+            conditions = (*conditions, self.holds.get(i))
+            if j in self.released and i != j and not _is_zero(self.released[j]):
+                right[i] = right[i] - masked(value, *conditions) * self.released[j]
+            entries[i, j] = entries.get((i, j), 0.0) + masked(value, *conditions, self.holds.get(j))
+
+        for (i, j), value in self.entries.items():
+            add(i, j, value)
+        for term in terms:
+            for i, part in term.misfit.items():
+                right[i] = right[i] - masked(part, term.holds)
+            for i, part in term.factors.items():
+                right[i] = right[i] - masked(part, term.holds) * term.offset
+                for j, slope in term.slopes.items():
+                    add(i, j, part * slope, term.holds)
+        for i, condition in self.holds.items():
+            entries[i, i] = where(condition, entries[i, i], sizes[i])
+            right[i] = where(condition, right[i], sizes[i] * self.released[i])
+        return entries, right
+
+
+def holding_equations(
+    context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]
+) -> Holding | None:
+    """Return the equations of A w = b while all elements hold; None if a released equation has other unknowns, or a holding one
+    depends on modes."""
+    tape = context.tape
+    rows = rows_of(entries, len(right))
+    varying = {i: gate for i, gate in gates.items() if tape.scalar(gate.holds).value != 1.0}
+    states: dict[tuple[str, int], float] = {}
+    for gate in varying.values():
+        if states.setdefault(("m", gate.slot), float(gate.active[0])) not in gate.active:
+            return None
+    held: dict[tuple[int, int], Any] = {}
+    left: list[Any] = list(right)
+    holds, released = dict[int, Any](), dict[int, Any]()
+    for i, row in enumerate(rows):
+        values = list(row.values())
+        if i in varying:
+            gate = varying[i]
+            offs = [specialise(tape, [right[i], *values], {("m", gate.slot): float(state)}) for state in gate.others]
+            if any(set(nonzero(dict(zip(row, off[1:], strict=True)))) != {i} for off in offs):
+                return None
+            holds[i] = gate.holds
+            released[i] = 0.0 if all(off[0].value == 0.0 for off in offs) else where(gate.holds, 0.0, right[i] / row[i])
+        left[i], *values = specialise(tape, [right[i], *values], states)
+        held |= nonzero({(i, j): tape.scalar(value) for j, value in zip(row, values, strict=True)})
+    if {mode.index for mode in context.inputs["m"]} & context.reached(list(held.values())):
+        return None
+    never = frozenset(i for i, condition in holds.items() if tape.scalar(condition).value == 0.0)
+    for (i, j), value in held.items():
+        if j in never and i != j:
+            left[i] = left[i] - value * released[j]
+    kept = {(i, j): value for (i, j), value in held.items() if i == j or j not in never}
+    return Holding(kept, left, holds, released, never, [1.0] * len(left))
+
+
+def masked(value: Any, *conditions: Any) -> Any:
+    """Return a value where all conditions hold, else zero; the condition None always holds."""
+    distinct = list(dict.fromkeys(condition for condition in conditions if condition is not None))
+    return where(functools.reduce(operator.and_, distinct), value, 0.0) if distinct else value
+
+
+def _is_zero(value: Any) -> bool:
+    return bool(getattr(value, "value", value) == 0.0)
