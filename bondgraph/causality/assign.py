@@ -282,7 +282,7 @@ class Causality:
     forced_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Storage in derivative causality -> the elements that impose its effort or flow."""
     ties: Mapping[str, tuple[Term, ...]] = field(default_factory=dict)
-    """Bond on which a junction computes what a dependent element of a ring takes -> this as a sum of what elements set."""
+    """Junction that computes what a dependent element of a ring takes -> this as a sum of what elements set."""
 
     def effort_into(self, bond: Bond, element: str) -> bool:
         """Return True if the element receives the effort on this bond (and so sets its flow)."""

@@ -71,8 +71,8 @@ class Term:
 
 
 def tie_of(model: Model, strokes: Strokes, path: str) -> tuple[str, tuple[Term, ...]] | None:
-    """Return the bond on which a junction computes what a dependent element of a ring takes, and that as a sum of what elements
-    set; None if it depends on others too.
+    """Return the junction that computes what a dependent element of a ring takes, and that as a sum of what elements set; None if
+    it depends on others too.
 
     As the junctions add it up, it is a difference in which unknowns cancel.
     """
@@ -92,7 +92,16 @@ def tie_of(model: Model, strokes: Strokes, path: str) -> tuple[str, tuple[Term, 
             return None
         if count:
             terms.append(Term(count, end.name, "flow" if leaf % 2 else "effort", powers))
-    return (strokes.bonds[variable // 2].name, tuple(terms)) if terms and variable in sums.balances else None
+    if not terms or variable not in sums.balances:
+        return None
+    ends = strokes.bonds[variable // 2].ends  # on a bond of two junctions, each may compute one of its variables
+    return next(end.element for end in ends if _computes(strokes, end.element, variable)), tuple(terms)
+
+
+def _computes(strokes: Strokes, path: str, variable: int) -> bool:
+    """Return True for the junction whose balance is a variable: the flow of a 0-junction, the effort of a 1-junction."""
+    node = strokes.nodes.get(path)
+    return node is not None and node.special is bool(variable % 2) and node.strong == variable // 2
 
 
 _Monomial = tuple[int, tuple[tuple[str, int], ...]]

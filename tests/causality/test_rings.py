@@ -68,6 +68,20 @@ def test_two_capacitors_side_by_side_are_one(order, flipped, unit) -> None:
     np.testing.assert_allclose(run["C2.flow"], 2.0 * run["C1.flow"], rtol=1e-9)
     assert run.ledger.relative_residual < 1e-9 and not run.indeterminate
 
+SUPERNODE = [(I("L1", 1.3), 0, 1), (I("L2", 0.7), 2, 0), (R("R", 0.4), 2, 1), (R("r", 0.1), Se("V", 0.5), 1, 2)]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+@pytest.mark.parametrize("flipped", [False, True])
+def test_coils_into_and_out_of_two_nodes_carry_one_current(order, flipped) -> None:
+    """(L1 + L2) i' = V R / (r + R) - i r R / (r + R) by Thevenin, where both ends of one bond compute: a flow and an effort."""
+    compiled = compile_model(network([SUPERNODE[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
+    assert len(compiled.causality.derivative) == 1
+    run = compiled.simulate(20.0, rtol=1e-9, progress=False)
+    current = -0.5 / 0.1 * (1.0 - np.exp(-0.1 * 0.4 / (0.1 + 0.4) / (1.3 + 0.7) * run.t))
+    np.testing.assert_allclose(run["L1.flow"], current, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(run["L2.flow"], current, rtol=1e-7, atol=1e-9)
+
 
 def potentials(parts: list[tuple[str, float, int, int]], inflow: float, t: float) -> np.ndarray:
     """Return the potentials (n,) at time t of R and C driven from rest by a constant flow into node 1, by eigenvalues."""
