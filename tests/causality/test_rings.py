@@ -68,6 +68,7 @@ def test_two_capacitors_side_by_side_are_one(order, flipped, unit) -> None:
     np.testing.assert_allclose(run["C2.flow"], 2.0 * run["C1.flow"], rtol=1e-9)
     assert run.ledger.relative_residual < 1e-9 and not run.indeterminate
 
+
 SUPERNODE = [(I("L1", 1.3), 0, 1), (I("L2", 0.7), 2, 0), (R("R", 0.4), 2, 1), (R("r", 0.1), Se("V", 0.5), 1, 2)]
 
 
@@ -82,7 +83,13 @@ def test_coils_into_and_out_of_two_nodes_carry_one_current(order, flipped) -> No
     np.testing.assert_allclose(run["L1.flow"], current, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(run["L2.flow"], current, rtol=1e-7, atol=1e-9)
 
-HANGING = [(R("r", 0.1), Se("V", 0.5), 1, 0), (R("R", 2.0), 1, 2), (C("C1", capacitance=1.0), 2, 1), (C("C2", capacitance=2.0), 2, 1)]
+
+HANGING = [
+    (R("r", 0.1), Se("V", 0.5), 1, 0),
+    (R("R", 2.0), 1, 2),
+    (C("C1", capacitance=1.0), 2, 1),
+    (C("C2", capacitance=2.0), 2, 1),
+]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
