@@ -40,7 +40,7 @@ from bondgraph.tracing.linear.indeterminate import (
     reaction_weights,
     solve_semidefinite,
 )
-from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, matrices_of, natural_sizes, rows_of, solve
+from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, magnitudes, matrices_of, natural_sizes, rows_of, solve
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero
 from screws.scalars import absolute, equal, where
@@ -426,7 +426,8 @@ def _fits(context: TracingContext, entries: Entries, right: Sequence[Any], value
     motion, whose states are not consistent there."""
     rows = rows_of(entries, len(right))
     residuals = [sum((a * values[j] for j, a in row.items()), -b) for row, b in zip(rows, right, strict=True)]
-    sizes = [sum((absolute(a * values[j]) for j, a in row.items()), absolute(b)) for row, b in zip(rows, right, strict=True)]
+    terms_of_right = magnitudes(context.tape, right)
+    sizes = [sum((absolute(a * values[j]) for j, a in row.items()), b) for row, b in zip(rows, terms_of_right, strict=True)]
     moving = [where(term.holds, 1.0, 0.0) for term in terms if term.misfit and term.holds is not None]
     table = context.sampled.table([*residuals, *sizes])
     finite = np.isfinite(context.sampled.table([*entries.values(), *right])).all(axis=1)
