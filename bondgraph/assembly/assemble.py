@@ -54,10 +54,10 @@ def junction(draft: Assembly, path: str, element: Element) -> None:
     signs = tuple(-into(strong, path) * into(b, path) for b in weak)
     total = IDENTITY if signs == (1,) else combine(signs) if weak else zeros(strong.shape)
     terms = [variable(bond, OTHER[common]) for bond in weak]
-    if strong.name in draft.causality.ties and law.automaton is None:
-        tied = draft.causality.ties[strong.name]
-        total, terms = combine(tuple(term.sign for term in tied)), [_tied(draft, path, term) for term in tied]
-        total = IDENTITY if total is combine((1,)) else total
+    if path in draft.causality.ties and law.automaton is None:
+        tied = draft.causality.ties[path]
+        signs, terms = tuple(term.sign for term in tied), [_tied(draft, path, term) for term in tied]
+        total = IDENTITY if signs == (1,) else combine(signs) if signs else zeros(strong.shape)
     if law.automaton is None:
         draft.same(path, label, shared, symbol)
         for bond in weak:

@@ -120,8 +120,7 @@ class Patterns:
 
     def key(self, path: str, element: Element, bonds: Sequence[Bond]) -> Hashable:
         """Return the key of all that determines the statements of an element besides names and numbers, None if there is none."""
-        ties = self.causality.ties
-        if ties and any(bond.name in ties for bond in bonds):
+        if path in self.causality.ties:
             return None
         law = self.shared.get(id(element.law))
         if law is None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bondgraph.causality.rings import Term, dependent_elements, has_ring, tie_of
+from bondgraph.causality.rings import Ring, Term, dependent_elements, has_ring, tie_of
 from bondgraph.causality.strokes import Clash, Node, Strokes
 from bondgraph.checks.parameters import is_linear
 from bondgraph.errors import ModelError, Place, Problem, no_model, raise_if_any
@@ -282,7 +282,7 @@ class Causality:
     forced_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Storage in derivative causality -> the elements that impose its effort or flow."""
     ties: Mapping[str, tuple[Term, ...]] = field(default_factory=dict)
-    """Bond on which a junction computes what a dependent element of a ring takes -> this as a sum of what elements set."""
+    """Junction that computes what a dependent element of a ring takes -> this as a sum of what elements set."""
 
     def effort_into(self, bond: Bond, element: str) -> bool:
         """Return True if the element receives the effort on this bond (and so sets its flow)."""
@@ -347,14 +347,14 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
     fixed = len(strokes.trail)
     wishes = list(_wishes(model, strokes.index, demands))
     forced_by, chosen, denied = _complete(model, strokes, wishes)
-    tied: dict[str, tuple[str, ...]] = {}
-    while has_ring(strokes) and (ring := dependent_elements(model, strokes)):
-        again = _turned(model, strokes, wishes, fixed, [path for path in ring if path not in tied])
+    tied: dict[str, Ring] = {}
+    while has_ring(strokes) and (ring := dependent_elements(model, strokes)).elements:
+        again = _turned(model, strokes, wishes, fixed, [path for path in ring.elements if path not in tied])
         if again is None:
             forced_by, chosen, denied = _complete(model, strokes, wishes)
             break
         path, fixed, (forced_by, chosen, denied) = again
-        tied[path] = tuple(other for other in ring if other != path)
+        tied[path] = ring
 
     def others_with(bond: int, into_head: bool) -> int | None:
         """Count the wishes denied if this stroke were demanded too; None if that is impossible."""
@@ -368,8 +368,8 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
     into_head = {bond.name: bool(into) for bond, into in zip(model.bonds, strokes.into_head, strict=True)}
     derivative = tuple(path for path in denied if isinstance(model.elements[path].law, Storing))
     names = tuple(model.bonds[i].name for i in chosen)
-    forced_by = {**forced_by, **tied}
-    ties = dict(filter(None, (tie_of(model, strokes, path) for path in tied)))
+    forced_by |= {path: tuple(other for other in ring.elements if other != path) for path, ring in tied.items()}
+    ties = dict(filter(None, (tie_of(model, strokes, path, ring) for path, ring in tied.items())))
     causality = Causality(into_head, derivative, names, {path: forced_by.get(path, ()) for path in derivative}, ties)
     return causality, setters(model, strokes, denied, FREE, others_with)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bondgraph.causality.strokes import Strokes
@@ -45,8 +45,17 @@ def has_ring(strokes: Strokes) -> bool:
     return False
 
 
-def dependent_elements(model: Model, strokes: Strokes) -> tuple[str, ...]:
-    """Return the elements that set what depends on each other around a ring, in the order of the model; none if there is none."""
+@dataclass(frozen=True)
+class Ring:
+    """Elements that set what depends on each other around a ring, in the order of the model, none if there is no ring; and the
+    vanishing sum of what they set, empty if it has factors other than 1 and -1."""
+
+    elements: tuple[str, ...] = ()
+    sum: Mapping[int, int] = field(default_factory=dict)
+
+
+def dependent_elements(model: Model, strokes: Strokes) -> Ring:
+    """Return a ring whose elements set what depends on each other."""
     rows = _equations(model, strokes)
     parts = _connected_parts(rows)
     position = {variable: k for k, part in enumerate(parts) for variable in part}
@@ -55,9 +64,17 @@ def dependent_elements(model: Model, strokes: Strokes) -> tuple[str, ...]:
             continue
         null = _left_null_vector(part, rows)
         if null:
-            elements = _setters(null, rows, parts, position, strokes)
-            return tuple(path for path in model.elements if path in elements)
-    return ()
+            elements, total = _setters(null, rows, parts, position, strokes)
+            return Ring(tuple(path for path in model.elements if path in elements), _signs(total))
+    return Ring()
+
+
+def _signs(total: Row) -> Row:
+    """Return the factors of a sum modulo the prime as 1 and -1; empty if one is none of these, up to a common factor."""
+    inverse = pow(next(iter(total.values())), -1, PRIME) if total else 0
+    signs = {variable: factor * inverse % PRIME for variable, factor in total.items()}
+    small = {1: 1, PRIME - 1: -1}
+    return {variable: small[value] for variable, value in signs.items()} if set(signs.values()) <= small.keys() else {}
 
 
 @dataclass(frozen=True)
@@ -70,9 +87,9 @@ class Term:
     ratios: tuple[tuple[str, int], ...] = ()
 
 
-def tie_of(model: Model, strokes: Strokes, path: str) -> tuple[str, tuple[Term, ...]] | None:
-    """Return the bond on which a junction computes what a dependent element of a ring takes, and that as a sum of what elements
-    set; None if it depends on others too.
+def tie_of(model: Model, strokes: Strokes, path: str, ring: Ring) -> tuple[str, tuple[Term, ...]] | None:
+    """Return the junction that computes what a dependent element of a ring takes, and that as a sum of what elements set; None if
+    it depends on others too.
 
     As the junctions add it up, it is a difference in which unknowns cancel.
     """
@@ -80,6 +97,13 @@ def tie_of(model: Model, strokes: Strokes, path: str) -> tuple[str, tuple[Term, 
     bond = model.bonds_by_port(path)[0]
     i = strokes.index[bond.name]
     variable = 2 * i + (0 if strokes.into_head[i] == (bond.head.element == path) else 1)
+    taken = variable
+    while variable in sums.shared:
+        variable = sums.shared[variable]
+    if taken in ring.sum and variable in sums.balances:
+        sign = -ring.sum[taken]
+        others = {other: sign * factor for other, factor in ring.sum.items() if other != taken}
+        return _computing(strokes, variable), tuple(_term(strokes, other, factor) for other, factor in others.items())
     while variable in sums.shared or variable in ratios:
         variable = sums.shared[variable] if variable in sums.shared else ratios[variable].argument
     counts: dict[_Monomial, int] = {}
@@ -91,8 +115,19 @@ def tie_of(model: Model, strokes: Strokes, path: str) -> tuple[str, tuple[Term, 
         if abs(count) > 1 or all(each.element in strokes.nodes for each in end.ends):
             return None
         if count:
-            terms.append(Term(count, end.name, "flow" if leaf % 2 else "effort", powers))
-    return (strokes.bonds[variable // 2].name, tuple(terms)) if terms and variable in sums.balances else None
+            terms.append(_term(strokes, leaf, count, powers))
+    return (_computing(strokes, variable), tuple(terms)) if terms and variable in sums.balances else None
+
+
+def _term(strokes: Strokes, variable: int, sign: int, ratios: tuple[tuple[str, int], ...] = ()) -> Term:
+    return Term(sign, strokes.bonds[variable // 2].name, "flow" if variable % 2 else "effort", ratios)
+
+
+def _computing(strokes: Strokes, variable: int) -> str:
+    """Return the junction whose balance is a variable: the flow of a 0-junction, the effort of a 1-junction; of a bond between
+    two junctions, each may compute one."""
+    nodes = [strokes.nodes[end.element] for end in strokes.bonds[variable // 2].ends if end.element in strokes.nodes]
+    return next(node.path for node in nodes if node.special is bool(variable % 2) and node.strong == variable // 2)
 
 
 _Monomial = tuple[int, tuple[tuple[str, int], ...]]
@@ -268,13 +303,16 @@ def _minus(row: Row, other: Row, factor: int) -> Row:
 
 def _setters(
     null: Row, rows: Mapping[int, Row], parts: Sequence[Sequence[int]], position: Mapping[int, int], strokes: Strokes
-) -> set[str]:
-    """Return the elements that set what remains of a combination of equations, in which the variables of its part cancel."""
+) -> tuple[set[str], Row]:
+    """Return the elements that set what remains of a combination of equations, in which the variables of its part cancel, and
+    this sum; no sum if an algebraic loop is in it."""
     weights: Row = {}
     inside = set(parts[position[next(iter(null))]])
     for variable, factor in null.items():
         _add(weights, rows[variable].items(), factor, inside)
     elements: set[str] = set()
+    total: Row = {}
+    loops = False
     while weights:
         variable = max(weights, key=lambda v: position.get(v, -1))
         factor = weights.pop(variable)
@@ -282,14 +320,16 @@ def _setters(
             bond = strokes.bonds[variable // 2]
             ends = [end.element for end in bond.ends if end.element not in strokes.nodes]
             elements |= set(ends) if factor else set()
+            total |= {variable: factor} if factor else {}
         elif len(parts[position[variable]]) > 1:  # an algebraic loop: it depends on all that enters it
+            loops = True
             loop = set(parts[position[variable]])
             for other in loop:
                 weights.pop(other, None)
                 _add(weights, rows[other].items(), factor, loop)
         elif factor:
             _add(weights, rows[variable].items(), factor, ())
-    return elements
+    return elements, {} if loops else total
 
 
 def _add(weights: Row, terms: Iterable[tuple[int, int]], factor: int, inside: Iterable[int]) -> None:

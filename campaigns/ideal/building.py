@@ -137,7 +137,7 @@ def linkage_graph(case: Linkage) -> tuple[Graph, dict[str, float]]:
         _add_stop(graph, motion("crank"), case.stop[0] - case.start, case.stop[1])
     if case.lock is not None:
         joint, begin, free = case.lock
-        automaton, closed = timed("lock", (begin, free), closed=False)
+        automaton, closed = timed("lock", (begin, free), closed=True)  # an open switch allows no flow
         graph.add_automaton(automaton).connect(motion(joint), Switch("lock", automaton="lock turns", closed=closed))
     return graph, {"crank.rate": case.rate}
 

@@ -88,7 +88,7 @@ def _built(case: Case) -> tuple[Any, Any, Callable[[Any], np.ndarray]]:
         graph, rates = building.linkage_graph(case)
         return graph, rates, _crank
     graph, names = building.network_graph(case) if isinstance(case, Network) else building.masses_graph(case)
-    return graph, names, lambda result: np.array([np.ravel(result[name]) for name in names]).reshape(len(names), -1).T
+    return graph, names, lambda result: np.array([np.ravel(result[name]) for name in names]).reshape(len(names), len(result.t)).T
 
 
 def _crank(result: Any) -> np.ndarray:

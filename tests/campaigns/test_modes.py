@@ -239,6 +239,11 @@ def test_linkages_agree_with_their_judges(seed: int) -> None:
     assert judged(drawn_linkage(seed)).kind == "right"
 
 
+def test_right_sides_that_are_rounding_leave_diodes_to_one_elimination() -> None:
+    """A network of 1024 combinations of modes without storages, whose impulses have right sides in which all terms cancel."""
+    assert judged(drawn_network(3084)).kind == "right"
+
+
 def test_linkages_are_graphs() -> None:
     """Each part of the drawn records has its elements; compiling them takes seconds, and is left to the thorough tests."""
     for seed in (1, 3, 8):
@@ -246,3 +251,8 @@ def test_linkages_are_graphs() -> None:
         names = {part.name for part in linkage_graph(case)[0].freeze().elements.values()}
         assert {f"rub{k}" for k in range(len(case.frictions))} <= names
         assert ("stop" in names, "lock" in names) == (case.stop is not None, case.lock is not None)
+
+
+def test_the_lock_of_a_linkage_is_free_before_and_after_its_time() -> None:
+    graph, _ = linkage_graph(replace(drawn_linkage(1), lock=("crank", 0.5, 1.0)))
+    assert graph.freeze().elements["lock"].law.active == ("lock 0", "lock 2")  # an ideal switch that is closed has no effort

@@ -69,6 +69,57 @@ def test_two_capacitors_side_by_side_are_one(order, flipped, unit) -> None:
     assert run.ledger.relative_residual < 1e-9 and not run.indeterminate
 
 
+SUPERNODE = [(I("L1", 1.3), 0, 1), (I("L2", 0.7), 2, 0), (R("R", 0.4), 2, 1), (R("r", 0.1), Se("V", 0.5), 1, 2)]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+@pytest.mark.parametrize("flipped", [False, True])
+def test_coils_into_and_out_of_two_nodes_carry_one_current(order, flipped) -> None:
+    """(L1 + L2) i' = V R / (r + R) - i r R / (r + R) by Thevenin, where both ends of one bond compute: a flow and an effort."""
+    compiled = compile_model(network([SUPERNODE[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
+    assert len(compiled.causality.derivative) == 1
+    run = compiled.simulate(20.0, rtol=1e-9, progress=False)
+    current = -0.5 / 0.1 * (1.0 - np.exp(-0.1 * 0.4 / (0.1 + 0.4) / (1.3 + 0.7) * run.t))
+    np.testing.assert_allclose(run["L1.flow"], current, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(run["L2.flow"], current, rtol=1e-7, atol=1e-9)
+
+
+HANGING = [
+    (R("r", 0.1), Se("V", 0.5), 1, 0),
+    (R("R", 2.0), 1, 2),
+    (C("C1", capacitance=1.0), 2, 1),
+    (C("C2", capacitance=2.0), 2, 1),
+]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+@pytest.mark.parametrize("flipped", [False, True])
+def test_capacitors_beside_a_resistor_behind_a_node_that_carries_no_current(order, flipped) -> None:
+    """q' = -q / (C1 + C2) / R: one sets the voltage of the other, though an algebraic loop of the resistor lies between them."""
+    compiled = compile_model(network([HANGING[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
+    (dependent,) = compiled.causality.derivative
+    free, charge = {"C1": ("C2", 2.0), "C2": ("C1", 1.0)}[dependent]
+    run = compiled.simulate(20.0, initial={f"{free}.q": charge}, rtol=1e-9, progress=False)
+    np.testing.assert_allclose(run["C1.effort"], np.exp(-run.t / 6.0), rtol=1e-7)
+    np.testing.assert_allclose(run["C2.effort"], run["C1.effort"], rtol=1e-12)
+    np.testing.assert_allclose(run["C2.flow"], 2.0 * run["C1.flow"], rtol=1e-9)
+    np.testing.assert_allclose(run["V.flow"], 0.0, atol=1e-12)
+
+
+NO_RETURN = [(I("L", 1.3), 0, 1), (R("R", 0.5), 1, 2), (C("C", capacitance=2.0), 2, 1)]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_coil_without_a_way_back_carries_no_current(order, flipped) -> None:
+    """It joins a capacitor and its resistor, q' = -q / (R C), to the ground, and nothing else does."""
+    compiled = compile_model(network([NO_RETURN[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
+    assert compiled.causality.derivative == ("L",)
+    run = compiled.simulate(2.0, initial={"C.q": 1.0}, rtol=1e-9, progress=False)
+    np.testing.assert_allclose(run["C.effort"], 0.5 * np.exp(-run.t), rtol=1e-7)
+    np.testing.assert_allclose(run["L.flow"], 0.0, atol=1e-12)
+
+
 def potentials(parts: list[tuple[str, float, int, int]], inflow: float, t: float) -> np.ndarray:
     """Return the potentials (n,) at time t of R and C driven from rest by a constant flow into node 1, by eigenvalues."""
     n = max(max(part[2:]) for part in parts)

@@ -369,7 +369,8 @@ def _fits(
     motion, whose states are not consistent there."""
     rows = rows_of(entries, len(right))
     residuals = [sum((a * values[j] for j, a in row.items()), -b) for row, b in zip(rows, right, strict=True)]
-    sizes = [sum((absolute(a * values[j]) for j, a in row.items()), absolute(b)) for row, b in zip(rows, right, strict=True)]
+    terms_of_right = magnitudes(context.tape, right)
+    sizes = [sum((absolute(a * values[j]) for j, a in row.items()), b) for row, b in zip(rows, terms_of_right, strict=True)]
     moving = [where(condition, 1.0, 0.0) for condition in excluded]
     table = context.sampled.table([*residuals, *sizes])
     finite = np.isfinite(context.sampled.table([*entries.values(), *right])).all(axis=1)
