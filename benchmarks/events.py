@@ -1,7 +1,8 @@
 """Runs that are nearly all events, here and in C by hand: a boost converter at 50 kHz and a bouncing ball; time per event.
 
 The C uses the same method, finds and lands on the same events, and knows its two models (`events.c`). Here the time is
-that of the whole `simulate`, of a prepared run by `run`, and of one of many in a call.
+that of the whole `simulate`, of a prepared run by `run`, and of one of many in a call. Of models with many ideal elements, a
+bridge of six diodes and rows of blocks with dry friction between them, there is no C.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,27 @@ import numpy as np
 from benchmarks.command import run_command
 from benchmarks.hand_written import Disagreement, compiler
 from benchmarks.timing import median, processor, ratio, table
-from bondgraph import J0, J1, Automaton, Block, C, Compiled, Graph, I, R, Se, StateSpec, Switch, Transition, compile_model
+from bondgraph import (
+    J0,
+    J1,
+    Automaton,
+    Block,
+    C,
+    Compiled,
+    Diode,
+    Friction,
+    Graph,
+    I,
+    R,
+    Se,
+    StateSpec,
+    Switch,
+    Transition,
+    compile_model,
+)
 from bondgraph.run.steppers import dop853 as published
 from examples.bouncing_ball import with_restitution
+from screws.scalars import sin
 
 SOURCE = Path(__file__).with_name("events.c")
 SAMPLES = 101
@@ -47,6 +67,34 @@ def boost() -> Graph:
     return graph.add_automaton(Automaton("switch", ("closed", "open"), "closed", tuple(turn)))
 
 
+def bridge() -> Graph:
+    """Six ideal diodes between three ideal sources and a resistor."""
+    graph, plus, minus, out = Graph("bridge"), J0("plus"), J0("minus"), J1("out")
+    for k in range(3):
+        node, late = J0(f"n{k}"), 2.0 * np.pi * k / 3.0
+        graph.connect(Se(f"u{k}", lambda late, t: sin(t - late), parameters={"late": late}, signals=["time"]), node)
+        for name, tail, head in ((f"up{k}", node, plus), (f"low{k}", minus, node)):
+            arm = J1(name)
+            graph.connect(tail, arm).connect(arm, Diode(f"D{name}")).connect(arm, head)
+    return graph.connect(plus, out).connect(out, minus).connect(out, R("load", 1.0))
+
+
+def row(blocks: int) -> Graph:
+    """Unlike blocks, each under a force of its own, with dry friction between neighbours and at both ends."""
+    graph, nodes, random = Graph("row"), [J1(f"v{i}", domain="translation") for i in range(blocks)], np.random.default_rng(blocks)
+    for i, node in enumerate(nodes):
+        size, speed, late = random.uniform((1.0, 2.0, 0.0), (3.0, 5.0, 6.0))
+        given = {"size": size, "speed": speed, "late": late}
+        force = Se(f"F{i}", lambda size, speed, late, t: size * sin(speed * t + late), parameters=given, signals=["time"])
+        graph.connect(node, I(f"m{i}", random.uniform(1.0, 1.5))).connect(force, node)
+    graph.connect(nodes[0], Friction("left", 1.0)).connect(nodes[-1], Friction("right", 1.1))
+    for i in range(blocks - 1):
+        between = J0(f"z{i}")
+        graph.connect(nodes[i], between).connect(between, nodes[i + 1])
+        graph.connect(between, Friction(f"b{i}", random.uniform(1.0, 1.3)))
+    return graph
+
+
 @dataclass(frozen=True)
 class Case:
     """A model, how long it runs (s; `quick`: in a trial), its flag in C, its states in the order of the C."""
@@ -63,6 +111,8 @@ CASES = (
     Case("boost converter, 50 kHz", boost, 2.0, 0.02, "MODEL_BOOST", ("l.p", "c.q", "clock.s")),
     Case("bouncing ball", with_restitution, 6.0, 6.0, "MODEL_BALL", ("floor.h", "ball.p")),
 )
+ALONE = (("bridge of 6 diodes", bridge, 30.0), *((f"row of {n} blocks", partial(row, n), 60.0 / n) for n in (5, 20, 40)))
+"""Models without C: name, graph, end of the run, s."""
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
@@ -83,7 +133,27 @@ def _run(quick: bool) -> dict[str, Any]:
         rows.append((case.name, f"{own['events']}", f"{own['handed back']}", *times, *ratios, f"{own['whole run']:.2f}"))
     head = ("", "events", "in Python", *WAYS, "C -O2", *(f"{name} / C" for name in WAYS), "simulate, ms")
     print(table("microseconds an event (CPU)", head, rows))
+    print()
+    rows = []
+    for name, make, end in ALONE:
+        own = found[name] = _alone(make(), end, 3 if quick else 15)
+        rows.append((name, f"{own['transitions']}", f"{own['events']}", f"{own['handed back']}", f"{own['run']:.1f}"))
+    print(table("microseconds an event (CPU)", ("", "transitions", "events", "in Python", "run"), rows))
     return found
+
+
+def _alone(graph: Graph, end: float, rounds: int) -> dict[str, Any]:
+    compiled = compile_model(graph)
+    settings: dict[str, Any] = {"samples": np.linspace(0.0, end, SAMPLES), "max_events": 1e7, "progress": False}
+    run, prepared, seconds = compiled.simulate(end, **settings), compiled.prepare_run(end, **settings), np.empty(rounds)
+    x, p, m = prepared.start_values()
+    prepared.run(p, x, m)
+    for k in range(rounds):
+        begin = time.process_time()
+        prepared.run(p, x, m)
+        seconds[k] = time.process_time() - begin
+    counted = {"events": len(run.events), "handed back": run.statistics.events_in_python}
+    return {"transitions": len(compiled.program.transitions), **counted, "run": 1e6 * median(seconds) / len(run.events)}
 
 
 def _measured(case: Case, quick: bool) -> dict[str, Any]:

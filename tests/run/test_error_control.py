@@ -8,9 +8,11 @@ import signal
 import numpy as np
 import pytest
 
+from benchmarks.events import row
+from bondgraph import compile_model
 from screws import scalars as s
 from tests.inner.emit import Procedure, address_of, compile_procedures, integer
-from tests.inner.run import FOUR, Bound, ErrorWeights, JacobianCouplings, StructureCache, error_weights, simulate
+from tests.inner.run import FOUR, PATTERNS, Bound, ErrorWeights, JacobianCouplings, StructureCache, error_weights, simulate
 from tests.inner.run import accuracy_balancing as balancing
 from tests.run.problems import bumper, oscillator, program, top
 from tests.witnesses import balancing as reference
@@ -243,3 +245,14 @@ def test_what_keeps_an_answer_from_machine_code_is_raised_by_the_run(error, time
         simulate(oscillator(), *given)
     monkeypatch.undo()
     np.testing.assert_array_equal(simulate(oscillator(), *given).x, expected)
+
+
+def test_a_run_that_meets_many_patterns_asks_python_for_few(monkeypatch):
+    """Blocks in a row that stick and slip: their couplings have another pattern after nearly every event."""
+    compiled, asked, found = compile_model(row(20)), [], StructureCache.structure
+    monkeypatch.setattr(StructureCache, "structure", lambda cache, entries: asked.append(1) or found(cache, entries))
+    first = compiled.simulate(2.0, samples=0.1, progress=False)
+    assert first.ok and first.statistics.events_in_python == 0 and len(first.events) > 50
+    assert PATTERNS < len(asked) <= 2 * PATTERNS
+    again = compiled.simulate(2.0, samples=0.1, progress=False)  # in the rooms of the first, which Python has no part in
+    assert np.array_equal(first.x, again.x) and first.events == again.events

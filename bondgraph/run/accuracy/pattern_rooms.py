@@ -1,14 +1,16 @@
 """Rooms for sparsity patterns, in which machine code makes the records that Python otherwise looks up.
 
-A run that has left this process, as C, has no Python to ask: it builds the structure of a new pattern in the room that the oldest
-one has just left.
+A run that has left this process, as C, has no Python to ask, and one that meets more patterns than it keeps would ask too often:
+it builds the structure of a new pattern in the room that the oldest one has just left.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run.accuracy.fields import PATTERNS, Control, SparsityPattern
 from bondgraph.run.sparsity.coupling_graph import CouplingGraph, search
@@ -16,8 +18,9 @@ from bondgraph.run.sparsity.structure import Structure
 from bondgraph.run.table import FieldTable
 
 
-def provide_rooms(control: FieldTable, rows: np.ndarray, columns: np.ndarray) -> None:
-    """Give the table of an error control rooms for patterns of a Jacobian with these entries (entries,), sorted by columns."""
+def provide_rooms(control: FieldTable, rows: np.ndarray, columns: np.ndarray) -> list[FieldTable]:
+    """Give the table of an error control rooms for patterns of a Jacobian with these entries (entries,), sorted by columns, and
+    return these."""
     n, entries = int(control["n"]), len(rows)
     rooms = np.zeros(PATTERNS, dtype=np.int64)
     graph = FieldTable(CouplingGraph)
@@ -44,11 +47,18 @@ def provide_rooms(control: FieldTable, rows: np.ndarray, columns: np.ndarray) ->
     control.tables |= {f"room {k}": table for k, table in enumerate(tables)}
     control.point("entry_rows", np.ascontiguousarray(rows, dtype=np.int64))
     control.point("entry_columns", np.ascontiguousarray(columns, dtype=np.int64))
+    return tables[::2]
 
 
 def procedures() -> list[Procedure]:
     """Return `pattern_in_room` and the procedures that it calls."""
     return cold(translate([pattern_in_room], ["pattern_in_room"]))
+
+
+@build_once
+def machine_code() -> Library:
+    """Return `pattern_in_room` as machine code."""
+    return compile_written(procedures)
 
 
 def pattern_in_room(w: Control) -> SparsityPattern:

@@ -13,6 +13,8 @@ from bondgraph.emit.kernel import LaneKernels, address_of, aligned_zeros
 from bondgraph.run.accuracy import error_weights
 from bondgraph.run.accuracy.error_weights import ACCUMULATED_NOISE, NOISE_TEST_INTERVALS, TRIAL_FACTORS
 from bondgraph.run.accuracy.fields import PATTERNS, Control, SparsityPattern
+from bondgraph.run.accuracy.pattern_rooms import machine_code as code_of_rooms
+from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
 from bondgraph.run.accuracy.rounding_noise import directions
 from bondgraph.run.bound import Bound
 from bondgraph.run.python_callbacks import PythonCallback
@@ -256,7 +258,8 @@ def _contiguous(values: np.ndarray) -> np.ndarray:
 
 def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
     """Return the records of sparsity patterns, and a callback that looks up the pattern of the `nonzero_flags` after machine code
-    has advanced `oldest`. A run meets few patterns; each is looked up once."""
+    has advanced `oldest`. Most runs meet few patterns; each is looked up once. A run that meets more than it keeps makes all
+    further ones in machine code (`pattern_rooms`), without the callback."""
     patterns: list[Any] = [None] * PATTERNS
     nonzero_flags = table.arrays["nonzero_flags"]
 
@@ -278,6 +281,10 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
 
     def looked_up() -> int:
         slot = (int(table["oldest"]) - 1) % PATTERNS
+        if patterns[slot] is not None:
+            for room in provide_rooms(table, structures.rows, structures.columns):
+                room["structure_key"] = room.address  # runs side by side have different rooms
+            table.point("meet", code_of_rooms().address(pattern_in_room.__name__))
         patterns[slot] = pattern(nonzero_flags)
         return patterns[slot].address
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Reals, finite, larger
 from bondgraph.run.algebraic_loops import consistent
-from bondgraph.run.events.guards import firing_guards, guards_at, rates_at, zero_of
+from bondgraph.run.events.guards import firing_guards, guards_at, largest_zero, rates_at, zero_of
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.questions import make_ready
@@ -68,9 +68,13 @@ def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
     if not jumps:
         s.m_here[slot] = s.targets[index]
         guards_at(s, t, s.x_after, s.p, s.now)
-        zero_of(s, t, s.x_after, s.now, s.zero)
+        largest_zero(s, t, s.x_after, s.now, s.zero)
+        unclear = is_unclear(s, index)
+        if unclear:
+            zero_of(s, t, s.x_after, s.now, s.zero)
+            unclear = is_unclear(s, index)
         s.m_here[slot] = s.sources[index]
-        if not is_unclear(s, index):
+        if not unclear:
             return STOPS
     firing_guards(s, t, s.x_here, probe)
     goes_on = s.rising[index] == 1

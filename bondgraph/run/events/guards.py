@@ -5,7 +5,7 @@ The rounding error of a guard is measured at states, parameters and times next t
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Reals, finite, inline, larger, smaller, unrolled
+from bondgraph.emit.kernel_language.language import Fixed, Reals, finite, inline, larger, smaller, unrolled
 from bondgraph.run.events.guard_history import (
     LOOK_AHEAD_RATIO,
     MARGIN,
@@ -26,7 +26,15 @@ from bondgraph.run.kernel_functions import formula_time
 UNTRIED = -1
 """Value of `bounces` before the reset of a transition has been tried."""
 
-_POINTS = 2 * PAIRS
+NO_TIME = -1.0
+"""Value of `time_seen` before the first look at the guards."""
+SAME_SIZE = 2.0**-20
+"""Relative change of the size of a state up to which rounding errors of guards stay."""
+
+AHEAD_PAIRS = 2
+"""Pairs of points from which the motion is followed: its rounding errors, unlike those of a guard, are no few units."""
+UNLIKE = 2.0**20
+"""Largest ratio of the rounding errors that pairs of points show, where these are more than a few units."""
 
 
 @inline
@@ -36,8 +44,9 @@ def is_active(s: EventTable, i: int) -> bool:
 
 
 def rates_at(s: EventTable, t: float, x: Reals, p: Reals, out: Reals) -> None:
-    """Evaluate the rates at (t, x) with parameters p, in the modes m_here."""
-    s.rates(formula_time(s, t), x, p, s.m_here, out)
+    """Evaluate the rates at (t, x) with parameters p, in the modes m_here, if there are any."""
+    if s.n > 0:
+        s.rates(formula_time(s, t), x, p, s.m_here, out)
 
 
 def guards_at(s: EventTable, t: float, x: Reals, p: Reals, out: Reals) -> None:
@@ -50,31 +59,37 @@ def instant(s: EventTable, t: float) -> float:
     return 4.0 * PERTURBATION * (abs(s.origin) + abs(t)) + MIN_LOOK_AHEAD * s.span
 
 
-def spread(s: EventTable, value: Reals, near: Reals, out: Reals) -> None:
-    """Compute a bound on the rounding errors of values (k,), which are `near` at the points; 0 for inactive guards. The nearer
-    value of two opposite points counts, since a law may jump here."""
+def spread(s: EventTable, value: Reals, near: Reals, pairs: Fixed, out: Reals) -> None:
+    """Compute a bound on the rounding errors of values (k,), which are `near` at so many pairs of points; 0 for inactive guards.
+    The nearer value of two opposite points counts, since a law may jump here."""
     count = s.transitions
     for i in range(count):
         out[i] = 0.0
     for i in range(count):
         if is_active(s, i):
             middle, top = value[i], 0.0
-            for k in unrolled(range(PAIRS)):
+            for k in unrolled(range(pairs)):
                 off = smaller(abs(near[count * k + i] - middle), abs(near[count * (k + PAIRS) + i] - middle))
                 top = off if k == 0 else larger(top, off)
             out[i] = MARGIN * top
 
 
-def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, out: Reals) -> None:
-    """Compute the rounding errors of the guards, which are `now` at (t, x), for states of `sizes` (n,), now or a rounding of
-    the time later."""
+def guards_beside(s: EventTable, t: float, x: Reals, sizes: Reals, k: int) -> None:
+    """Evaluate the guards at point k of those around x, for states of `sizes` (n,), a rounding of the time later, into `near`."""
     n, y, by_x = s.n, s.x_near, s.by_x
+    for i in range(n):
+        y[i] = x[i] + by_x[n * k + i] * sizes[i]
     reach = abs(s.origin) + abs(t)
-    for k in range(_POINTS):
-        for i in range(n):
-            y[i] = x[i] + by_x[n * k + i] * sizes[i]
-        guards_at(s, t + reach * s.later[k], y, s.p_near[s.parameters * k :], s.near[s.transitions * k :])
-    spread(s, now, s.near, out)
+    guards_at(s, t + reach * s.later[k], y, s.p_near[s.parameters * k :], s.near[s.transitions * k :])
+
+
+def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, pairs: Fixed, out: Reals) -> None:
+    """Compute the rounding errors of the guards, which are `now` at (t, x), for states of `sizes` (n,), now or a rounding of
+    the time later, from so many pairs of points."""
+    for side in unrolled((0, PAIRS)):
+        for k in range(side, side + pairs):
+            guards_beside(s, t, x, sizes, k)
+    spread(s, now, s.near, pairs, out)
 
 
 @inline
@@ -136,23 +151,41 @@ def measure_drift(s: EventTable, t: float, x: Reals) -> None:
             s.moved[i] = int(s.sizes[i] > s.drift[i] * MOVED)
 
 
+def may_end(s: EventTable) -> bool:
+    """Return True if a transition from the present modes ends the run."""
+    for i in range(s.transitions):
+        if s.endless[i] == 0 and is_active(s, i):
+            return True
+    return False
+
+
 def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
     """Compute the rounding errors of the guards for states as large as they have been in the run. Guards that end the run do not
     count the errors of states that nothing has moved: near a singular position these are no rounding."""
-    sizes, plain, rests = s.x_ahead, s.soon, False
+    sizes, plain, rests = s.zero_sizes, s.soon, False
     for i in range(s.n):
         size = larger(s.sizes[i], abs(x[i]))
         sizes[i] = full_size(s, i, size)
         if sizes[i] > size:
             rests = True
-    noise(s, t, x, sizes, now, out)
-    if rests:
+    noise(s, t, x, sizes, now, PAIRS, out)
+    if rests and may_end(s):
         for i in range(s.n):
             sizes[i] = larger(s.sizes[i], abs(x[i]))
-        noise(s, t, x, sizes, now, plain)
+        noise(s, t, x, sizes, now, PAIRS, plain)
         for i in range(s.transitions):
             if s.endless[i] == 0:
                 out[i] = plain[i]
+
+
+def largest_zero(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
+    """Bound the rounding errors that `zero_of` would compute, from one pair of points."""
+    sizes = s.x_ahead
+    for i in range(s.n):
+        sizes[i] = full_size(s, i, larger(s.sizes[i], abs(x[i])))
+    noise(s, t, x, sizes, now, 1, out)
+    for i in range(s.transitions):
+        out[i] = out[i] * UNLIKE
 
 
 def ahead(s: EventTable, t: float, x: Reals, p: Reals, h: float, speed: Reals, y: Reals, out: Reals) -> None:
@@ -228,29 +261,38 @@ def near_point(s: EventTable, x: Reals, k: int) -> Reals:
 
 def starts_near(s: EventTable, t: float, x: Reals) -> None:
     """Evaluate guards `near_now` and rates `speed_near` at the points around x, from which `noise_ahead` starts."""
-    for k in range(_POINTS):
-        y, p = near_point(s, x, k), s.p_near[s.parameters * k :]
-        guards_at(s, t, y, p, s.near_now[s.transitions * k :])
-        rates_at(s, t, y, p, s.speed_near[s.n * k :])
+    for side in unrolled((0, PAIRS)):
+        for k in range(side, side + AHEAD_PAIRS):
+            y, p = near_point(s, x, k), s.p_near[s.parameters * k :]
+            guards_at(s, t, y, p, s.near_now[s.transitions * k :])
+            rates_at(s, t, y, p, s.speed_near[s.n * k :])
 
 
 def noise_ahead(s: EventTable, t: float, x: Reals, h: float, change: Reals, out: Reals) -> None:
     """Compute the rounding errors of the changes of guards within h s, caused by the rates; after `starts_near`."""
     count = s.transitions
-    for k in range(_POINTS):
-        y, p, near, near_now = near_point(s, x, k), s.p_near[s.parameters * k :], s.near[count * k :], s.near_now[count * k :]
-        ahead(s, t, y, p, h, s.speed_near[s.n * k :], s.x_ahead, near)
-        for i in range(count):
-            near[i] = near[i] - near_now[i]
-    spread(s, change, s.near, out)
+    for side in unrolled((0, PAIRS)):
+        for k in range(side, side + AHEAD_PAIRS):
+            y, p, near, near_now = near_point(s, x, k), s.p_near[s.parameters * k :], s.near[count * k :], s.near_now[count * k :]
+            ahead(s, t, y, p, h, s.speed_near[s.n * k :], s.x_ahead, near)
+            for i in range(count):
+                near[i] = near[i] - near_now[i]
+    spread(s, change, s.near, AHEAD_PAIRS, out)
 
 
 def measure_still(s: EventTable, t: float, x: Reals) -> None:
-    """Fill `still` with the rounding errors of the guards `now` at (t, x)."""
-    sizes = s.x_ahead
+    """Fill `still` with the rounding errors of the guards `now` at (t, x), after `firing_guards` has looked there: those in
+    `zero_seen`, unless they hold for states that have been larger."""
+    sizes, is_known = s.x_ahead, not may_end(s)
     for i in range(s.n):
         sizes[i] = full_size(s, i, abs(x[i]))
-    noise(s, t, x, sizes, s.now, s.still)
+        if sizes[i] != s.zero_sizes[i]:
+            is_known = False
+    if is_known:
+        for i in range(s.transitions):
+            s.still[i] = s.zero_seen[i]
+    else:
+        noise(s, t, x, sizes, s.now, PAIRS, s.still)
 
 
 def has_unmoved(s: EventTable) -> bool:
@@ -274,7 +316,7 @@ def mark_rises(s: EventTable, t: float, h: float) -> None:
             there[i] = now[i] + change[i]
         for i in range(s.n):
             sizes[i] = full_size(s, i, abs(y[i]))
-        noise(s, t + h, y, sizes, there, errors)
+        noise(s, t + h, y, sizes, there, PAIRS, errors)
         for i in range(count):
             if is_open[i] == 1 and change[i] > least[i] and change[i] > errors[i]:
                 s.rising[i] = 1
@@ -338,6 +380,32 @@ def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
             return
 
 
+def keep_look(s: EventTable, t: float, x: Reals) -> None:
+    """Keep where `firing_guards` looks: t, x and the modes m_here, with the guards `was` there."""
+    s.time_seen = t
+    for i in range(s.n):
+        s.x_seen[i] = x[i]
+    for i in range(s.modes):
+        s.m_seen[i] = s.m_here[i]
+    for i in range(s.transitions):
+        s.guards_seen[i] = s.was[i]
+
+
+def has_looked(s: EventTable, t: float, x: Reals) -> bool:
+    """Return True if `firing_guards` has last looked at t, x and the modes m_here, for states as large as they are now: then
+    `guards_seen` and `zero_seen` hold here."""
+    if t != s.time_seen:
+        return False
+    for i in range(s.modes):
+        if s.m_here[i] != s.m_seen[i]:
+            return False
+    for i in range(s.n):
+        size = full_size(s, i, larger(s.sizes[i], abs(x[i])))
+        if x[i] != s.x_seen[i] or not abs(size - s.zero_sizes[i]) <= SAME_SIZE * size:
+            return False
+    return True
+
+
 def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     """Mark in `rising` the guards that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion;
     in a mode that contradicts itself by then, also the guards that resolve this.
@@ -354,9 +422,11 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     for i in range(s.n):
         shifted[i] = x[i] + shift * speed[i]
     guards_at(s, start, shifted, s.p, now)
-    zero_of(s, start, shifted, now, zero)
+    zero_of(s, start, shifted, now, s.zero_seen)
+    keep_look(s, t, x)
     unclear = False
     for i in range(count):
+        zero[i] = s.zero_seen[i]
         change[i] = now[i] - was[i]
         if is_active(s, i) and abs(now[i]) > zero[i] and abs(was[i]) <= abs(change[i]):
             unclear = True

@@ -13,6 +13,7 @@ from bondgraph.run.bound import Bound, loop_arrays
 from bondgraph.run.events.accumulation import WINDOW
 from bondgraph.run.events.dead_centres import NO_MODE
 from bondgraph.run.events.guard_history import GuardHistory, trial_changes
+from bondgraph.run.events.guards import NO_TIME
 from bondgraph.run.events.impacts.fired_transitions import EventLabel, by_name
 from bondgraph.run.events.impacts.participants import SIMULTANEITY, CollisionOptions
 from bondgraph.run.events.impacts.simultaneous import collide
@@ -119,6 +120,7 @@ class EventHandler:
         table.allocate(**counts)
         scalars = {"start": settings.t_start, "origin": bound.origin, "span": bound.span, "rtol": settings.rtol}
         scalars |= {"probe": PROBE * bound.span, "segment_part": SEGMENT_PART, "time_resolution": TIME_RESOLUTION}
+        scalars["time_seen"] = NO_TIME
         for name, value in {**counts, **scalars}.items():
             table[name] = value
         self._waiting = list(range(count))

@@ -11,7 +11,7 @@ from bondgraph.run.algebraic_loops import consistent
 from bondgraph.run.events.accumulation import add_events, add_resting, rest, rests_anew
 from bondgraph.run.events.dead_centres import PASSES, TOUCHES, at_zero, pass_zero, slipping
 from bondgraph.run.events.guard_history import PAIRS
-from bondgraph.run.events.guards import firing_guards, guards_at, is_bounce, measure_drift, zero_of
+from bondgraph.run.events.guards import NO_TIME, firing_guards, guards_at, has_looked, is_bounce, measure_drift, zero_of
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.mode_search import consistent_modes, modes_cycle
 from bondgraph.run.events.questions import collide, has_room
@@ -231,8 +231,11 @@ def set_levels(s: EventTable, t: float) -> None:
         if measured[i] <= s.drift[i] * SINGULAR or s.drift[i] == 0.0:  # else of modes in a singular position, which are left
             s.drift[i] = larger(s.drift[i], measured[i])
         s.drift_kept[i] = s.drift[i]
-    guards_at(s, t, x, s.p, guards)
-    zero_of(s, t, x, guards, zero)
+    if has_looked(s, t, x):
+        guards, zero = s.guards_seen, s.zero_seen
+    else:
+        guards_at(s, t, x, s.p, guards)
+        zero_of(s, t, x, guards, zero)
     for i in range(s.transitions):
         left[i] = 0
     for k in range(s.watched_count):
@@ -366,6 +369,7 @@ def open_events(s: EventTable) -> bool:
     s.t, s.begun = 0.0, 0.0
     s.events_left = s.most_events
     s.consultations = 0
+    s.time_seen = NO_TIME
     for i in range(s.n):
         s.sizes[i] = 0.0
         s.drift[i] = 0.0

@@ -133,6 +133,13 @@ class EventTable(LoopTable):
     x_shift: PerState
     x_shifted: PerState
     x_near: PerState
+    # The last look at the guards (`guards.firing_guards`): where it was, the guards there, their rounding errors, and the sizes
+    # of states that these hold for.
+    x_seen: PerState
+    m_seen: PerMode
+    guards_seen: PerTransition
+    zero_seen: PerTransition
+    zero_sizes: PerState
     x_ahead: PerState
     speed: PerState
     speed_near: StatesNear
@@ -227,9 +234,10 @@ class EventTable(LoopTable):
     consulted: bool
     stopped: bool
     consultations: int
-    # Time since the start, and at the start of the segment, s.
+    # Time since the start, at the start of the segment, and of the last look at the guards, s.
     t: float
     begun: float
+    time_seen: float
     # Settings of the run.
     start: float
     span: float
