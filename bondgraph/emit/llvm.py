@@ -42,20 +42,12 @@ __all__ += ["have_llvm", "routines_text"]
 
 SINGLE_LIMIT = 2000
 """Steps up to which a routine is one function."""
-
-
 PART_STEPS = 500
 """Steps of each function of a longer routine."""
-
-
 SHARED, FEW = 300, 0.01
 """Least steps of a routine that shares the code of a longer one with the same beginning, and the part that this may have more."""
-
-
 QUICK = 60_000
 """Steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the speed."""
-
-
 LEVEL = 1
 """Level of LLVM's code generator up to that; results have the same bits at every level."""
 

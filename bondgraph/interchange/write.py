@@ -220,8 +220,6 @@ _WRITERS = {
     "anything": Encoder.anything,
 }
 """Writer of each simple form."""
-
-
 _FITS: Mapping[str, Callable[[Field, Any], bool]] = {
     "none": lambda option, value: value is None,
     "record": lambda option, value: type(value) is option.of[0],

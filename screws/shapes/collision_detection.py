@@ -147,8 +147,6 @@ def _exit_distance(planes: np.ndarray, points: np.ndarray, n: np.ndarray) -> np.
 
 END_SHARE = 1e-12
 """Share of a segment at its ends that counts as the ends."""
-
-
 MAX_PARALLEL_SINE = 0.05
 """Sine up to which capsules count as parallel: they touch at both ends of their common length."""
 
@@ -231,11 +229,7 @@ def round_half_space(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float)
 
 KINDS: dict[type[Solid], int] = {Ball: 0, Capsule: 0, Box: 1, Hull: 2, HalfSpace: 3}
 """Kind of each solid; balls and capsules share one, and pairs are searched with the lower kind first."""
-
-
 ROUND, BOX, HULL, HALF_SPACE = range(4)
-
-
 CLOSED_FORMS: dict[tuple[int, int], Callable[[PlacedShapes, PlacedShapes, float], NearestPoints]] = {
     (ROUND, ROUND): round_round,
     (ROUND, BOX): round_box,

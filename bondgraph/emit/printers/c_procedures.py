@@ -57,8 +57,6 @@ _KEYWORDS = re.compile(
     r"|register|restrict|return|short|signed|sizeof|static|struct|switch|true|typedef|union|unsigned|void|volatile|while"
 )
 """Names that an argument cannot have in C."""
-
-
 _READ = """\
 static inline {own}load_{kind}(const char *place)
 {{

@@ -182,8 +182,6 @@ C = Dialect(
     max_unsplit=500,
     part_size=250,  # gcc -O2 takes a third of the time that it needs for parts of 2000
 )
-
-
 C_LOOKUPS = {
     "searchsorted": """/* How many of the ascending points are at most u. */
 static double searchsorted(double u, const double *points, int n)

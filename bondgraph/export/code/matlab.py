@@ -46,8 +46,6 @@ _RESULTS = {
     "powers": "Powers of {powers} elements, W: integrated along a run they are the energy account.",
     "energies": "Energies of {energies} storages, J.",
 }
-
-
 _ALWAYS_WRITTEN = ("Contents", "start", "names", "prepare", *_RESULTS, "jacobian", "resets")
 _OPTIONAL = ("transitions", "push", "tick", "clocks", "loop")
 _FILES = frozenset(f"{name}.m" for name in (*_ALWAYS_WRITTEN, *_OPTIONAL))

@@ -21,8 +21,6 @@ from bondgraph.render.reproducible import Noise, geometric
 Steps = Callable[[np.ndarray], np.ndarray]
 """Cells (n, 2) -> trials (k, n, 2) that single moves cannot reach."""
 _WIDE = np.array([(i, j) for i in range(-6, 7) for j in range(-6, 7) if 0 < abs(i) + abs(j) <= 6])
-
-
 _cache: dict[bytes, np.ndarray] = {}
 """Digest of a graph and its first cells -> the improved cells."""
 MAX_CACHED = 2000

@@ -285,8 +285,6 @@ def _upright(words: str) -> str:
 _WORD = re.compile(r"[^\W\d_]+\d*|\d+")
 _SHORT = re.compile(r"(?!(?:of|at|in|to)$)[A-Za-z][A-Za-z]?\d*")
 """Letter with an index."""
-
-
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|.", re.DOTALL)
 
 
