@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
@@ -21,7 +21,6 @@ from bondgraph.run.batch.prepared import PreparedProgram
 from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.events.handler import EventHandler
 from bondgraph.run.events.state import EventOutcome
-from bondgraph.run.program import Program
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import selection_after_stiffness
 from bondgraph.run.steppers.segment import Selection
@@ -150,19 +149,16 @@ def _refuse_python(compiled: Compiled, prepared: PreparedProgram) -> None:
         why = "its formulas are evaluated by NumPy, not by machine code"
         raise _refused(compiled, why, 'compile_model(graph, backend="llvm")')
     if not prepared.in_machine_code:
-        clocks, loops = _clocks_of(program), _loop_elements(program)
+        clocks = _quoted([*(clock.name for clock in program.clocks), *program.break_names])
+        loops = _quoted(element for loop in program.loops for element in loop.elements)
         why = f"its clocks ({clocks}) meet the nonlinear loop of {loops}: Python solves that"
         raise _refused(compiled, why, here, "a small C or I that breaks the loop")
     if is_large(compiled.system):
         raise _refused(compiled, "a model of so many equal parts is compiled to loops, which have no form in C yet", here)
 
 
-def _clocks_of(program: Program) -> str:
-    return ", ".join(f'"{name}"' for name in dict.fromkeys([*(clock.name for clock in program.clocks), *program.break_names]))
-
-
-def _loop_elements(program: Program) -> str:
-    return ", ".join(f'"{name}"' for name in dict.fromkeys(element for loop in program.loops for element in loop.elements))
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in dict.fromkeys(names))
 
 
 def _clock_parameters(compiled: Compiled, content: Content) -> tuple[int, ...]:

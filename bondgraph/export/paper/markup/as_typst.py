@@ -379,9 +379,4 @@ def _plain(words: str) -> str:
     """Escape all signs of Typst."""
     words = re.sub(r"[\\#$*_`<>@~\[\]\"']", r"\\\g<0>", words)
     words = re.sub(r"(?<=[-/.])[-/*.]", r"\\\g<0>", words)  # signs of their own, comments, addresses
-    return re.sub(r"(?m)^(\s*)([-+=/]|\d+\.)", _no_item, words)
-
-
-def _no_item(match: re.Match[str]) -> str:
-    """Escape the begin of a line that would be an item of a list."""
-    return f"{match[1]}{match[2][:-1]}\\{match[2][-1]}"
+    return re.sub(r"(?m)^(\s*\d+(?=\.)|\s*(?=[-+=/]))([-+=/.])", r"\1\\\2", words)  # lines that would be items of a list

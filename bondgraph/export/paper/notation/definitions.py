@@ -403,7 +403,8 @@ class Functions:
         definition = self.definitions.get(code)
         if definition is None:
             number = len(self.definitions) + 1
-            function = rf"\mathrm{{{_word(operation.name)}}}_{{{number}}}"
+            word = next(iter(re.findall(r"[A-Za-z]+", operation.name)), "f")
+            function = rf"\mathrm{{{word}}}_{{{number}}}"
             local_letters = _local([*letters, *results])
             arguments, outs = tuple(local_letters[: len(letters)]), tuple(local_letters[len(letters) :])
             definition = Definition(
@@ -411,12 +412,6 @@ class Functions:
             )
             self.definitions[code] = definition
         return definition
-
-
-def _word(name: str) -> str:
-    """Return the first word of a name."""
-    words = re.findall(r"[A-Za-z]+", name)
-    return words[0] if words else "f"
 
 
 def _local(letters: Sequence[str]) -> list[str]:
