@@ -255,7 +255,7 @@ def _from_guess(bodies: Bodies, guess: Pair) -> StationaryPair | None:
     """Return the stationary pair reached from a guess, or None if it is not a minimum or lies far from the guess."""
     initial = evaluate(bodies, guess)
     pair = solve_stationarity(bodies, guess, max_iterations=12)
-    if pair is None or pair.facing > 0.0 or _verdict(pair) or not _in_range(bodies, pair):
+    if pair is None or not is_isolated_minimum(bodies, pair):
         return None
     near1 = np.linalg.norm(pair.p1 - initial.p1) < 0.3 * bodies.surface1.size
     near2 = np.linalg.norm(pair.p2 - initial.p2) < 0.3 * bodies.surface2.size
@@ -267,9 +267,7 @@ def _between_convex(bodies: Bodies) -> StationaryPair | None:
     fails or the bodies overlap, where several pairs face each other."""
     start = facing_pair(bodies)
     pair = None if start is None else solve_stationarity(bodies, start)
-    if pair is None or pair.facing > 0.0 or pair.gap < 0.0 or _verdict(pair) or not _in_range(bodies, pair):
-        return None
-    return pair
+    return None if pair is None or pair.gap < 0.0 or not is_isolated_minimum(bodies, pair) else pair
 
 
 def is_isolated_minimum(bodies: Bodies, pair: StationaryPair) -> bool:

@@ -94,12 +94,6 @@ def _free(count: int, blocks: Sequence[Copies]) -> np.ndarray:
     return free
 
 
-def _block_steps(blocks: Sequence[Copies]) -> list[Steps]:
-    """Return moves of blocks: each one, and exchanges of two equal ones."""
-    moves = [partial(_box_moved, members, _WIDE, True) for block in blocks for members in block.members]
-    return [*moves, *(partial(_copies_exchanged, block) for block in blocks)]
-
-
 def _copies_exchanged(block: Copies, cells: np.ndarray) -> np.ndarray:
     """Return trials with two equal blocks exchanged."""
     trials = [cells]
@@ -162,7 +156,8 @@ def _finish(
             for inside in (*boxes.members, np.arange(len(cells)))
             if not torn(inside)
         ),
-        *_block_steps(blocks),
+        *(partial(_box_moved, members, _WIDE, True) for members in block_members),
+        *(partial(_copies_exchanged, block) for block in blocks),
         partial(_cuts, block_members),
         partial(_exchanged, boxes, free),
     ]
