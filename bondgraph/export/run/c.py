@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
@@ -12,10 +11,9 @@ import numpy as np
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import ModelError, refusal
+from bondgraph.export.code.c import CSource
 from bondgraph.export.code.content import Content, content_of, count
 from bondgraph.export.run.source import RunContent, header_text, source_file
-from bondgraph.output.cells import files
-from bondgraph.output.files import write_texts
 from bondgraph.run.batch.image import image_of, kernels_of
 from bondgraph.run.batch.prepared import PreparedProgram
 from bondgraph.run.batch.workspace import Workspace
@@ -35,26 +33,19 @@ Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
-class CRun:
+class CRun(CSource):
     """Header and source file of a run in C99, and the command that compiles them with a `main.c`.
 
     `method` is that of the solver in the file, and `steps` the number of steps that the run took here.
     """
 
-    name: str
-    header: str = field(repr=False)
-    text: str = field(repr=False)
-    build_line: str
     method: str
     steps: int
 
-    def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write `name.h` and `name.c` to a folder, which is created if needed, and return their paths. Both or none (E413)."""
-        header, source = write_texts(folder, {f"{self.name}.h": self.header, f"{self.name}.c": self.text})
-        return header, source
-
-    def _repr_html_(self) -> str:
-        return files(self.name, {f"{self.name}.h": self.header, f"{self.name}.c": self.text})
+    @property
+    def text(self) -> str:
+        """Source file."""
+        return self.source
 
 
 @spelled_settings
