@@ -53,21 +53,10 @@ def evaluate(bodies: Bodies, pair: Pair) -> StationaryPair:
     g2: Geometry = bodies.surface2.geometry(pair.q2, pair.chart2)
     F1, F2 = np.asarray(g1.H, dtype=float), bodies.H_1_2 @ np.asarray(g2.H, dtype=float)
     tangents, z1 = F1[:3, :2].T, F1[:3, 2]
-    delta = F2[:3, 3] - F1[:3, 3]
-    return StationaryPair(
-        pair,
-        np.asarray(g1.M, dtype=float),
-        np.asarray(g2.M, dtype=float),
-        np.asarray(g1.K, dtype=float),
-        np.asarray(g2.K, dtype=float),
-        F1[:3, 3],
-        F2[:3, 3],
-        tangents @ F2[:3, :2],
-        tangents @ delta,
-        tangents @ F2[:3, 2],
-        float(z1 @ delta),
-        float(z1 @ F2[:3, 2]),
-    )
+    M1, M2, K1, K2 = (np.asarray(part, dtype=float) for part in (g1.M, g2.M, g1.K, g2.K))
+    p1, p2, z2 = F1[:3, 3], F2[:3, 3], F2[:3, 2]
+    across, offset, tilt = tangents @ F2[:3, :2], tangents @ (p2 - p1), tangents @ z2
+    return StationaryPair(pair, M1, M2, K1, K2, p1, p2, across, offset, tilt, float(z1 @ (p2 - p1)), float(z1 @ z2))
 
 
 def solve_stationarity(bodies: Bodies, start: Pair, max_iterations: int = 60) -> StationaryPair | None:

@@ -70,8 +70,8 @@ class _Translation:
         return self._names[key]
 
     def _translate(self, name: str, source: FunctionSource, fixed: Mapping[str, Any]) -> None:
-        given, result = {*fixed, "return"}, source.types["return"]
-        types = {argument: self.tables.get(kind, kind) for argument, kind in source.types.items() if argument not in given}
+        apart, result = {*fixed, "return"}, source.types["return"]
+        types = {argument: self.tables.get(kind, kind) for argument, kind in source.types.items() if argument not in apart}
         arguments = {argument: self._argument(kind) for argument, kind in types.items()}
         if self.lanes > 1 and result is float:
             arguments, result = {**arguments, "result": POINTER}, None
