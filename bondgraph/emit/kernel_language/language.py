@@ -149,9 +149,13 @@ def _marks(table: Any) -> list[tuple[str, Any]]:
     return [(name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ())]
 
 
-@functools.cache
 def types_of(owner: Any) -> Mapping[str, Any]:
     """Return the types of the fields of a table, or of the arguments of a function and its "return"."""
+    return _types(owner)
+
+
+@functools.cache
+def _types(owner: Any) -> Mapping[str, Any]:
     hints = get_type_hints(owner, include_extras=True)
     return MappingProxyType({name: getattr(hint, "__metadata__", (hint,))[0] for name, hint in hints.items()})
 
