@@ -96,11 +96,19 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
     rates = [scalar for state in states for scalar in rates_of(traced, state)]
     inputs_on_tape = traced.context.inputs
     variables = [*(inputs_on_tape["x"][k] for k in state_indices), *(inputs_on_tape["p"][k] for k in input_indices)]
-    slopes = jacobian([*rates, *output_scalars], variables)
-    blocks = tuple((block, len(scalars)) for block, scalars in inputs_on_tape.items())
-    routine = Routine("derivatives", traced.context.tape, blocks, (*rates, *output_scalars, *slopes.values))
-    rows, columns = np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int)
-    return Derivatives(compiled, state_labels, labels, names, state_indices, input_indices, rows, columns, numpy_kernel(routine))
+    derivatives = with_slopes(traced, "derivatives", [*rates, *output_scalars], variables)
+    return Derivatives(compiled, state_labels, labels, names, state_indices, input_indices, *derivatives)
+
+
+def with_slopes(
+    traced: Traced, name: str, scalars: Sequence[Any], variables: Sequence[Any]
+) -> tuple[np.ndarray, np.ndarray, Kernel]:
+    """Return rows and columns of the nonzero derivatives of scalars by variables, and the kernel (t, x, p, m) -> the scalars, and
+    then these derivatives."""
+    slopes, context = jacobian(scalars, variables), traced.context
+    blocks = tuple((block, len(inputs)) for block, inputs in context.inputs.items())
+    kernel = numpy_kernel(Routine(name, context.tape, blocks, (*scalars, *slopes.values)))
+    return np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int), kernel
 
 
 def rates_of(traced: Traced, state: State) -> list[Any]:

@@ -24,12 +24,8 @@ from bondgraph.output.short_repr import short_repr
 
 SHOWN = 12
 """Largest number of states, inputs or outputs of printed matrices."""
-
-
 DENSE = 4000
 """Largest number of states of dense algebra, such as all eigenvalues."""
-
-
 _SHOWN = 16
 """Largest number of states whose matrices and poles notebooks show."""
 

@@ -8,18 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.analysis.derivatives import rates_of
+from bondgraph.analysis.derivatives import rates_of, with_slopes
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, point_of, whole_parameters
 from bondgraph.compile.state_names import own_states, pick_inputs, pick_outputs
-from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import refusal
 from bondgraph.run.simulate import simulate
 from bondgraph.run_arguments import Initial
-from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.routine import Routine
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
@@ -148,10 +145,7 @@ def _clock(compiled: Compiled, p: np.ndarray) -> tuple[float, float]:
 
 def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[Any]) -> _Differentiated:
     """Return a function of a point that evaluates values (k,) and their derivatives (k, variables)."""
-    slopes = jacobian(scalars, variables)
-    blocks = tuple((block, len(scalars_in)) for block, scalars_in in traced.context.inputs.items())
-    kernel = numpy_kernel(Routine("sampled", traced.context.tape, blocks, (*scalars, *slopes.values)))
-    rows, columns = np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int)
+    rows, columns, kernel = with_slopes(traced, "sampled", scalars, variables)
 
     def evaluated(point: Point) -> tuple[np.ndarray, np.ndarray]:
         everything = kernel(point.t, point.x, point.p, point.m)

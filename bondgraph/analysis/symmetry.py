@@ -92,10 +92,8 @@ def reciprocity(
         if isinstance(law, Storage):
             state = system.resolve(f"{path}.{law.state}")
             start = np.asarray(env.get(state, port if law.rate is None else np.zeros(law.spec.shape)), dtype=float)
-            check, around = (
-                _of_storage(law, start.shape, port.shape, arguments),
-                [(start, spread * nominal.get(state, 1.0)), (port, 1.0)],
-            )
+            check = _of_storage(law, start.shape, port.shape, arguments)
+            around = [(start, spread * nominal.get(state, 1.0)), (port, 1.0)]
         else:
             check, around = _of_resistor(law, port.shape, arguments), [(port, spread)]
         rows = []

@@ -27,21 +27,12 @@ _LLVM, _C = "call double @llvm.fma.f64(double {}, double {}, double {})", "fma({
 _NEGATIVE = "%n{{v}} = fneg double {}\n"
 _FUSED: Mapping[int, Operation] = MappingProxyType(
     {
-        PLUS: Operation("x y + z", 3, _rounded_once, _LLVM.format("{x}", "{y}", "{z}"), _C.format("{x}", "{y}", "{z}")),
-        MINUS: Operation(
-            "x y - z",
-            3,
-            _rounded_once,
-            _NEGATIVE.format("{z}") + _LLVM.format("{x}", "{y}", "%n{v}"),
-            _C.format("{x}", "{y}", "-{z}"),
-        ),
-        FROM: Operation(
-            "z - x y",
-            3,
-            _rounded_once,
-            _NEGATIVE.format("{x}") + _LLVM.format("%n{v}", "{y}", "{z}"),
-            _C.format("-{x}", "{y}", "{z}"),
-        ),
+        code: Operation(name, 3, _rounded_once, before + _LLVM.format(*llvm), _C.format(*c))
+        for code, name, before, llvm, c in (
+            (PLUS, "x y + z", "", ("{x}", "{y}", "{z}"), ("{x}", "{y}", "{z}")),
+            (MINUS, "x y - z", _NEGATIVE.format("{z}"), ("{x}", "{y}", "%n{v}"), ("{x}", "{y}", "-{z}")),
+            (FROM, "z - x y", _NEGATIVE.format("{x}"), ("%n{v}", "{y}", "{z}"), ("-{x}", "{y}", "{z}")),
+        )
     }
 )
 

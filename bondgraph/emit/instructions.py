@@ -178,15 +178,19 @@ WIDE: Mapping[str, str] = MappingProxyType({"double": "doubles", "i1": "i1s"})
 """Kinds of a number, and of a condition, of each lane."""
 
 
+def wide_name(name: str) -> str:
+    """Return the name of a primitive for numbers of all lanes, from that for one number."""
+    word, _, kind = name.partition(" ")
+    return f"{word} {WIDE.get(kind, 'i1s' if word in ('and', 'or', 'not') else 'doubles')}"
+
+
 def _wide_table() -> Iterator[Primitive]:
     """Yield the primitives of numbers of all lanes, with the LLVM lines for one number, which `lanes.widened` widens."""
     for one in _table():
         kinds = {*one.takes, one.gives}
         if kinds & WIDE.keys() and "i64" not in kinds:
-            word, _, kind = one.name.partition(" ")
-            name = f"{word} {WIDE.get(kind, 'i1s' if word in ('and', 'or', 'not') else 'doubles')}"
             takes, gives = tuple(WIDE.get(kind, kind) for kind in one.takes), WIDE.get(one.gives, one.gives)
-            yield Primitive(name, takes, gives, one.llvm, one.c, one.pure)
+            yield Primitive(wide_name(one.name), takes, gives, one.llvm, one.c, one.pure)
     yield Primitive("at doubles", ("ptr", "i64"), "ptr", "getelementptr double, ptr {x}, i64 {y}", "{x} + 8 * {y}")
     yield Primitive("spread double", ("double",), "doubles", "spread {x}", "{x}")
     yield Primitive("spread i1", ("i1",), "i1s", "spread {x}", "{x}")

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bondgraph.emit import cache, tables
+from bondgraph.emit import tables
 from bondgraph.emit.elementary import trigonometry
 from bondgraph.emit.elementary.code import linked
 from bondgraph.emit.fusions import fused as with_fusions
 from bondgraph.emit.fusions import needed
 from bondgraph.emit.independent_parts import gather_scatter_text, independent_parts_text
 from bondgraph.emit.kernel import Kernel, machine_kernel
-from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, object_code
+from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_symbols, object_code, written_code
 from bondgraph.emit.printers.llvm_procedures import module_text
 from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import (
@@ -42,20 +42,12 @@ __all__ += ["have_llvm", "routines_text"]
 
 SINGLE_LIMIT = 2000
 """Steps up to which a routine is one function."""
-
-
 PART_STEPS = 500
 """Steps of each function of a longer routine."""
-
-
 SHARED, FEW = 300, 0.01
 """Least steps of a routine that shares the code of a longer one with the same beginning, and the part that this may have more."""
-
-
 QUICK = 60_000
 """Steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the speed."""
-
-
 LEVEL = 1
 """Level of LLVM's code generator up to that; results have the same bits at every level."""
 
@@ -301,24 +293,11 @@ def compile_procedures(procedures: Sequence[Procedure], others: Sequence[str] = 
 
 
 def compile_written(write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple) -> Library:
-    """Compile the procedures and other texts that functions of a module write.
-
-    While the sources of this project are unchanged, the code comes from the cache, and nothing is written.
-    """
-    sources = cache.sources()
-    name = cache.key("written by", write.__module__, write.__qualname__, sources) if sources else ""
-    record = cache.load(name) if name else None
-    if record is not None:
-        digest, *exported = record.decode().split()
-        code = known_code(digest, 2, 2)
-        if code is not None:
-            tracker, addresses = linked(code, exported, {})
-            return Library(addresses, {}, (tracker,))
-    text = module_text(write(), others())
-    library = compile_ir(text)
-    if name:
-        cache.store(name, " ".join([cache.key(text), *library.addresses]).encode())
-    return library
+    """Compile the procedures and other texts that functions of a module write, unless their code is in the cache."""
+    writer = ("written by", write.__module__, write.__qualname__)
+    code, exported = written_code(writer, lambda: module_text(write(), others()))
+    tracker, addresses = linked(code, exported, {})
+    return Library(addresses, {}, (tracker,))
 
 
 def _entry(kind: str, name: str, entries: Mapping[str, Any]) -> Any:

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bondgraph.emit import cache
@@ -137,9 +137,23 @@ def object_code(text: str, passes: int, level: int) -> bytes:
     return code
 
 
-def known_code(digest: str, passes: int, level: int) -> bytes | None:
-    """Return object code of the text with the key `digest`, if it is in the cache."""
-    return cache.load(_object_name(digest, passes, level))
+def written_code(writer: Iterable[str], write: Callable[[], str]) -> tuple[bytes, Sequence[str]]:
+    """Return optimised object code of the text that a writer, known by these words, writes; and the names of its functions.
+
+    While the sources of this project are unchanged, the code comes from the cache, and nothing is written.
+    """
+    sources = cache.sources()
+    name = cache.key(*writer, sources) if sources else ""
+    record = cache.load(name) if name else None
+    if record is not None:
+        digest, *exported = record.decode().split()
+        if code := cache.load(_object_name(digest, 2, 2)):
+            return code, exported
+    text = write()
+    code, names = object_code(text, 2, 2), defined_functions(text)
+    if name:
+        cache.store(name, " ".join([cache.key(text), *names]).encode())
+    return code, names
 
 
 def _object_name(digest: str, passes: int, level: int) -> str:

@@ -223,11 +223,8 @@ class Estimate:
         return "\n".join([*rows, self._sum(), *self.findings])
 
     def _sum(self) -> str:
-        noise = (
-            f"sigma of {', '.join(self.estimated_sigmas)} estimated from what is left"
-            if self.estimated_sigmas
-            else "sigma as given"
-        )
+        open_noise = ", ".join(self.estimated_sigmas)
+        noise = f"sigma of {open_noise} estimated from what is left" if open_noise else "sigma as given"
         return f"chi2 {self.chi2:.6g} of {self.degrees_of_freedom} free residuals; {noise}"
 
     def __repr__(self) -> str:

@@ -44,32 +44,11 @@ MAX_DIFFERENCE = 1e3
 """Largest difference of x in both runs at the end of a segment, in units of the run's rtol times the size of x."""
 
 
-@dataclass(frozen=True)
-class StateSensitivities:
-    """Sensitivities S (samples, n, k) of a run, and reasons not to trust them."""
-
-    S: np.ndarray
-    warnings: tuple[str, ...]
-
-
-def integrate_sensitivities(
-    variational: Variational, result: Result, start: tuple[np.ndarray, np.ndarray, np.ndarray], rtol: float, max_step: float
-) -> StateSensitivities:
-    """Integrate the sensitivities of a run.
-
-    Parameters
-    ----------
-    result : of `simulate`, with the same parameters.
-    start : x (n,) and modes as given to the run, and S (n, k) there.
-    rtol : of the run; max_step : s.
-
-    Raises `RunError` E373 for an event whose guard only touches zero, E374 for a collision without a derivative, E375 where S
-    cannot be integrated."""
-    return _SensitivityIntegration(variational, result, rtol, max_step).run(*start)
-
-
 class _SensitivityIntegration:
-    """Integration of x and S along one run, and the rows that it fills."""
+    """Integration of x and S along one run, a `result` of `simulate` with the same parameters, and the rows that it fills.
+
+    `rtol` is that of the run, `max_step` in s.
+    """
 
     def __init__(self, variational: Variational, result: Result, rtol: float, max_step: float):
         program, origin = variational.compiled.program, float(result.t[0])
@@ -87,8 +66,14 @@ class _SensitivityIntegration:
         self.written = 0
         self.doubts: dict[str, None] = {}
 
-    def run(self, x: np.ndarray, m: np.ndarray, S: np.ndarray) -> StateSensitivities:
-        """Integrate from the start to the last sample."""
+    def run(self, x: np.ndarray, m: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+        """Integrate from the start, with x (n,) and modes as given to the run and S (n, k), to the last sample.
+
+        Return S (samples, n, k), and reasons not to trust it.
+
+        Raises `RunError` E373 for an event whose guard only touches zero, E374 for a collision without a derivative, E375 where S
+        cannot be integrated.
+        """
         bound, ticks, event_jumps, clock_jumps = self.bound, self.ticks, self.event_jumps, self.clock_jumps
         at = SensitivityState(0.0, bound.consistent(0.0, x, m)[0], S, m.copy())
         at.S = self.kernels.solved(at, at.S, np.zeros(S.shape[1]))
@@ -100,7 +85,7 @@ class _SensitivityIntegration:
         if group is not None and group[0].since <= 0.0:
             event_jumps.events(at, group, before)
             group = next(groups, None)
-        self._write(np.concatenate([at.x, at.S.T.ravel()])[None])
+        self.rows[0], self.written = np.concatenate([at.x, at.S.T.ravel()]), 1
         with closing(self._flow()) as integrator:
             while at.t < self.end:
                 tick, event = np.inf, np.inf if group is None else group[0].since
@@ -121,7 +106,7 @@ class _SensitivityIntegration:
                     group = next(groups, None)
         n = self.variational.n
         S = self.rows[: self.written, n:].reshape(self.written, self.variational.k, n).transpose(0, 2, 1)
-        return StateSensitivities(S, (*self.doubts, *clock_jumps.doubts))
+        return S, (*self.doubts, *clock_jumps.doubts)
 
     def _groups(self) -> Iterator[Sequence[Event]]:
         """Yield the events of each instant."""
@@ -198,10 +183,6 @@ class _SensitivityIntegration:
         different = np.abs(at.x - event.x_before) > MAX_DIFFERENCE * self.rtol * self.weights.known
         if before.ticked is None and different.any() and different[self.bound.true_states].any():
             self.doubts["x moves apart from the run within a leg: the motion is unstable, and so are its sensitivities"] = None
-
-    def _write(self, rows: np.ndarray) -> None:
-        self.rows[self.written : self.written + len(rows)] = rows
-        self.written += len(rows)
 
 
 @answer_old_names
@@ -318,9 +299,9 @@ def sensitivities_along(
     start, slopes = compiled.initial(starts, changes), start_slopes(compiled, variational.varied, changes, starts)
     result = compiled.simulate(t_end, parameters=changes, initial=starts, **settings)
     longest = options["max_step"] or (t_end - options["t_start"]) / 100.0
-    S = integrate_sensitivities(variational, result, (*start, slopes), float(options["rtol"]), float(longest))
+    S, doubts = _SensitivityIntegration(variational, result, float(options["rtol"]), float(longest)).run(*start, slopes)
     varied: FreeParameters = variational.varied
-    return RunSensitivities(result, varied.labels, varied.units, varied.values(result.p, start[0]), S.S, S.warnings, variational)
+    return RunSensitivities(result, varied.labels, varied.units, varied.values(result.p, start[0]), S, doubts, variational)
 
 
 def by_name(

@@ -115,10 +115,8 @@ class Variational:
             [*(np.asarray(slopes.rows, dtype=int) + c * n for c in copies), np.asarray(bends.rows, dtype=int) + n]
         )
         model_columns, bent = np.asarray(slopes.columns, dtype=int), np.asarray(bends.columns, dtype=int)
-        columns, values = (
-            np.concatenate([*(model_columns + c * n for c in copies), bent]),
-            [*slopes.values] * len(copies) + [*bends.values],
-        )
+        columns = np.concatenate([*(model_columns + c * n for c in copies), bent])
+        values = [*slopes.values] * len(copies) + [*bends.values]
         order = np.lexsort((rows, columns))
         groups = {"rates": [*rates, *along], "jacobian": [values[entry] for entry in order]}
         kernels = self._compiled(groups, (SLOPES,))

@@ -114,7 +114,7 @@ def right_side(system: System, statement: Statement) -> str:
 
 
 def filled(formula: str, arguments: Sequence[str]) -> str:
-    """Replace #1, #2, ... in LaTeX by the letters of the arguments, in parentheses where needed."""
+    """Replace #1, #2, ... in LaTeX by the letters of the arguments, in parentheses where needed; adjacent signs are merged."""
 
     def letter(match: re.Match[str]) -> str:
         argument = arguments[int(match[1]) - 1]
@@ -124,7 +124,7 @@ def filled(formula: str, arguments: Sequence[str]) -> str:
         factor = argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
         return rf"({argument})" if raised or factor else argument
 
-    return _merge_signs(re.sub(r"#(\d+)", letter, formula))
+    return re.sub(r"#(\d+)", letter, formula).replace("+-", "-").replace("--", "+").removeprefix("+")
 
 
 def condition(system: System, statement: Statement) -> str:
@@ -152,11 +152,6 @@ def _run_on_symbols(system: System, statement: Statement) -> str:
     if result.free_symbols - letters.keys():
         return right_side(system, statement)
     return re.sub(r"^- ", "-", sympy.latex(result, symbol_names=letters))
-
-
-def _merge_signs(formula: str) -> str:
-    """Merge adjacent signs."""
-    return formula.replace("+-", "-").replace("--", "+").removeprefix("+")
 
 
 def latex(model: Compilable, *, powers: bool = False) -> str:

@@ -193,13 +193,13 @@ def _all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
 
 
 def _operation_count(steps: tuple[Step, ...]) -> int:
-    return sum(_operations_of(step) for step in steps)
-
-
-def _operations_of(step: Step) -> int:
-    if step[0] == SLOPES:
-        return (2 + len(step[1])) * (1 + _operation_count(step[3]))
-    return len(step) if step[0] in LOOKUPS else 1
+    count = 0
+    for name, *operands in steps:
+        if name == SLOPES:
+            count += (2 + len(operands[0])) * (1 + _operation_count(operands[2]))
+        else:
+            count += 1 + len(operands) if name in LOOKUPS else 1
+    return count
 
 
 def _checked_list(content: Any) -> list[Any]:

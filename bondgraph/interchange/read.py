@@ -29,7 +29,6 @@ from bondgraph.interchange.recording import MissingFormula, Replay
 from bondgraph.interchange.records import BUILTIN, FORMAT, OPERATIONS, RECORDS, VERSION, Field, fields_of, word_of
 from bondgraph.interchange.strict_json import MAX_BYTES, file_error, strict_json, too_large
 from bondgraph.model.domains import DOMAINS, Domain
-from bondgraph.model.element import Element
 from bondgraph.model.model import End, Model
 from bondgraph.model.ops import Constant, Op
 from bondgraph.output.files import printable_path, system_reason
@@ -252,16 +251,14 @@ def parse_model(text: str, file: str = "model", *, largest: int = MAX_BYTES) -> 
     decoder = Decoder(file)
     decoder.operations = _operations(decoder, content["operations"], _formulas(decoder, content["formulas"]))
     model = decoder.record(content["model"], "", (Model,), Model)
-    model = replace(model, elements={path: _with_automaton(model, path) for path in model.elements})
+    elements = dict(model.elements)
+    for path, element in model.elements.items():
+        if element.automaton:  # the model stores it under the same path
+            elements[path] = replace(element, automaton=model.automata.get(path))
+    model = replace(model, elements=elements)
     raise_if_any(file, inconsistencies(model))
     raise_if_any(file, check_model(model))
     return model
-
-
-def _with_automaton(model: Model, path: str) -> Element:
-    """Return an element with its own automaton, which the model stores under the same path."""
-    element = model.elements[path]
-    return replace(element, automaton=model.automata.get(path)) if element.automaton else element
 
 
 def load_model(path: str | Path, *, largest: int = MAX_BYTES) -> Model:

@@ -76,13 +76,10 @@ def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
         raise file_error("E351", file, "", "a number in it is too long") from None
     if not isinstance(content, dict):
         raise file_error("E351", file, "", "it holds no object {...}")
-    if (SURROGATE.search(text) or _ESCAPED.search(text)) and _has_surrogates(content):
+    may_hold_surrogates = SURROGATE.search(text) or _ESCAPED.search(text)
+    if may_hold_surrogates and SURROGATE.search(json.dumps(content, ensure_ascii=False)):
         raise file_error("E351", file, "", "a text in it has half of a character: one surrogate without the other")
     return content
-
-
-def _has_surrogates(content: dict[str, Any]) -> bool:
-    return SURROGATE.search(json.dumps(content, ensure_ascii=False)) is not None
 
 
 def _integer_literal(digits: str) -> int:

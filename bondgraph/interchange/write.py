@@ -135,15 +135,11 @@ class Encoder:
             try:
                 self.keys[key] = self._store(record_formula(function, shapes, results))
             except (ScrewbondError, TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
-                if self.is_needed(function):
+                if any(statement.op.function is function for statement in self.system.statements):  # the model needs it
                     raise self.unrecordable(name, error) from error
                 return {"formula": None, "why": f"{type(error).__name__}: {error}"}
             self.functions.append(function)
         return {"formula": self.keys[key]}
-
-    def is_needed(self, function: Any) -> bool:
-        """Return True if the equations of the model use a function."""
-        return any(statement.op.function is function for statement in self.system.statements)
 
     def _store(self, formula: RecordedFormula) -> str:
         """Store a formula and return its key; raise `InvalidFormula` if no reader would accept it."""
@@ -220,8 +216,6 @@ _WRITERS = {
     "anything": Encoder.anything,
 }
 """Writer of each simple form."""
-
-
 _FITS: Mapping[str, Callable[[Field, Any], bool]] = {
     "none": lambda option, value: value is None,
     "record": lambda option, value: type(value) is option.of[0],

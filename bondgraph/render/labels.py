@@ -151,10 +151,8 @@ def captions(
     rooms: dict[int, np.ndarray] = {}
     for _ in range(ROUNDS):
         for i in captioned:
-            node, others = (
-                sketch.nodes[i],
-                np.array([*blocked, *(rectangle for k, rectangle in rooms.items() if k != i)]).reshape(-1, 4),
-            )
+            node = sketch.nodes[i]
+            others = np.array([*blocked, *(rectangle for k, rectangle in rooms.items() if k != i)]).reshape(-1, 4)
             candidates = np.array(_candidates(node, where[i]))
             half = np.array([node.below / 2, HEIGHT / 2])
             rectangles = np.concatenate([candidates - half, candidates + half], axis=1)

@@ -16,16 +16,10 @@ from bondgraph.render.primitives import Lettering, Outline, Point, primitives
 
 POINTS = 0.75
 """Points per px, of which 96 are an inch."""
-
-
 SHARPNESS = 2.0
 """Pixels of a PNG per px."""
-
-
 PRINT_FONT = "DejaVu Sans"
 """Last of the fonts that the SVG names; Matplotlib includes it, so that the picture is the same everywhere."""
-
-
 NARROWER = {"normal": 0.90, "bold": 0.84}
 """Scale of its letters, which are wider than Helvetica's, for which the picture was laid out."""
 

@@ -69,11 +69,10 @@ def palette_of(colours: str | Mapping[str, str], model: str) -> Palette:
         wrong = [role for role, colour in colours.items() if not (isinstance(colour, str) and _COLOUR.fullmatch(colour))]
         if not (unknown or wrong):
             return replace(COLOURED, **colours)
-        title = (
-            f'nothing in a diagram has the colour of "{unknown[0]}"'
-            if unknown
-            else f'"{wrong[0]}" is given {colours[wrong[0]]!r}, which is no colour'
-        )
+        if unknown:
+            title = f'nothing in a diagram has the colour of "{unknown[0]}"'
+        else:
+            title = f'"{wrong[0]}" is given {colours[wrong[0]]!r}, which is no colour'
     else:
         title = f"colours are given as a {type(colours).__name__}"
     cures = ('colours="black"', f'colours={{"stroke": "#c8374b"}}, with names among {", ".join(_ROLES)}')

@@ -136,6 +136,10 @@ class Edge:
     number: int = 0
     """Number of the bond, counted from 1 in the order of the model."""
 
+    def renumbered(self, new: Mapping[int, int] | Sequence[int]) -> Edge:
+        """Return the edge between nodes with new numbers."""
+        return replace(self, tail=new[self.tail], head=new[self.head])
+
 
 @dataclass(frozen=True)
 class Box:
@@ -233,7 +237,7 @@ def _fold(
             new[name] = len(drawn)
             drawn.append(node if name == node.name else _folded(name, count[name]))
     new_index = [new[within.get(node.name, node.name)] for node in nodes]
-    moved = [replace(edge, tail=new_index[edge.tail], head=new_index[edge.head]) for edge in edges]
+    moved = [edge.renumbered(new_index) for edge in edges]
     kept = [edge for edge, old in zip(moved, edges, strict=True) if edge.tail != edge.head or old.tail == old.head]
     return drawn, list(dict.fromkeys(kept))
 

@@ -376,10 +376,9 @@ class Stepper:
         """
         convex, has_candidates = self.settings.friction == "convex", self.settings.candidates is not None
         if has_candidates or (smoothing > 0.0 and not convex):
-            title = (
-                "a step with candidates has no gradients" if has_candidates else "only the convex law of friction can be smoothed"
-            )
-            cure = "contacts of the graph alone" if has_candidates else 'friction="convex"'
+            title, cure = "only the convex law of friction can be smoothed", 'friction="convex"'
+            if has_candidates:
+                title, cure = "a step with candidates has no gradients", "contacts of the graph alone"
             raise refusal("E505", title, cure, about=self.steps.model.name, places=())
         workspace = StepWorkspace(self.steps, self.settings, step.p, step.before, step.m)
         workspace.s = step.slips.copy()

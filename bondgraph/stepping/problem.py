@@ -208,8 +208,7 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
         statements.append(Statement((name,), constant(value), (), STEP))
         values[name] = Value(())
     for contact in contacts:
-        slips = (2,)
-        shapes = ((), slips if len(contact.slip) == 2 else ())
+        shapes = ((), (2,) if len(contact.slip) == 2 else ())
         for name, shape in zip(force_names(contact), shapes, strict=True):
             aliases.pop(name, None)
             statements.append(Statement((f"{name}'",), zeros(shape), (), contact.path))

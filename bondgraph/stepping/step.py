@@ -106,8 +106,6 @@ DAMPING = 0.4
 """Step factor of the damped iteration."""
 SLIP_TOLERANCE = 1e-9
 """Tolerance of slips, relative to the motion of the step, and to the yield of springs under its forces."""
-
-
 SLIP_NOISE = 1e-11
 """Slip below the resolution of any solver, in lengths of the step: ten times the tolerance of its rows."""
 

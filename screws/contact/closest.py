@@ -53,21 +53,10 @@ def evaluate(bodies: Bodies, pair: Pair) -> StationaryPair:
     g2: Geometry = bodies.surface2.geometry(pair.q2, pair.chart2)
     F1, F2 = np.asarray(g1.H, dtype=float), bodies.H_1_2 @ np.asarray(g2.H, dtype=float)
     tangents, z1 = F1[:3, :2].T, F1[:3, 2]
-    delta = F2[:3, 3] - F1[:3, 3]
-    return StationaryPair(
-        pair,
-        np.asarray(g1.M, dtype=float),
-        np.asarray(g2.M, dtype=float),
-        np.asarray(g1.K, dtype=float),
-        np.asarray(g2.K, dtype=float),
-        F1[:3, 3],
-        F2[:3, 3],
-        tangents @ F2[:3, :2],
-        tangents @ delta,
-        tangents @ F2[:3, 2],
-        float(z1 @ delta),
-        float(z1 @ F2[:3, 2]),
-    )
+    M1, M2, K1, K2 = (np.asarray(part, dtype=float) for part in (g1.M, g2.M, g1.K, g2.K))
+    p1, p2, z2 = F1[:3, 3], F2[:3, 3], F2[:3, 2]
+    across, offset, tilt = tangents @ F2[:3, :2], tangents @ (p2 - p1), tangents @ z2
+    return StationaryPair(pair, M1, M2, K1, K2, p1, p2, across, offset, tilt, float(z1 @ (p2 - p1)), float(z1 @ z2))
 
 
 def solve_stationarity(bodies: Bodies, start: Pair, max_iterations: int = 60) -> StationaryPair | None:
@@ -255,7 +244,7 @@ def _from_guess(bodies: Bodies, guess: Pair) -> StationaryPair | None:
     """Return the stationary pair reached from a guess, or None if it is not a minimum or lies far from the guess."""
     initial = evaluate(bodies, guess)
     pair = solve_stationarity(bodies, guess, max_iterations=12)
-    if pair is None or pair.facing > 0.0 or _verdict(pair) or not _in_range(bodies, pair):
+    if pair is None or not is_isolated_minimum(bodies, pair):
         return None
     near1 = np.linalg.norm(pair.p1 - initial.p1) < 0.3 * bodies.surface1.size
     near2 = np.linalg.norm(pair.p2 - initial.p2) < 0.3 * bodies.surface2.size
@@ -267,9 +256,7 @@ def _between_convex(bodies: Bodies) -> StationaryPair | None:
     fails or the bodies overlap, where several pairs face each other."""
     start = facing_pair(bodies)
     pair = None if start is None else solve_stationarity(bodies, start)
-    if pair is None or pair.facing > 0.0 or pair.gap < 0.0 or _verdict(pair) or not _in_range(bodies, pair):
-        return None
-    return pair
+    return None if pair is None or pair.gap < 0.0 or not is_isolated_minimum(bodies, pair) else pair
 
 
 def is_isolated_minimum(bodies: Bodies, pair: StationaryPair) -> bool:

@@ -132,7 +132,7 @@ def _samples_inside(bodies: Bodies, body: int) -> tuple[np.ndarray, np.ndarray, 
         if near.any():
             depths[near], feet[near] = _depths(other, in_other[near])
         return points, depths, feet
-    if _has_closed_form(other):
+    if isinstance(other.shape, (Plane, Cylinder, Sphere)):  # closed forms
         return points, *_depths(other, in_other)
     return points, np.zeros(len(points)), np.full(len(points), -1)
 
@@ -154,10 +154,6 @@ def _squares(surface: Surface) -> np.ndarray:
 def has_samples(surface: Surface) -> bool:
     """Return True if a surface is bounded, so that samples cover it."""
     return surface.closed or all(np.isfinite(stop - start) for start, stop, _ in surface.shape.ranges())
-
-
-def _has_closed_form(surface: Surface) -> bool:
-    return isinstance(surface.shape, (Plane, Cylinder, Sphere))
 
 
 def _depths(surface: Surface, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

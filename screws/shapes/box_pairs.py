@@ -152,14 +152,8 @@ def box_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> Neare
     size = np.minimum(np.max(shapes1.half, axis=1), np.max(shapes2.half, axis=1))
     face_gaps = _face_gaps(C, d1, d2, shapes1.half, shapes2.half)
     close = np.flatnonzero(np.max(face_gaps, axis=1) <= reach)
-    shapes1, shapes2, C, d1, size, face_gaps = (
-        shapes1.take(close),
-        shapes2.take(close),
-        C[close],
-        d1[close],
-        size[close],
-        face_gaps[close],
-    )
+    shapes1, shapes2 = shapes1.take(close), shapes2.take(close)
+    C, d1, size, face_gaps = C[close], d1[close], size[close], face_gaps[close]
     edge_gaps = _edge_gaps(C, d1, shapes1.half, shapes2.half)
     close2 = np.flatnonzero(np.max(edge_gaps, axis=1) <= reach)
     shapes1, shapes2, size, face_gaps = shapes1.take(close2), shapes2.take(close2), size[close2], face_gaps[close2]
@@ -217,10 +211,8 @@ def _crossings(
     a, b = R1[k, :, i], R2[k, :, j]
     n = crosses(a, b)
     n *= (np.where(dots(n, shapes2.p[rows] - shapes1.p[rows]) < 0.0, -1.0, 1.0) / np.sqrt(dots(n, n)))[:, None]
-    u1, u2 = (
-        np.where(rotate_back(R1, n) < 0.0, -1.0, 1.0) * shapes1.half[rows],
-        np.where(rotate_back(R2, n) < 0.0, 1.0, -1.0) * shapes2.half[rows],
-    )
+    u1 = np.where(rotate_back(R1, n) < 0.0, -1.0, 1.0) * shapes1.half[rows]
+    u2 = np.where(rotate_back(R2, n) < 0.0, 1.0, -1.0) * shapes2.half[rows]
     u1[k, i], u2[k, j] = 0.0, 0.0
     p, q = shapes1.p[rows] + rotate(R1, u1), shapes2.p[rows] + rotate(R2, u2)
     ab, d = dots(a, b), q - p
@@ -238,12 +230,9 @@ def _patches(
 ) -> NearestPoints:
     """Return the corners of the intersection of the face across direction `best` of one box with the facing face of the other."""
     swapped = best[rows] >= 3
-    a = PlacedShapes(
-        *(np.where(_column_flags(swapped, y), y, x) for x, y in zip(shapes1.take(rows), shapes2.take(rows), strict=True))
-    )
-    b = PlacedShapes(
-        *(np.where(_column_flags(swapped, y), x, y) for x, y in zip(shapes1.take(rows), shapes2.take(rows), strict=True))
-    )
+    fields = list(zip(shapes1.take(rows), shapes2.take(rows), strict=True))
+    a = PlacedShapes(*(np.where(_column_flags(swapped, y), y, x) for x, y in fields))
+    b = PlacedShapes(*(np.where(_column_flags(swapped, y), x, y) for x, y in fields))
     k, axis, tolerance = np.arange(len(rows)), best[rows] % 3, EDGE_TOLERANCE * size[rows]
     C = np.matmul(np.swapaxes(a.R, 1, 2), b.R)
     d = rotate_back(a.R, b.p - a.p)

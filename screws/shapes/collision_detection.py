@@ -81,14 +81,8 @@ def coal_solid(solid: Solid) -> CoalSolid:
     raise TypeError(f"no counterpart of {type(solid).__name__}")
 
 
-def hull_pairs(
-    solids1: list[CoalSolid], shapes1: PlacedShapes, solids2: list[CoalSolid], shapes2: PlacedShapes, reach: float
-) -> NearestPoints:
-    """Return the corners of the contact patches of pairs within reach; a patch may be a single point."""
-    return concatenated([_pair(k, solids1[k], shapes1, solids2[k], shapes2, reach) for k in range(len(solids1))])
-
-
-def _pair(k: int, a: CoalSolid, shapes1: PlacedShapes, b: CoalSolid, shapes2: PlacedShapes, reach: float) -> NearestPoints:
+def _hull_pair(k: int, a: CoalSolid, shapes1: PlacedShapes, b: CoalSolid, shapes2: PlacedShapes, reach: float) -> NearestPoints:
+    """Return the corners of the contact patch of pair k, if it is within reach; a patch may be a single point."""
     import coal
 
     H1, H2 = coal.Transform3s(shapes1.R[k], shapes1.p[k]), coal.Transform3s(shapes2.R[k], shapes2.p[k])
@@ -113,13 +107,8 @@ def _pair(k: int, a: CoalSolid, shapes1: PlacedShapes, b: CoalSolid, shapes2: Pl
     exit1 = _exit_distance(a.planes, (corner_points - shapes1.p[k]) @ shapes1.R[k], shapes1.R[k].T @ n)
     exit2 = -_exit_distance(b.planes, (corner_points - shapes2.p[k]) @ shapes2.R[k], -(shapes2.R[k].T @ n))
     gap = exit2 - exit1
-    corners = NearestPoints(
-        np.full(len(corner_points), k),
-        corner_points + exit1[:, None] * n,
-        corner_points + exit2[:, None] * n,
-        np.tile(n, (len(corner_points), 1)),
-        gap,
-    )
+    p1, p2 = corner_points + exit1[:, None] * n, corner_points + exit2[:, None] * n
+    corners = NearestPoints(np.full(len(gap), k), p1, p2, np.tile(n, (len(gap), 1)), gap)
     # No gap along n is less than that of the nearest points; a corner with a smaller one lies outside a hull, which its line
     # misses.
     corners = corners.take(np.flatnonzero(gap >= distance - OUTSIDE_TOLERANCE * size))
@@ -147,8 +136,6 @@ def _exit_distance(planes: np.ndarray, points: np.ndarray, n: np.ndarray) -> np.
 
 END_SHARE = 1e-12
 """Share of a segment at its ends that counts as the ends."""
-
-
 MAX_PARALLEL_SINE = 0.05
 """Sine up to which capsules count as parallel: they touch at both ends of their common length."""
 
@@ -231,11 +218,7 @@ def round_half_space(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float)
 
 KINDS: dict[type[Solid], int] = {Ball: 0, Capsule: 0, Box: 1, Hull: 2, HalfSpace: 3}
 """Kind of each solid; balls and capsules share one, and pairs are searched with the lower kind first."""
-
-
 ROUND, BOX, HULL, HALF_SPACE = range(4)
-
-
 CLOSED_FORMS: dict[tuple[int, int], Callable[[PlacedShapes, PlacedShapes, float], NearestPoints]] = {
     (ROUND, ROUND): round_round,
     (ROUND, BOX): round_box,
@@ -412,8 +395,8 @@ def _search(
         return closed(shapes1, shapes2, reach)
     if kinds == (HULL, HALF_SPACE):
         return concatenated([_hull_half_space(of, k, first, shapes1, shapes2, reach) for k in range(len(first))])
-    coal_solids = of.coal_solids
-    return hull_pairs([coal_solids[int(s)] for s in first], shapes1, [coal_solids[int(s)] for s in second], shapes2, reach)
+    pairs = [(of.coal_solids[int(a)], of.coal_solids[int(b)]) for a, b in zip(first, second, strict=True)]
+    return concatenated([_hull_pair(k, a, shapes1, b, shapes2, reach) for k, (a, b) in enumerate(pairs)])
 
 
 def _hull_half_space(

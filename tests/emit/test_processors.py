@@ -31,15 +31,15 @@ def collected(text, passes, level):
     texts.append((text, passes, level))
     return object_code(text, passes, level)
 
-def written(text):
-    texts.append((text, 2, 2))
-    return llvm.Library({}, {}, ())
+def written(writer, write):
+    texts.append((write(), 2, 2))
+    return b"", ()
 
 llvm.object_code = collected
 compiled = compile_model(chain(200), progress=False)
 compiled.program.rates.address
 loops = sum(passes for _, passes, _ in texts)
-llvm.compile_ir = written
+llvm.written_code, llvm.linked = written, lambda *_: (None, {})
 parts, others = [*PARTS.values()], len(METHODS) - 1
 for make in parts[others:]:
     make()

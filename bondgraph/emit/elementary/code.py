@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from bondgraph.emit import cache, machine
+from bondgraph.emit import machine
 from bondgraph.emit.elementary import functions, trigonometry
 from bondgraph.emit.kernel_language.translate import translate
-from bondgraph.emit.machine import link, object_code
+from bondgraph.emit.machine import link
 from bondgraph.emit.printers.llvm_procedures import module_text, number
 
 ELEMENTARY: Mapping[str, Callable[..., float]] = MappingProxyType(
@@ -50,17 +50,8 @@ def linked(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> 
 @functools.cache
 def _library(lanes: int, processor: tuple[str, str]) -> tuple[Any, dict[str, int]]:
     """Return what keeps the functions for so many lanes loaded, and their addresses by name."""
-    sources = cache.sources()
-    name = cache.key("elementary functions", str(lanes), *processor, sources) if sources else ""
-    record = cache.load(name) if name else None
-    code = machine.known_code(record.decode(), 2, 2) if record else None
-    if code is None:
-        text = library_text(lanes)
-        code = object_code(text, 2, 2)
-        if name:
-            cache.store(name, cache.key(text).encode())
-    joint = [trigonometry.symbol(lanes)] if lanes > 1 else []
-    return link(code, [*joint, *(symbol(function, lanes) for function in ELEMENTARY)], {})
+    writer = ("elementary functions", str(lanes), *processor)
+    return link(*machine.written_code(writer, lambda: library_text(lanes)), {})
 
 
 def library_text(lanes: int) -> str:

@@ -36,7 +36,9 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
     The pattern may hold entries that are always zero. At a kink the derivative is that of the active branch. Raises
     `CompileError` E391 if llvmlite is not installed or too old.
     """
-    routine, tape = _with_entries_selected(routine, block), routine.tape
+    tape = routine.tape
+    # A step of a lookup has no derivatives.
+    routine = replace(routine, outputs=without_tables_of_inputs(tape, routine.outputs, {block}))
     variables = list(tape.inputs(block, dict(routine.blocks)[block]))
     indptr, indices = sparsity_pattern(routine.outputs, variables)
     roots = [tape.scalar(output).index for output in routine.outputs]
@@ -73,12 +75,6 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
             out[in_entries] = rows[alone.entry_rows[in_entries], steps.entry_groups[in_entries] - first]
 
     return Kernel(name, routine.sizes, len(indices), None, function, steps=steps), (indptr, indices)
-
-
-def _with_entries_selected(routine: Routine, block: str) -> Routine:
-    """Return the routine without lookups in tables of the variables: a step of a lookup has no derivatives."""
-    tape = routine.tape
-    return replace(routine, outputs=without_tables_of_inputs(tape, routine.outputs, {block}))
 
 
 def _steps(

@@ -129,18 +129,13 @@ class Table:
         """Return the lengths of the arrays whose annotations have a `Length`, for these integers of the table."""
         table: Any = cls
         sizes = cls(**integers)
-        return {name: length.of(sizes) for name, length in _lengths(table)}
+        return {name: mark.of(sizes) for name, mark in _marks(table) if isinstance(mark, Length)}
 
 
 @functools.cache
 def _layout(table: Any) -> Mapping[str, tuple[int, str]]:
     kinds = enumerate(types_of(table).items())
     return MappingProxyType({name: (index, KINDS.get(kind, POINTER)) for index, (name, kind) in kinds})
-
-
-@functools.cache
-def _lengths(table: Any) -> list[tuple[str, Length]]:
-    return [(name, mark) for name, mark in _marks(table) if isinstance(mark, Length)]
 
 
 def rows_of_code(table: Any) -> Mapping[str, int]:

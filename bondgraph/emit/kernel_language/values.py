@@ -6,12 +6,11 @@ With several lanes a real number is one of each run side by side, and a conditio
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
-from bondgraph.emit.instructions import WIDE, Literal, Term, Variable, integer, real
+from bondgraph.emit.instructions import WIDE, Literal, Term, Variable, integer, real, wide_name
 from bondgraph.emit.kernel_language.language import KINDS, POINTER, Array, is_table, named
 from bondgraph.emit.kernel_language.source import FunctionSource
 from bondgraph.emit.procedure import Procedure
@@ -51,18 +50,6 @@ def is_wide(result: Any) -> bool:
     return getattr(result, "kind", "") in WIDE.values()
 
 
-class Translation(Protocol):
-    """The translation of functions that call one another."""
-
-    lanes: int
-
-    def procedure_name(self, source: FunctionSource, fixed: Mapping[str, Any]) -> str:
-        """Return the name of the procedure of a function with these fixed arguments."""
-
-    def table(self, kind: Any) -> Any:
-        """Return the class of tables that takes the place of this one."""
-
-
 class Emitter:
     """Instructions of a function under translation, and of inline functions in the same procedure.
 
@@ -70,9 +57,8 @@ class Emitter:
     that have a value on every way that leads here.
     """
 
-    def __init__(self, write: Procedure, source: FunctionSource, translation: Translation, mask: Term | None = None):
-        self.write, self.source, self.translation, self.mask = write, source, translation, mask
-        self.lanes = translation.lanes
+    def __init__(self, write: Procedure, source: FunctionSource, lanes: int, mask: Term | None = None):
+        self.write, self.source, self.lanes, self.mask = write, source, lanes, mask
         self.scope: dict[str, Known | Computed | LocalName] = {}
         self.assigned: set[str] = set()
 
@@ -84,9 +70,7 @@ class Emitter:
         """Append an instruction, for each lane if one of its operands varies."""
         if not any(map(is_wide, operands)):
             return self.write.step(name, *operands)
-        word, _, kind = name.partition(" ")
-        wide = WIDE.get(kind, "i1s" if word in ("and", "or", "not") else "doubles")
-        return self.write.step(f"{word} {wide}", *map(self.spread, operands))
+        return self.write.step(wide_name(name), *map(self.spread, operands))
 
     def spread(self, result: Term) -> Term:
         """Return a number or a condition for each lane."""

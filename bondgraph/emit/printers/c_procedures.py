@@ -57,8 +57,6 @@ _KEYWORDS = re.compile(
     r"|register|restrict|return|short|signed|sizeof|static|struct|switch|true|typedef|union|unsigned|void|volatile|while"
 )
 """Names that an argument cannot have in C."""
-
-
 _READ = """\
 static inline {own}load_{kind}(const char *place)
 {{
@@ -126,7 +124,8 @@ def source_text(procedures: Sequence[Procedure], statics: Collection[str] = (), 
     defined = {procedure.name for procedure in procedures}
     calls = (i for p in procedures for i in p.instructions if isinstance(i, Called) and isinstance(i.function, str))
     others = {str(call.function): call for call in calls if call.function not in defined}
-    externs = [_declaration("static" if name in statics else "extern", call) for name, call in others.items()]
+    scopes = {name: "static" if name in statics else "extern" for name in others}
+    externs = [f"{scopes[name]} {TYPES[call.gives]}{name}({_types_of(call)});" for name, call in others.items()]
     body = "\n".join(bodies)
     helpers = {name: text for name, text in _helpers() if f"{name}(" in body}
     prototypes = "\n".join([*externs, *(f"{_head(procedure)};" for procedure in procedures)])
@@ -136,9 +135,9 @@ def source_text(procedures: Sequence[Procedure], statics: Collection[str] = (), 
     return f"{_HEAD}\n{text}"
 
 
-def _declaration(scope: str, call: Called) -> str:
-    kinds = ", ".join(TYPES[operand.kind].strip() for operand in call.operands)
-    return f"{scope} {TYPES[call.gives]}{call.function}({kinds or 'void'});"
+def _types_of(call: Called) -> str:
+    """Return the types of the arguments of a call."""
+    return ", ".join(TYPES[operand.kind].strip() for operand in call.operands) or "void"
 
 
 def _head(procedure: Procedure) -> str:
@@ -237,8 +236,7 @@ class _Definition:
         """Return the function of a call: a name, or an address with its type."""
         if isinstance(call.function, str):
             return call.function
-        kinds = ", ".join(TYPES[operand.kind].strip() for operand in call.operands)
-        return f"(({TYPES[call.gives]}(*)({kinds or 'void'}))(uintptr_t){self._text(call.function)})"
+        return f"(({TYPES[call.gives]}(*)({_types_of(call)}))(uintptr_t){self._text(call.function)})"
 
     def _text(self, operand: Term) -> str:
         match operand:

@@ -182,8 +182,6 @@ C = Dialect(
     max_unsplit=500,
     part_size=250,  # gcc -O2 takes a third of the time that it needs for parts of 2000
 )
-
-
 C_LOOKUPS = {
     "searchsorted": """/* How many of the ascending points are at most u. */
 static double searchsorted(double u, const double *points, int n)
@@ -342,18 +340,8 @@ def _source(content: Content, build: str) -> str:
 
     if content.added_count:
         signature = ("const double *restrict p", "double *restrict out")
-        steps = content.routines["prepare"]
-        parts.append(
-            c_functions(
-                f"{n}_prepared",
-                steps,
-                signature,
-                lambda _, k: parameter_places[k],
-                "out[{}]".format,
-                "static ",
-                f"static {noinline} ",
-            )
-        )
+        steps, result, apart = content.routines["prepare"], "out[{}]".format, f"static {noinline} "
+        parts.append(c_functions(f"{n}_prepared", steps, signature, lambda _, k: parameter_places[k], result, "static ", apart))
     call = f"{n}_prepared(p, p + {total['parameters']})" if content.added_count else "(void)p"
     parts.append(f"void {n}_prepare(double *p)\n{{\n    {call};\n}}\n")
     for word, table in RESULT_TABLES.items():

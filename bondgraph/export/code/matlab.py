@@ -46,8 +46,6 @@ _RESULTS = {
     "powers": "Powers of {powers} elements, W: integrated along a run they are the energy account.",
     "energies": "Energies of {energies} storages, J.",
 }
-
-
 _ALWAYS_WRITTEN = ("Contents", "start", "names", "prepare", *_RESULTS, "jacobian", "resets")
 _OPTIONAL = ("transitions", "push", "tick", "clocks", "loop")
 _FILES = frozenset(f"{name}.m" for name in (*_ALWAYS_WRITTEN, *_OPTIONAL))
@@ -199,17 +197,10 @@ def _routine(name: str, steps: Listing, meaning: str, blocks: Sequence[str] = BL
 
 
 def _prepare(content: Content) -> str:
-    parameter_count = count(content.p)
-    meaning = (
-        f"{parameter_count} parameters of yours with what follows from them, {parameter_count + content.added_count} numbers."
-    )
-    return _routine(
-        "prepare",
-        content.routines["prepare"],
-        meaning,
-        ("p",),
-        [f"out = [reshape(p(1:{parameter_count}), {parameter_count}, 1); out];"],
-    )
+    p_count = count(content.p)
+    meaning = f"{p_count} parameters of yours with what follows from them, {p_count + content.added_count} numbers."
+    after = [f"out = [reshape(p(1:{p_count}), {p_count}, 1); out];"]
+    return _routine("prepare", content.routines["prepare"], meaning, ("p",), after)
 
 
 def _jacobian(content: Content) -> str:

@@ -133,5 +133,9 @@ def plain_lines(writer: ExpressionWriter, equation: str, parts: Mapping[str, Any
 def latex_lines(writer: ExpressionWriter, equation: str, parts: Mapping[str, Any]) -> str:
     """Return an `align*` environment: the equation, and a line for each part; matrices without entries are omitted."""
     shown = {name: part for name, part in parts.items() if 0 not in getattr(part, "shape", (1,))}
-    lines = [equation, *(rf"{name} &= {writer.latex(part)}" for name, part in shown.items())]
+    return aligned([equation, *(rf"{name} &= {writer.latex(part)}" for name, part in shown.items())])
+
+
+def aligned(lines: Iterable[str]) -> str:
+    """Return an `align*` environment of these lines."""
     return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}\n"

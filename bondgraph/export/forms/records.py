@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bondgraph.export.forms.expression_text import ExpressionWriter, latex_lines, letter_of, plain_lines
+from bondgraph.export.forms.expression_text import ExpressionWriter, aligned, latex_lines, letter_of, plain_lines
 from bondgraph.export.symbols import dotted, text
 from bondgraph.output.cells import Typeset
 from bondgraph.output.lazy import sympy
@@ -229,11 +229,7 @@ class LagrangeEquations(Typeset):
             rf"\tfrac{{d}}{{dt}}\left({writer.latex(p)}\right) &= {writer.latex(slope + force)}"
             for p, slope, force in zip(self.p, self.slopes, self.Q, strict=True)
         ]
-        return (
-            "\\begin{align*}\n"
-            + " \\\\\n".join([*lines, *(rf"0 &= {writer.latex(h)}" for h in self.mechanics.h)])
-            + "\n\\end{align*}\n"
-        )
+        return aligned([*lines, *(rf"0 &= {writer.latex(h)}" for h in self.mechanics.h)])
 
 
 @short_repr
@@ -269,11 +265,7 @@ class HamiltonEquations(Typeset):
                 rf"{dotted(letter_of(self.letters, name))} &= {writer.latex(rate)}"
                 for name, rate in zip(names, rates, strict=True)
             ]
-        return (
-            "\\begin{align*}\n"
-            + " \\\\\n".join([*lines, *(rf"0 &= {writer.latex(h)}" for h in self.mechanics.h)])
-            + "\n\\end{align*}\n"
-        )
+        return aligned([*lines, *(rf"0 &= {writer.latex(h)}" for h in self.mechanics.h)])
 
 
 def _column(names: tuple[str, ...]) -> Any:

@@ -90,14 +90,11 @@ def mode_combinations(
     return list(itertools.product(*choices)) if enumerate_modes else [tuple(choice[0] for choice in choices)]
 
 
-def combination_count(system: System, statements: Collection[int], fixed_modes: Mapping[str, str]) -> int:
-    """Return the number of combinations of the relevant modes."""
+def free_automata(system: System, statements: Collection[int], fixed_modes: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the automata with relevant modes that are not fixed -> their states."""
     read = {arg for index in statements for arg in system.statements[index].args}
-    return math.prod(
-        len(states)
-        for mode, (states, _) in system.modes.items()
-        if mode in read and mode.removesuffix(".mode") not in fixed_modes
-    )
+    states_of = {mode.removesuffix(".mode"): states for mode, (states, _) in system.modes.items() if mode in read}
+    return {name: states for name, states in states_of.items() if name not in fixed_modes}
 
 
 def group_by_expression(results: Sequence[tuple[Modes, Any]]) -> list[tuple[list[Modes], Any]]:
@@ -258,9 +255,14 @@ class _Request:
 def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, list[tuple[Modes, Any]]]]:
     """Return definitions, and label -> (modes, expression); for too many modes or long expressions, modes are symbols."""
     system, stages, held = request.system, request.stages, request.held
-    enumerate_modes = limits is READABLE and combination_count(system, stages.statements, held) <= MAX_COMBINATIONS
-    if not enumerate_modes and stages.yielding and combination_count(system, stages.statements, held) > 1:
-        raise _only_in_one_mode(system, stages, held)
+    free_states = free_automata(system, stages.statements, held)
+    count = math.prod(map(len, free_states.values()))
+    enumerate_modes = limits is READABLE and count <= MAX_COMBINATIONS
+    if not enumerate_modes and stages.yielding and count > 1:
+        cure = ", ".join(f'"{name}": "{states[0]}"' for name, states in free_states.items())
+        title = "constraints that switch need one combination of modes at a time"
+        why = f"the equations have {count} combinations of modes, and {MAX_COMBINATIONS} are written side by side"
+        raise refusal("E272", title, f"modes={{{cure}}}, or another such combination", about=system.name, why=why, places=())
     definitions = Definitions([n for name in request.known_values for n in labels_of(name, _shape(system, name))], limits.longest)
     results: dict[str, list[tuple[Modes, Any]]] = {name: [] for name in request.names}
     for combination in mode_combinations(system, stages.statements, held, enumerate_modes):
@@ -301,16 +303,6 @@ def _unknown(system: System, outputs: Sequence[str], varying: Sequence[str], mod
 def _is_small(system: System, needed: Collection[int]) -> bool:
     scalars = sum(math.prod(_shape(system, out)) for index in needed for out in system.statements[index].outs)
     return len(needed) <= MAX_STATEMENTS and scalars <= MAX_SCALARS
-
-
-def _only_in_one_mode(system: System, stages: Stages, held: Mapping[str, str]) -> ModelError:
-    read = {arg for index in stages.statements for arg in system.statements[index].args}
-    free = {mode.removesuffix(".mode"): states for mode, (states, _) in system.modes.items() if mode in read}
-    cure = ", ".join(f'"{name}": "{states[0]}"' for name, states in free.items() if name not in held)
-    count = combination_count(system, stages.statements, held)
-    title = "constraints that switch need one combination of modes at a time"
-    why = f"the equations have {count} combinations of modes, and {MAX_COMBINATIONS} are written side by side"
-    return refusal("E272", title, f"modes={{{cure}}}, or another such combination", about=system.name, why=why, places=())
 
 
 def _shape(system: System, name: str) -> tuple[int, ...]:

@@ -168,12 +168,8 @@ def _end(x: float, bottom: float, label: str) -> str:
     """Return a dot in a ring below a state in which the run can end."""
     ring = _dot(x, bottom + 10.8, 3.6, f'fill="#ffffff" stroke="{COLOURED.ink}" stroke-width="1.0"')
     line = _line(f"M{x:.1f},{bottom:.1f} L{x:.1f},{bottom + 4.0:.1f}") + _head((x, bottom + 7.0), (0.0, 1.0))
-    return (
-        line
-        + ring
-        + _dot(x, bottom + 10.8, 1.9, f'fill="{COLOURED.ink}" stroke="none"')
-        + _label(x + 7.0, bottom + 8.0, label, "start")
-    )
+    dot = _dot(x, bottom + 10.8, 1.9, f'fill="{COLOURED.ink}" stroke="none"')
+    return line + ring + dot + _label(x + 7.0, bottom + 8.0, label, "start")
 
 
 def _loop(x: float, top: float, label: str) -> str:

@@ -14,8 +14,6 @@ from bondgraph.output.tex import escape_latex
 
 ALONG_ARROW = " along the arrow"
 """Suffix of the name of a power that only serves another."""
-
-
 REMARK = r"\text{with }"
 """Begin of a line that only explains letters of the equations before it."""
 
@@ -113,13 +111,10 @@ class Writer:
     def sourced(self, statement: Statement) -> list[tuple[str, str]]:
         """Return the equations of a statement, each with its source, unless a function defined elsewhere states it."""
         lines, sources = self.equations(statement), statement.op.source.split("\n")
-        if not self.in_full(statement):
+        in_full = isinstance(statement.op, Constant) or latex_parts(statement.op, len(statement.outs)) is not None
+        if not in_full:
             return [(line, "") for line in lines]
         return list(zip(lines, sources if len(sources) == len(lines) else [sources_of(statement.op)] * len(lines), strict=True))
-
-    def in_full(self, statement: Statement) -> bool:
-        """Return True if the equation of a statement names no function that is defined elsewhere."""
-        return isinstance(statement.op, Constant) or latex_parts(statement.op, len(statement.outs)) is not None
 
     def mode(self, mode: str, active: Sequence[int]) -> str:
         """Return the condition that an automaton is in one of some states."""

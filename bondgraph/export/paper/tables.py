@@ -16,16 +16,10 @@ from bondgraph.model.laws import IdealConstraint, Ratio
 
 UNKNOWN = "not given"
 """Text for a unit that neither a domain implies nor the user has given."""
-
-
 MAX_ENTRIES = 400
 """Maximum number of entries of an array that are listed; a larger one is given by its size."""
-
-
 _MAX_COLUMNS = 10
 """Maximum number of columns of a table of equal parts."""
-
-
 Rows = list[tuple[Words, ...]]
 
 

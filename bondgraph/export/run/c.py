@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
@@ -12,16 +11,14 @@ import numpy as np
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import ModelError, refusal
+from bondgraph.export.code.c import CSource
 from bondgraph.export.code.content import Content, content_of, count
 from bondgraph.export.run.source import RunContent, header_text, source_file
-from bondgraph.output.cells import files
-from bondgraph.output.files import write_texts
 from bondgraph.run.batch.image import image_of, kernels_of
 from bondgraph.run.batch.prepared import PreparedProgram
 from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.events.handler import EventHandler
 from bondgraph.run.events.state import EventOutcome
-from bondgraph.run.program import Program
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import selection_after_stiffness
 from bondgraph.run.steppers.segment import Selection
@@ -36,26 +33,19 @@ Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
-class CRun:
+class CRun(CSource):
     """Header and source file of a run in C99, and the command that compiles them with a `main.c`.
 
     `method` is that of the solver in the file, and `steps` the number of steps that the run took here.
     """
 
-    name: str
-    header: str = field(repr=False)
-    text: str = field(repr=False)
-    build_line: str
     method: str
     steps: int
 
-    def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write `name.h` and `name.c` to a folder, which is created if needed, and return their paths. Both or none (E413)."""
-        header, source = write_texts(folder, {f"{self.name}.h": self.header, f"{self.name}.c": self.text})
-        return header, source
-
-    def _repr_html_(self) -> str:
-        return files(self.name, {f"{self.name}.h": self.header, f"{self.name}.c": self.text})
+    @property
+    def text(self) -> str:
+        """Source file."""
+        return self.source
 
 
 @spelled_settings
@@ -150,19 +140,16 @@ def _refuse_python(compiled: Compiled, prepared: PreparedProgram) -> None:
         why = "its formulas are evaluated by NumPy, not by machine code"
         raise _refused(compiled, why, 'compile_model(graph, backend="llvm")')
     if not prepared.in_machine_code:
-        clocks, loops = _clocks_of(program), _loop_elements(program)
+        clocks = _quoted([*(clock.name for clock in program.clocks), *program.break_names])
+        loops = _quoted(element for loop in program.loops for element in loop.elements)
         why = f"its clocks ({clocks}) meet the nonlinear loop of {loops}: Python solves that"
         raise _refused(compiled, why, here, "a small C or I that breaks the loop")
     if is_large(compiled.system):
         raise _refused(compiled, "a model of so many equal parts is compiled to loops, which have no form in C yet", here)
 
 
-def _clocks_of(program: Program) -> str:
-    return ", ".join(f'"{name}"' for name in dict.fromkeys([*(clock.name for clock in program.clocks), *program.break_names]))
-
-
-def _loop_elements(program: Program) -> str:
-    return ", ".join(f'"{name}"' for name in dict.fromkeys(element for loop in program.loops for element in loop.elements))
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in dict.fromkeys(names))
 
 
 def _clock_parameters(compiled: Compiled, content: Content) -> tuple[int, ...]:

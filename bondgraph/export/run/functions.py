@@ -142,20 +142,10 @@ def _kernel(name: str, code: Code, steps: Mapping[str, Listing], dialect: Dialec
         number = "0"
         for slot, count in zip(code.slots, code.counts, strict=True):
             number = f"({number}) * {count} + (int){code.block}[{slot}]"
+        head = [f"static void {name}_chosen({', '.join(signature)})", "{", f"    switch ({number}) {{"]
         cases = [f"    case {k}: {name}_case{k}({arguments}); break;" for k in range(1, len(code.cases))]
-        parts.append(
-            "\n".join(
-                [
-                    f"static void {name}_chosen({', '.join(signature)})",
-                    "{",
-                    f"    switch ({number}) {{",
-                    *cases,
-                    f"    default: {name}_case0({arguments}); break;",
-                    "    }",
-                    "}\n",
-                ]
-            )
-        )
+        tail = [f"    default: {name}_case0({arguments}); break;", "    }", "}\n"]
+        parts.append("\n".join([*head, *cases, *tail]))
     else:
         parts = [text(f"{name}_chosen", code.reference)]
     passed = [f"(const double *){block}" for block in blocks]

@@ -96,11 +96,9 @@ def header_text(run: RunContent) -> str:
     length = max(map(len, calls))
     usage = "\n".join(f" *     {call:{length}}  {meaning}" for call, meaning in calls.items())
     notes = ["", f" {n}_set refuses the parameters {held}, which move clocks or breaks."] if held else []
-    notes += (
-        ["", " Transitions:", *(f"     {k}: {comment_safe(entry.name)}" for k, entry in enumerate(run.content.guards))]
-        if run.content.guards
-        else []
-    )
+    if run.content.guards:
+        notes += ["", " Transitions:"]
+        notes += [f"     {k}: {comment_safe(entry.name)}" for k, entry in enumerate(run.content.guards)]
     return f"""\
 /*
  * {n}: a run of the model "{comment_safe(run.content.system.name)}" with its solver, {run.method.name}, written by screwbond.

@@ -28,12 +28,9 @@ def nesting(sketch: Sketch) -> Nesting:
     """Return index sets of a sketch's boxes."""
     members = tuple(np.array(box.members) for box in sketch.boxes)
     around = tuple(tuple(g for g, box in enumerate(sketch.boxes) if n in box.members) for n in range(len(sketch.nodes)))
-    apart = np.array([[not _related(box, other) for other in sketch.boxes] for box in sketch.boxes], dtype=bool)
+    paths = [f"{box.path}." for box in sketch.boxes]
+    apart = np.array([[not (a.startswith(b) or b.startswith(a)) for b in paths] for a in paths], dtype=bool)
     return Nesting(members, around, apart)
-
-
-def _related(a: Box, b: Box) -> bool:
-    return f"{a.path}.".startswith(f"{b.path}.") or f"{b.path}.".startswith(f"{a.path}.")
 
 
 def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:

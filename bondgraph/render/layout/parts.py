@@ -38,15 +38,12 @@ def canonical(sketch: Sketch) -> Sketch:
     names = [node.name for node in sketch.nodes] + [box.path for box in sketch.boxes]
     order = ordered(links, (shapes, sizes), [_natural(name) for name in names])
     new = {old: k for k, old in enumerate(old for old in order if old < count)}
-    edges = [replace(edge, tail=new[edge.tail], head=new[edge.head]) for edge in sketch.edges]
-    boxes = [replace(sketch.boxes[old - count], members=_renamed(sketch, old - count, new)) for old in order if old >= count]
+    edges = [edge.renumbered(new) for edge in sketch.edges]
+    boxes = [sketch.boxes[old - count] for old in order if old >= count]
+    boxes = [replace(box, members=tuple(sorted(new[old] for old in box.members))) for box in boxes]
     return replace(
         sketch, nodes=tuple(sketch.nodes[old] for old in new), edges=tuple(sorted(edges, key=_of_edge)), boxes=tuple(boxes)
     )
-
-
-def _renamed(sketch: Sketch, box: int, new: dict[int, int]) -> tuple[int, ...]:
-    return tuple(sorted(new[old] for old in sketch.boxes[box].members))
 
 
 def mark_of(edge: Edge) -> tuple[int, int]:
@@ -77,7 +74,9 @@ def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -
         if not tied:
             return sorted(range(len(colours)), key=colours.__getitem__)
         tied.sort(key=lambda i: ties[i])
-        tried = [_refined(_first_of(colours, i), around) for i in tied[: MAX_TRIED if len(tied) <= MAX_TRIED else 1]]
+        firsts = tied[: MAX_TRIED if len(tied) <= MAX_TRIED else 1]
+        # One goes before those that were like it.
+        tried = [_refined([2 * colour + (i != first) for i, colour in enumerate(colours)], around) for first in firsts]
         colours = min(tried, key=lambda trial: _certificate(trial, links))
 
 
@@ -87,11 +86,6 @@ def _first_alike(colours: Sequence[int]) -> list[int]:
     for i, colour in enumerate(colours):
         by_colour.setdefault(colour, []).append(i)
     return next((by_colour[colour] for colour in sorted(by_colour) if len(by_colour[colour]) > 1), [])
-
-
-def _first_of(colours: Sequence[int], first: int) -> list[int]:
-    """Return colours in which one thing goes before those that were like it."""
-    return [2 * colour + (i != first) for i, colour in enumerate(colours)]
 
 
 def _refined(colours: list[int], around: Sequence[Sequence[tuple[int, Any]]]) -> list[int]:
@@ -174,9 +168,7 @@ def components(sketch: Sketch) -> list[tuple[np.ndarray, Sketch]]:
     result = []
     for members in sorted((sorted(each) for each in nx.connected_components(graph)), key=lambda each: (-len(each), each)):
         index_of = {node: k for k, node in enumerate(members)}
-        edges = [
-            replace(edge, tail=index_of[edge.tail], head=index_of[edge.head]) for edge in sketch.edges if edge.tail in index_of
-        ]
+        edges = [edge.renumbered(index_of) for edge in sketch.edges if edge.tail in index_of]
         boxes = [
             replace(box, members=tuple(index_of[i] for i in box.members)) for box in sketch.boxes if box.members[0] in index_of
         ]
@@ -198,14 +190,13 @@ def part_of(sketch: Sketch, box: Box, order: np.ndarray) -> Sketch:
         for each in sketch.boxes
         if each is box or each.path.startswith(f"{box.path}.")
     ]
-    moved = [replace(edge, tail=index_of[edge.tail], head=index_of[edge.head]) for edge in edges]
-    return Sketch(sketch.name, tuple(nodes), tuple(moved), tuple(boxes))
+    return Sketch(sketch.name, tuple(nodes), tuple(edge.renumbered(index_of) for edge in edges), tuple(boxes))
 
 
 def shrunk(sketch: Sketch, parts: Sequence[np.ndarray], around: str) -> Sketch:
     """Return a sketch with every part as one node, and no box but the one of the path `around`, if there is one."""
     index_of = {int(i): k for k, members in enumerate(parts) for i in members}
-    edges = [replace(edge, tail=index_of[edge.tail], head=index_of[edge.head]) for edge in sketch.edges]
+    edges = [edge.renumbered(index_of) for edge in sketch.edges]
     boxes = [
         replace(box, members=tuple(sorted({index_of[i] for i in box.members}))) for box in sketch.boxes if box.path == around
     ]

@@ -21,8 +21,6 @@ from bondgraph.render.reproducible import Noise, geometric
 Steps = Callable[[np.ndarray], np.ndarray]
 """Cells (n, 2) -> trials (k, n, 2) that single moves cannot reach."""
 _WIDE = np.array([(i, j) for i in range(-6, 7) for j in range(-6, 7) if 0 < abs(i) + abs(j) <= 6])
-
-
 _cache: dict[bytes, np.ndarray] = {}
 """Digest of a graph and its first cells -> the improved cells."""
 MAX_CACHED = 2000
@@ -96,12 +94,6 @@ def _free(count: int, blocks: Sequence[Copies]) -> np.ndarray:
     return free
 
 
-def _block_steps(blocks: Sequence[Copies]) -> list[Steps]:
-    """Return moves of blocks: each one, and exchanges of two equal ones."""
-    moves = [partial(_box_moved, members, _WIDE, True) for block in blocks for members in block.members]
-    return [*moves, *(partial(_copies_exchanged, block) for block in blocks)]
-
-
 def _copies_exchanged(block: Copies, cells: np.ndarray) -> np.ndarray:
     """Return trials with two equal blocks exchanged."""
     trials = [cells]
@@ -164,7 +156,8 @@ def _finish(
             for inside in (*boxes.members, np.arange(len(cells)))
             if not torn(inside)
         ),
-        *_block_steps(blocks),
+        *(partial(_box_moved, members, _WIDE, True) for members in block_members),
+        *(partial(_copies_exchanged, block) for block in blocks),
         partial(_cuts, block_members),
         partial(_exchanged, boxes, free),
     ]

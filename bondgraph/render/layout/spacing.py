@@ -15,8 +15,6 @@ NAME_GAP = 13.0
 """Distance from a plumb bond to a name beside it, px."""
 PAD, TITLE = 17.0, 19.0
 """Padding between a box's edge and its content, px; and room for its title at the top."""
-
-
 Sides = np.ndarray
 """(n, 2): room in px that every node needs to the left and right of its centre, its name included."""
 

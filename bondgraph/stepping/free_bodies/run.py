@@ -33,7 +33,7 @@ from bondgraph.stepping.free_bodies.step import (
     matrices_of,
 )
 from screws.renamed import answer_old_names
-from screws.shapes import HalfSpace, PointPairs, Solid, candidates
+from screws.shapes import PointPairs, candidates
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
@@ -166,12 +166,8 @@ def _new_run(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarra
     radius = np.zeros(len(bodies.colliders))
     for each in sets:
         for k, solid in zip(each.arranged.body, each.arranged.solids, strict=True):
-            distance = (
-                math.inf
-                if isinstance(solid, HalfSpace)
-                else np.linalg.norm(solid.position) + np.linalg.norm(solid.half) + solid.radius
-            )
-            radius[k] = max(radius[k], distance)
+            distance = np.linalg.norm(solid.position) + np.linalg.norm(solid.half) + solid.radius
+            radius[k] = max(radius[k], distance)  # infinite for half-spaces
     return FreeBodyRun(bodies, sets, bound, x.copy(), m, accuracy, others, _moved_bodies(compiled, bodies, bound, x, m), radius)
 
 
@@ -205,18 +201,13 @@ def _refuse_overlaps(run: FreeBodyRun, name: str) -> None:
         pairs = candidates(each.arranged, motion.R, motion.p, 0.0)
         if not len(pairs):
             continue
-        sizes = np.array([_smallest(solid) for solid in each.arranged.solids])
+        sizes = np.array([float(np.min(solid.half)) + solid.radius for solid in each.arranged.solids])
         share = -pairs.gap / np.minimum(sizes[pairs.shape1], sizes[pairs.shape2])
         worst = int(np.argmax(share))
         if share[worst] > MAX_OVERLAP:
             both = [run.bodies.colliders[k[worst]].path for k in (pairs.body1, pairs.body2)]
             title = f'"{both[0]}" and "{both[1]}" overlap at the start, by {-pairs.gap[worst]:.4g} m'
             raise refusal("E548", title, "other start positions", "exclude=[...] for bodies that may overlap", about=name)
-
-
-def _smallest(solid: Solid) -> float:
-    """Return the smallest half width of a solid."""
-    return float(np.min(solid.half)) + solid.radius
 
 
 def _result(

@@ -357,10 +357,9 @@ class FreeBodyRun:
             pairs = candidates(each.arranged, motion.R, motion.p, reach)
             if len(pairs) > (most := each.collisions.max_contacts):
                 title = f"{len(pairs)} candidates for contact, where there may be {most}"
-                cure = f"collisions(..., max_contacts={2 * len(pairs)})"
-                raise refusal(
-                    "E514", title, cure, "a shorter step: fast bodies may reach many others", about="collisions", places=()
-                )
+                more = f"collisions(..., max_contacts={2 * len(pairs)})"
+                cures = (more, "a shorter step: fast bodies may reach many others")
+                raise refusal("E514", title, *cures, about="collisions", places=())
             parts.append(replace(pairs, shape1=pairs.shape1 + shapes, shape2=pairs.shape2 + shapes))
             shapes += len(each.arranged.solids)
             mu.append(np.full(len(pairs), each.collisions.friction))

@@ -189,11 +189,9 @@ class Shapes:
             numbers = np.array([self._number[body.path] for body in each.bodies], dtype=np.intp)
             pairs = candidates(arranged, poses[numbers, :3, :3], poses[numbers, :3, 3], self.reach)
             if len(pairs) > each.max_contacts:
-                title, cure = (
-                    f"there are {len(pairs)} candidates for contact, and at most {each.max_contacts} may be",
-                    "a larger max_contacts=",
-                )
-                raise refusal("E514", title, cure, f"a reach below {self.reach:g} m", about="collisions", places=())
+                title = f"there are {len(pairs)} candidates for contact, and at most {each.max_contacts} may be"
+                cures = ("a larger max_contacts=", f"a reach below {self.reach:g} m")
+                raise refusal("E514", title, *cures, about="collisions", places=())
             mu, e = np.full(len(pairs), each.friction), np.full(len(pairs), each.restitution)
             parts.append((numbers[pairs.body1], numbers[pairs.body2], pairs.p1, pairs.p2, pairs.normal, pairs.gap, mu, e))
         return Pairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))

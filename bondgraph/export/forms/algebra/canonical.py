@@ -65,14 +65,9 @@ def _with_numbers(expression: Any, keep_fractions: bool) -> Any:
 def _number(q: Any, keep_fractions: bool) -> Any:
     if q.is_Integer:
         return q if abs(q.p) <= MAX_NUMERATOR else sympy.Float(float(q), 15)
-    if not keep_fractions and _is_short_decimal(q):
+    if not keep_fractions and Fraction(repr(float(q))) == Fraction(int(q.p), int(q.q)):  # a decimal with the digits of a float
         return sympy.Float(float(q), 15)
     return q if abs(q.p) <= MAX_NUMERATOR and q.q <= MAX_DENOMINATOR else sympy.Float(float(q), 15)
-
-
-def _is_short_decimal(q: Any) -> bool:
-    """Return True if a fraction is exactly a decimal with the digits of a float."""
-    return Fraction(repr(float(q))) == Fraction(int(q.p), int(q.q))
 
 
 def _scaled(expression: Any) -> Any:

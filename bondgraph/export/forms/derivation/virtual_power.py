@@ -204,9 +204,9 @@ class _VirtualPower:
             force += N.T * slope
         for path in parts.gyrators:
             N, law = self._flows(path), self._element(path).law_as(laws.SkewGyrator)
-            C += N.T * self._carried_matrix(path, law.matrix, N.rows) * N
+            C += N.T * self._evaluated(path, law.matrix).reshape(N.rows, N.rows) * N
         for path in parts.potentials:
-            force += self._flows(path).T * self._effort(path)
+            force += self._flows(path).T * self._evaluated(path, self._element(path).law_as(laws.Storage).output)
         B = sympy.zeros(n, 0)
         for path in parts.sources:
             (bond,) = model.compiled.model.bonds_at(path)
@@ -318,15 +318,9 @@ class _VirtualPower:
     def _shaped(self, scalars: Sequence[Any], vector: bool = False) -> Any:
         return scalars[0] if len(scalars) == 1 and not vector else np.array(scalars, dtype=object)
 
-    def _carried_matrix(self, path: str, op: Any, count: int) -> Any:
-        statement = self._statement(path, op)
-        return self.model.evaluate(op, *map(self._value, statement.args)).reshape(count, count)
-
-    def _effort(self, path: str) -> Any:
-        """Return the effort of a potential, by its displacement."""
-        law = self._element(path).law_as(laws.Storage)
-        statement = self._statement(path, law.output)
-        return self.model.evaluate(law.output, *map(self._value, statement.args))
+    def _evaluated(self, path: str, op: Op) -> Any:
+        """Return the scalars of a formula of an element's law."""
+        return self.model.evaluate(op, *map(self._value, self._statement(path, op).args))
 
     def _damping(self, path: str) -> Any:
         """Return N^T R N of a damper; its resistance may depend on its own velocity."""

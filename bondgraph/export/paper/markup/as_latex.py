@@ -46,9 +46,8 @@ class _Pen:
     def outline(self, outline: Outline) -> str:
         """Return operators of PDF."""
         steps = [" ".join([*map(self._at, points), _STEPS[letter]]) for letter, points in outline.cubics()]
-        return (
-            rf"\put(0,0){{\pdfliteral{{q {' '.join([*self._state(outline.style), *steps, _PAINT[_inked(outline.style)]])} Q}}}}"
-        )
+        operators = " ".join([*self._state(outline.style), *steps, _PAINT[_inked(outline.style)]])
+        return rf"\put(0,0){{\pdfliteral{{q {operators} Q}}}}"
 
     def _state(self, style: Mapping[str, str]) -> list[str]:
         fill, stroke = _inked(style)
@@ -91,9 +90,7 @@ _HEAD = Path(__file__).with_name("latex_head.txt").read_text(encoding="utf-8")
 def as_latex(paper: Paper) -> str:
     """Return the source of a whole document."""
     lines = [_HEAD, r"\begin{document}", rf"\begin{{center}}\Large\bfseries {_named(paper.title)}\end{{center}}"]
-    for block in paper.blocks:
-        lines.append(_block(block))
-    return "\n".join([*lines, r"\end{document}", ""])
+    return "\n".join([*lines, *map(_block, paper.blocks), r"\end{document}", ""])
 
 
 def _block(block: Block) -> str:
@@ -123,16 +120,8 @@ def _table(table: TableBlock) -> str:
     columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{width * share:.3f}\linewidth}}" for width in table.widths)
     head = " & ".join(rf"\textbf{{{escape_latex(each)}}}" for each in table.heads)
     rows = [" & ".join(_words(cell) for cell in row) + r" \\" for row in table.rows]
-    body = "\n".join(rows)
-    return (
-        rf"{{\footnotesize\begin{{longtable}}{{@{{}}{columns}@{{}}}}"
-        + "\n"
-        + rf"{head} \\ \hline \endhead"
-        + "\n"
-        + body
-        + "\n"
-        + r"\end{longtable}}"
-    )
+    begin = rf"{{\footnotesize\begin{{longtable}}{{@{{}}{columns}@{{}}}}"
+    return "\n".join([begin, rf"{head} \\ \hline \endhead", *rows, r"\end{longtable}}"])
 
 
 def _words(words: Words) -> str:

@@ -29,8 +29,6 @@ _WORDS = re.findall(
     lceil ⌈  rceil ⌉  langle ⟨  rangle ⟩  imath ı  jmath ȷ
     """,
 )
-
-
 _SIGNS: Mapping[str, str] = {
     **dict(_WORDS),
     **{"lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]", "{": "{", "}": "}", "|": "‖"},
@@ -38,8 +36,6 @@ _SIGNS: Mapping[str, str] = {
     **{"_": r"\_", "&": r"\&", "#": r"\#", "$": r"\$", "%": "%"},
 }
 """Commands that stand for a sign or a space."""
-
-
 _NAMES = frozenset(
     re.findall(
         r"\w+",
@@ -47,8 +43,6 @@ _NAMES = frozenset(
     )
 )
 """Functions with the same name in both languages."""
-
-
 _ACCENTS: Mapping[str, str] = {
     **{"dot": "dot", "ddot": "dot.double", "dddot": "dot.triple", "bar": "macron", "hat": "hat", "widehat": "hat"},
     **{"tilde": "tilde", "widetilde": "tilde", "vec": "arrow", "check": "caron", "breve": "breve", "acute": "acute"},
@@ -56,8 +50,6 @@ _ACCENTS: Mapping[str, str] = {
     **{"boldsymbol": "bold", "mathbb": "bb", "mathcal": "cal", "mathfrak": "frak", "sqrt": "sqrt"},
 }
 """Commands that are functions of one argument."""
-
-
 _FACES: Mapping[str, tuple[str, str]] = {
     "mathrm": ("", "upright({})"),
     "mathsf": ("sans({})", "sf({})"),
@@ -66,36 +58,16 @@ _FACES: Mapping[str, tuple[str, str]] = {
     "mathtt": ("mono({})", "mono({})"),
 }
 """Font commands: forms of words, and of single letters and formulas."""
-
-
 _MATRICES: Mapping[str, str] = {"bmatrix": '"["', "pmatrix": '"("', "vmatrix": '"|"', "Bmatrix": '"{"', "matrix": "#none"}
-
-
 _AS_THEY_ARE = frozenset("+-=<>()[]|!?*.,;:%")
-
-
 _ESCAPED = frozenset('/@"`')
-
-
 _OPEN, _CLOSE = frozenset("([{⌊⌈⟨"), frozenset(")]}⌋⌉⟩")
-
-
 _BARS = frozenset("|‖")
-
-
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\d+(?:\.\d+)*|:=|\s+|.", re.DOTALL)
-
-
 _WORD = re.compile(r"(?:[^\W_]|[.'-]|\\[ _&#%$])+")
-
-
 _IN_TEXT: Mapping[str, str] = {r"\textbackslash": "\\", r"\textasciicircum": "^", r"\textasciitilde": "~", "~": "\u00a0"}
-
-
 _LONG = 20
 """Number of letters of words in a formula that stay together."""
-
-
 _END = ""
 
 
@@ -407,9 +379,4 @@ def _plain(words: str) -> str:
     """Escape all signs of Typst."""
     words = re.sub(r"[\\#$*_`<>@~\[\]\"']", r"\\\g<0>", words)
     words = re.sub(r"(?<=[-/.])[-/*.]", r"\\\g<0>", words)  # signs of their own, comments, addresses
-    return re.sub(r"(?m)^(\s*)([-+=/]|\d+\.)", _no_item, words)
-
-
-def _no_item(match: re.Match[str]) -> str:
-    """Escape the begin of a line that would be an item of a list."""
-    return f"{match[1]}{match[2][:-1]}\\{match[2][-1]}"
+    return re.sub(r"(?m)^(\s*\d+(?=\.)|\s*(?=[-+=/]))([-+=/.])", r"\1\\\2", words)  # lines that would be items of a list

@@ -127,20 +127,12 @@ def width(latex: str) -> float:
 
 SHARED = "s"
 """Letter of shared parts."""
-
-
 _MAX_REPEATED_WIDTH = 3.0
 """Maximum width of a part that is repeated wherever it occurs."""
-
-
 _MAX_UNNAMED_WIDTH = 70.0
 """Maximum width of a part without a name, if it occurs once."""
-
-
 _MAX_LISTED_ZEROS = 4
 """Maximum number of zeros that are listed one by one."""
-
-
 _MAX_FRACTION_WIDTH = 16
 """Maximum width of a numerator or denominator."""
 
@@ -307,15 +299,11 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.TAKE: _function(r"\operatorname{take}"),
 }
 """Formula of each instruction."""
-
-
 _KNOWN = re.compile(
     r"#\d+|\\(?:tfrac|frac|cdot|times|left|right|min|max|sin|cos|exp|ln|det|top|le|mathrm\{(?:Ad|ad|tr)\}|tilde|mathbf\{1\})(?![a-zA-Z])"
     r"|\\(?:begin|end)\{bmatrix\}|\\[,;!|\\]|\^T(?![a-zA-Z])|_[xyz](?![a-zA-Z])|[\d\s+\-*/^_{}()\[\]|,.<>=&]"
 )
 """Signs that need no explanation."""
-
-
 _TOKEN = re.compile(
     r"\\mathrm\{\w+\}|\\mathbf\{\w+\}|\\(?:begin|end)\{\w+\}|\\[a-zA-Z]+|\^T(?![a-zA-Z])|_[xyz](?![a-zA-Z])|.", re.DOTALL
 )
@@ -415,7 +403,8 @@ class Functions:
         definition = self.definitions.get(code)
         if definition is None:
             number = len(self.definitions) + 1
-            function = rf"\mathrm{{{_word(operation.name)}}}_{{{number}}}"
+            word = next(iter(re.findall(r"[A-Za-z]+", operation.name)), "f")
+            function = rf"\mathrm{{{word}}}_{{{number}}}"
             local_letters = _local([*letters, *results])
             arguments, outs = tuple(local_letters[: len(letters)]), tuple(local_letters[len(letters) :])
             definition = Definition(
@@ -423,12 +412,6 @@ class Functions:
             )
             self.definitions[code] = definition
         return definition
-
-
-def _word(name: str) -> str:
-    """Return the first word of a name."""
-    words = re.findall(r"[A-Za-z]+", name)
-    return words[0] if words else "f"
 
 
 def _local(letters: Sequence[str]) -> list[str]:

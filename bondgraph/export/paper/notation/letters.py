@@ -260,13 +260,10 @@ def _of_words(name: str) -> Letter:
     main = literature_word or next(filter(_SHORT.fullmatch, order), None) or next(filter(str.isalpha, order), order[0])
     words = [word for part in (head, *rest) for word in part]
     words.remove(main)
-    letter = (
-        split(WORDS[main.lower()])
-        if literature_word
-        else Letter(main[0], main[1:])
-        if _SHORT.fullmatch(main)
-        else _standing(main)
-    )
+    if literature_word:
+        letter = split(WORDS[main.lower()])
+    else:
+        letter = Letter(main[0], main[1:]) if _SHORT.fullmatch(main) else _standing(main)
     others = r"\ ".join(escape_latex(word) for k, word in enumerate(words) if word not in _LITTLE or k == len(words) - 1)
     return replace(letter, below=",".join(filter(None, (letter.below, _upright(others)))))
 
@@ -285,8 +282,6 @@ def _upright(words: str) -> str:
 _WORD = re.compile(r"[^\W\d_]+\d*|\d+")
 _SHORT = re.compile(r"(?!(?:of|at|in|to)$)[A-Za-z][A-Za-z]?\d*")
 """Letter with an index."""
-
-
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|.", re.DOTALL)
 
 
