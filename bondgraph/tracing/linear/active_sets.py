@@ -31,6 +31,7 @@ import networkx as nx
 import numpy as np
 
 from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.linear.complementarity import BoxPart, box_parts
 from bondgraph.tracing.linear.ideal_reactions import Ideal, RowGate
 from bondgraph.tracing.linear.indeterminate import (
     SUM_ROUNDING,
@@ -86,6 +87,8 @@ class ActiveSetSolution:
 
     values: list[Any]
     shares: tuple[OpenShares, ...]
+    boxes: tuple[BoxPart, ...] = ()
+    """Problem by which modes and shares are found together, if there is one."""
 
 
 def solve_active_sets(
@@ -122,7 +125,8 @@ def solve_active_sets(
     values = _eliminated(held, terms, scale, skew)
     if not _fits(context, entries, right, values, terms):
         return None
-    return ActiveSetSolution(values, tuple(term.share for term in terms if term.share is not None))
+    boxes = () if skew else box_parts(context, entries, right, (held.entries, held.right), held.released, ideal.gates)
+    return ActiveSetSolution(values, tuple(term.share for term in terms if term.share is not None), boxes)
 
 
 @dataclass(frozen=True)

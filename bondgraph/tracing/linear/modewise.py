@@ -19,6 +19,7 @@ import numpy as np
 from bondgraph.assembly.system import System
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.active_sets import OpenShares, solve_active_sets
+from bondgraph.tracing.linear.complementarity import BoxPart
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
@@ -209,6 +210,7 @@ class Solved:
     values: list[Any]
     modes: tuple[SharedMode, ...] = ()
     repeating: tuple[RedundantPart, ...] = ()
+    boxes: tuple[BoxPart, ...] = ()
 
 
 def solve_in_modes(
@@ -228,10 +230,8 @@ def solve_in_modes(
     not count: a state of an automaton is refused if it has no solution in any state of the others.
     """
     solution: list[Any] = [0.0] * len(right)
-    refused: list[tuple[Mapping[str, str], SingularSystem]] = []
-    repeating: list[RedundantPart] = []
-    modes: list[SharedMode] = []
-    singular_parts, too_many = [], (0, 0)
+    refused, repeating = list[tuple[Mapping[str, str], SingularSystem]](), list[RedundantPart]()
+    modes, boxes, singular_parts, too_many = list[SharedMode](), list[BoxPart](), [], (0, 0)
     for rows, columns, entries in _joined(_unsolved_parts(context, equations, right, solution), ideal is not None):
         part, b = _cut(entries, rows, columns), [right[i] for i in rows]
         count = _mode_count(context, part)
@@ -241,6 +241,7 @@ def solve_in_modes(
             if active is not None:
                 _insert(solution, columns, active.values)
                 modes += [_shared(context.system, share, elements) for share in active.shares]
+                boxes += active.boxes
                 continue
         try:
             _insert(solution, columns, solve(part, b, context.sampled(part)))
@@ -249,8 +250,8 @@ def solve_in_modes(
     for rows, columns, part, b in singular_parts:
         part_ideal = None if ideal is None else ideal().part(rows, columns, solution)
         held = [k for k, i in enumerate(rows) if i in positions] if rows == columns else []
-        switches = 0 < len(held) < len(rows)
-        redundant = solve_redundant_modes(context, part, b, held, part_ideal.reactions) if switches and part_ideal else None
+        several = part_ideal if 0 < len(held) < len(rows) else None
+        redundant = None if several is None else solve_redundant_modes(context, part, b, held, several.reactions)
         if redundant is not None:
             _insert(solution, columns, redundant[0])
             repeating.append(replace(redundant[1], rows=tuple(rows[i] for i in redundant[1].rows)))
@@ -272,7 +273,7 @@ def solve_in_modes(
         modes += [mode.renumbered(rows, columns) for mode in solved.modes]
     if refused:
         raise SingularMode(refused, too_many)
-    return Solved(solution, tuple(modes), tuple(repeating))
+    return Solved(solution, tuple(modes), tuple(repeating), tuple(boxes))
 
 
 Part = tuple[list[int], list[int], Entries]
@@ -379,8 +380,7 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
     combinations = list(itertools.product(*(range(counts[slot]) for slot in slots)))
     failures: list[tuple[tuple[int, ...], SingularSystem]] = []
     solutions: list[tuple[tuple[int, ...], list[Any]]] = []
-    modes: list[SharedMode] = []
-    cache = SolutionCache(context, ideal)
+    modes, cache = list[SharedMode](), SolutionCache(context, ideal)
     for values in combinations:
         fixed = {("m", slot): float(value) for slot, value in zip(slots, values, strict=True)}
         flat = specialise(context.tape, [*entries.values(), *right], fixed)
