@@ -12,8 +12,10 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from bondgraph import J0, J1, Friction, Graph, I, Se, compile_model
+from bondgraph.export import c_run
 from tests.inner.emit import compile_procedures, translate
 from tests.inner.run import BoxOutcome, box_solver, box_table
+from tests.twin_runs import compared
 
 
 @functools.cache
@@ -192,3 +194,20 @@ def test_a_row_of_masses_begins_to_move_in_one_instant_with_one_event_for_each_f
             again = compile_model(other, progress=False).simulate(1e-3, progress=False)
             assert (again.events.times == 0.0).sum() == slipping.sum()
             np.testing.assert_allclose([again[f"v{k}.flow"][-1] / 1e-3 for k in range(count)], ends, rtol=1e-9, atol=1e-12)
+
+
+def test_cpython_lanes_and_c_make_the_run_of_machine_code():
+    """The image of a run in C has the problem's tables and calls its kernel."""
+    compiled = compile_model(row(4, 3)[0], progress=False)
+    with compared() as told:
+        run = compiled.simulate(1.0, samples=0.1, progress=False)
+    assert told["runs"] == 1 and len(run.events) == 5 and not run.statistics.events_in_python
+    exported = c_run(compiled, 1.0, samples=0.1)
+    assert exported.steps == run.statistics.steps and "k_boxes(" in exported.text
+    x, m = compiled.initial()
+    starts = x + np.linspace(0.0, 1.0, 9)[:, None] * (np.arange(len(x)) == 0)
+    prepared = compiled.prepare_run(1.0, progress=False)
+    alone, lanes = (prepared.run_many(compiled.parameters(), starts, m, lanes=lanes, threads=1) for lanes in (1, 4))
+    assert alone.ok.all() and len(set(alone.rates)) > 1
+    for name in ("x", "m", "events", "rates"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(lanes, name), err_msg=name)

@@ -26,8 +26,8 @@ Tableau = Annotated[Reals, Length(lambda s: 2 * s.room * s.room)]
 
 
 class BoxTable(Table):
-    """Problem of n unknowns y in a room for `room`: w = M y + q, lower <= y <= upper, with w >= 0 where y is `lower`, w <= 0 where
-    it is `upper`, and w = 0 between; M + M^T is positive semidefinite."""
+    """Problem of n unknowns y in a room for `room`: w = M y + q, lower <= y <= upper, with w >= 0 at `lower`, w <= 0 at
+    `upper`, and w = 0 between; M + M^T is positive semidefinite."""
 
     # Problem: M (n, n) by rows, q, bounds, which may be infinite, and weights of the norm by which open shares are chosen.
     matrix: PerEntry

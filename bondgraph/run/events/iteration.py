@@ -129,7 +129,8 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
     """Fire the transitions that fired, if `asked`, then those whose guards fire, one by one, into rows of the log from `row` on
     and x_here, m_here; return their number, and set `outcome`.
 
-    Of several, the first by name fires first, in any listing order. If modes cycle and no state jumps, search for modes in which
+    Dry friction of a connected part fires together, where its modes are sure (`friction_modes`); of all others, the first by name
+    fires first, in any listing order. If modes cycle and no state jumps, search for modes in which
     no guard fires. A transition into its own state that does not work against its guard fires once; then the guard must fall
     below zero before it fires again. Bounces that do not take their guards back are `stuck`.
     """
