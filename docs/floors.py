@@ -46,7 +46,7 @@ ROOMS = {
         ("algebraic_loops", "linear", "sparsity"),
         ("program",),
         ("bound", "settings"),
-        ("accuracy", "clock_schedule"),
+        ("accuracy", "clock_schedule", "complementarity"),
         ("events",),
         ("ode", "results", "steppers"),
         ("measures", "validation"),

@@ -124,6 +124,21 @@ class Power(NamedTuple):
 
 
 @dataclass(frozen=True)
+class BoxLayout:
+    """Layout of a box complementarity problem of ideal elements: rows and columns of the entries of its matrix, and of each row,
+    whether a mode switches it, the slot of its friction (-1 without one), and the modes in which this sticks, and slips with its
+    lower and upper effort."""
+
+    count: int
+    entries: tuple[tuple[int, int], ...]
+    gated: tuple[bool, ...]
+    slots: tuple[int, ...]
+    sticks: tuple[int, ...]
+    lows: tuple[int, ...]
+    highs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Indeterminate:
     """A statically indeterminate mode: the motion is unique, but not the shares of ideal elements in an effort or flow, which are
     computed by least norm. If `unique` is false not even the motion is determined, which ends a run."""
@@ -223,6 +238,8 @@ class System:
     """Conversions of parameters, which count in their declared units, to the units in which statements read them."""
     indeterminate: tuple[Indeterminate, ...] = ()
     """Statically indeterminate modes, of elements and found by tracing."""
+    boxes: tuple[BoxLayout, ...] = ()
+    """Complementarity problems of dry friction, found by tracing."""
 
     @cached_property
     def initial(self) -> Mapping[str, np.ndarray]:

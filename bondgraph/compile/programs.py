@@ -89,6 +89,8 @@ def program_of(
         closures=kernels.get("closures"),
         closing_flows=kernels.get("closing_flows"),
         closing_matrix=kernels.get("closing_matrix"),
+        boxes=kernels.get("boxes"),
+        box_layouts=system.boxes,
         indeterminate=tuple((mode.slots, mode.quantities) for mode in system.indeterminate),
         breaks=None if breaks is None else numpy_kernel(breaks.routine),
         break_names=() if breaks is None else breaks.elements,

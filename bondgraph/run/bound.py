@@ -46,7 +46,13 @@ class Bound:
         """Raise the exception, if any, that interpreted formulas stored when machine code called them."""
         program = self.program
         if not program.is_machine_code:
-            at_events = *program.resets, *program.supplies, *program.pushes, *(loop.kernel for loop in program.loops)
+            at_events = (
+                program.boxes,
+                *program.resets,
+                *program.supplies,
+                *program.pushes,
+                *(loop.kernel for loop in program.loops),
+            )
             for kernel in (*program.kernels, *at_events):
                 if kernel is not None:
                     kernel.check()

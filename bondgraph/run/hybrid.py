@@ -20,7 +20,8 @@ Order of operations at an instant, with reasons
 3. The transitions whose guards crossed zero fire, the first by name first; collisions at the same time are one problem of
    impulses (`events.impacts`), since an order would decide where momentum goes. Friction whose flow passes zero by itself
    changes its direction instead of sticking (`events.dead_centres`).
-4. Modes are searched where transitions lead back to modes in which they fired before (`events.mode_search`).
+4. Dry friction of a connected part takes its modes together (`events.modes`). Modes are searched where transitions lead back to
+   modes in which they fired before (`events.mode_search`).
 5. Unknowns of algebraic loops are solved at the new state (`algebraic_loops`): guards depend on them.
 6. Guards are evaluated again, from 3. on, until none fires (event iteration). A guard must fall below its rounding before it
    can fire again (`events.guards`), so that bodies that have just separated do not collide.

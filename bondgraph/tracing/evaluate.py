@@ -20,6 +20,7 @@ from bondgraph.assembly.stages import Step
 from bondgraph.assembly.system import Loop, State, System, Unknown, environment
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.index_reduction import depending_on_unknowns, rates_need_derivatives, with_derivatives
+from bondgraph.tracing.linear.complementarity import BoxPart
 from bondgraph.tracing.linear.constraint_matrix import Closures, closures_of, positions_held
 from bondgraph.tracing.linear.equations import SparseEquations, equations_of
 from bondgraph.tracing.linear.ideal_reactions import along_the_motion
@@ -87,6 +88,8 @@ class Traced:
     """Constraints on positions, if there are any."""
     modes: tuple[SharedMode, ...] = ()
     """Modes in which those unknowns are not determined by their equations alone."""
+    boxes: tuple[BoxPart, ...] = ()
+    """Complementarity problems of dry friction."""
 
 
 def evaluate_system(context: TracingContext) -> Traced | TraceObstacles:
@@ -140,7 +143,7 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
         solved = solve_in_modes(context, equations, right, ideal, held)
     traced = at(solved.values)
     closures = closures_of(system, traced.values, equations, solved.repeating)
-    return replace(traced, acting=acting, closures=closures, modes=solved.modes)
+    return replace(traced, acting=acting, closures=closures, modes=solved.modes, boxes=solved.boxes)
 
 
 def _early(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:

@@ -68,6 +68,7 @@ def _completed(traced: Traced) -> Traced:
         ),
         values=values | {event.guard: Value(()) for event, _ in ends},
         states=states,
+        boxes=tuple(box.layout for box in traced.boxes),
         closing=None if traced.closures is None else traced.closures.closing,
         events=(*system.events, *(event for event, _ in ends)),
         indeterminate=(*system.indeterminate, *(share for share in shares if share not in system.indeterminate)),
@@ -163,6 +164,8 @@ def outputs_of(traced: Traced) -> dict[str, list[Any]]:
         outputs["closures"] = list(traced.closures.scalars)
         outputs["closing_flows"] = list(traced.closures.flows)
         outputs["closing_matrix"] = list(traced.closures.matrix)
+    if traced.boxes:
+        outputs["boxes"] = [scalar for box in traced.boxes for scalar in box.scalars]
     outputs["rates_and_powers"] = outputs["rates"] + outputs["powers"]
     jumping, shared = _jumping(traced)
 

@@ -21,6 +21,8 @@ from bondgraph.run.batch.validity.sample_check import SampleCheck, bounds, envel
 from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
+from bondgraph.run.complementarity import solver as box_solver
+from bondgraph.run.complementarity.table import BoxOutcome, box_table
 from bondgraph.run.events import accumulation as event_accumulation
 from bondgraph.run.events import guard_history, handler, root_finding
 from bondgraph.run.events import guards as event_guards

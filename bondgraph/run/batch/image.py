@@ -80,7 +80,7 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> I
 
 def kernels_of(program: Program) -> list[Kernel]:
     """Return all kernels that machine code may call in a run by an explicit method, compiled."""
-    kernels = [*program.kernels, *program.resets, *program.pushes, *program.supplies]
+    kernels = [*program.kernels, program.boxes, *program.resets, *program.pushes, *program.supplies]
     kernels += [loop.kernel for loop in program.loops]
     return [kernel for kernel in kernels if kernel is not None and kernel.address]
 

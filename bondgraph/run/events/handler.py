@@ -10,6 +10,8 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.run.bound import Bound, loop_arrays
+from bondgraph.run.complementarity.layout import BoxArrays
+from bondgraph.run.complementarity.table import box_table
 from bondgraph.run.events.accumulation import WINDOW
 from bondgraph.run.events.dead_centres import NO_MODE
 from bondgraph.run.events.guard_history import GuardHistory, trial_changes
@@ -69,9 +71,10 @@ class EventHandler:
         self._collisions = CollisionOptions(SIMULTANEITY * settings.rtol, alone=settings.impacts == "sequential")
         colliding = _colliding(program, self._collisions)
         self.table = table = FieldTable(EventTable)
-        for name in ("rates", "guards"):
-            kernel = getattr(program, name)
+        for name, kernel in {"rates": program.rates, "guards": program.guards, "box_kernel": program.boxes}.items():
             table.point(name, 0 if kernel is None else kernel.address or 0)
+        problems = BoxArrays(program.box_layouts, edges)
+        table.point("box", box_table(problems.room))
         table.point("p", bound.p)
         table.point("window", bound.window)
         for name in ("sizes", "by_x", "later", "bounces", "known_bounces", "p_factors", "drift", "moved"):
@@ -92,6 +95,7 @@ class EventHandler:
             "pass_stops": [_edge_between(edges, e.slot, e.passes, e.target) for e in edges],
             "loop_kernels": [loop.kernel.address or 0 for loop in program.loops],
             "kept": bound.true_states,
+            **problems.integers,
         }
         of_loops = loop_arrays(program)
         integers |= {name: of_loops.pop(name) for name in ("loop_counts", "loop_places")}
@@ -102,6 +106,7 @@ class EventHandler:
             "rest_labels": [resting.get(i, NO_LABEL) for i in range(count)],
             "pass_modes": [NO_MODE if edge.passes is None else edge.passes for edge in edges],
             "pass_labels": [passing.get(i, NO_LABEL) for i in range(count)],
+            **problems.reals,
         }
         for name, values in integers.items():
             table.point(name, np.array(values, dtype=np.int64))
@@ -116,6 +121,7 @@ class EventHandler:
         counts |= {
             "unknowns": max((len(loop.states) for loop in program.loops), default=0),
             "watch_room": turns * (1 + len(colliding)),
+            **problems.sizes,
         }
         table.allocate(**counts)
         scalars = {"start": settings.t_start, "origin": bound.origin, "span": bound.span, "rtol": settings.rtol}

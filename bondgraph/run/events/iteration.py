@@ -14,6 +14,7 @@ from bondgraph.run.events.guard_history import PAIRS
 from bondgraph.run.events.guards import NO_TIME, firing_guards, guards_at, has_looked, is_bounce, measure_drift, zero_of
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.mode_search import consistent_modes, modes_cycle
+from bondgraph.run.events.modes.friction_modes import fire_together
 from bondgraph.run.events.questions import collide, has_room
 from bondgraph.run.events.root_finding import EPSILON
 from bondgraph.run.events.state import EventOutcome, EventTable
@@ -128,11 +129,12 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
     """Fire the transitions that fired, if `asked`, then those whose guards fire, one by one, into rows of the log from `row` on
     and x_here, m_here; return their number, and set `outcome`.
 
-    Of several, the first by name fires first, in any listing order. If modes cycle and no state jumps, search for modes in which
+    Dry friction of a connected part fires together, where its modes are sure (`friction_modes`); of all others, the first by name
+    fires first, in any listing order. If modes cycle and no state jumps, search for modes in which
     no guard fires. A transition into its own state that does not work against its guard fires once; then the guard must fall
     below zero before it fires again. Bounces that do not take their guards back are `stuck`.
     """
-    count, begin, next_one, searched = 0, 0, NO_TRANSITION, False
+    count, begin, next_one, searched, together = 0, 0, NO_TRANSITION, False, False
     s.outcome, s.looked, s.stuck_count, s.watched_count = EventOutcome.CONSISTENT, False, 0, 0
     for i in range(s.n):
         s.x_start[i] = s.x_here[i]
@@ -154,6 +156,16 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
             if next_one == NO_TRANSITION:
                 return count
         index = next_one
+        if s.boxed[index] == 1 and not together:
+            together = True
+            if not s.looked:
+                firing_guards(s, t, s.x_here, probe)
+            s.rising[index] = 1
+            total = fire_together(s, t, probe, row, count)
+            s.looked = total > count
+            if total > count:
+                count, next_one = total, NO_TRANSITION
+                continue
         if not fire_next(s, t, probe, index, row + count):
             return count
         if s.struck_count == 0:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from bondgraph.emit.kernel_language.language import Code, Ints, Kernel, Kernels, Length, Reals
 from bondgraph.run.algebraic_loops import LoopTable
+from bondgraph.run.complementarity.table import BoxTable
 from bondgraph.run.events.guard_history import PAIRS
 
 MAX_COMBINATIONS = 2000
@@ -57,6 +58,9 @@ GuardsNear = Annotated[Reals, Length(lambda s: 2 * PAIRS * s.transitions)]
 PerCombination = Annotated[Ints, Length(lambda s: MAX_COMBINATIONS)]
 Pushed = Annotated[Reals, Length(lambda s: s.transitions + s.n)]
 Watched = Annotated[Ints, Length(lambda s: s.watch_room)]
+BoxNumbers = Annotated[Reals, Length(lambda s: s.box_width)]
+PerBoxEffort = Annotated[Reals, Length(lambda s: s.box_room)]
+PerBoxRow = Annotated[Ints, Length(lambda s: s.box_room)]
 PerTurn = Annotated[Ints, Length(lambda s: s.turns)]
 Times = Annotated[Reals, Length(lambda s: HISTORY * s.transitions)]
 
@@ -110,6 +114,27 @@ class EventTable(LoopTable):
     resets: TransitionKernels
     supplies: TransitionKernels
     pushes: TransitionKernels
+    # Complementarity problems of dry friction, as in `friction_modes`: kernel of their numbers, which are `box_numbers`; rows and
+    # entries of each, one after the other; of each entry its row and column; of each row whether a mode switches it, the slot of
+    # its friction, and its modes. boxed: 1 for the edges of such friction; box: the problem at an instant.
+    box_kernel: Kernel
+    box: BoxTable
+    box_numbers: BoxNumbers
+    box_counts: Ints
+    box_entries: Ints
+    box_rows: Ints
+    box_columns: Ints
+    box_gated: Ints
+    box_slots: Ints
+    box_sticks: Reals
+    box_lows: Reals
+    box_highs: Reals
+    boxed: Ints
+    box_places: PerBoxRow
+    box_fixed: PerBoxEffort
+    m_box: PerMode
+    x_begun: PerState
+    m_begun: PerMode
     # Indices of states that are not unknowns of loops.
     kept: Ints
     # Present state: y, m, levels, fired of the integrator; levels_begun: levels at the start of the segment; reached: sizes of
@@ -193,7 +218,8 @@ class EventTable(LoopTable):
     resting: Flags
     marked: Flags
     rested: Flags
-    # Sizes; turns: most rows of an iteration; watch_room: room for transitions of an iteration.
+    # Sizes; turns: most rows of an iteration; watch_room: room for transitions of an iteration; boxes: number of
+    # complementarity problems, most rows of one, and numbers of all.
     n: int
     modes: int
     parameters: int
@@ -203,6 +229,9 @@ class EventTable(LoopTable):
     width: int
     turns: int
     watch_room: int
+    boxes: int
+    box_room: int
+    box_width: int
     # Samples: `written` of them, `seen` for their sizes, `held_rows` with known modes.
     written: int
     seen: int

@@ -24,7 +24,7 @@ from bondgraph.run.program.transitions import RunContact, RunTransition
 from bondgraph.run.sparsity.cache import StructureCache
 
 if TYPE_CHECKING:
-    from bondgraph.assembly.system import Closing
+    from bondgraph.assembly.system import BoxLayout, Closing
     from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.model.model import Model
 
@@ -66,6 +66,8 @@ class Program:
     closing, closures : position constraints as the rows of a matrix, and the kernel of its entries (with right-hand sides and
         residuals of redundant rows); None without constraints.
     closing_flows, closing_matrix : only their flows, and the entries, as machine code if available.
+    boxes, box_layouts : complementarity problems of dry friction: kernel of their entries, offsets, lower and upper bounds and
+        flags of rows that hold, one problem after the other, None without any; and where these belong.
     indeterminate : modes (slot -> state) with the efforts and flows that their equations leave open, shared by least norm.
     breaks : for each break of the rates or guards (jump or kink) its time, then for each break its period (inf for a single one),
         s, from the parameters at the front of p; None if there are none.
@@ -105,6 +107,8 @@ class Program:
     closures: Kernel | None = None
     closing_flows: Kernel | None = None
     closing_matrix: Kernel | None = None
+    boxes: Kernel | None = None
+    box_layouts: tuple[BoxLayout, ...] = ()
     indeterminate: tuple[tuple[Mapping[int, int], tuple[str, ...]], ...] = ()
     collisions: Collisions | None = None
     breaks: Kernel | None = None
@@ -134,7 +138,7 @@ class Program:
             return None if kernel is None else UnavailableKernel(int(kernel.n_out), tuple(kernel.sizes))
 
         left_out = "choose in_lanes differentiate couple rates_and_powers collisions closing closures breaks model"
-        left_out += " closing_flows closing_matrix"
+        left_out += " closing_flows closing_matrix boxes"
         replaced: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
         replaced |= dict.fromkeys(left_out.split())
         replaced |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}

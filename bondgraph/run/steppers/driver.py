@@ -14,6 +14,7 @@ from bondgraph.run import algebraic_loops
 from bondgraph.run.accuracy.error_weights import DECISIVE, NEVER, RENEWALS
 from bondgraph.run.events import accumulation, dead_centres, guards, iteration, mode_search, questions, root_finding, transitions
 from bondgraph.run.events.iteration import handle_event
+from bondgraph.run.events.modes import friction_modes
 from bondgraph.run.events.root_finding import EPSILON, POINTS, DenseOutput, StepTable, crossing_check, locate
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import initial_step, sample_clocks
@@ -299,6 +300,7 @@ _COLD_MODULES = (
     accumulation,
     algebraic_loops,
     dead_centres,
+    friction_modes,
     guards,
     iteration,
     mode_search,

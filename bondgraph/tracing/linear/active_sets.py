@@ -30,6 +30,7 @@ import networkx as nx
 import numpy as np
 
 from bondgraph.tracing.linear.circuits import Circuit, circuits_of, independent_rows, lossless
+from bondgraph.tracing.linear.complementarity import BoxPart, box_parts
 from bondgraph.tracing.linear.holding import CircuitTerm, Holding, holding_equations, masked
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import (
@@ -76,6 +77,8 @@ class ActiveSetSolution:
 
     values: list[Any]
     shares: tuple[OpenShares, ...]
+    boxes: tuple[BoxPart, ...] = ()
+    """Problem by which modes and shares are found together, if there is one."""
 
 
 def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
@@ -116,11 +119,10 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
         shifted = _pushed(held, equations, shares, terms, sizes, values)
         values = [a + b for a, b in zip(values, solver(shifted), strict=True)]
     misfitting = [e.holds for e in equations if e.misfit is not None and e.holds is not None]
-    return (
-        ActiveSetSolution(values, tuple(s for s in shares if s.elements))
-        if _fits(context, entries, right, values, misfitting)
-        else None
-    )
+    if not _fits(context, entries, right, values, misfitting):
+        return None
+    boxes = () if skew else box_parts(context, entries, right, held, ideal.gates)
+    return ActiveSetSolution(values, tuple(share for share in shares if share.elements), boxes)
 
 
 def _row_factors(entries: Entries, matrices: np.ndarray) -> list[Any]:

@@ -19,6 +19,7 @@ import numpy as np
 from bondgraph.assembly.system import System
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.active_sets import OpenShares, solve_active_sets
+from bondgraph.tracing.linear.complementarity import BoxPart
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
@@ -171,12 +172,11 @@ MAX_SINGULAR_CASES = 256
 
 
 class SingularMode(Exception):
-    """Raised for a system that is singular in some modes only: automaton -> state of each, and the singular part."""
+    """Raised for a system that is singular in some modes only: automaton -> state of each, and the singular part; with the number
+    of combinations of modes and the most that are searched, if that is less."""
 
     def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: tuple[int, int] = (0, 0)):
-        self.cases = tuple(cases)
-        self.too_many = too_many
-        """Number of combinations of modes, and the most that are searched, where that is less; else zeros."""
+        self.cases, self.too_many = tuple(cases), too_many
         super().__init__(f"{len(self.cases)} modes")
 
 
@@ -209,6 +209,7 @@ class Solved:
     values: list[Any]
     modes: tuple[SharedMode, ...] = ()
     repeating: tuple[RedundantPart, ...] = ()
+    boxes: tuple[BoxPart, ...] = ()
 
 
 def solve_in_modes(
@@ -228,10 +229,8 @@ def solve_in_modes(
     not count: a state of an automaton is refused if it has no solution in any state of the others.
     """
     solution: list[Any] = [0.0] * len(right)
-    refused: list[tuple[Mapping[str, str], SingularSystem]] = []
-    repeating: list[RedundantPart] = []
-    modes: list[SharedMode] = []
-    singular_parts, too_many = [], (0, 0)
+    refused, repeating = list[tuple[Mapping[str, str], SingularSystem]](), list[RedundantPart]()
+    modes, boxes, singular_parts, too_many = list[SharedMode](), list[BoxPart](), list[Any](), (0, 0)
     for rows, columns, entries in _joined(_unsolved_parts(context, equations, right, solution), ideal is not None):
         part, b = _cut(entries, rows, columns), [right[i] for i in rows]
         count = _mode_count(context, part)
@@ -241,6 +240,7 @@ def solve_in_modes(
             if active is not None:
                 _insert(solution, columns, active.values)
                 modes += [mode.renumbered(rows, columns) for mode in _shared_modes(context.system, active.shares, elements)]
+                boxes += active.boxes
                 continue
         try:
             _insert(solution, columns, solve(part, b, context.sampled(part)))
@@ -272,7 +272,7 @@ def solve_in_modes(
         modes += [mode.renumbered(rows, columns) for mode in solved.modes]
     if refused:
         raise SingularMode(refused, too_many)
-    return Solved(solution, tuple(modes), tuple(repeating))
+    return Solved(solution, tuple(modes), tuple(repeating), tuple(boxes))
 
 
 Part = tuple[list[int], list[int], Entries]
@@ -320,10 +320,9 @@ def _unsolved_parts(
                 values = solve(
                     part, [every[i] for i in rows], equilibrated(context.sampled(part), len(rows), len(columns)), ones_first=True
                 )
+                _insert(solution, unknowns, values[: len(unknowns)])
             except SingularSystem:
                 unsolved += originals
-            else:
-                _insert(solution, unknowns, values[: len(unknowns)])
         if not unsolved:
             return
     few = equations.entries if entries is None else {(i, j): v for (i, j), v in equations.entries.items() if i in set(unsolved)}
@@ -379,8 +378,7 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
     combinations = list(itertools.product(*(range(counts[slot]) for slot in slots)))
     failures: list[tuple[tuple[int, ...], SingularSystem]] = []
     solutions: list[tuple[tuple[int, ...], list[Any]]] = []
-    modes: list[SharedMode] = []
-    cache = SolutionCache(context, ideal)
+    modes, cache = list[SharedMode](), SolutionCache(context, ideal)
     for values in combinations:
         fixed = {("m", slot): float(value) for slot, value in zip(slots, values, strict=True)}
         flat = specialise(context.tape, [*entries.values(), *right], fixed)
@@ -416,11 +414,11 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
 
 def _shared_modes(system: System, shares: Iterable[OpenShares], ideal: Ideal) -> Iterator[SharedMode]:
     """Yield the modes in which circuits leave their reactions open."""
+    gates = ideal.gates
     for share in shares:
-        held, released = share.circuit.rows, share.circuit.released
-        states = {ideal.gates[row].slot: ideal.gates[row].active for row in held if row in ideal.gates}
-        states |= {ideal.gates[row].slot: ideal.gates[row].others for row in released}
-        singular = None if share.contradiction is None else SingularSystem(held, held)
+        states = {gates[row].slot: gates[row].active for row in share.circuit.rows if row in gates}
+        states |= {gates[row].slot: gates[row].others for row in share.circuit.released}
+        singular = None if share.contradiction is None else SingularSystem(share.circuit.rows, share.circuit.rows)
         solution = LeastNormSolution([], share.elements, share.contradiction, share.always, singular=singular)
         for values in itertools.product(*states.values()):
             yield SharedMode(dict(zip(states, values, strict=True)), _mode_names(system, list(states), values), solution)

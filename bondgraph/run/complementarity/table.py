@@ -1,0 +1,86 @@
+"""Table of a box complementarity problem: matrix, offsets, bounds and modes in; modes, unknowns and residuals out."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Annotated
+
+from bondgraph.emit.kernel_language.language import Ints, Length, Reals, Table
+from bondgraph.run.table import FieldTable
+
+
+class BoxOutcome(IntEnum):
+    """Outcome of a problem."""
+
+    SOLVED = 0
+    NO_SOLUTION = 1
+    """No unknowns fit; the row at fault is `fault`."""
+    TOO_MANY_PIVOTS = 2
+    """Rounding errors lead round in a circle."""
+
+
+PerRow = Annotated[Reals, Length(lambda s: s.room)]
+PerEntry = Annotated[Reals, Length(lambda s: s.room * s.room)]
+RowIndices = Annotated[Ints, Length(lambda s: s.room)]
+Tableau = Annotated[Reals, Length(lambda s: 2 * s.room * s.room)]
+
+
+class BoxTable(Table):
+    """Problem of n unknowns y in a room for `room`: w = M y + q, lower <= y <= upper, with w >= 0 at `lower`, w <= 0 at
+    `upper`, and w = 0 between; M + M^T is positive semidefinite."""
+
+    # Problem: M (n, n) by rows, q, bounds, which may be infinite, and weights of the norm by which open shares are chosen.
+    matrix: PerEntry
+    offset: PerRow
+    lower: PerRow
+    upper: PerRow
+    weights: PerRow
+    # Modes, at first those from which the search starts: -1 at the lower bound, 0 between, 1 at the upper one; then y and w.
+    status: RowIndices
+    y: PerRow
+    w: PerRow
+    # Scaled problem: y = scale x; its matrix, regularised on the diagonal, offset, bounds, weights, regularisation and centre x.
+    scale: PerRow
+    scaled: PerEntry
+    regular: PerEntry
+    shifted: PerRow
+    low: PerRow
+    high: PerRow
+    share: PerRow
+    raised: PerRow
+    x: PerRow
+    # Path: offsets shifted + t path, at t = 0 those at the centre, with the sizes of their terms; distances of bounds and
+    # unknowns from the centre, at + t along; w = residual + t slope; rounding errors of at and w, in roundings of one.
+    terms: PerRow
+    below: PerRow
+    above: PerRow
+    path: PerRow
+    at: PerRow
+    along: PerRow
+    residual: PerRow
+    slope: PerRow
+    error: PerRow
+    # Inverse of the block of the basic unknowns, which are `basic` in its order; workspace.
+    inverse: PerEntry
+    basic: RowIndices
+    tableau: Tableau
+    column: PerRow
+    row: PerRow
+    image: PerRow
+    n: int
+    room: int
+    count: int
+    updates: int
+    pivots: int
+    chosen: int
+    into: int
+    fault: int
+    level: float
+
+
+def box_table(room: int) -> FieldTable:
+    """Return a table with room for so many unknowns."""
+    table = FieldTable(BoxTable)
+    table.allocate(room=room)
+    table["room"] = table["n"] = room
+    return table

@@ -1,0 +1,1 @@
+"""Modes of an instant that are found together, by complementarity."""

@@ -1,0 +1,93 @@
+"""Box complementarity problem of the dry friction of a part: its matrix, offsets and bounds on the tape, for the event iteration.
+
+While all elements of a part hold, their equations are w = A y - b: the rate of the flow of each by the efforts y. Friction along
+a line keeps its effort between its limits, and its flow leaves zero only where the effort is at one of them. Where a limit of
+sticking exceeds that of slipping, numbers are not finite, and transitions fire one by one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.assembly.system import BoxLayout, LoweredTransition, System, environment
+from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.linear.holding import Holding
+from bondgraph.tracing.linear.ideal_reactions import RowGate
+from bondgraph.tracing.on_tape.context import TracingContext
+from bondgraph.tracing.on_tape.values import Entries
+from screws.scalars import equal, where
+
+
+@dataclass(frozen=True)
+class BoxPart:
+    """Problem of a part: where its numbers belong, and the numbers, of entries, offsets, lower and upper bounds, and 1 for rows
+    that hold."""
+
+    layout: BoxLayout
+    scalars: tuple[Any, ...]
+
+
+def box_parts(
+    context: TracingContext, entries: Entries, right: Sequence[Any], holding: Holding, gates: Mapping[int, RowGate]
+) -> tuple[BoxPart, ...]:
+    """Return the problem of a part with these equations, if it has friction along a line.
+
+    `holding` are the equations while all elements hold, with a positive semidefinite matrix.
+    """
+    tape, n, held, b, released = context.tape, len(right), holding.entries, holding.right, holding.released
+    slots, sticks, lows, highs = ([-1] * n for _ in range(4))
+    low, high, holds = ([tape.scalar(0.0)] * n for _ in range(3))
+    for i, gate in gates.items():
+        holds[i] = tape.scalar(where(gate.holds, 1.0, 0.0))
+        low[i] = high[i] = tape.scalar(released.get(i, 0.0))
+        if len(gate.others) != 2 or not _slides(context.system, gate):
+            continue
+        limits = [_released(context, entries, right, i, gate.slot, state) for state in gate.others]
+        first, second = context.sampled.table(limits).T
+        if not (np.all(first <= second) or np.all(first >= second)) or np.all(first == second):
+            continue
+        down, up = (0, 1) if np.all(first <= second) else (1, 0)
+        equal_limits = _equal_limits(context, gate.slot)
+        if equal_limits is None:
+            continue
+        slots[i], sticks[i], lows[i], highs[i] = gate.slot, gate.active[0], gate.others[down], gate.others[up]
+        low[i], high[i] = (tape.scalar(where(equal_limits, limits[k], math.nan)) for k in (down, up))
+    gated = tuple(i in gates for i in range(n))
+    if max(slots) < 0:
+        return ()
+    layout = BoxLayout(n, tuple(held), gated, tuple(slots), tuple(sticks), tuple(lows), tuple(highs))
+    offsets = [-value for value in b]
+    return (BoxPart(layout, tuple(map(tape.scalar, [*held.values(), *offsets, *low, *high, *holds]))),)
+
+
+def _slides(system: System, gate: RowGate) -> bool:
+    """Return True for the automaton of friction along a line, which sticks in the state in which it holds."""
+    edges = [event for event in system.events if event.slot == gate.slot]
+    return len(gate.active) == 1 and all(_stops(edges, k, gate.active[0], j) for k, j in (gate.others, gate.others[::-1]))
+
+
+def _stops(edges: Sequence[LoweredTransition], slip: int, stick: int, other: int) -> bool:
+    """Return True if edges lead from slip to stick, passing into the other sense, and back."""
+    ends = [(edge.source, edge.target, edge.passes) for edge in edges]
+    return (slip, stick, other) in ends and (stick, slip, None) in ends
+
+
+def _equal_limits(context: TracingContext, slot: int) -> Any:
+    """Return the condition that friction begins to slip at the effort with which it slips, without which its problem is not
+    monotone; None if its limits are no parameters."""
+    owner = list(context.system.modes)[slot].removesuffix(".mode")
+    inputs = context.inputs
+    values = environment(context.system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
+    limits = [values.get(f"{owner}.{name}") for name in ("limit", "stick_limit")]
+    return None if any(limit is None for limit in limits) else equal(*limits)
+
+
+def _released(context: TracingContext, entries: Entries, right: Sequence[Any], i: int, slot: int, state: int) -> Any:
+    """Return the unknown of row i in a state in which the row gives it a number."""
+    value, slope = specialise(context.tape, [right[i], entries[i, i]], {("m", slot): float(state)})
+    return context.tape.scalar(value / slope)
