@@ -471,9 +471,8 @@ def _pivoted(
     if len(bad):
         modes = {(0, k): context.inputs["m"][slot] for k, slot in enumerate(slots)}
         samples = context.sampled({**modes, **{(1 + i, j): e for (i, j), e in entries.items()}})
-        mode_values = list(samples.values())[: len(slots)]
         failures: list[tuple[Mapping[str, str], SingularSystem]] = []
-        for state in dict.fromkeys(tuple(int(v[k]) for v in mode_values) for k in bad):
+        for state in dict.fromkeys(tuple(int(v[k]) for v in list(samples.values())[: len(slots)]) for k in bad):
             fixed = {("m", slot): float(value) for slot, value in zip(slots, state, strict=True)}
             matrix = nonzero(through(functools.partial(specialise, context.tape, fixed=fixed), entries))
             if regular(context, matrix, right) is None:
