@@ -107,7 +107,7 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
         equations = _circuit_equations(context, held, right, ideal, circuits, vectors)
     except SingularSystem:
         return None
-    if equations is None:
+    if equations is None or (not skew and any(e.contradicts for e in equations)):
         return None
     sizes = [_row_size(held.entries, i, scale) for i in range(n)]
     terms = [e.term(sizes, part) for e, part in zip(equations, _misfit_parts(equations, sizes), strict=True)]
@@ -203,6 +203,11 @@ class _Equation:
     """True if no other circuit has an element of it."""
 
     @property
+    def contradicts(self) -> bool:
+        """True if its right sides may contradict each other, and no unknown acts on their rate."""
+        return self.misfit is not None and bool(self.elements)
+
+    @property
     def along(self) -> Any:
         """Sum of the slopes along the null vector."""
         return _along(self.slopes, self.vector)
@@ -276,7 +281,7 @@ def _misfit_parts(equations: Sequence[_Equation], sizes: Sequence[Any]) -> list[
 def _open_shares(context: TracingContext, held: Holding, equation: _Equation) -> OpenShares:
     """Return which reactions a circuit leaves open, and where its right sides contradict each other."""
     circuit, misfit, tape = equation.circuit, equation.misfit, context.tape
-    if misfit is None or not equation.elements:
+    if not equation.contradicts:
         return OpenShares(circuit, equation.elements)
     demands = magnitudes(tape, [held.right_without(i, circuit.released) for i in equation.vector])
     size = sum((absolute(n) * demand for n, demand in zip(equation.vector.values(), demands, strict=True)), tape.scalar(0.0))
