@@ -377,6 +377,45 @@ def test_a_diode_answers_the_impulse_of_a_switch(cases: int, monkeypatch: pytest
     assert abs(result.ledger.residual[-1]) < 1e-12
 
 
+@pytest.mark.parametrize("order", [range(5), (4, 2, 0, 3, 1)])
+@pytest.mark.parametrize("clamped", [False, True])
+@pytest.mark.parametrize("shunt", [None, 0.76])
+def test_a_capacitor_is_not_shorted_through_a_diode_that_conducts(shunt: float | None, clamped: bool, order) -> None:
+    """A switch closes a loop of a charged capacitor and a conducting diode. The impulse would go against the diode, which opens;
+    then the source charges the capacitor, until a diode conducts at 0 V. A diode across the capacitor takes no part in it."""
+    inside, capacitance, start = 0.05, 0.2, -0.6
+    graph, a, b = Graph("shorted"), J0("a"), J0("b")
+    late = Transition("open", "closed", lambda t: t - 0.1, "time")
+    graph.add_automaton(Automaton("A", ("open", "closed"), "open", late))
+    parts = [
+        (a, b, [R("inside", inside), Se("V", 1.0)]),
+        (b, a, [Diode("D")]),
+        (None, b, [Switch("S", automaton="A", closed="closed")]),
+        (None, a, [C("C", capacitance=capacitance, initial=capacitance * start)]),
+        (b, a, [R("shunt", shunt)] if shunt else []),
+    ]
+    for k in order:
+        tail, head, elements = parts[k]
+        arm = J1(f"arm{k}")
+        if elements:
+            graph.connect(arm, head)
+            for part in elements:
+                graph.connect(*((part, arm) if part.kind == "Se" else (arm, part)))
+            if tail is not None:
+                graph.connect(tail, arm)
+    if clamped:
+        arm = J1("clamp")
+        graph.connect(arm, a).connect(arm, Diode("clamp diode"))
+    run = graph.simulate(0.2, samples=0.001, rtol=1e-9, progress=False)
+    assert run.ok, run.failure
+    resistance, drive = (inside, 1.0) if shunt is None else (inside * shunt / (inside + shunt), shunt / (inside + shunt))
+    free = drive + (start - drive) * np.exp(-(run.t - 0.1) / (resistance * capacitance))
+    expected = np.where(run.t <= 0.1, start, np.minimum(free, 0.0))
+    inner = np.abs(run.t - 0.1) > 1e-9
+    np.testing.assert_allclose(run["C.effort"][inner], expected[inner], rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(run["S.effort"][run.t > 0.1 + 1e-9], 0.0, rtol=0.0, atol=1e-12)
+
+
 def test_pivots_are_found_wherever_they_are() -> None:
     """Matrices whose zeros come and go."""
     rng = np.random.default_rng(0)

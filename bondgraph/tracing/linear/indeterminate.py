@@ -285,13 +285,19 @@ def _rates(
     equations = list(misfits) if ideal.motion else list(eliminated.equations)  # of an impulse the right side does not tell
     if not equations:
         return {}
-    derived = ideal.derived([eliminated.combination(i) for i in equations], [eliminated.right[i] for i in equations])
+    combinations = [_without_zeros(context, eliminated.combination(i)) for i in equations]
+    derived = ideal.derived(combinations, [eliminated.right[i] for i in equations])
     out: dict[int, tuple[Mapping[int, Any], Any]] = {}
     for i, (row, value) in zip(equations, derived, strict=True):
-        kept = {j: entry for (j, entry), zero in zip(row.items(), is_zero(context, list(row.values())), strict=True) if not zero}
+        kept = _without_zeros(context, row)
         if kept:
             out[i] = (kept, value)
     return out
+
+
+def _without_zeros(context: TracingContext, row: Mapping[int, Any]) -> dict[int, Any]:
+    """Return a row without entries that are only the rounding of their terms: elements that have no part in it."""
+    return {j: entry for (j, entry), zero in zip(row.items(), is_zero(context, list(row.values())), strict=True) if not zero}
 
 
 def _open_reactions(
