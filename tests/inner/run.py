@@ -33,6 +33,7 @@ from bondgraph.run.events.handler import EventHandler
 from bondgraph.run.events.impacts.friction_cones import Cones, with_restitution
 from bondgraph.run.events.impacts.simultaneous import complementary
 from bondgraph.run.events.log import Log
+from bondgraph.run.events.modes import friction_modes
 from bondgraph.run.events.questions import stop_unanswered
 from bondgraph.run.events.root_finding import DenseOutput, StepTable
 from bondgraph.run.events.state import HISTORY, EventOutcome, EventTable

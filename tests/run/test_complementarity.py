@@ -14,7 +14,7 @@ from scipy.optimize import lsq_linear
 from bondgraph import J0, J1, Friction, Graph, I, Se, compile_model
 from bondgraph.export import c_run
 from tests.inner.emit import compile_procedures, translate
-from tests.inner.run import BoxOutcome, box_solver, box_table
+from tests.inner.run import BoxOutcome, box_solver, box_table, friction_modes
 from tests.twin_runs import compared
 
 
@@ -194,6 +194,23 @@ def test_a_row_of_masses_begins_to_move_in_one_instant_with_one_event_for_each_f
             again = compile_model(other, progress=False).simulate(1e-3, progress=False)
             assert (again.events.times == 0.0).sum() == slipping.sum()
             np.testing.assert_allclose([again[f"v{k}.flow"][-1] / 1e-3 for k in range(count)], ends, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.5])
+def test_friction_that_sticks_more_than_it_slips_breaks_loose_one_by_one(ratio, monkeypatch):
+    """Its problem is not monotone: what slips first relieves the others. Sticking efforts stay within their own limit."""
+    graph, (_, _, limits, G) = row(5, 0)
+    compiled, solve, problems = compile_model(graph, progress=False), friction_modes.solve, []
+    stick = {f"c{k}.stick_limit": ratio * limit for k, limit in enumerate(limits)}
+    compiled.simulate(1e-3, parameters=stick, progress=False)  # machine code is made before the function is replaced in CPython
+    monkeypatch.setattr(friction_modes, "solve", lambda box: problems.append(box) or solve(box))
+    with compared():
+        run = compiled.simulate(1e-3, parameters=stick, progress=False)
+    assert run.ok and bool(problems) is (ratio == 1.0)
+    efforts = np.array([run[f"c{k}.effort"][-1] for k in range(6)])
+    slips = np.abs(G @ [run[f"v{k}.flow"][-1] for k in range(5)]) > 1e-9
+    np.testing.assert_allclose(np.abs(efforts[slips]), limits[slips], rtol=1e-9)
+    assert slips.any() and np.all(np.abs(efforts[~slips]) <= ratio * limits[~slips] * (1.0 + 1e-9))
 
 
 def test_cpython_lanes_and_c_make_the_run_of_machine_code():
