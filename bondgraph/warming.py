@@ -14,7 +14,7 @@ from bondgraph.emit.machine import vector_width
 from bondgraph.errors import Problem
 from bondgraph.methods import METHODS, MethodEntry
 from bondgraph.render.layout import board
-from bondgraph.run.accuracy import error_weights
+from bondgraph.run.accuracy import error_weights, pattern_rooms
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.simd import lane_loop
 from bondgraph.run.sparsity import coupling_graph
@@ -31,6 +31,7 @@ PARTS: Mapping[str, Callable[[], Library]] = {
     **{f"{entry.name}, of order {entry.order}, with events": _of_method(entry) for entry in METHODS.values()},
     "error control": error_weights.machine_code,
     "coupling graph of a Jacobian": coupling_graph.machine_code,
+    "patterns of a Jacobian": pattern_rooms.machine_code,
     "batches of runs": loop.machine_code,
     "batches of runs in SIMD lanes": lane_loop.machine_code,
     "interpreter of derivatives": code.machine_code,
