@@ -22,6 +22,9 @@ from bondgraph.run.events.transitions import (
     x_before,
 )
 
+NEVER, ALWAYS, ANSWERS = 0, 1, 2
+"""Transitions that a search may try: none, all, or those whose guard answers to the modes tried."""
+
 
 def stands_still(s: EventTable, x: Reals) -> bool:
     """Return True if states x are those of the start, up to rounding."""
@@ -94,6 +97,14 @@ def go_to(s: EventTable, row: int, node: int) -> None:
         s.m_here[i] = m[i]
 
 
+def may_try(s: EventTable, index: int) -> bool:
+    """Return True if a transition may be tried, after a look at the guards: of an automaton that cycles, one that fires, or one
+    whose guard the modes tried have changed. A guard of time and states alone does not answer to modes."""
+    if s.allowed[index] == ANSWERS:
+        return s.rising[index] == 1 or abs(s.now[index] - s.guards_begun[index]) > s.zero[index]
+    return s.allowed[index] == ALWAYS
+
+
 def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
     """Add the combinations that can be reached from `node`, to the `count` from `row` on; return their new number."""
     here, total = 0, count
@@ -101,7 +112,7 @@ def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
         here = s.codes[node]
     for k in range(s.transitions):
         i = s.order[k]
-        may = s.allowed[i] == 1 and s.endless[i] == 1 and total < MAX_COMBINATIONS
+        may = may_try(s, i) and s.endless[i] == 1 and total < MAX_COMBINATIONS
         if may and s.m_here[s.slots[i]] == s.sources[i]:
             code = wrapped(here + s.code_steps[i])
             is_new = not seen_before(s, i, row, total, code)
@@ -144,6 +155,9 @@ def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int
         go_to(s, row, node)
         if not any_rises(s, t, probe):
             return path_to(s, row, node, target)
+        if node == NO_TRANSITION:
+            for i in range(s.transitions):
+                s.guards_begun[i] = s.now[i]
         count = try_from(s, t, row, node, count)
         node += 1
         if node >= count:
@@ -153,14 +167,13 @@ def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int
 def consistent_modes(s: EventTable, t: float, probe: float, row: int, count: int) -> int:
     """Return the number of transitions that replace `count` transitions which cycle, in rows from `row` on, and which lead to
     x_here and m_here; if there are none, `NO_TRANSITION`, and x_here and m_here stay as they are. First try the automata of the
-    former, then all: the automaton that has to respond may not have had its turn."""
-    for every in unrolled((0, 1)):
+    former, then all that answer: the automaton that has to respond may not have had its turn."""
+    for others in unrolled((NEVER, ANSWERS)):
         for i in range(s.transitions):
-            s.allowed[i] = every
-            if every == 0:
-                for k in range(count):
-                    if s.slots[s.taken[k]] == s.slots[i]:
-                        s.allowed[i] = 1
+            s.allowed[i] = others
+            for k in range(count):
+                if s.slots[s.taken[k]] == s.slots[i]:
+                    s.allowed[i] = ALWAYS
         path = nearest(s, t, probe, row + count, row)
         if path != NO_TRANSITION:
             return path

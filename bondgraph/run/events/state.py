@@ -201,6 +201,7 @@ class EventTable(LoopTable):
     endless: Ints
     code_steps: Ints
     allowed: Flags
+    guards_begun: PerTransition
     parents: PerCombination
     edges: PerCombination
     codes: PerCombination

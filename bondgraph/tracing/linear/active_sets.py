@@ -112,7 +112,7 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
     sizes = [_row_size(held.entries, i, scale) for i in range(n)]
     terms = [e.term(sizes, part) for e, part in zip(equations, _misfit_parts(equations, sizes), strict=True)]
     matrix, b = held.masked(sizes, terms)
-    solver = semidefinite_solver(matrix, sizes, COMPLIANCE) if skew else factorised(rows_of(matrix, n))  # skew: pivots may vanish
+    solver = semidefinite_solver(matrix, sizes, COMPLIANCE, pivoted=True) if skew else factorised(rows_of(matrix, n))
     values = solver(b)
     shares = [_open_shares(context, held, e) for e in equations]
     if any(share.contradiction is not None for share in shares):

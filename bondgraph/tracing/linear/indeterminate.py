@@ -24,6 +24,7 @@ Source: Riley 1955; Bayo and Ledesma 1996 (constraints of multibody systems in s
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +42,7 @@ from bondgraph.tracing.linear.solve import (
     matrices_of,
     natural_sizes,
     rows_of,
+    solve_pivoted,
 )
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
@@ -110,12 +112,15 @@ def solve_semidefinite(
 
 
 def semidefinite_solver(
-    matrix: Mapping[tuple[int, int], Any], sizes: Sequence[Any], part: float = REGULARISATION
+    matrix: Mapping[tuple[int, int], Any], sizes: Sequence[Any], part: float = REGULARISATION, pivoted: bool = False
 ) -> Callable[[Sequence[Any]], list[Any]]:
-    """Factorise a matrix and return its solver, as `solve_semidefinite`; `part` of the sizes raises the diagonal."""
+    """Factorise a matrix and return its solver, as `solve_semidefinite`; `part` of the sizes raises the diagonal. Pivots are the
+    diagonal, or those of each column that are largest in a run, where skew couplings may let the diagonal cancel."""
     n = len(sizes)
     rows = rows_of(matrix, n)
-    solved = factorised([row | {i: row.get(i, 0.0) + part * size} for i, (row, size) in enumerate(zip(rows, sizes, strict=True))])
+    raised = [row | {i: row.get(i, 0.0) + part * size} for i, (row, size) in enumerate(zip(rows, sizes, strict=True))]
+    entries = {(i, j): value for i, row in enumerate(raised) for j, value in row.items()}
+    solved = functools.partial(solve_pivoted, entries) if pivoted else factorised(raised)
 
     def refined(right: Sequence[Any]) -> list[Any]:
         w = solved(right)
