@@ -254,7 +254,7 @@ def test_networks_that_were_wrong_or_refused(seed: int) -> None:
 
 
 def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:
-    """The diode of network 6041 opens and closes at .113 s; the switch turns at its own time. Nothing solves it from 1.19 s on."""
+    """The diode of network 6041 opens and closes at .113 s; the switch turns at its own time. No solution from 1.19 s on."""
     graph = network_graph(drawn_network(6041))[0]
     with pytest.warns(RunEndedWarning, match="E220"):
         run = graph.simulate(SAMPLES[-1], samples=SAMPLES, progress=False)
