@@ -130,9 +130,9 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
     and x_here, m_here; return their number, and set `outcome`.
 
     Dry friction of a connected part fires together, where its modes are sure (`friction_modes`); of all others, the first by name
-    fires first, in any listing order. If modes cycle and no state jumps, search for modes in which
-    no guard fires. A transition into its own state that does not work against its guard fires once; then the guard must fall
-    below zero before it fires again. Bounces that do not take their guards back are `stuck`.
+    fires first, in any listing order. If modes cycle and no state jumps, search for modes in which no guard fires. A transition
+    into its own state that does not work against its guard fires once; then the guard must fall below zero before it fires again.
+    Bounces that do not take their guards back are `stuck`.
     """
     count, begin, next_one, searched, together = 0, 0, NO_TRANSITION, False, False
     s.outcome, s.looked, s.stuck_count, s.watched_count = EventOutcome.CONSISTENT, False, 0, 0

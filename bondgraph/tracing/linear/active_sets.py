@@ -14,6 +14,10 @@ norm fulfil
 for the reactions r_k . w + o_k with their weights W. A term p s(w) with n^T p > 0 makes A regular and leaves its solutions alone,
 since n^T b = 0: one elimination gives the shares of least norm, without any small regularisation.
 
+The matrix of diodes and switches between floating potentials is monotone, but skew in part, so that diagonal pivots may cancel: a
+run chooses the pivot of each column, with a small compliance and iterative refinement. Where n^T b is not zero, either its rate
+along the motion is the equation of the circuit, or its elements contradict each other and push as stiff ones would.
+
 Source: Rockafellar 1969, The elementary vectors of a subspace; Cottle, Pang and Stone 1992, The Linear Complementarity Problem.
 """
 
@@ -182,12 +186,12 @@ def _null_vector(context: TracingContext, entries: Entries, circuit: Circuit, n:
     return {first: 1.0} | dict(zip(others, solve(part, right, sampled), strict=True))
 
 
-Equation = tuple[Mapping[int, Any], Any, tuple[str, ...]]
+LinearForm = tuple[Mapping[int, Any], Any, tuple[str, ...]]
 """Slopes and offset of slopes . w + offset = 0, and the elements that share a reaction by it."""
 
 
 @dataclass(frozen=True)
-class _Equation:
+class _CircuitEquation:
     """Equation slopes . w + offset = 0 of a circuit while it holds: its rate along the motion, or the shares of least norm."""
 
     circuit: Circuit
@@ -230,7 +234,7 @@ def _circuit_equations(
     ideal: Ideal,
     circuits: Sequence[Circuit],
     vectors: Sequence[Mapping[int, Any]],
-) -> list[_Equation] | None:
+) -> list[_CircuitEquation] | None:
     """Return the equations of all circuits; None if there are none for one."""
     misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
     conditions = [_condition(held, circuit) for circuit in circuits]
@@ -250,11 +254,11 @@ def _circuit_equations(
             return None
         alone = not any(set(circuit.rows) & set(other.rows) for other in circuits if other != circuit)
         misfit = misfits[c] if moves or wrong[c] else None
-        equations.append(_Equation(circuit, vectors[c], conditions[c], *equation, misfit, alone))
+        equations.append(_CircuitEquation(circuit, vectors[c], conditions[c], *equation, misfit, alone))
     return equations
 
 
-def _misfit_parts(equations: Sequence[_Equation], sizes: Sequence[Any]) -> list[Mapping[int, Any]]:
+def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -> list[Mapping[int, Any]]:
     """Return for each circuit its contradiction, as a part of right sides; circuits that hold at a time may contradict each other
     by common elements: cuts in series with one coil, closed diodes in parallel."""
     parts: list[Mapping[int, Any]] = [{} for _ in equations]
@@ -278,7 +282,7 @@ def _misfit_parts(equations: Sequence[_Equation], sizes: Sequence[Any]) -> list[
     return parts
 
 
-def _open_shares(context: TracingContext, held: Holding, equation: _Equation) -> OpenShares:
+def _open_shares(context: TracingContext, held: Holding, equation: _CircuitEquation) -> OpenShares:
     """Return which reactions a circuit leaves open, and where its right sides contradict each other."""
     circuit, misfit, tape = equation.circuit, equation.misfit, context.tape
     if not equation.contradicts:
@@ -292,7 +296,7 @@ def _open_shares(context: TracingContext, held: Holding, equation: _Equation) ->
 
 def _pushed(
     held: Holding,
-    equations: Sequence[_Equation],
+    equations: Sequence[_CircuitEquation],
     shares: Sequence[OpenShares],
     terms: Sequence[CircuitTerm],
     sizes: Sequence[Any],
@@ -317,17 +321,17 @@ def _along(slopes: Mapping[int, Any], vector: Mapping[int, Any]) -> Any:
 
 def _motions(
     context: TracingContext, held: Holding, ideal: Ideal, vectors: Sequence[Mapping[int, Any]], misfits: Sequence[Any]
-) -> list[Equation | None]:
+) -> list[LinearForm | None]:
     """Return for each circuit the rate of its contradiction along the motion; None if the circuit does not act on it."""
     left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
-    equations: list[Equation | None] = []
+    equations: list[LinearForm | None] = []
     for (slopes, value), vector in zip(ideal.derived(left, misfits) if left else [], vectors, strict=True):
-        along = context.tape.scalar(sum((slopes[j] * n for j, n in vector.items() if j in slopes), 0.0))
+        along = context.tape.scalar(_along(slopes, vector))
         equations.append((slopes, -value, ()) if slopes and not is_zero(context, [along])[0] else None)
     return equations
 
 
-def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int, Any]]) -> list[Equation | None]:
+def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int, Any]]) -> list[LinearForm | None]:
     """Return for each circuit the equation of least norm of the reactions that it leaves open; None if there are none."""
     reactions = ideal.reactions
     every = {
@@ -339,7 +343,7 @@ def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int
     steps = {key: value for (key, value), zero in zip(every.items(), zeros, strict=True) if not zero}
     inverse_sizes, _ = natural_sizes(context.sampled(steps), len(reactions), len(vectors))
     weights = reaction_weights(reactions, [1.0 / float(size) for size in inverse_sizes])
-    equations: list[Equation | None] = []
+    equations: list[LinearForm | None] = []
     for c in range(len(vectors)):
         slopes, offset = dict[int, Any](), 0.0
         members = [k for k in range(len(reactions)) if (k, c) in steps]

@@ -8,7 +8,6 @@ when these are all known (Boros, Elbassioni, Gurvich and Khachiyan 2003, on the 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Set
 from dataclasses import dataclass
 
@@ -69,15 +68,17 @@ def _supports(block: np.ndarray) -> list[frozenset[int]] | None:
     """Return the sets of entries of all elementary vectors of a space (m, r); None if there are too many."""
     vectors = block @ np.linalg.inv(block[independent_rows(block)])
     supports = [_support(vector) for vector in vectors.T]
-    for last in itertools.count():
-        if last == len(supports) or len(supports) > MAX_CIRCUITS:
-            return supports if last == len(supports) else None
+    last = 0
+    while last < len(supports):
+        if len(supports) > MAX_CIRCUITS:
+            return None
         for other in supports[:last]:
             for entry in sorted(supports[last] & other):
                 allowed = (supports[last] | other) - {entry}
                 if not any(support <= allowed for support in supports):
                     supports.append(_support(_elementary(block, allowed)))
-    raise AssertionError
+        last += 1
+    return supports
 
 
 def _support(vector: np.ndarray) -> frozenset[int]:
