@@ -1,8 +1,8 @@
-"""Requirements in; packages installed in this Python's environment at the pinned versions, by uv or by pip.
+"""Install requirements at the pinned versions into this Python's environment, by uv or by pip.
 
-uv takes half of pip's time over two hundred packages, and finds the same versions: all are pinned. It does not read pip's
-configuration, which says where this machine finds packages, so it is told by options and variables. Pip installs where there is
-no uv, where uv fails, and where the configuration has a setting that uv is not told: `python -m docs.installation -e ".[dev]"`.
+uv needs half of pip's time for two hundred packages and finds the same versions, since all are pinned. It does not read the
+configuration of pip, such as the addresses of indexes; this module passes it on as options and environment variables. Pip
+installs where uv is missing or fails, and where a setting has no counterpart: `python -m docs.installation -e ".[dev]"`.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "i
 OPTIONS = ("index-url", "extra-index-url", "find-links", "constraint")
 """Settings of pip that are options of uv, by the same names; each may have several values."""
 VARIABLES = {"cert": "SSL_CERT_FILE", "timeout": "UV_HTTP_TIMEOUT", "default-timeout": "UV_HTTP_TIMEOUT", "proxy": "ALL_PROXY"}
-"""Setting of pip -> environment variable that tells uv."""
+"""Setting of pip -> environment variable of uv."""
 OTHER = {"disable-pip-version-check", "no-color", "no-input", "progress-bar", "quiet", "retries", "root-user-action", "verbose"}
 """Settings that change nothing in what is installed."""
 SECTIONS = ("global", "install", ":env:")
 """Where pip looks for settings of `pip install`; the last one counts."""
 
 
-class Told(NamedTuple):
-    """What uv is told of pip's configuration."""
+class UvSettings(NamedTuple):
+    """Configuration of pip in the words of uv."""
 
     options: tuple[str, ...]
     variables: dict[str, str]
 
 
-def told(listed: str) -> Told | None:
+def uv_settings(listed: str) -> UvSettings | None:
     """Translate the lines of `pip config list` for uv; None where a setting has no counterpart."""
     settings: dict[str, str] = {}
     lines = [line.partition("=") for line in listed.splitlines() if "=" in line]
@@ -54,13 +54,13 @@ def told(listed: str) -> Told | None:
             variables[VARIABLES[name]] = value
         elif name not in OTHER:
             return None
-    return Told(tuple(options), variables)
+    return UvSettings(tuple(options), variables)
 
 
 def by_uv(requirements: Sequence[str]) -> bool:
     """Install with uv, which is installed first; False where something is missing or fails."""
     listed = subprocess.run((sys.executable, "-m", "pip", "config", "list"), capture_output=True, text=True, check=False)
-    settings = told(listed.stdout) if listed.returncode == 0 else None
+    settings = uv_settings(listed.stdout) if listed.returncode == 0 else None
     if settings is None or subprocess.run((*PIP, "uv"), capture_output=True, check=False).returncode != 0:
         return False
     # Pip takes the best version from all indexes.

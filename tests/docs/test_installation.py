@@ -1,4 +1,4 @@
-"""What uv is told of pip's configuration, and who installs."""
+"""The configuration of pip goes to uv; pip installs where that fails."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from docs import installation
-from docs.installation import Told, main, told
+from docs.installation import UvSettings, main, uv_settings
 
 LISTED = """\
 :env:.cert='/certificates.crt'
@@ -22,9 +22,9 @@ list.format='freeze'
 """
 
 
-def test_uv_is_told_where_pip_finds_packages() -> None:
+def test_uv_gets_the_addresses_of_pip() -> None:
     """The environment counts more than a file, and what is said of another command counts nothing."""
-    assert told(LISTED) == Told(
+    assert uv_settings(LISTED) == UvSettings(
         (
             *("--find-links", "/wheels", "--find-links", "/more", "--find-links", "wheels"),
             *("--extra-index-url", "https://a.example/simple", "--extra-index-url", "https://b.example/simple"),
@@ -32,12 +32,12 @@ def test_uv_is_told_where_pip_finds_packages() -> None:
         ),
         {"SSL_CERT_FILE": "/certificates.crt"},
     )
-    assert told("") == Told((), {})
+    assert uv_settings("") == UvSettings((), {})
 
 
 @pytest.mark.parametrize("setting", ["global.no-index='true'", ":env:.only-binary=':all:'", "install.client-cert='/my.pem'"])
-def test_a_setting_that_uv_is_not_told_leaves_the_work_to_pip(setting: str) -> None:
-    assert told(LISTED + setting) is None
+def test_a_setting_without_a_counterpart_leaves_the_work_to_pip(setting: str) -> None:
+    assert uv_settings(LISTED + setting) is None
 
 
 @pytest.fixture
