@@ -15,6 +15,10 @@ from bondgraph import ModelError, RunEndedWarning
 from screws.scalars import absolute, sqrt
 from tests.judges import public_cases as cases
 from tests.judges import public_circuits as circuits
+from tests.judges import public_mechanics as mechanics
+
+MODULES = (cases, circuits, mechanics)
+"""Modules whose import enters their cases into the table."""
 
 PAGE = Path(__file__).parents[2] / "docs" / "judges.md"
 

@@ -95,7 +95,7 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
 
 
 def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch):
-    """Transitions that go round do so once before the search: few are taken at an instant, not four for each that there is."""
+    """Transitions that go round do so once before the search: fewer are taken at an instant than half of all."""
     bridge.simulate(15.0, progress=False)  # machine code is made before the function is replaced in CPython
     taken, fire = [], event_transitions.fire
     monkeypatch.setattr(event_transitions, "fire", lambda *given: taken.append(given[2]) or fire(*given))
@@ -103,7 +103,7 @@ def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch
         run = bridge.simulate(15.0, progress=False)
     assert run.ok and told["runs"] == 1 and told["asked"] == 0 and len(run.events) > 28
     instants = len(np.unique(run.events.since))
-    assert len(run.events) <= len(taken) < 8 * instants and 4 * len(bridge.program.transitions) > 8
+    assert len(run.events) <= len(taken) < instants * len(bridge.program.transitions) / 2
 
 
 def test_a_jump_that_is_rounding_does_not_lead_a_search_astray(choked):
