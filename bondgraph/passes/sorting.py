@@ -42,7 +42,7 @@ def tear(loop: Sequence[int], needs: Mapping[int, Sequence[int]], size: Mapping[
     import networkx as nx
 
     def parts_of(nodes: set[int]) -> list[set[int]]:
-        graph = nx.DiGraph((n, m) for n in nodes for m in after[n] & nodes)
+        graph = nx.from_edgelist(((n, m) for n in nodes for m in after[n] & nodes), nx.DiGraph)
         return [set(c) for c in nx.strongly_connected_components(graph)]
 
     before: dict[int, set[int]] = {n: set() for n in sorted(loop)}
@@ -60,7 +60,7 @@ def tear(loop: Sequence[int], needs: Mapping[int, Sequence[int]], size: Mapping[
             continue
         cut |= (chosen := _cut(part, before, after, size))
         parts += parts_of(part - chosen)
-    acyclic = nx.DiGraph((n, m) for n in before if n not in cut for m in after[n])
+    acyclic = nx.from_edgelist(((n, m) for n in before if n not in cut for m in after[n]), nx.DiGraph)
     acyclic.add_nodes_from(before)
     order = list(nx.lexicographical_topological_sort(acyclic))
     return sorted(cut | _too_dependent(order, before, cut, size)), order

@@ -110,7 +110,7 @@ def branches(price: Prices, count: int) -> Iterator[tuple[int, int, np.ndarray]]
     import networkx as nx
 
     bonds = [(int(a), int(b)) for a, b in zip(price.tails[price.length == 1.0], price.heads[price.length == 1.0], strict=True)]
-    graph = nx.Graph(bonds)
+    graph = nx.from_edgelist(bonds)
     for bond in bonds:
         graph.remove_edge(*bond)
         for root, joint in (bond, bond[::-1]):

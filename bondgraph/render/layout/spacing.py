@@ -91,7 +91,7 @@ def _columns(
     import networkx as nx
 
     steps = np.diff(positions)
-    for group in nx.connected_components(nx.Graph(ties)):
+    for group in nx.connected_components(nx.from_edgelist(ties)):
         steps[list(group)] = steps[list(group)].max()
     return np.concatenate([[0.0], np.cumsum(steps)])[cells]
 

@@ -60,7 +60,7 @@ def _connected(bonds: Sequence[Bond]) -> dict[str, int]:
     """Return the number of its connected component for every element."""
     import networkx as nx
 
-    graph = nx.Graph((bond.tail.element, bond.head.element) for bond in bonds)
+    graph = nx.from_edgelist((bond.tail.element, bond.head.element) for bond in bonds)
     return {path: number for number, paths in enumerate(nx.connected_components(graph)) for path in paths}
 
 

@@ -92,15 +92,15 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
         return None
     n = len(right)
     if held.entries:
-        held = held.multiplied(_row_factors(held.entries, matrices_of(context.sampled(held.entries), n)))
-    numbers = context.sampled(held.entries)
+        held = held.multiplied(_row_factors(held.entries, matrices_of(_distinct(context.sampled(held.entries)), n)))
+    numbers = _distinct(context.sampled(held.entries))
     matrices = matrices_of(numbers, n) if numbers else np.zeros((1, n, n))
     scale = _monotone_scale(numbers, matrices)
     if scale is None:
         return None
     scaled = matrices * scale * scale[:, None]
     skew = bool(np.abs(scaled - scaled.transpose(0, 2, 1)).max(initial=0.0) > SYMMETRY_TOLERANCE)
-    bases = [lossless(matrix) for matrix in (scaled[0], *np.unique(scaled, axis=0))]
+    bases = [lossless(matrix) for matrix in scaled]
     generic = min(bases, key=lambda basis: basis.shape[1])
     gated = {i for i in held.holds if i not in held.never}
     circuits = circuits_of(generic, gated, held.never)
@@ -127,6 +127,13 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
         return None
     boxes = () if skew else box_parts(context, entries, right, held, ideal.gates)
     return ActiveSetSolution(values, tuple(share for share in shares if share.elements), boxes)
+
+
+def _distinct(samples: Mapping[tuple[int, int], np.ndarray]) -> dict[tuple[int, int], np.ndarray]:
+    """Return samples of a matrix without repetitions, the first one first."""
+    table = np.array(list(samples.values())).T
+    kept = list({row.tobytes(): k for k, row in reversed(list(enumerate(table)))}.values())
+    return dict(zip(samples, table[sorted(kept)].T, strict=True))
 
 
 def _row_factors(entries: Entries, matrices: np.ndarray) -> list[Any]:
@@ -267,7 +274,7 @@ def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -
         for (i, a), (j, b) in itertools.product(enumerate(equations), repeat=2)
         if a.vector.keys() & b.vector.keys()
     }
-    for group in nx.connected_components(nx.Graph(couplings.keys())):
+    for group in nx.connected_components(nx.from_edgelist(couplings.keys())):
         members = sorted(group)
         if all(equations[k].misfit is None for k in members):
             continue

@@ -108,7 +108,7 @@ def _within(space: np.ndarray, allowed: Set[int]) -> np.ndarray:
 def _blocks(basis: np.ndarray) -> list[list[int]]:
     """Return the rows of each independent block of a space."""
     coupled = np.argwhere(np.abs(basis @ basis.T) > NULL_TOLERANCE)
-    graph = nx.Graph((int(i), int(j)) for i, j in coupled)
+    graph = nx.from_edgelist((int(i), int(j)) for i, j in coupled)
     return [sorted(block) for block in nx.connected_components(graph)]
 
 

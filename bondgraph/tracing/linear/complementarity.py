@@ -42,6 +42,8 @@ def box_parts(
     tape, n, held, b, released = context.tape, len(right), holding.entries, holding.right, holding.released
     slots, sticks, lows, highs = ([-1] * n for _ in range(4))
     low, high, holds = ([tape.scalar(0.0)] * n for _ in range(3))
+    inputs = context.inputs
+    values = environment(context.system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
     for i, gate in gates.items():
         holds[i] = tape.scalar(where(gate.holds, 1.0, 0.0))
         low[i] = high[i] = tape.scalar(released.get(i, 0.0))
@@ -52,7 +54,7 @@ def box_parts(
         if not (np.all(first <= second) or np.all(first >= second)) or np.all(first == second):
             continue
         down, up = (0, 1) if np.all(first <= second) else (1, 0)
-        equal_limits = _equal_limits(context, gate.slot)
+        equal_limits = _equal_limits(context.system, values, gate.slot)
         if equal_limits is None:
             continue
         slots[i], sticks[i], lows[i], highs[i] = gate.slot, gate.active[0], gate.others[down], gate.others[up]
@@ -77,12 +79,10 @@ def _stops(edges: Sequence[LoweredTransition], slip: int, stick: int, other: int
     return (slip, stick, other) in ends and (stick, slip, None) in ends
 
 
-def _equal_limits(context: TracingContext, slot: int) -> Any:
+def _equal_limits(system: System, values: Mapping[str, Any], slot: int) -> Any:
     """Return the condition that friction begins to slip at the effort with which it slips, without which its problem is not
     monotone; None if its limits are no parameters."""
-    owner = list(context.system.modes)[slot].removesuffix(".mode")
-    inputs = context.inputs
-    values = environment(context.system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
+    owner = list(system.modes)[slot].removesuffix(".mode")
     limits = [values.get(f"{owner}.{name}") for name in ("limit", "stick_limit")]
     return None if any(limit is None for limit in limits) else equal(*limits)
 

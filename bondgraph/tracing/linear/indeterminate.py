@@ -24,7 +24,6 @@ Source: Riley 1955; Bayo and Ledesma 1996 (constraints of multibody systems in s
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,11 +37,11 @@ from bondgraph.tracing.linear.solve import (
     SingularSystem,
     eliminate,
     equilibrated,
+    factorised_in_run,
     magnitudes,
     matrices_of,
     natural_sizes,
     rows_of,
-    solve_pivoted,
 )
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
@@ -120,7 +119,7 @@ def semidefinite_solver(
     rows = rows_of(matrix, n)
     raised = [row | {i: row.get(i, 0.0) + part * size} for i, (row, size) in enumerate(zip(rows, sizes, strict=True))]
     entries = {(i, j): value for i, row in enumerate(raised) for j, value in row.items()}
-    solved = functools.partial(solve_pivoted, entries) if pivoted else factorised(raised)
+    solved = factorised_in_run(entries, n) if pivoted else factorised(raised)
 
     def refined(right: Sequence[Any]) -> list[Any]:
         w = solved(right)

@@ -237,38 +237,60 @@ def _pivot(
 
 
 def solve_pivoted(matrix: Mapping[tuple[int, int], Any], right: Sequence[Any]) -> list[Any]:
-    """Solve A w = b with partial pivoting at run time: the largest entry of each column, selected by `where`.
+    """Solve A w = b with pivots chosen at run time, as `factorised_in_run`."""
+    return factorised_in_run(matrix, len(right))(right)
 
-    For an A whose zeros change with modes. Rows are scaled by their largest entries first. A singular A gives no finite number.
+
+def factorised_in_run(matrix: Mapping[tuple[int, int], Any], n: int) -> Callable[[Sequence[Any]], list[Any]]:
+    """Factorise a matrix A (n, n) with partial pivoting at run time, and return its solver.
+
+    For an A whose zeros change with modes. Its rows are scaled by their largest entries. The columns with the fewest entries come
+    first; of each the largest entry is the pivot, selected by `where`. A singular A gives no finite number.
     """
-    n = len(right)
-    rows = rows_of(matrix, n)
-    for row, value in zip(rows, right, strict=True):
-        largest: Any = functools.reduce(maximum, map(absolute, row.values()), 0.0)
+    rows, largest = rows_of(matrix, n), list[Any]()
+    for row in rows:
+        largest.append(functools.reduce(maximum, map(absolute, row.values()), 0.0))
         for j in row:
-            row[j] = row[j] / largest
-        row[n] = value / largest
-    for k in range(n):
-        below = [i for i in range(k + 1, n) if k in rows[i]]
-        for i in below:
-            other = less(absolute(rows[k].get(k, 0.0)), absolute(rows[i][k]))
-            for j in sorted(rows[k].keys() | rows[i].keys()):
-                if j >= k:
-                    a, b = rows[k].get(j, 0.0), rows[i].get(j, 0.0)
-                    rows[k][j], rows[i][j] = where(other, b, a), where(other, a, b)
-        for i in below:
-            factor = rows[i].pop(k) / rows[k][k]
-            for j in sorted(rows[k]):
-                if j > k:
-                    rows[i][j] = rows[i].get(j, 0.0) - factor * rows[k][j]
-    w: list[Any] = [0.0] * n
-    for k in reversed(range(n)):
-        total = rows[k].get(n, 0.0)
-        for j in sorted(rows[k]):
-            if k < j < n:
-                total = total - rows[k][j] * w[j]
-        w[k] = total / rows[k][k]
-    return w
+            row[j] = row[j] / largest[-1]
+    remaining, columns = set(range(n)), set(range(n))
+    steps = list[tuple[int, int, list[tuple[int, Any, Any]]]]()
+    while columns:
+        counts = {j: sum(j in rows[i] for i in remaining) for j in columns}
+        column = min(columns, key=lambda j: (counts[j], j))
+        first, *others = sorted((i for i in remaining if column in rows[i]), key=lambda i: (len(rows[i]), i)) or [min(remaining)]
+        remaining.discard(first)
+        columns.discard(column)
+        changes = []
+        for i in others:
+            larger = less(absolute(rows[first].get(column, 0.0)), absolute(rows[i][column]))
+            for j in sorted(rows[first].keys() | rows[i].keys()):
+                a, b = rows[first].get(j, 0.0), rows[i].get(j, 0.0)
+                rows[first][j], rows[i][j] = where(larger, b, a), where(larger, a, b)
+            changes.append((i, larger))
+        factors = []
+        for i in others:
+            factors.append(rows[i].pop(column) / rows[first][column])
+            for j in sorted(rows[first]):
+                if j != column:
+                    rows[i][j] = rows[i].get(j, 0.0) - factors[-1] * rows[first][j]
+        steps.append((first, column, [(i, larger, factor) for (i, larger), factor in zip(changes, factors, strict=True)]))
+
+    def solved(right: Sequence[Any]) -> list[Any]:
+        b, w = [value / size for value, size in zip(right, largest, strict=True)], [0.0] * n
+        for first, _, changes in steps:
+            for i, larger, _ in changes:
+                b[first], b[i] = where(larger, b[i], b[first]), where(larger, b[first], b[i])
+            for i, _, factor in changes:
+                b[i] = b[i] - factor * b[first]
+        for first, column, _ in reversed(steps):
+            total = b[first]
+            for j in sorted(rows[first]):
+                if j != column:
+                    total = total - rows[first][j] * w[j]
+            w[column] = total / rows[first][column]
+        return w
+
+    return solved
 
 
 NEGLIGIBLE = 1e-13
