@@ -54,12 +54,13 @@ DOCUMENTED = "tests/export/test_definitions.py"
 TOGETHER = {
     "tests/docs/test_docs.py": "tests/docs/test_gallery.py",
     "tests/models/delta/test_joints_delta.py": "tests/models/pictures/test_filling.py",
+    "tests/test_names.py": "tests/test_architecture.py",
     **{
         f"tests/export/test_{name}.py": DOCUMENTED
         for name in ("document", "explain", "readers", "sampled_forms", "state_diagram", "typst", "units_of_models")
     },
 }
-"""File -> another one that needs the same pages, compiled models or documents: one worker runs both, and makes these once."""
+"""File -> another one that needs the same pages, models, documents or syntax trees: one worker runs both and makes these once."""
 
 OPTIMISED = ("tests/acceptance/", "tests/docs/", "tests/emit/", "tests/examples/", "tests/judges/", "tests/laws/")
 """Folders whose models have the machine code that users have. Elsewhere LLVM makes it in a third of the time, unoptimised: with

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import types
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -22,7 +23,7 @@ from docs.docstrings import restructured
 from docs.notebooks import notebooks
 from docs.pages import DOCS
 from screwbond import models
-from tests.browser import PATIENCE, browser, needs_chromium
+from tests.browser import PATIENCE, Browser, browser, needs_chromium
 
 PAGES = dict(reference.pages())
 DESCRIBED = re.compile(r"^\.\. (?:autoclass|autofunction|py:data):: (\w+)$", re.MULTILINE)
@@ -216,65 +217,67 @@ LOOKED_AT = (
 )
 
 
-@pytest.mark.thorough
-@needs_chromium
-def test_pages_fit_their_window_and_ask_nothing_of_a_network(site: Path) -> None:
-    with browser(webgl=False) as window:
-        for name in LOOKED_AT:
-            window.open(site / f"{name}.html")
-            for width in (1300, 390):
-                window.resize(width, 850)
-                window.rest()
-                assert window.overflow() == 0 and window.run(WIDER) == 0, (name, width)
-                assert window.run(NARROW) == [], (name, width)
-                assert window.run(STACKED) == 0, (name, width)
-            assert all(address.startswith(("file:", "data:", "blob:", "about:")) for address in window.asked), name
-            assert "screwbond" in window.run("document.title")
-            assert window.run('document.querySelector(".sidebar-brand-text").textContent').strip() == "screwbond"
-        assert window.complaints == []
+@pytest.fixture(scope="module")
+def window() -> Iterator[Browser]:
+    with browser(webgl=False) as found:
+        yield found
 
 
 @pytest.mark.thorough
 @needs_chromium
-def test_formulas_tables_and_pictures_are_there(site: Path) -> None:
-    with browser(webgl=False) as window:
-        window.open(site / "delta.html")
-        assert window.run('document.querySelectorAll("math").length') > 50
-        heads = '[...document.querySelectorAll("article table")].filter(t => !t.tHead || !t.tHead.innerText.trim()).length'
-        assert window.run(heads) == 0
-        window.open(site / "index.html")
-        assert window.run("[...document.images].every(picture => picture.complete && picture.naturalWidth > 100)")
-        window.open(site / "examples/index.html")
-        assert window.run('document.querySelectorAll(".sphx-glr-thumbcontainer img").length') == len(thumbnails.of_examples())
-        window.open(site / "api/screws.html")
-        assert window.run('document.getElementById("screws.torus").textContent').strip().startswith("screws.torus")
+def test_pages_fit_their_window_and_ask_nothing_of_a_network(site: Path, window: Browser) -> None:
+    for name in LOOKED_AT:
+        window.open(site / f"{name}.html")
+        for width in (1300, 390):
+            window.resize(width, 850)
+            window.rest()
+            assert window.overflow() == 0 and window.run(WIDER) == 0, (name, width)
+            assert window.run(NARROW) == [], (name, width)
+            assert window.run(STACKED) == 0, (name, width)
+        assert all(address.startswith(("file:", "data:", "blob:", "about:")) for address in window.asked), name
+        assert "screwbond" in window.run("document.title")
+        assert window.run('document.querySelector(".sidebar-brand-text").textContent').strip() == "screwbond"
+    assert window.complaints == []
 
 
 @pytest.mark.thorough
 @needs_chromium
-def test_the_search_finds_the_torus(site: Path) -> None:
+def test_formulas_tables_and_pictures_are_there(site: Path, window: Browser) -> None:
+    window.open(site / "delta.html")
+    assert window.run('document.querySelectorAll("math").length') > 50
+    heads = '[...document.querySelectorAll("article table")].filter(t => !t.tHead || !t.tHead.innerText.trim()).length'
+    assert window.run(heads) == 0
+    window.open(site / "index.html")
+    assert window.run("[...document.images].every(picture => picture.complete && picture.naturalWidth > 100)")
+    window.open(site / "examples/index.html")
+    assert window.run('document.querySelectorAll(".sphx-glr-thumbcontainer img").length') == len(thumbnails.of_examples())
+    window.open(site / "api/screws.html")
+    assert window.run('document.getElementById("screws.torus").textContent').strip().startswith("screws.torus")
+
+
+@pytest.mark.thorough
+@needs_chromium
+def test_the_search_finds_the_torus(site: Path, window: Browser) -> None:
     """Typed where a reader types it, on the first page."""
-    with browser(webgl=False) as window:
-        window.open(site / "index.html")
-        window.run('document.querySelector(".sidebar-search").value = "torus"')
-        window.run('setTimeout(() => document.querySelector(".sidebar-search-container").requestSubmit(), 0)')
-        found: list[str] = []
-        end = time.monotonic() + PATIENCE
-        while not {"surfaces", "screws"} <= {Path(urlsplit(target).path).stem for target in found} and time.monotonic() < end:
-            time.sleep(0.05)
-            found = window.run('[...document.querySelectorAll("#search-results li a")].map(a => a.getAttribute("href"))')
-        assert any("api/screws.html#screws.torus" in target for target in found), found
-        assert any("surfaces.html" in target for target in found), found
-        assert window.complaints == []
+    window.open(site / "index.html")
+    window.run('document.querySelector(".sidebar-search").value = "torus"')
+    window.run('setTimeout(() => document.querySelector(".sidebar-search-container").requestSubmit(), 0)')
+    found: list[str] = []
+    end = time.monotonic() + PATIENCE
+    while not {"surfaces", "screws"} <= {Path(urlsplit(target).path).stem for target in found} and time.monotonic() < end:
+        time.sleep(0.05)
+        found = window.run('[...document.querySelectorAll("#search-results li a")].map(a => a.getAttribute("href"))')
+    assert any("api/screws.html#screws.torus" in target for target in found), found
+    assert any("surfaces.html" in target for target in found), found
+    assert window.complaints == []
 
 
 @pytest.mark.thorough
 @needs_chromium
 @pytest.mark.skipif(not notebooks(), reason="there is no notebook")
-def test_notebooks_show_what_they_once_showed(site: Path) -> None:
+def test_notebooks_show_what_they_once_showed(site: Path, window: Browser) -> None:
     """Their outputs are those that are stored; nothing is run for the site."""
-    with browser(webgl=False) as window:
-        for name in notebooks():
-            window.open(site / f"examples/{name}.html")
-            assert window.run('document.querySelectorAll("article .cell_output").length') > 3, name
-            assert window.run('[...document.querySelectorAll("article img")].every(i => i.complete && i.naturalWidth > 0)'), name
+    for name in notebooks():
+        window.open(site / f"examples/{name}.html")
+        assert window.run('document.querySelectorAll("article .cell_output").length') > 3, name
+        assert window.run('[...document.querySelectorAll("article img")].every(i => i.complete && i.naturalWidth > 0)'), name

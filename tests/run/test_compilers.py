@@ -45,7 +45,7 @@ def test_every_course_has_the_same_bits(compiler, native):
     assert found["made"] and found["digests"] == native
 
 
-SANITIZED = "gcc -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+SANITIZED = "gcc -O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 
 def library() -> str:

@@ -44,7 +44,7 @@ if (M.forces.length) { const line = document.createElement("div"); line.innerHTM
 $("shown").onchange = e => { document.body.classList.toggle("folded", !e.target.checked); };
 M.open.forEach(([k, name]) => quantityPanels(k, name).forEach(plot => addPanel(plot))); M.plots.forEach(plot => addPanel(plot));
 let width = 0;
-new ResizeObserver(() => { if (canvas.clientWidth !== width) { width = canvas.clientWidth; view.distance = 0; } render(); }).observe($("panels"));
-new ResizeObserver(() => render()).observe($("scene"));
+const resized = new ResizeObserver(() => { if (canvas.clientWidth !== width) { width = canvas.clientWidth; view.distance = 0; } render(); });
+for (const id of ["panels", "scene"]) resized.observe($(id));
 $("early").textContent = M.early;
 play(false); go(START + (M.show - START)); if (location.hash.startsWith("#t=")) go(Number(location.hash.slice(3)));

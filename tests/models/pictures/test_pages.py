@@ -192,6 +192,16 @@ def test_pages_open_quietly(name: str, width: int, paths: dict[str, Path], windo
 
 @pytest.mark.thorough
 @needs_chromium
+def test_bodies_in_a_resized_window_are_drawn_once(paths: dict[str, Path], window: Browser) -> None:
+    window.open(paths["eggs"], 390)
+    window.run("(clear => { gl.clear = bits => { gl.cleared = (gl.cleared || 0) + 1; clear.call(gl, bits); }; })(gl.clear)")
+    window.resize(1300, 850)
+    window.rest()
+    assert window.run("gl.cleared") == 1
+
+
+@pytest.mark.thorough
+@needs_chromium
 def test_the_slider_moves_plots_and_power(driven: Result, paths: dict[str, Path], window: Browser) -> None:
     window.open(paths["motor"])
     slide = "$('time').value = {}; $('time').dispatchEvent(new Event('input')); 1"
