@@ -94,40 +94,68 @@ class Hoisted:
 
 
 def hoist(tape: Tape, outputs: Sequence[TapeScalar | float]) -> Hoisted:
-    """Move every maximal expression of the parameters alone, block "p", out of `outputs`."""
+    """Move every maximal expression of the parameters alone, block "p", out of `outputs`.
+
+    Numbers in sums with values of time alone move too: a run measures rounding errors by small changes of its parameters, and
+    where such a sum cancels at an extremum, changes of the time do not show its error.
+    """
     roots = [tape.scalar(output).index for output in outputs]
     order = reachable(tape, roots)
     number, length = list(tape.blocks).index("p"), tape.blocks["p"]
+    time = list(tape.blocks).index("t") if "t" in tape.blocks else None
     invariant: set[int] = set()
     constants: set[int] = set()
+    timed: set[int] = set()
     for position in order:
         node = tape.nodes[position]
         if node[0] in op.OF_BLOCKS:
             if node[1] == number:
                 invariant.add(position)
+            elif node[1] == time:
+                timed.add(position)
         elif node[0] < op.INPUT:
             constants.add(position)
         elif node[0] not in op.CONDITIONS and all(a in invariant or a in constants for a in node[1:]):
             invariant.add(position)
+        elif all(a in timed or a in invariant or a in constants for a in node[1:]):
+            timed.add(position)
     hoisted = {position for position in invariant if tape.nodes[position][0] > op.INPUT}
+    sums = _sums_of_time(tape, order, roots, timed)
     maximal = {root for root in roots if root in hoisted}
     for position in order:
         node = tape.nodes[position]
         if position not in hoisted and node[0] > op.INPUT:
-            maximal.update(a for a in node[1:] if a in hoisted)
+            maximal.update(a for a in node[1:] if a in hoisted or (position in sums and a in constants))
     prepared = sorted(maximal)
 
     target = Tape()
     for name, n in tape.blocks.items():
         target.inputs(name, n + len(prepared) if name == "p" else n)
-    new = {position: target.intern((op.INPUT, number, length + i)) for i, position in enumerate(prepared)}
+    moved_to = {position: target.intern((op.INPUT, number, length + i)) for i, position in enumerate(prepared)}
+    new = {position: moved_to[position] for position in prepared if position in hoisted}
     for position in order:
         if position in new or position in hoisted:
             continue
         node = tape.nodes[position]
-        new[position] = target.intern((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node)
+        if position in sums:
+            new[position] = target.intern((node[0], *(moved_to.get(a, new[a]) for a in node[1:])))
+        else:
+            new[position] = target.intern((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node)
     moved = tuple(TapeScalar(target, new[root]) for root in roots)
     return Hoisted(target, moved, tuple(TapeScalar(tape, position) for position in prepared))
+
+
+def _sums_of_time(tape: Tape, order: Sequence[int], roots: Sequence[int], timed: Container[int]) -> set[int]:
+    """Return the sums among the values `timed` of time alone on which other values depend linearly."""
+    linear = {root for root in roots if root in timed}
+    for position in reversed(order):
+        node = tape.nodes[position]
+        if node[0] > op.INPUT and (position not in timed or (position in linear and node[0] in _LINEAR)):
+            linear.update(a for a in node[1:] if a in timed)
+    return {position for position in linear if tape.nodes[position][0] in (op.ADD, op.SUBTRACT)}
+
+
+_LINEAR = (op.ADD, op.SUBTRACT, op.NEGATIVE, op.MULTIPLY, op.DIVIDE)
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ from campaigns.ideal.records import Branch, Network
 
 WIRE = 1e-9
 """Resistance (Ohm) in series with each branch, where the others are of order one."""
-SHORT = 1e-3
-"""Voltage across such a resistance, in parts of the largest source, that shows a source which nothing opposes."""
+SHORT = 1e-5
+"""Voltage across such a resistance, in parts of the largest source, that shows in two steps in a row a source which nothing
+opposes; an impulse, as of a capacitor that is charged, takes one step."""
 NOTHING = 1e-6
 """Voltages and currents, in parts of the largest source, that are nothing."""
 ORDER = "DSVCRL"
@@ -58,7 +59,7 @@ def _course(network: Network, samples: np.ndarray, h: float) -> Course:
     at, rows = {round(t / h) for t in samples}, []
     if 0 in at:
         rows.append(np.zeros(len(shown)))
-    last, ends = round(samples[-1] / h), math.inf
+    last, ends, is_shorted = round(samples[-1] / h), math.inf, False
     for k in range(1, last + 1):
         conducting = tuple(b.conducts((k - 0.5) * h) for b in branches)
         if conducting not in known:
@@ -75,8 +76,9 @@ def _course(network: Network, samples: np.ndarray, h: float) -> Course:
         drive[sources] = [-branches[s].wave.at(k * h) for s in sources]
         current = scaled.T @ _allowed(scaled @ drive, cone)
         voltage = resistance * current - drive
-        if WIRE * float(np.abs(current[ideal]).max(initial=0.0)) > SHORT * _drive(network):
-            ends = (k - 1) * h
+        was_shorted, is_shorted = is_shorted, WIRE * float(np.abs(current[ideal]).max(initial=0.0)) > SHORT * _drive(network)
+        if was_shorted and is_shorted:
+            ends = (k - 2) * h
             break
         if k in at:
             rows.append(np.where([branches[s].kind == "C" for s in shown], voltage[shown], current[shown]))

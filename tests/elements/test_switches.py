@@ -16,6 +16,7 @@ from bondgraph import (
     Compiled,
     Constraint,
     Diode,
+    Element,
     Friction,
     Graph,
     I,
@@ -287,3 +288,22 @@ def test_a_diode_that_feeds_a_node_stands_on_a_junction_of_its_own() -> None:
     result = compile_model(graph, backend="numpy").simulate(0.1)
     assert result["d.inflow"][-1] == pytest.approx(2.0), "the coil goes on freewheeling"
     assert result["node.effort"][-1] == pytest.approx(0.0, abs=1e-9)
+
+
+def across(source: Element, loop: bool) -> Graph:
+    """Join a source, a diode and a resistance at one junction: in a loop, or side by side."""
+    graph, node = Graph("across"), (J1 if loop else J0)("node", domain="electrical")
+    diode = Diode("d", initial="closed" if loop else "open")
+    return graph.connect(source, node).connect(node, diode).connect(node, R("r", 2.0))
+
+
+@pytest.mark.parametrize(("loop", "sense"), [(False, -1.0), (True, 1.0)])
+def test_a_diode_at_an_ideal_source_is_refused_only_where_the_source_drives_against_it(loop: bool, sense: float) -> None:
+    """Closed across an effort, or open in a loop with a flow, it has no solution; a run that never drives it there is right."""
+    kind = Sf if loop else Se
+    run = compile_model(across(kind("u", lambda t: sense * t, signals="time"), loop)).simulate(1.0, samples=0.25)
+    assert run.ok and run["r.flow"] == pytest.approx(run.t if loop else -0.5 * run.t, abs=1e-9)
+    turns = compile_model(across(kind("u", lambda t: sense * (0.5 - t), signals="time"), loop))
+    with pytest.warns(RunEndedWarning, match='E220.*"d"'):
+        run = turns.simulate(1.0)
+    assert run.failure is not None and run.failure.time == pytest.approx(0.5, abs=1e-6)

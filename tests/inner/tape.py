@@ -8,4 +8,4 @@ from bondgraph.tape.independent_parts import forms
 from bondgraph.tape.interpret import NUMPY_FUNCTIONS, interpreter
 from bondgraph.tape.routine import Alternatives, Listing, Routine, listing, reachable
 from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
-from bondgraph.tape.specialise import Code, SpecialisedRoutine, appended, specialise
+from bondgraph.tape.specialise import Code, SpecialisedRoutine, appended, hoist, specialise

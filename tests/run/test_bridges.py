@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, Diode, Element, Graph, I, R, Se, compile_model
+from bondgraph import J0, J1, Automaton, Diode, Element, Graph, I, R, Se, Switch, Transition, compile_model
 from screws.scalars import sin
 from tests.inner.run import event_transitions
 from tests.twin_runs import compared
@@ -150,3 +151,26 @@ def test_bridges_in_series_add_their_line_voltages(count: int) -> None:
     times = np.unique(np.round(run.events.times, 9))
     np.testing.assert_allclose(times[times > 0.0], np.pi / (3 * count) * np.arange(1, 6 * count + 1), rtol=0.0, atol=1e-9)
     assert abs(run.ledger.summary()["relative residual"]) < 1e-9
+
+
+def test_a_floating_source_takes_over_from_diode_to_diode() -> None:
+    """Diodes from ground to both ends of a source: the one to its lower end holds it, though neither carries a current. With
+    both closed they short the source, and the one that it drives backwards opens; nothing dissipates, and couplings are skew."""
+    graph, ends = Graph("floating"), [J0(name, domain="electrical") for name in ("high", "low")]
+    states = ("off", "still off", "never on")
+    turns = [Transition(a, b, lambda t: t - 9.0, "time") for a, b in itertools.pairwise(states)]
+    graph.add_automaton(Automaton("lever", states, "off", turns))
+    source, low, beside = (J1(name, domain="electrical") for name in ("source", "arm low", "beside"))
+    first = J1("arm high", domain="electrical")
+    graph.connect(first, Diode("D high")).connect(first, ends[0])
+    wave = Se("V", lambda t: sin(4.7 * t + 3.5) - math.sin(3.5), signals="time")
+    graph.connect(ends[0], source).connect(source, wave).connect(source, ends[1])
+    graph.connect(low, Diode("D low")).connect(low, ends[1])
+    graph.connect(beside, Switch("S", automaton="lever", closed=["never on"])).connect(beside, ends[1])
+    run = compile_model(graph).simulate(2.0, samples=0.01, progress=False)
+    assert run.ok, run.failure
+    voltage = np.sin(4.7 * run.t + 3.5) - math.sin(3.5)
+    inside = run.t > 0.0
+    np.testing.assert_allclose(run["D high.effort"][inside], np.minimum(-voltage, 0.0)[inside], atol=1e-9)
+    np.testing.assert_allclose(run["D low.effort"][inside], np.minimum(voltage, 0.0)[inside], atol=1e-9)
+    assert max(np.abs(run[f"{name}.flow"]).max() for name in ("D high", "D low", "V")) < 1e-9

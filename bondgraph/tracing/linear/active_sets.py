@@ -92,7 +92,8 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
         return None
     n = len(right)
     if held.entries:
-        held = held.multiplied(_row_factors(held.entries, matrices_of(_distinct(context.sampled(held.entries)), n)))
+        senses = {i: -float(gate.sense) for i, gate in ideal.gates.items()}
+        held = held.multiplied(_row_factors(held.entries, matrices_of(_distinct(context.sampled(held.entries)), n), senses))
     numbers = _distinct(context.sampled(held.entries))
     matrices = matrices_of(numbers, n) if numbers else np.zeros((1, n, n))
     scale = _monotone_scale(numbers, matrices)
@@ -136,16 +137,17 @@ def _distinct(samples: Mapping[tuple[int, int], np.ndarray]) -> dict[tuple[int, 
     return dict(zip(samples, table[sorted(kept)].T, strict=True))
 
 
-def _row_factors(entries: Entries, matrices: np.ndarray) -> list[Any]:
-    """Return factors of equations, by which the diagonal is positive, and couplings are symmetric or skew."""
+def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, float]) -> list[Any]:
+    """Return factors of equations, by which the diagonal is positive, and couplings are symmetric or skew; `senses` are the signs
+    of those of ideal elements that take power, for a part without a diagonal."""
     n = matrices.shape[1]
     top = np.abs(matrices).max(axis=0)
     coupled = top > SUM_ROUNDING * np.maximum(top.max(axis=0), top.max(axis=1, keepdims=True))
     diagonal = np.sign(matrices.sum(axis=0).diagonal())
     factors: list[Any] = [None] * n
-    for first in sorted(range(n), key=lambda i: diagonal[i] == 0.0):
+    for first in sorted(range(n), key=lambda i: (diagonal[i] == 0.0, i not in senses)):
         if factors[first] is None:
-            factors[first] = float(diagonal[first]) or 1.0
+            factors[first] = float(diagonal[first]) or senses.get(first, 1.0)
         waiting = [first]
         while waiting:
             j = waiting.pop()

@@ -47,6 +47,8 @@ class RowGate:
     others: tuple[int, ...]
     holds: Any
     """Condition that it holds, a scalar of the tape; of an event's own mode a constant."""
+    sense: int
+    """+1 if its reaction times its vanishing quantity is power taken, else -1."""
 
 
 @dataclass(frozen=True)
@@ -182,18 +184,19 @@ def _ideal(
             sense = u.sense if gate is None else gate.op(values[gate.args[0]], float(u.sense), 0.0)
             senses |= {row + k: at([sense])[0] for k in range(size)} if motion else {}
         if gate is not None:
-            gates |= dict.fromkeys(range(row, row + size), _row_gate(context, gate, at))
+            gates |= dict.fromkeys(range(row, row + size), _row_gate(context, gate, at, u.sense))
         row += size
     return Ideal(tuple(reactions), senses, moves, derived, demanded, motion, gates)
 
 
-def _row_gate(context: TracingContext, gate: Statement, at: Evaluated) -> RowGate:
+def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: int) -> RowGate:
     """Return the two forms of the equation that a statement selects by a mode."""
     assert isinstance(gate.op, Choice)
     slot = list(context.system.modes).index(gate.args[0])
     states = range(len(context.system.modes[gate.args[0]][0]))
     mode = at([context.inputs["m"][slot]])[0]
-    return RowGate(slot, gate.op.active, tuple(k for k in states if k not in gate.op.active), one_of(mode, gate.op.active))
+    others = tuple(k for k in states if k not in gate.op.active)
+    return RowGate(slot, gate.op.active, others, one_of(mode, gate.op.active), sense)
 
 
 def _reactions(u: Unknown, gate: Statement | None, acting: ActingUnknowns, at: Evaluated, motion: bool) -> list[IdealReaction]:

@@ -304,8 +304,7 @@ def _unsolved_parts(
 
     Of a system with steps, the parts with one order of pivots for all modes are solved first, into `solution`, and not yielded.
     """
-    count, entries = equations.count, equations.steps
-    unsolved: list[int] = []
+    count, entries, unsolved = equations.count, equations.steps, list[int]()
     if entries is not None:
         every = [*right, *([0.0] * (equations.size - count))] if equations.offsets is None else equations.offsets
         for rows, columns in parts_of(entries, equations.size):
@@ -371,8 +370,7 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
         if solution is None:
             raise singular_part(context, entries, right)
         return Solved(solution)
-    many = count > MAX_CASES
-    numbers = context.sampled(entries)
+    many, numbers = count > MAX_CASES, context.sampled(entries)
     if many and (count > cases or not singular_somewhere(numbers, len(right))):
         return Solved(_pivoted(context, entries, right, numbers, slots, cases))
     combinations = list(itertools.product(*(range(counts[slot]) for slot in slots)))
@@ -436,8 +434,9 @@ def _refuse(
     failures: Sequence[tuple[tuple[int, ...], SingularSystem]],
     modes: Sequence[SharedMode],
 ) -> None:
-    """Refuse a system without a solution in all modes, or in all modes with one state of some automaton."""
-    wrong = dict(failures)
+    """Refuse a system without a solution in all modes, or in all modes with one state of some automaton; not with one of a diode,
+    which a run enters by the diode's reaction only."""
+    wrong, diodes = dict(failures), {f"{u.element}.mode" for u in system.unknowns if u.reason == "switch"}
     for mode in modes:  # of the motion; an impulse may lead anywhere
         if not mode.holds and mode.shared.singular is not None:
             wrong[tuple(mode.slots[slot] for slot in slots)] = mode.shared.singular
@@ -446,6 +445,7 @@ def _refuse(
     never = {
         (k, value)
         for k in range(len(slots))
+        if list(system.modes)[slots[k]] not in diodes
         for value in {values[k] for values in combinations}
         if all(values in wrong for values in combinations if values[k] == value)
     }
