@@ -29,7 +29,7 @@ from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, matrice
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
 
-REGULARISATION = 1e-7
+REGULARISATION = 1e-8
 """Part of the mean diagonal that the mean weight of reactions raises it by (eps)."""
 
 
