@@ -24,13 +24,16 @@ import numpy as np
 from bondgraph.tracing.linear.circuits import Circuit, independent_rows
 from bondgraph.tracing.linear.holding import Holding
 from bondgraph.tracing.linear.ideal_reactions import Ideal, IdealReaction, RowGate
-from bondgraph.tracing.linear.indeterminate import REFINEMENTS, factorised, is_zero, reaction_weights, residuals
+from bondgraph.tracing.linear.indeterminate import factorised, is_zero, reaction_weights, residuals
 from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, matrices_of, natural_sizes, rows_of, solve
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
 
-REGULARISATION = 1e-8
+REGULARISATION = 1e-7
 """Part of the mean diagonal that the mean weight of reactions raises it by (eps)."""
+
+REFINEMENTS = 5
+"""Corrections after the first solution: more than for constraints, since weights and long rows make s small."""
 
 
 @dataclass(frozen=True)
