@@ -91,7 +91,7 @@ def program_of(
         closing_matrix=kernels.get("closing_matrix"),
         boxes=kernels.get("boxes"),
         box_layouts=system.boxes,
-        indeterminate=tuple((mode.slots, mode.quantities) for mode in system.indeterminate),
+        indeterminate=system.indeterminate,
         breaks=None if breaks is None else numpy_kernel(breaks.routine),
         break_names=() if breaks is None else breaks.elements,
         contacts=tuple(_contact(point, model, layout) for point in model.contacts),

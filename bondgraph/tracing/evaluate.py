@@ -25,6 +25,7 @@ from bondgraph.tracing.linear.constraint_matrix import Closures, closures_of, po
 from bondgraph.tracing.linear.equations import SparseEquations, equations_of
 from bondgraph.tracing.linear.ideal_reactions import along_the_motion
 from bondgraph.tracing.linear.modewise import SharedMode, solve_in_modes
+from bondgraph.tracing.linear.self_stresses import SelfStresses
 from bondgraph.tracing.newton import NewtonIteration, newton_iteration, rates_of_guesses
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext
 from bondgraph.tracing.on_tape.values import Values, carry_out, owners_of, placed, residuals_of, shapes_of
@@ -90,6 +91,8 @@ class Traced:
     """Modes in which those unknowns are not determined by their equations alone."""
     boxes: tuple[BoxPart, ...] = ()
     """Complementarity problems of dry friction."""
+    stresses: tuple[SelfStresses, ...] = ()
+    """Reactions that circuits leave open, of parts with too many modes of this kind to list."""
 
 
 def evaluate_system(context: TracingContext) -> Traced | TraceObstacles:
@@ -143,7 +146,7 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
         solved = solve_in_modes(context, equations, right, ideal, held)
     traced = at(solved.values)
     closures = closures_of(system, traced.values, equations, solved.repeating)
-    return replace(traced, acting=acting, closures=closures, modes=solved.modes, boxes=solved.boxes)
+    return replace(traced, acting=acting, closures=closures, modes=solved.modes, boxes=solved.boxes, stresses=solved.stresses)
 
 
 def _early(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:

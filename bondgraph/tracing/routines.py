@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.system import Indeterminate, LoweredTransition, System, Value
+from bondgraph.assembly.system import Indeterminate, IndeterminateCircuits, LoweredTransition, System, Value
 from bondgraph.tape.differentiate import compressed_columns, jacobian
 from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tape.specialise import Code, SpecialisedRoutine, hoist, specialise
@@ -21,7 +21,8 @@ from bondgraph.tracing.events.impulses import can_respond, impulse_of, impulsive
 from bondgraph.tracing.events.painleve import paradoxes
 from bondgraph.tracing.linear.ideal_reactions import reaction_names
 from bondgraph.tracing.linear.modewise import in_modes
-from bondgraph.tracing.on_tape.context import context_of
+from bondgraph.tracing.linear.self_stresses import SelfStresses
+from bondgraph.tracing.on_tape.context import TracingContext, context_of
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.singular_messages import mode_in_words, refusing, suspects
 from screws.scalars import equal, where
@@ -59,6 +60,7 @@ def _completed(traced: Traced) -> Traced:
         )
         for mode in traced.modes
     )
+    circuits = tuple(_indeterminate_circuits(context, stresses) for stresses in traced.stresses)
     sized = {newton.loop.start: newton for newton in traced.newton_iterations}
     system = replace(
         system,
@@ -71,10 +73,19 @@ def _completed(traced: Traced) -> Traced:
         boxes=tuple(box.layout for box in traced.boxes),
         closing=None if traced.closures is None else traced.closures.closing,
         events=(*system.events, *(event for event, _ in ends)),
-        indeterminate=(*system.indeterminate, *(share for share in shares if share not in system.indeterminate)),
+        indeterminate=(*system.indeterminate, *(share for share in shares if share not in system.indeterminate), *circuits),
     )
     guards = {event.guard: guard for event, guard in ends}
     return replace(traced, context=replace(context, system=system), values=traced.values | guards)
+
+
+def _indeterminate_circuits(context: TracingContext, stresses: SelfStresses) -> IndeterminateCircuits:
+    rows = [k for k, row in enumerate(stresses.basis) if np.any(row)]
+    gates, elements = stresses.gates, stresses.elements
+    held = [{gates[k].slot: gates[k].active[0]} if k in gates else {} for k in rows]
+    names = [reaction_names(context, [elements[k]], mode)[0] if k in elements else "" for k, mode in zip(rows, held, strict=True)]
+    holding = [(gates[k].slot, gates[k].active) if k in gates else None for k in rows]
+    return IndeterminateCircuits(stresses.basis[rows], tuple(holding), tuple(names))
 
 
 def _contradictions(traced: Traced) -> list[tuple[LoweredTransition, Any]]:

@@ -97,3 +97,38 @@ def test_it_equals_one_elimination_for_each_mode(make, monkeypatch: pytest.Monke
         first, second = (model.evaluate(0.7, x, m=np.array(modes, dtype=float)) for model in (one, each))
         for state in one.system.states:
             np.testing.assert_allclose(first[state.rate], second[state.rate], rtol=1e-9, atol=1e-11, err_msg=str(modes))
+
+
+def test_circuits_too_many_to_list_share_by_least_norm() -> None:
+    """Three clutches side by side at each of four places, and two brakes: hundreds of circuits. Shares against a least-squares
+    solution on the balance of momentum; a share is open exactly if the others that hold have the same rank without it."""
+    count, limits = 4, np.array([1.0, 2.0, 0.5, *[1.0] * 9, 3.0, 0.7])
+    links = [*((i, i + 1 if i + 1 < count else None) for i in range(count) for _ in range(3)), (0, None), (2, None)]
+    weights, forces = 10.0 ** np.linspace(-1.0, 1.0, count), [0.3, -0.2, 0.5, 0.1]
+    parts = [Friction(f"f{k}", limit) for k, limit in enumerate(limits)]
+    compiled = compile_model(chained(list(weights), links, parts, forces), backend="numpy")
+    slips = np.zeros((len(links), count))
+    for k, (a, b) in enumerate(links):
+        slips[k, a], slips[k, (a if b is None else b)] = 1.0, 1.0 if b is None else -1.0
+    names, (states, _) = [f"f{k}.effort" for k in range(len(links))], compiled.system.modes["f0.mode"]
+    (circuits,) = compiled.system.indeterminate
+    assert len(compiled.report().splitlines()) < 100
+    rng = np.random.default_rng(5)
+    for part in (1.0, 0.9, 0.7, 0.5, 0.3, 0.3):
+        holds = rng.random(len(links)) < part
+        others = [k for k in range(3) if k != states.index("stick")]
+        m = np.where(holds, states.index("stick"), rng.choice(others, len(links)))
+        values = compiled.evaluate(0.0, np.zeros(count), m=m.astype(float))
+        efforts = np.array([float(values[name]) for name in names])
+        rates = np.array([float(values[state.rate]) for state in compiled.system.states])
+        np.testing.assert_allclose(rates, forces - slips.T @ efforts, atol=1e-12)
+        root = np.sqrt(limits + 1e-4 * limits.sum())[holds]  # shares in proportion to limits
+        held = root[:, None] * slips[holds] / np.sqrt(weights)
+        free = (forces - slips[~holds].T @ efforts[~holds]) / np.sqrt(weights)
+        least = root * (np.linalg.pinv(held.T, rcond=1e-9) @ free)
+        np.testing.assert_allclose(efforts[holds], least, rtol=1e-10, atol=1e-11)
+        rank = np.linalg.matrix_rank(slips[holds])
+        marks = circuits.marks(np.array([m, m]))
+        for k, name in enumerate(names):
+            alone = holds & (np.arange(len(links)) != k)
+            assert marks[name].tolist() == [bool(holds[k]) and np.linalg.matrix_rank(slips[alone]) == rank] * 2, name

@@ -10,6 +10,7 @@ import pytest
 from tests.inner.tracing import circuits_of, lossless
 
 NOTHING: frozenset[int] = frozenset()
+MOST = 128
 
 
 def searched(space: np.ndarray) -> set[frozenset[int]]:
@@ -42,7 +43,7 @@ def test_they_are_those_of_a_search(seed: int) -> None:
     order, turn = rng.permutation(len(basis)), np.linalg.qr(rng.normal(size=(basis.shape[1],) * 2))[0]
     for rows, columns in ((range(len(basis)), np.eye(basis.shape[1])), (order, turn)):
         moved = np.vstack([basis[rows], np.zeros_like(basis)]) @ columns
-        circuits = circuits_of(moved, NOTHING, NOTHING)
+        circuits = circuits_of(moved, NOTHING, NOTHING, MOST)
         assert circuits is not None
         assert {frozenset(rows[i] for i in circuit.rows) for circuit in circuits} == searched(whole[: len(basis)])
         assert len({circuit.rows for circuit in circuits}) == len(circuits)
@@ -51,12 +52,12 @@ def test_they_are_those_of_a_search(seed: int) -> None:
 def test_a_cut_of_open_switches_in_series_with_another() -> None:
     """Two switches in series with a resistor: both open leave their voltages open; one alone does not."""
     matrix = np.array([[1.0, 1.0], [1.0, 1.0]])
-    (circuit,) = circuits_of(lossless(matrix), {0, 1}, NOTHING) or ()
+    (circuit,) = circuits_of(lossless(matrix), {0, 1}, NOTHING, MOST) or ()
     assert circuit.rows == (0, 1) and circuit.released == ()
-    assert circuits_of(lossless(np.eye(2)), {0, 1}, NOTHING) == []
+    assert circuits_of(lossless(np.eye(2)), {0, 1}, NOTHING, MOST) == []
 
 
 def test_too_many_are_refused() -> None:
     rng = np.random.default_rng(1)
     space = np.linalg.qr(rng.normal(size=(14, 6)))[0]
-    assert circuits_of(np.vstack([space, np.zeros_like(space)]), NOTHING, NOTHING) is None
+    assert circuits_of(np.vstack([space, np.zeros_like(space)]), NOTHING, NOTHING, MOST) is None

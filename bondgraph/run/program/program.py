@@ -24,7 +24,7 @@ from bondgraph.run.program.transitions import RunContact, RunTransition
 from bondgraph.run.sparsity.cache import StructureCache
 
 if TYPE_CHECKING:
-    from bondgraph.assembly.system import BoxLayout, Closing
+    from bondgraph.assembly.system import BoxLayout, Closing, Indeterminate, IndeterminateCircuits
     from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.model.model import Model
 
@@ -68,7 +68,7 @@ class Program:
     closing_flows, closing_matrix : only their flows, and the entries, as machine code if available.
     boxes, box_layouts : complementarity problems of dry friction: kernel of their entries, offsets, lower and upper bounds and
         flags of rows that hold, one problem after the other, None without any; and where these belong.
-    indeterminate : modes (slot -> state) with the efforts and flows that their equations leave open, shared by least norm.
+    indeterminate : modes whose equations leave efforts and flows open, which are shared by least norm.
     breaks : for each break of the rates or guards (jump or kink) its time, then for each break its period (inf for a single one),
         s, from the parameters at the front of p; None if there are none.
     break_names : an element for each break.
@@ -109,7 +109,7 @@ class Program:
     closing_matrix: Kernel | None = None
     boxes: Kernel | None = None
     box_layouts: tuple[BoxLayout, ...] = ()
-    indeterminate: tuple[tuple[Mapping[int, int], tuple[str, ...]], ...] = ()
+    indeterminate: tuple[Indeterminate | IndeterminateCircuits, ...] = ()
     collisions: Collisions | None = None
     breaks: Kernel | None = None
     break_names: tuple[str, ...] = ()

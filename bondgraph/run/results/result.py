@@ -126,10 +126,10 @@ class Result:
         """Efforts and flows that the equations leave open in some mode of the run, by name, with a mask (k,) of the samples at
         which they are: only a sum is determined, as of two closed clutches side by side, and is shared by least norm."""
         indeterminate: dict[str, np.ndarray] = {}
-        for states, names in self.program.indeterminate:
-            here = np.all([self.m[:, slot] == state for slot, state in states.items()], axis=0)
-            for name in names if np.any(here) else ():
-                indeterminate[name] = indeterminate.get(name, np.zeros(len(self.t), dtype=bool)) | here
+        for modes in self.program.indeterminate:
+            for name, here in modes.marks(self.m).items():
+                if np.any(here):
+                    indeterminate[name] = indeterminate.get(name, np.zeros(len(self.t), dtype=bool)) | here
         return indeterminate
 
     def __contains__(self, name: object) -> bool:

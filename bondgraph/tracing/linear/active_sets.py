@@ -33,7 +33,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from bondgraph.tracing.linear.circuits import Circuit, circuits_of, independent_rows, lossless
+from bondgraph.tracing.linear.circuits import Circuit, circuits_of, fundamental_circuits, lossless
 from bondgraph.tracing.linear.complementarity import BoxPart, box_parts
 from bondgraph.tracing.linear.holding import CircuitTerm, Holding, holding_equations, masked
 from bondgraph.tracing.linear.ideal_reactions import Ideal
@@ -44,11 +44,11 @@ from bondgraph.tracing.linear.indeterminate import (
     SYMMETRY_TOLERANCE,
     factorised,
     is_zero,
-    reaction_weights,
     semidefinite_solver,
     solve_semidefinite,
 )
-from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, magnitudes, matrices_of, natural_sizes, rows_of, solve
+from bondgraph.tracing.linear.self_stresses import SelfStresses, null_vector, reaction_steps, shared_without_circuits
+from bondgraph.tracing.linear.solve import SingularSystem, magnitudes, matrices_of, rows_of
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, equal, less, sign, where
@@ -58,6 +58,12 @@ RESIDUAL_TOLERANCE = 1e-7
 
 COMPLIANCE = 2.0**-36
 """Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes."""
+
+MAX_CIRCUITS = 128
+"""Most circuits of a part that are listed."""
+
+FEW_CIRCUITS = 16
+"""Most circuits of a symmetric part for which a term for each costs less than refined shares of all (`self_stresses`)."""
 
 RUIZ_ROUNDS = 8
 """Rounds of scaling, each of which halves the logarithms of the largest entries."""
@@ -83,6 +89,8 @@ class ActiveSetSolution:
     shares: tuple[OpenShares, ...]
     boxes: tuple[BoxPart, ...] = ()
     """Problem by which modes and shares are found together, if there is one."""
+    stresses: SelfStresses | None = None
+    """Reactions that circuits leave open, where these are too many to list."""
 
 
 def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
@@ -104,11 +112,18 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
     bases = [lossless(matrix) for matrix in scaled]
     generic = min(bases, key=lambda basis: basis.shape[1])
     gated = {i for i in held.holds if i not in held.never}
-    circuits = circuits_of(generic, gated, held.never)
-    if circuits is None or bases[0].shape[1] > generic.shape[1]:  # redundant where loops of joints close: `redundant_modes`
+    if bases[0].shape[1] > generic.shape[1]:  # redundant where loops of joints close: `redundant_modes`
+        return None
+    circuits = circuits_of(generic, gated, held.never, MAX_CIRCUITS if skew else FEW_CIRCUITS)
+    if circuits is None and not skew:
+        found = shared_without_circuits(context, held, ideal, fundamental_circuits(generic, held.never), scale)
+        if found is not None and _fits(context, entries, right, found[0], ()):
+            return ActiveSetSolution(found[0], (), box_parts(context, entries, right, held, ideal.gates), found[1])
+        circuits = circuits_of(generic, gated, held.never, MAX_CIRCUITS)
+    if circuits is None:
         return None
     try:
-        vectors = [_null_vector(context, held.entries, circuit, n) for circuit in circuits]
+        vectors = [null_vector(context, held.entries, circuit, n) for circuit in circuits]
         equations = _circuit_equations(context, held, right, ideal, circuits, vectors)
     except SingularSystem:
         return None
@@ -180,19 +195,6 @@ def _monotone_scale(numbers: Mapping[tuple[int, int], np.ndarray], matrices: np.
     scaled = sizes[:, None] * matrices * sizes
     values = np.linalg.eigvalsh(scaled + scaled.transpose(0, 2, 1))
     return None if np.any(values[:, 0] < -SYMMETRY_TOLERANCE) else np.asarray(sizes)
-
-
-def _null_vector(context: TracingContext, entries: Entries, circuit: Circuit, n: int) -> dict[int, Any]:
-    """Return the null vector of a circuit, the first entry at 1."""
-    first, *others = circuit.rows
-    at = {j: k for k, j in enumerate(others)}
-    numbers = matrices_of(context.sampled(entries), n)[0] if others else np.zeros((n, n))
-    numbers[list(circuit.released)] = 0.0
-    kept = independent_rows(numbers[:, others])
-    part = {(k, at[j]): entries[i, j] for k, i in enumerate(kept) for j in others if (i, j) in entries}
-    right = [-entries[i, first] if (i, first) in entries else 0.0 for i in kept]
-    sampled = equilibrated(context.sampled(part), len(others), len(others)) if part else {}
-    return {first: 1.0} | dict(zip(others, solve(part, right, sampled), strict=True))
 
 
 LinearForm = tuple[Mapping[int, Any], Any, tuple[str, ...]]
@@ -343,15 +345,7 @@ def _motions(
 def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int, Any]]) -> list[LinearForm | None]:
     """Return for each circuit the equation of least norm of the reactions that it leaves open; None if there are none."""
     reactions = ideal.reactions
-    every = {
-        (k, c): context.tape.scalar(sum((slope * vector[j] for j, slope in reaction.slopes.items() if j in vector), 0.0))
-        for k, reaction in enumerate(reactions)
-        for c, vector in enumerate(vectors)
-    }
-    zeros = is_zero(context, list(every.values()))
-    steps = {key: value for (key, value), zero in zip(every.items(), zeros, strict=True) if not zero}
-    inverse_sizes, _ = natural_sizes(context.sampled(steps), len(reactions), len(vectors))
-    weights = reaction_weights(reactions, [1.0 / float(size) for size in inverse_sizes])
+    steps, weights = reaction_steps(context, reactions, vectors)
     equations: list[LinearForm | None] = []
     for c in range(len(vectors)):
         slopes, offset = dict[int, Any](), 0.0

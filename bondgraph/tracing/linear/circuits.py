@@ -17,9 +17,6 @@ import numpy as np
 NULL_TOLERANCE = 1e-9
 """Singular values that count as zero, and entries of null vectors, as a part of the largest."""
 
-MAX_CIRCUITS = 128
-"""Most circuits of one part."""
-
 
 @dataclass(frozen=True)
 class Circuit:
@@ -39,9 +36,9 @@ def lossless(matrix: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.qr(np.vstack([basis, matrix @ basis]))[0])
 
 
-def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int]) -> list[Circuit] | None:
+def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) -> list[Circuit] | None:
     """Return all circuits of a space (2 n, r) of x and y, in none of which both x and y of an element differ from zero; None if
-    there are too many.
+    there are more than `most`.
 
     Parameters
     ----------
@@ -53,7 +50,7 @@ def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int]) -> list[Cir
     space = _within(basis, allowed)
     circuits: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
     for rows in _blocks(space):
-        supports = _supports(_full_rank(space[rows]))
+        supports = _supports(_full_rank(space[rows]), most)
         if supports is None:
             return None
         for support in supports:
@@ -61,16 +58,27 @@ def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int]) -> list[Cir
             y = tuple(rows[k] - n for k in sorted(support) if rows[k] >= n)
             if x and not set(x) & set(y):
                 circuits.add((x, tuple(k for k in y if k in gated)))
-    return [Circuit(*each) for each in sorted(circuits)] if len(circuits) <= MAX_CIRCUITS else None
+    return [Circuit(*each) for each in sorted(circuits)] if len(circuits) <= most else None
 
 
-def _supports(block: np.ndarray) -> list[frozenset[int]] | None:
-    """Return the sets of entries of all elementary vectors of a space (m, r); None if there are too many."""
-    vectors = block @ np.linalg.inv(block[independent_rows(block)])
-    supports = [_support(vector) for vector in vectors.T]
+def fundamental_circuits(basis: np.ndarray, never: Set[int]) -> list[Circuit]:
+    """Return circuits whose vectors are a basis of a space (2 n, r) of x, without any y; arguments as of `circuits_of`."""
+    space = _within(basis, set(range(len(basis) // 2)) - never)
+    blocks = [(rows, _fundamental(_full_rank(space[rows]))) for rows in _blocks(space)]
+    return [Circuit(tuple(rows[k] for k in sorted(support)), ()) for rows, supports in blocks for support in supports]
+
+
+def _fundamental(block: np.ndarray) -> list[frozenset[int]]:
+    """Return the sets of entries of elementary vectors that are a basis of a space (m, r)."""
+    return [_support(vector) for vector in (block @ np.linalg.inv(block[independent_rows(block)])).T]
+
+
+def _supports(block: np.ndarray, most: int) -> list[frozenset[int]] | None:
+    """Return the sets of entries of all elementary vectors of a space (m, r); None if there are more than `most`."""
+    supports = _fundamental(block)
     last = 0
     while last < len(supports):
-        if len(supports) > MAX_CIRCUITS:
+        if len(supports) > most:
             return None
         for other in supports[:last]:
             for entry in sorted(supports[last] & other):

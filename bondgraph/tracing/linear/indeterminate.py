@@ -107,7 +107,7 @@ def solve_semidefinite(
     sizes : natural sizes of the diagonal, with its signs; numbers, or scalars of the tape.
     """
     w = semidefinite_solver(matrix, sizes)(right)
-    return w, _residuals(rows_of(matrix, len(right)), right, w)
+    return w, residuals(rows_of(matrix, len(right)), right, w)
 
 
 def semidefinite_solver(
@@ -124,13 +124,14 @@ def semidefinite_solver(
     def refined(right: Sequence[Any]) -> list[Any]:
         w = solved(right)
         for _ in range(REFINEMENTS):
-            w = [a + b for a, b in zip(w, solved(_residuals(rows, right, w)), strict=True)]
+            w = [a + b for a, b in zip(w, solved(residuals(rows, right, w)), strict=True)]
         return w
 
     return refined
 
 
-def _residuals(rows: Sequence[Mapping[int, Any]], right: Sequence[Any], w: Sequence[Any]) -> list[Any]:
+def residuals(rows: Sequence[Mapping[int, Any]], right: Sequence[Any], w: Sequence[Any]) -> list[Any]:
+    """Return b - A w (n,)."""
     return [b - sum((a * w[j] for j, a in row.items()), 0.0) for b, row in zip(right, rows, strict=True)]
 
 

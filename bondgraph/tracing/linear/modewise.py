@@ -24,6 +24,7 @@ from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
 from bondgraph.tracing.linear.redundant_modes import solve_redundant_modes
+from bondgraph.tracing.linear.self_stresses import SelfStresses
 from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, equilibrated, matrices_of, solve, solve_pivoted
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
@@ -210,6 +211,7 @@ class Solved:
     modes: tuple[SharedMode, ...] = ()
     repeating: tuple[RedundantPart, ...] = ()
     boxes: tuple[BoxPart, ...] = ()
+    stresses: tuple[SelfStresses, ...] = ()
 
 
 def solve_in_modes(
@@ -230,7 +232,8 @@ def solve_in_modes(
     """
     solution: list[Any] = [0.0] * len(right)
     refused, repeating = list[tuple[Mapping[str, str], SingularSystem]](), list[RedundantPart]()
-    modes, boxes, singular_parts, too_many = list[SharedMode](), list[BoxPart](), list[Any](), (0, 0)
+    modes, boxes, stresses = list[SharedMode](), list[BoxPart](), list[SelfStresses]()
+    singular_parts, too_many = list[Any](), (0, 0)
     for rows, columns, entries in _joined(_unsolved_parts(context, equations, right, solution), ideal is not None):
         part, b = _cut(entries, rows, columns), [right[i] for i in rows]
         count = _mode_count(context, part)
@@ -241,6 +244,7 @@ def solve_in_modes(
                 _insert(solution, columns, active.values)
                 modes += [mode.renumbered(rows, columns) for mode in _shared_modes(context.system, active.shares, elements)]
                 boxes += active.boxes
+                stresses += [] if active.stresses is None else [active.stresses]
                 continue
         try:
             _insert(solution, columns, solve(part, b, context.sampled(part)))
@@ -272,7 +276,7 @@ def solve_in_modes(
         modes += [mode.renumbered(rows, columns) for mode in solved.modes]
     if refused:
         raise SingularMode(refused, too_many)
-    return Solved(solution, tuple(modes), tuple(repeating), tuple(boxes))
+    return Solved(solution, tuple(modes), tuple(repeating), tuple(boxes), tuple(stresses))
 
 
 Part = tuple[list[int], list[int], Entries]
