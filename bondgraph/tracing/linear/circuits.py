@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 
-NULL_TOLERANCE = 1e-9
-"""Singular values that count as zero, and entries of null vectors, as a part of the largest."""
+from bondgraph.assembly.system import NULL_TOLERANCE
 
 
 @dataclass(frozen=True)
