@@ -33,7 +33,7 @@ from bondgraph.emit.printers import llvm_procedures
 Statement = tuple[str, int]
 """Name of a function with its module, and the line of a statement in it."""
 Tell = Callable[[Any], None]
-SLACK, FACTOR = 20.0, 10.0
+SLACK, FACTOR = 8.0, 10.0
 """A test is endless, and kills a mutant, beyond SLACK + FACTOR times its process time on the project itself, s."""
 
 
@@ -214,6 +214,11 @@ def record(items: Sequence[pytest.Item], functions: Sequence[Any]) -> dict[str, 
     return dict(in_fork(run))
 
 
+def _function(name: str) -> str:
+    """Return the name of the function of a test, without its parameters."""
+    return name.partition("[")[0]
+
+
 class Trials:
     """Trials of mutants by the tests of a session. The tests that kill are counted, and come first in the next trial."""
 
@@ -222,12 +227,20 @@ class Trials:
         self.kills = Counter[str]()
 
     def chosen(self, mutant: Mutant) -> list[pytest.Item]:
-        """Return the tests that execute a mutated statement, those first that kill most per second."""
+        """Return the tests that execute a mutated statement, those first that kill most per second; a test with other parameters
+        is worth less."""
         new = Recorded(0.0, frozenset({mutant.statement}), False)
         known = {item.nodeid: self.recorded.get(item.nodeid, new) for item in self.items}
         able = [name for name, test in known.items() if mutant.statement in test.executed and not test.failed]
-        worth = {name: (self.kills[name] + 0.1) / (known[name].time + 0.1) for name in able}
-        return sorted((item for item in self.items if item.nodeid in worth), key=lambda item: -worth[item.nodeid])
+        before, seen = Counter[str](), dict[str, int]()
+        for name in sorted(able, key=lambda name: known[name].time):
+            seen[name] = before[_function(name)]
+            before[_function(name)] += 1
+
+        def worth(name: str) -> float:
+            return (self.kills[name] + 0.1) / (known[name].time + 0.1) / (1.0 + seen[name]) ** 2
+
+        return sorted((item for item in self.items if item.nodeid in seen), key=lambda item: -worth(item.nodeid))
 
     def verdict(self, mutant: Mutant, longest: float) -> Verdict:
         """Return what the tests say of a mutant; those that would take longer than so much process time, s, do not run."""
