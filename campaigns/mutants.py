@@ -1,8 +1,8 @@
 """Mutation testing of the runtime: `python -m campaigns.mutants --count 100 --seed 0`.
 
 A mutant is the project with one mutation in one function of the kernel language: another operator, comparison, index or constant,
-a negated condition, a missing statement. The tests run on it until one fails, which kills the mutant. A mutant that survives
-shows a rule that no test states, or is equivalent to the original.
+a negated condition, a missing statement. The tests that execute the mutated statement run until one fails, which kills the mutant
+(`mutant_tests`). A mutant that survives shows a rule that no test states, or is equivalent to the original.
 """
 
 from __future__ import annotations
@@ -12,27 +12,25 @@ import ast
 import copy
 import importlib
 import inspect
-import os
+import itertools
+import json
+import math
 import random
-import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 
 import pytest
 
+from bondgraph.emit import cache
 from bondgraph.emit.kernel_language.language import Array, Table, types_of
-from campaigns.processes import Progress, each
+from campaigns.mutant_tests import Codes, Mutant, Recorded, Trials, in_fork, name_of, record
+from campaigns.processes import Progress
 
 ROOT = Path(__file__).parents[1]
 TESTS = ("tests/run", "tests/laws", "tests/acceptance", "tests/models", "tests/judges", "tests/campaigns")
-"""The tests that run models, those that kill most first."""
-LONGEST = 3600.0
-"""Wall time after which the tests on a mutant are endless, s."""
+"""The tests that run models."""
 
 _SWAPPED: Mapping[type[ast.AST], tuple[type[ast.AST], ...]] = MappingProxyType(
     {
@@ -55,35 +53,20 @@ _SWAPPED: Mapping[type[ast.AST], tuple[type[ast.AST], ...]] = MappingProxyType(
 _RENAMED = MappingProxyType({"larger": "smaller", "smaller": "larger", "max": "min", "min": "max"})
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A mutated function: its file, the lines (first, last) that its source replaces, and the line and code that are mutated."""
-
-    path: str
-    lines: tuple[int, int]
-    source: str
-    mutation: str
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A mutant to test, None for the project itself; the tests, and their longest wall time, s."""
-
-    mutant: Mutant | None
-    tests: tuple[str, ...]
-    longest: float
-
-
 def kernel_functions() -> Iterator[tuple[Path, ast.FunctionDef]]:
     """Yield the functions of the kernel language in the runtime, with their files."""
     for path in sorted((ROOT / "bondgraph" / "run").rglob("*.py")):
         if "kernel_language" not in path.read_text(encoding="utf-8"):
             continue
-        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+        module = _module(path)
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             function = getattr(module, node.name, None) if isinstance(node, ast.FunctionDef) else None
             if isinstance(node, ast.FunctionDef) and inspect.isfunction(function) and _is_kernel(function):
                 yield path, node
+
+
+def _module(path: Path) -> ModuleType:
+    return importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
 
 
 def _is_kernel(function: object) -> bool:
@@ -99,12 +82,14 @@ def mutations(function: ast.FunctionDef) -> list[tuple[int, int]]:
 
 
 def mutated(function: ast.FunctionDef, mutation: tuple[int, int]) -> tuple[str, ast.FunctionDef]:
-    """Return the line and the code that a mutation changes, and the function with it."""
+    """Return the line and the code that a mutation changes, before and after, and the function with it."""
     mutant = copy.deepcopy(function)
-    node = list(ast.walk(mutant))[mutation[0]]
-    before = ast.unparse(node) if isinstance(node, (ast.expr, ast.stmt)) else type(node).__name__
+    nodes = list(ast.walk(mutant))
+    node = nodes[mutation[0]]
+    before = ast.unparse(node)
     _mutate(node, mutation[1])
-    return f"line {getattr(node, 'lineno', function.lineno)}: {before}", mutant
+    lines = [(was, now) for was, now in itertools.zip_longest(before.split("\n"), ast.unparse(node).split("\n")) if was != now]
+    return f"line {getattr(node, 'lineno', function.lineno)}: {lines[0][0]} -> {lines[0][1]}", mutant
 
 
 def _mutate(node: ast.AST, choice: int) -> bool:
@@ -138,57 +123,70 @@ def _mutate(node: ast.AST, choice: int) -> bool:
 def mutants(count: int, seed: int) -> list[Mutant]:
     """Return mutants at random: each mutation of each function is as likely as any other."""
     every = [(path, function, mutation) for path, function in kernel_functions() for mutation in mutations(function)]
-    chosen = []
-    for path, function, mutation in random.Random(seed).sample(every, min(count, len(every))):
-        before, mutant = mutated(function, mutation)
-        first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
-        source = ast.unparse(ast.fix_missing_locations(mutant))
-        chosen.append(Mutant(path.relative_to(ROOT).as_posix(), (first, function.end_lineno or first), source, before))
-    return chosen
+    return [mutant_of(*one) for one in random.Random(seed).sample(every, min(count, len(every)))]
 
 
-def write(mutant: Mutant, root: Path) -> None:
-    """Write the file of a mutant below a folder."""
-    lines = (ROOT / mutant.path).read_text(encoding="utf-8").splitlines(keepends=True)
-    first, last = mutant.lines
-    text = "".join([*lines[: first - 1], mutant.source, "\n", *lines[last:]])
-    (root / mutant.path).write_text(text, encoding="utf-8")
+def mutant_of(path: Path, function: ast.FunctionDef, mutation: tuple[int, int]) -> Mutant:
+    """Return the mutant of a function in a file."""
+    text, mutant = mutated(function, mutation)
+    original = getattr(_module(path), function.name)
+    nodes = list(ast.walk(function))
+    inside = [node for node in nodes[1:] if isinstance(node, ast.stmt) and nodes[mutation[0]] in ast.walk(node)]
+    line = inside[-1].lineno  # the walk comes to the innermost last
+    where = f"{path.relative_to(ROOT).as_posix()}, {function.name}, {text}"
+    return Mutant(original, (name_of(original), line), where, ast.fix_missing_locations(mutant))
 
 
-def survivor(trial: Trial) -> str:
-    """Return the mutant of a trial if it survives, or "" if a test kills it; raise a RuntimeError if the tests cannot run."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder, "project")
-        shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".*", "site", "build", "__pycache__"))
-        if trial.mutant is not None:
-            write(trial.mutant, root)
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *trial.tests]
-        environment = {**os.environ, "PYTHONPATH": str(root)}
-        try:
-            done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=trial.longest)
-        except subprocess.TimeoutExpired:
-            return ""
-    if done.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED):
-        raise RuntimeError(f"the tests do not run: {done.stderr or done.stdout}")
-    name = "the project itself" if trial.mutant is None else f"{trial.mutant.path}, {trial.mutant.mutation}"
-    return "" if done.returncode else name
+class Campaign:
+    """Plugin of pytest: try mutants, so many of a random choice, where a session would run its tests."""
+
+    def __init__(self, given: argparse.Namespace):
+        self.given, self.codes = given, Codes()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Try the mutants; a survivor is a failure of the session."""
+        recorded = self.recorded(session.items)
+        for name in (name for name, test in recorded.items() if test.failed):
+            print(f"fails on the project itself, and is left out: {name}")
+        (self.codes.ready,) = in_fork(self.codes.make)
+        trials = Trials(session.items, recorded, self.codes)
+        chosen = mutants(self.given.count, self.given.seed)
+        progress = Progress(len(chosen), "mutants")
+        for mutant in chosen:
+            verdict = trials.verdict(mutant, self.given.longest)
+            tests = f"{verdict.tests} of {verdict.executing} tests that execute it"
+            progress.say(f"{mutant.mutation}: {verdict.time:.0f} s, {f'killed by {verdict.killer}' if verdict.killer else tests}")
+            progress.add("" if verdict.killer else "this mutant survives")
+        session.testsfailed = progress.failures
+        return True
+
+    def recorded(self, items: Sequence[pytest.Item]) -> dict[str, Recorded]:
+        """Return what the tests do on the project itself, from the file of an earlier campaign if the sources are the same."""
+        file, sources = self.given.record, cache.sources()
+        if file and file.exists():
+            read, tests = json.loads(file.read_text(encoding="utf-8"))
+            if read == sources:
+                return {
+                    name: Recorded(time, frozenset(map(tuple, places)), failed) for name, (time, places, failed) in tests.items()
+                }
+        recorded = record(items, [getattr(_module(path), node.name) for path, node in kernel_functions()])
+        if file:
+            tests = {name: (test.time, sorted(test.executed), test.failed) for name, test in recorded.items()}
+            file.write_text(json.dumps((sources, tests)), encoding="utf-8")
+        return recorded
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Return 1 if a mutant survives; first, the tests must pass on the project itself."""
+    """Return 1 if a mutant survives."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2].replace("\n", " "))
     parser.add_argument("--count", type=int, default=100, help="mutants (default 100)")
     parser.add_argument("--seed", type=int, default=0, help="of the random choice (default 0)")
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="tests of so many at once")
+    parser.add_argument("--longest", type=float, default=math.inf, help="process time of the tests of one mutant, s")
+    parser.add_argument("--record", type=Path, help="file for what each test executes, which the next campaign reads")
     parser.add_argument("--tests", nargs="+", default=TESTS, help=f"files or folders (default {' '.join(TESTS)})")
     given = parser.parse_args(arguments)
-    if not survivor(Trial(None, tuple(given.tests), LONGEST)):
-        sys.exit("the tests fail on the project itself, so that they kill every mutant")
-    trials = [Trial(mutant, tuple(given.tests), LONGEST) for mutant in mutants(given.count, given.seed)]
-    progress = Progress(len(trials), "mutants")
-    for lived in each(survivor, trials, given.processes, chunk=1):
-        progress.add(lived)
-    return int(progress.failures > 0)
+    return int(pytest.main(["-q", "-p", "no:cacheprovider", *given.tests], plugins=[Campaign(given)]))
 
 
 if __name__ == "__main__":

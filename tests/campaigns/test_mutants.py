@@ -1,23 +1,28 @@
-"""Mutation testing of the runtime: mutants differ from the source, and tests kill them or not."""
+"""Mutation testing of the runtime: mutants differ from the source, and the tests that execute them kill them or not."""
 
 import ast
-
-import pytest
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 from campaigns import mutants
-from campaigns.mutants import Mutant, Trial, survivor
+from campaigns.mutant_tests import tree_of
 
 
 def test_mutants_are_functions_that_differ_from_the_source():
-    """Each is a function of the same name, in the place of the source, and nothing else changes."""
+    """Each is a function of the same name, of which one statement differs."""
     chosen = mutants.mutants(40, seed=0)
-    assert len(chosen) == 40 and chosen == mutants.mutants(40, seed=0)
-    assert chosen != mutants.mutants(40, seed=1)
+    assert [mutant.mutation for mutant in chosen] == [mutant.mutation for mutant in mutants.mutants(40, seed=0)]
+    assert [mutant.mutation for mutant in chosen] != [mutant.mutation for mutant in mutants.mutants(40, seed=1)]
     for mutant in chosen:
-        before = (mutants.ROOT / mutant.path).read_text(encoding="utf-8").splitlines()
-        first, last = mutant.lines
-        (was,), (now,) = ast.parse("\n".join(before[first - 1 : last])).body, ast.parse(mutant.source).body
-        assert was.name == now.name and ast.dump(was) != ast.dump(now), mutant
+        before, line = tree_of(mutant.function), mutant.statement[1]
+        assert before.name == mutant.tree.name and ast.dump(before) != ast.dump(mutant.tree), mutant
+        (was,), (now,) = (
+            [ast.dump(node) for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno == line]
+            for tree in (before, mutant.tree)
+        )
+        assert was != now, mutant
 
 
 SOURCE = """
@@ -50,12 +55,66 @@ def test_each_mutation_of_a_function_is_made():
     assert len(set(texts)) == len(texts) == len(MUTATED) + 2 and ast.unparse(function) not in texts
 
 
-def test_a_mutant_that_no_test_kills_survives(tmp_path, monkeypatch):
-    (tmp_path / "double.py").write_text("def double(x):\n    return x + x\n")
-    (tmp_path / "test_double.py").write_text("from double import double\n\n\ndef test_double():\n    assert double(2) == 4\n")
-    monkeypatch.setattr(mutants, "ROOT", tmp_path)
-    survives, dies = (Mutant("double.py", (1, 2), f"def double(x):\n    return x {sign} x", sign) for sign in "*-")
-    assert survivor(Trial(survives, ("test_double.py",), 60.0)) == "double.py, *"
-    assert survivor(Trial(dies, ("test_double.py",), 60.0)) == ""
-    with pytest.raises(RuntimeError, match="do not run"):
-        survivor(Trial(None, ("test_nowhere.py",), 60.0))
+PROGRAM = """
+from bondgraph.emit.kernel_language.language import Reals
+
+def double(x: Reals, n: int) -> None:
+    for i in range(n):
+        x[i] = x[i] + x[i]
+        if x[i] > 100.0:
+            x[i] = 100.0
+"""
+PROGRAM_TESTS = """
+import ctypes
+import numpy as np
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.llvm import compile_procedures
+from double import double
+
+def test_nothing():
+    pass
+
+def test_double():
+    library = compile_procedures(translate([double], ["double"]))
+    x = np.array([2.0, 0.0])
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(library.address("double"))(x.ctypes.data, 2)
+    assert x.tolist() == [4.0, 0.0]
+"""
+PROGRAM_CAMPAIGN = """
+import ast, inspect, sys
+from pathlib import Path
+import pytest
+from campaigns import mutants
+from campaigns.mutant_tests import Codes, Trials, record, tree_of
+
+class Campaign:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        from double import double
+        mutants.ROOT = Path.cwd()
+        trials = Trials(session.items, record(session.items, [double]), Codes())
+        (function,) = (node for node in ast.parse(inspect.getsource(inspect.getmodule(double))).body if hasattr(node, "args"))
+        for mutation in mutants.mutations(function):
+            mutant = mutants.mutant_of(Path.cwd() / "double.py", function, mutation)
+            verdict = trials.verdict(mutant, 60.0)
+            print("::", mutant.mutation.partition(": ")[2], "|", verdict.killer, "|", verdict.tests, "|", verdict.executing)
+        return True
+
+pytest.main(["-q", "-s", "-p", "no:cacheprovider"], plugins=[Campaign()])
+"""
+
+
+def test_tests_that_execute_a_mutated_statement_kill_it_or_not(tmp_path):
+    """No test tells > from >= at 100, nor executes the statement for larger numbers."""
+    for name, text in (("double", PROGRAM), ("test_double", PROGRAM_TESTS), ("campaign", PROGRAM_CAMPAIGN)):
+        (tmp_path / f"{name}.py").write_text(text)
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])}
+    command = [sys.executable, "campaign.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True, check=True)
+    verdicts = [line[3:].split(" | ") for line in done.stdout.splitlines() if line.startswith(":: ")]
+    said = {mutation: rest for mutation, *rest in verdicts}
+    killed = ["test_double.py::test_double", "1", "1"]
+    assert said["x[i] + x[i] -> x[i] - x[i]"] == killed
+    assert said["x[i] > 100.0 -> x[i] < 100.0"] == killed
+    assert said["x[i] > 100.0 -> x[i] >= 100.0"] == ["", "1", "1"]
+    assert said["100.0 -> 200.0"] == ["", "0", "0"]
