@@ -99,7 +99,7 @@ def _in_mode(compiled: Compiled, modes: Mapping[str, str], linear: bool, rng: np
     if unsolved is not None:
         return Verdict("undecided", "Newton's method found no solution")
     point = Point(compiled.model, Situation(values_of(compiled, x, m), modes, parted_by(compiled)))
-    if any(all(modes[a] == state for a, state in i.mode.items()) for i in compiled.system.indeterminate):
+    if any(is_open[0] for i in compiled.system.indeterminate for is_open in i.marks(np.array([m])).values()):
         return Verdict("right") if is_singular(point) else Verdict("wrong", "regular mode called indeterminate", str(modes))
     reference = allowed(point, 3 if linear else 1)
     if reference.condition > TOO_ILL or not np.isfinite(reference.y).all():

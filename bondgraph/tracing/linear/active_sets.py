@@ -116,9 +116,9 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
         return None
     circuits = circuits_of(generic, gated, held.never, MAX_CIRCUITS if skew else FEW_CIRCUITS)
     if circuits is None and not skew:
-        found = shared_without_circuits(context, held, ideal, fundamental_circuits(generic, held.never), scale)
-        if found is not None and _fits(context, entries, right, found[0], ()):
-            return ActiveSetSolution(found[0], (), box_parts(context, entries, right, held, ideal.gates), found[1])
+        least = shared_without_circuits(context, held, ideal, fundamental_circuits(generic, held.never), scale)
+        if least is not None and _fits(context, entries, right, least[0], ()):
+            return ActiveSetSolution(least[0], (), box_parts(context, entries, right, held, ideal.gates), least[1])
         circuits = circuits_of(generic, gated, held.never, MAX_CIRCUITS)
     if circuits is None:
         return None

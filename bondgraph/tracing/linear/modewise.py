@@ -24,65 +24,12 @@ from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
 from bondgraph.tracing.linear.redundant_modes import solve_redundant_modes
+from bondgraph.tracing.linear.regularity import regular, regular_without, singular_at, singular_part, singular_somewhere
 from bondgraph.tracing.linear.self_stresses import SelfStresses
-from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, equilibrated, matrices_of, solve, solve_pivoted
+from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, solve, solve_pivoted
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
 from screws.scalars import equal, where
-
-
-def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
-    """Solve by one elimination, with pivots as they are, or by the natural sizes of equations and unknowns; None if both fail.
-
-    Of a matrix without modes, singular samples do not count if the start is regular: a curve is so steep there, in the units of
-    its state, that other terms are lost.
-    """
-    numbers, n = context.sampled(entries), len(right)
-    trials = [lambda: numbers, lambda: equilibrated(numbers, n, n)]
-    if one_mode and numbers:
-        trials.append(lambda: equilibrated(_regular_samples(numbers, n), n, n))
-    for trial in trials:
-        with contextlib.suppress(SingularSystem):
-            return solve(entries, right, trial())
-    return None
-
-
-def _regular_samples(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> dict[tuple[int, int], np.ndarray]:
-    """Return the samples at which a matrix is regular, all if it is singular at the first one, the start."""
-    count = len(next(iter(numbers.values())))
-    samples = ({key: values[k : k + 1] for key, values in numbers.items()} for k in range(count))
-    is_regular = np.array([not singular_somewhere(sample, n) for sample in samples])
-    return {key: values[is_regular] if is_regular[0] else values for key, values in numbers.items()}
-
-
-def singular_part(context: TracingContext, entries: Entries, right: Sequence[Any]) -> SingularSystem:
-    """Return the equations and unknowns without a pivot."""
-    eliminated = eliminate(entries, right, equilibrated(context.sampled(entries), len(right), len(right)))
-    return SingularSystem(eliminated.equations, eliminated.unknowns)
-
-
-def singular_at(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
-    """Return True for each sample at which a matrix is singular or not finite."""
-    matrices = matrices_of(equilibrated(numbers, n, n), n)
-    is_singular = ~np.isfinite(matrices).all(axis=(1, 2))
-    values = np.linalg.svd(matrices[~is_singular], compute_uv=False)
-    is_singular[~is_singular] = values[:, -1] <= SINGULAR * values[:, 0]
-    return is_singular
-
-
-def singular_somewhere(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> bool:
-    """Return True if a matrix is singular at a sample."""
-    return bool(np.any(singular_at(numbers, n)))
-
-
-def _regular_without(left_out: Collection[int], numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> bool:
-    """Return True if a matrix (n, n) without some rows and columns is regular at all samples."""
-    kept = {k: i for i, k in enumerate(sorted(set(range(n)) - set(left_out)))}
-    samples = {(kept[i], kept[j]): values for (i, j), values in numbers.items() if {i, j} <= kept.keys()}
-    if not kept or not len(next(iter(numbers.values()))):
-        return True
-    first = {key: float(values[0]) for key, values in samples.items()}
-    return not eliminate(first, [0.0] * len(kept), equilibrated(samples, len(kept), len(kept))).equations
 
 
 class SolutionCache:
@@ -136,7 +83,7 @@ class SolutionCache:
             return None
         is_start = np.all([values == values[0] for values in numbers.values()], axis=0)
         for is_singular in (singular_at(numbers, n), is_start):
-            if is_singular.all() or not _regular_without(holding, {key: v[is_singular] for key, v in numbers.items()}, n):
+            if is_singular.all() or not regular_without(holding, {key: v[is_singular] for key, v in numbers.items()}, n):
                 continue
             with contextlib.suppress(SingularSystem):
                 return solve(matrix, right, equilibrated({key: values[~is_singular] for key, values in numbers.items()}, n, n))

@@ -29,10 +29,10 @@ from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, matrice
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
 
-REGULARISATION = 1e-7
+NORM_PART = 1e-7
 """Part of the mean diagonal that the mean weight of reactions raises it by (eps)."""
 
-REFINEMENTS = 5
+SHARE_REFINEMENTS = 5
 """Corrections after the first solution: more than for constraints, since weights and long rows make s small."""
 
 
@@ -130,7 +130,7 @@ def _least_norm(
                 norm[i, j] = norm.get((i, j), 0.0) + weight * a * b
     diagonal = [norm.get((i, i), 0.0) * float(scale[i] ** 2) for i in range(n)]
     sizes = context.sampled.table(diagonal).mean(axis=0)
-    part = REGULARISATION / float(sizes[sizes > 0.0].mean())
+    part = NORM_PART / float(sizes[sizes > 0.0].mean())
     raised = replace(held, entries={key: part * value for key, value in norm.items()}, right=[part * q for q in offsets])
     matrix, b = held.masked([float(s**-2) for s in scale])
     return _refined(matrix, b, *raised.masked([0.0] * n))
@@ -141,7 +141,7 @@ def _refined(matrix: Entries, right: Sequence[Any], norm: Entries, offsets: Sequ
     rows, n = rows_of(matrix, len(right)), len(right)
     solved = factorised(rows_of({key: matrix.get(key, 0.0) + norm.get(key, 0.0) for key in {**matrix, **norm}}, n))
     w: list[Any] = [0.0] * n
-    for _ in range(REFINEMENTS + 1):
+    for _ in range(SHARE_REFINEMENTS + 1):
         step = solved(residuals(rows, right, w))
         excess = solved(residuals(rows_of(norm, n), offsets, step))
         w = [a + b + c for a, b, c in zip(w, step, excess, strict=True)]
