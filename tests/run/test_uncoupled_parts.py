@@ -12,13 +12,13 @@ from screws.scalars import equal, sin, where
 
 
 def idle(graph: Graph) -> None:
-    """A block that its friction holds, one that moves slowly, and an automaton whose guard is far from zero."""
+    """A block that its friction holds, one that moves slowly, and an automaton whose guards are far from zero."""
     still, slow = J1("a still"), J1("a slow", domain="translation")
     graph.connect(Se("a push", 0.5), still).connect(still, I("a block", 3.0)).connect(still, Friction("a rub", 4.0))
     graph.connect(slow, I("a mass", 7.0, initial=0.7)).connect(slow, R("a drag", 0.01))
-    far = Transition("on", "on", lambda p: p - 100.0, ("a mass.p",), (("a mass.p", lambda p: 0.5 * p, ("a mass.p",)),))
-    away = Transition("on", "off", lambda p: -p - 1.0, ("a mass.p",))
-    graph.add_automaton(Automaton("a relay", ("on", "off"), "on", (far, away)))
+    spare = Transition("on", "spare", lambda p: p - 100.0, ("a mass.p",), kind="a leap")
+    back = Transition("on", "on", lambda p: p - 50.0, ("a mass.p",), (("a mass.p", lambda p: -p, ("a mass.p",)),), kind="a blow")
+    graph.add_automaton(Automaton("a relay", ("off", "on", "spare"), "on", (spare, back)))
 
 
 def bouncing(graph: Graph) -> None:
