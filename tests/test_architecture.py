@@ -304,13 +304,13 @@ def test_the_files_that_tests_begin_with_are_there():
     assert all((ROOT / name).is_file() for name in (*LONGEST, *TOGETHER, *TOGETHER.values()))
 
 
-def test_graphs_of_edges_do_not_ask_what_their_edges_are():
-    """`nx.Graph(edges)` imports pandas, where it is installed, to see whether the edges are a table: a second of a first run."""
+def test_graphs_are_made_from_lists_of_edges():
+    """`nx.Graph(edges)` imports pandas, if it is installed, to test whether the edges are a table. That takes a second."""
     kinds = ("nx.Graph", "nx.DiGraph", "nx.MultiGraph", "nx.MultiDiGraph")
     for name, path in SOURCES.items():
         for call in nodes(path, ast.Call):
-            asks = call.args and ast.unparse(call.func) in kinds
-            assert not asks, f"{name}:{call.lineno}: use nx.from_edgelist"
+            has_edges = call.args and ast.unparse(call.func) in kinds
+            assert not has_edges, f"{name}:{call.lineno}: use nx.from_edgelist"
 
 
 def test_import_is_light():

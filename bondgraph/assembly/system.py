@@ -14,13 +14,11 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from bondgraph.assembly.indeterminate import Indeterminate, IndeterminateCircuits
 from bondgraph.model.automata import Start
 from bondgraph.model.ops import Op
 from bondgraph.output.short_repr import short_repr
 from bondgraph.units import Conversion
-
-NULL_TOLERANCE = 1e-9
-"""Singular values that count as zero, as a part of the largest, and entries of unit vectors."""
 
 
 @dataclass(frozen=True)
@@ -139,70 +137,6 @@ class BoxLayout:
     sticks: tuple[int, ...]
     lows: tuple[int, ...]
     highs: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Indeterminate:
-    """A statically indeterminate mode: the motion is unique, but not the shares of ideal elements in an effort or flow, which are
-    computed by least norm. If `unique` is false not even the motion is determined, which ends a run."""
-
-    mode: Mapping[str, str]
-    """Automaton -> state."""
-    slots: Mapping[int, int]
-    """Slot of the automaton -> index of the state."""
-    quantities: tuple[str, ...]
-    unique: bool = True
-    contradicts: bool = False
-    """True if its equations have a solution only in some states, so that a run that stays there ends."""
-
-    def __str__(self) -> str:
-        return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in self.mode.items())
-
-    def marks(self, modes: np.ndarray) -> dict[str, np.ndarray]:
-        """Return for each quantity at which samples (k,) of the modes (k, slots) it is shared."""
-        here = np.asarray(np.all([modes[:, slot] == state for slot, state in self.slots.items()], axis=0))
-        return dict.fromkeys(self.quantities, here)
-
-
-@dataclass(frozen=True)
-class IndeterminateCircuits:
-    """Statically indeterminate modes in which elements hold each other in circuits, too many to list: states of self-stress."""
-
-    basis: np.ndarray = field(compare=False)
-    """Null vectors (n, k) of the equations of the elements while all hold."""
-    gates: tuple[tuple[int, tuple[int, ...]] | None, ...]
-    """Slot and states in which each element holds; None if it always does."""
-    names: tuple[str, ...]
-    """Quantity of each row that is shared, empty if it is none of an element's."""
-    unique: bool = True
-    contradicts: bool = False
-
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """Names of all quantities that are shared in some mode."""
-        return tuple(dict.fromkeys(name for name in self.names if name))
-
-    def __str__(self) -> str:
-        return "circuits of elements that hold"
-
-    def marks(self, modes: np.ndarray) -> dict[str, np.ndarray]:
-        """Return for each quantity at which samples (k,) of the modes (k, slots) it is shared."""
-        always = np.ones(len(modes), dtype=bool)
-        holds = np.array([always if gate is None else np.isin(modes[:, gate[0]], gate[1]) for gate in self.gates]).T
-        patterns, of_sample = np.unique(holds, axis=0, return_inverse=True)
-        is_open = np.array([_open_rows(self.basis, pattern) for pattern in patterns])[np.ravel(of_sample)]
-        marks = {name: np.zeros(len(modes), dtype=bool) for name in self.quantities}
-        for name, column in zip(self.names, is_open.T, strict=True):
-            if name:
-                marks[name] = marks[name] | column
-        return marks
-
-
-def _open_rows(basis: np.ndarray, holds: np.ndarray) -> np.ndarray:
-    """Return which rows (n,) differ from zero in a vector of the space of a basis (n, k) that is zero where none `holds`."""
-    _, values, right = np.linalg.svd(basis[~holds])
-    space = basis @ right[int(np.sum(values > NULL_TOLERANCE * np.linalg.norm(basis, 2))) :].T
-    return np.asarray(np.abs(space).max(axis=1, initial=0.0) > NULL_TOLERANCE)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from bondgraph.assembly.assemble import assemble
-from bondgraph.assembly.system import Indeterminate, System, Unknown
+from bondgraph.assembly.indeterminate import Indeterminate
+from bondgraph.assembly.system import System, Unknown
 from bondgraph.causality.assign import Causality
 from bondgraph.elements.friction import STICK, with_commanded_law, with_flow_law
 from bondgraph.model.automata import Automaton

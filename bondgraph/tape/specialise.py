@@ -11,6 +11,9 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Alternatives, Routine, reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 
+_LINEAR = (op.ADD, op.SUBTRACT, op.NEGATIVE, op.MULTIPLY, op.DIVIDE)
+"""Instructions whose result depends linearly on one of their arguments."""
+
 
 def specialise(
     tape: Tape, outputs: Sequence[TapeScalar | float], fixed: Mapping[tuple[str, int], float]
@@ -137,10 +140,8 @@ def hoist(tape: Tape, outputs: Sequence[TapeScalar | float]) -> Hoisted:
         if position in new or position in hoisted:
             continue
         node = tape.nodes[position]
-        if position in sums:
-            new[position] = target.intern((node[0], *(moved_to.get(a, new[a]) for a in node[1:])))
-        else:
-            new[position] = target.intern((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node)
+        ahead = moved_to if position in sums else new
+        new[position] = target.intern((node[0], *(ahead.get(a, new[a]) for a in node[1:])) if node[0] > op.INPUT else node)
     moved = tuple(TapeScalar(target, new[root]) for root in roots)
     return Hoisted(target, moved, tuple(TapeScalar(tape, position) for position in prepared))
 
@@ -153,9 +154,6 @@ def _sums_of_time(tape: Tape, order: Sequence[int], roots: Sequence[int], timed:
         if node[0] > op.INPUT and (position not in timed or (position in linear and node[0] in _LINEAR)):
             linear.update(a for a in node[1:] if a in timed)
     return {position for position in linear if tape.nodes[position][0] in (op.ADD, op.SUBTRACT)}
-
-
-_LINEAR = (op.ADD, op.SUBTRACT, op.NEGATIVE, op.MULTIPLY, op.DIVIDE)
 
 
 @dataclass(frozen=True)

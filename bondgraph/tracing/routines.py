@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.system import Indeterminate, IndeterminateCircuits, LoweredTransition, System, Value
+from bondgraph.assembly.indeterminate import Indeterminate, IndeterminateCircuits
+from bondgraph.assembly.system import LoweredTransition, System, Value
 from bondgraph.tape.differentiate import compressed_columns, jacobian
 from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tape.specialise import Code, SpecialisedRoutine, hoist, specialise
@@ -80,6 +81,7 @@ def _completed(traced: Traced) -> Traced:
 
 
 def _indeterminate_circuits(context: TracingContext, stresses: SelfStresses) -> IndeterminateCircuits:
+    """Return the nonzero rows of a basis of null vectors, the modes in which they hold, and the quantities that are shared."""
     rows = [k for k, row in enumerate(stresses.basis) if np.any(row)]
     gates, elements = stresses.gates, stresses.elements
     held = [{gates[k].slot: gates[k].active[0]} if k in gates else {} for k in rows]

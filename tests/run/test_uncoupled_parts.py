@@ -1,4 +1,4 @@
-"""A part that is coupled to nothing leaves the rest as it is, though its states, modes and transitions come first in tables."""
+"""A part that is coupled to nothing does not change the others, even where its states, modes and transitions come first."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ def idle(graph: Graph) -> None:
     still, slow = J1("a still"), J1("a slow", domain="translation")
     graph.connect(Se("a push", 0.5), still).connect(still, I("a block", 3.0)).connect(still, Friction("a rub", 4.0))
     graph.connect(slow, I("a mass", 7.0, initial=0.7)).connect(slow, R("a drag", 0.01))
-    spare = Transition("on", "spare", lambda p: p - 100.0, ("a mass.p",), kind="a leap")
-    back = Transition("on", "on", lambda p: p - 50.0, ("a mass.p",), (("a mass.p", lambda p: -p, ("a mass.p",)),), kind="a blow")
+    spare = Transition("on", "spare", lambda p: p - 100.0, ("a mass.p",), kind="jump")
+    back = Transition(
+        "on", "on", lambda p: p - 50.0, ("a mass.p",), (("a mass.p", lambda p: -p, ("a mass.p",)),), kind="an impact"
+    )
     graph.add_automaton(Automaton("a relay", ("off", "on", "spare"), "on", (spare, back)))
 
 

@@ -24,7 +24,8 @@ from bondgraph.run.program.transitions import RunContact, RunTransition
 from bondgraph.run.sparsity.cache import StructureCache
 
 if TYPE_CHECKING:
-    from bondgraph.assembly.system import BoxLayout, Closing, Indeterminate, IndeterminateCircuits
+    from bondgraph.assembly.indeterminate import Indeterminate, IndeterminateCircuits
+    from bondgraph.assembly.system import BoxLayout, Closing
     from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.model.model import Model
 

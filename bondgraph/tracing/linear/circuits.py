@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 
-from bondgraph.assembly.system import NULL_TOLERANCE
+from bondgraph.assembly.indeterminate import NULL_TOLERANCE
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ NORM_PART = 1e-7
 """Part of the mean diagonal that the mean weight of reactions raises it by (eps)."""
 
 SHARE_REFINEMENTS = 5
-"""Corrections after the first solution: more than for constraints, since weights and long rows make s small."""
+"""Corrections after the first solution; with three, some random trees of 40 masses ended early."""
 
 
 @dataclass(frozen=True)
