@@ -262,7 +262,8 @@ def _source(draft: Assembly, path: str, element: Element) -> None:
     value = zeros(bond.shape) if law.value is None else law.value
     draft.write(path, value, variable(bond, law.gives), *law_arguments(path, element))
     name_port(draft, path, element, bond, path)
-    account_power(draft, path, bond, -into(bond, path), None if law.value is None else "supplied")
+    powerless = law.value is None and not bond.domain.pseudo
+    account_power(draft, path, bond, -into(bond, path), None if powerless else "supplied")
 
 
 def _block(draft: Assembly, path: str, element: Element) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from bondgraph.causality.assign import Causality
 from bondgraph.model.element import Element
 from bondgraph.model.laws import StateSpec, Switched, Variable
 from bondgraph.model.model import Bond, Model
-from bondgraph.model.ops import IDENTITY, NEGATE, POWER, SOUGHT, Op, zeros
+from bondgraph.model.ops import HEAT_FLOW, IDENTITY, NEGATE, POWER, SOUGHT, Op, share_of, zeros
 from bondgraph.model.units import per_second
 
 
@@ -35,6 +35,8 @@ class Assembly:
     powers: list[Power] = field(default_factory=list)
     unknowns: list[Unknown] = field(default_factory=list)
     clocks: list[Clock] = field(default_factory=list)
+    heat_shares: Mapping[str, float] | None = None
+    """Those of the model, unless given for a stand-in of an element."""
 
     def __post_init__(self) -> None:
         self.declare("time", (), "s", "t")
@@ -157,18 +159,29 @@ def account_energy(draft: Assembly, path: str, element: Element, energy: Op, *st
     """Write the energy of a storage in this state, the names of its port's variables, and the power into it."""
     bond = draft.bond_at(path)
     stored = draft.declare(f"{path}.energy", (), bond.domain.energy_unit)
-    draft.write(path, energy, stored, *state, *law_arguments(path, element))
+    if bond.domain.pseudo:
+        draft.write(path, HEAT_FLOW, stored, *state)
+    else:
+        draft.write(path, energy, stored, *state, *law_arguments(path, element))
     draft.energies.append((path, stored))
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, into(bond, path), None)
 
 
 def account_power(draft: Assembly, path: str, bond: Bond, sign: int, role: str | None) -> None:
-    """Write the power into the element (for a source: out of it), and add it to the energy ledger."""
+    """Write the power into the element (for a source: out of it), and add it to the energy ledger.
+
+    Of a pseudo-bond it is the flow, or of an R between two temperatures nothing.
+    """
     unit = bond.domain.power_unit
     name = draft.declare(f"{path}.power", (), unit)
     raw = name if sign > 0 else draft.declare(f"{path}.power along the arrow", (), unit, r"\bar P")
-    draft.write(path, POWER, raw, effort(bond), flow(bond))
+    if bond.domain.pseudo:
+        shares = draft.model.heat_shares if draft.heat_shares is None else draft.heat_shares
+        share = shares.get(path, 1.0)
+        draft.write(path, share_of(share), raw, *((flow(bond),) if share else ()))
+    else:
+        draft.write(path, POWER, raw, effort(bond), flow(bond))
     if sign < 0:
         draft.write(path, NEGATE, name, raw)
     if role:

@@ -142,7 +142,8 @@ class Patterns:
         if len(element.ports) > 1:
             around += [end.port for bond in bonds for end in bond.ends if end.element == path]
         symbols = tuple(element.symbols.items()) if element.symbols else None
-        return law, tuple(parameters), symbols, len(element.signals), tuple(around)
+        passed_on = self.model.heat_shares.get(path)
+        return law, tuple(parameters), symbols, len(element.signals), tuple(around), passed_on
 
     def _law(self, path: str, law: laws.Law) -> Hashable:
         kind = type(law)
@@ -192,7 +193,8 @@ def pattern_of(model: Model, causality: Causality, path: str, element: Element, 
     into = {mark: causality.effort_into_head[bond.name] for bond, mark in pairs}
     stand_in = replace(element, name=path_mark, signals=signal_marks)
     part = replace(model, elements={path_mark: stand_in}, bonds=tuple(marked_bonds), automata={}, aliases={})
-    draft = Assembly(part, Causality(into, (), ()))
+    shares = model.heat_shares
+    draft = Assembly(part, Causality(into, (), ()), heat_shares={path_mark: shares[path]} if path in shares else {})
     before = len(draft.values)
     write(draft, path_mark, stand_in)
 

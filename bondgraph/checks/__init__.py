@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from bondgraph.checks import parameters, structure
+from bondgraph.checks import heat, parameters, structure
 from bondgraph.errors import Problem
 from bondgraph.model.model import Model
 
@@ -34,5 +34,6 @@ CHECKS = (
     (parameters.check_sizes, _ENDS),
     (parameters.check_kinetic_energies, _NOTHING),
     (structure.check_values_by_mode, frozenset({"E106"})),
+    (heat.check_pseudo_bonds, _ENDS | {"E105"}),
 )
 """Checks in the order of their report, each with the codes of problems that it would only repeat."""

@@ -18,6 +18,11 @@ from bondgraph.model.laws import ByMode, Junction, SignalBlock, Source
 from bondgraph.model.modal import numbers_of
 from bondgraph.model.model import Bond, End
 
+HEAT_FROM_POWER = (
+    'the port "heat" of an R, friction or switch with heat=True, which turns power into heat: R("r", 5.0, heat=True).port("heat")'
+)
+"""Advice: connect a power bond with a pseudo-bond."""
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -221,7 +226,9 @@ def _clash(
 
     first, second = sorted((first, second), key=lambda entry: entry[1])
     title = f'bond "{draft.name}" joins unlike {attribute}s'
-    cures = ("put a TF, GY or MTF between them that says how the one becomes the other",)
+    cures: tuple[str, ...] = ("put a TF, GY or MTF between them that says how the one becomes the other",)
+    if {getattr(value, "pseudo", False) for value, _ in (first, second)} == {True, False}:
+        cures = (HEAT_FROM_POWER,)
     requests, places = (request(first), request(second)), (flat[first[1]].place, flat[second[1]].place, draft.place)
     pushing = next((flat[path] for _, path in (first, second) if isinstance(flat[path].law, Source)), None)
     if attribute == "dimension" and pushing is not None and any(_is_of_screws(flat[path]) for _, path in (first, second)):

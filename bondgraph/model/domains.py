@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bondgraph.errors import refusal
 from bondgraph.model.units import joined, parts, quotient
 from bondgraph.units import Unit, read
 
 
 @dataclass(frozen=True)
 class Domain:
-    """Physical domain with a pair of power-conjugate variables: effort * flow = power in W."""
+    """Physical domain with a pair of power-conjugate variables, effort * flow = power in W, or of pseudo-bonds.
+
+    With `pseudo` the flow itself is the power, in W, as in a thermal pseudo-bond of temperature and heat flow: a C stores the
+    integral of its flow, and an R between two temperatures passes on what it takes.
+
+    Raises `ModelError` E179 for a pseudo-domain whose flow is not in W, or its displacement not in J.
+
+    Source of pseudo-bonds: Karnopp, Margolis and Rosenberg 2012, chapter 12.
+    """
 
     name: str
     effort: str
@@ -27,13 +36,23 @@ class Domain:
     """Names of a C, an I and an R."""
     energies: tuple[str, str] = ("in C", "in I")
     """Names of the energies of a C and of an I."""
+    pseudo: bool = False
+    """True if the flow is the power of a bond (a thermal pseudo-bond); the effort is no factor of it."""
+
+    def __post_init__(self) -> None:
+        if self.pseudo and (self.flow_unit, self.displacement_unit) != ("W", "J"):
+            title = f'the pseudo-domain "{self.name}" has flows in {self.flow_unit or "no unit"}, and no power'
+            why = "the flow of a pseudo-bond is the power that the energy account counts: W, and J for its integral"
+            cure = f'Domain("{self.name}", "temperature", "K", "heat flow", "W", "J", "K s", pseudo=True)'
+            raise refusal("E179", title, cure, "the domain without pseudo=True", about=self.name, why=why)
 
     @property
     def energy_unit(self) -> str:
-        """Unit of effort times displacement: "J", unless effort times flow is another power than W, or none, as of pseudo-bonds.
+        """Unit of effort times displacement: "J", unless effort times flow is another power than W, or none; "J" of pseudo-bonds,
+        whose displacement is an energy.
 
-        >>> ELECTRICAL.energy_unit, Domain("heat", "temperature", "K", "heat flow", "W", "J", "").energy_unit
-        ('J', 'K W s')
+        >>> ELECTRICAL.energy_unit, Domain("own", "temperature", "K", "heat flow", "W", "J", "").energy_unit, HEAT.energy_unit
+        ('J', 'K W s', 'J')
         """
         power = self.power_unit
         return "J" if power == "W" else quotient(power, "1/s") or f"{power} s"
@@ -41,6 +60,8 @@ class Domain:
     @property
     def power_unit(self) -> str:
         """Unit of effort times flow; "W" where energies are in J."""
+        if self.pseudo:
+            return self.flow_unit
         pairs = list(zip(parts(self.effort_unit), parts(self.flow_unit), strict=False))
         unlike = [(effort, flow) for effort, flow in pairs if effort and flow and not _is_watt(f"({effort}) ({flow})")]
         return (quotient(unlike[0][0], quotient("1", unlike[0][1])) or " ".join(unlike[0])) if unlike else "W"
@@ -71,10 +92,18 @@ HYDRAULIC = Domain("hydraulic", "pressure", "Pa", "volume flow", "m^3/s", "m^3",
 _HEAT = ("a heat capacity", "no such part", "a thermal resistance")
 THERMAL = Domain("thermal", "temperature", "K", "entropy flow", "W/K", "J/K", "K s", None, _HEAT, ("thermal", "thermal"))
 _SPECIES, _BOUND = ("a species", "no such part", "a reaction"), ("chemical", "chemical")
+HEAT = Domain("heat", "temperature", "K", "heat flow", "W", "J", "K s", None, _HEAT, ("thermal", "thermal"), pseudo=True)
+"""Thermal pseudo-bonds: temperature and heat flow."""
+_MAGNETIC = ("a permeance", "no such part", "an eddy-current loss")
+MAGNETIC = Domain(
+    "magnetic", "magnetomotive force", "A", "flux rate", "Wb/s", "Wb", "A s", None, _MAGNETIC, ("magnetic", "magnetic")
+)
+"""Magnetic circuits whose displacement is the flux, so that a reluctance stores energy (Buntenbach 1969)."""
 CHEMICAL = Domain("chemical", "chemical potential", "J/mol", "molar flow", "mol/s", "mol", "J s/mol", None, _SPECIES, _BOUND)
 SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N m s, N s", 6, energies=_MOTION)
 
-DOMAINS = {domain.name: domain for domain in (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, THERMAL, CHEMICAL, SCREW)}
+_TRUE = (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, MAGNETIC, THERMAL, CHEMICAL, SCREW)
+DOMAINS = {domain.name: domain for domain in (*_TRUE, HEAT)}
 """Domains by name."""
 
 

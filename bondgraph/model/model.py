@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +12,7 @@ from bondgraph.errors import Place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
-from bondgraph.model.laws import Junction
+from bondgraph.model.laws import IdealSwitch, Junction, Resistor
 from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import short_repr
 from bondgraph.units import symbols_of
@@ -191,6 +192,31 @@ class Model(Frozen):
     def bonds_at(self, element: str) -> tuple[Bond, ...]:
         """Return the bonds of an element, in the order of their creation."""
         return self._incidence.get(element, ())
+
+    def across(self, bond: Bond, path: str) -> str:
+        """Return the path of the element at the other end of a bond."""
+        return (bond.tail if bond.head.element == path else bond.head).element
+
+    def heat_ends(self, junction: str) -> tuple[list[Bond], list[Bond]]:
+        """Return the pseudo-bonds of a 1-junction that bring heat or take it, and those to the R and switches that it passes."""
+        bonds = self.bonds_at(junction)
+        passed = [isinstance(self.elements[self.across(bond, junction)].law, Resistor | IdealSwitch) for bond in bonds]
+        return [bond for bond, by in zip(bonds, passed, strict=True) if not by], list(itertools.compress(bonds, passed))
+
+    @cached_property
+    def heat_shares(self) -> Mapping[str, float]:
+        """Part of the heat through an element that leaves the model there, by its path; for others at pseudo-bonds it is 1.
+
+        An R between two temperatures, at a 1-junction with both, passes on all that it takes: 0. Without a second temperature it
+        conducts to surroundings at zero, which no element stands for: 1, or a part of it where several share a junction.
+        """
+        shares: dict[str, float] = {}
+        for path in dict.fromkeys(end.element for bond in self.bonds if bond.domain.pseudo for end in bond.ends):
+            law = self.elements[path].law
+            if isinstance(law, Junction) and law.type == 1:
+                ends, passing = self.heat_ends(path)
+                shares |= {self.across(bond, path): 0.0 if len(ends) > 1 else 1.0 / len(passing) for bond in passing}
+        return shares
 
     def bonds_by_port(self, path: str) -> tuple[Bond, ...]:
         """Return the bonds of an element in the order of its ports."""

@@ -210,6 +210,21 @@ POWER = Op("power", lambda effort, flow: effort @ flow if np.ndim(effort) else e
 """Power, effort dot flow, W."""
 
 
+def _heat(flow: Any) -> Any:
+    return sum(flow[1:], flow[0]) if np.ndim(flow) else flow
+
+
+HEAT_FLOW = Op("heat", _heat, "#1")
+"""Power of a pseudo-bond, or the energy of its storage: the flow, or its integral, of all components."""
+
+
+def share_of(part: float) -> Op:
+    """Return the operation that takes a part of the power of a pseudo-bond."""
+    if part == 0.0:
+        return zeros(())
+    return HEAT_FLOW if part == 1.0 else Op(f"{part:g} of the heat", lambda flow: part * _heat(flow), f"{part:g}\\,#1")
+
+
 def one_of(mode: Any, active: tuple[int, ...]) -> Any:
     """Return the condition that a mode is one of the active ones."""
     if len(active) == 1:

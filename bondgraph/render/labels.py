@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.model.domains import CHEMICAL, ELECTRICAL, HYDRAULIC, ROTATION, SCREW, THERMAL, TRANSLATION
+from bondgraph.model.domains import CHEMICAL, ELECTRICAL, HEAT, HYDRAULIC, MAGNETIC, ROTATION, SCREW, THERMAL, TRANSLATION
 from bondgraph.model.model import Bond
 from bondgraph.render.glyphs import STROKE_HALF, flow_side
 from bondgraph.render.layout.line import Route
@@ -26,6 +26,8 @@ LETTERS: Mapping[str, tuple[str, str]] = {
     ROTATION.name: ("\N{GREEK SMALL LETTER TAU}", "\N{GREEK SMALL LETTER OMEGA}"),
     HYDRAULIC.name: ("p", "Q"),
     THERMAL.name: ("T", "\N{LATIN CAPITAL LETTER S WITH DOT ABOVE}"),
+    HEAT.name: ("T", "q"),
+    MAGNETIC.name: ("M", "\N{GREEK CAPITAL LETTER PHI}'"),
     CHEMICAL.name: ("\N{GREEK SMALL LETTER MU}", "\N{LATIN SMALL LETTER N WITH DOT ABOVE}"),
     SCREW.name: ("W", "T"),
 }

@@ -79,6 +79,11 @@ GRAPHS: list[Case] = [
     ("E126", lambda: Graph("g").connect(j := J1("j"), j), ('joins 1 "j" to itself', "bond: j -> j")),
     ("E126", lambda: Graph("g").connect((t := TF("t", 2.0)).port("2"), t.port("1")), ('joins TF "t" to itself',)),
     ("E127", lambda: R("r", 1.0, domain="elektrical"), ("'elektrical'", "electrical, translation")),
+    (
+        "E179",
+        lambda: Graph("g").connect(C("c", capacitance=1.0, domain="heat"), I("m", 1.0)),
+        ('I "m"', "domain heat", "is a power already", 'domain="thermal"'),
+    ),
     # names
     ("E150", lambda: I(3, 1.0), ("I 3: its name is of type int", '"3"')),
     ("E150", lambda: Graph(3), ("graph 3: its name is of type int",)),

@@ -117,6 +117,8 @@ def _formulas(law: laws.Law) -> tuple[Op | None, ...]:
 def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element) -> None:
     law, system = element.law, compiled.system
     depends = path in compiled.causality.derivative
+    if any(bond.domain.pseudo for bond in compiled.model.bonds_at(path)):
+        raise no_form(compiled, path, "its flow is a power, so that it does no virtual work")
     if isinstance(law, laws.InertialField) or (isinstance(law, laws.Storage) and law.gives == "flow"):
         if isinstance(law, laws.Storage) and law.rate is not None:
             raise no_form(compiled, path, "its momentum is no integral of its effort")

@@ -1,0 +1,64 @@
+"""Checks of heat: what stands at pseudo-bonds, and 1-junctions that would make heat from nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bondgraph.errors import Problem
+from bondgraph.model.element import Element, named
+from bondgraph.model.laws import IdealSwitch, Junction, Law, Resistor, Source, Storage
+from bondgraph.model.model import Bond, Model
+
+AT_PSEUDO_BONDS: tuple[type[Law], ...] = (Junction, Resistor, Source, IdealSwitch)
+"""Laws that pass heat on, bring or take it, besides a C."""
+
+
+def check_pseudo_bonds(model: Model) -> Iterator[Problem]:
+    """Check that the elements at pseudo-bonds, and their 1-junctions, conserve the flow (E179)."""
+    wrong: dict[str, Bond] = {}
+    for bond in model.bonds:
+        if bond.domain.pseudo:
+            for end in bond.ends:
+                if not _conserves(model.elements[end.element]):
+                    wrong.setdefault(end.element, bond)
+    for path, bond in wrong.items():
+        element, domain = model.elements[path], bond.domain
+        title = f'{element.kind} "{path}" has no meaning at a pseudo-bond of the domain {domain.name}'
+        why = f"the {domain.flow} there is a power already; {element.kind} relates efforts and flows whose product is the power"
+        cures = (
+            "J0, J1, C, R, Se or Sf there",
+            'domain="thermal" for bonds of temperature and entropy flow, which take every element',
+        )
+        yield Problem("E179", title, (f"bond: {bond.name}", why), (element.place, bond.place), cures)
+    for path, element in model.elements.items():
+        if isinstance(element.law, Junction) and element.law.type == 1:
+            yield from _one_junction(model, path, element)
+
+
+def _conserves(element: Element) -> bool:
+    law = element.law
+    if isinstance(law, Storage):
+        return law.gives == "effort" and law.rate is None
+    return isinstance(law, AT_PSEUDO_BONDS)
+
+
+def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem]:
+    """Report a 1-junction at which more heat goes out than comes in, or less: its bonds have one flow."""
+    bonds = model.bonds_at(path)
+    if not bonds or not bonds[0].domain.pseudo:
+        return
+    ends, passing = model.heat_ends(path)
+    inward = sum(bond.head.element == path for bond in ends)
+    if (len(ends) < 2 and passing) or (len(ends), inward) == (2, 1):
+        return
+    others = [model.across(bond, path) for bond in ends]
+    title = f'1-junction "{path}" of the domain {bonds[0].domain.name} does not conserve heat'
+    why = (
+        f"one {bonds[0].domain.flow} comes in by {inward} of its bonds and leaves by {len(ends) - inward}, besides R and switches"
+    )
+    near = f"these bonds: to {named(model.elements_at(others))}"
+    cures = (
+        "two bonds besides R and switches, one arrow to the junction and one from it: from one temperature to the other",
+        "a J0, where heat flows meet at one temperature",
+    )
+    yield Problem("E179", title, (why, near), (element.place,), cures)
