@@ -183,7 +183,18 @@ def mixture() -> Graph:
     return graph
 
 
+def kettle() -> Graph:
+    """A heater whose resistance grows as it warms water, and a brake that warms a drum by a pseudo-bond; an open heat port."""
+    graph, loop, water, v = Graph("kettle"), J1("loop", domain="electrical"), J0("water", domain="thermal"), J1("v")
+    heater = R("heater", effort=lambda i, T: 0.02 * T * i, signals=["heater.heat.effort"], heat=True)
+    graph.connect(Se("u", 10.0), loop).connect(loop, heater).connect(heater.port("heat"), water)
+    graph.connect(water, C("body", energy=lambda S, c: 300.0 * c * (exp(S / c) - 1.0), parameters={"c": 100.0}))
+    pad = Friction("pad", 4.0, heat=True, domain="translation")
+    graph.connect(v, I("block", 2.0, initial=6.0)).connect(v, pad).connect(v, R("air", 0.1, heat=True))
+    return graph.connect(pad.port("heat"), C("drum", capacitance=50.0, initial=15000.0, domain="heat"))
+
+
 SMALL: dict[str, Callable[[], Graph]] = {
-    made.__name__: made for made in (drive, rectifier, bouncing, pendulum, rod, lever, mixture, clutch)
+    made.__name__: made for made in (drive, rectifier, bouncing, pendulum, rod, lever, mixture, clutch, kettle)
 }
 """Every graph by name."""

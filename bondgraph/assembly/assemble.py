@@ -35,6 +35,7 @@ from bondgraph.errors import raise_if_any, refusal
 from bondgraph.model import laws
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import across_unit, conversion_of, conversions, expected_unit, implied_unit, ratio_unit
+from bondgraph.model.heat import DISSIPATED, HeatFlow
 from bondgraph.model.laws import OTHER, Action, Gyrator, Junction, Ratio, Reaction, SkewGyrator, Transformer, Variable
 from bondgraph.model.modal import choose_by, numbers_of
 from bondgraph.model.model import Bond, Model
@@ -153,6 +154,30 @@ def reaction(draft: Assembly, path: str, element: Element) -> None:
     draft.powers.append(Power(path, power, "dissipated"))
 
 
+def heat_flow(draft: Assembly, path: str, element: Element) -> None:
+    """Write the heat in at port 1 and out at port 2, or out at the only port, the flows of the bonds, and the entropy produced
+    between two true bonds."""
+    law, bonds = element.law_as(HeatFlow), draft.model.bonds_by_port(path)
+    heat = draft.declare(f"{path}.power", (), "W", element.symbols.get("power", r"\dot Q"))
+    if law.heat is None:
+        draft.write(path, DISSIPATED[law.sense < 0], heat, *element.signals)
+    else:
+        draft.write(path, law.heat, heat, *map(effort, bonds), *law_arguments(path, element))
+    entropies = []
+    for port, bond, sense in zip(element.ports, bonds, (1, -1)[-len(bonds) :], strict=True):
+        carried = heat
+        if not bond.domain.pseudo:
+            carried = draft.declare(f"{path}:entropy {port.name}", (), bond.domain.flow_unit, r"\dot S")
+            draft.write(path, PER_TEMPERATURE, carried, heat, effort(bond))
+            entropies.append(carried)
+        draft.write(path, IDENTITY if sense * into(bond, path) > 0 else NEGATE, flow(bond), carried)
+        name_port(draft, path, element, bond, f"{path}.{port.name}" if len(bonds) > 1 else path)
+    if len(bonds) > 1:
+        produced = draft.declare(f"{path}.entropy", (), bonds[0].domain.flow_unit, element.symbols.get("entropy", ""))
+        draft.write(path, combine((-1, 1)), produced, *entropies)
+
+
+PER_TEMPERATURE = Op("entropy flow", lambda heat, temperature: heat / temperature, r"#1 / #2")
 POWER_BETWEEN = Op("power", lambda first, second, through: (first - second) * through, r"(#1 - #2)\,#3")
 
 
@@ -297,6 +322,7 @@ ASSEMBLE: dict[type[laws.Law], Writer] = {
     laws.IdealSwitch: switch,
     laws.Resistor: _resistor,
     laws.Reaction: reaction,
+    HeatFlow: heat_flow,
     laws.Source: _source,
     laws.Transformer: transformer,
     laws.Gyrator: gyrator,

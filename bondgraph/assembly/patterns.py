@@ -22,6 +22,7 @@ from bondgraph.assembly.system import Power, State, Statement, Value
 from bondgraph.causality.assign import Causality
 from bondgraph.model import laws
 from bondgraph.model.element import Element
+from bondgraph.model.heat import HeatFlow
 from bondgraph.model.model import Bond, End, Model
 from bondgraph.model.ops import Op
 
@@ -29,7 +30,10 @@ Names = Sequence[str]
 Pick = Callable[[Names], tuple[str, ...]]
 Write = Callable[[Assembly, str, Element], None]
 
-_PATTERN_LAWS = (laws.Storage, laws.Resistor, laws.Reaction, laws.Source, laws.Transformer, laws.Gyrator, laws.Junction)
+_PATTERN_LAWS = (
+    *(laws.Storage, laws.Resistor, laws.Reaction, laws.Source, laws.Transformer, laws.Gyrator, laws.Junction),
+    HeatFlow,
+)
 """Laws whose statements depend only on their element, its bonds and their causality."""
 
 
@@ -143,7 +147,7 @@ class Patterns:
             around += [end.port for bond in bonds for end in bond.ends if end.element == path]
         symbols = tuple(element.symbols.items()) if element.symbols else None
         passed_on = self.model.heat_shares.get(path)
-        return law, tuple(parameters), symbols, len(element.signals), tuple(around), passed_on
+        return law, tuple(parameters), symbols, len(element.signals), tuple(around), passed_on, element.heat
 
     def _law(self, path: str, law: laws.Law) -> Hashable:
         kind = type(law)
@@ -165,6 +169,8 @@ class Patterns:
             return kind, law.gives, self._op(law.value)
         if isinstance(law, laws.Reaction):
             return kind, self._op(law.flow)
+        if isinstance(law, HeatFlow):
+            return kind, self._op(law.heat), law.sense
         assert isinstance(law, laws.Ratio)
         action = law.action if isinstance(law, laws.Transformer) else None
         products = None if action is None else (self._op(action.forward), self._op(action.transposed))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bondgraph.errors import Problem
+from bondgraph.model.domains import THERMAL
 from bondgraph.model.element import Element, named
+from bondgraph.model.heat import HeatFlow
 from bondgraph.model.laws import IdealSwitch, Junction, Law, Resistor, Source, Storage
 from bondgraph.model.model import Bond, Model
 
-AT_PSEUDO_BONDS: tuple[type[Law], ...] = (Junction, Resistor, Source, IdealSwitch)
+AT_PSEUDO_BONDS: tuple[type[Law], ...] = (Junction, Resistor, Source, IdealSwitch, HeatFlow)
 """Laws that pass heat on, bring or take it, besides a C."""
 
 
@@ -33,6 +35,23 @@ def check_pseudo_bonds(model: Model) -> Iterator[Problem]:
     for path, element in model.elements.items():
         if isinstance(element.law, Junction) and element.law.type == 1:
             yield from _one_junction(model, path, element)
+
+
+def check_heat_ports(model: Model) -> Iterator[Problem]:
+    """Check that heat ports are at temperatures, of true or pseudo-bonds, and turn a power into heat (E177)."""
+    for path, element in model.elements.items():
+        for bond in model.bonds_at(path):
+            domain = bond.domain
+            if isinstance(element.law, HeatFlow) and domain != THERMAL and not domain.pseudo:
+                title = f'{element.kind} "{path}" gives heat to a bond of the domain {domain.name}'
+                why = "it needs a temperature, to which it gives an entropy flow (thermal) or a heat flow (heat, a pseudo-bond)"
+                cure = 'domain="thermal", or domain="heat", of the junction or C at this port'
+                yield Problem("E177", title, (f"bond: {bond.name}", why), (element.place, bond.place), (cure,))
+            elif element.heat and domain.pseudo:
+                title = f'{element.kind} "{path}" with heat=True is at a pseudo-bond of the domain {domain.name}'
+                why = "what flows there is heat already, and passes by; there is no other power that becomes heat"
+                cure = "heat=True at bonds of other domains alone"
+                yield Problem("E177", title, (f"bond: {bond.name}", why), (element.place, bond.place), (cure,))
 
 
 def _conserves(element: Element) -> bool:

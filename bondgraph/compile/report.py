@@ -26,6 +26,8 @@ def sections(model: Model, causality: Causality, system: System) -> dict[str, li
     )
     if model.references:
         parts += (("references of networks without ground", _references(model)),)
+    if model.ambient:
+        parts += (("open heat ports, whose heat goes to the surroundings", (f'"{path}"' for path in model.ambient)),)
     if system.indeterminate:
         parts += (("indeterminate efforts and flows, shared by least norm", _shares(system)),)
     return {title: list(entries) for title, entries in parts}

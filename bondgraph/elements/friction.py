@@ -34,6 +34,7 @@ def Friction(
     dimension: int = 1,
     initial: str = STICK,
     alpha1: float = 10.0,
+    heat: bool = False,
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
@@ -64,6 +65,8 @@ def Friction(
     limit, stick_limit : effort during slip, and effort at which slip begins (with `scale`: per unit of it), zero or more, the
         second no less than the first.
     viscous : additional effort per flow, zero or more.
+    heat : True for a port "heat" as of an `R`, out of which its power flows as heat; what it takes in an impulse is booked as
+        lost, and does not become heat.
 
     Source: Coulomb 1785; state machine as in Karnopp 1985; in a plane Moreau 1988.
     """
@@ -97,7 +100,7 @@ def Friction(
     )
     letters = {**_LETTERS, **(symbols or {})}
     element = one_port("friction", name, law, values, signals, dimension=dimension, domain=domain, symbols=letters, frame=frame)
-    return replace(element, automaton=Automaton(name, states, initial, tuple(edges)))
+    return replace(element, automaton=Automaton(name, states, initial, tuple(edges)), heat=heat)
 
 
 def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:

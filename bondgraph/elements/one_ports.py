@@ -73,6 +73,7 @@ def R(
     signals: Signals = (),
     passive: bool = False,
     guess: Mapping[str, Any] | None = None,
+    heat: bool = False,
     **port: Unpack[OnePort],
 ) -> Element:
     """Return an R dissipator: e = R f (`resistance`, in mechanics `damping`), f = G e (`conductance`), or a user's relation
@@ -80,6 +81,10 @@ def R(
 
     A relation that is declared `passive` is tested at many values when the model is checked, and refused where it gives power.
     `guess`, {"effort": 72.0} or {"flow": 14.0}, picks one of several solutions of an algebraic loop at the start: the nearest.
+
+    With `heat` it has a second port, `r.port("heat")`, out of which its power flows as heat (an RS): at a bond of the domain
+    "thermal" as the entropy flow power / temperature, which it produces, at a pseudo-bond of the domain "heat" as the power
+    itself. Signals: `<name>.heat.effort`, `<name>.heat.flow`. While the port is open the heat goes to the surroundings.
     """
     linear = {"resistance": resistance, "damping": damping, "conductance": conductance}
     if effort is not None or flow is not None:
@@ -100,7 +105,7 @@ def R(
     element = one_port("R", name, law, values, paths_of(signals), **port)
     need_mapping("guess", guess, '"effort": 72.0')
     guessed = {key: in_unit(name, f"the guess of {key}", value, "") for key, value in (guess or {}).items()}
-    return replace(element, guess=guessed) if guessed else element
+    return replace(element, guess=guessed, heat=heat) if guessed or heat else element
 
 
 _BY_PRODUCT, _BY_INVERSE = (
@@ -389,6 +394,7 @@ def Switch(
     automaton: str,
     closed: Sequence[str],
     alpha1: float = 10.0,
+    heat: bool = False,
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,
 ) -> Element:
@@ -396,9 +402,13 @@ def Switch(
 
     Where it closes on charged capacitors or opens on a current, an impulse redistributes charge or flux, which are conserved, and
     the ledger books the energy as lost. Rounding errors decay with `alpha1`, 1/s.
+
+    With `heat` it has a port "heat" as an `R`; since an ideal switch takes no power, only what numbers round flows out there, and
+    the loss of an impulse does not: an R in series has the heat of a real one.
     """
     law = IdealSwitch(automaton, active=names_of(closed, "closed"))
-    return one_port("Sw", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
+    element = one_port("Sw", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
+    return replace(element, heat=heat) if heat else element
 
 
 def Diode(
@@ -406,6 +416,7 @@ def Diode(
     *,
     initial: str = "open",
     alpha1: float = 10.0,
+    heat: bool = False,
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,
 ) -> Element:
@@ -418,10 +429,10 @@ def Diode(
 
     Its automaton has its name and the states "open" and "closed"; it opens as the flow falls through zero and closes as the
     effort rises through zero. Signals: `<name>.mode`, `<name>.inflow` (the flow into it; the negative of the bond's
-    where the arrow points away).
+    where the arrow points away). `heat` as of `Switch`.
     """
     closes = Transition("open", "closed", Op("e", lambda e: e, "#1"), (f"{name}.effort",), kind=f"{name} closes")
     opens = Transition("closed", "open", Op("-f", lambda f: -f, "-#1"), (f"{name}.inflow",), kind=f"{name} opens")
     law = IdealSwitch(name, active=("closed",))
     element = one_port("Diode", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
-    return replace(element, automaton=Automaton(name, ("open", "closed"), initial, (closes, opens)))
+    return replace(element, automaton=Automaton(name, ("open", "closed"), initial, (closes, opens)), heat=heat)

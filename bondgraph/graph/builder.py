@@ -14,6 +14,7 @@ from bondgraph.graph.flatten import flatten
 from bondgraph.model.arguments import is_name, names_of
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element, PortRef
+from bondgraph.model.heat import HEAT_PORT
 from bondgraph.model.laws import Junction
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.output.cells import cell, code, line
@@ -55,7 +56,9 @@ def put_in_place(graph: Draft, name: str, part: Contents) -> list[Problem]:
 
 
 def _ports(part: Contents) -> tuple[str, ...]:
-    return tuple(part.ports) if isinstance(part, Draft) else tuple(port.name for port in part.ports)
+    if isinstance(part, Draft):
+        return tuple(part.ports)
+    return (*(port.name for port in part.ports), *((HEAT_PORT,) if part.heat else ()))
 
 
 def _differences(graph: Draft, old: Contents, new: Contents) -> list[Problem]:

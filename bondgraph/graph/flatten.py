@@ -5,14 +5,16 @@ Names become paths and signal references become full names; `joining` creates th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft, own_automata
-from bondgraph.graph.joining import Scope, SignalNames, join, signal_names
+from bondgraph.graph.joining import Scope, SignalNames, heat_ports, join, signal_names
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element
+from bondgraph.model.heat import heat_path
 from bondgraph.model.laws import ByMode, Switched
 from bondgraph.model.model import Collider, CollisionSet, ContactPoint, Model, SignalEntry, Visible
 from screws.similar_names import similar_names
@@ -27,10 +29,14 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     elements = {
         scope.prefix + name: part for scope in scopes for name, part in scope.graph.parts.items() if isinstance(part, Element)
     }
-    names = signal_names(scopes, elements, problems)
+    heat = heat_ports(scopes)
+    ambient = tuple(path for path, element in elements.items() if element.heat and heat_path(path) not in heat)
+    names = signal_names(scopes, {**elements, **heat}, problems)
     aliases = _aliases(scopes, names, problems)
     resolver = _Resolver({scope.prefix: scope for scope in scopes}, names, aliases, problems)
     flat = {path: _flat_element(path, element, resolver) for path, element in elements.items()}
+    flat |= {path: replace(flat[path], heat=False) for path in ambient}
+    flat = dict(itertools.chain.from_iterable(_with_heat_port(path, element, heat) for path, element in flat.items()))
     automata = {
         scope.prefix + name: _flat_automaton(scope.prefix, automaton, resolver)
         for scope in scopes
@@ -49,7 +55,16 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     collisions = tuple(_flat_collisions(scope.prefix, each, resolver) for scope in scopes for each in scope.graph.collisions)
     visible_parts = (_flat_visible(scope.prefix, each, resolver) for scope in scopes for each in scope.graph.visible)
     visible = tuple(each for each in visible_parts if each is not None)
-    return Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed, contacts, collisions, visible), problems
+    model = Model(
+        graph.name, flat, bonds, automata, starts, aliases, groups, exposed, contacts, collisions, visible, ambient=ambient
+    )
+    return model, problems
+
+
+def _with_heat_port(path: str, element: Element, heat: Mapping[str, Element]) -> Iterator[tuple[str, Element]]:
+    yield path, element
+    if element.heat:
+        yield heat_path(path), heat[heat_path(path)]
 
 
 def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:

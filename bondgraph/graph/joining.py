@@ -14,7 +14,8 @@ from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft, own_automata
 from bondgraph.model.domains import GENERIC, SCREW, Domain
 from bondgraph.model.element import Element, Port, PortRef
-from bondgraph.model.laws import ByMode, Junction, SignalBlock, Source
+from bondgraph.model.heat import HEAT_PORT, heat_path, heat_port
+from bondgraph.model.laws import ByMode, IdealConstraint, IdealSwitch, Junction, Resistor, SignalBlock, Source
 from bondgraph.model.modal import numbers_of
 from bondgraph.model.model import Bond, End
 
@@ -112,20 +113,15 @@ def _end(
     problems: list[Problem],
 ) -> tuple[End, Port] | None:
     """Resolve a reference through exposed ports of nested graphs to an element's port."""
-    (owner, name), graph, path = reference, scope.graph, scope.prefix
-    while isinstance(owner, Draft) and _holds(graph, owner):
-        graph, path = owner, f"{path}{owner.name}."
-        port_name = name or (next(iter(owner.ports)) if len(owner.ports) == 1 else "")
-        if port_name not in owner.ports:
-            title = f'graph "{owner.name}" has no port "{port_name}"'
-            why = f"it exposes: {', '.join(owner.ports) or 'nothing'}"
-            cures = (f'{owner.name}.port(<name>), or {owner.name}.expose("{port_name or "port"}", <element>)',)
-            problems.append(Problem("E111", title, (why, f"bond: {label}"), (place,), cures))
-            return None
-        owner, name = owner.ports[port_name].owner, owner.ports[port_name].name
-    if not _holds(graph, owner):
+    path, owner, name = _resolved(scope, reference)
+    if isinstance(owner, Draft):
+        title = f'graph "{owner.name}" has no port "{name}"'
+        why = f"it exposes: {', '.join(owner.ports) or 'nothing'}"
+        cures = (f'{owner.name}.port(<name>), or {owner.name}.expose("{name or "port"}", <element>)',)
+        problems.append(Problem("E111", title, (why, f"bond: {label}"), (place,), cures))
+    if not isinstance(owner, Element):
         return None
-    element_path = path + owner.name
+    element_path = heat_path(path) if owner.heat and name == HEAT_PORT else path
     element = flat.get(element_path)
     if element is None:  # a graph that contains itself: E114 reports it
         return None
@@ -139,6 +135,8 @@ def _end(
         if name and port_names and name not in port_names:
             title = f'{element.kind} "{element_path}" has no port "{name}"'
             details, cure = [f"its ports: {', '.join(port_names)}", *details], "name one of its ports"
+            if name == HEAT_PORT and isinstance(element.law, Resistor | IdealConstraint | IdealSwitch):
+                cure = f'heat=True of {element.kind} "{element_path}", which gives it this port'
         elif not element.ports:
             title = f'"{element_path}" is a signal block and has no power port'
             signal = f"{owner.name}.{element.law.signals(())[-1]}"
@@ -150,6 +148,31 @@ def _end(
     port = remaining[at]
     free[element_path] = remaining[:at] + remaining[at + 1 :]
     return End(element_path, port.name), port
+
+
+def _resolved(scope: Scope, reference: PortRef) -> tuple[str, Element | Draft | None, str]:
+    """Return the path of the element at a reference through exposed ports of nested graphs, the element, and its port's name.
+
+    Where a nested graph has no such port it is returned in place of the element; of a part that is not in the graph None.
+    """
+    (owner, name), graph, path = reference, scope.graph, scope.prefix
+    while isinstance(owner, Draft) and _holds(graph, owner):
+        graph, path = owner, f"{path}{owner.name}."
+        port_name = name or (next(iter(owner.ports)) if len(owner.ports) == 1 else "")
+        if port_name not in owner.ports:
+            return path, owner, port_name
+        owner, name = owner.ports[port_name].owner, owner.ports[port_name].name
+    return path + owner.name, owner if _holds(graph, owner) else None, name
+
+
+def heat_ports(scopes: Sequence[Scope]) -> dict[str, Element]:
+    """Return the heat ports that bonds end at, by their paths in the flat model."""
+    ends = (_resolved(scope, end) for scope in scopes for link in scope.graph.links for end in (link.tail, link.head))
+    return {
+        heat_path(path): heat_port(path, owner)
+        for path, owner, name in ends
+        if isinstance(owner, Element) and owner.heat and name == HEAT_PORT
+    }
 
 
 def _holds(graph: Draft, part: Element | Draft) -> bool:

@@ -24,6 +24,7 @@ from bondgraph.model.arguments import is_name
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
+from bondgraph.model.heat import HeatFlow, heat_path
 from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import CollisionSet, ContactPoint, End, Model
@@ -74,11 +75,17 @@ def _resistor(path: str, element: Element, law: laws.Resistor) -> dict[str, Name
     return {"effort": (f"{path}.flow", *arguments), "flow": (f"{path}.effort", *arguments)}
 
 
+def _heat_flow(path: str, element: Element, law: HeatFlow) -> dict[str, Names]:
+    temperatures = [f"{path}.{port.name}.effort" for port in element.ports] if len(element.ports) > 1 else [f"{path}.effort"]
+    return {"heat": (*temperatures, *law_arguments(path, element))}
+
+
 ARGUMENTS: dict[type[laws.Law], LawArguments] = {
     laws.Storage: _storage,
     laws.InertialField: _inertial,
     laws.Resistor: _resistor,
     laws.Reaction: _arguments("flow", first=("1.effort", "2.effort")),
+    HeatFlow: _heat_flow,
     laws.IdealConstraint: _of_constraint,
     laws.IdealSwitch: _arguments(),
     laws.Source: _arguments("value"),
@@ -171,6 +178,7 @@ PORTS: Mapping[type[laws.Law], int | None] = {
     laws.InertialField: 1,
     laws.Resistor: 1,
     laws.Reaction: 2,
+    HeatFlow: None,
     laws.IdealConstraint: None,
     laws.IdealSwitch: 1,
     laws.Source: 1,
@@ -207,6 +215,9 @@ def _elements(model: Model) -> Iterator[str]:
         law, label = element.law, f'{element.kind} "{path}"'
         count = PORTS[type(law)]
         expected = max(law.coordinates and len(element.ports), 1) if isinstance(law, laws.IdealConstraint) else count
+        expected = min(max(len(element.ports), 1), 2) if isinstance(law, HeatFlow) else expected
+        if element.heat and not isinstance(getattr(model.elements.get(heat_path(path)), "law", None), HeatFlow):
+            yield f"{label} has a heat port that is not in the model"
         if len(element.ports) != expected or len({port.name for port in element.ports}) != len(element.ports):
             yield f"{label} has ports that its law has not"
         if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):

@@ -19,6 +19,7 @@ from bondgraph.model import laws
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, Port
+from bondgraph.model.heat import HeatFlow
 from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.model import Bond, Collider, CollisionSet, ContactPoint, End, Model, SignalEntry, Visible
 from bondgraph.model.ops import IDENTITY, NEGATE, Choice, Constant, Gate, Op
@@ -31,7 +32,7 @@ MODEL_RECORDS: tuple[type, ...] = (
     *(Automaton, Transition),
     *(laws.Parameter, laws.ByMode, laws.StateSpec, laws.Action, laws.Equation, Mechanics),
     *(laws.Storage, laws.InertialField, laws.Resistor, laws.Reaction, laws.IdealConstraint, laws.IdealSwitch, laws.Source),
-    *(laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock),
+    *(HeatFlow, laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock),
     *(Ball, Box, Capsule, HalfSpace, Hull),
 )
 """Records of a model."""

@@ -50,6 +50,8 @@ class Element(Frozen):
     """Automaton of the element, which has its name."""
     guess: Mapping[str, float] = field(default_factory=dict)
     """Guesses of its effort or flow in an algebraic loop with several solutions."""
+    heat: bool = False
+    """True if its power flows out as heat at a second port, "heat", which is an element of its own in a flat model."""
 
     def __post_init__(self) -> None:
         need_name(self.kind, self.name)

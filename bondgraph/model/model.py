@@ -176,6 +176,8 @@ class Model(Frozen):
     """Parts that pictures can show."""
     guess: Mapping[str, float] = field(default_factory=dict)
     """Guesses of values in algebraic loops with several solutions, by name: the nearest solution is meant."""
+    ambient: tuple[str, ...] = ()
+    """Elements whose heat port is open: their heat goes to the surroundings."""
     references: tuple[str, ...] = ()
     """Junctions of networks without ground whose effort or flow counts as zero; each has a source that the compiler adds."""
 

@@ -14,7 +14,8 @@ from bondgraph.errors import Problem, raise_if_any
 from bondgraph.model.arguments import names_of
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import implied_unit
-from bondgraph.model.laws import ByMode, Junction, SignalBlock
+from bondgraph.model.heat import heat_path
+from bondgraph.model.laws import ByMode, Junction, Resistor, SignalBlock
 from bondgraph.model.model import Bond, Model
 
 MAX_NODES = 60
@@ -188,9 +189,11 @@ def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collecti
     Every nested graph of `folded_graphs` is one node. With `values`, elements show their parameters.
     """
     around = _around(model, folded_graphs(model, folded, unfolded))
-    nodes = [_node(path, element, values_of(model, path) if values else ()) for path, element in model.elements.items()]
+    heat = {heat_path(path): path for path, element in model.elements.items() if element.heat}
+    elements = {path: element for path, element in model.elements.items() if path not in heat}
+    nodes = [_node(path, element, values_of(model, path) if values else ()) for path, element in elements.items()]
     switches: dict[str, int] = {}
-    for index, (path, element) in enumerate(model.elements.items()):
+    for index, (path, element) in enumerate(elements.items()):
         if isinstance(element.law, Junction) and element.law.automaton:
             switches.setdefault(element.law.automaton, index)
         elif path in model.automata:
@@ -203,6 +206,7 @@ def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collecti
             half = text_width(label, LABEL_SIZE) / 2 + 8
             nodes.append(Mark(path, "automaton", "", label, group, half, 12.0))
     index_of = {node.name: index for index, node in reversed(list(enumerate(nodes)))}
+    index_of |= {port: index_of[path] for port, path in heat.items()}
     within = {node.name: group for node in nodes for group in (around.get(node.group),) if group is not None}
     edges = [
         Edge(index_of[bond.tail.element], index_of[bond.head.element], bond, k) for k, bond in enumerate(model.bonds, start=1)
@@ -285,9 +289,10 @@ def _node(path: str, element: Element, values: tuple[str, ...]) -> Mark:
     if isinstance(law, SignalBlock):
         half = max(text_width(label, LABEL_SIZE) / 2, value_width) + 9
         return Mark(path, "block", element.kind, label, group, half, 13.0 + more, values=values)
-    kind, name = text_width(element.kind, KIND_SIZE), text_width(label, NAME_SIZE)
+    letters = "RS" if element.heat and isinstance(law, Resistor) else element.kind
+    kind, name = text_width(letters, KIND_SIZE), text_width(label, NAME_SIZE)
     if name > 62:
         half = max(kind / 2, name / 2, value_width) + 2
-        return Mark(path, "element", element.kind, label, group, half, 16.0 + more, stacked=True, values=values)
+        return Mark(path, "element", letters, label, group, half, 16.0 + more, stacked=True, values=values)
     half = max((kind + 9 + name) / 2, value_width) + 2
-    return Mark(path, "element", element.kind, label, group, half, 10.0 + more, values=values)
+    return Mark(path, "element", letters, label, group, half, 10.0 + more, values=values)

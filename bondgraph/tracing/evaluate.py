@@ -18,6 +18,8 @@ import numpy as np
 
 from bondgraph.assembly.stages import Step
 from bondgraph.assembly.system import Loop, State, System, Unknown, environment
+from bondgraph.model.heat import DISSIPATED
+from bondgraph.model.ops import zeros
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.index_reduction import depending_on_unknowns, rates_need_derivatives, with_derivatives
 from bondgraph.tracing.linear.complementarity import BoxPart
@@ -113,7 +115,7 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
     if rates_need_derivatives(context):
         raise Unsolvable("index", unknowns, None)
 
-    def early(scalars: Sequence[Any]) -> Traced | TraceObstacles:
+    def early(scalars: Sequence[Any], context: TracingContext = context) -> Traced | TraceObstacles:
         return _early(context, {**inputs, **placed(unknowns, shapes_of(system, unknowns), scalars)})
 
     owners = owners_of(system, unknowns)
@@ -145,8 +147,22 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
     with refusing(system, unknowns):
         solved = solve_in_modes(context, equations, right, ideal, held)
     traced = at(solved.values)
+    cut = _without_heat(context)
+    if cut is not context:
+        in_impulses = early(w, cut)
+        assert isinstance(in_impulses, Traced)
+        acting = replace(acting, values=with_derivatives(cut, in_impulses.values, unknown_at, yielding)[0])
     closures = closures_of(system, traced.values, equations, solved.repeating)
     return replace(traced, acting=acting, closures=closures, modes=solved.modes, boxes=solved.boxes, stresses=solved.stresses)
+
+
+def _without_heat(context: TracingContext) -> TracingContext:
+    """Return the context in which no dissipator gives heat, as in an impulse; the same one if none does."""
+    statements = context.system.statements
+    if not any(s.op in DISSIPATED for s in statements):
+        return context
+    cut = [s._replace(op=zeros(()), args=()) if s.op in DISSIPATED else s for s in statements]
+    return replace(context, system=replace(context.system, statements=tuple(cut)))
 
 
 def _early(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:

@@ -80,6 +80,11 @@ GRAPHS: list[Case] = [
     ("E126", lambda: Graph("g").connect((t := TF("t", 2.0)).port("2"), t.port("1")), ('joins TF "t" to itself',)),
     ("E127", lambda: R("r", 1.0, domain="elektrical"), ("'elektrical'", "electrical, translation")),
     (
+        "E177",
+        lambda: loop(C("c", capacitance=1.0), r := R("r", 1.0, heat=True)).connect(r.port("heat"), C("body", capacitance=1.0)),
+        ('RS "r.heat"', "domain generic", 'domain="thermal"'),
+    ),
+    (
         "E179",
         lambda: Graph("g").connect(C("c", capacitance=1.0, domain="heat"), I("m", 1.0)),
         ('I "m"', "domain heat", "is a power already", 'domain="thermal"'),

@@ -75,6 +75,8 @@ def test_two_bodies_share_their_heat(flipped):
     above = 100.0 * np.exp(-result.t / (WALL * series)) * HEAT_B / (HEAT_A + HEAT_B)
     assert result["a.effort"] == pytest.approx(mean + above, rel=1e-7)
     assert ends(result)["wall"] == 0.0
+    bond = result.bond_values("a -> gap")
+    assert np.array_equal(bond.power, bond.flow)
     assert result.ledger.stored == pytest.approx(np.full(len(result.t), 55000.0), rel=1e-14)
     layout = result.program.layout
     assert (layout["A.energy"].unit, layout["wall.power"].unit, layout["A.q"].unit) == ("J", "W", "J")

@@ -10,7 +10,7 @@ import pytest
 from bondgraph import DOMAINS, J0, J1, Ce, Domain, Graph, I, Op, R, Se, compile_model, simulate
 from screws.surfaces import closed_surface, plane
 from tests.inner.assembly import ASSEMBLE
-from tests.inner.model import Law, Storing, domains, laws
+from tests.inner.model import Law, Storing, domains
 from tests.inner.models_joints import KINDS
 from tests.inner.models_pictures import body_points
 
@@ -58,7 +58,7 @@ def test_a_pebble_called_plane_has_its_size() -> None:
 
 def concrete(base: type) -> set[type]:
     """The laws of the language itself."""
-    own = [kind for kind in base.__subclasses__() if kind.__module__.startswith(laws.__name__)]
+    own = [kind for kind in base.__subclasses__() if kind.__module__.startswith("bondgraph.")]
     return {kind for below in own for kind in concrete(below)} or {base}
 
 

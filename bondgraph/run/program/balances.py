@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.model.domains import Domain
-from bondgraph.model.model import Bond, Model
+from bondgraph.model.heat import heat_path
+from bondgraph.model.model import Model
 
 JOULE = "J"
 
@@ -39,7 +40,7 @@ def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[st
 
     Without any, or if an element has no bond, the answer is empty: one balance of everything.
     """
-    components = _connected(model.bonds)
+    components = _connected(model)
     if not all(path in components for path in (*storages, *powers)):
         return ()
     domains: dict[int, dict[int, Domain]] = {}
@@ -56,11 +57,12 @@ def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[st
     )
 
 
-def _connected(bonds: Sequence[Bond]) -> dict[str, int]:
+def _connected(model: Model) -> dict[str, int]:
     """Return the number of its connected component for every element."""
     import networkx as nx
 
-    graph = nx.from_edgelist((bond.tail.element, bond.head.element) for bond in bonds)
+    graph = nx.from_edgelist((bond.tail.element, bond.head.element) for bond in model.bonds)
+    graph.add_edges_from((path, heat_path(path)) for path, element in model.elements.items() if element.heat)
     return {path: number for number, paths in enumerate(nx.connected_components(graph)) for path in paths}
 
 

@@ -24,6 +24,7 @@ class BondVariables:
     frame : frame whose axes effort and flow refer to, if one was named.
     effort, flow : names in a `Result`; bonds that share a variable share its name.
     effort_unit, flow_unit : such as "N m, N"; the power is in W.
+    pseudo : True for a pseudo-bond, whose flow is its power.
     """
 
     name: str
@@ -36,6 +37,7 @@ class BondVariables:
     flow: str
     effort_unit: str
     flow_unit: str
+    pseudo: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +46,12 @@ class BondValues:
 
     effort: np.ndarray
     flow: np.ndarray
+    pseudo: bool = False
 
     @property
     def power(self) -> np.ndarray:
-        """Effort times flow, summed over the components of a vector bond."""
-        product: np.ndarray = self.effort * self.flow
+        """Effort times flow, of a pseudo-bond the flow, summed over the components of a vector bond."""
+        product: np.ndarray = self.flow if self.pseudo else self.effort * self.flow
         return product if product.ndim == 1 else product.sum(axis=1)
 
 
@@ -66,6 +69,7 @@ def bond_variables(bonds: Iterable[Bond], resolve: Callable[[str], str]) -> tupl
             flow=resolve(f"{bond.name}:flow"),
             effort_unit=bond.domain.effort_unit,
             flow_unit=bond.domain.flow_unit,
+            pseudo=bond.domain.pseudo,
         )
         for bond in bonds
     )

@@ -150,7 +150,7 @@ class Result:
         bonds = {each.name: each for each in self.bonds}
         if bond not in bonds:
             raise unknown_name("bond", bond, bonds)
-        return BondValues(self[bonds[bond].effort], self[bonds[bond].flow])
+        return BondValues(self[bonds[bond].effort], self[bonds[bond].flow], bonds[bond].pseudo)
 
     @cached_property
     def _outputs(self) -> Outputs:
