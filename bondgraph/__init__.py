@@ -15,6 +15,7 @@ from bondgraph.compile.pipeline import compile_model, equations, simulate
 from bondgraph.elements.blocks import Block
 from bondgraph.elements.chemistry import Ce, Re
 from bondgraph.elements.friction import Friction
+from bondgraph.elements.heat import HeatTransfer
 from bondgraph.elements.inertial import IC
 from bondgraph.elements.junction_structure import GY, J0, J1, MGY, MTF, TF, X0, X1
 from bondgraph.elements.one_ports import C, Constraint, Diode, EulerJunction, I, R, Se, Sf, Switch
@@ -43,7 +44,7 @@ __distribution__ = "screwbond"
 """Distribution that installs this package: where it is missing, another distribution has overwritten these files."""
 
 __all__ = ["C", "Ce", "I", "IC", "R", "Re", "Se", "Sf", "TF", "GY", "MTF", "MGY", "EulerJunction", "J0", "J1", "X0", "X1"]
-__all__ += ["Constraint", "Diode", "Friction", "Switch", "Block", "multiport", "signals"]
+__all__ += ["Constraint", "Diode", "Friction", "Switch", "HeatTransfer", "Block", "multiport", "signals"]
 __all__ += ["Graph", "Model", "Bond", "Element", "Port", "Parameter", "StateSpec", "Op", "Domain", "DOMAINS"]
 __all__ += ["Automaton", "Transition", "by_mode", "Causality", "assign_causality", "equations"]
 __all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations"]

@@ -26,6 +26,7 @@ from bondgraph import (
     EulerJunction,
     Friction,
     Graph,
+    HeatTransfer,
     I,
     Op,
     R,
@@ -184,13 +185,19 @@ def mixture() -> Graph:
 
 
 def kettle() -> Graph:
-    """A heater whose resistance grows as it warms water, and a brake that warms a drum by a pseudo-bond; an open heat port."""
+    """A heater whose resistance grows as it warms water, which cools; a brake that warms a drum by a pseudo-bond; an open heat
+    port."""
     graph, loop, water, v = Graph("kettle"), J1("loop", domain="electrical"), J0("water", domain="thermal"), J1("v")
     heater = R("heater", effort=lambda i, T: 0.02 * T * i, signals=["heater.heat.effort"], heat=True)
     graph.connect(Se("u", 10.0), loop).connect(loop, heater).connect(heater.port("heat"), water)
     graph.connect(water, C("body", energy=lambda S, c: 300.0 * c * (exp(S / c) - 1.0), parameters={"c": 100.0}))
     pad = Friction("pad", 4.0, heat=True, domain="translation")
     graph.connect(v, I("block", 2.0, initial=6.0)).connect(v, pad).connect(v, R("air", 0.1, heat=True))
+    room = C("room", energy=lambda S, c: 290.0 * c * (exp(S / c) - 1.0), parameters={"c": 1e3})
+    film, glow = HeatTransfer("film", 2.0), HeatTransfer("glow", heat=lambda one, other: 1e-8 * (one**4 - other**4))
+    air = J0("room air", domain="thermal")
+    graph.connect(water, film.port("1")).connect(film.port("2"), air).connect(air, room)
+    graph.connect(water, glow.port("1")).connect(air, glow.port("2"))
     return graph.connect(pad.port("heat"), C("drum", capacitance=50.0, initial=15000.0, domain="heat"))
 
 

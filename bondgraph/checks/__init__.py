@@ -35,6 +35,7 @@ CHECKS = (
     (parameters.check_kinetic_energies, _NOTHING),
     (structure.check_values_by_mode, frozenset({"E106"})),
     (heat.check_pseudo_bonds, _ENDS | {"E105"}),
+    (heat.check_second_law, _ENDS),
     (heat.check_heat_ports, _ENDS | {"E105"}),
 )
 """Checks in the order of their report, each with the codes of problems that it would only repeat."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+
+import numpy as np
 
 from bondgraph.errors import Problem
 from bondgraph.model.domains import THERMAL
 from bondgraph.model.element import Element, named
+from bondgraph.model.expected_units import converted_parameters
 from bondgraph.model.heat import HeatFlow
 from bondgraph.model.laws import IdealSwitch, Junction, Law, Resistor, Source, Storage
+from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import Bond, Model
 
 AT_PSEUDO_BONDS: tuple[type[Law], ...] = (Junction, Resistor, Source, IdealSwitch, HeatFlow)
@@ -52,6 +57,33 @@ def check_heat_ports(model: Model) -> Iterator[Problem]:
                 why = "what flows there is heat already, and passes by; there is no other power that becomes heat"
                 cure = "heat=True at bonds of other domains alone"
                 yield Problem("E177", title, (f"bond: {bond.name}", why), (element.place, bond.place), (cure,))
+
+
+def check_second_law(model: Model) -> Iterator[Problem]:
+    """Check by sampling that formulas of heat transfer, those without signals, move heat from hot to cold (E153)."""
+    for path, element in model.elements.items():
+        law = element.law
+        if not isinstance(law, HeatFlow) or law.heat is None or element.signals or modal_parameters(element):
+            continue
+        values = [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
+        for one, other in itertools.permutations(TEMPERATURES, 2):
+            try:
+                with np.errstate(all="ignore"):
+                    heat = float(law.heat(one, other, *values))
+            except Exception:  # the pass `shapes` reports a formula that fails, with its arguments
+                break
+            if heat * (one - other) < 0.0:
+                title = f'{element.kind} "{path}" moves heat from cold to hot'
+                why = f"from {one:g} K to {other:g} K its heat is {heat:.4g} W, so that entropy vanishes"
+                cure = (
+                    "a formula that is positive where the first temperature is the higher one, and negative where it is the lower"
+                )
+                yield Problem("E153", title, (why,), (element.place,), (cure,))
+                break
+
+
+TEMPERATURES = (30.0, 250.0, 300.0, 310.0, 1500.0)
+"""Temperatures at which heat transfer is tried, K."""
 
 
 def _conserves(element: Element) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft, own_automata
-from bondgraph.model.domains import GENERIC, SCREW, Domain
+from bondgraph.model.domains import GENERIC, SCREW, THERMAL, Domain
 from bondgraph.model.element import Element, Port, PortRef
 from bondgraph.model.heat import HEAT_PORT, heat_path, heat_port
 from bondgraph.model.laws import ByMode, IdealConstraint, IdealSwitch, Junction, Resistor, SignalBlock, Source
@@ -252,6 +252,8 @@ def _clash(
     cures: tuple[str, ...] = ("put a TF, GY or MTF between them that says how the one becomes the other",)
     if {getattr(value, "pseudo", False) for value, _ in (first, second)} == {True, False}:
         cures = (HEAT_FROM_POWER,)
+        if THERMAL in (first[0], second[0]):
+            cures = ('domain="thermal" for both, or domain="heat" for both: entropy flow and heat flow do not meet',)
     requests, places = (request(first), request(second)), (flat[first[1]].place, flat[second[1]].place, draft.place)
     pushing = next((flat[path] for _, path in (first, second) if isinstance(flat[path].law, Source)), None)
     if attribute == "dimension" and pushing is not None and any(_is_of_screws(flat[path]) for _, path in (first, second)):

@@ -94,6 +94,7 @@ ELEMENTS = {
     "IC",
     "Ce",
     "Re",
+    "HeatTransfer",
     "multiport",
 }
 

@@ -178,7 +178,7 @@ def test_every_law_has_roles_and_ports() -> None:
 
 DRAWN_AS = {
     **{"J0": "0", "J1": "1", "EulerJunction": "MGY", "Switch": "Sw"},
-    **{"Constraint": "constraint", "Friction": "friction", "Block": "block"},
+    **{"Constraint": "constraint", "Friction": "friction", "Block": "block", "HeatTransfer": "RS"},
 }
 """The mark of an element, where it is not its function's name."""
 

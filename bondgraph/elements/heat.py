@@ -1,0 +1,52 @@
+"""Heat transfer between two temperatures, with the entropy that it produces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bondgraph.elements.binding import Signals, bound, paths_of
+from bondgraph.errors import caller_place
+from bondgraph.model.arguments import bounded, need_mapping, one_of, only_with_formula, parameters_of
+from bondgraph.model.domains import THERMAL
+from bondgraph.model.element import Element, Port
+from bondgraph.model.heat import HeatFlow
+from bondgraph.model.ops import Op, as_op
+
+
+def HeatTransfer(
+    name: str,
+    conductance: Any = None,
+    *,
+    heat: Callable[..., Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    signals: Signals = (),
+    symbols: Mapping[str, str] | None = None,
+) -> Element:
+    """Return heat transfer from the temperature T1 at port 1 to T2 at port 2: Q = G (T1 - T2) (`conductance`, W/K), or your
+    `heat`(T1, T2, *parameters, *signals), W, as of radiation.
+
+    The ports are true bonds of the domain "thermal" (an irreversible transducer, RS): the entropy Q / T1 flows in at port 1, Q /
+    T2 out at port 2, so that what flows in as energy flows out, and the entropy Q / T2 - Q / T1 is produced. At pseudo-bonds an R
+    does this.
+
+    Signals: `<name>.power`, the heat Q; `<name>.entropy`, the entropy produced, W/K; `<name>.1.effort` ... `<name>.2.flow`.
+
+    Raises `ModelError` E110 unless exactly one of both is given; a model is refused (E153) where a formula without signals moves
+    heat from cold to hot.
+
+    Source: Thoma 1975; Karnopp, Margolis and Rosenberg 2012, chapter 12.
+    """
+    one_of("HeatTransfer", name, conductance=conductance, heat=heat)
+    need_mapping("symbols", symbols, '"power": "Q"')
+    if heat is None:
+        only_with_formula("HeatTransfer", name, "conductance", "heat", parameters=parameters, signals=signals)
+        law, values = _CONDUCTION, parameters_of({"conductance": bounded(conductance)}, {"conductance": "W/K"})
+    else:
+        law = HeatFlow(as_op(bound(name, heat, 2, parameters, signals), "heat"))
+        values = parameters_of(parameters or {})
+    ports = (Port("1", 1, THERMAL), Port("2", 1, THERMAL))
+    return Element("RS", name, law, ports, values, paths_of(signals), dict(symbols or {}), THERMAL, None, caller_place())
+
+
+_CONDUCTION = HeatFlow(Op("conduction", lambda one, other, conductance: conductance * (one - other), r"#3\,(#1 - #2)"))
