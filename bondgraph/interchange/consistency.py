@@ -218,6 +218,8 @@ def _elements(model: Model) -> Iterator[str]:
         expected = min(max(len(element.ports), 1), 2) if isinstance(law, HeatFlow) else expected
         if element.heat and not isinstance(getattr(model.elements.get(heat_path(path)), "law", None), HeatFlow):
             yield f"{label} has a heat port that is not in the model"
+        if isinstance(law, HeatFlow) and law.heat is None and (len(element.ports), len(element.signals)) != (1, 1):
+            yield f"{label} gives the power of no element as heat"
         if len(element.ports) != expected or len({port.name for port in element.ports}) != len(element.ports):
             yield f"{label} has ports that its law has not"
         if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):

@@ -169,6 +169,7 @@ CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E355", "does not exist", lambda f: f["model"]["elements"]["supply"].update(signals=["nothing.y"])),
     ("E355", "arguments", lambda f: f["model"]["elements"]["supply"].update(parameters={})),
     ("E355", "is called", lambda f: f["model"]["elements"]["coil"].update(name="oil")),
+    ("E355", "heat port that is not", lambda f: f["model"]["elements"]["winding"].update(heat=True)),
     ("E113", "coil", lambda f: f["model"]["elements"]["coil"]["parameters"]["inertia"].update(value="inf")),
     ("E119", "coil", lambda f: f["model"]["elements"]["coil"]["parameters"]["inertia"].update(value=-1.0)),
 ]
@@ -186,6 +187,7 @@ FOUND: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("lever", "E355", lambda e: e["m1"].update(parameters={"free": {"value": 2.0}})),
     ("rod", "E125", lambda e: e["mass"]["parameters"]["inertia"]["value"].update(entries=[1.0, 1e-320])),
     ("rectifier", "E355", lambda e: e["button"]["law"].pop("automaton")),
+    ("kettle", "E355", lambda e: e["heater.heat"].update(signals=[])),
     ("rod", "E170", lambda e: e["rod"]["law"].update(coordinates=0)),
 ]
 
