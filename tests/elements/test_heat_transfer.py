@@ -118,6 +118,11 @@ def test_a_peltier_element_cools_a_body():
     assert account["body"] == pytest.approx(capacity * (cold[-1] - hot), rel=1e-8)
     assert account["body"] == pytest.approx(account["i"] + account["fins"], abs=1e-9 * account["i"])
     assert result.ledger.dissipated[-1] == 0.0
+    domains = result.ledger.domains
+    assert list(domains) == ["electrical", "thermal"] and "domain by domain" in result.ledger.tables()
+    assert domains["electrical"].supplied[-1] == account["i"] and domains["thermal"].supplied[-1] == account["fins"]
+    assert domains["electrical"].received == pytest.approx(-result.ledger.elements["i"], rel=1e-12)
+    assert domains["thermal"].received == pytest.approx(result.ledger.elements["i"], abs=1e-9 * account["i"])
     made = result["P.leak.entropy"] + result["P.cold half.heat.flow"] + result["P.hot half.heat.flow"]
     assert result["P.leak.entropy"].min() >= 0.0 and result["P.cold half.heat.flow"].min() > 0.0
     gained = result["body.q"][-1] - np.trapezoid(result["fins.flow"], result.t)

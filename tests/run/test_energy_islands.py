@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, Automaton, C, Domain, Graph, I, R, Transition, compile_model
+from bondgraph import GY, J0, J1, Automaton, C, Domain, Graph, I, R, Se, Transition, compile_model
 from screws import scalars as s
 from tests.inner.run import BatchCollector
 
@@ -129,3 +130,21 @@ def test_a_large_graph_without_gaps_is_one_island():
         before = after
     run = compile_model(graph).simulate(1.0, samples=np.array([1.0]))
     assert run.ok and run.ledger.islands == () and len(run.program.islands) == 1
+
+
+def test_the_account_by_domain():
+    """A motor with a brake: what the circuit gives up is what the shaft receives; a closed form of the rest at the end."""
+    graph, coil, shaft, motor = Graph("motor"), J1("coil", domain="electrical"), J1("shaft", domain="rotation"), GY("motor", 0.5)
+    graph.connect(Se("u", 6.0), coil).connect(coil, R("wire", 2.0)).connect(coil, motor).connect(motor, shaft)
+    graph.connect(shaft, I("rotor", 0.01, initial=0.02)).connect(shaft, R("brake", 0.1))
+    run = compile_model(graph).simulate(5.0)
+    electrical, rotation = run.ledger.domains["electrical"], run.ledger.domains["rotation"]
+    for role in ("stored", "supplied", "dissipated", "injected"):
+        assert getattr(electrical, role) + getattr(rotation, role) == pytest.approx(getattr(run.ledger, role), abs=1e-12)
+    assert electrical.stored.tolist() == [0.0] * len(run.t) and rotation.supplied[-1] == 0.0
+    assert electrical.received == pytest.approx(-rotation.received, abs=1e-9) and rotation.received[0] == 0.0
+    speed = 6.0 * 0.5 / 2.0 / (0.1 + 0.5**2 / 2.0)
+    power = np.gradient(rotation.received, run.t)[-2]
+    assert power == pytest.approx(0.1 * speed**2, rel=1e-5)
+    kept, copied = compile_model(graph).simulate(5.0, keep=["rotor.p"]), copy.deepcopy(run)
+    assert kept.ledger.domains == {} and copied.ledger.domains.keys() == {"electrical", "rotation"}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bondgraph.output.cells import cell, collapsible, line, table
+from bondgraph.output.lazy import LazyTable
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
@@ -46,6 +47,25 @@ class IslandBalance:
 
 @short_repr
 @dataclass(frozen=True)
+class DomainBalance:
+    """Energies of the elements of one domain over time, (k,) each, J; an element is of the domain of its first bond.
+
+    Parameters
+    ----------
+    stored, supplied, dissipated, injected : as of `Ledger`.
+    received : energy from other domains since the start, through transformers, gyrators, fields and heat ports, less what events
+        took: stored - stored at start - supplied - injected + dissipated.
+    """
+
+    stored: np.ndarray
+    supplied: np.ndarray
+    dissipated: np.ndarray
+    injected: np.ndarray
+    received: np.ndarray
+
+
+@short_repr
+@dataclass(frozen=True)
 class Ledger:
     """Energies at the times t (k,) of a run, counted from its start, in J unless `unit` is another one.
 
@@ -63,6 +83,7 @@ class Ledger:
     elements : energy of every storage, dissipator and source over time by name, (k,) each; empty if the run kept only some
         quantities.
     islands : balance of each island, empty if there is only one.
+    domains : balance of each domain by its name; as `elements` empty if the run kept only some quantities.
     unit : of the totals; another one than J only if no island is in J.
     """
 
@@ -77,6 +98,7 @@ class Ledger:
     elements: Mapping[str, np.ndarray]
     islands: tuple[IslandBalance, ...] = ()
     unit: str = JOULE
+    domains: Mapping[str, DomainBalance] = field(default_factory=dict)
 
     @property
     def relative_residual(self) -> float:
@@ -110,8 +132,12 @@ class Ledger:
         rows = [(name, value, units.get(name, self.unit)) for name, value in self.summary().items()]
         others = {name: island.unit for island in self.islands for name in island.elements}
         ends = [(name, course[-1], others.get(name, self.unit)) for name, course in self.elements.items()]
-        return table(("", "at the end", ""), rows) + (
-            collapsible("element by element", table(("element", "energy", ""), ends)) if ends else ""
+        roles = ("stored", "supplied", "dissipated", "injected", "received")
+        by_domain = [(name, *(getattr(balance, role)[-1] for role in roles), self.unit) for name, balance in self.domains.items()]
+        return (
+            table(("", "at the end", ""), rows)
+            + (collapsible("domain by domain", table(("domain", *roles, ""), by_domain)) if len(by_domain) > 1 else "")
+            + (collapsible("element by element", table(("element", "energy", ""), ends)) if ends else "")
         )
 
 
@@ -153,7 +179,29 @@ def account(
         residual, play = balance["residual"], most(balance["in play"], columns)
         largest = float(np.max(np.abs(residual), initial=0.0))
         islands.append(IslandBalance(island.domains, island.unit, members(names, program, columns), residual, play, largest))
-    return Ledger(t, in_play=in_play, elements=courses, islands=tuple(islands), unit=balances.unit, **total)
+    domains = LazyTable(lambda: _by_domain(program, energies, integrals, start))
+    return Ledger(t, in_play=in_play, elements=courses, islands=tuple(islands), unit=balances.unit, domains=domains, **total)
+
+
+def _by_domain(program: Program, energies: np.ndarray, integrals: np.ndarray, start: np.ndarray) -> dict[str, DomainBalance]:
+    """Return the balance of each domain, in the order of the model's bonds."""
+    domain_of: dict[str, str] = {}
+    for bond in program.bonds:
+        for path in (bond.tail, bond.head):
+            domain_of.setdefault(path, bond.domain)
+    held = [domain_of.get(path, "") for path in program.energy_names]
+    driven = [domain_of.get(path, "") for path in program.power_names]
+    balances = {}
+    for domain in dict.fromkeys(name for name in domain_of.values() if name in {*held, *driven}):
+        storages = [k for k, name in enumerate(held) if name == domain]
+        stored, before = energies[:, storages].sum(axis=1), float(start[storages].sum())
+        supplied, dissipated, injected = (
+            integrals[:, [k for k, name in enumerate(driven) if name == domain and program.power_roles[k] == role]].sum(axis=1)
+            for role in ("supplied", "dissipated", "injected")
+        )
+        received = stored - before - supplied - injected + dissipated
+        balances[domain] = DomainBalance(stored, supplied, dissipated, injected, received)
+    return balances
 
 
 def relative(residual: float, in_play: float) -> float:
