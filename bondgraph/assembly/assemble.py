@@ -161,6 +161,7 @@ def heat_flow(draft: Assembly, path: str, element: Element) -> None:
     heat = draft.declare(f"{path}.power", (), "W", element.symbols.get("power", r"\dot Q"))
     if law.heat is None:
         draft.write(path, DISSIPATED[law.sense < 0], heat, *element.signals)
+        draft.powers.append(Power(path, heat, "received"))
     else:
         draft.write(path, law.heat, heat, *map(effort, bonds), *law_arguments(path, element))
     entropies = []

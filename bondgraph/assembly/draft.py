@@ -172,7 +172,7 @@ def account_power(draft: Assembly, path: str, bond: Bond, sign: int, role: str |
     """Write the power into the element (for a source: out of it), and add it to the energy ledger.
 
     Of a pseudo-bond it is the flow, or of an R between two temperatures nothing. What flows out at a heat port stays in the
-    model, and is not booked.
+    model: it is converted.
     """
     unit = bond.domain.power_unit
     name = draft.declare(f"{path}.power", (), unit)
@@ -185,5 +185,7 @@ def account_power(draft: Assembly, path: str, bond: Bond, sign: int, role: str |
         draft.write(path, POWER, raw, effort(bond), flow(bond))
     if sign < 0:
         draft.write(path, NEGATE, name, raw)
-    if role and not draft.model.elements[path].heat:
+    if role == "dissipated" and draft.model.elements[path].heat:
+        role = "converted"
+    if role:
         draft.powers.append(Power(path, name, role))

@@ -117,7 +117,8 @@ class Clock:
 
 
 class Power(NamedTuple):
-    """A power that the energy ledger integrates: its value, and its role, such as supplied or dissipated."""
+    """A power that the energy ledger integrates: its value, and its role: dissipated, supplied, injected, or at a heat port
+    converted by the dissipator and received as heat."""
 
     element: str
     value: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,7 @@ from bondgraph import (
     Transition,
     compile_model,
 )
+from bondgraph.export import document
 from screws.scalars import exp, sin
 from tests.inner.run import Result
 
@@ -76,7 +79,7 @@ def test_a_resistor_warms_a_body(domain, flipped):
     assert result["heater.heat.effort"] == pytest.approx(temperature, rel=1e-9)
     assert gained(result) == pytest.approx(2000.0, rel=1e-12) == result.ledger.supplied[-1]
     assert result.ledger.dissipated[-1] == 0.0 and set(result.ledger.elements) == {"body", "u"}
-    assert result.ledger.islands == ()
+    assert [island.domains for island in result.ledger.islands][1:] == [(domain,)]
     heat = -1.0 if flipped else 1.0
     flow = 20.0 / temperature if domain == "thermal" else np.full(len(result.t), 20.0)
     assert heat * result["heater.heat.flow"] == pytest.approx(flow, rel=1e-9)
@@ -202,6 +205,34 @@ def test_a_port_inside_a_part():
     result = run(graph, 10.0)
     assert gained(result) == pytest.approx(200.0, rel=1e-9)
     assert result["part.leak.heat.flow"][-1] == pytest.approx(20.0 / 302.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("growing", [0.0, 1e-3])
+def test_an_error_of_a_millijoule_shows_beside_a_warm_body(growing):
+    """Single runs, runs that keep little, and batches: a spring whose energy changes by itself, and a damper that warms 30 kJ."""
+    graph, v, damper = Graph("g"), J1("v"), R("damper", 0.1, heat=True)
+    spring = C("spring", energy=lambda q, t: 2.0 * q**2 * (1.0 + growing * sin(t)), signals=["time"], initial=1.0)
+    graph.connect(v, spring).connect(v, I("mass", 1.0)).connect(v, damper).connect(damper.port("heat"), body("heat"))
+    compiled = compile_model(graph)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for result in (compiled.simulate(3.0), compiled.simulate(3.0, keep=["mass.p"])):
+            mechanical, thermal = result.ledger.islands
+            assert result.ok == (growing == 0.0) and mechanical.in_play < 5.0 and thermal.in_play > 3e4
+            assert set(mechanical.elements) == {"spring", "mass", "damper"} and thermal.relative_residual < 1e-12
+            assert (
+                result.ledger.residual[-1] == pytest.approx(mechanical.residual[-1], abs=1e-10)
+            ) and result.ledger.in_play > 3e4
+        batch = compiled.prepare_run(3.0)
+        ends = batch.run_many(*batch.start_values_many(initial={"spring.q": [1.0, 0.5]}), {"p": "mass.p"})
+    assert ends.ok.tolist() == [growing == 0.0] * 2
+
+
+def test_a_paper_has_the_balance_of_all():
+    """What is converted and received is neither supplied nor dissipated."""
+    text = document(kettle("thermal"))
+    balance = next(line for line in text.splitlines() if "tfrac{d}{dt}(" in line)
+    assert balance.count(" + ") == 0 and " - " not in balance
 
 
 def test_equal_resistors_are_booked_by_their_ports():

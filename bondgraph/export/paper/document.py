@@ -237,7 +237,7 @@ class _Body:
         if not system.energies:
             return []
         stored = " + ".join(writer.letters[value] for _, value in system.energies)
-        gained = [writer.letters[p.value] for p in system.powers if p.role != "dissipated"]
+        gained = [writer.letters[p.value] for p in system.powers if p.role in ("supplied", "injected")]
         lost = [writer.letters[p.value] for p in system.powers if p.role == "dissipated"]
         right = " + ".join(gained) + "".join(f" - {each}" for each in lost) or "0"
         equation = self.numbered(rf"\tfrac{{d}}{{dt}}({stored}) = {right.strip()}")

@@ -57,7 +57,7 @@ def table_of(
     }
     for name, values in wholes.items():
         table.point(name, np.array(values, dtype=np.int64))
-    signs = [1.0 if role == "dissipated" else -1.0 for role in program.power_roles]
+    signs = [1.0 if role in ("dissipated", "converted") else -1.0 for role in program.power_roles]
     near = [ZERO_RATIO * size for loop in loops for size in loop.sizes]
     arrays = {"times": times, "dates": dates, "signs": np.array(signs), "loop_near": np.array(near), "starts": np.array(starts)}
     for name, array in arrays.items():

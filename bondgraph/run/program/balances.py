@@ -1,6 +1,7 @@
 """Energy balances of a program: the storages and powers of every part of its graph that bonds connect, an island.
 
-Islands exchange signals but no power, so that the balance of each one closes by itself, whatever else is in the graph.
+Islands exchange signals, and heat by heat ports, which one island books as converted and another as received; so the balance of
+each one closes by itself, whatever else is in the graph.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.model.domains import Domain
-from bondgraph.model.heat import heat_path
-from bondgraph.model.model import Model
+from bondgraph.model.model import Bond, Model
 
 JOULE = "J"
 
@@ -40,7 +40,7 @@ def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[st
 
     Without any, or if an element has no bond, the answer is empty: one balance of everything.
     """
-    components = _connected(model)
+    components = _connected(model.bonds)
     if not all(path in components for path in (*storages, *powers)):
         return ()
     domains: dict[int, dict[int, Domain]] = {}
@@ -57,12 +57,11 @@ def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[st
     )
 
 
-def _connected(model: Model) -> dict[str, int]:
+def _connected(bonds: Sequence[Bond]) -> dict[str, int]:
     """Return the number of its connected component for every element."""
     import networkx as nx
 
-    graph = nx.from_edgelist((bond.tail.element, bond.head.element) for bond in model.bonds)
-    graph.add_edges_from((path, heat_path(path)) for path, element in model.elements.items() if element.heat)
+    graph = nx.from_edgelist((bond.tail.element, bond.head.element) for bond in bonds)
     return {path: number for number, paths in enumerate(nx.connected_components(graph)) for path in paths}
 
 

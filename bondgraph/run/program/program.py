@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.model.model import Model
 
-ROLES = ("dissipated", "supplied", "injected")
+ROLES = ("dissipated", "supplied", "injected", "converted", "received")
 
 
 @short_repr
@@ -58,7 +58,7 @@ class Program:
         order (None if there are none), and (indptr (n + 1,), indices (nonzeros,)) of that order.
     couple : makes the same for error control, which evaluates it a few dozen times in a run: fast to make, possibly slow to run.
         None means `differentiate`.
-    power_names, power_roles : a name and a role ("dissipated", "supplied" or "injected") per power.
+    power_names, power_roles : a name and one of `ROLES` per power.
     energy_names : a name per storage.
     islands : the parts of the graph that bonds connect, with their storages and powers; empty for one balance of everything.
     loops : nonlinear algebraic loops, whose unknowns must be solved for before a run and after events.

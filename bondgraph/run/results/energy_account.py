@@ -69,9 +69,9 @@ class DomainBalance:
 class Ledger:
     """Energies at the times t (k,) of a run, counted from its start, in J unless `unit` is another one.
 
-    Parts of a graph that no bond connects, its islands, exchange no power. Each has a balance of its own, by which a run is
-    judged, so that an error in a small one shows beside any other. The totals leave out islands of another unit, such as those of
-    pseudo-bonds with temperature and heat flow, whose product is no power.
+    Parts of a graph that no bond connects, its islands, exchange no power but heat by heat ports. Each has a balance of its own,
+    by which a run is judged, so that an error in a small one shows beside any other. The totals leave out islands of another
+    unit, as of a domain whose effort times flow is no watt.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Ledger:
     residual : stored - stored at start - supplied - injected + dissipated + lost, (k,).
     in_play : maximum over the run of the sum of |energy| of all storages and |integrated power| of all others, J.
     elements : energy of every storage, dissipator and source over time by name, (k,) each; empty if the run kept only some
-        quantities.
+        quantities. A dissipator with a heat port, which converts all that it takes, is none of them.
     islands : balance of each island, empty if there is only one.
     domains : balance of each domain by its name; as `elements` empty if the run kept only some quantities.
     unit : of the totals; another one than J only if no island is in J.
@@ -171,7 +171,10 @@ def account(
 
     names, courses = element_names(program, energies.shape[1], integrals.shape[1]), dict[str, np.ndarray]()
     for i, name in enumerate(names):
-        courses[name] = energies[:, i] if i < energies.shape[1] else integrals[:, i - energies.shape[1]]
+        if i < energies.shape[1]:
+            courses[name] = energies[:, i]
+        elif program.power_roles[i - energies.shape[1]] not in ("converted", "received"):
+            courses[name] = integrals[:, i - energies.shape[1]]
     total, islands = totals(balances.total), []
     in_play = most(total.pop("in play"), balances.total)
     for island, columns in balances.islands:
@@ -235,7 +238,8 @@ def totals_of(
     by_role = {role: _in_order(integrals[:, role_column]) for role, role_column in columns.roles.items()}
     energies, integrals = energies[:, columns.storages], integrals[:, columns.powers]
     stored, at_start = energies.sum(axis=1), float(start[columns.storages].sum())
-    residual = stored - at_start - by_role["supplied"] - by_role["injected"] + by_role["dissipated"] + lost
+    passed_on = by_role.pop("converted") - by_role.pop("received")
+    residual = stored - at_start - by_role["supplied"] - by_role["injected"] + by_role["dissipated"] + passed_on + lost
     play = np.abs(energies).sum(axis=1) + np.abs(integrals).sum(axis=1) + np.abs(lost)
     return {"stored": stored, **by_role, "lost": lost, "residual": residual, "in play": play}
 
