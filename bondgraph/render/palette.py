@@ -39,7 +39,7 @@ class Palette:
 
     def of_kind(self, kind: str) -> str:
         """Return the colour of an element's kind."""
-        return {"C": self.storage, "I": self.storage, "IC": self.storage, "R": self.loss}.get(
+        return {"C": self.storage, "I": self.storage, "IC": self.storage, "R": self.loss, "RS": self.loss}.get(
             kind, self.source if kind in ("Se", "Sf") else self.ink
         )
 

@@ -28,7 +28,8 @@ from bondgraph import (
 )
 from bondgraph.export import document
 from screws.scalars import exp, sin
-from tests.inner.run import Result
+from tests.inner.render import COLOURED
+from tests.inner.run import BatchCollector, Result
 
 DOMAINS = ("thermal", "heat")
 """True and pseudo-bonds."""
@@ -248,7 +249,9 @@ def test_equal_resistors_are_booked_by_their_ports():
     assert gained(result) == pytest.approx(600.0, rel=1e-12) == result.ledger.dissipated[-1]
 
 
-def test_runs_side_by_side_are_judged_by_the_same_account():
+def test_runs_side_by_side_are_judged_by_the_same_account(monkeypatch):
+    """By machine code alone, as sound runs are."""
+    monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("judged in Python"))
     batch = compile_model(kettle("thermal")).prepare_run(100.0)
     ends = batch.run_many(*batch.start_values_many(parameters={"heater.resistance": [5.0, 50.0]}), {"T": "body.effort"})
     assert ends.ok.all() and ends["T"][:, -1] == pytest.approx([320.0, 302.0], rel=1e-9)
@@ -284,4 +287,5 @@ def test_what_a_heat_port_cannot_do(code, graph, words):
 
 def test_a_drawing_shows_one_element_with_two_bonds():
     drawn = kettle("thermal").diagram().svg
+    assert f'fill="{COLOURED.loss}"' in drawn.partition(">RS</")[0].rpartition("<text")[2]
     assert ">RS</" in drawn and ">heat</" not in drawn and drawn.count('data-bond="') == 4
