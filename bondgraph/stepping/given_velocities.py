@@ -184,4 +184,4 @@ def _constraint(draft: Assembly, path: str, element: Element) -> None:
     for name in dropped & draft.values.keys():
         del draft.values[name]
     draft.write(path, zeros(draft.values[unknown.value].shape or ()), unknown.value)
-    draft.powers = [power for power in draft.powers if power.element != path]
+    draft.powers.pop()

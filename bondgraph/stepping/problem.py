@@ -21,6 +21,7 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.model import laws
 from bondgraph.model.element import Element
+from bondgraph.model.heat import HeatFlow
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.model.ops import IDENTITY, Op, constant, zeros
 from bondgraph.run.program import Layout, RunContact
@@ -53,6 +54,8 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
         why, cure = "a step needs its momentum from its velocity", "inverse=, the momentum as a formula of the flow"
     elif isinstance(law, laws.InertialField) and full and law.motion == "p" and law.mechanics is None:
         why, cure = "a step needs its acceleration", "an IC by its energies"
+    elif isinstance(law, HeatFlow):
+        why, cure = "a step takes every C for a spring, and knows no temperature", "an open heat port, whose heat is dissipated"
     elif isinstance(law, laws.SignalBlock) and law.updates:
         why, cure = "a step knows no clock", "the continuous block in its place"
     elif isinstance(law, laws.IdealConstraint | laws.IdealSwitch) and law.automaton is not None and law.automaton not in off:

@@ -61,6 +61,12 @@ def switched() -> Graph:
     return graph.add_automaton(Automaton("state", ("on", "off"), "on", ()))
 
 
+def warm() -> Graph:
+    graph, v, pad = Graph("warm"), J1("v", domain="translation"), R("pad", 1.0, heat=True)
+    graph.connect(v, I("m", 1.0)).connect(v, pad)
+    return graph.connect(pad.port("heat"), C("drum", capacitance=1.0, initial=300.0, domain="heat"))
+
+
 SETTINGS: list[tuple[str, Callable[[], object]]] = [
     ("E100", lambda: stepper("block")),  # type: ignore[arg-type]
     ("E501", lambda: stepper(block(), inertia="none")),
@@ -74,6 +80,7 @@ SETTINGS: list[tuple[str, Callable[[], object]]] = [
     ("E502", lambda: stepper(block(Se("control", lambda v: -v, signals=["along.flow"])))),
     ("E502", lambda: stepper(switched())),
     ("E502", lambda: stepper(motor())),
+    ("E502", lambda: stepper(warm(), inertia="full")),
     ("E503", lambda: planar_contact("floor", friction=-0.3)),
     ("E503", lambda: planar_contact("floor", gap=math.nan)),
 ]
