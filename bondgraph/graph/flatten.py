@@ -14,7 +14,7 @@ from bondgraph.graph.draft import Draft, own_automata
 from bondgraph.graph.joining import Scope, SignalNames, heat_ports, join, signal_names
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element
-from bondgraph.model.heat import heat_path
+from bondgraph.model.heat import HEAT_PORT, heat_path
 from bondgraph.model.laws import ByMode, Switched
 from bondgraph.model.model import Collider, CollisionSet, ContactPoint, Model, SignalEntry, Visible
 from screws.similar_names import similar_names
@@ -33,7 +33,7 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     ambient = tuple(path for path, element in elements.items() if element.heat and heat_path(path) not in heat)
     names = signal_names(scopes, {**elements, **heat}, problems)
     aliases = _aliases(scopes, names, problems)
-    resolver = _Resolver({scope.prefix: scope for scope in scopes}, names, aliases, problems)
+    resolver = _Resolver({scope.prefix: scope for scope in scopes}, names, aliases, problems, ambient)
     flat = {path: _flat_element(path, element, resolver) for path, element in elements.items()}
     flat |= {path: replace(flat[path], heat=False) for path in ambient}
     flat = dict(itertools.chain.from_iterable(_with_heat_port(path, element, heat) for path, element in flat.items()))
@@ -154,6 +154,7 @@ class _Resolver:
     names: SignalNames
     aliases: dict[str, str]
     problems: list[Problem]
+    ambient: tuple[str, ...] = ()
 
     def resolve(self, prefix: str, reference: str, user: str, place: Place | None) -> str:
         """Return the full path of a signal named `reference` in the graph with this prefix: in this graph, or in the nearest
@@ -167,7 +168,11 @@ class _Resolver:
             if candidate in self.names:
                 return candidate
             around = outside
-        self.problems.append(_unknown(prefix + reference, user, place, {*self.names, *self.aliases}))
+        problem = _unknown(prefix + reference, user, place, {*self.names, *self.aliases})
+        if (owner := (prefix + reference).rpartition(f".{HEAT_PORT}.")[0]) in self.ambient:
+            cure = f'connect the port "{HEAT_PORT}" of "{owner}" to a temperature: while it is open it has none'
+            problem = replace(problem, cures=(cure,))
+        self.problems.append(problem)
         return reference
 
     def _source_of(self, prefix: str, reference: str, user: str, place: Place | None) -> str:

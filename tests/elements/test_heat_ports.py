@@ -277,6 +277,9 @@ def test_a_part_is_replaced_with_its_heat_port():
             r.port("heat"), J0("b")), ('"r.heat" has no free port',)),
         ("E106", lambda: Graph("g").connect(C("c", capacitance=1.0), R("r", 1.0, heat=True)).add(
             Graph("x").export("T", "r.heat.effort")), ("r.heat.effort",)),
+        ("E106", lambda: Graph("g").connect(C("c", capacitance=1.0), R(
+            "r", effort=lambda f, T: T * f, signals=["r.heat.effort"], heat=True)),
+         ('reads the signal "r.heat.effort"', 'connect the port "heat" of "r"')),
     ],
 )  # fmt: skip
 def test_what_a_heat_port_cannot_do(code, graph, words):
