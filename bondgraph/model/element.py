@@ -50,6 +50,8 @@ class Element(Frozen):
     """Automaton of the element, which has its name."""
     guess: Mapping[str, float] = field(default_factory=dict)
     """Guesses of its effort or flow in an algebraic loop with several solutions."""
+    icon: str = ""
+    """Picture of the part that it is, as path data of SVG in a box from (0, 0) to (1, 1), y downwards."""
 
     def __post_init__(self) -> None:
         need_name(self.kind, self.name)

@@ -78,6 +78,8 @@ GRAPHS: list[Case] = [
     ("E114", itself, ('graph "model" contains itself',)),
     ("E100", lambda: Graph("g").between("battery", J0("b"), R("r", 1.0)), ("'battery' (str) is no part of a bond graph",)),
     ("E100", lambda: Graph("g").series(R("r", 1.0), 5.0), ("5.0 (float) is no part of a bond graph",)),
+    ("E179", lambda: Graph("g", icon="circle"), ("icon that cannot be drawn: 'circle'", 'icon="M0 .5 L1 .5"')),
+    ("E179", lambda: Graph("g", icon="M0 0 L2 1"), ("in a box from (0, 0) to (1, 1)",)),
     (
         "E178",
         lambda: Graph("g").between(J0("a"), J1("b"), R("r", 1.0)),
