@@ -1,5 +1,5 @@
 """Ready parts by domain, each one call that returns an element or a graph: `parts.electrical.diode("d1")`."""
 
-from screwbond.models.parts import electrical
+from screwbond.models.parts import electrical, motion
 
-__all__ = ["electrical"]
+__all__ = ["electrical", "motion"]

@@ -168,7 +168,7 @@ _FORWARD, _BACKWARD = ("off", "forward", 1.0), ("off", "backward", -1.0)
 
 
 def _gated(
-    name: str, gate: Value, resistances: Sequence[Value], ways: Sequence[tuple[str, str, float]], turns_off: bool
+    name: str, gate: Value, resistances: tuple[Value, Value, Value], ways: Sequence[tuple[str, str, float]], turns_off: bool
 ) -> Graph:
     """Return a valve that a gate above 1/2 turns on where its voltage is forward, and that turns off where its current ends; with
     `turns_off` the gate turns it off too."""

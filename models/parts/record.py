@@ -68,7 +68,7 @@ class Part:
     """Record of a part: what its page, its picture and its tests read."""
 
     name: str
-    domain: str
+    shelf: str
     equation: str
     """LaTeX of its law."""
     source: str
@@ -87,9 +87,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Shelf:
-    """Parts of a domain."""
+    """Parts of a domain, or of several that belong together."""
 
-    domain: str
+    name: str
     parts: dict[str, Part] = field(default_factory=dict)
 
     def law(
@@ -100,6 +100,7 @@ class Shelf:
         source: str,
         parameters: str = "",
         *,
+        domain: str = "",
         passive: bool = True,
     ) -> Callable[[Callable[..., Any]], Callable[..., Element]]:
         """Decorate the formula of a one-port: `relation` is the argument of `make` that takes it. The part also takes `initial`
@@ -113,7 +114,9 @@ class Shelf:
                 numbers, signals = modulated(**{word: values.pop(word) for word in defaults})
                 op = Op(formula.__name__, bound(name, formula, 1, numbers, signals), note=f"${equation}$")
                 check = {} if signals else checked
-                return make(name, **{relation: op}, parameters=numbers, signals=signals, domain=self.domain, **check, **values)
+                return make(
+                    name, **{relation: op}, parameters=numbers, signals=signals, domain=domain or self.name, **check, **values
+                )
 
             functools.update_wrapper(made, formula, assigned=_NAMES)
             more = {word: taken[word].default for word in ("initial", "nominal") if word in taken}
@@ -155,7 +158,7 @@ class Shelf:
         functools.update_wrapper(made, make, assigned=_NAMES)
         complete = refusing_words(made, list(signature.parameters))
         complete.__signature__ = signature  # type: ignore[attr-defined]
-        self.parts[make.__name__] = Part(make.__name__, self.domain, equation, source, icon, defaults, passive, complete)
+        self.parts[make.__name__] = Part(make.__name__, self.name, equation, source, icon, defaults, passive, complete)
         return complete
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bondgraph import Graph, R, Se, UnreliableRunWarning, compile_model
-from bondgraph.tracing import evaluate
 from screws.scalars import floor, less, sign, where
+from tests.inner.tracing import evaluate
 
 LAWS = {
     "sign": (lambda i: 0.6 * sign(i), 0.04),

@@ -17,7 +17,7 @@ SHELVES = {name: getattr(parts, name).SHELF for name in parts.__all__}
 PARTS = {f"{name}.{each}": part for name, shelf in SHELVES.items() for each, part in shelf.parts.items()}
 CHECKED: dict[str, str] = {}
 """Part -> the test that compares it with a closed form or a published figure."""
-DRIVES = {"electrical": (20.0, 10.0, 300.0), "rotation": (1.0, 2.0, 300.0)}
+DRIVES = {"electrical": (20.0, 10.0, 300.0), "rotation": (20.0, 2.0, 300.0), "translation": (20.0, 100.0, 300.0)}
 """Amplitude and resistance of a source, and its angular frequency, by domain."""
 Test = TypeVar("Test", bound=Callable[..., None])
 
@@ -71,7 +71,7 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
     """
     graph, made = Graph("bench"), part.make(name, **given)
     for k, (port, reference) in enumerate(ports_of(made)):
-        amplitude, resistance, pace = DRIVES[domain_at(made, port, part.domain)]
+        amplitude, resistance, pace = DRIVES[domain_at(made, port, {"motion": "translation"}.get(part.shelf, part.shelf))]
 
         def course(t: float, amplitude: float = amplitude, pace: float = pace, k: int = k) -> float:
             return amplitude * sin(pace * t + k)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from screwbond.models.parts import electrical as e
+from screwbond.models import parts
 
 from bondgraph import J0, Graph, Parameter, R, Se, Sf, compile_model, signals
 from screws.scalars import sin
 from tests.models.parts.checks import checks, final
+
+e = parts.electrical
 
 
 def fed(voltage: float, resistance: float, part) -> Graph:
