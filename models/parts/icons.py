@@ -16,6 +16,8 @@ _ROLLER = "M.5 .1 Q.8 .1 .8 .4 Q.8 .7 .5 .7 Q.2 .7 .2 .4 Q.2 .1 .5 .1 M0 .75 L1 
 _WHEEL = "M0 .5 L.38 .5 M.38 .1 L.38 .9"
 _SPRING = "M0 .5 L.2 .5 L.27 .3 L.4 .7 L.53 .3 L.66 .7 L.73 .5 L1 .5"
 _GROUND = "M0 .8 L1 .8 M.1 .8 L0 .95 M.4 .8 L.3 .95 M.7 .8 L.6 .95 M1 .8 L.9 .95"
+_ORIFICE = "M0 .5 L1 .5 M.3 .2 Q.5 .45 .7 .2 M.3 .8 Q.5 .55 .7 .8"
+_VALVE = "M.25 .3 L.75 .3 L.75 .8 L.25 .8 Z M0 .65 L.25 .65 M.75 .65 L1 .65 M.25 .55 L.75 .55 M.65 .5 L.75 .55 L.65 .6"
 _THREE_LEADS = " M0 .3 L.15 .3 M0 .5 L.1 .5 M0 .7 L.15 .7"
 
 ICONS = {
@@ -66,6 +68,20 @@ ICONS = {
     "tyre_sideways": "M.3 .1 L.7 .1 L.7 .9 L.3 .9 Z M.7 .5 L1 .5 M.9 .4 L1 .5 L.9 .6",
     "slider_crank": "M.2 .5 L.35 .2 L.8 .5 M.7 .4 L.9 .4 L.9 .6 L.7 .6 Z M.15 .5 L.25 .5 M.5 .65 L1 .65",
     "cam": "M.4 .45 Q.7 .45 .7 .7 Q.7 .95 .4 .95 Q.2 .95 .2 .7 Q.2 .45 .4 .45 M.45 .45 L.45 .1 M.35 .1 L.55 .1",
+    # hydraulic
+    "orifice": _ORIFICE,
+    "check_valve": "M0 .5 L.3 .5 M.6 .5 L1 .5 M.3 .2 L.55 .5 L.3 .8 M.3 .5 Q.3 .4 .4 .4 Q.5 .4 .5 .5 Q.5 .6 .4 .6 Q.3 .6 .3 .5",
+    "relief_valve": _VALVE + " M.5 .3 L.57 .24 L.43 .18 L.57 .12 L.43 .06 L.5 0",
+    "reducing_valve": _VALVE + " M.85 .5 L.85 .1 L.5 .1 L.5 .3",
+    "spool_valve": "M.2 .2 L.8 .2 L.8 .8 L.2 .8 Z M.35 1 L.35 0 M.3 .3 L.35 .2 L.4 .3 M.65 0 L.65 1 M.6 .7 L.65 .8 L.7 .7",
+    "laminar_pipe": "M0 .35 L1 .35 M0 .65 L1 .65 M.2 .5 L.8 .5 M.7 .45 L.8 .5 L.7 .55",
+    "pipe": "M0 .35 L1 .35 M0 .65 L1 .65 M.1 .5 Q.2 .4 .3 .5 Q.4 .6 .5 .5 Q.6 .4 .7 .5 Q.8 .6 .9 .5",
+    "line": "M0 .35 L1 .35 M0 .65 L1 .65 M.25 .35 L.25 .65 M.75 .35 L.75 .65 M.25 .65 L.75 .35",
+    "tank": "M.15 .1 L.15 .8 L.85 .8 L.85 .1 M.15 .35 L.85 .35 M.5 .8 L.5 1",
+    "chamber": "M.2 .2 L.8 .2 L.8 .8 L.2 .8 Z M0 .5 L.2 .5",
+    "accumulator": "M.5 1 L.5 .85 M.25 .4 Q.25 .1 .5 .1 Q.75 .1 .75 .4 L.75 .6 Q.75 .85 .5 .85 Q.25 .85 .25 .6 Z M.25 .5 L.75 .5",
+    "cylinder": "M.1 .3 L.7 .3 L.7 .7 L.1 .7 Z M.35 .3 L.35 .7 M.35 .5 L1 .5 M.2 .7 L.2 .9 M.6 .7 L.6 .9",
+    "pump": _CIRCLE + " M.35 .3 L.5 .1 L.65 .3 Z M.9 .5 L1 .5 M.5 .9 L.5 1 M.5 0 L.5 .1",
 }
 
 CURVES = {
@@ -80,5 +96,11 @@ CURVES = {
     "eddy_current_brake": (-300.0, 300.0),
     "tyre": (-10.0, 10.0),
     "tyre_sideways": (-10.0, 10.0),
+    "orifice": (-2e4, 2e4),
+    "check_valve": (-3e4, 4e4),
+    "relief_valve": (0.0, 1.3e7),
+    "reducing_valve": (-1e7, 1e7),
+    "laminar_pipe": (-1e-4, 1e-4),
+    "pipe": (-1e-3, 1e-3),
 }
 """Ranges of the argument in which the page of parts shows a law."""

@@ -17,7 +17,12 @@ SHELVES = {name: getattr(parts, name).SHELF for name in parts.__all__}
 PARTS = {f"{name}.{each}": part for name, shelf in SHELVES.items() for each, part in shelf.parts.items()}
 CHECKED: dict[str, str] = {}
 """Part -> the test that compares it with a closed form or a published figure."""
-DRIVES = {"electrical": (20.0, 10.0, 300.0), "rotation": (20.0, 2.0, 300.0), "translation": (20.0, 100.0, 300.0)}
+DRIVES = {
+    "electrical": (20.0, 10.0, 300.0),
+    "rotation": (20.0, 2.0, 300.0),
+    "translation": (20.0, 100.0, 300.0),
+    "hydraulic": (2e6, 1e10, 300.0),
+}
 """Amplitude and resistance of a source, and its angular frequency, by domain."""
 Test = TypeVar("Test", bound=Callable[..., None])
 
