@@ -15,7 +15,7 @@ from bondgraph.model.laws import Resistor
 from bondgraph.render.glyphs import icon
 
 PAGE = Path(__file__).parent / "parts.md"
-PICTURES = PAGE.parent / "pictures" / "parts"
+PICTURES = PAGE.parent / "icons"
 SHELVES: dict[str, Shelf] = {name: getattr(parts, name).SHELF for name in parts.__all__}
 HEAD = "| icon | part | parameters | equation | source |\n|---|---|---|---|---|\n"
 WIDTH, HEIGHT = 120.0, 48.0
@@ -59,7 +59,7 @@ def table(shelf: Shelf) -> str:
 
 def _row(part: Part) -> str:
     values = ", ".join(f"{word} = {each!r}" for word, each in part.parameters.items())
-    shown = f"![{part.name}](pictures/parts/{part.name}.svg)"
+    shown = f"![{part.name}](icons/{part.name}.svg)"
     return f"| {shown} | `{part.name}`: {part.summary} | {values} | ${part.equation}$ | {part.source} |\n"
 
 
