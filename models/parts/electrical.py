@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from screwbond.models.parts.record import Shelf, Value, modulated
+from screwbond.models.parts.record import Shelf, Value, modulated, number
 
 from bondgraph import (
     GY,
@@ -292,7 +292,7 @@ BATTERY = r"v = V_0 + (V_1 - V_0) q / Q + R\, i + v_1,\quad C_1 \dot v_1 = i - v
 def battery(name: str, capacity: Value, charge: Value, V_empty: Value, V_full: Value, R0: Value, R1: Value, C1: Value) -> Graph:
     """Battery, whose open voltage rises with its charge from V_empty to V_full, in series with R0 and a pair R1, C1.
 
-    `charge` is the share of the capacity at the start, a plain number. The current into the port charges it.
+    `charge` is the share of the capacity at the start. The current into the port charges it.
     """
     part = Graph(name)
 
@@ -300,7 +300,7 @@ def battery(name: str, capacity: Value, charge: Value, V_empty: Value, V_full: V
         return low * q + (high - low) * q * q / (2 * Q)
 
     limits = {"Q": capacity, "low": V_empty, "high": V_full}
-    cell = C("cell", energy=energy, parameters=limits, initial=charge.value * capacity.value, domain="electrical")
+    cell = C("cell", energy=energy, parameters=limits, initial=number(charge) * number(capacity), domain="electrical")
     pin = part.series(cell, R("R0", R0))
     return part.connect(pin, part.parallel(R("R1", R1), C("C1", capacitance=C1))).expose("1", pin)
 
@@ -313,7 +313,7 @@ def battery(name: str, capacity: Value, charge: Value, V_empty: Value, V_full: V
 def supercapacitor(name: str, capacitance: Value, ESR: Value, R_leak: Value, voltage: Value) -> Graph:
     """Supercapacitor with a series resistance ESR and a leak, charged to `voltage` at the start."""
     part = Graph(name)
-    store = part.parallel(C("store", capacitance=capacitance, initial=capacitance.value * voltage.value), R("leak", R_leak))
+    store = part.parallel(C("store", capacitance=capacitance, initial=number(capacitance) * number(voltage)), R("leak", R_leak))
     return part.connect(pin := part.series(R("ESR", ESR)), store).expose("1", pin)
 
 

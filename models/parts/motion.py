@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from screwbond.models.parts.record import Shelf, Value
+from screwbond.models.parts.record import Shelf, Value, number
 
 from bondgraph import J0, J1, MTF, TF, Block, C, Diode, Element, Friction, Graph, R
 from screws.scalars import absolute, atan, cos, exp, maximum, minimum, sin, sqrt, tanh, where
@@ -59,11 +59,11 @@ def _two_port(name: str, core: Element) -> Graph:
 
 def _pressed(name: str, limit: Value, hold: Value, pressure: Value, domain: str) -> Element:
     """Return dry friction whose limits are in proportion to a pressure, a number or a signal."""
-    factor = 1.0 if isinstance(pressure, str) else pressure.value
+    factor = 1.0 if isinstance(pressure, str) else number(pressure)
     return Friction(
         name,
-        limit.value * factor,
-        stick_limit=limit.value * factor * hold.value,
+        number(limit) * factor,
+        stick_limit=number(limit) * factor * number(hold),
         scale=(lambda u: maximum(u, 0.0)) if isinstance(pressure, str) else None,
         signals=[pressure] if isinstance(pressure, str) else (),
         domain=domain,

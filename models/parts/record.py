@@ -17,7 +17,7 @@ from screwbond.models.parts.icons import ICONS
 
 from bondgraph import Element, Graph, Parameter
 from bondgraph.elements.binding import bound
-from bondgraph.model.arguments import bounded, expecting, refusing_words
+from bondgraph.model.arguments import bounded, expecting, in_unit, refusing_words
 from bondgraph.model.ops import Op
 
 Value = Any
@@ -167,6 +167,11 @@ def _with_icon(part: P, icon: str) -> P:
         return replace(part, icon=icon)
     part.icon = icon
     return part
+
+
+def number(parameter: Parameter) -> Any:
+    """Return the number of a part's parameter in the unit in which the part reads it."""
+    return in_unit("part", "a parameter", parameter, parameter.expected)
 
 
 def modulated(**values: Value) -> Iterator[dict[str, Value]]:

@@ -16,6 +16,8 @@ from tests.inner.run import Result
 from tests.inner.units import Unit, read
 from tests.models.parts.checks import CHECKED, PARTS, bench, driven, ports_of
 
+SCALED = re.compile(r"(V|A|H|F|S|Wb|N|Pa|ohm|C|W)(?![\w^])")
+"""Units that begin with a symbol that takes a prefix."""
 EACH = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 
 
@@ -60,7 +62,7 @@ def test_power_balances(name) -> None:
 @pytest.mark.parametrize("name", PARTS)
 def test_units_names_and_arrows_change_nothing(name) -> None:
     part, (graph, run) = PARTS[name], usual(name)
-    scaled = {word: each for word, each in part.parameters.items() if re.match("([VAHFSW]|ohm)(?!.*\\^)", each.unit)}
+    scaled = {word: each for word, each in part.parameters.items() if SCALED.match(each.unit)}
     milli = {word: Parameter(1e3 * each.value, f"m{each.unit}") for word, each in scaled.items()}
     other = bench(part, name="a b", turned=True, **milli)
     reference = nodes(run, graph)
