@@ -32,7 +32,7 @@ ROOMS = {
         ("sweeps", "warming"),
     ),
     "screwbond.models": (
-        ("alias", "connections", "studies", "visuals"),
+        ("alias", "connections", "parts", "studies", "visuals"),
         ("bodies",),
         ("chains", "contacts", "joints", "planar", "springs"),
         ("pictures",),

@@ -30,6 +30,10 @@ def _oscillator(path: Path) -> None:
     run_page(FRONT)[0].result.plot("spring.q", "velocity.flow")[0].figure.savefig(path, dpi=150)
 
 
+def _winch(path: Path) -> None:
+    run_page(FRONT)[0].winch.diagram().write(path)
+
+
 def _sweep(path: Path) -> None:
     run_page("sweeps.md")[0].axes[0].figure.savefig(path, dpi=150)
 
@@ -230,6 +234,7 @@ DIAGRAMS: dict[str, Callable[[Path], None]] = {
     "hand.svg": _hand,
     "maze.svg": _maze,
     "impact.svg": _impact_graph,
+    "winch.svg": _winch,
 }
 PLOTS: dict[str, Callable[[Path], None]] = {
     "oscillator.png": _oscillator,

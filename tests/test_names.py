@@ -74,8 +74,9 @@ def test_names_and_first_lines_are_the_fields(left) -> None:
     assert not [row for path in SOURCES for row in left(path)]
 
 
-INTERFACES = {"FIELDS", "STEPPER", "TABLEAU", "A", "C"}
-"""Constants that several modules of a room have on purpose: the layout of a table, the parts of a method of integration."""
+INTERFACES = {"FIELDS", "STEPPER", "TABLEAU", "A", "C", "SHELF"}
+"""Constants that several modules of a room have on purpose: the layout of a table, the parts of a method of integration,
+the parts of a domain."""
 
 
 def constants(tree: ast.Module):

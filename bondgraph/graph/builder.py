@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
 from bondgraph.checks import check_model
+from bondgraph.elements.junction_structure import J0, J1
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal
+from bondgraph.graph.branches import Node, branch, joined, junction_name
 from bondgraph.graph.draft import Draft, Link
 from bondgraph.graph.flatten import flatten
 from bondgraph.model.arguments import is_name, names_of
@@ -36,9 +38,7 @@ def put_in_place(graph: Draft, name: str, part: Contents) -> list[Problem]:
     """Replace the part `name` of a graph by `part`; return the problems that prevent it, if any."""
     old = graph.parts.get(name)
     if old is None:
-        near = similar_names(name, graph.parts, most=3) or list(graph.parts)
-        details = (f"near it: {', '.join(near)}",) if near else ()
-        return [_problem(f'"{graph.name}" has no part "{name}" to replace', details, "the name of a part", old, part)]
+        return [_unknown(graph, name, "replace")]
     problems = _differences(graph, old, part)
     if problems:
         return problems
@@ -53,6 +53,24 @@ def put_in_place(graph: Draft, name: str, part: Contents) -> list[Problem]:
     graph.links = [Link(moved(link.tail), moved(link.head), link.place) for link in graph.links]
     graph.ports = {port: moved(reference) for port, reference in graph.ports.items()}
     return []
+
+
+def take_out(graph: Draft, name: str) -> list[Problem]:
+    """Remove the part `name` of a graph, and all that ends at it; return the problems that prevent it, if any."""
+    old = graph.parts.pop(name, None)
+    if old is None:
+        return [_unknown(graph, name, "remove")]
+    graph.links = [link for link in graph.links if old not in (link.tail.owner, link.head.owner)]
+    graph.ports = {port: reference for port, reference in graph.ports.items() if reference.owner is not old}
+    graph.wires = {end: source for end, source in graph.wires.items() if end[0] != name}
+    return []
+
+
+def _unknown(graph: Draft, name: str, verb: str) -> Problem:
+    near = similar_names(name, graph.parts, most=3) or list(graph.parts)
+    details = (f"near it: {', '.join(near)}",) if near else ()
+    title = f'"{graph.name}" has no part "{name}" to {verb}'
+    return Problem("E138", title, details, (caller_place(),), ("the name of a part",))
 
 
 def _ports(part: Contents) -> tuple[str, ...]:
@@ -102,8 +120,8 @@ def _all(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "none"
 
 
-def _problem(title: str, details: tuple[str, ...], cure: str, old: Contents | None, new: Contents) -> Problem:
-    return Problem("E138", title, details, (old.place if old else None, new.place, caller_place()), (cure,))
+def _problem(title: str, details: tuple[str, ...], cure: str, old: Contents, new: Contents) -> Problem:
+    return Problem("E138", title, details, (old.place, new.place, caller_place()), (cure,))
 
 
 Part = TypeVar("Part", bound="Element | Graph")
@@ -177,8 +195,7 @@ class Graph(Draft):
         """
         parts = (first, *others)
         for part in parts:
-            if not isinstance(part, (Element, Graph)):
-                raise _no_part(part, self)
+            self._need_parts(part)
             existing = self.parts.get(part.name)
             if existing is not None and existing is not part:
                 title = f'two parts of "{self.name}" are called "{part.name}"'
@@ -191,7 +208,7 @@ class Graph(Draft):
             self.parts.setdefault(part.name, part)
         return parts[-1]
 
-    def connect(self, tail: Element | PortRef | Graph, head: Element | PortRef | Graph | None = None, *others: Never) -> Graph:
+    def connect(self, tail: Node, head: Node | None = None, *others: Never) -> Graph:
         """Add a bond with its half arrow (positive power) from tail to head, and its ends where they are not in the graph yet.
 
         Raises `ModelError` E100 for another number of ends, and for anything but parts and ports.
@@ -208,6 +225,69 @@ class Graph(Draft):
         self.links.append(Link(ends[0], ends[1], caller_place()))
         return self
 
+    def between(self, start: Node | None, stop: Node | None, *parts: Node) -> Graph:
+        """Put parts that share one flow between two nodes, None for ground; the junctions and half arrows are made.
+
+        Between two J0 (of electric circuits, fluids, heat) the parts are in series, and their flow runs from `start` to `stop`.
+        Between two J1 (of mechanics) they are side by side, and their flow is the velocity of `stop` less that of `start`:
+        springs and dampers pull when extended. A source makes the effort or flow of `stop` larger than that of `start`.
+
+        >>> from bondgraph import C, J0, R, Se, Graph
+        >>> rc, node = Graph("rc"), J0("node")
+        >>> _ = rc.between(None, node, Se("supply", 5.0), R("r", 100.0)).between(node, None, C("c", capacitance=1e-3))
+        >>> round(float(rc.simulate(1.0, progress=False)["c.effort"][-1]), 3)
+        5.0
+
+        Raises `ModelError` E178 unless both nodes are J0, or both J1, and for no parts.
+        """
+        self._need_parts(*(end for end in (start, stop) if end is not None), *parts)
+        for tail, head in list(branch(self.name, start, stop, parts)):
+            self.connect(tail, head)
+        return self
+
+    def series(self, *parts: Node) -> Element:
+        """Add parts that share one flow, and return their J1, named after the first.
+
+        Power is positive out of sources and into all others.
+
+        Raises `ModelError` E178 for no parts.
+        """
+        return self._share(J1, "loop", parts)
+
+    def parallel(self, *parts: Node) -> Element:
+        """Add parts that share one effort, and return their J0, named after the first, as `series` does.
+
+        Raises `ModelError` E178 for no parts.
+        """
+        return self._share(J0, "node", parts)
+
+    def _share(self, junction: Callable[[str], Element], word: str, parts: Sequence[Node]) -> Element:
+        self._need_parts(*parts)
+        shared = junction(junction_name(self.name, word, parts))
+        for tail, head in joined(shared, parts):
+            self.connect(tail, head)
+        return shared
+
+    def _need_parts(self, *ends: Any) -> None:
+        for end in ends:
+            part = end.owner if isinstance(end, PortRef) else end
+            if not isinstance(part, (Element, Graph)):
+                raise _no_part(part, self)
+
+    def remove(self, name: str) -> Graph:
+        """Remove the part `name` with its bonds, the wires to it and the ports it is exposed by; `name` may be a path into nested
+        graphs, `left.damper`. Junctions stay, and so do signals that others read from it, which `freeze` reports.
+
+        Raises `ModelError` E138 for an unknown part.
+        """
+        first, _, inner_path = name.partition(".")
+        inside = self.parts.get(first)
+        if inner_path and isinstance(inside, Graph):
+            inside.remove(inner_path)
+        else:
+            raise_if_any(self.name, take_out(self, name))
+        return self
+
     def replace(self, name: str, part: Element | Graph) -> Graph:
         """Replace the part `name` by another part of the same name, which takes over its bonds, wires and exposed ports.
 
@@ -217,8 +297,7 @@ class Graph(Draft):
         Raises `ModelError` E100 for anything but a part, E138 for an unknown part, or a new one with another name, other ports,
         inputs or exports.
         """
-        if not isinstance(part, (Element, Graph)):
-            raise _no_part(part, self)
+        self._need_parts(part)
         first, _, inner_path = name.partition(".")
         inside = self.parts.get(first)
         if inner_path and isinstance(inside, Graph):

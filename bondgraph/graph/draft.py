@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 from bondgraph.errors import Place, Problem, caller_place
-from bondgraph.model.arguments import need_name
+from bondgraph.model.arguments import icon_of, need_name
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Visible
@@ -28,9 +28,11 @@ class Link(NamedTuple):
 class Draft(OfFormulas):
     """Parts, links, automata, ports and signals of a graph under construction, and the problems so far."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, *, icon: str = ""):
         need_name("graph", name)
         self.name = name
+        self.icon = icon_of(name, icon)
+        """Picture of the graph where it is folded, as path data of SVG in a box from (0, 0) to (1, 1), y downwards."""
         self.place = caller_place()
         self.parts: dict[str, Element | Draft] = {}
         self.links: list[Link] = []

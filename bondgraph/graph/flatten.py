@@ -15,8 +15,8 @@ from bondgraph.graph.joining import Scope, SignalNames, heat_ports, join, signal
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element
 from bondgraph.model.heat import HEAT_PORT, heat_path
-from bondgraph.model.laws import ByMode, Switched
-from bondgraph.model.model import Collider, CollisionSet, ContactPoint, Model, SignalEntry, Visible
+from bondgraph.model.laws import ByMode, Junction, Switched
+from bondgraph.model.model import Collider, CollisionSet, ContactPoint, End, Face, Model, SignalEntry, Visible
 from screws.similar_names import similar_names
 
 
@@ -45,6 +45,7 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     starts = tuple(_flat_start(scope.prefix, start, resolver, automata) for scope in scopes for start in scope.graph.starts)
     bonds = join(scopes, flat, problems)
     groups = tuple(scope.prefix.removesuffix(".") for scope in scopes if scope.prefix)
+    faces = {scope.prefix.removesuffix("."): _face(scope) for scope in scopes if scope.prefix}
     exposed = frozenset(
         scope.prefix + port.owner.name
         for scope in scopes
@@ -55,16 +56,28 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     collisions = tuple(_flat_collisions(scope.prefix, each, resolver) for scope in scopes for each in scope.graph.collisions)
     visible_parts = (_flat_visible(scope.prefix, each, resolver) for scope in scopes for each in scope.graph.visible)
     visible = tuple(each for each in visible_parts if each is not None)
-    model = Model(
-        graph.name, flat, bonds, automata, starts, aliases, groups, exposed, contacts, collisions, visible, ambient=ambient
-    )
-    return model, problems
+    of_bodies = {"contacts": contacts, "collisions": collisions, "visible": visible}
+    more = {**of_bodies, "ambient": ambient, "faces": faces}
+    return Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed, **more), problems
 
 
 def _with_heat_port(path: str, element: Element, heat: Mapping[str, Element]) -> Iterator[tuple[str, Element]]:
     yield path, element
     if element.heat:
         yield heat_path(path), heat[heat_path(path)]
+
+
+def _face(scope: Scope) -> Face:
+    """Return the face of a nested graph, with the elements behind its ports."""
+    ports = dict[str, End]()
+    for name, reference in scope.graph.ports.items():
+        prefix, owner, port = scope.prefix, reference.owner, reference.name
+        while isinstance(owner, Draft) and (behind := owner.ports.get(port or next(iter(owner.ports), ""))) is not None:
+            prefix, owner, port = f"{prefix}{owner.name}.", behind.owner, behind.name
+        if isinstance(owner, Element):
+            one = port or (owner.ports[0].name if len(owner.ports) == 1 else "")
+            ports[name] = End(prefix + owner.name, "" if isinstance(owner.law, Junction) else one)
+    return Face(scope.graph.icon, ports)
 
 
 def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:

@@ -21,14 +21,14 @@ from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, Port
 from bondgraph.model.heat import HeatFlow
 from bondgraph.model.mechanics import Mechanics
-from bondgraph.model.model import Bond, Collider, CollisionSet, ContactPoint, End, Model, SignalEntry, Visible
+from bondgraph.model.model import Bond, Collider, CollisionSet, ContactPoint, End, Face, Model, SignalEntry, Visible
 from bondgraph.model.ops import IDENTITY, NEGATE, Choice, Constant, Gate, Op
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 
 FORMAT, VERSION = "screwbond-model", 1
 """Format and version of a file."""
 MODEL_RECORDS: tuple[type, ...] = (
-    *(Model, Bond, Element, Port, Domain, ContactPoint, SignalEntry, CollisionSet, Collider, Visible),
+    *(Model, Bond, Element, Port, Domain, Face, ContactPoint, SignalEntry, CollisionSet, Collider, Visible),
     *(Automaton, Transition),
     *(laws.Parameter, laws.ByMode, laws.StateSpec, laws.Action, laws.Equation, Mechanics),
     *(laws.Storage, laws.InertialField, laws.Resistor, laws.Reaction, laws.IdealConstraint, laws.IdealSwitch, laws.Source),

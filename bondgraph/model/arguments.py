@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -237,13 +238,13 @@ def spelled_out(function: F, law: str = "") -> F:
     *named, variadic = inspect.signature(function).parameters.values()
     keywords = function.__globals__[variadic.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
     more = [_keyword(name, kind.__forward_arg__) for name, kind in keywords.items()]
-    checked = _checked(function, [parameter.name for parameter in (*named, *more)], law)
+    checked = refusing_words(function, [parameter.name for parameter in (*named, *more)], law)
     signature = inspect.signature(function).replace(parameters=[*named, *more])
     checked.__signature__ = signature  # type: ignore[attr-defined]
     return checked  # type: ignore[return-value]
 
 
-def _checked(function: Callable[..., Any], names: Sequence[str], law: str) -> Callable[..., Any]:
+def refusing_words(function: Callable[..., Any], names: Sequence[str], law: str = "") -> Callable[..., Any]:
     """Return the function, with a TypeError of an unknown keyword that names similar ones, and the law."""
     allowed = frozenset(names)
 
@@ -307,6 +308,18 @@ def need_name(kind: str, name: object) -> None:
     if not name.isprintable():
         title = f"{kind} {name!r}: its name has characters that cannot be printed"
         raise refusal("E102", title, "a name of letters, digits, spaces or underscores", about=repr(name))
+
+
+_ICON = re.compile(r"(?:[ML](?: *-?\d*\.?\d+){2} *|Q(?: *-?\d*\.?\d+){4} *|Z *)*")
+
+
+def icon_of(name: str, icon: str) -> str:
+    """Return an icon unchanged. Raises `ModelError` E183 unless it is path data of SVG, of M, L, Q and Z in the unit box."""
+    points = [float(number) for number in re.findall(r"-?\d*\.?\d+", icon)] if isinstance(icon, str) else []
+    if isinstance(icon, str) and _ICON.fullmatch(icon.strip()) and all(0.0 <= number <= 1.0 for number in points):
+        return icon
+    title, why = f'"{name}" has an icon that cannot be drawn: {icon!r}', "it is path data of SVG in a box from (0, 0) to (1, 1)"
+    raise refusal("E183", title, 'icon="M0 .5 L1 .5", with steps M, L, Q and Z of absolute coordinates', about=name, why=why)
 
 
 def refused(argument: str, value: object, expected: str, cure: str) -> ModelError:

@@ -52,6 +52,8 @@ class Element(Frozen):
     """Guesses of its effort or flow in an algebraic loop with several solutions."""
     heat: bool = False
     """True if its power flows out as heat at a second port, "heat", which is an element of its own in a flat model."""
+    icon: str = ""
+    """Picture of the part that it is, as path data of SVG in a box from (0, 0) to (1, 1), y downwards."""
 
     def __post_init__(self) -> None:
         need_name(self.kind, self.name)

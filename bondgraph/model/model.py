@@ -154,6 +154,16 @@ class Visible:
 
 @short_repr
 @dataclass(frozen=True)
+class Face:
+    """Face of a nested graph, which a folded one shows: its icon, and the names of its ports."""
+
+    icon: str = ""
+    ports: Mapping[str, End] = field(default_factory=dict)
+    """Elements behind its ports by name, with their own ports; those of junctions are ""."""
+
+
+@short_repr
+@dataclass(frozen=True)
 class Model(Frozen):
     """Complete graph: elements by path, bonds, automata, signal aliases, and paths of nested graphs."""
 
@@ -180,6 +190,8 @@ class Model(Frozen):
     """Elements whose heat port is open: their heat goes to the surroundings."""
     references: tuple[str, ...] = ()
     """Junctions of networks without ground whose effort or flow counts as zero; each has a source that the compiler adds."""
+    faces: Mapping[str, Face] = field(default_factory=dict)
+    """Faces of the nested graphs by path."""
 
     @property
     def guesses(self) -> Mapping[str, float]:

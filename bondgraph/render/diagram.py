@@ -171,8 +171,8 @@ def diagram(
     A graph need not be compiled; one with a causality conflict is drawn without strokes.
     `positions` maps paths of elements to centres in px, x to the right and y downwards; other elements are placed near their
     neighbours. `folded` names nested graphs (or is "all") that are drawn as one box each, to which their outer bonds and
-    signals attach; if only elements inside have positions, the box stands in their middle. By default, nested graphs of a
-    model of more than 60 nodes are folded, the innermost first. Those in `unfolded` stay open.
+    signals attach; if only elements inside have positions, the box stands in their middle. By default, nested graphs with an
+    icon are folded, and in a model of more than 60 nodes others too, the innermost first. Those in `unfolded` stay open.
 
     | option | what it does |
     |---|---|
@@ -298,7 +298,7 @@ def _edges(
             continue
         parts = [glyphs.bond_lines(line, edge.bond.dimension, palette)]
         for label in letters[k]:
-            colour = palette.muted if label.kind == "dimension" else palette.ink
+            colour = palette.muted if label.kind in ("dimension", "port") else palette.ink
             parts.append(glyphs.text(label.x, label.y, label.words, LABEL, colour, extra=f'class="{label.kind}"'))
         if causality is not None:
             parts.append(glyphs.causal_stroke(line, causality.effort_into_head[edge.bond.name], palette))

@@ -10,7 +10,17 @@ import numpy as np
 from bondgraph.render.layout.line import Route
 from bondgraph.render.palette import Palette
 from bondgraph.render.reproducible import dot
-from bondgraph.render.sketch import DIGIT_SIZE, KIND_SIZE, LABEL_SIZE, NAME_SIZE, VALUE_LINE, VALUE_SIZE, Mark, text_width
+from bondgraph.render.sketch import (
+    DIGIT_SIZE,
+    ICON_SIZE,
+    KIND_SIZE,
+    LABEL_SIZE,
+    NAME_SIZE,
+    VALUE_LINE,
+    VALUE_SIZE,
+    Mark,
+    text_width,
+)
 
 FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 DOUBLE = 2.1
@@ -114,7 +124,7 @@ def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | Non
         if caption:
             parts.append(text(*caption, node.label, LABEL_SIZE, palette.muted))
         return "".join(parts)
-    core = y - VALUE_LINE / 2 * len(node.values)
+    core = y - VALUE_LINE / 2 * len(node.values) + (ICON_SIZE / 2 if node.icon else 0.0)
     first = y + node.half_height - VALUE_LINE * (len(node.values) - 0.5) - (3.0 if node.shape == "block" else 0.0)
     values = "".join(
         text(x, first + k * VALUE_LINE, line, VALUE_SIZE, palette.muted, extra='class="value"')
@@ -129,6 +139,7 @@ def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | Non
     if node.shape == "folded":
         return _folded(node, x, y, palette)
     colour = palette.of_kind(node.kind)
+    picture = icon(node.icon, x, y - node.half_height + ICON_SIZE / 2, palette.ink) if node.icon else ""
     if node.stacked:
         parts = [
             text(x, core - 8, node.kind, KIND_SIZE, colour, extra=bold),
@@ -147,12 +158,25 @@ def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | Non
         half, level = (kind / 2 + 1, core - 1.0) if node.stacked else ((kind + 9 + name) / 2, core + 9.0)
         ends = [np.array([x - half, level]), np.array([x + half, level])]
         parts.append(_path(ends, palette.stroke, 1.4, 'stroke-dasharray="3 2" class="derivative"'))
-    return "".join([*parts, values])
+    return "".join([*parts, values, picture])
+
+
+def icon(path: str, x: float, y: float, colour: str) -> str:
+    """Return path data of a unit box as a picture whose middle is (x, y)."""
+    steps = []
+    for letter, numbers in re.findall(r"([MLQZ])([^MLQZ]*)", path):
+        points = (np.array(numbers.split(), dtype=float).reshape(-1, 2) - 0.5) * ICON_SIZE + (x, y)
+        steps.append(letter + " ".join(f"{a:.1f},{b:.1f}" for a, b in points))
+    style = f'fill="none" stroke="{colour}" stroke-width="1.2" stroke-linecap="round" stroke-linejoin="round"'
+    return f'<path d="{" ".join(steps)}" {style} class="icon"/>'
 
 
 def _folded(node: Mark, x: float, y: float, palette: Palette) -> str:
-    """Return a nested graph in one box: its title, and its number of elements."""
+    """Return a nested graph in one box: its title with its icon, or with its number of elements."""
     style = f'fill="{palette.box_inside}" stroke="{palette.muted}" stroke-width="1.3"'
     outline = rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 8, style)
+    if node.icon:
+        title = text(x, y + node.half_height - 11, node.label, NAME_SIZE, palette.ink, extra='font-weight="600"')
+        return outline + title + icon(node.icon, x, y - node.half_height + ICON_SIZE / 2 + 5, palette.ink)
     title = text(x, y - 7, node.label, NAME_SIZE, palette.ink, extra='font-weight="600"')
     return outline + title + text(x, y + 10, node.note, LABEL_SIZE - 1.0, palette.muted)

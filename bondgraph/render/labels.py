@@ -40,7 +40,7 @@ class Label:
     """One line of text about a bond, with its middle (x, y) in px."""
 
     kind: str
-    """"dimension", "effort" or "flow"."""
+    """"dimension", "effort", "flow" or "port"."""
     words: str
     x: float
     y: float
@@ -64,10 +64,23 @@ def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], named: bool
         choices = list(_choices(edge.bond, line, edge.number if named else 0))
         nearby = [other.points for i, other in enumerate(lines) if i != k and _meet(line, other)]
         points = np.concatenate(nearby or [np.zeros((0, 2))])
-        prices = [1.0 * i + sum(_price(label, points, line, rooms) for label in choice) for i, choice in enumerate(choices)]
-        labels_of[k] = tuple(choices[int(np.argmin(prices))])
-        rooms = np.concatenate([rooms, np.array([label.rectangle for label in labels_of[k]]).reshape(-1, 4)])
+        placed: list[Label] = []
+        for group in (choices, *(list(_beside_the_end(name, line, head)) for head, name in enumerate(edge.ports) if name)):
+            prices = [1.0 * i + sum(_price(label, points, line, rooms) for label in choice) for i, choice in enumerate(group)]
+            chosen = group[int(np.argmin(prices))]
+            placed += chosen
+            rooms = np.concatenate([rooms, np.array([label.rectangle for label in chosen]).reshape(-1, 4)])
+        labels_of[k] = tuple(placed)
     return labels_of
+
+
+def _beside_the_end(words: str, line: Route, head: int) -> Iterator[list[Label]]:
+    """Yield positions of the name of a port beside the tail or the head of its bond."""
+    along = -line.direction(1.0) if head else line.direction(0.0)
+    end, side = (line.end if head else line.start), flow_side(along)
+    for distance in (14.0, 22.0, 30.0):
+        for hand in (-1.0, 1.0):
+            yield [Label("port", words, *_next_to(end + distance * along, hand * side, words))]
 
 
 def _meet(line: Route, other: Route) -> bool:

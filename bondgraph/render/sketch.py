@@ -16,15 +16,15 @@ from bondgraph.model.element import Element
 from bondgraph.model.expected_units import implied_unit
 from bondgraph.model.heat import heat_path
 from bondgraph.model.laws import ByMode, Junction, Resistor, SignalBlock
-from bondgraph.model.model import Bond, Model
+from bondgraph.model.model import Bond, End, Face, Model
 
 MAX_NODES = 60
 """Number of nodes of a diagram above which nested graphs are folded by default."""
 
 
 def folded_graphs(model: Model, folded: Collection[str] | None, unfolded: Collection[str]) -> tuple[str, ...]:
-    """Return paths of the nested graphs that are folded: those named, "all", or, for None, the innermost ones, level by level,
-    until at most `MAX_NODES` nodes remain; `unfolded` ones and those around them stay open.
+    """Return paths of the nested graphs that are folded: those named, "all", or, for None, those with an icon, and the innermost
+    ones, level by level, until at most `MAX_NODES` nodes remain; `unfolded` ones and those around them stay open.
 
     Raises `ModelError`: E134 for a path that is no nested graph, E586 for one that is both folded and unfolded.
     """
@@ -50,11 +50,13 @@ def folded_graphs(model: Model, folded: Collection[str] | None, unfolded: Collec
     if folded is not None:
         return tuple(path for path in named if path not in around)
     deepest = max((path.count(".") for path in model.groups), default=-1)
-    folded_groups: tuple[str, ...] = ()
+    with_icon = {path for path, face in model.faces.items() if face.icon} - around
+    folded_groups = tuple(path for path in model.groups if path in with_icon)
     for depth in range(deepest, -1, -1):
         if _node_count(model, folded_groups) <= MAX_NODES:
             break
-        folded_groups = tuple(path for path in model.groups if path.count(".") >= depth and path not in around)
+        deep = {path for path in model.groups if path.count(".") >= depth} - around
+        folded_groups = tuple(path for path in model.groups if path in with_icon | deep)
     return folded_groups
 
 
@@ -102,6 +104,8 @@ def _value_text(value: Any) -> str:
 
 KIND_SIZE, NAME_SIZE, LABEL_SIZE, DIGIT_SIZE, VALUE_SIZE = 15.0, 13.0, 11.5, 25.0, 10.5
 """Font sizes, px: an element's kind, its name, a junction's name, a junction's digit, values of parameters."""
+ICON_SIZE = 26.0
+"""Side of an icon, px."""
 VALUE_LINE = 13.0
 """Height of a value's line, px."""
 
@@ -125,6 +129,8 @@ class Mark:
     """True if the name stands under the kind because it is long."""
     values: tuple[str, ...] = ()
     """Values of its parameters, a line each, at the bottom."""
+    icon: str = ""
+    """Path data of SVG in a unit box, at the top."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +142,8 @@ class Edge:
     bond: Bond | None
     number: int = 0
     """Number of the bond, counted from 1 in the order of the model."""
+    ports: tuple[str, str] = ("", "")
+    """Names of the ports of folded graphs at the tail and the head."""
 
     def renumbered(self, new: Mapping[int, int] | Sequence[int]) -> Edge:
         """Return the edge between nodes with new numbers."""
@@ -213,7 +221,8 @@ def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collecti
     ]
     edges += [Edge(tail, head, None) for tail, head in dict.fromkeys(_signals(model, index_of, switches, frozenset(within)))]
     count = Counter(within[path] for path in model.elements if path in within)
-    drawn, edges = _fold(nodes, edges, within, count)
+    edges = [edge if edge.bond is None else replace(edge, ports=_port_names(model, edge.bond, within)) for edge in edges]
+    drawn, edges = _fold(nodes, edges, within, count, {path: face.icon for path, face in model.faces.items()})
     boxes = []
     for path in model.groups:
         members = tuple(i for i, node in enumerate(drawn) if f"{node.group}.".startswith(f"{path}."))
@@ -229,8 +238,19 @@ def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
     return {path: around[0] for path, around in enclosing_folded.items() if around}
 
 
+def _port_names(model: Model, bond: Bond, within: Mapping[str, str]) -> tuple[str, str]:
+    """Return the names of ports at both ends of a bond, of folded graphs that have an icon."""
+
+    def port(end: End) -> str:
+        face = model.faces.get(within.get(end.element, ""), Face())
+        names = (name for name, inner in face.ports.items() if inner in (end, End(end.element, "")))
+        return next(names, "") if face.icon else ""
+
+    return port(bond.tail), port(bond.head)
+
+
 def _fold(
-    nodes: list[Mark], edges: list[Edge], within: Mapping[str, str], count: Mapping[str, int]
+    nodes: list[Mark], edges: list[Edge], within: Mapping[str, str], count: Mapping[str, int], icons: Mapping[str, str]
 ) -> tuple[list[Mark], list[Edge]]:
     """Replace each folded graph by one node, at the index of its first element; edges inside it are dropped."""
     drawn: list[Mark] = []
@@ -239,15 +259,18 @@ def _fold(
         name = within.get(node.name, node.name)
         if name not in new or name == node.name:
             new[name] = len(drawn)
-            drawn.append(node if name == node.name else _folded(name, count[name]))
+            drawn.append(node if name == node.name else _folded(name, count[name], icons.get(name, "")))
     new_index = [new[within.get(node.name, node.name)] for node in nodes]
     moved = [edge.renumbered(new_index) for edge in edges]
     kept = [edge for edge, old in zip(moved, edges, strict=True) if edge.tail != edge.head or old.tail == old.head]
     return drawn, list(dict.fromkeys(kept))
 
 
-def _folded(path: str, count: int) -> Mark:
+def _folded(path: str, count: int, icon: str) -> Mark:
     group, _, label = path.rpartition(".")
+    if icon:
+        half = max(text_width(label, NAME_SIZE) * 1.06, ICON_SIZE) / 2 + 10
+        return Mark(path, "folded", "", label, group, half, ICON_SIZE / 2 + 14.0, icon=icon)
     note = f"{count} element" + "s" * (count != 1)
     half = max(text_width(label, NAME_SIZE) * 1.06, text_width(note, LABEL_SIZE - 1.0)) / 2 + 14
     return Mark(path, "folded", "", label, group, half, 23.0, note=note)
@@ -285,7 +308,7 @@ def _node(path: str, element: Element, values: tuple[str, ...]) -> Mark:
             return Mark(path, "switch", element.kind, label, group, half, 24.0, below, note)
         return Mark(path, "junction", element.kind, label, group, 11.0, 13.0, below)
     value_width = max((text_width(line, VALUE_SIZE) for line in values), default=0.0) / 2
-    more = VALUE_LINE / 2 * len(values)
+    more = VALUE_LINE / 2 * len(values) + (ICON_SIZE / 2 if element.icon else 0.0)
     if isinstance(law, SignalBlock):
         half = max(text_width(label, LABEL_SIZE) / 2, value_width) + 9
         return Mark(path, "block", element.kind, label, group, half, 13.0 + more, values=values)
@@ -293,6 +316,6 @@ def _node(path: str, element: Element, values: tuple[str, ...]) -> Mark:
     kind, name = text_width(letters, KIND_SIZE), text_width(label, NAME_SIZE)
     if name > 62:
         half = max(kind / 2, name / 2, value_width) + 2
-        return Mark(path, "element", letters, label, group, half, 16.0 + more, stacked=True, values=values)
+        return Mark(path, "element", letters, label, group, half, 16.0 + more, stacked=True, values=values, icon=element.icon)
     half = max((kind + 9 + name) / 2, value_width) + 2
-    return Mark(path, "element", letters, label, group, half, 10.0 + more, values=values)
+    return Mark(path, "element", letters, label, group, half, 10.0 + more, values=values, icon=element.icon)

@@ -139,6 +139,15 @@ def active_nodes(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> li
     return order
 
 
+def jumps(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> bool:
+    """Return True if the roots depend on a seed through an instruction whose derivative is zero although its value changes: a
+    comparison, `sign`, `floor`, a place in a table."""
+    active = set(active_nodes(tape, roots, seeds))
+    computed = (position for position in reachable(tape, roots) if tape.nodes[position][0] > op.INPUT)
+    flat = (position for position in computed if tape.nodes[position][0] in op.FLAT)
+    return any(not active.isdisjoint(operands(tape, position)) for position in flat)
+
+
 def operands(tape: Nodes, position: int) -> Sequence[int]:
     """Return the operands of a computed node; of a lookup the number, and the inputs among the entries of the table."""
     code, *arguments = tape.nodes[position]

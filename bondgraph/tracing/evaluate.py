@@ -20,6 +20,7 @@ from bondgraph.assembly.stages import Step
 from bondgraph.assembly.system import Loop, State, System, Unknown, environment
 from bondgraph.model.heat import DISSIPATED
 from bondgraph.model.ops import zeros
+from bondgraph.tape.differentiate import jumps
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.index_reduction import depending_on_unknowns, rates_need_derivatives, with_derivatives
 from bondgraph.tracing.linear.complementarity import BoxPart
@@ -199,9 +200,10 @@ def _early(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
 
 
 def _linear(context: TracingContext, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> SparseEquations | None:
-    """Return the linear equations residuals = 0; None if their derivatives depend on the unknowns themselves."""
+    """Return the linear equations residuals = 0; None if their derivatives depend on the unknowns themselves, or if they jump."""
     unknown = {scalar.index for scalar in w}
     equations = equations_of(context, residuals, w)
     if equations.steps is not None and unknown & context.reached(equations.scalars):
         equations = replace(equations, steps=None)  # nonlinear steps may cancel in the residuals
-    return None if unknown & context.reached(equations.scalars) else equations
+    roots = [context.tape.scalar(residual).index for residual in residuals]
+    return None if unknown & context.reached(equations.scalars) or jumps(context.tape, roots, unknown) else equations

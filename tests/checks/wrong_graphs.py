@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph import J1, MTF, TF, X0, Automaton, Block, C, Graph, I, R, Se, Transition
+from bondgraph import J0, J1, MTF, TF, X0, Automaton, Block, C, Graph, I, R, Se, Transition
 from tests.checks.small_graphs import Case, itself, loop, ports, rc, switched, twice_on, unfed, wired, with_automaton, with_part
 
 GRAPHS: list[Case] = [
@@ -76,6 +76,18 @@ GRAPHS: list[Case] = [
         ('"b" is a signal block', "no power port"),
     ),
     ("E114", itself, ('graph "model" contains itself',)),
+    ("E100", lambda: Graph("g").between("battery", J0("b"), R("r", 1.0)), ("'battery' (str) is no part of a bond graph",)),
+    ("E100", lambda: Graph("g").series(R("r", 1.0), 5.0), ("5.0 (float) is no part of a bond graph",)),
+    ("E183", lambda: Graph("g", icon="circle"), ("icon that cannot be drawn: 'circle'", 'icon="M0 .5 L1 .5"')),
+    ("E183", lambda: Graph("g", icon="M0 0 L2 1"), ("in a box from (0, 0) to (1, 1)",)),
+    (
+        "E178",
+        lambda: Graph("g").between(J0("a"), J1("b"), R("r", 1.0)),
+        ('given: "a", J0, "b", J1', "J1 for those of one velocity"),
+    ),
+    ("E178", lambda: Graph("g").between(None, None, R("r", 1.0)), ("ground alone",)),
+    ("E178", lambda: Graph("g").between(Graph("a"), None, R("r", 1.0)), ('"a", a graph without this port',)),
+    ("E178", lambda: Graph("g").series(), ("a loop without parts", 'series(Se("u", 1.0), R("r", 1.0))')),
     ("E126", lambda: Graph("g").connect(j := J1("j"), j), ('joins 1 "j" to itself', "bond: j -> j")),
     ("E126", lambda: Graph("g").connect((t := TF("t", 2.0)).port("2"), t.port("1")), ('joins TF "t" to itself',)),
     ("E127", lambda: R("r", 1.0, domain="elektrical"), ("'elektrical'", "electrical, translation")),

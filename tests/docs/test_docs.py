@@ -49,6 +49,7 @@ EXECUTED = [
     "elements.md",
     "equations.md",
     "signals.md",
+    "parts.md",
     "mechanisms.md",
     "urdf.md",
     "surfaces.md",

@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401
 
-from bondgraph.tracing import routines
+from bondgraph.tracing import evaluate, routines
 from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, evaluate_system
 from bondgraph.tracing.events import impulses
 from bondgraph.tracing.linear import modewise, solve

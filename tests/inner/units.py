@@ -2,4 +2,4 @@
 
 # ruff: noqa: F401
 
-from bondgraph.units import symbols
+from bondgraph.units import Unit, read, symbols

@@ -58,8 +58,8 @@ def examine(r: BatchTable, m: Reals, lanes: Fixed) -> bool:
         row, date, modes = r.rows[k * c.width :], r.dates[k], modes_at(r, k)
         if lanes == 1 and not are_finite(r, row, date, modes):
             return True
-        if storages > 0 and r.wanted[k] == 1:
-            if lanes > 1:
+        if r.wanted[k] == 1:
+            if lanes > 1 and storages > 0:
                 energies_of(date, row, c.p, modes, energies)
             balance_energies(r, row, k)
         if lanes == 1:

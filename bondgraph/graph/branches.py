@@ -1,0 +1,112 @@
+"""Branches: junctions and half arrows of parts between two nodes, in series and in parallel."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from bondgraph.elements import J0, J1
+from bondgraph.errors import refusal
+from bondgraph.graph.draft import Draft
+from bondgraph.model.element import Element, PortRef
+from bondgraph.model.laws import Junction, Source
+
+Node = Element | PortRef | Draft
+"""End of a bond."""
+
+
+class Arrow(NamedTuple):
+    """Bond to be made, with the half arrow from tail to head."""
+
+    tail: Node
+    head: Node
+
+
+def branch(graph: str, start: Node | None, stop: Node | None, parts: tuple[Node, ...]) -> Iterator[Arrow]:
+    """Yield the bonds of parts that share one flow from the node `start` to the node `stop`; None is ground.
+
+    Between 0-junctions the flow passes a 1-junction. Between 1-junctions it is the flow of `stop` less that of `start`. A source
+    makes the effort or flow of `stop` larger.
+
+    Raises `ModelError` E178 for nodes that are not junctions of one type, and for a branch without parts.
+    """
+    kind = _type_of(graph, start, stop)
+    name = junction_name(graph, "branch", parts)
+    grounded = start is None if kind == 1 or _is_source(parts[0]) else stop is None
+    if grounded and (kind == 1 or len(parts) == 1):
+        yield from joined(stop if start is None else start, parts)
+        return
+    shared = J1(name)
+    if kind == 0:
+        chain = start, shared, stop
+    else:
+        difference = J0(f"difference at {_name(parts[0])}")
+        yield Arrow(difference, shared)
+        chain = stop, difference, start
+    yield from (Arrow(tail, head) for tail, head in itertools.pairwise(each for each in chain if each is not None))
+    yield from joined(shared, parts)
+
+
+def joined(junction: Any, parts: Iterable[Node]) -> Iterator[Arrow]:
+    """Yield the bonds of parts at a junction: power is positive out of sources and into all others."""
+    for part in parts:
+        yield Arrow(part, junction) if _is_source(part) else Arrow(junction, part)
+
+
+def junction_name(graph: str, word: str, parts: Sequence[Node]) -> str:
+    """Return the name of a junction of parts, after the first of them: "loop of supply".
+
+    Raises `ModelError` E178 for no parts.
+    """
+    if not parts:
+        title = f"a {word} without parts"
+        cures = (
+            'between(a, b, R("r", 1.0))',
+            'series(Se("u", 1.0), R("r", 1.0))',
+            'parallel(R("r", 1.0), C("c", capacitance=1.0))',
+        )
+        raise refusal("E178", title, *cures, about=graph)
+    return f"{word} of {_name(parts[0])}"
+
+
+def _type_of(graph: str, *ends: Node | None) -> int:
+    """Return the type of the junctions at both ends, 0 or 1."""
+    inner = [(_name(end), _inner(end)) for end in ends if end is not None]
+    types = {each.law.type if isinstance(each, Element) and isinstance(each.law, Junction) else None for _, each in inner}
+    if types in ({0}, {1}):
+        return 0 if 0 in types else 1
+    shown = ", ".join(f'"{name}", {_kind(each)}' for name, each in inner)
+    title = "a branch lies between two nodes: both 0-junctions, or both 1-junctions"
+    cures = (
+        "J0 for nodes of one voltage, pressure or temperature, J1 for those of one velocity",
+        "graph.connect(...) for a single bond",
+    )
+    raise refusal("E178", title, *cures, about=graph, why=f"given: {shown or 'ground alone'}")
+
+
+def _kind(node: Element | Draft) -> str:
+    if isinstance(node, Draft):
+        return "a graph without this port"
+    return f"J{node.kind}" if isinstance(node.law, Junction) else node.kind
+
+
+def _name(node: Node) -> str:
+    return node.owner.name if isinstance(node, PortRef) else node.name
+
+
+def _inner(node: Node) -> Element | Draft:
+    """Return the element at a port of nested graphs; the graph itself where it has not this port, which `freeze` reports."""
+    while True:
+        owner, port = node if isinstance(node, PortRef) else (node, "")
+        if isinstance(owner, Element):
+            return owner
+        port = port or next(iter(owner.ports), "") if len(owner.ports) == 1 else port
+        if port not in owner.ports:
+            return owner
+        node = owner.ports[port]
+
+
+def _is_source(part: Node) -> bool:
+    inner = _inner(part)
+    return isinstance(inner, Element) and isinstance(inner.law, Source)

@@ -1,0 +1,11 @@
+"""Gallery of public models, rebuilt with parts; the tests compare each with the results that others published."""
+
+from __future__ import annotations
+
+from examples.gallery import electronics
+from examples.gallery.record import Entry
+
+COLLECTIONS = (electronics.MODELS,)
+
+ENTRIES: dict[str, Entry] = {entry.name: entry for collection in COLLECTIONS for entry in collection.entries.values()}
+"""Every model by its name."""

@@ -1,0 +1,51 @@
+"""Record of a public model in the gallery: where it comes from, and which of its signals are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from bondgraph import Graph
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A public model.
+
+    Parameters
+    ----------
+    source : its name in the library that it comes from.
+    statements : declarations and equations of the original, each connection one.
+    t_end : end of the run, s.
+    signals : signal of the original -> signal here, with a minus sign in front where it counts the other way.
+    tolerance : largest deviation, as a part of the largest value of each signal; what the original's own results resolve.
+    make : returns the graph.
+    """
+
+    name: str
+    source: str
+    statements: int
+    t_end: float
+    signals: Mapping[str, str]
+    tolerance: float
+    make: Callable[[], Graph]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Models of one field."""
+
+    title: str
+    entries: dict[str, Entry] = field(default_factory=dict)
+
+    def model(
+        self, source: str, *, statements: int, t_end: float, signals: Mapping[str, str], tolerance: float
+    ) -> Callable[[Callable[[], Graph]], Callable[[], Graph]]:
+        """Decorate a function that returns the graph of a public model."""
+
+        def decorated(make: Callable[[], Graph]) -> Callable[[], Graph]:
+            name = make.__name__
+            self.entries[name] = Entry(name, source, statements, t_end, signals, tolerance, make)
+            return make
+
+        return decorated

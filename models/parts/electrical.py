@@ -1,0 +1,436 @@
+"""Electrical parts: semiconductors, switches, amplifiers, transformers, sources, batteries and machines.
+
+The current of a part with one port flows into it, and its voltage is the effort of the port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from screwbond.models.parts.record import Shelf, Value, modulated, number
+
+from bondgraph import (
+    GY,
+    J0,
+    J1,
+    MGY,
+    MTF,
+    TF,
+    Automaton,
+    Block,
+    C,
+    Diode,
+    Element,
+    Graph,
+    I,
+    R,
+    Se,
+    Sf,
+    Switch,
+    Transition,
+    multiport,
+)
+from screws.scalars import absolute, array, cos, exp, maximum, minimum, sign, sin, sqrt, where
+
+SHELF = Shelf("electrical")
+
+
+# --- laws
+
+
+def _exp_line(x: Any, top: Any) -> Any:
+    """Return the exponential up to `top`, and its tangent beyond."""
+    return exp(minimum(x, top)) * (1 + maximum(x - top, 0.0))
+
+
+@SHELF.law(R, "flow", r"i = I_s (e^{v / V_t} - 1) + v / R_p", "Shockley 1949", "Is=1e-6 A, Vt=0.04 V, Rp=1e8 ohm, top=15")
+def diode(v: Value, Is: Value, Vt: Value, Rp: Value, top: Value) -> Value:
+    """Diode with an exponential characteristic, which goes on as its tangent above `top` Vt, and a leak Rp."""
+    return Is * (_exp_line(v / Vt, top) - 1) + v / Rp
+
+
+@SHELF.law(
+    R,
+    "flow",
+    r"i = I_s (e^{v / V_t} - 1) - I_b (e^{-(v + B_v) / (N_b V_t)} - e^{-B_v / (N_b V_t)}) + v / R_p",
+    "Zener 1934",
+    "Is=1e-6 A, Vt=0.04 V, Bv=5.1 V, Ib=0.7 A, Nb=0.74, Rp=1e8 ohm, top=30",
+)
+def zener(v: Value, Is: Value, Vt: Value, Bv: Value, Ib: Value, Nb: Value, Rp: Value, top: Value) -> Value:
+    """Zener diode: it conducts in reverse as well, above the voltage Bv."""
+    back = _exp_line(-(v + Bv) / (Nb * Vt), top) - exp(-Bv / (Nb * Vt))
+    return Is * (_exp_line(v / Vt, top) - 1) - Ib * back + v / Rp
+
+
+@SHELF.law(
+    R, "flow", r"i = I_0 \operatorname{sgn}(v) (\lvert v \rvert / V_0)^\alpha", "Matsuoka 1971", "V0=100 V, I0=1e-3 A, alpha=30"
+)
+def varistor(v: Value, V0: Value, I0: Value, alpha: Value) -> Value:
+    """Varistor, which takes the current I0 at the voltage V0, and next to none below."""
+    return I0 * sign(v) * (absolute(v) / V0) ** alpha
+
+
+@SHELF.law(R, "effort", r"v = V_0\, i / \sqrt{i^2 + i_0^2} + R\, i", "Ayrton 1902", "V0=20 V, i0=1e-3 A, R=0 ohm")
+def arc(i: Value, V0: Value, i0: Value, R: Value) -> Value:
+    """Electric arc with a voltage that hardly depends on the current."""
+    return V0 * i / sqrt(i * i + i0 * i0) + R * i
+
+
+@SHELF.law(
+    R,
+    "flow",
+    r"i = I_s (e^{v / V_t} - 1) + v / R_p - I_{ph} G / (1000\,\mathrm{W/m^2})",
+    "Prince 1955",
+    "Is=1e-9 A, Vt=0.03 V, Rp=1e3 ohm, Iph=3 A, G=1000 W/m^2 signal, top=40",
+    passive=False,
+)
+def photovoltaic_cell(v: Value, Is: Value, Vt: Value, Rp: Value, Iph: Value, G: Value, top: Value) -> Value:
+    """Photovoltaic cell: a diode beside the photocurrent, which is Iph at an irradiance G of 1000 W/m^2."""
+    return Is * (_exp_line(v / Vt, top) - 1) + v / Rp - Iph * G / 1000.0
+
+
+@SHELF.law(C, "energy", r"C(v) = C_0 / \sqrt{1 - v / V_j}", "Sze and Ng 2007, section 2.2", "C0=1e-12 F, Vj=0.7 V")
+def junction_capacitance(q: Value, C0: Value, Vj: Value) -> Value:
+    """Depletion capacitance of an abrupt junction, constant above the voltage Vj / 2: v = x - x^2 / (4 Vj), with x = q / C0."""
+    x = q / C0
+    curved = minimum(x, (2 - sqrt(2.0)) * Vj)
+    line = x - curved
+    voltage, slope = curved - curved**2 / (4 * Vj), 1 - curved / (2 * Vj)
+    return C0 * (curved**2 / 2 - curved**3 / (12 * Vj) + line * voltage + line**2 * slope / 2)
+
+
+# --- transformers
+
+
+@SHELF.part(r"v_1 = n v_2,\quad i_2 = n i_1", "Karnopp, Margolis and Rosenberg 2012", "n=1 signed")
+def ideal_transformer(name: str, n: Value) -> Graph:
+    """Ideal transformer of n : 1 windings."""
+    part, core = Graph(name), TF("core", n, domains=("electrical", "electrical"))
+    return part.expose("1", core.port("1")).expose("2", core.port("2"))
+
+
+@SHELF.part(
+    r"\psi = L\, i,\quad L = \begin{pmatrix} L_1 & k\sqrt{L_1 L_2} \\ k\sqrt{L_1 L_2} & L_2 \end{pmatrix}",
+    "Neumann 1845",
+    "L1=1 H, L2=1 H, k=0.9 signed",
+)
+def coupled_coils(name: str, L1: Value, L2: Value, k: Value) -> Graph:
+    """Two coupled coils with the coefficient of coupling k, between -1 and 1."""
+
+    def energy(psi: Any, L1: Any, L2: Any, k: Any) -> Any:
+        a, b = psi[0] / sqrt(L1), psi[1] / sqrt(L2)
+        return (a * a - 2 * k * a * b + b * b) / (2 * (1 - k * k))
+
+    ports = {"1": "electrical", "2": "electrical"}
+    return multiport("I", name, energy, ports, initial=[0.0, 0.0], parameters={"L1": L1, "L2": L2, "k": k})
+
+
+@SHELF.part(
+    r"v_1 = (R_1 + s L_1) i_1 + n v_m,\quad v_m = s L_m (n i_1 - i_2),\quad v_2 = v_m - (R_2 + s L_2) i_2",
+    "Steinmetz 1897",
+    "n=1, R1=0.1 ohm, L1=1e-3 H, R2=0.1 ohm, L2=1e-3 H, Lm=1 H",
+)
+def transformer(name: str, n: Value, R1: Value, L1: Value, R2: Value, L2: Value, Lm: Value) -> Graph:
+    """Transformer of n : 1 windings with resistances, leakage, and a magnetising inductance Lm at the second winding."""
+    part, core = Graph(name), TF("core", n, domains=("electrical", "electrical"))
+    first, second = part.series(R("R1", R1), I("L1", inductance=L1)), part.series(R("R2", R2), I("L2", inductance=L2))
+    part.connect(first, core).connect(core, field := part.parallel(I("Lm", inductance=Lm))).connect(field, second)
+    out = TF("out", 1.0, structural=True, domains=("electrical", "electrical"))
+    return part.connect(second, out.port("1")).expose("1", first).expose("2", out.port("2"))
+
+
+# --- switches
+
+SWITCH = r"v = R_{on}\, i + V_k\ \text{(on)},\quad i = G_{off}\, v\ \text{(off)}"
+
+
+def _valve(name: str, Ron: Value, Goff: Value, knee: Value, valve: Element, automaton: str = "valve") -> Graph:
+    """Return an ideal valve in series with a resistance and a knee, beside a leak; it conducts backwards in its third state."""
+    part = Graph(name)
+
+    def drop(i: Any, Ron: Any, knee: Any, mode: Any) -> Any:
+        return Ron * i + knee * where(mode > 1.5, -1.0, 1.0)
+
+    loss = R("drop", effort=drop, parameters={"Ron": Ron, "knee": knee}, signals=[f"{automaton}.mode"])
+    pin = part.parallel(R("leak", conductance=Goff))
+    return part.connect(pin, part.series(valve, loss)).expose("1", pin).export("mode", f"{automaton}.mode")
+
+
+@SHELF.part(SWITCH, "Modelica Standard Library, IdealDiode", "Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V")
+def ideal_diode(name: str, Ron: Value, Goff: Value, knee: Value) -> Graph:
+    """Diode with a resistance Ron and a voltage `knee` while it conducts, and a conductance Goff; all of them may be zero."""
+    return _valve(name, Ron, Goff, knee, Diode("valve"))
+
+
+_FORWARD, _BACKWARD = ("off", "forward", 1.0), ("off", "backward", -1.0)
+
+
+def _gated(
+    name: str, gate: Value, resistances: tuple[Value, Value, Value], ways: Sequence[tuple[str, str, float]], turns_off: bool
+) -> Graph:
+    """Return a valve that a gate above 1/2 turns on where its voltage is forward, and that turns off where its current ends; with
+    `turns_off` the gate turns it off too."""
+    gates, parameters = modulated(gate=gate)
+    part = _valve(name, *resistances, Switch("valve", automaton="gate", closed=[way for _, way, _ in ways]), "gate")
+    part.add(Block("input", [("u", lambda gate: gate, ["gate"])], inputs=parameters, parameters=gates))
+    transitions = []
+    for off, on, sense in ways:
+        signals = {"on": ("valve.effort", "input.u"), "off": ("valve.flow", "input.u")}
+        fires = Transition(off, on, lambda v, u, sense=sense: minimum(sense * v, u - 0.5), signals["on"], kind=f"{name} turns on")
+        ends = (lambda i, u, sense=sense: maximum(-sense * i, 0.5 - u)) if turns_off else (lambda i, u, sense=sense: -sense * i)
+        transitions += [fires, Transition(on, off, ends, signals["off"], kind=f"{name} turns off")]
+    return part.add_automaton(Automaton("gate", ("off", *(way for _, way, _ in ways)), "off", transitions))
+
+
+@SHELF.part(SWITCH, "Moll et al. 1956", "gate=1 signal, Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V")
+def thyristor(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
+    """Thyristor: a gate signal above 1/2 turns it on while its voltage is positive; it turns off where its current ends."""
+    return _gated(name, gate, (Ron, Goff, knee), [_FORWARD], turns_off=False)
+
+
+@SHELF.part(SWITCH, "New, Frank et al. 1958", "gate=1 signal, Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V")
+def gto(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
+    """Thyristor that its gate signal turns on above 1/2 and off below."""
+    return _gated(name, gate, (Ron, Goff, knee), [_FORWARD], turns_off=True)
+
+
+@SHELF.part(SWITCH, "Gentry 1964", "gate=1 signal, Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V")
+def triac(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
+    """Triac: a thyristor for both directions of the current."""
+    return _gated(name, gate, (Ron, Goff, knee), [_FORWARD, _BACKWARD], turns_off=False)
+
+
+@SHELF.part(
+    r"v = R_{on}\, i\ (u > \tfrac12),\quad i = G_{off}\, v\ \text{otherwise}",
+    "Karnopp and Rosenberg 1992",
+    "control=1 signal, Ron=1e-5 ohm, Goff=1e-5 S",
+)
+def switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
+    """Switch that is closed while its control signal is above 1/2."""
+    parameters, signals = modulated(control=control)
+    part = Graph(name)
+    part.add(Block("input", [("u", lambda control: control, ["control"])], inputs=signals, parameters=parameters))
+    pin = part.parallel(R("leak", conductance=Goff))
+    contact = Switch("contact", automaton="state", closed=("closed",))
+    part.connect(pin, part.series(contact, R("contact resistance", Ron))).expose("1", pin).export("mode", "state.mode")
+    closes = Transition("open", "closed", lambda u: u - 0.5, ("input.u",), kind=f"{name} closes")
+    opens = Transition("closed", "open", lambda u: 0.5 - u, ("input.u",), kind=f"{name} opens")
+    return part.add_automaton(Automaton("state", ("open", "closed"), "open", (closes, opens)))
+
+
+@SHELF.part(r"\dot w = i^2,\quad i = 0\ \text{once}\ w \ge I^2t", "Preece 1884", "I2t=10 A^2 s, R_cold=1e-2 ohm, Goff=1e-9 S")
+def fuse(name: str, I2t: Value, R_cold: Value, Goff: Value) -> Graph:
+    """Fuse, which opens for good once the integral of the squared current reaches I2t; `heat.w` is that integral."""
+    part = Graph(name)
+    part.add(
+        Block("heat", [("rate", lambda i: i * i, ["i"])], inputs={"i": "contact.flow"}, states={"w": 0.0}, rates={"w": "rate"})
+    )
+    part.add(Block("rating", [("left", lambda w, I2t: w - I2t, ["w", "I2t"])], inputs={"w": "heat.w"}, parameters={"I2t": I2t}))
+    pin = part.parallel(R("leak", conductance=Goff))
+    contact = Switch("contact", automaton="state", closed=("intact",))
+    part.connect(pin, part.series(contact, R("wire", R_cold))).expose("1", pin).export("mode", "state.mode")
+    blows = Transition("intact", "blown", lambda left: left, ("rating.left",), kind=f"{name} blows")
+    return part.add_automaton(Automaton("state", ("intact", "blown"), "intact", (blows,)))
+
+
+# --- amplifiers
+
+
+@SHELF.part(
+    r"v_o = \min(\max(A (v_+ - v_-), V_-), V_+),\quad i_+ = i_- = 0",
+    "Tietze and Schenk 1999",
+    "gain=1e5, low=-15 V signed, high=15 V signed",
+    passive=False,
+)
+def op_amp(name: str, gain: Value, low: Value, high: Value) -> Graph:
+    """Operational amplifier without dynamics; its output lies between `low` and `high`, and its inputs draw no current."""
+    part = Graph(name)
+    for pin in ("plus", "minus"):
+        part.expose(pin, part.parallel(Sf(f"{pin} current", domain="electrical")))
+
+    def output(plus: Any, minus: Any, gain: Any, low: Any, high: Any) -> Any:
+        return minimum(maximum(gain * (plus - minus), low), high)
+
+    signals = {"plus": "plus current.effort", "minus": "minus current.effort"}
+    limits = {"gain": gain, "low": low, "high": high}
+    return part.expose("out", part.parallel(Se("output", output, parameters=limits, signals=signals, domain="electrical")))
+
+
+# --- sources, batteries
+
+
+@SHELF.part(
+    r"v_k = \hat V \sin(2\pi f t + \varphi - 2\pi k / 3),\quad k = 0, 1, 2",
+    "Steinmetz 1897",
+    "amplitude=325 V, frequency=50 Hz, phase=0 rad signed, R_line=0.1 ohm",
+    passive=False,
+)
+def three_phase_source(name: str, amplitude: Value, frequency: Value, phase: Value, R_line: Value) -> Graph:
+    """Three-phase source in star connection with a resistance in each line; ports a, b, c."""
+    part, values = Graph(name), {"V": amplitude, "f": frequency, "phase": phase}
+    for k, line in enumerate("abc"):
+
+        def voltage(t: Any, V: Any, f: Any, phase: Any, k: int = k) -> Any:
+            return V * sin(2 * np.pi * (f * t - k / 3) + phase)
+
+        source = Se(f"source {line}", voltage, parameters=values, signals={"t": "time"}, domain="electrical")
+        node = J0(f"line {line}", domain="electrical")
+        part.between(None, node, source, R(f"R {line}", R_line)).expose(line, node)
+    return part
+
+
+BATTERY = r"v = V_0 + (V_1 - V_0) q / Q + R\, i + v_1,\quad C_1 \dot v_1 = i - v_1 / R_1"
+
+
+@SHELF.part(
+    BATTERY,
+    "Plett 2015, Battery Management Systems, chapter 2",
+    "capacity=3600 C, charge=0.5, V_empty=3 V, V_full=4.2 V, R0=0.02 ohm, R1=0.01 ohm, C1=1e3 F",
+)
+def battery(name: str, capacity: Value, charge: Value, V_empty: Value, V_full: Value, R0: Value, R1: Value, C1: Value) -> Graph:
+    """Battery, whose open voltage rises with its charge from V_empty to V_full, in series with R0 and a pair R1, C1.
+
+    `charge` is the share of the capacity at the start. The current into the port charges it.
+    """
+    part = Graph(name)
+
+    def energy(q: Any, Q: Any, low: Any, high: Any) -> Any:
+        return low * q + (high - low) * q * q / (2 * Q)
+
+    limits = {"Q": capacity, "low": V_empty, "high": V_full}
+    cell = C("cell", energy=energy, parameters=limits, initial=number(charge) * number(capacity), domain="electrical")
+    pin = part.series(cell, R("R0", R0))
+    return part.connect(pin, part.parallel(R("R1", R1), C("C1", capacitance=C1))).expose("1", pin)
+
+
+@SHELF.part(
+    r"v = R\, i + q / C,\quad i_l = (q / C) / R_l",
+    "Conway 1999",
+    "capacitance=100 F, ESR=0.01 ohm, R_leak=1e4 ohm, voltage=0 V signed",
+)
+def supercapacitor(name: str, capacitance: Value, ESR: Value, R_leak: Value, voltage: Value) -> Graph:
+    """Supercapacitor with a series resistance ESR and a leak, charged to `voltage` at the start."""
+    part = Graph(name)
+    store = part.parallel(C("store", capacitance=capacitance, initial=number(capacitance) * number(voltage)), R("leak", R_leak))
+    return part.connect(pin := part.series(R("ESR", ESR)), store).expose("1", pin)
+
+
+# --- machines
+
+
+def _with_rotor(part: Graph, gap: Element, J: Value, b: Value) -> Graph:
+    """Add a rotor with inertia and friction behind the air gap, and its port `shaft`."""
+    rotor = J1("rotor", domain="rotation")
+    part.connect(gap, rotor).connect(rotor, I("J", inertia=J)).connect(rotor, R("b", damping=b))
+    return part.expose("shaft", rotor)
+
+
+@SHELF.part(
+    r"v = R\, i + L \dot i + k\,\omega,\quad J \dot\omega = k\, i - b\,\omega + \tau",
+    "Fitzgerald and Kingsley 1952",
+    "k=0.05 V s/rad, R_a=1 ohm, L_a=1e-3 H, J=1e-5 kg m^2, b=1e-6 N m s/rad",
+)
+def dc_motor(name: str, k: Value, R_a: Value, L_a: Value, J: Value, b: Value) -> Graph:
+    """Permanent-magnet DC motor; ports `armature` and `shaft`, whose torque drives the load."""
+    part, gap = Graph(name), GY("gap", k, domains=("electrical", "rotation"))
+    armature = part.series(R("R", R_a), I("L", inductance=L_a))
+    return _with_rotor(part.connect(armature, gap).expose("armature", armature), gap, J, b)
+
+
+@SHELF.part(
+    r"\lambda = L\, i + (\psi, 0),\quad v = R\, i + \dot\lambda + p\,\omega (-\lambda_q, \lambda_d),\quad"
+    r" \tau = p (\lambda_d i_q - \lambda_q i_d)",
+    "Park 1929",
+    "pole_pairs=2, psi=0.1 Wb, R_s=0.1 ohm, L_d=1e-3 H, L_q=1e-3 H, J=1e-3 kg m^2, b=1e-4 N m s/rad",
+)
+def synchronous_motor(name: str, pole_pairs: Value, psi: Value, R_s: Value, L_d: Value, L_q: Value, J: Value, b: Value) -> Graph:
+    """Permanent-magnet synchronous motor with a free star point; ports a, b, c and `shaft`.
+
+    The transform keeps power: `psi` and currents in the rotor's axes are sqrt(3/2) times the amplitudes in a phase.
+    """
+    part, axes = Graph(name), J1("axes", dimension=2, domain="electrical")
+    part.add(_angle())
+    for k, phase in enumerate("abc"):
+
+        def row(phi: Any, p: Any, k: int = k) -> Any:
+            angle = p * phi - 2 * np.pi * k / 3
+            return sqrt(2 / 3) * array([cos(angle), -sin(angle)])
+
+        park = MTF(
+            f"park {phase}",
+            row,
+            parameters={"p": pole_pairs},
+            signals={"phi": "angle.phi"},
+            dimensions=(2, 1),
+            domains=("electrical", "electrical"),
+        )
+        part.connect(park.port("1"), axes).expose(phase, park.port("2"))
+    flux = I(
+        "flux", energy=lambda p, L_d, L_q: p[0] ** 2 / (2 * L_d) + p[1] ** 2 / (2 * L_q), parameters={"L_d": L_d, "L_q": L_q}
+    )
+    part.connect(axes, flux).connect(axes, R("R", R_s))
+
+    def linked(flux: Any, p: Any, psi: Any) -> Any:
+        return p * array([[-flux[1]], [flux[0] + psi]])
+
+    gap = MGY("gap", linked, parameters={"p": pole_pairs, "psi": psi}, signals={"flux": "flux.p"}, dimensions=(2, 1))
+    return _with_rotor(part.connect(axes, gap), gap, J, b)
+
+
+@SHELF.part(
+    r"\lambda_s = L_s i_s + L_m i_r,\quad \lambda_r = L_m i_s + L_r i_r,\quad v_s = R_s i_s + \dot\lambda_s,\quad"
+    r" 0 = R_r i_r + \dot\lambda_r - p\,\omega J \lambda_r",
+    "Krause 1986, chapter 4",
+    "pole_pairs=2, R_s=0.5 ohm, R_r=0.5 ohm, L_m=0.06 H, L_ls=2e-3 H, L_lr=2e-3 H, J=0.02 kg m^2, b=1e-3 N m s/rad",
+)
+def induction_motor(
+    name: str, pole_pairs: Value, R_s: Value, R_r: Value, L_m: Value, L_ls: Value, L_lr: Value, J: Value, b: Value
+) -> Graph:
+    """Induction motor with a squirrel cage and a free star point; ports a, b, c and `shaft`.
+
+    Quantities of the cage are referred to the stator.
+    """
+    part, stator, rotor = (
+        Graph(name),
+        J1("stator", dimension=2, domain="electrical"),
+        J1("cage", dimension=2, domain="electrical"),
+    )
+    for k, phase in enumerate("abc"):
+        angle = 2 * np.pi * k / 3
+        clarke = TF(f"clarke {phase}", np.sqrt(2 / 3) * np.array([np.cos(angle), np.sin(angle)]), structural=True)
+        part.connect(clarke.port("1"), stator).expose(phase, clarke.port("2"))
+    field = J0("field", dimension=2, domain="electrical")
+    part.connect(stator, R("R_s", R_s)).connect(stator, I("leakage s", inductance=L_ls)).connect(stator, field)
+    part.connect(field, I("field flux", inductance=L_m)).connect(field, rotor)
+    part.connect(rotor, R("R_r", R_r)).connect(rotor, I("leakage r", inductance=L_lr))
+
+    def linked(main: Any, leakage: Any, p: Any) -> Any:
+        flux = main - leakage
+        return p * array([[-flux[1]], [flux[0]]])
+
+    signals = {"main": "field flux.p", "leakage": "leakage r.p"}
+    gap = MGY("gap", linked, parameters={"p": pole_pairs}, signals=signals, dimensions=(2, 1))
+    return _with_rotor(part.connect(rotor, gap), gap, J, b)
+
+
+@SHELF.part(
+    r"v_k = R\, i_k + L \dot i_k + K_k(\varphi)\,\omega,\quad \tau = \sum_k K_k i_k,\quad K = k\,(-\sin p\varphi, \cos p\varphi)",
+    "Acarnley 2002, chapter 2",
+    "teeth=50, k=0.2 V s/rad, R_s=1 ohm, L_s=2e-3 H, J=1e-5 kg m^2, b=1e-3 N m s/rad",
+)
+def stepper_motor(name: str, teeth: Value, k: Value, R_s: Value, L_s: Value, J: Value, b: Value) -> Graph:
+    """Hybrid stepper motor of two phases; ports a, b and `shaft`."""
+    part, rotor = Graph(name), J1("rotor", domain="rotation")
+    part.add(_angle())
+    for phase, form in (("a", lambda x: -sin(x)), ("b", cos)):
+        winding = part.series(R(f"R {phase}", R_s), I(f"L {phase}", inductance=L_s))
+        constants, signals = {"k": k, "p": teeth}, {"phi": "angle.phi"}
+        gap = MGY(f"gap {phase}", lambda phi, k, p, form=form: k * form(p * phi), parameters=constants, signals=signals)
+        part.connect(winding, gap).connect(gap, rotor).expose(phase, winding)
+    return part.connect(rotor, I("J", inertia=J)).connect(rotor, R("b", damping=b)).expose("shaft", rotor)
+
+
+def _angle() -> Element:
+    return Block("angle", [], inputs={"w": "rotor.flow"}, states={"phi": 0.0}, rates={"phi": "w"})

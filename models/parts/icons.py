@@ -1,0 +1,106 @@
+"""Icons of parts by name: path data of SVG in a box from (0, 0) to (1, 1), y downwards."""
+
+_LEADS = "M0 .5 L.3 .5 M.7 .5 L1 .5 "
+_DIODE = _LEADS + "M.3 .25 L.3 .75 L.7 .5 Z M.7 .25 L.7 .75"
+_BOX = _LEADS + "M.3 .35 L.7 .35 L.7 .65 L.3 .65 Z"
+_PLATES = "M0 .5 L.45 .5 M.45 .2 L.45 .8 M.55 .2 L.55 .8 M.55 .5 L1 .5"
+_LEFT, _RIGHT = (
+    "M.35 .1 Q.5 .2 .35 .3 Q.5 .4 .35 .5 Q.5 .6 .35 .7 Q.5 .8 .35 .9",
+    "M.65 .1 Q.5 .2 .65 .3 Q.5 .4 .65 .5 Q.5 .6 .65 .7 Q.5 .8 .65 .9",
+)
+_WINDINGS = f"M0 .1 L.35 .1 M0 .9 L.35 .9 M.65 .1 L1 .1 M.65 .9 L1 .9 {_LEFT} {_RIGHT}"
+_CIRCLE = "M.5 .1 Q.9 .1 .9 .5 Q.9 .9 .5 .9 Q.1 .9 .1 .5 Q.1 .1 .5 .1"
+_MACHINE = _CIRCLE + " M.35 .65 L.35 .35 L.5 .55 L.65 .35 L.65 .65"
+_HUB = "M.5 .35 Q.65 .35 .65 .5 Q.65 .65 .5 .65 Q.35 .65 .35 .5 Q.35 .35 .5 .35"
+_ROLLER = "M.5 .1 Q.8 .1 .8 .4 Q.8 .7 .5 .7 Q.2 .7 .2 .4 Q.2 .1 .5 .1 M0 .75 L1 .75"
+_WHEEL = "M0 .5 L.38 .5 M.38 .1 L.38 .9"
+_SPRING = "M0 .5 L.2 .5 L.27 .3 L.4 .7 L.53 .3 L.66 .7 L.73 .5 L1 .5"
+_GROUND = "M0 .8 L1 .8 M.1 .8 L0 .95 M.4 .8 L.3 .95 M.7 .8 L.6 .95 M1 .8 L.9 .95"
+_ORIFICE = "M0 .5 L1 .5 M.3 .2 Q.5 .45 .7 .2 M.3 .8 Q.5 .55 .7 .8"
+_VALVE = "M.25 .3 L.75 .3 L.75 .8 L.25 .8 Z M0 .65 L.25 .65 M.75 .65 L1 .65 M.25 .55 L.75 .55 M.65 .5 L.75 .55 L.65 .6"
+_THREE_LEADS = " M0 .3 L.15 .3 M0 .5 L.1 .5 M0 .7 L.15 .7"
+
+ICONS = {
+    # electrical
+    "diode": _DIODE,
+    "zener": _DIODE + " M.7 .25 L.6 .2 M.7 .75 L.8 .8",
+    "varistor": _BOX + " M.25 .8 L.35 .8 L.7 .2",
+    "arc": _BOX + " M.3 .5 Q.4 .2 .5 .5 Q.6 .8 .7 .5",
+    "photovoltaic_cell": _DIODE + " M.3 .0 L.42 .2 M.5 .0 L.62 .2",
+    "junction_capacitance": _PLATES + " M.3 .8 L.7 .2",
+    "ideal_transformer": _WINDINGS,
+    "coupled_coils": _WINDINGS + " M.45 .05 L.55 .05",
+    "transformer": _WINDINGS + " M.47 .1 L.47 .9 M.53 .1 L.53 .9",
+    "ideal_diode": _DIODE + " M.5 .15 L.5 .05",
+    "thyristor": _DIODE + " M.7 .5 L.9 .85",
+    "gto": _DIODE + " M.7 .5 L.9 .85 M.72 .75 L.85 .65",
+    "triac": _LEADS + "M.3 .15 L.3 .85 M.7 .15 L.7 .85 M.3 .15 L.7 .32 L.3 .5 M.7 .5 L.3 .68 L.7 .85",
+    "switch": _LEADS + "M.3 .5 L.68 .25",
+    "fuse": _BOX + " M.3 .5 L.7 .5",
+    "op_amp": "M.15 .1 L.15 .9 L.85 .5 Z M0 .3 L.15 .3 M0 .7 L.15 .7 M.85 .5 L1 .5 M.2 .3 L.3 .3 M.25 .25 L.25 .35 M.2 .7 L.3 .7",
+    "three_phase_source": _CIRCLE + " M.25 .5 Q.375 .2 .5 .5 Q.625 .8 .75 .5 M.9 .5 L1 .5 M.85 .3 L1 .3 M.85 .7 L1 .7",
+    "battery": "M0 .5 L.4 .5 M.4 .2 L.4 .8 M.6 .35 L.6 .65 M.6 .5 L1 .5",
+    "supercapacitor": _PLATES + " M.3 .1 L.3 .2 M.25 .15 L.35 .15",
+    "dc_motor": _MACHINE,
+    "synchronous_motor": _MACHINE + _THREE_LEADS,
+    "induction_motor": _MACHINE + _THREE_LEADS + " M.5 .2 Q.8 .2 .8 .5 Q.8 .8 .5 .8 Q.2 .8 .2 .5 Q.2 .2 .5 .2",
+    "stepper_motor": _MACHINE + " M0 .5 L.1 .5 M.5 .9 L.5 1",
+    # motion
+    "gear": _WHEEL + " M.62 .25 L.62 .75 M.62 .5 L1 .5 M.5 .05 L.74 .05",
+    "planetary_gear": f"{_CIRCLE} {_HUB} M.5 .1 L.5 .35 M.5 .65 L.5 .9",
+    "rack_and_pinion": _ROLLER + " M.1 .75 L.1 .85 M.3 .75 L.3 .85 M.5 .75 L.5 .85 M.7 .75 L.7 .85 M.9 .75 L.9 .85",
+    "lead_screw": "M0 .5 L1 .5 M.2 .35 L.3 .65 M.35 .35 L.45 .65 M.5 .35 L.6 .65 M.65 .35 L.75 .65",
+    "clutch": "M0 .5 L.42 .5 M.42 .15 L.42 .85 M.58 .15 L.58 .85 M.58 .5 L1 .5",
+    "one_way_clutch": _CIRCLE + " M.35 .3 L.35 .7 L.65 .5 Z M.65 .3 L.65 .7",
+    "stribeck_friction": _GROUND + " M.1 .55 Q.2 .2 .35 .4 Q.6 .7 .9 .3",
+    "lugre_friction": _GROUND + " M.2 .7 L.3 .4 M.4 .7 L.5 .4 M.6 .7 L.7 .4 M.1 .35 L.9 .35",
+    "drag": "M.2 .5 Q.3 .25 .5 .25 Q.8 .25 .9 .5 Q.8 .75 .5 .75 Q.3 .75 .2 .5 M0 .2 Q.2 .1 .4 .1 M0 .8 Q.2 .9 .4 .9",
+    "rolling_resistance": _ROLLER,
+    "eddy_current_brake": _CIRCLE + " M.5 .35 Q.65 .35 .65 .5 Q.65 .6 .5 .6 Q.4 .6 .4 .5",
+    "hardening_spring": _SPRING + " M.2 .9 L.8 .1",
+    "gas_spring": "M0 .5 L.2 .5 M.2 .3 L.2 .7 L.8 .7 L.8 .3 L.2 .3 M.6 .3 L.6 .7 M.6 .5 L1 .5",
+    "strut": "M0 .5 L.1 .5 M.1 .3 L.1 .7 M.9 .3 L.9 .7 M.9 .5 L1 .5 M.1 .3 L.3 .3 L.37 .2 L.5 .4 L.63 .2 L.7 .3 L.9 .3 "
+    "M.1 .7 L.45 .7 M.45 .6 L.45 .8 M.35 .55 L.6 .55 M.35 .85 L.6 .85 M.6 .55 L.6 .85 M.6 .7 L.9 .7",
+    "stop": "M0 .5 L.4 .5 M.4 .35 L.4 .65 M.6 .35 L.6 .65 M.6 .5 L1 .5 M.2 .2 L.2 .35 M.8 .2 L.8 .35 M.2 .2 L.8 .2",
+    "elasto_gap": "M0 .5 L.42 .5 M.42 .3 L.42 .7 M.55 .3 L.55 .7 M.55 .5 L.62 .5 L.67 .35 L.75 .65 L.83 .35 L.88 .5 L1 .5",
+    "backlash": "M0 .5 L.3 .5 M.3 .2 L.3 .8 M.3 .2 L.6 .2 M.3 .8 L.6 .8 M.45 .35 L.45 .65 M.45 .5 L1 .5",
+    "tyre": _CIRCLE + " M.5 .3 Q.7 .3 .7 .5 Q.7 .7 .5 .7 Q.3 .7 .3 .5 Q.3 .3 .5 .3 M0 .95 L1 .95",
+    "tyre_sideways": "M.3 .1 L.7 .1 L.7 .9 L.3 .9 Z M.7 .5 L1 .5 M.9 .4 L1 .5 L.9 .6",
+    "slider_crank": "M.2 .5 L.35 .2 L.8 .5 M.7 .4 L.9 .4 L.9 .6 L.7 .6 Z M.15 .5 L.25 .5 M.5 .65 L1 .65",
+    "cam": "M.4 .45 Q.7 .45 .7 .7 Q.7 .95 .4 .95 Q.2 .95 .2 .7 Q.2 .45 .4 .45 M.45 .45 L.45 .1 M.35 .1 L.55 .1",
+    # hydraulic
+    "orifice": _ORIFICE,
+    "check_valve": "M0 .5 L.3 .5 M.6 .5 L1 .5 M.3 .2 L.55 .5 L.3 .8 M.3 .5 Q.3 .4 .4 .4 Q.5 .4 .5 .5 Q.5 .6 .4 .6 Q.3 .6 .3 .5",
+    "relief_valve": _VALVE + " M.5 .3 L.57 .24 L.43 .18 L.57 .12 L.43 .06 L.5 0",
+    "reducing_valve": _VALVE + " M.85 .5 L.85 .1 L.5 .1 L.5 .3",
+    "spool_valve": "M.2 .2 L.8 .2 L.8 .8 L.2 .8 Z M.35 1 L.35 0 M.3 .3 L.35 .2 L.4 .3 M.65 0 L.65 1 M.6 .7 L.65 .8 L.7 .7",
+    "laminar_pipe": "M0 .35 L1 .35 M0 .65 L1 .65 M.2 .5 L.8 .5 M.7 .45 L.8 .5 L.7 .55",
+    "pipe": "M0 .35 L1 .35 M0 .65 L1 .65 M.1 .5 Q.2 .4 .3 .5 Q.4 .6 .5 .5 Q.6 .4 .7 .5 Q.8 .6 .9 .5",
+    "line": "M0 .35 L1 .35 M0 .65 L1 .65 M.25 .35 L.25 .65 M.75 .35 L.75 .65 M.25 .65 L.75 .35",
+    "tank": "M.15 .1 L.15 .8 L.85 .8 L.85 .1 M.15 .35 L.85 .35 M.5 .8 L.5 1",
+    "chamber": "M.2 .2 L.8 .2 L.8 .8 L.2 .8 Z M0 .5 L.2 .5",
+    "accumulator": "M.5 1 L.5 .85 M.25 .4 Q.25 .1 .5 .1 Q.75 .1 .75 .4 L.75 .6 Q.75 .85 .5 .85 Q.25 .85 .25 .6 Z M.25 .5 L.75 .5",
+    "cylinder": "M.1 .3 L.7 .3 L.7 .7 L.1 .7 Z M.35 .3 L.35 .7 M.35 .5 L1 .5 M.2 .7 L.2 .9 M.6 .7 L.6 .9",
+    "pump": _CIRCLE + " M.35 .3 L.5 .1 L.65 .3 Z M.9 .5 L1 .5 M.5 .9 L.5 1 M.5 0 L.5 .1",
+}
+
+CURVES = {
+    "diode": (-0.5, 0.6),
+    "zener": (-5.2, 0.52),
+    "varistor": (-105.0, 105.0),
+    "arc": (-5.0, 5.0),
+    "photovoltaic_cell": (-0.1, 0.66),
+    "stribeck_friction": (-0.6, 0.6),
+    "drag": (-1.0, 1.0),
+    "rolling_resistance": (-0.05, 0.05),
+    "eddy_current_brake": (-300.0, 300.0),
+    "tyre": (-10.0, 10.0),
+    "tyre_sideways": (-10.0, 10.0),
+    "orifice": (-2e4, 2e4),
+    "check_valve": (-3e4, 4e4),
+    "relief_valve": (0.0, 1.3e7),
+    "reducing_valve": (-1e7, 1e7),
+    "laminar_pipe": (-1e-4, 1e-4),
+    "pipe": (-1e-3, 1e-3),
+}
+"""Ranges of the argument in which the page of parts shows a law."""

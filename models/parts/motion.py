@@ -1,0 +1,278 @@
+"""Parts of motion: gears, clutches, friction, springs, stops, tyres and linkages.
+
+The flow of a part with one port is the velocity of its end less that of its start, and its effort pulls them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from screwbond.models.parts.record import Shelf, Value, number
+
+from bondgraph import J0, J1, MTF, TF, Block, C, Diode, Element, Friction, Graph, R
+from screws.scalars import absolute, atan, cos, exp, maximum, minimum, sin, sqrt, tanh, where
+
+SHELF = Shelf("motion")
+_TURNING = ("rotation", "rotation")
+_TO_LINE = ("rotation", "translation")
+
+
+# --- gears
+
+
+@SHELF.part(r"\omega_1 = n\,\omega_2,\quad \tau_2 = n\,\tau_1", "Karnopp, Margolis and Rosenberg 2012", "n=10 signed")
+def gear(name: str, n: Value) -> Graph:
+    """Gear without loss, whose second shaft turns n times slower; negative where it turns the other way."""
+    return _two_port(name, MTF("core", lambda n: 1 / n, parameters={"n": n}, domains=_TURNING))
+
+
+@SHELF.part(r"(1 + k)\,\omega_c = \omega_s + k\,\omega_r", "Willis 1870", "k=2")
+def planetary_gear(name: str, k: Value) -> Graph:
+    """Planetary gear with k times as many teeth on the ring as on the sun; ports sun, ring and carrier."""
+    part, carrier = Graph(name), J0("carrier", domain="rotation")
+    for wheel, share in (("sun", lambda k: 1 / (1 + k)), ("ring", lambda k: k / (1 + k))):
+        mesh = MTF(f"mesh {wheel}", share, parameters={"k": k}, domains=_TURNING)
+        part.connect(mesh.port("2"), carrier).expose(wheel, mesh.port("1"))
+    return part.expose("carrier", carrier)
+
+
+@SHELF.part(r"v = r\,\omega,\quad \tau = r F", "Karnopp, Margolis and Rosenberg 2012", "r=0.02 m signed")
+def rack_and_pinion(name: str, r: Value) -> Graph:
+    """Pinion of radius r on a rack, or a drum with a rope; port 1 turns, port 2 slides."""
+    return _two_port(name, TF("core", r, domains=_TO_LINE))
+
+
+@SHELF.part(r"v = h\,\omega / (2\pi),\quad \tau = h F / (2\pi)", "Karnopp, Margolis and Rosenberg 2012", "lead=0.005 m signed")
+def lead_screw(name: str, lead: Value) -> Graph:
+    """Lead screw without loss, which moves by its lead in a turn; port 1 turns, port 2 slides."""
+    return _two_port(name, MTF("core", lambda lead: lead / 6.283185307179586, parameters={"lead": lead}, domains=_TO_LINE))
+
+
+def _two_port(name: str, core: Element) -> Graph:
+    part = Graph(name)
+    part.add(core)
+    return part.expose("1", core.port("1")).expose("2", core.port("2"))
+
+
+# --- clutches
+
+
+def _pressed(name: str, limit: Value, hold: Value, pressure: Value, domain: str) -> Element:
+    """Return dry friction whose limits are in proportion to a pressure, a number or a signal."""
+    factor = 1.0 if isinstance(pressure, str) else number(pressure)
+    return Friction(
+        name,
+        number(limit) * factor,
+        stick_limit=number(limit) * factor * number(hold),
+        scale=(lambda u: maximum(u, 0.0)) if isinstance(pressure, str) else None,
+        signals=[pressure] if isinstance(pressure, str) else (),
+        domain=domain,
+    )
+
+
+@SHELF.part(
+    r"\omega = 0,\ \lvert\tau\rvert \le h u M\ \text{(stick)};\quad \tau = u M \operatorname{sgn}\omega\ \text{(slip)}",
+    "Coulomb 1785",
+    "M=10 N m, hold=1, pressure=1 signal",
+)
+def clutch(name: str, M: Value, hold: Value, pressure: Value) -> Element:
+    """Clutch or brake with the torque M at the pressure 1, which may be a signal; it holds `hold` times as much at rest."""
+    return _pressed(name, M, hold, pressure, "rotation")
+
+
+@SHELF.part(r"\omega \ge 0 \perp \tau \le 0", "Karnopp and Rosenberg 1992")
+def one_way_clutch(name: str) -> Element:
+    """One-way clutch: the end may turn faster than the start, never slower."""
+    return Diode(name, initial="closed", domain="rotation")
+
+
+# --- friction and brakes
+
+STRIBECK = r"F = (F_c + (F_s - F_c) e^{-\lvert v \rvert / v_s}) \tanh(v / v_0) + b\,v"
+
+
+@SHELF.law(R, "effort", STRIBECK, "Stribeck 1902", "Fs=10 N, Fc=6 N, vs=0.1 m/s, b=1 N s/m, v0=1e-3 m/s", domain="translation")
+def stribeck_friction(v: Value, Fs: Value, Fc: Value, vs: Value, b: Value, v0: Value) -> Value:
+    """Sliding friction with a Stribeck curve, smoothed below the velocity v0; `Friction` sticks exactly."""
+    return (Fc + (Fs - Fc) * exp(-absolute(v) / vs)) * tanh(v / v0) + b * v
+
+
+@SHELF.part(
+    r"F = \sigma_0 z + \sigma_2 v,\quad \dot z = v - \sigma_0 z \lvert v \rvert / (F_c + (F_s - F_c) e^{-(v / v_s)^2})",
+    "Canudas de Wit et al. 1995, (1) to (3), without damping of the bristles",
+    "Fs=1.5 N, Fc=1 N, vs=1e-3 m/s, sigma0=1e5 N/m, sigma2=0.4 N s/m",
+)
+def lugre_friction(name: str, Fs: Value, Fc: Value, vs: Value, sigma0: Value, sigma2: Value) -> Graph:
+    """Friction of elastic bristles, which creep before they slide."""
+    part, bristles = Graph(name), J0("bristles", domain="translation")
+
+    def slip(force: Value, v: Value, Fs: Value, Fc: Value, vs: Value) -> Value:
+        return force * absolute(v) / (Fc + (Fs - Fc) * exp(-((v / vs) ** 2)))
+
+    sliding = R("slip", flow=slip, parameters={"Fs": Fs, "Fc": Fc, "vs": vs}, signals={"v": "viscous.flow"})
+    slide = part.series(R("viscous", damping=sigma2, domain="translation"))
+    part.connect(slide, bristles).connect(bristles, C("deflection", stiffness=sigma0)).connect(bristles, sliding)
+    return part.expose("1", slide)
+
+
+@SHELF.law(R, "effort", r"F = c\, v \lvert v \rvert", "Rayleigh 1876", "c=0.4 N s^2/m^2", domain="translation")
+def drag(v: Value, c: Value) -> Value:
+    """Drag in proportion to the square of the velocity; c is half of density, area and drag coefficient."""
+    return c * v * absolute(v)
+
+
+@SHELF.law(
+    R, "effort", r"F = C_r N \tanh(v / v_0)", "Gillespie 1992", "Cr=0.015, N=4000 N signal, v0=0.01 m/s", domain="translation"
+)
+def rolling_resistance(v: Value, Cr: Value, N: Value, v0: Value) -> Value:
+    """Resistance of a rolling wheel under the load N."""
+    return Cr * N * tanh(v / v0)
+
+
+@SHELF.law(
+    R,
+    "effort",
+    r"\tau = 2 M / (\omega / \omega_0 + \omega_0 / \omega)",
+    "Smythe 1942",
+    "M=10 N m, w0=50 rad/s",
+    domain="rotation",
+)
+def eddy_current_brake(w: Value, M: Value, w0: Value) -> Value:
+    """Eddy-current brake with its greatest torque M at the speed w0."""
+    return 2 * M * w * w0 / (w * w + w0 * w0)
+
+
+# --- springs and stops
+
+
+@SHELF.law(C, "energy", r"F = k x + h x^3", "Duffing 1918", "k=1 N/m, h=1 N/m^3 signed", domain="translation")
+def hardening_spring(x: Value, k: Value, h: Value) -> Value:
+    """Spring that hardens with the cube of its extension; it softens where h is negative."""
+    return k * x**2 / 2 + h * x**4 / 4
+
+
+@SHELF.law(C, "energy", r"F = F_0 (1 - (1 + x / l)^{-n})", "Bauer 2010", "F0=500 N, length=0.2 m, n=1.3", domain="translation")
+def gas_spring(x: Value, F0: Value, length: Value, n: Value) -> Value:
+    """Gas spring about its rest under the force F0: a polytropic column of gas of this length, compressed by negative x."""
+    return F0 * (x + length * ((1 + x / length) ** (1 - n) - 1) / (n - 1))
+
+
+@SHELF.part(r"F = k x + c v", "Voigt 1892", "k=2e4 N/m, c=1500 N s/m")
+def strut(name: str, k: Value, c: Value) -> Graph:
+    """Spring and damper side by side."""
+    part = Graph(name)
+    return part.expose("1", part.series(C("spring", stiffness=k, domain="translation"), R("damper", damping=c)))
+
+
+def _gap(name: str, depth: Callable[..., Value], ends: dict[str, Value], k: Value, c: Value, domain: str) -> Graph:
+    """Return a spring and a damper that act at a `depth`(x, *ends) beyond a gap, which has its sign, and only push."""
+    part = Graph(name)
+
+    def energy(x: Value, k: Value, *ends: Value) -> Value:
+        return k * depth(x, *ends) ** 2 / 2
+
+    def damping(v: Value, k: Value, c: Value, *others: Value) -> Value:
+        *ends, x = others
+        pushed, force = k * depth(x, *ends), c * v
+        return where(pushed > 0.0, maximum(force, -pushed), where(pushed < 0.0, minimum(force, -pushed), 0.0))
+
+    spring = C("spring", energy=energy, parameters={"k": k, **ends})
+    damper = R("damper", effort=damping, parameters={"k": k, "c": c, **ends}, signals=["spring.q"])
+    pin = J1("gap", domain=domain)
+    return part.connect(pin, spring).connect(pin, damper).expose("1", pin)
+
+
+GAP = r"F = k d + c v\ \text{where}\ d \ne 0,\ F d \ge 0;\quad d = "
+
+
+@SHELF.part(
+    GAP + r"\max(x - x_+, 0) + \min(x - x_-, 0)",
+    "Goldsmith 1960",
+    "low=-0.01 m signed, high=0.01 m signed, k=1e6 N/m, c=1e3 N s/m",
+)
+def stop(name: str, low: Value, high: Value, k: Value, c: Value) -> Graph:
+    """Elastic stops at both ends of a way, which never pull."""
+
+    def beyond(x: Value, low: Value, high: Value) -> Value:
+        return maximum(x - high, 0.0) + minimum(x - low, 0.0)
+
+    return _gap(name, beyond, {"low": low, "high": high}, k, c, "translation")
+
+
+@SHELF.part(GAP + r"\min(x, 0)", "Modelica Standard Library, ElastoGap", "k=1e6 N/m, c=1e3 N s/m")
+def elasto_gap(name: str, k: Value, c: Value) -> Graph:
+    """Elastic contact of two ends, which are apart where x, their distance, is positive."""
+    return _gap(name, lambda x: minimum(x, 0.0), {}, k, c, "translation")
+
+
+@SHELF.part(
+    GAP + r"\max(\varphi - \beta / 2, 0) + \min(\varphi + \beta / 2, 0)",
+    "Nordin and Gutman 2002",
+    "angle=0.02 rad, k=1e4 N m/rad, c=10 N m s/rad",
+)
+def backlash(name: str, angle: Value, k: Value, c: Value) -> Graph:
+    """Shaft with a play of this angle in all, elastic beyond it."""
+
+    def beyond(x: Value, angle: Value) -> Value:
+        return maximum(x - angle / 2, 0.0) + minimum(x + angle / 2, 0.0)
+
+    return _gap(name, beyond, {"angle": angle}, k, c, "rotation")
+
+
+# --- tyres
+
+MAGIC = "B=10, Cs=1.9, D=1, N=4000 N signal, speed=20 m/s signal signed, v0=0.1 m/s"
+
+
+@SHELF.law(
+    R,
+    "effort",
+    r"F = D N \sin(C \arctan(B s)),\quad s = v / \max(\lvert u \rvert, v_0)",
+    "Pacejka 2002, section 4.3",
+    MAGIC,
+    domain="translation",
+)
+def tyre(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Value, v0: Value) -> Value:
+    """Tyre along its plane, at its slip velocity v = r w - u; `speed` is that of the wheel's centre, u."""
+    return D * N * sin(Cs * atan(B * v / maximum(absolute(speed), v0)))
+
+
+@SHELF.law(
+    R,
+    "effort",
+    r"F = D N \sin(C \arctan(B \alpha)),\quad \tan\alpha = v / \max(\lvert u \rvert, v_0)",
+    "Pacejka 2002, section 4.3",
+    MAGIC,
+    domain="translation",
+)
+def tyre_sideways(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Value, v0: Value) -> Value:
+    """Tyre across its plane, at its velocity v across; `speed` is that along, u."""
+    return D * N * sin(Cs * atan(B * atan(v / maximum(absolute(speed), v0))))
+
+
+# --- linkages
+
+
+def _linkage(name: str, rate: Callable[..., Value], parameters: dict[str, Value]) -> Graph:
+    """Return a crank whose angle `angle.phi` drives a slide, at `rate`(phi, *parameters) times its speed."""
+    part = Graph(name)
+    part.add(Block("angle", [], inputs={"w": "crank.flow"}, states={"phi": 0.0}, rates={"phi": "w"}))
+    lever = MTF("lever", rate, parameters=parameters, signals={"phi": "angle.phi"}, domains=_TO_LINE)
+    crank = J1("crank", domain="rotation")
+    return part.connect(crank, lever).expose("crank", crank).expose("slide", lever.port("2"))
+
+
+@SHELF.part(r"x = r \cos\varphi + \sqrt{l^2 - r^2 \sin^2\varphi}", "Shigley and Uicker 1995", "r=0.05 m, length=0.15 m")
+def slider_crank(name: str, r: Value, length: Value) -> Graph:
+    """Slider crank without masses; ports crank and slide."""
+
+    def rate(phi: Value, r: Value, length: Value) -> Value:
+        return -r * sin(phi) * (1 + r * cos(phi) / sqrt(length**2 - (r * sin(phi)) ** 2))
+
+    return _linkage(name, rate, {"r": r, "length": length})
+
+
+@SHELF.part(r"x = h (1 - \cos\varphi) / 2", "Norton 2009", "lift=0.02 m")
+def cam(name: str, lift: Value) -> Graph:
+    """Harmonic cam without masses; ports crank and slide."""
+    return _linkage(name, lambda phi, lift: lift * sin(phi) / 2, {"lift": lift})

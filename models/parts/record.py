@@ -1,0 +1,180 @@
+"""Record of a part: a ready element or graph with its parameters, equation, source and icon.
+
+A part is a formula decorated by `Shelf.law`, which becomes an R, C or I, or a function decorated by `Shelf.part`, which returns
+an element or a graph. The decorator lists the parameters with their defaults and units: "K=1e-6 m^3/s/Pa^0.5, opening=1 signal".
+A parameter is positive or zero, unless it is `signed`; a `signal` may also be the path of one.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from screwbond.models.parts.icons import ICONS
+
+from bondgraph import Element, Graph, Parameter
+from bondgraph.elements.binding import bound
+from bondgraph.model.arguments import bounded, expecting, in_unit, refusing_words
+from bondgraph.model.ops import Op
+
+Value = Any
+"""Number, array, `Parameter` with a unit, or `by_mode`; of a `signal` also a path."""
+P = TypeVar("P", Element, Graph)
+_NAMES = ("__name__", "__qualname__", "__doc__", "__module__")
+_ANY = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+@dataclass(frozen=True)
+class Default:
+    """Default of a parameter, its unit, and what else it may be."""
+
+    value: float
+    unit: str = ""
+    signed: bool = False
+    modulated: bool = False
+
+    def __repr__(self) -> str:
+        return f"{self.value:g} {self.unit}".strip()
+
+    def parameter(self, value: Value) -> Value:
+        """Return a value, or the default itself, as a parameter with unit and bounds; the path of a signal unchanged."""
+        value = self.value if value is self else value
+        if self.modulated and isinstance(value, str):
+            return value
+        parameter = value if isinstance(value, Parameter) else Parameter(value)
+        return expecting(parameter if self.signed else bounded(parameter), self.unit)
+
+
+def defaults_of(text: str) -> dict[str, Default]:
+    """Return the defaults of parameters by name.
+
+    >>> defaults_of("low=-15 V signed, opening=1 signal")
+    {'low': -15 V, 'opening': 1}
+    """
+    defaults = {}
+    for entry in filter(None, text.split(", ")):
+        word, _, described = entry.partition("=")
+        number, *words = described.split()
+        unit = " ".join(each for each in words if each not in ("signed", "signal"))
+        defaults[word] = Default(float(number), unit, "signed" in words, "signal" in words)
+    return defaults
+
+
+@dataclass(frozen=True)
+class Part:
+    """Record of a part: what its page, its picture and its tests read."""
+
+    name: str
+    shelf: str
+    equation: str
+    """LaTeX of its law."""
+    source: str
+    """Author, work and equation."""
+    icon: str
+    parameters: Mapping[str, Default]
+    passive: bool
+    """True if it never gives more energy than it was given."""
+    make: Callable[..., Element | Graph]
+
+    @property
+    def summary(self) -> str:
+        """First sentence about the part."""
+        return inspect.getdoc(self.make).partition("\n")[0]  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Parts of a domain, or of several that belong together."""
+
+    name: str
+    parts: dict[str, Part] = field(default_factory=dict)
+
+    def law(
+        self,
+        make: Callable[..., Element],
+        relation: str,
+        equation: str,
+        source: str,
+        parameters: str = "",
+        *,
+        domain: str = "",
+        passive: bool = True,
+    ) -> Callable[[Callable[..., Any]], Callable[..., Element]]:
+        """Decorate the formula of a one-port: `relation` is the argument of `make` that takes it. The part also takes `initial`
+        and `nominal` where `make` does."""
+        taken = inspect.signature(make).parameters
+        checked = {"passive": True} if passive and "passive" in taken else {}
+        defaults = defaults_of(parameters)
+
+        def decorated(formula: Callable[..., Any]) -> Callable[..., Element]:
+            def made(name: str, **values: Value) -> Element:
+                numbers, signals = modulated(**{word: values.pop(word) for word in defaults})
+                op = Op(formula.__name__, bound(name, formula, 1, numbers, signals), note=f"${equation}$")
+                check = {} if signals else checked
+                return make(
+                    name, **{relation: op}, parameters=numbers, signals=signals, domain=domain or self.name, **check, **values
+                )
+
+            functools.update_wrapper(made, formula, assigned=_NAMES)
+            more = {word: taken[word].default for word in ("initial", "nominal") if word in taken}
+            return self._part(made, equation, source, defaults, more, passive)
+
+        return decorated
+
+    def part(
+        self, equation: str, source: str, parameters: str = "", *, passive: bool = True
+    ) -> Callable[[Callable[..., P]], Callable[..., P]]:
+        """Decorate a function that makes a part from its name and parameters."""
+
+        def decorated(make: Callable[..., P]) -> Callable[..., P]:
+            return self._part(make, equation, source, defaults_of(parameters), {}, passive)
+
+        return decorated
+
+    def _part(
+        self,
+        make: Callable[..., P],
+        equation: str,
+        source: str,
+        defaults: Mapping[str, Default],
+        more: Mapping[str, Any],
+        passive: bool,
+    ) -> Callable[..., P]:
+        """Return the function that users call, and put its record on the shelf."""
+        icon = ICONS[make.__name__]
+        everything = {**defaults, **more}
+        words = [inspect.Parameter(word, _ANY, default=each, annotation=Value) for word, each in everything.items()]
+        signature = inspect.Signature([inspect.Parameter("name", _ANY, annotation=str), *words])
+
+        def made(*arguments: Any, **values: Any) -> P:
+            call = signature.bind(*arguments, **values)
+            call.apply_defaults()
+            numbers = {w: each.parameter(call.arguments[w]) for w, each in defaults.items()}
+            return _with_icon(make(**{**call.arguments, **numbers}), icon)
+
+        functools.update_wrapper(made, make, assigned=_NAMES)
+        complete = refusing_words(made, list(signature.parameters))
+        complete.__signature__ = signature  # type: ignore[attr-defined]
+        self.parts[make.__name__] = Part(make.__name__, self.name, equation, source, icon, defaults, passive, complete)
+        return complete
+
+
+def _with_icon(part: P, icon: str) -> P:
+    if isinstance(part, Element):
+        return replace(part, icon=icon)
+    part.icon = icon
+    return part
+
+
+def number(parameter: Parameter) -> Any:
+    """Return the number of a part's parameter in the unit in which the part reads it."""
+    return in_unit("part", "a parameter", parameter, parameter.expected)
+
+
+def modulated(**values: Value) -> Iterator[dict[str, Value]]:
+    """Yield the numbers among values, and the paths of signals: `parameters, signals = modulated(K=K, opening=opening)`."""
+    yield {word: each for word, each in values.items() if not isinstance(each, str)}
+    yield {word: each for word, each in values.items() if isinstance(each, str)}

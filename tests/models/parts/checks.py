@@ -1,0 +1,93 @@
+"""Checks of parts by name, and a bench that drives every port of a part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from screwbond.models import parts
+
+from bondgraph import J0, Element, Graph, R, Se, compile_model
+from screws.scalars import sin
+from tests.inner.model import PortRef
+from tests.inner.models_parts import Part
+from tests.inner.run import Result
+
+SHELVES = {name: getattr(parts, name).SHELF for name in parts.__all__}
+PARTS = {f"{name}.{each}": part for name, shelf in SHELVES.items() for each, part in shelf.parts.items()}
+CHECKED: dict[str, str] = {}
+"""Part -> the test that compares it with a closed form or a published figure."""
+DRIVES = {
+    "electrical": (20.0, 10.0, 300.0),
+    "rotation": (20.0, 2.0, 300.0),
+    "translation": (20.0, 100.0, 300.0),
+    "hydraulic": (2e6, 1e10, 300.0),
+}
+"""Amplitude and resistance of a source, and its angular frequency, by domain."""
+Test = TypeVar("Test", bound=Callable[..., None])
+
+
+def checks(*names: str) -> Callable[[Test], Test]:
+    """Decorate a test with the parts that it checks."""
+
+    def decorated(test: Test) -> Test:
+        CHECKED.update(dict.fromkeys(names, test.__name__))
+        return test
+
+    return decorated
+
+
+def final(graph: Graph, *signals: str, t_end: float = 1.0, rtol: float = 1e-9) -> list[float]:
+    """Return the last values of signals."""
+    run = compile_model(graph, progress=False).simulate(t_end, rtol=rtol, progress=False)
+    assert run.ok
+    return [float(run[name][-1]) for name in signals]
+
+
+def ports_of(made: Element | Graph) -> Iterator[tuple[str, Element | PortRef]]:
+    """Yield the ports of a part by name."""
+    if isinstance(made, Graph):
+        yield from ((name, made.port(name)) for name in made.ports)
+    elif len(made.ports) == 1:
+        yield "1", made
+    else:
+        yield from ((port.name, made.port(port.name)) for port in made.ports)
+
+
+def domain_at(made: Element | Graph, port: str, default: str) -> str:
+    """Return the domain at a port."""
+    element, name = behind(made, port)
+    own = element.domain or next((each.domain for each in element.ports if each.name == name), None)
+    return default if own is None else own.name
+
+
+def behind(made: Element | Graph, port: str) -> PortRef:
+    """Return the element behind a port, and its own port."""
+    element, name = made, port
+    while isinstance(element, Graph):
+        element, name = element.ports[name or next(iter(element.ports))]
+    return PortRef(element, name)
+
+
+def bench(part: Part, name: str = "part", turned: bool = False, **given: object) -> Graph:
+    """Return a graph in which a source behind a resistance drives every port of a part, each at its own phase.
+
+    Where it is `turned`, half arrows point out of the part, but for 1-junctions, of which they give the positive direction.
+    """
+    graph, made = Graph("bench"), part.make(name, **given)
+    for k, (port, reference) in enumerate(ports_of(made)):
+        amplitude, resistance, pace = DRIVES[domain_at(made, port, {"motion": "translation"}.get(part.shelf, part.shelf))]
+
+        def course(t: float, amplitude: float = amplitude, pace: float = pace, k: int = k) -> float:
+            return amplitude * sin(pace * t + k)
+
+        node = J0(f"node {port}")
+        graph.between(None, node, Se(f"drive {port}", course, signals="time"), R(f"inner {port}", resistance))
+        out = turned and behind(made, port).owner.kind != "1"
+        graph.connect(*((reference, node) if out else (node, reference)))
+    return graph
+
+
+def driven(graph: Graph, rtol: float = 1e-8) -> Result:
+    """Run a bench."""
+    return compile_model(graph, progress=False).simulate(0.05, rtol=rtol, progress=False)

@@ -1,0 +1,254 @@
+"""Electrical parts against closed forms, equivalent circuits and bounds of their parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from screwbond.models import parts
+
+from bondgraph import J0, Graph, Parameter, R, Se, Sf, compile_model, signals
+from screws.scalars import sin
+from tests.models.parts.checks import checks, final
+
+e = parts.electrical
+
+
+def fed(voltage: float, resistance: float, part) -> Graph:
+    """A source behind a resistance, and a part between their node and ground."""
+    graph, node = Graph("fed"), J0("node")
+    return graph.between(None, node, Se("u", voltage), R("r", resistance)).between(node, None, part)
+
+
+def voltage_of(current, voltage: float, resistance: float, below: float = -60.0, above: float = 60.0) -> float:
+    """Voltage at which the part's current and that through the resistance agree."""
+    return brentq(lambda v: current(v) - (voltage - v) / resistance, below, above, xtol=1e-14)
+
+
+@checks("electrical.diode")
+@pytest.mark.parametrize("voltage", [5.0, 0.3, -20.0])
+def test_diode(voltage) -> None:
+    def current(v):
+        x = v / 0.04
+        return 1e-6 * (np.exp(min(x, 15.0)) * (1 + max(x - 15.0, 0.0)) - 1) + v / 1e8
+
+    assert final(fed(voltage, 100.0, e.diode("d")), "node.effort") == pytest.approx([voltage_of(current, voltage, 100.0)])
+
+
+@checks("electrical.zener")
+def test_zener_clamps_in_reverse() -> None:
+    """0.7 A at Bv: 5.1 V and 0.74 x 0.04 ln(i / 0.7)."""
+    (v,) = final(fed(-12.0, 10.0, e.zener("z")), "node.effort")
+    current = (12.0 + v) / 10.0
+    assert v == pytest.approx(-5.1 - 0.74 * 0.04 * np.log(current / 0.7), rel=1e-6)
+
+
+@checks("electrical.varistor")
+def test_varistor() -> None:
+    assert final(Graph("g").between(n := J0("n"), None, e.varistor("v")).connect(Se("u", -110.0), n), "v.flow") == pytest.approx(
+        [-1e-3 * 1.1**30]
+    )
+
+
+@checks("electrical.arc")
+def test_arc_burns_at_its_voltage() -> None:
+    assert final(fed(100.0, 8.0, e.arc("a", R=2.0)), "node.effort") == pytest.approx([36.0], rel=1e-6)
+
+
+@checks("electrical.photovoltaic_cell")
+def test_photovoltaic_cell() -> None:
+    """Short circuit: the photocurrent, in proportion to the light. With a load: the voltage at which the currents agree."""
+    shorted = Graph("g").between(n := J0("n"), None, e.photovoltaic_cell("pv", G=500.0)).connect(Se("u", 0.0), n)
+    assert final(shorted, "pv.flow") == pytest.approx([-1.5])
+    lit = fed(0.0, 1e3, e.photovoltaic_cell("pv", Rp=1e3))
+    assert final(lit, "node.effort") == pytest.approx(
+        [voltage_of(lambda v: 1e-9 * np.expm1(v / 0.03) + v / 1e3 - 3.0, 0.0, 1e3, 0, 1)]
+    )
+
+
+@checks("electrical.junction_capacitance")
+@pytest.mark.parametrize("voltage", [-10.0, 0.3, 1.0])
+def test_junction_capacitance(voltage) -> None:
+    """The charge is the integral of C(v)."""
+    (q,) = final(fed(voltage, 1.0, e.junction_capacitance("c", C0=1.0)), "c.q", t_end=200.0)
+    v = np.linspace(0.0, voltage, 200_001)
+    assert q == pytest.approx(np.trapezoid(1 / np.sqrt(1 - np.minimum(v, 0.35) / 0.7), v), rel=1e-6)
+
+
+def through(part, load: float, frequency: float = 50.0) -> complex:
+    """Complex amplitude of the current through a load at the second port, with 1 V sin(w t) at the first."""
+    graph, w = Graph("g"), 2 * np.pi * frequency
+    graph.connect(Se("u", lambda t: sin(w * t), signals="time"), part.port("1")).connect(part.port("2"), R("load", load))
+    return phasor(graph, "load.flow", w)
+
+
+def phasor(graph: Graph, signal: str, w: float) -> complex:
+    """Complex amplitude of a signal over the last two periods of two seconds, of 1 for sin(w t)."""
+    t = 2.0 - 4 * np.pi / w + np.linspace(0.0, 4 * np.pi / w, 401)
+    run = compile_model(graph, progress=False).simulate(2.0, samples=t, rtol=1e-9, progress=False)
+    assert run.ok
+    course = run[signal][-401:]
+    return complex(np.trapezoid(course * np.exp(-1j * (w * t - np.pi / 2)), t) * w / (2 * np.pi))
+
+
+@checks("electrical.ideal_transformer")
+def test_ideal_transformer() -> None:
+    graph = Graph("g").connect(Se("u", 10.0), (part := e.ideal_transformer("t", 5.0)).port("1"))
+    assert final(graph.connect(part.port("2"), R("r", 4.0)), "r.effort", "u.flow") == pytest.approx([2.0, 0.1])
+
+
+@checks("electrical.transformer")
+def test_transformer_is_its_equivalent_circuit() -> None:
+    part = e.transformer("t", 2.0, R1=1.0, L1=5e-3, R2=0.5, L2=1e-3, Lm=0.02)
+    s, load = 2j * np.pi * 50, 10.0
+    second = 0.5 + s * 1e-3 + load
+    field = s * 0.02 * second / (s * 0.02 + second)
+    voltage = 4 * field / (1.0 + s * 5e-3 + 4 * field) / 2.0
+    assert through(part, load) == pytest.approx(voltage / second, rel=1e-4)
+
+
+@checks("electrical.coupled_coils")
+def test_coupled_coils() -> None:
+    """The current i1 feeds s M i1 behind s L2 into the load."""
+    s, L1, L2, k, load = 2j * np.pi * 50, 0.2, 0.05, 0.8, 10.0
+    M = k * np.sqrt(L1 * L2)
+    currents = np.linalg.solve([[s * L1, s * M], [s * M, s * L2 + load]], [1.0, 0.0])
+    graph, part, w = Graph("g"), e.coupled_coils("t", L1, L2, k), 2 * np.pi * 50
+    graph.connect(Se("u", lambda t: -sin(w * t), signals="time"), part.port("1")).connect(part.port("2"), R("load", load))
+    assert phasor(graph, "load.flow", w) == pytest.approx(currents[1], rel=1e-4)
+
+
+@checks("electrical.ideal_diode")
+@pytest.mark.parametrize(("voltage", "current"), [(5.0, (5.0 - 0.6) / 10.5), (-5.0, 0.0), (0.5, 0.0)])
+def test_ideal_diode(voltage, current) -> None:
+    graph = fed(voltage, 10.0, e.ideal_diode("d", Ron=0.5, Goff=0.0, knee=0.6))
+    assert final(graph, "r.flow") == pytest.approx([current], abs=1e-12)
+
+
+def mean_currents(part) -> tuple[float, float]:
+    """Mean currents forward and backward at 100 V, 50 Hz and 10 ohm, fired at 90 degrees of each half wave."""
+    graph, node = Graph("g"), J0("node")
+    graph.add(signals.square("fire", period=0.01, start=0.005, duty=0.1))
+    source = Se("u", lambda t: 100 * sin(2 * np.pi * 50 * t), signals="time")
+    graph.between(None, node, source, R("r", 10.0)).between(node, None, part)
+    run = compile_model(graph, progress=False).simulate(0.04, samples=4e-6, rtol=1e-9, progress=False)
+    assert run.ok
+    i = run["r.flow"]
+    return float(np.trapezoid(np.maximum(i, 0), run.t) / 0.04), float(np.trapezoid(np.minimum(i, 0), run.t) / 0.04)
+
+
+@checks("electrical.thyristor", "electrical.triac", "electrical.gto")
+def test_gated_valves() -> None:
+    """A quarter wave of each period has the mean 10 A / (2 pi); the turned-off one ends after 1 ms, 18 degrees."""
+    quarter = 10.0 / (2 * np.pi)
+    settings = {"gate": "fire.y", "Goff": 0.0}
+    assert mean_currents(e.thyristor("v", **settings)) == pytest.approx((quarter, 0.0), rel=1e-3, abs=1e-9)
+    assert mean_currents(e.triac("v", **settings)) == pytest.approx((quarter, -quarter), rel=1e-3)
+    assert mean_currents(e.gto("v", **settings)) == pytest.approx((quarter * np.sin(np.pi / 10), 0.0), rel=2e-3, abs=1e-9)
+
+
+def test_a_constant_gate_makes_a_diode() -> None:
+    assert final(fed(5.0, 10.0, e.thyristor("v", Ron=0.0, Goff=0.0)), "r.flow") == pytest.approx([0.5])
+    assert final(fed(5.0, 10.0, e.thyristor("v", gate=0.0, Goff=0.0)), "r.flow") == pytest.approx([0.0], abs=1e-12)
+    assert final(fed(-5.0, 10.0, e.triac("v", Ron=0.0, knee=1.0)), "r.flow") == pytest.approx([-0.4], rel=1e-4)
+
+
+@checks("electrical.switch")
+def test_switch() -> None:
+    graph = fed(10.0, 1.0, e.switch("s", "command.y", Ron=1.0, Goff=0.0))
+    graph.add(signals.step("command", start=0.5))
+    run = compile_model(graph, progress=False).simulate(1.0, samples=[0.25, 0.75], progress=False)
+    assert run["r.flow"][1:] == pytest.approx([0.0, 5.0], abs=1e-12)
+    assert final(fed(10.0, 1.0, e.switch("s", 1.0, Ron=1.0)), "r.flow") == pytest.approx([5.0], rel=1e-4)
+
+
+@checks("electrical.fuse")
+def test_fuse_blows_at_its_integral() -> None:
+    run = compile_model(fed(10.0, 0.99, e.fuse("f")), progress=False).simulate(1.0, progress=False)
+    assert [event.time for event in run.events] == pytest.approx([0.1]) and abs(run["r.flow"][-1]) < 1e-7
+
+
+@checks("electrical.op_amp")
+@pytest.mark.parametrize("voltage", [0.2, 2.0, -2.0])
+def test_op_amp_amplifies_until_it_is_driven_out(voltage) -> None:
+    graph, amplifier, n, out = Graph("g"), e.op_amp("A"), J0("n"), J0("out")
+    graph.between(None, n, Se("u", voltage), R("r1", 1e3)).between(n, out, R("r2", 2e4)).connect(n, amplifier.port("minus"))
+    graph.connect(amplifier.port("out"), out).connect(Se("zero", 0.0), amplifier.port("plus"))
+    assert final(graph, "out.effort") == pytest.approx([np.clip(-20 * voltage / (1 + 21 / 1e5), -15.0, 15.0)])
+
+
+@checks("electrical.three_phase_source")
+def test_three_phases_sum_to_nothing() -> None:
+    graph, part = Graph("g"), e.three_phase_source("mains", R_line=1.0)
+    for line in "abc":
+        graph.connect(part.port(line), R(f"load {line}", 9.0))
+    run = compile_model(graph, progress=False).simulate(0.02, progress=False)
+    voltages = np.array([run[f"load {line}.effort"] for line in "abc"])
+    assert voltages.sum(axis=0) == pytest.approx(0.0, abs=1e-9)
+    assert voltages[1] == pytest.approx(0.9 * 325 * np.sin(2 * np.pi * (50 * run.t - 1 / 3)))
+
+
+@checks("electrical.battery")
+def test_battery() -> None:
+    graph = Graph("g").between(n := J0("n"), None, e.battery("b")).connect(Sf("discharge", -1.0), n)
+    falls = 3.6 - 1.2 * 100 / 3600 - 0.02 - 0.01 * (1 - np.exp(-10.0))
+    assert final(graph, "n.effort", t_end=100.0) == pytest.approx([falls])
+
+
+@checks("electrical.supercapacitor")
+def test_supercapacitor() -> None:
+    graph = Graph("g").between(n := J0("n"), None, e.supercapacitor("s", 2.0, ESR=1.0, R_leak=9.0, voltage=5.0))
+    assert final(graph.between(n, None, R("load", 8.0)), "n.effort", t_end=9.0) == pytest.approx([40 / 9 * np.exp(-1.0)])
+
+
+@checks("electrical.dc_motor")
+def test_dc_motor() -> None:
+    """Speed without load, and the current at standstill."""
+    graph = Graph("g").connect(Se("u", 12.0), (motor := e.dc_motor("m", b=1e-3)).port("armature"))
+    assert final(graph, "m.rotor.flow") == pytest.approx([12 * 0.05 / (0.05**2 + 1e-3)])
+    held = Graph("g").connect(Se("u", 12.0), (motor := e.dc_motor("m")).port("armature"))
+    held.connect(motor.port("shaft"), Sf("brake", 0.0))
+    assert final(held, "m.R.flow", "brake.effort") == pytest.approx([12.0, 0.6])
+
+
+def on_the_mains(motor, amplitude: float, frequency: float) -> Graph:
+    graph, source = Graph("g"), e.three_phase_source("mains", amplitude, frequency, R_line=0.0)
+    for line in "abc":
+        graph.connect(source.port(line), motor.port(line))
+    return graph
+
+
+@checks("electrical.synchronous_motor")
+def test_synchronous_motor_keeps_step() -> None:
+    """It turns at the frequency over the pole pairs; turned without current, its phases have sqrt(2/3) p psi times the speed."""
+    graph = on_the_mains(e.synchronous_motor("m", b=0.01), 20.0, Parameter(1.0, "Hz"))
+    assert final(graph, "m.rotor.flow", t_end=8.0) == pytest.approx([np.pi], rel=1e-6)
+    free = e.synchronous_motor("m")
+    graph = Graph("open").connect(Sf("turn", 100.0), free.port("shaft"))
+    for line in "abc":
+        graph.connect(free.port(line), R(f"open {line}", 1e4))
+    run = compile_model(graph, progress=False).simulate(0.1, rtol=1e-9, progress=False)
+    assert np.abs(run["open a.effort"]).max() == pytest.approx(np.sqrt(2 / 3) * 2 * 0.1 * 100.0, rel=1e-3)
+
+
+@checks("electrical.induction_motor")
+def test_induction_motor_is_its_equivalent_circuit() -> None:
+    """Torque at a slip of 5 %: 3 |I_r|^2 R_r / s over the synchronous speed."""
+    slip, w = 0.05, 2 * np.pi * 50
+    motor = e.induction_motor("m", b=0.0)
+    graph = on_the_mains(motor, 325.0, 50.0).connect(motor.port("shaft"), Sf("load", (1 - slip) * w / 2))
+    run = compile_model(graph, progress=False).simulate(1.0, samples=np.linspace(0.98, 1.0, 201), rtol=1e-8, progress=False)
+    second, field = 0.5 / slip + 1j * w * 2e-3, 1j * w * 0.06
+    first = 0.5 + 1j * w * 2e-3 + second * field / (second + field)
+    current = 325 / np.sqrt(2) / abs(first) * abs(field / (second + field))
+    assert run["load.effort"][1:].mean() == pytest.approx(3 * current**2 * 0.5 / slip / (w / 2), rel=1e-4)
+
+
+@checks("electrical.stepper_motor")
+def test_stepper_motor_steps() -> None:
+    """From one winding to the other: a quarter of a tooth."""
+    for a, rest in ((1.0, 0.0), (0.0, np.pi / 2 / 50)):
+        graph, motor = Graph("g"), e.stepper_motor("m")
+        graph.connect(Se("a", a), motor.port("a")).connect(Se("b", 1.0 - a), motor.port("b"))
+        run = compile_model(graph, progress=False).simulate(2.0, initial={"m.angle.phi": 0.01}, rtol=1e-9, progress=False)
+        assert run["m.angle.phi"][-1] == pytest.approx(rest, abs=1e-9)

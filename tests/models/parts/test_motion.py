@@ -1,0 +1,182 @@
+"""Parts of motion against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad, solve_ivp
+from screwbond.models import parts
+
+from bondgraph import J1, Element, Graph, I, Parameter, R, Sf, compile_model, signals
+from tests.models.parts.checks import checks, final
+
+m = parts.motion
+
+
+def pulled(part, velocity: float, domain: str = "translation") -> float:
+    """Effort of a part whose end moves away from its start at a velocity."""
+    graph, v = Graph("pulled"), J1("v", domain=domain)
+    return -final(graph.connect(Sf("drive", velocity), v).between(None, v, part), "drive.effort", t_end=1e-3)[0] * -1.0
+
+
+def thrown(part: Element | Graph, domain: str, inertia: float, speed: float, t_end: float, **more) -> tuple[float, float]:
+    """Speed and momentum at the end of a body that begins at a speed, with a part between ground and it."""
+    graph, v = Graph("thrown"), J1("v", domain=domain)
+    graph.connect(v, I("body", inertia, initial=inertia * speed)).between(None, v, part)
+    run = compile_model(graph, progress=False).simulate(t_end, rtol=1e-9, progress=False, **more)
+    assert run.ok
+    return float(run["body.flow"][-1]), float(run["body.p"][-1])
+
+
+def through(part, speed: float, load: float, first: str = "1", second: str = "2") -> tuple[float, float]:
+    """Torque of a drive at a speed, and the flow at a viscous load behind a part."""
+    graph = Graph("driven").connect(Sf("drive", speed), part.port(first)).connect(part.port(second), R("load", load))
+    torque, flow = final(graph, "drive.effort", "load.flow", t_end=1e-3)
+    return torque, flow
+
+
+@checks("motion.gear", "motion.rack_and_pinion", "motion.lead_screw")
+@pytest.mark.parametrize(
+    ("make", "ratio"),
+    [
+        (lambda: m.gear("g", 4.0), 0.25),
+        (lambda: m.gear("g", -4.0), -0.25),
+        (lambda: m.rack_and_pinion("g", Parameter(50, "mm")), 0.05),
+        (lambda: m.lead_screw("g", 0.01), 0.01 / (2 * np.pi)),
+    ],
+)
+def test_transmissions(make, ratio) -> None:
+    assert through(make(), 8.0, 3.0) == pytest.approx((8.0 * ratio**2 * 3.0, 8.0 * ratio))
+
+
+@checks("motion.planetary_gear")
+def test_planetary_gear() -> None:
+    """With the ring held, the carrier turns at 1 / (1 + k) of the sun; both together turn as one."""
+    for ring, carrier in ((0.0, 2.0), (8.0, 8.0), (-4.0, -1.0)):
+        graph, part = Graph("g"), m.planetary_gear("p", 3.0)
+        graph.connect(Sf("sun", 8.0), part.port("sun")).connect(Sf("ring", ring), part.port("ring"))
+        speed, a, b = final(graph.connect(part.port("carrier"), R("load", 2.0)), "load.flow", "sun.effort", "ring.effort")
+        assert speed == pytest.approx(carrier) and b == pytest.approx(3 * a) and a + b == pytest.approx(2 * carrier)
+
+
+@checks("motion.clutch")
+def test_clutch_brings_two_shafts_to_one_speed() -> None:
+    """2 kg m^2 at 10 rad/s and 3 at rest: M (1/2 + 1/3) t = 10, then 4 rad/s; half the pressure takes twice as long."""
+    for pressure in (1.0, 0.5, "grip.y"):
+        graph, a, b = Graph("g"), J1("a", domain="rotation"), J1("b", domain="rotation")
+        graph.connect(a, I("driver", 2.0, initial=20.0)).connect(b, I("driven", 3.0))
+        graph.between(a, b, m.clutch("c", M=6.0, pressure=pressure))
+        graph.add(signals.step("grip", start=0.0, after=1.0))
+        run = compile_model(graph, progress=False).simulate(6.0, progress=False)
+        assert run["driven.flow"][-1] == pytest.approx(4.0) and run.ok
+        sticks = [event.time for event in run.events if "stick" in event.kind][-1]
+        assert sticks == pytest.approx(2.0 / (0.5 if pressure == 0.5 else 1.0), rel=1e-6)
+
+
+@checks("motion.one_way_clutch")
+def test_one_way_clutch() -> None:
+    """The end overtakes freely, and is carried along when it is slower."""
+    for start, stop, after in ((1.0, 5.0, (1.0, 5.0)), (5.0, 1.0, (3.0, 3.0))):
+        graph, a, b = Graph("g"), J1("a", domain="rotation"), J1("b", domain="rotation")
+        graph.connect(a, I("start", 1.0, initial=start)).connect(b, I("end", 1.0, initial=stop))
+        assert final(graph.between(a, b, m.one_way_clutch("c")), "start.flow", "end.flow") == pytest.approx(after)
+
+
+@checks("motion.stribeck_friction", "motion.drag", "motion.rolling_resistance", "motion.eddy_current_brake")
+@pytest.mark.parametrize("v", [-2.0, 0.05, 3.0])
+def test_resistances(v) -> None:
+    curve = (6 + 4 * np.exp(-abs(v) / 0.1)) * np.tanh(v / 1e-3) + v
+    assert pulled(m.stribeck_friction("f"), v) == pytest.approx(curve)
+    assert pulled(m.drag("d", 0.5), v) == pytest.approx(0.5 * v * abs(v))
+    assert pulled(m.rolling_resistance("r", N=1000.0), v) == pytest.approx(15.0 * np.tanh(v / 0.01))
+    assert pulled(m.eddy_current_brake("e", w0=3.0), v, "rotation") == pytest.approx(20 * v * 3 / (v * v + 9))
+
+
+@checks("motion.lugre_friction")
+def test_lugre_friction_creeps_and_slides() -> None:
+    """At rest it is a spring; sliding steadily, the Stribeck curve."""
+    assert pulled(m.lugre_friction("l"), 0.0) == 0.0
+    for v in (1e-3, 0.1):
+        steady = np.sign(v) * (1 + 0.5 * np.exp(-((v / 1e-3) ** 2))) + 0.4 * v
+        graph, junction = Graph("pulled"), J1("v", domain="translation")
+        graph.connect(Sf("drive", v), junction).between(None, junction, m.lugre_friction("l"))
+        assert final(graph, "drive.effort", t_end=0.2) == pytest.approx([steady], rel=1e-6)
+
+
+@checks("motion.hardening_spring", "motion.gas_spring")
+@pytest.mark.parametrize(
+    ("make", "force"),
+    [
+        (lambda: m.hardening_spring("s", k=4.0, h=-0.5), lambda x: 4 * x - 0.5 * x**3),
+        (lambda: m.gas_spring("s", F0=100.0, length=2.0, n=1.4), lambda x: 100 * (1 - (1 + x / 2) ** -1.4)),
+    ],
+)
+@pytest.mark.parametrize("x", [-0.8, 0.6])
+def test_springs(make, force, x) -> None:
+    """The force at a displacement, and the energy that it has taken."""
+    graph, v = Graph("g"), J1("v", domain="translation")
+    graph.connect(Sf("drive", x), v).between(None, v, make())
+    run = compile_model(graph, progress=False).simulate(1.0, rtol=1e-10, progress=False)
+    assert run["s.effort"][-1] == pytest.approx(force(x)) and run["s.energy"][-1] == pytest.approx(quad(force, 0, x)[0], rel=1e-6)
+
+
+@checks("motion.strut")
+def test_strut() -> None:
+    """A quarter of the way to rest: m x'' + c x' + k x = 0, aperiodic."""
+    speed, _ = thrown(m.strut("s", k=100.0, c=20.0), "translation", 1.0, 1.0, 0.3)
+    assert speed == pytest.approx((1 - 10 * 0.3) * np.exp(-3.0), rel=1e-6)
+
+
+def bounce(stiffness: float, damping: float) -> float:
+    """Speed after an elastic contact that only pushes, of 1 kg at 1 m/s."""
+
+    def rate(t, y):
+        return [y[1], max(-stiffness * y[0] - damping * y[1], 0.0) if y[0] < 0 else 0.0]
+
+    def leaves(t, y):
+        return y[0] - 1e-9
+
+    leaves.terminal, leaves.direction = True, 1.0  # type: ignore[attr-defined]
+    solved = solve_ivp(rate, (0, 1), [0.0, -1.0], rtol=1e-10, atol=1e-13, events=leaves, max_step=1e-4)
+    return float(solved.y[1, -1])
+
+
+@checks("motion.stop", "motion.elasto_gap", "motion.backlash")
+def test_gaps_push_and_never_pull() -> None:
+    """1 kg leaves at the speed of the same contact by SciPy; without damping, at its own."""
+    back = bounce(1e4, 40.0)
+    stop, initial = {"k": 1e4, "c": 40.0}, {"s.spring.q": 0.0}
+    assert thrown(m.elasto_gap("s", **stop), "translation", 1.0, -1.0, 0.1, initial=initial)[0] == pytest.approx(back, rel=1e-5)
+    speed, _ = thrown(m.stop("s", low=-0.02, high=0.5, **stop), "translation", 1.0, -1.0, 0.2)
+    assert speed == pytest.approx(back, rel=1e-5)
+    speed, _ = thrown(m.backlash("s", angle=0.04, **stop), "rotation", 1.0, 1.0, 0.06)
+    assert speed == pytest.approx(-back, rel=1e-5)
+    assert thrown(m.stop("s", c=0.0, k=1e4), "translation", 1.0, 1.0, 0.05)[0] == pytest.approx(-1.0, rel=1e-5)
+
+
+@checks("motion.tyre", "motion.tyre_sideways")
+@pytest.mark.parametrize("slip", [-3.0, 0.4])
+def test_tyres(slip) -> None:
+    s = slip / 25.0
+    assert pulled(m.tyre("t", speed=-25.0), slip) == pytest.approx(4000 * np.sin(1.9 * np.arctan(10 * s)))
+    across = pulled(m.tyre_sideways("t", speed=25.0), slip)
+    assert across == pytest.approx(4000 * np.sin(1.9 * np.arctan(10 * np.arctan(s))))
+
+
+@checks("motion.slider_crank", "motion.cam")
+@pytest.mark.parametrize(
+    ("make", "place"),
+    [
+        (lambda: m.slider_crank("l", r=0.1, length=0.3), lambda a: 0.1 * np.cos(a) + np.sqrt(0.09 - (0.1 * np.sin(a)) ** 2)),
+        (lambda: m.cam("l", lift=0.1), lambda a: 0.05 * (1 - np.cos(a))),
+    ],
+)
+def test_linkages(make, place) -> None:
+    """The slide's velocity is the slope of its position, and all power passes."""
+    part = make()
+    graph = Graph("driven").connect(Sf("drive", 2.0), part.port("crank")).connect(part.port("slide"), R("load", 3.0))
+    run = compile_model(graph, progress=False).simulate(4.0, rtol=1e-9, progress=False)
+    phi = run["l.angle.phi"]
+    velocity = 2.0 * (place(phi + 1e-6) - place(phi - 1e-6)) / 2e-6
+    assert run["load.flow"] == pytest.approx(velocity, abs=1e-8)
+    assert run["drive.effort"] * 2.0 == pytest.approx(3.0 * velocity**2, abs=1e-8)
