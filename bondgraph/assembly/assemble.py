@@ -252,7 +252,7 @@ def _resistor(draft: Assembly, path: str, element: Element) -> None:
         draft.write(path, relation, result, argument, *law_arguments(path, element))
     else:
         assert inverse is not None
-        seek(draft, path, element, inverse, result, argument, "effort" if gives_flow else "flow")
+        seek(draft, path, element, inverse, result, argument, "e" if gives_flow else "f")
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, sign, "dissipated")
 

@@ -154,7 +154,13 @@ class Patterns:
             spec, op = law.spec, self._op
             return (
                 *(kind, law.gives, law.state, law.by_gradient, law.linear, spec.unit, spec.symbol),
-                *(op(law.output), op(law.energy), op(law.rate), None if law.rate is None else spec.shape),
+                *(
+                    op(law.output),
+                    op(law.stored),
+                    op(law.inverse) if law.output is None else None,
+                    op(law.rate),
+                    None if law.rate is None else spec.shape,
+                ),
             )
         if isinstance(law, laws.Junction):
             return None if law.automaton is not None else (kind, law.type)

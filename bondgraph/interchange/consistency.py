@@ -211,6 +211,8 @@ def _elements(model: Model) -> Iterator[str]:
             yield f"{label} has ports that its law has not"
         if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):
             yield f"{label} has {len(law.inputs)} inputs and reads {len(element.signals)} signals"
+        if isinstance(law, laws.Storage) and law.output is None and (law.inverse is None or law.rate is not None):
+            yield f"{label} has no law"
         if isinstance(law, laws.Junction) and law.type not in (0, 1):
             yield f"{label} is a junction of type {law.type}"
         if isinstance(law, laws.IdealSwitch) and "alpha1" not in element.parameters:

@@ -128,6 +128,8 @@ def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None
             ports.symbols[rate] = new_symbols(system, rate, f"{state}'")
             ports.following[path] = state, rate
             return
+        if law.output is None:
+            raise no_form(compiled, path, f"its {law.gives} is not given by its {law.state}", "`output`, or its energy")
         out = _out(compiled, path, law.output)
         ports.symbols[out] = new_symbols(system, out, f"{path}.{law.gives}")
         ports.states[path], ports.outputs[path] = (state,), (out,)
