@@ -66,7 +66,7 @@ class Reciprocity:
 def reciprocity(
     model: Compilable, *, points: int = 20, spread: float = 1.0, seed: int = 0, tolerance: float = 1e-9
 ) -> tuple[Reciprocity, ...]:
-    """Check every storage and every resistor at random points around the start values.
+    """Check every storage and every resistor that is no implicit relation at random points around the start values.
 
     A multiport storage is conservative only if the Jacobian of its output is symmetric (Maxwell's reciprocity) and the
     output is the gradient of its energy; both are checked, the second as a balance of power, which holds for storages
@@ -84,7 +84,7 @@ def reciprocity(
     results = []
     for path, element in compiled.model.elements.items():
         law, bonds = element.law, compiled.model.bonds_at(path)
-        if not isinstance(law, Storage | Resistor) or len(bonds) != 1:
+        if not isinstance(law, Storage | Resistor) or len(bonds) != 1 or (isinstance(law, Resistor) and law.relation):
             continue
         names = [*(f"{path}.{name}" for name in element.parameters), *element.signals]
         arguments = [env[system.resolve(name)] for name in names]

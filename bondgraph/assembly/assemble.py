@@ -38,7 +38,7 @@ from bondgraph.model.expected_units import across_unit, conversion_of, conversio
 from bondgraph.model.laws import OTHER, Action, Gyrator, Junction, Ratio, Reaction, SkewGyrator, Transformer, Variable
 from bondgraph.model.modal import choose_by, numbers_of
 from bondgraph.model.model import Bond, Model
-from bondgraph.model.ops import APPLY, APPLY_INVERSE, APPLY_TRANSPOSED, IDENTITY, NEGATE, Op, combine, gate, zeros
+from bondgraph.model.ops import APPLY, APPLY_INVERSE, APPLY_TRANSPOSED, IDENTITY, NEGATE, SOUGHT, Op, combine, gate, zeros
 from bondgraph.model.units import per_second
 from bondgraph.units import in_si
 
@@ -237,7 +237,7 @@ def _by_mode(draft: Assembly, path: str, name: str, parameter: laws.Parameter) -
 
 
 def _resistor(draft: Assembly, path: str, element: Element) -> None:
-    """Write e = effort(f) or f = flow(e); against the only relation solve for its argument, a loop of one unknown."""
+    """Write e = effort(f) or f = flow(e); with the other formula alone, or g(e, f) = 0, solve a loop of one unknown."""
     law, bond = element.law_as(laws.Resistor), draft.bond_at(path)
     sign, inward = into(bond, path), flow(bond)
     gives_flow = draft.causality.effort_into(bond, path)
@@ -250,6 +250,13 @@ def _resistor(draft: Assembly, path: str, element: Element) -> None:
     relation, inverse = (law.flow, law.effort) if gives_flow else (law.effort, law.flow)
     if relation is not None:
         draft.write(path, relation, result, argument, *law_arguments(path, element))
+    elif law.relation is not None:
+        zero = draft.declare(f"{path}:zero", bond.shape, "", "0")
+        draft.write(path, zeros(bond.shape), zero)
+        variables = (argument, result) if gives_flow else (result, argument)
+        computed = draft.declare(f"{path}:by relation", bond.shape, "", r"\hat g")
+        draft.write(path, law.relation, computed, *variables, *law_arguments(path, element))
+        draft.write(path, SOUGHT, result, result, zero, computed)
     else:
         assert inverse is not None
         seek(draft, path, element, inverse, result, argument, "e" if gives_flow else "f")

@@ -165,7 +165,7 @@ class Patterns:
         if isinstance(law, laws.Junction):
             return None if law.automaton is not None else (kind, law.type)
         if isinstance(law, laws.Resistor):
-            return kind, self._op(law.effort), self._op(law.flow)
+            return kind, self._op(law.effort), self._op(law.flow), self._op(law.relation)
         if isinstance(law, laws.Source):
             return kind, law.gives, self._op(law.value)
         if isinstance(law, laws.Reaction):

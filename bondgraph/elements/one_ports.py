@@ -69,6 +69,7 @@ def R(
     conductance: Any = None,
     effort: Callable[..., Any] | None = None,
     flow: Callable[..., Any] | None = None,
+    relation: Callable[..., Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
     signals: Signals = (),
     passive: bool = False,
@@ -76,19 +77,23 @@ def R(
     **port: Unpack[OnePort],
 ) -> Element:
     """Return an R dissipator: e = R f (`resistance`, in mechanics `damping`), f = G e (`conductance`), or a user's relation
-    `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals).
+    `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals), or where neither can be written,
+    `relation`(e, f, *parameters, *signals) = 0, which Newton iteration solves for what is not given.
 
     A relation that is declared `passive` is tested at many values when the model is checked, and refused where it gives power.
     `guess`, {"effort": 72.0} or {"flow": 14.0}, picks one of several solutions of an algebraic loop at the start: the nearest.
     """
     linear = {"resistance": resistance, "damping": damping, "conductance": conductance}
-    if effort is not None or flow is not None:
-        if any(value is not None for value in linear.values()):
-            one_of("R", name, **linear, effort=effort or flow)
-        effort, flow = (bound(name, formula, 1, parameters, signals) for formula in (effort, flow))
-        law = Resistor(
-            None if effort is None else as_op(effort, "effort"), None if flow is None else as_op(flow, "flow"), passive
-        )
+    formulas = {"effort": effort, "flow": flow, "relation": relation}
+    if any(formula is not None for formula in formulas.values()):
+        if relation is not None or any(value is not None for value in linear.values()):
+            one_of("R", name, **linear, effort=effort or flow, relation=relation)
+        ops = {
+            word: as_op(bound(name, formula, 2 if word == "relation" else 1, parameters, signals), word)
+            for word, formula in formulas.items()
+            if formula is not None
+        }
+        law = Resistor(ops.get("effort"), ops.get("flow"), passive, relation=ops.get("relation"))
         values = parameters or {}
     else:
         word = one_of("R", name, **linear)

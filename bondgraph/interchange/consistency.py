@@ -71,7 +71,8 @@ def _arguments(*fields: str, first: Names = ()) -> LawArguments:
 
 def _resistor(path: str, element: Element, law: laws.Resistor) -> dict[str, Names]:
     arguments = law_arguments(path, element)
-    return {"effort": (f"{path}.flow", *arguments), "flow": (f"{path}.effort", *arguments)}
+    effort, flow = f"{path}.effort", f"{path}.flow"
+    return {"effort": (flow, *arguments), "flow": (effort, *arguments), "relation": (effort, flow, *arguments)}
 
 
 ARGUMENTS: dict[type[laws.Law], LawArguments] = {
@@ -212,6 +213,8 @@ def _elements(model: Model) -> Iterator[str]:
         if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):
             yield f"{label} has {len(law.inputs)} inputs and reads {len(element.signals)} signals"
         if isinstance(law, laws.Storage) and law.output is None and (law.inverse is None or law.rate is not None):
+            yield f"{label} has no law"
+        if isinstance(law, laws.Resistor) and law.effort is None and law.flow is None and law.relation is None:
             yield f"{label} has no law"
         if isinstance(law, laws.Junction) and law.type not in (0, 1):
             yield f"{label} is a junction of type {law.type}"

@@ -305,7 +305,7 @@ class IdealSwitch(Switched):
 @short_repr
 @dataclass(frozen=True)
 class Resistor(Law):
-    """Dissipator: effort from flow, flow from effort, or both where the relation can be inverted."""
+    """Dissipator: effort from flow, flow from effort, both where the relation can be inverted, or neither of an implicit one."""
 
     effort: Op | None
     flow: Op | None
@@ -313,11 +313,13 @@ class Resistor(Law):
     """True if its author declares that it never gives power."""
     linear: bool = False
     """True if effort and flow are proportional by a number, a diagonal or a matrix, the only parameter."""
+    relation: Op | None = None
+    """Operation (effort, flow, parameters, signals) -> zero, which Newton iteration solves in each causality."""
 
     @property
     def one_way(self) -> bool:
-        """True if only one of the relations is given; the other causality solves it by Newton iteration."""
-        return self.effort is None or self.flow is None
+        """True if only one of the formulas is given; the other causality solves it by Newton iteration."""
+        return (self.effort is None) != (self.flow is None)
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return PORT
@@ -406,10 +408,7 @@ class SignalBlock(Law):
 @short_repr
 @dataclass(frozen=True)
 class Storage(Storing):
-    """Energy storage: x' = rate(x, input), output = gradient(x), stored energy = energy(x).
-
-    A law may be given the other way round, by `inverse` alone: then the output is the solution of x = inverse(output).
-    """
+    """Energy storage: x' = rate(x, input), output = gradient(x) or x = inverse(output), stored energy = energy(x)."""
 
     gives: Variable
     state: str
@@ -432,7 +431,7 @@ class Storage(Storing):
 
     @property
     def coordinate(self) -> str:
-        """Local name of the variable whose function the other variable and the energy are: the state, or the output."""
+        """Local name of the variable that the law and its energy are functions of: the state, or the output."""
         return self.gives if self.output is None else self.state
 
     @cached_property

@@ -56,6 +56,8 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
         )
     elif isinstance(law, laws.Storage) and law.gives == "flow" and (law.inverse is None or law.rate is not None):
         why, cure = "a step needs its momentum from its velocity", "inverse=, the momentum as a formula of the flow"
+    elif isinstance(law, laws.Resistor) and law.relation is not None:
+        why, cure = "a step needs its effort from its flow", "effort=, the effort as a formula of the flow"
     elif isinstance(law, laws.InertialField) and full and law.motion == "p" and law.mechanics is None:
         why, cure = "a step needs its acceleration", "an IC by its energies"
     elif isinstance(law, laws.SignalBlock) and law.updates:

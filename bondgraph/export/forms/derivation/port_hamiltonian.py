@@ -137,6 +137,8 @@ def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None
         _add_field(ports, compiled, path, law)
     elif isinstance(law, laws.Resistor):
         statement = statement_of(compiled, path, law.effort) or statement_of(compiled, path, law.flow)
+        if law.relation is not None:
+            raise no_form(compiled, path, "neither effort nor flow is given by the other", "`effort` or `flow`")
         if statement is None or statement[1].outs[0].endswith(":by relation"):
             raise no_form(compiled, path, "its only relation is used the other way round", "its other relation too")
         out = statement[1].outs[0]
