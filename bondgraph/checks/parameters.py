@@ -11,6 +11,7 @@ import numpy as np
 
 from bondgraph.errors import Problem
 from bondgraph.model.arguments import unit_problem
+from bondgraph.model.dissipators import ResistorField
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import converted_parameters, unit_conversions
@@ -231,7 +232,7 @@ def check_passive(model: Model) -> Iterator[Problem]:
     """Check by sampling that relations declared passive take power, effort times flow >= 0 (E153); signals prevent sampling."""
     for path, element in model.elements.items():
         law = element.law
-        if not isinstance(law, Resistor) or not law.passive:
+        if not isinstance(law, Resistor | ResistorField) or not law.passive:
             continue
         if element.signals:
             yield _not_passive(element, "it reads signals, so that it cannot be tried by itself", "leave `passive` out")
@@ -239,6 +240,9 @@ def check_passive(model: Model) -> Iterator[Problem]:
         values = [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
         bonds = model.bonds_at(path)
         dimension = bonds[0].dimension if bonds else 1
+        if isinstance(law, ResistorField):
+            yield from _active_field(element, law, values)
+            continue
         if law.relation is not None:
             yield from _active_relation(element, law.relation, values, dimension)
         for name, formula in (("flow", law.effort), ("effort", law.flow)):
@@ -247,6 +251,20 @@ def check_passive(model: Model) -> Iterator[Problem]:
                 why = f"at {name} = {np.array2string(np.asarray(sample[0]), precision=4)} its power is {sample[1]:.4g} W"
                 yield _not_passive(element, why, "a relation through zero that stays in its quadrants")
                 break
+
+
+def _active_field(element: Element, law: ResistorField, values: list[Any]) -> Iterator[Problem]:
+    """Yield the problem of a field of several ports that gives power."""
+
+    def formula(x: Any, *others: Any) -> np.ndarray:
+        return np.asarray(law.formula(np.atleast_1d(x), *others), dtype=float)
+
+    sample = _active_sample(formula, values, len(element.ports))
+    if sample is not None:
+        ports = ", ".join(port.name for port in element.ports)
+        at = np.array2string(np.atleast_1d(sample[0]), precision=4)
+        why = f"at the {law.takes}s {at} of {ports} its power is {sample[1]:.4g} W"
+        yield _not_passive(element, why, "a formula whose power, the sum over its ports, is never negative")
 
 
 def _active_relation(element: Element, relation: Any, values: list[Any], dimension: int) -> Iterator[Problem]:

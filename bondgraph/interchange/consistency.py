@@ -22,6 +22,7 @@ from bondgraph.interchange.records import BUILTIN
 from bondgraph.model import laws
 from bondgraph.model.arguments import is_name
 from bondgraph.model.automata import Automaton, Transition
+from bondgraph.model.dissipators import ResistorField
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
 from bondgraph.model.mechanics import Mechanics
@@ -75,10 +76,15 @@ def _resistor(path: str, element: Element, law: laws.Resistor) -> dict[str, Name
     return {"effort": (flow, *arguments), "flow": (effort, *arguments), "relation": (effort, flow, *arguments)}
 
 
+def _resistor_field(path: str, element: Element, law: ResistorField) -> dict[str, Names]:
+    return {"formula": (f"{path}:{law.takes}s", *law_arguments(path, element))}
+
+
 ARGUMENTS: dict[type[laws.Law], LawArguments] = {
     laws.Storage: _storage,
     laws.InertialField: _inertial,
     laws.Resistor: _resistor,
+    ResistorField: _resistor_field,
     laws.Reaction: _arguments("flow", first=("1.effort", "2.effort")),
     laws.IdealConstraint: _of_constraint,
     laws.IdealSwitch: _arguments(),
@@ -171,6 +177,7 @@ PORTS: Mapping[type[laws.Law], int | None] = {
     laws.Storage: 1,
     laws.InertialField: 1,
     laws.Resistor: 1,
+    ResistorField: None,
     laws.Reaction: 2,
     laws.IdealConstraint: None,
     laws.IdealSwitch: 1,
@@ -181,7 +188,8 @@ PORTS: Mapping[type[laws.Law], int | None] = {
     laws.Junction: 1,
     laws.SignalBlock: 0,
 }
-"""Number of ports of an element with a law; a junction's one stands for all, a constraint has one for each coordinate."""
+"""Number of ports of an element with a law; a junction's one stands for all, a constraint has one for each coordinate, and an
+R-field as many as it likes."""
 
 
 def inconsistencies(model: Model) -> list[Problem]:
@@ -207,7 +215,9 @@ def _elements(model: Model) -> Iterator[str]:
     for path, element in model.elements.items():
         law, label = element.law, f'{element.kind} "{path}"'
         count = PORTS[type(law)]
-        expected = max(law.coordinates and len(element.ports), 1) if isinstance(law, laws.IdealConstraint) else count
+        expected = max(len(element.ports), 1) if count is None else count
+        if isinstance(law, laws.IdealConstraint) and not law.coordinates:
+            expected = 1
         if len(element.ports) != expected or len({port.name for port in element.ports}) != len(element.ports):
             yield f"{label} has ports that its law has not"
         if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):

@@ -210,6 +210,19 @@ POWER = Op("power", lambda effort, flow: effort @ flow if np.ndim(effort) else e
 """Power, effort dot flow, W."""
 
 
+@cache
+def stack(count: int) -> Op:
+    """Return the operation that makes an array (count,) of scalars."""
+    row = ", ".join(f"#{k + 1}" for k in range(count))
+    return Op("stack", lambda *scalars: array(list(scalars)), rf"\left({row}\right)")
+
+
+@cache
+def entry(index: int) -> Op:
+    """Return the operation (x) -> x[index]."""
+    return Op("entry", lambda x: x[index], rf"\left(#1\right)_{{{index + 1}}}")
+
+
 def one_of(mode: Any, active: tuple[int, ...]) -> Any:
     """Return the condition that a mode is one of the active ones."""
     if len(active) == 1:

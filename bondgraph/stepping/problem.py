@@ -20,6 +20,7 @@ from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.model import laws
+from bondgraph.model.dissipators import ResistorField
 from bondgraph.model.element import Element
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.model.ops import IDENTITY, Op, constant, zeros
@@ -56,6 +57,8 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
         )
     elif isinstance(law, laws.Storage) and law.gives == "flow" and (law.inverse is None or law.rate is not None):
         why, cure = "a step needs its momentum from its velocity", "inverse=, the momentum as a formula of the flow"
+    elif isinstance(law, ResistorField):
+        why, cure = "a step knows dampers with one port", "an R at each port"
     elif isinstance(law, laws.Resistor) and law.relation is not None:
         why, cure = "a step needs its effort from its flow", "effort=, the effort as a formula of the flow"
     elif isinstance(law, laws.InertialField) and full and law.motion == "p" and law.mechanics is None:
