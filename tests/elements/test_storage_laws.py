@@ -239,7 +239,7 @@ def test_a_vector_law_without_an_energy_is_refused():
 
 
 def test_the_account_tells_of_a_law_that_oscillates_too_often():
-    """A fixed rule follows some 15 turns of a pendulum; beyond, the account does not close, and the energy cures."""
+    """A fixed rule follows some nine turns of a pendulum; beyond, the account does not close, and the energy cures."""
 
     def turning(**law):
         return mass_on(C("c", output=lambda q: 9.81 * sin(q), **law), 10.0).simulate(20.0, samples=1.0, progress=False)
