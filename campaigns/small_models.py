@@ -168,7 +168,7 @@ def _tilde(p: Any) -> np.ndarray:
 
 
 def mixture() -> Graph:
-    """Species and a reaction; a field of two ports in a nested graph, with exported names."""
+    """Species and a reaction; a field of two ports in a nested graph, with exported names; and an R-field."""
     graph, reaction, reactants = Graph("mixture"), Re("r"), J1("A + B")
     graph.connect(Ce("A", initial=1.0), reactants).connect(Ce("B", initial=2.0), reactants)
     graph.connect(reactants, reaction.port("1")).connect(reaction.port("2"), Ce("D", initial=3.0))
@@ -181,6 +181,8 @@ def mixture() -> Graph:
         Sf("leak", 0.01), J0("corner", domain="electrical")
     )
     graph.connect(graph["corner"], R("earth", 10.0))
+    membrane = multiport("R", "membrane", _through, {"a": None, "b": "electrical"}, parameters={"g": 0.1}, passive=True)
+    graph.connect(graph["corner"], membrane.port("a")).connect(Se("bias", 0.2), membrane.port("b"))
     return graph
 
 
@@ -199,6 +201,10 @@ def kettle() -> Graph:
     graph.connect(water, film.port("1")).connect(film.port("2"), air).connect(air, room)
     graph.connect(water, glow.port("1")).connect(air, glow.port("2"))
     return graph.connect(pad.port("heat"), C("drum", capacitance=50.0, initial=15000.0, domain="heat"))
+
+
+def _through(e: Any, g: Any) -> np.ndarray:
+    return array([g * (e[0] - e[1]), g * (e[1] - e[0])])
 
 
 SMALL: dict[str, Callable[[], Graph]] = {

@@ -27,6 +27,7 @@ from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, refusal
 from bondgraph.output.cells import cell, items, line, table
 from bondgraph.output.short_repr import short_repr
+from bondgraph.run.algebraic_loops import SUFFICIENT_DECREASE
 from bondgraph.run.program import Slot
 from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
@@ -156,7 +157,7 @@ def newton(
             if good:
                 simplified = solver.step(trial_residual)
                 next_length = float(np.sqrt(np.mean((simplified / scale) ** 2)))
-                if next_length <= (1.0 - 0.25 * damping) * length or (damping == 1.0 and next_length <= tolerance):
+                if next_length <= (1.0 - SUFFICIENT_DECREASE * damping) * length or (damping == 1.0 and next_length <= tolerance):
                     break
             damping *= 0.5
             if damping < _MIN_DAMPING:

@@ -66,7 +66,7 @@ class Reciprocity:
 def reciprocity(
     model: Compilable, *, points: int = 20, spread: float = 1.0, seed: int = 0, tolerance: float = 1e-9
 ) -> tuple[Reciprocity, ...]:
-    """Check every storage and every resistor at random points around the start values.
+    """Check every storage and every resistor that is no implicit relation at random points around the start values.
 
     A multiport storage is conservative only if the Jacobian of its output is symmetric (Maxwell's reciprocity) and the
     output is the gradient of its energy; both are checked, the second as a balance of power, which holds for storages
@@ -84,13 +84,13 @@ def reciprocity(
     results = []
     for path, element in compiled.model.elements.items():
         law, bonds = element.law, compiled.model.bonds_at(path)
-        if not isinstance(law, Storage | Resistor) or len(bonds) != 1:
+        if not isinstance(law, Storage | Resistor) or len(bonds) != 1 or (isinstance(law, Resistor) and law.relation):
             continue
         names = [*(f"{path}.{name}" for name in element.parameters), *element.signals]
         arguments = [env[system.resolve(name)] for name in names]
         port = np.zeros(bonds[0].shape)
         if isinstance(law, Storage):
-            state = system.resolve(f"{path}.{law.state}")
+            state = system.resolve(f"{path}.{law.coordinate}")
             start = np.asarray(env.get(state, port if law.rate is None else np.zeros(law.spec.shape)), dtype=float)
             check = _of_storage(law, start.shape, port.shape, arguments)
             around = [(start, spread * nominal.get(state, 1.0)), (port, 1.0)]
@@ -115,13 +115,19 @@ def _of_storage(law: Storage, state_shape: tuple[int, ...], port_shape: tuple[in
     tape = Tape()
     x, u = tape.inputs("x", math.prod(state_shape)), tape.inputs("u", math.prod(port_shape))
     state, given_input = shaped(x, state_shape), shaped(u, port_shape)
-    output = scalars_of(law.output(state, *arguments))
+    formula = law.inverse if law.output is None else law.output
+    assert formula is not None
+    output = scalars_of(formula(state, *arguments))
     rate = scalars_of(given_input if law.rate is None else law.rate(state, given_input, *arguments))
-    slopes = jacobian([law.energy(state, *arguments)], list(x)).dense()[0]
+    slopes = jacobian([law.stored(state, *arguments)], list(x)).dense()[0]
     gain = sum(slope * speed for slope, speed in zip(slopes, rate, strict=True))
-    power = sum(a * b for a, b in zip(output, scalars_of(given_input), strict=True))
     n, count, square = len(x), len(output), law.rate is None and len(output) == len(x)
     inner = jacobian(output, list(x)).dense().ravel() if square else ()
+    ends = output, scalars_of(given_input)
+    if law.output is None:  # x is the output, and the state moves by the law's slope
+        slopes_of_state = np.reshape(np.array(inner, dtype=object), (n, n))
+        ends = list(x), [sum(a * b for a, b in zip(row, rate, strict=True)) for row in slopes_of_state]
+    power = sum(a * b for a, b in zip(*ends, strict=True))
     kernel = numpy_kernel(Routine("storage", tape, (("x", n), ("u", len(u))), (gain, power, *output, *inner)))
 
     def check(point: np.ndarray) -> list[tuple[float, float, float]]:

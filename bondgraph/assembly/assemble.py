@@ -33,13 +33,28 @@ from bondgraph.causality.assign import Causality
 from bondgraph.causality.rings import Term
 from bondgraph.errors import raise_if_any, refusal
 from bondgraph.model import laws
+from bondgraph.model.dissipators import ResistorField
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import across_unit, conversion_of, conversions, expected_unit, implied_unit, ratio_unit
 from bondgraph.model.heat import DISSIPATED, HeatFlow
 from bondgraph.model.laws import OTHER, Action, Gyrator, Junction, Ratio, Reaction, SkewGyrator, Transformer, Variable
 from bondgraph.model.modal import choose_by, numbers_of
 from bondgraph.model.model import Bond, Model
-from bondgraph.model.ops import APPLY, APPLY_INVERSE, APPLY_TRANSPOSED, IDENTITY, NEGATE, Op, combine, gate, zeros
+from bondgraph.model.ops import (
+    APPLY,
+    APPLY_INVERSE,
+    APPLY_TRANSPOSED,
+    IDENTITY,
+    NEGATE,
+    POWER,
+    SOUGHT,
+    Op,
+    combine,
+    entry,
+    gate,
+    stack,
+    zeros,
+)
 from bondgraph.model.units import per_second
 from bondgraph.units import in_si
 
@@ -263,7 +278,7 @@ def _by_mode(draft: Assembly, path: str, name: str, parameter: laws.Parameter) -
 
 
 def _resistor(draft: Assembly, path: str, element: Element) -> None:
-    """Write e = effort(f) or f = flow(e); against the only relation solve for its argument, a loop of one unknown."""
+    """Write e = effort(f) or f = flow(e); with the other formula alone, or g(e, f) = 0, solve a loop of one unknown."""
     law, bond = element.law_as(laws.Resistor), draft.bond_at(path)
     sign, inward = into(bond, path), flow(bond)
     gives_flow = draft.causality.effort_into(bond, path)
@@ -276,11 +291,51 @@ def _resistor(draft: Assembly, path: str, element: Element) -> None:
     relation, inverse = (law.flow, law.effort) if gives_flow else (law.effort, law.flow)
     if relation is not None:
         draft.write(path, relation, result, argument, *law_arguments(path, element))
+    elif law.relation is not None:
+        zero = draft.declare(f"{path}:zero", bond.shape, "", "0")
+        draft.write(path, zeros(bond.shape), zero)
+        variables = (argument, result) if gives_flow else (result, argument)
+        computed = draft.declare(f"{path}:by relation", bond.shape, "", r"\hat g")
+        draft.write(path, law.relation, computed, *variables, *law_arguments(path, element))
+        draft.write(path, SOUGHT, result, result, zero, computed)
     else:
         assert inverse is not None
-        seek(draft, path, element, inverse, result, argument, "effort" if gives_flow else "flow")
+        seek(draft, path, element, inverse, result, argument, "e" if gives_flow else "f")
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, sign, "dissipated")
+
+
+def _resistor_field(draft: Assembly, path: str, element: Element) -> None:
+    """Write all flows by all efforts, or the reverse; at a port with the other causality solve for what the formula takes."""
+    law, ports = element.law_as(ResistorField), element.ports
+    efforts, flows, solved = list[str](), list[str](), list[bool]()
+    for port, bond in zip(ports, draft.model.bonds_by_port(path), strict=True):
+        gives_flow, sign = draft.causality.effort_into(bond, path), into(bond, path)
+        inward = flow(bond) if gives_flow else signed(draft, path, flow(bond), sign)
+        if gives_flow and sign < 0:
+            inward = draft.declare(f"{path}.{port.name}.inward flow", (), bond.domain.flow_unit)
+            draft.write(path, NEGATE, flow(bond), inward)
+        efforts.append(effort(bond))
+        flows.append(inward)
+        solved.append(gives_flow != (law.gives == "flow"))
+        name_port(draft, path, element, bond, f"{path}.{port.name}")
+    inputs, outputs = (efforts, flows) if law.gives == "flow" else (flows, efforts)
+    vector = draft.declare(f"{path}:{law.takes}s", (len(ports),), "", rf"\mathbf {law.takes[0]}")
+    results = draft.declare(f"{path}:{law.gives}s", (len(ports),), "", rf"\mathbf {law.gives[0]}")
+    draft.write(path, stack(len(ports)), vector, *inputs)
+    draft.write(path, law.formula, results, vector, *law_arguments(path, element))
+    for k, port in enumerate(ports):
+        if solved[k]:
+            computed = draft.declare(
+                f"{path}.{port.name}:by relation", (), draft.values[outputs[k]].unit, rf"\hat {law.gives[0]}"
+            )
+            draft.write(path, entry(k), computed, results)
+            draft.write(path, SOUGHT, inputs[k], inputs[k], outputs[k], computed)
+        else:
+            draft.write(path, entry(k), outputs[k], results)
+    power = draft.declare(f"{path}.power", (), draft.model.bonds_at(path)[0].domain.power_unit)
+    draft.write(path, POWER, power, vector, results)
+    draft.powers.append(Power(path, power, "dissipated"))
 
 
 def _source(draft: Assembly, path: str, element: Element) -> None:
@@ -324,6 +379,7 @@ ASSEMBLE: dict[type[laws.Law], Writer] = {
     laws.Resistor: _resistor,
     laws.Reaction: reaction,
     HeatFlow: heat_flow,
+    ResistorField: _resistor_field,
     laws.Source: _source,
     laws.Transformer: transformer,
     laws.Gyrator: gyrator,

@@ -114,13 +114,10 @@ def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
     return negative
 
 
-def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, output: str, gives: Variable) -> None:
-    """Write `value` as the solution of output = op(value): an algebraic loop of one statement.
-
-    `gives` is the kind of the output, effort or flow.
-    """
+def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, output: str, letter: str) -> None:
+    """Write `value` as the solution of output = op(value): an algebraic loop of one statement; `letter` is that of the output."""
     kind = draft.values[output]
-    computed = draft.declare(f"{path}:by relation", kind.shape, kind.unit, rf"\hat {gives[0]}")
+    computed = draft.declare(f"{path}:by relation", kind.shape, kind.unit, rf"\hat {letter}")
     draft.write(path, op, computed, value, *law_arguments(path, element))
     draft.write(path, SOUGHT, value, value, output, computed)
 

@@ -159,12 +159,18 @@ class Patterns:
             spec, op = law.spec, self._op
             return (
                 *(kind, law.gives, law.state, law.by_gradient, law.linear, spec.unit, spec.symbol),
-                *(op(law.output), op(law.energy), op(law.rate), None if law.rate is None else spec.shape),
+                *(
+                    op(law.output),
+                    op(law.stored),
+                    op(law.inverse) if law.output is None else None,
+                    op(law.rate),
+                    None if law.rate is None else spec.shape,
+                ),
             )
         if isinstance(law, laws.Junction):
             return None if law.automaton is not None else (kind, law.type)
         if isinstance(law, laws.Resistor):
-            return kind, self._op(law.effort), self._op(law.flow)
+            return kind, self._op(law.effort), self._op(law.flow), self._op(law.relation)
         if isinstance(law, laws.Source):
             return kind, law.gives, self._op(law.value)
         if isinstance(law, laws.Reaction):

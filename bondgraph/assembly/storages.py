@@ -38,7 +38,7 @@ def storage(draft: Assembly, path: str, element: Element) -> None:
         _dependent(draft, path, element, spec)
     else:
         _independent(draft, path, element, spec)
-    account_energy(draft, path, element, law.energy, f"{path}.{law.state}")
+    account_energy(draft, path, element, law.stored, f"{path}.{law.state}" if law.output else variable(bond, law.gives))
 
 
 def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
@@ -48,7 +48,11 @@ def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) 
     state, rate, arguments = f"{path}.{law.state}", f"{path}.{law.state}'", law_arguments(path, element)
     declare_state(draft, path, law.state, spec, shape, rate)
     draft.declare(rate, shape, per_second(spec.unit))
-    draft.write(path, law.output, variable(bond, law.gives), state, *arguments)
+    if law.output is not None:
+        draft.write(path, law.output, variable(bond, law.gives), state, *arguments)
+    else:
+        assert law.inverse is not None
+        seek(draft, path, element, law.inverse, variable(bond, law.gives), state, law.state)
     moving = signed(draft, path, variable(bond, OTHER[law.gives]), into(bond, path))
     if law.rate is None:
         draft.same(path, rate, moving)
@@ -65,9 +69,10 @@ def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) ->
     rate = draft.declare(f"{path}.{law.state}'", bond.shape, unit)
     residual = draft.declare(f"{path}:residual", bond.shape, unit)
     if law.inverse is None:
+        assert law.output is not None
         if np.any(np.asarray(spec.initial, dtype=float)):
             draft.values[state] = replace(draft.values[state], near=spec.initial)
-        seek(draft, path, element, law.output, state, output, law.gives)
+        seek(draft, path, element, law.output, state, output, law.gives[0])
     else:
         draft.write(path, law.inverse, state, output, *law_arguments(path, element))
     draft.write(path, TIME_DERIVATIVE, rate, state)

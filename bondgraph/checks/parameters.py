@@ -4,13 +4,14 @@ units that exist."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from bondgraph.errors import Problem
 from bondgraph.model.arguments import unit_problem
+from bondgraph.model.dissipators import ResistorField
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import converted_parameters, unit_conversions
@@ -221,6 +222,8 @@ def _number(parameters: Mapping[str, Parameter], key: str) -> float | None:
 SAMPLE_SIZES = np.concatenate([[0.0], np.logspace(-6, 6, 49)])
 DIRECTIONS = 24
 """Random directions in which a relation of several components is sampled, besides its axes."""
+BISECTIONS, AT_ROOT = 60, 1e-9
+"""Halvings of an interval with a change of sign, and the residual at a root, as a part of that at the ends: not at a pole."""
 POWER_ROUNDING = 1e-12
 """Power that counts as zero, as a part of |effort| |flow|."""
 
@@ -229,7 +232,7 @@ def check_passive(model: Model) -> Iterator[Problem]:
     """Check by sampling that relations declared passive take power, effort times flow >= 0 (E153); signals prevent sampling."""
     for path, element in model.elements.items():
         law = element.law
-        if not isinstance(law, Resistor) or not law.passive:
+        if not isinstance(law, Resistor | ResistorField) or not law.passive:
             continue
         if element.signals:
             yield _not_passive(element, "it reads signals, so that it cannot be tried by itself", "leave `passive` out")
@@ -237,12 +240,68 @@ def check_passive(model: Model) -> Iterator[Problem]:
         values = [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
         bonds = model.bonds_at(path)
         dimension = bonds[0].dimension if bonds else 1
+        if isinstance(law, ResistorField):
+            yield from _active_field(element, law, values)
+            continue
+        if law.relation is not None:
+            yield from _active_relation(element, law.relation, values, dimension)
         for name, formula in (("flow", law.effort), ("effort", law.flow)):
             sample = None if formula is None else _active_sample(formula, values, dimension)
             if sample is not None:
                 why = f"at {name} = {np.array2string(np.asarray(sample[0]), precision=4)} its power is {sample[1]:.4g} W"
                 yield _not_passive(element, why, "a relation through zero that stays in its quadrants")
                 break
+
+
+def _active_field(element: Element, law: ResistorField, values: list[Any]) -> Iterator[Problem]:
+    """Yield the problem of a field of several ports that gives power."""
+
+    def formula(x: Any, *others: Any) -> np.ndarray:
+        return np.asarray(law.formula(np.atleast_1d(x), *others), dtype=float)
+
+    sample = _active_sample(formula, values, len(element.ports))
+    if sample is not None:
+        ports = ", ".join(port.name for port in element.ports)
+        at = np.array2string(np.atleast_1d(sample[0]), precision=4)
+        why = f"at the {law.takes}s {at} of {ports} its power is {sample[1]:.4g} W"
+        yield _not_passive(element, why, "a formula whose power, the sum over its ports, is never negative")
+
+
+def _active_relation(element: Element, relation: Any, values: list[Any], dimension: int) -> Iterator[Problem]:
+    """Yield the problem of a relation g(e, f) = 0 with a solution whose power is negative: a change of sign of g along f."""
+    cure = "a relation through zero that stays in its quadrants"
+    if dimension > 1:
+        yield _not_passive(element, "it is a relation of several components, which is not tried", "leave `passive` out")
+        return
+    for effort in (float(sign * size) for size in SAMPLE_SIZES[1:] for sign in (1.0, -1.0)):
+
+        def residual(flow: float, effort: float = effort) -> float:
+            with np.errstate(all="ignore"):
+                return float(relation(np.float64(effort), np.float64(flow), *values))
+
+        flows = (-math.copysign(1.0, effort) * SAMPLE_SIZES[1:]).tolist()
+        residuals = [residual(flow) for flow in flows]
+        for begin, end, first, last in zip(flows, flows[1:], residuals, residuals[1:], strict=False):
+            if first == 0.0 or not first * last <= 0.0:
+                continue
+            flow = _bisected(residual, begin, end)
+            if abs(residual(flow)) <= AT_ROOT * max(abs(first), abs(last)):
+                yield _not_passive(
+                    element, f"at effort = {effort:.4g}, flow = {flow:.4g} its power is {effort * flow:.4g} W", cure
+                )
+                return
+
+
+def _bisected(function: Callable[[float], float], begin: float, end: float) -> float:
+    """Return where a function changes its sign between two numbers."""
+    first = function(begin)
+    for _ in range(BISECTIONS):
+        middle = (begin + end) / 2.0
+        if first * function(middle) > 0.0:
+            begin = middle
+        else:
+            end = middle
+    return end
 
 
 def _active_sample(formula: Any, values: list[Any], dimension: int) -> tuple[Any, float] | None:

@@ -18,8 +18,10 @@ from bondgraph.errors import Problem
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import converted_parameters
 from bondgraph.model.laws import ByMode, InertialField, Parameter, Resistor, Storage
-from bondgraph.model.mechanics import gradient
+from bondgraph.model.mechanics import gradient, partials
 from bondgraph.model.model import Model
+from bondgraph.model.ops import Op
+from bondgraph.model.quadrature import NoQuadrature, double_exponential
 from bondgraph.quantities import real
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
@@ -30,6 +32,10 @@ OFFSETS, OFFSET_SIZE = np.array([0.0, -1.0, -0.71, -0.43, 0.37, 0.59, 1.0]), 1e-
 """Offsets of a sample's neighbours in units of OFFSET_SIZE times the sample; the first is the sample itself."""
 MAX_NOISE = 0.2
 """Largest deviation from a fitted parabola, as a part of the difference; a difference that is rounding deviates by all of it."""
+EVERY, MAX_REST = 8, 1e-10
+"""One node of a quadrature in so many, the first among them, and the largest part of their sum that may lie at the first."""
+TRIALS = 3
+"""Number of ends from which a law is followed to zero."""
 AGREEMENT = 1e-6
 """Relative difference up to which two formulas agree."""
 
@@ -63,6 +69,8 @@ def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Probl
             pairs_of, start, nominal = _of_inertial_field, law.position.initial, law.position.nominal
         elif isinstance(law, Storage) and law.rate is None and not is_linear(element):
             pairs_of, start, nominal = _of_storage, law.spec.initial, law.spec.nominal
+            if law.output is None:
+                start, nominal = 0.0, 1.0
         elif isinstance(law, Resistor) and law.effort and law.flow and not is_linear(element):
             pairs_of, start, nominal = _of_resistor, 0.0, 1.0
         else:
@@ -79,6 +87,8 @@ def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Probl
                 (p for pair in pairs_of(element, [*values, *signals]) if (p := _contradiction(element, pair, samples, mode))),
                 None,
             )
+            if problem is None and isinstance(law, Storage):
+                problem = _divergent(element, samples, [*values, *signals])
             if problem is not None:
                 yield problem
                 break
@@ -101,9 +111,21 @@ def _parameters(read: Mapping[str, Parameter]) -> Iterator[tuple[list[Any], str]
 
 def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
     law = element.law_as(Storage)
+    if law.energy is None:
+        word, formula = _law_by_quadrature(law)
+        yield Pair(
+            law.coordinate,
+            f"the Jacobian of its `{word}`",
+            "its transpose",
+            lambda x: _jacobian(formula, x, others),
+            lambda x: _jacobian(formula, x, others).T,
+            "a law that is the gradient of an energy, as is any with a symmetric Jacobian; what takes power belongs into an R",
+        )
+    if law.output is None:
+        return
     output = _with(law.output, others)
     result = law.gives
-    if not law.by_gradient:
+    if law.energy is not None and not law.by_gradient:
         yield Pair(
             law.state,
             f"its {result} by `output`",
@@ -122,6 +144,54 @@ def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
             lambda x: output(back(output(x))),
             "an inverse that gives back what the output was made of",
         )
+
+
+def _law_by_quadrature(law: Storage) -> tuple[str, Op]:
+    """Return word and formula of the law whose quadrature gives the energy."""
+    if law.output is not None:
+        return "output", law.output
+    assert law.inverse is not None
+    return "charge" if law.gives == "effort" else "flux", law.inverse
+
+
+def _jacobian(formula: Op, x: Any, others: Sequence[Any]) -> np.ndarray:
+    return partials(lambda at: list(np.atleast_1d(np.asarray(formula(at, *others), dtype=object))), x, others)
+
+
+def _divergent(element: Element, samples: Sequence[Any], others: Sequence[Any]) -> Problem | None:
+    """Return the problem of a storage whose energy is neither given nor found by quadrature (E110): its law is too steep at zero,
+    or has breaks that are not found."""
+    law = element.law_as(Storage)
+    if law.energy is not None:
+        return None
+    word, formula = _law_by_quadrature(law)
+    nodes, weights = (each[::EVERY] for each in double_exponential())
+    finite, why = 0, ""
+    for x in samples:
+        with np.errstate(all="ignore"):
+            try:
+                if not finite:
+                    law.stored(x, *others)
+                powers = np.array([np.sum(formula(s * x, *others) * np.asarray(x)) for s in nodes.tolist()], dtype=float)
+            except NoQuadrature as error:
+                why = str(error)
+                break
+            except Exception:  # the pass `shapes` reports a formula that fails
+                return None
+            terms = np.abs(weights * powers)
+        is_finite = bool(np.isfinite(terms).all())
+        if is_finite and terms[0] > MAX_REST * terms.sum():
+            why = f"the work from {law.coordinate} = 0 to {_shown(x)} is infinite or nearly so"
+        finite += is_finite and bool(terms.any())
+        if why or finite == TRIALS:
+            break
+    if not why:
+        return None
+    title = f'{element.kind} "{element.name}" has the law {word}({law.coordinate[0]}), and lacks its energy'
+    cure = f"energy=lambda {law.state}: ... beside it, an integral of the {law.gives} by {law.state}"
+    if law.output is None:
+        cure = f"output=lambda {law.state}: ... and energy=lambda {law.state}: ... in place of `{word}`"
+    return Problem("E110", title, (f"quadrature does not find it: {why}",), (element.place,), (cure,))
 
 
 def _of_resistor(element: Element, others: Sequence[Any]) -> Iterator[Pair]:

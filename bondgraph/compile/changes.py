@@ -6,13 +6,14 @@ Start values that are given as the flow of an I or the effort of a C: the state 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from bondgraph.assembly.system import Statement, System, computed
+from bondgraph.assembly.draft import law_arguments
+from bondgraph.assembly.system import System, computed
 from bondgraph.causality.assign import Causality
 from bondgraph.checks.parameters import check_energies, check_ranges
 from bondgraph.compile.starts import START_RTOL, contradicting_friction, sliding_at_start
@@ -36,9 +37,10 @@ class ConvertedStart:
     """A flow or effort with the state of the storage that gives it."""
 
     state: str
-    statement: Statement
-    """The statement that computes the flow or effort."""
-    output: Op
+    element: str
+    arguments: tuple[str, ...]
+    """Names of the arguments of `output`."""
+    output: Op | None
     """Operation (state, others) -> flow or effort, with the arguments of `inverse` in another order for an IC."""
     inverse: Op | None
     """Operation (flow or effort, others) -> state, of an IC (q, flow, others)."""
@@ -48,19 +50,28 @@ class ConvertedStart:
 
 def converted_start(model: Model, system: System, root: str) -> ConvertedStart | None:
     """Return the storage whose law computes the value `root` from its own state, None if there is none."""
+    states = {state.name for state in system.states}
     statement = system.producers.get(root)
     element = None if statement is None else model.elements.get(statement.element)
     if statement is None or element is None or statement.outs != (root,) or not statement.args:
-        return None
-    states = {state.name for state in system.states}
-    law = element.law
-    if isinstance(law, Storage) and law.rate is None and statement.args[0] == system.resolve(f"{statement.element}.{law.state}"):
-        storage = ConvertedStart(statement.args[0], statement, law.output, law.inverse)
-    elif isinstance(law, InertialField) and law.motion == "p" and len(statement.args) > 1 and statement.op is law.flow:
-        storage = ConvertedStart(statement.args[1], statement, law.flow, law.momentum, 1)
+        return next((start for start in _by_output(model, system, root) if start.state in states), None)
+    law, path, arguments = element.law, statement.element, statement.args
+    if isinstance(law, Storage) and law.rate is None and arguments[0] == system.resolve(f"{path}.{law.state}"):
+        storage = ConvertedStart(arguments[0], path, arguments, law.output, law.inverse)
+    elif isinstance(law, InertialField) and law.motion == "p" and len(arguments) > 1 and statement.op is law.flow:
+        storage = ConvertedStart(arguments[1], path, arguments, law.flow, law.momentum, 1)
     else:
         return None
     return storage if storage.state in states else None
+
+
+def _by_output(model: Model, system: System, root: str) -> Iterator[ConvertedStart]:
+    """Yield the storages with a law by their output, the value `root`, which an algebraic loop computes."""
+    for path, element in model.elements.items():
+        law = element.law
+        if isinstance(law, Storage) and law.output is None and system.resolve(f"{path}.{law.gives}") == root:
+            state = system.resolve(f"{path}.{law.state}")
+            yield ConvertedStart(state, path, (state, *law_arguments(path, element)), None, law.inverse)
 
 
 def state_for(start: ConvertedStart, system: System, value: np.ndarray, inputs: Mapping[str, Any], name: str) -> np.ndarray:
@@ -70,19 +81,21 @@ def state_for(start: ConvertedStart, system: System, value: np.ndarray, inputs: 
     """
     from scipy.optimize import root
 
-    arguments = [computed(system, system.resolve(each), inputs) for each in start.statement.args]
+    arguments = [computed(system, system.resolve(each), inputs) for each in start.arguments]
     if start.inverse is not None:
         return np.asarray(start.inverse(*_with(arguments, start.place, value[()])), dtype=float)
+    assert start.output is not None
+    output = start.output
     begun, others = np.array(arguments[start.place], dtype=float), [a for k, a in enumerate(arguments) if k != start.place]
     size = float(np.max(np.abs(value))) or 1.0
 
     def of_law(at: np.ndarray) -> np.ndarray:
         state = at.reshape(begun.shape)[()]
-        return np.ravel(np.asarray(start.output(*_with(arguments, start.place, state)), dtype=float) - value) / size
+        return np.ravel(np.asarray(output(*_with(arguments, start.place, state)), dtype=float) - value) / size
 
     def slopes(at: np.ndarray) -> np.ndarray:
         def scalars(state: Any) -> list[Any]:
-            return list(np.asarray(start.output(*_with(arguments, start.place, state)), dtype=object).flat)
+            return list(np.asarray(output(*_with(arguments, start.place, state)), dtype=object).flat)
 
         return np.asarray(partials(scalars, at.reshape(begun.shape)[()], others), dtype=float).reshape(at.size, at.size) / size
 
@@ -90,8 +103,7 @@ def state_for(start: ConvertedStart, system: System, value: np.ndarray, inputs: 
         solved = root(of_law, np.ravel(np.where(begun == 0.0, _FIRST, begun)), jac=slopes, options={"xtol": _XTOL})
     if np.max(np.abs(solved.fun)) <= _RTOL:
         return np.asarray(solved.x.reshape(begun.shape)[()])
-    element = start.statement.element
-    title = f'no {start.state.rpartition(".")[2]} of "{element}" was found that gives {name} = {value.tolist()}'
+    title = f'no {start.state.rpartition(".")[2]} of "{start.element}" was found that gives {name} = {value.tolist()}'
     raise refusal("E124", title, f'"{start.state}" itself', "inverse=, the inverse of its law", about=system.name, places=())
 
 

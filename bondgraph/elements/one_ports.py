@@ -69,6 +69,7 @@ def R(
     conductance: Any = None,
     effort: Callable[..., Any] | None = None,
     flow: Callable[..., Any] | None = None,
+    relation: Callable[..., Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
     signals: Signals = (),
     passive: bool = False,
@@ -77,7 +78,8 @@ def R(
     **port: Unpack[OnePort],
 ) -> Element:
     """Return an R dissipator: e = R f (`resistance`, in mechanics `damping`), f = G e (`conductance`), or a user's relation
-    `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals).
+    `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals), or where neither can be written,
+    `relation`(e, f, *parameters, *signals) = 0, which Newton iteration solves for what is not given.
 
     A relation that is declared `passive` is tested at many values when the model is checked, and refused where it gives power.
     `guess`, {"effort": 72.0} or {"flow": 14.0}, picks one of several solutions of an algebraic loop at the start: the nearest.
@@ -87,13 +89,16 @@ def R(
     itself. Signals: `<name>.heat.effort`, `<name>.heat.flow`. While the port is open the heat goes to the surroundings.
     """
     linear = {"resistance": resistance, "damping": damping, "conductance": conductance}
-    if effort is not None or flow is not None:
-        if any(value is not None for value in linear.values()):
-            one_of("R", name, **linear, effort=effort or flow)
-        effort, flow = (bound(name, formula, 1, parameters, signals) for formula in (effort, flow))
-        law = Resistor(
-            None if effort is None else as_op(effort, "effort"), None if flow is None else as_op(flow, "flow"), passive
-        )
+    formulas = {"effort": effort, "flow": flow, "relation": relation}
+    if any(formula is not None for formula in formulas.values()):
+        if relation is not None or any(value is not None for value in linear.values()):
+            one_of("R", name, **linear, effort=effort or flow, relation=relation)
+        ops = {
+            word: as_op(bound(name, formula, 2 if word == "relation" else 1, parameters, signals), word)
+            for word, formula in formulas.items()
+            if formula is not None
+        }
+        law = Resistor(ops.get("effort"), ops.get("flow"), passive, relation=ops.get("relation"))
         values = parameters or {}
     else:
         word = one_of("R", name, **linear)
@@ -261,6 +266,7 @@ def C(
     output: Callable[..., Any] | None = None,
     energy: Callable[..., Any] | None = None,
     inverse: Callable[..., Any] | None = None,
+    charge: Callable[..., Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
     signals: Signals = (),
     initial: Any = 0.0,
@@ -270,16 +276,25 @@ def C(
     """Return a C storage: its state q is the integral of the flow, its effort a function of q.
 
     Give `capacitance` or `compliance` (e = q / C), `stiffness` or `elastance` (e = K q, scalar or symmetric (n, n)), by the usual
-    word, since 50.0 alone may be any of them; or `energy`(q, *parameters, *signals) in J, whose gradient is the effort; `output`
-    gives that gradient as your own formula. Where something else sets its effort (derivative causality),
-    q = inverse(e, *parameters, *signals) saves a Newton iteration for the q with this effort, which begins at `initial`.
+    word, since 50.0 alone may be any of them; or a formula: `energy`(q, *parameters, *signals) in J, whose gradient is the
+    effort; `output`(q, ...), the effort, whose energy from q = 0 is found by quadrature unless `energy` gives it too; or
+    `charge`(e, ...), the law the other way round, q by the effort, which is then solved for by Newton iteration. Where something
+    else sets the effort (derivative causality), q = inverse(e, *parameters, *signals) beside output or energy saves a Newton
+    iteration for the q with this effort, which begins at `initial`.
 
     Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a word of another domain.
     """
     linear = {"capacitance": capacitance, "compliance": compliance, "stiffness": stiffness, "elastance": elastance}
     if ambiguous:
         raise _ambiguous(name, *ambiguous)
-    formulas = {"output": output, "energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
+    formulas = {
+        "output": output,
+        "energy": energy,
+        "inverse": inverse,
+        "charge": charge,
+        "parameters": parameters,
+        "signals": signals,
+    }
     return _storage("C", name, ("effort", "q"), linear, formulas, (initial, nominal), port)
 
 
@@ -294,6 +309,7 @@ def I(  # noqa: E743 - the name of the element in the literature
     output: Callable[..., Any] | None = None,
     energy: Callable[..., Any] | None = None,
     inverse: Callable[..., Any] | None = None,
+    flux: Callable[..., Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
     signals: Signals = (),
     initial: Any = 0.0,
@@ -303,14 +319,22 @@ def I(  # noqa: E743 - the name of the element in the literature
     """Return an I storage: its state p is the integral of the effort, its flow a function of p.
 
     Give `inertia`, or by the domain's word `mass`, `inductance` or `inertance` (f = p / I; a scalar, a diagonal (n,) or a
-    symmetric positive definite (n, n) matrix), or `energy`(p, *parameters, *signals) in J, whose gradient is the flow; `output`
-    gives that gradient as your own formula. Where something else sets its flow (derivative causality), p = inverse(f,
-    *parameters, *signals) saves a Newton iteration as for a C.
+    symmetric positive definite (n, n) matrix), or a formula: `energy`(p, *parameters, *signals) in J, whose gradient is the flow;
+    `output`(p, ...), the flow, with the energy by quadrature as for a C; or `flux`(f, ...), the law the other way round, p by the
+    flow. Where something else sets its flow (derivative causality), p = inverse(f, *parameters, *signals) saves a Newton
+    iteration as for a C.
 
     Raises `ModelError` E110 unless exactly one is given, E563 for a word of another domain.
     """
     linear = {"inertia": inertia, "mass": mass, "inductance": inductance, "inertance": inertance}
-    formulas = {"output": output, "energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
+    formulas = {
+        "output": output,
+        "energy": energy,
+        "inverse": inverse,
+        "flux": flux,
+        "parameters": parameters,
+        "signals": signals,
+    }
     return _storage("I", name, ("flow", "p"), linear, formulas, (initial, nominal), port)
 
 
@@ -343,41 +367,38 @@ def _law(
     linear: Mapping[str, Any],
 ) -> tuple[Storage, Mapping[str, Any]]:
     """Return law and parameters of a storage."""
-    energy, inverse, output = (
-        bound(name, formulas[each], 1, formulas["parameters"], formulas["signals"]) for each in ("energy", "inverse", "output")
+    by_output = "charge" if kind == "C" else "flux"
+    values, signals = formulas["parameters"], formulas["signals"]
+    output, energy, inverse, state = (
+        None if (formula := bound(name, formulas[each], 1, values, signals)) is None else as_op(formula, word)
+        for each, word in (("output", stored[0]), ("energy", "energy"), ("inverse", "state"), (by_output, by_output))
     )
-    energy = None if energy is None else as_op(energy, "energy")
-    by_gradient = output is None and all(value is None for value in linear.values())
-    if by_gradient and energy is not None:
-        output = gradient(energy)
-    if (output is not None and energy is None) or (inverse is not None and by_gradient and energy is None):
-        raise _without_energy(kind, name, stored, output is not None, linear)
-    word = one_of(kind, name, **linear, **({"energy": energy} if output is None else {"output": output}))
-    if word != "output":
-        only_with_formula(kind, name, word, "output", **{key: each for key, each in formulas.items() if key != "output"})
+    of_state = {"output": output} if output is not None else {"energy": energy, "output": None}
+    laws = {**linear, **of_state, by_output: state}
+    if inverse is not None and all(law is None for law in laws.values()):
+        raise _inverse_alone(kind, name, stored, by_output)
+    word = one_of(kind, name, **laws)
+    companions = ("energy", "inverse") if word == by_output else ("parameters", "signals", "energy", "inverse")
+    if word not in of_state:
+        only_with_formula(kind, name, word, "output", **{each: formulas[each] for each in companions})
+    if word in linear:
         of_domain(kind, name, word, domain)
         ops, others = (BY_PRODUCT, BY_INVERSE) if COEFFICIENTS[word].makes == stored[0] else (BY_INVERSE, BY_PRODUCT)
         return Storage(*stored, *ops, inverse=others[0], linear=True), {word: linear[word]}
-    assert energy is not None
-    back = None if inverse is None else as_op(inverse, "state")
-    law = Storage(*stored, as_op(output, stored[0]), energy, inverse=back, by_gradient=by_gradient)
-    return law, formulas["parameters"] or {}
+    if word == by_output:
+        return Storage(*stored, None, None, inverse=state), values or {}
+    by_gradient = output is None and energy is not None
+    gives = gradient(energy) if output is None and energy is not None else output
+    return Storage(*stored, gives, energy, inverse=inverse, by_gradient=by_gradient), values or {}
 
 
-def _without_energy(
-    kind: str, name: str, stored: tuple[Variable, str, StateSpec], has_output: bool, linear: Mapping[str, Any]
-) -> ModelError:
-    """Return E110 for a storage with an output or inverse alone, or beside a coefficient."""
+def _inverse_alone(kind: str, name: str, stored: tuple[Variable, str, StateSpec], by_output: str) -> ModelError:
+    """Return E110 for a storage with an inverse alone."""
     gives, state, _ = stored
-    law = f"output({state}), its {gives}" if has_output else f"inverse({gives[0]}), the state {state} by its {gives}"
-    title = f'{kind} "{name}" has the law {law}, and lacks its energy'
-    why = (
-        f"the energy is {gives} times d{state}, integrated from zero: it is booked in the ledger, and its gradient is the {gives}"
-    )
-    alone = f'{kind}("{name}", energy=lambda {state}: ...) alone, or with {"output" if has_output else "inverse"}'
-    words = [word for word, value in linear.items() if value is not None]
-    cure = f'{kind}("{name}", {words[0]}=...) alone' if words else alone
-    return refusal("E110", title, cure, about=name, why=why)
+    title = f'{kind} "{name}" has inverse({gives[0]}), the {state} of its {gives}, and lacks the law that this inverts'
+    why = f"inverse serves where something else sets the {gives}, beside output({state}) or energy({state})"
+    cures = (f'{kind}("{name}", {by_output}=lambda {gives[0]}: ...) if the {gives} is to be solved for', "output= beside it")
+    return refusal("E110", title, *cures, about=name, why=why)
 
 
 def _ambiguous(name: str, *numbers: Any) -> ModelError:

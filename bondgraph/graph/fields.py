@@ -1,59 +1,135 @@
-"""Multiport storages (C-fields, I-fields): several ports, each with its own domain, on one energy function."""
+"""Multiport fields: storages (C-fields, I-fields) on one energy function, and dissipators (R-fields) with one formula; each port
+has its own domain."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from bondgraph.elements import J0, J1, TF, C, I
 from bondgraph.elements.binding import Signals, bound, paths_of
+from bondgraph.errors import caller_place, refusal
 from bondgraph.graph.builder import Graph
-from bondgraph.model.arguments import choice
+from bondgraph.model.arguments import choice, domain_of, in_unit, need_mapping, parameters_of
+from bondgraph.model.dissipators import ResistorField
 from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element
+from bondgraph.model.element import Element, Port
+from bondgraph.model.laws import Variable
+from bondgraph.model.ops import as_op
 from screws.scalars import array
+
+
+@overload
+def multiport(
+    kind: Literal["R"],
+    name: str,
+    law: Callable[..., Any],
+    ports: Mapping[str, Domain | str | None],
+    *,
+    gives: Variable = ...,
+    passive: bool = ...,
+    guess: Mapping[str, Any] | None = ...,
+    parameters: Mapping[str, Any] | None = ...,
+    signals: Signals = ...,
+) -> Element: ...
+
+
+@overload
+def multiport(
+    kind: str,
+    name: str,
+    law: Callable[..., Any],
+    ports: Mapping[str, Domain | str | None],
+    *,
+    initial: Sequence[float] | np.ndarray,
+    nominal: Any = ...,
+    parameters: Mapping[str, Any] | None = ...,
+    signals: Signals = ...,
+) -> Graph: ...
 
 
 def multiport(
     kind: str,
     name: str,
-    energy: Callable[..., Any],
+    law: Callable[..., Any],
     ports: Mapping[str, Domain | str | None],
     *,
-    initial: Sequence[float] | np.ndarray,
+    initial: Sequence[float] | np.ndarray | None = None,
     nominal: Any = None,
+    gives: Variable = "flow",
+    passive: bool = False,
+    guess: Mapping[str, Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
     signals: Signals = (),
-) -> Graph:
-    """Return a C-field or I-field: a graph with one scalar port for each state of one energy function.
+) -> Graph | Element:
+    """Return a C-field or I-field, a graph with one scalar port for each state of one energy function; or an R-field, an element
+    with several ports and one formula for all of them.
 
     The efforts of a C-field are the energy's derivatives with respect to its displacements, the flows of an I-field those with
-    respect to its momenta, so that the field is conservative and reciprocal for any formula.
+    respect to its momenta, so that the field is conservative and reciprocal for any formula. The power of an R-field, the sum of
+    effort times flow of its ports, is dissipated.
 
     Parameters
     ----------
-    kind : "C" or "I".
-    energy : energy(x, *parameters, *signals) in J, x (n,) with one entry for each port, in their order.
+    kind : "C", "I" or "R".
+    law : of a storage its energy(x, *parameters, *signals) in J, x (n,) with one entry for each port, in their order; of an R
+        its flows (n,), by the efforts (n,), or the reverse, each counted into the element.
     ports : domains by name (None: that of the connected element).
-    initial : x at the start (n,).
+    initial : x at the start (n,); not of an R.
+    gives : "flow" or "effort", what the law of an R returns. Where something else sets that, Newton iteration solves for the
+        other.
+    passive : True if an R never gives power: this is tried at many values.
+    guess : {"base.effort": 0.7}, of an R in an algebraic loop with several solutions.
 
-    The states are `<name>.storage.q` (or `.p`), (n,), of a single port a number. Raises `ModelError` E110 for another `kind`.
+    The states are `<name>.storage.q` (or `.p`), (n,), of a single port a number; an R has `<name>.<port>.effort` and `.flow`.
 
-    Source: Breedveld 1984, multiport storage elements.
+    Raises `ModelError` E110 for another `kind` or `gives`, and for arguments that belong to another kind.
+
+    Source: Breedveld 1984, multiport storage elements; Karnopp, Margolis and Rosenberg 2012, R-fields.
     """
-    energy, signals = bound(name, energy, 1, parameters, signals), paths_of(signals)
-    choice("multiport", name, kind=(kind, ("C", "I")))
+    formula, paths = bound(name, law, 1, parameters, signals), paths_of(signals)
+    choice("multiport", name, kind=(kind, ("C", "I", "R")), gives=(gives, ("flow", "effort")))
+    if kind == "R":
+        _refuse_others("R", name, "a storage", initial=initial is not None, nominal=nominal is not None)
+        need_mapping("guess", guess, '"base.effort": 0.7')
+        guessed = {key: in_unit(name, f"the guess of {key}", value, "") for key, value in (guess or {}).items()}
+        each = tuple(Port(port, 1, domain_of(domain, name)) for port, domain in ports.items())
+        resistor, values = ResistorField(gives, as_op(formula, f"{gives}s"), passive), parameters_of(parameters or {})
+        return Element("R", name, resistor, each, values, paths, place=caller_place(), guess=guessed)
+    _refuse_others(kind, name, "an R", passive=passive, guess=guess is not None, gives=gives != "flow")
+    if initial is None:
+        title, why = f'multiport "{name}" of kind "{kind}" lacks its start', "it is a number for each port"
+        raise refusal("E110", title, f"initial={[0.0] * len(ports)}", about=name, why=why)
+    return _storage_field(kind, name, formula, ports, (initial, nominal), parameters, paths)
+
+
+def _refuse_others(kind: str, name: str, owner: str, **arguments: bool) -> None:
+    """Refuse arguments of another kind of field (E110)."""
+    if extra := [argument for argument, present in arguments.items() if present]:
+        title, why = f'multiport "{name}" of kind "{kind}" has {", ".join(extra)}', f"{', '.join(extra)} belong to {owner}"
+        raise refusal("E110", title, f"the field without {', '.join(extra)}", about=name, why=why)
+
+
+def _storage_field(
+    kind: str,
+    name: str,
+    energy: Callable[..., Any],
+    ports: Mapping[str, Domain | str | None],
+    start: tuple[Any, Any],
+    parameters: Mapping[str, Any] | None,
+    signals: Signals,
+) -> Graph:
     count, graph = len(ports), Graph(name)
+    initial, nominal = start
     makes: dict[str, Callable[..., Element]] = {"C": C, "I": I}
     meet = J0 if kind == "C" else J1
-    start: Any = initial
     if count == 1:
         energy = _of_one_port(energy)
-        start = initial[0] if np.shape(initial) == (1,) else initial
+        initial = initial[0] if np.shape(initial) == (1,) else initial
     arguments: dict[str, Any] = {"nominal": nominal, "parameters": parameters, "signals": signals, "dimension": count}
-    storage, junction = makes[kind]("storage", energy=energy, initial=start, **arguments), meet("ports", dimension=count)
+    storage, junction = makes[kind]("storage", energy=energy, initial=initial, **arguments), meet("ports", dimension=count)
     graph.connect(junction, storage)
     for row, (port, domain) in zip(np.eye(count), ports.items(), strict=True):
         if kind == "C":

@@ -22,6 +22,7 @@ from bondgraph.interchange.records import BUILTIN
 from bondgraph.model import laws
 from bondgraph.model.arguments import is_name
 from bondgraph.model.automata import Automaton, Transition
+from bondgraph.model.dissipators import ResistorField
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
 from bondgraph.model.heat import HeatFlow, heat_path
@@ -72,7 +73,12 @@ def _arguments(*fields: str, first: Names = ()) -> LawArguments:
 
 def _resistor(path: str, element: Element, law: laws.Resistor) -> dict[str, Names]:
     arguments = law_arguments(path, element)
-    return {"effort": (f"{path}.flow", *arguments), "flow": (f"{path}.effort", *arguments)}
+    effort, flow = f"{path}.effort", f"{path}.flow"
+    return {"effort": (flow, *arguments), "flow": (effort, *arguments), "relation": (effort, flow, *arguments)}
+
+
+def _resistor_field(path: str, element: Element, law: ResistorField) -> dict[str, Names]:
+    return {"formula": (f"{path}:{law.takes}s", *law_arguments(path, element))}
 
 
 def _heat_flow(path: str, element: Element, law: HeatFlow) -> dict[str, Names]:
@@ -84,6 +90,7 @@ ARGUMENTS: dict[type[laws.Law], LawArguments] = {
     laws.Storage: _storage,
     laws.InertialField: _inertial,
     laws.Resistor: _resistor,
+    ResistorField: _resistor_field,
     laws.Reaction: _arguments("flow", first=("1.effort", "2.effort")),
     HeatFlow: _heat_flow,
     laws.IdealConstraint: _of_constraint,
@@ -177,6 +184,7 @@ PORTS: Mapping[type[laws.Law], int | None] = {
     laws.Storage: 1,
     laws.InertialField: 1,
     laws.Resistor: 1,
+    ResistorField: None,
     laws.Reaction: 2,
     HeatFlow: None,
     laws.IdealConstraint: None,
@@ -188,7 +196,8 @@ PORTS: Mapping[type[laws.Law], int | None] = {
     laws.Junction: 1,
     laws.SignalBlock: 0,
 }
-"""Number of ports of an element with a law; a junction's one stands for all, a constraint has one for each coordinate."""
+"""Number of ports of an element with a law; a junction's one stands for all, a constraint has one for each coordinate, and an
+R-field as many as it likes."""
 
 
 def inconsistencies(model: Model) -> list[Problem]:
@@ -214,7 +223,9 @@ def _elements(model: Model) -> Iterator[str]:
     for path, element in model.elements.items():
         law, label = element.law, f'{element.kind} "{path}"'
         count = PORTS[type(law)]
-        expected = max(law.coordinates and len(element.ports), 1) if isinstance(law, laws.IdealConstraint) else count
+        expected = max(len(element.ports), 1) if count is None else count
+        if isinstance(law, laws.IdealConstraint) and not law.coordinates:
+            expected = 1
         expected = min(max(len(element.ports), 1), 2) if isinstance(law, HeatFlow) else expected
         if element.heat and not isinstance(getattr(model.elements.get(heat_path(path)), "law", None), HeatFlow):
             yield f"{label} has a heat port that is not in the model"
@@ -224,6 +235,10 @@ def _elements(model: Model) -> Iterator[str]:
             yield f"{label} has ports that its law has not"
         if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):
             yield f"{label} has {len(law.inputs)} inputs and reads {len(element.signals)} signals"
+        if isinstance(law, laws.Storage) and law.output is None and (law.inverse is None or law.rate is not None):
+            yield f"{label} has no law"
+        if isinstance(law, laws.Resistor) and law.effort is None and law.flow is None and law.relation is None:
+            yield f"{label} has no law"
         if isinstance(law, laws.Junction) and law.type not in (0, 1):
             yield f"{label} is a junction of type {law.type}"
         if isinstance(law, laws.IdealSwitch) and "alpha1" not in element.parameters:

@@ -17,6 +17,7 @@ import numpy as np
 from bondgraph.errors import Place
 from bondgraph.model import laws
 from bondgraph.model.automata import Automaton, Transition
+from bondgraph.model.dissipators import ResistorField
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, Port
 from bondgraph.model.heat import HeatFlow
@@ -31,8 +32,8 @@ MODEL_RECORDS: tuple[type, ...] = (
     *(Model, Bond, Element, Port, Domain, Face, ContactPoint, SignalEntry, CollisionSet, Collider, Visible),
     *(Automaton, Transition),
     *(laws.Parameter, laws.ByMode, laws.StateSpec, laws.Action, laws.Equation, Mechanics),
-    *(laws.Storage, laws.InertialField, laws.Resistor, laws.Reaction, laws.IdealConstraint, laws.IdealSwitch, laws.Source),
-    *(HeatFlow, laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock),
+    *(laws.Storage, laws.InertialField, laws.Resistor, ResistorField, laws.Reaction, laws.IdealConstraint, laws.IdealSwitch),
+    *(laws.Source, HeatFlow, laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock),
     *(Ball, Box, Capsule, HalfSpace, Hull),
 )
 """Records of a model."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.ops import Op
+from bondgraph.model.quadrature import complement, work
 from bondgraph.output.short_repr import short_repr
 from screws.renamed import answer_old_names
 
@@ -303,7 +305,7 @@ class IdealSwitch(Switched):
 @short_repr
 @dataclass(frozen=True)
 class Resistor(Law):
-    """Dissipator: effort from flow, flow from effort, or both where the relation can be inverted."""
+    """Dissipator: effort from flow, flow from effort, both where the relation can be inverted, or neither of an implicit one."""
 
     effort: Op | None
     flow: Op | None
@@ -311,11 +313,13 @@ class Resistor(Law):
     """True if its author declares that it never gives power."""
     linear: bool = False
     """True if effort and flow are proportional by a number, a diagonal or a matrix, the only parameter."""
+    relation: Op | None = None
+    """Operation (effort, flow, parameters, signals) -> zero, which Newton iteration solves in each causality."""
 
     @property
     def one_way(self) -> bool:
-        """True if only one of the relations is given; the other causality solves it by Newton iteration."""
-        return self.effort is None or self.flow is None
+        """True if only one of the formulas is given; the other causality solves it by Newton iteration."""
+        return (self.effort is None) != (self.flow is None)
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return PORT
@@ -404,17 +408,19 @@ class SignalBlock(Law):
 @short_repr
 @dataclass(frozen=True)
 class Storage(Storing):
-    """Energy storage: x' = rate(x, input), output = gradient(x), stored energy = energy(x)."""
+    """Energy storage: x' = rate(x, input), output = gradient(x) or x = inverse(output), stored energy = energy(x)."""
 
     gives: Variable
     state: str
     spec: StateSpec
-    output: Op
-    energy: Op
+    output: Op | None
+    energy: Op | None
+    """None where quadrature gives it."""
     rate: Op | None = None
     """Operation (x, input, parameters, signals) -> x'; None where the state is the integral of the input."""
     inverse: Op | None = None
-    """Operation (output, parameters, signals) -> x; without it derivative causality solves for the state by Newton iteration."""
+    """Operation (output, parameters, signals) -> x; without it derivative causality solves for the state by Newton iteration, and
+    so does integral causality for the output without `output`."""
     by_gradient: bool = False
     """True if the output is the gradient of the energy."""
     linear: bool = False
@@ -422,6 +428,21 @@ class Storage(Storing):
 
     def states(self) -> Mapping[str, StateSpec]:
         return {self.state: self.spec}
+
+    @property
+    def coordinate(self) -> str:
+        """Local name of the variable that the law and its energy are functions of: the state, or the output."""
+        return self.gives if self.output is None else self.state
+
+    @cached_property
+    def stored(self) -> Op:
+        """Operation (coordinate, parameters, signals) -> stored energy, by quadrature where none is given."""
+        if self.energy is not None:
+            return self.energy
+        if self.output is not None:
+            return work(self.output)
+        assert self.inverse is not None
+        return complement(self.inverse)
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return (*PORT, self.state, "energy")

@@ -48,14 +48,24 @@ def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[A
     that tape, SymPy expressions symbolically, and floats on a temporary tape. A foreign scalar provides a method
     `__partials__(formula, x, others)`.
     """
-    scalars = [*np.asarray(x, dtype=object).flat, *(s for other in others for s in np.asarray(other, dtype=object).flat)]
-    tape = next((s.tape for s in scalars if isinstance(s, TapeScalar)), None)
+    tape, is_symbolic = foreign_scalars(x, others)
     if tape is not None:
         return _on_tape(tape, formula, x)
-    foreign = next((s for s in scalars if hasattr(s, "__partials__")), None)
+    foreign = next((s for s in _flat(x, others) if hasattr(s, "__partials__")), None)
     if foreign is not None:
         return foreign.__partials__(formula, x, others)
-    return _symbolic(formula, x) if any(_is_symbolic(s) for s in scalars) else _in_floats(formula, x)
+    return _symbolic(formula, x) if is_symbolic else _in_floats(formula, x)
+
+
+def foreign_scalars(x: Any, others: Sequence[Any]) -> tuple[Tape | None, bool]:
+    """Return the tape of the scalars of x and of other values, None if they have none, and True if any of them is symbolic."""
+    scalars = _flat(x, others)
+    tape = next((s.tape for s in scalars if isinstance(s, TapeScalar)), None)
+    return tape, tape is None and any(_is_symbolic(s) for s in scalars)
+
+
+def _flat(x: Any, others: Sequence[Any]) -> list[Any]:
+    return [*np.asarray(x, dtype=object).flat, *(s for other in others for s in np.asarray(other, dtype=object).flat)]
 
 
 def _shaped(scalars: np.ndarray, x: Any) -> Any:

@@ -225,6 +225,19 @@ def share_of(part: float) -> Op:
     return HEAT_FLOW if part == 1.0 else Op(f"{part:g} of the heat", lambda flow: part * _heat(flow), f"{part:g}\\,#1")
 
 
+@cache
+def stack(count: int) -> Op:
+    """Return the operation that makes an array (count,) of scalars."""
+    row = ", ".join(f"#{k + 1}" for k in range(count))
+    return Op("stack", lambda *scalars: array(list(scalars)), rf"\left({row}\right)")
+
+
+@cache
+def entry(index: int) -> Op:
+    """Return the operation (x) -> x[index]."""
+    return Op("entry", lambda x: x[index], rf"\left(#1\right)_{{{index + 1}}}")
+
+
 def one_of(mode: Any, active: tuple[int, ...]) -> Any:
     """Return the condition that a mode is one of the active ones."""
     if len(active) == 1:

@@ -13,10 +13,12 @@ MAX_NEWTON_ITERATIONS = 200
 MIN_STEP_FRACTION = 1e-16
 """Smallest damping factor of a Newton step: a saturation current can make the first step as long as 1e12."""
 
-ATTEMPTS = ((0.0, False), (0.25, False), (0.0, True), (0.25, True))
-"""Decrease of the residual that a Newton step must reach, as a fraction of its length, and whether residuals and unknowns are
-measured in their natural sizes, in one attempt after the other: with any decrease, steps can go to and fro between mirrored
-values of a root (Armijo's condition ends that); in SI units, the residual of volts can hide that of microamperes."""
+SUFFICIENT_DECREASE = 0.25
+"""Least decrease of the residual by a full Newton step, as a fraction of it; a part of the step must reach this part of it."""
+
+NATURAL = (False, True)
+"""True if residuals and unknowns are measured in their natural sizes, in one attempt after the other: in SI units, the residual
+of volts can hide that of microamperes."""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
 """Relative size of a Newton step that counts as rounding, and least size of the unknowns for that test; largest last step of a
@@ -74,11 +76,12 @@ def largest_unknown(x: Reals, indices: Ints, inverse_sizes: Reals, count: int) -
     return top
 
 
-def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, decrease: float, natural: bool) -> bool:
+def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natural: bool) -> bool:
     """Solve loop k in place, whose first unknown is number `first` among all; return True if x is a solution.
 
-    A step is halved until the residual falls by the fraction `decrease` of its length; the iteration ends at a residual of zero
-    or a step below rounding. Residuals and unknowns are measured in their natural sizes if `natural`.
+    A step is halved until the residual decreases sufficiently, by the fraction `SUFFICIENT_DECREASE` of the step's length: with
+    any decrease, steps can go to and fro between mirrored values of a root (Armijo 1966). The iteration ends at a residual of
+    zero or a step below rounding. Residuals and unknowns are measured in their natural sizes if `natural`.
     """
     kernel, indices, count, p, m = s.loop_kernels[k], s.loop_places[first:], s.loop_counts[k], s.p, s.m_after
     out, further, step, start = s.newton, s.newton[s.loop_counts[k] :], s.newton_step, s.newton_start
@@ -99,7 +102,7 @@ def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, decre
             for i in range(count):
                 x[indices[i]] = start[i] + part * step[i]
             kernel(formula_time(s, t), x, p, m, out)
-            falls = all_finite(out, count * 2) and largest(out, weights, count) < size - decrease * part * size
+            falls = all_finite(out, count * 2) and largest(out, weights, count) < (1.0 - SUFFICIENT_DECREASE * part) * size
             part = part * 0.5
         if not falls:  # no step reduces the residual: converged to rounding, or stuck
             for i in range(count):
@@ -115,11 +118,11 @@ def solved(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
     indices, count, begun = s.loop_places[first:], s.loop_counts[k], s.newton_begun
     for i in range(count):
         begun[i] = x[indices[i]]
-    for number, (decrease, natural) in unrolled(enumerate(ATTEMPTS)):
+    for number, natural in unrolled(enumerate(NATURAL)):
         if number > 0:
             for i in range(count):
                 x[indices[i]] = begun[i]
-        if newton_iteration(s, t, x, k, first, decrease, natural):
+        if newton_iteration(s, t, x, k, first, natural):
             return True
     return False
 

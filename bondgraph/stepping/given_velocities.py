@@ -94,6 +94,7 @@ def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None
     """Write an I: its flow is a state, or set by others; its momentum follows."""
     law, bond = element.law_as(laws.Storage), draft.bond_at(path)
     arguments = law_arguments(path, element)
+    assert law.output is not None and law.inverse is not None  # else it is refused before
     if path in draft.causality.derivative:
         draft.write(path, zeros(bond.shape), effort(bond))
     else:
@@ -111,13 +112,12 @@ def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None
         if moving and np.any(start) and not element.signals:
             start = law.output(start[()], *(draft.parameters[name] for name in arguments))
         _velocity(draft, path, bond, start if moving and not element.signals else 0.0)
-    assert law.inverse is not None  # else it is refused before
     momentum = draft.declare(f"{path}{MOMENTUM}", bond.shape, law.spec.unit or bond.domain.momentum_unit)
     draft.write(path, law.inverse, momentum, flow(bond), *arguments)
     draft.same(path, f"{path}.{law.state}", momentum, element.symbols.get(law.state, ""))
     name_port(draft, path, element, bond, path)
     if moving:
-        _stored(draft, path, law.energy, momentum, *arguments)
+        _stored(draft, path, law.stored, momentum, *arguments)
 
 
 def _inertial_field(draft: Assembly, path: str, element: Element, moving: bool) -> None:

@@ -20,6 +20,7 @@ from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.model import laws
+from bondgraph.model.dissipators import ResistorField
 from bondgraph.model.element import Element
 from bondgraph.model.heat import HeatFlow
 from bondgraph.model.model import ContactPoint, Model
@@ -50,8 +51,17 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
         why, cure = "its efforts come from velocities across, and a step without inertia has none to take them from", FULL
     elif isinstance(law, laws.Storage) and law.gives == "effort" and path in causality.derivative:
         why, cure = "its effort is set by others, so that its own place follows from theirs", "one C in place of those in a row"
+    elif isinstance(law, laws.Storage) and law.output is None:
+        why, cure = (
+            f"a step needs its {law.gives} from its {law.state}",
+            f"output=, the {law.gives} as a formula of the {law.state}",
+        )
     elif isinstance(law, laws.Storage) and law.gives == "flow" and (law.inverse is None or law.rate is not None):
         why, cure = "a step needs its momentum from its velocity", "inverse=, the momentum as a formula of the flow"
+    elif isinstance(law, ResistorField):
+        why, cure = "a step knows dampers with one port", "an R at each port"
+    elif isinstance(law, laws.Resistor) and law.relation is not None:
+        why, cure = "a step needs its effort from its flow", "effort=, the effort as a formula of the flow"
     elif isinstance(law, laws.InertialField) and full and law.motion == "p" and law.mechanics is None:
         why, cure = "a step needs its acceleration", "an IC by its energies"
     elif isinstance(law, HeatFlow):

@@ -53,21 +53,19 @@ def test_a_guard_that_is_advised_fires():
 
 
 @pytest.mark.parametrize(
-    ("make", "power", "says"),
+    ("make", "word", "says"),
     [
-        (lambda **energy: C("c", output=lambda q: q**3, **energy), 4, r"the law output\(q\), its effort, and lacks its energy"),
-        (lambda **energy: C("c", inverse=lambda e: e, **energy), 2, r"the law inverse\(e\), the state q by its effort"),
-        (lambda **energy: I("c", output=lambda p: p**3, **energy), 4, r"the law output\(p\), its flow, and lacks its energy"),
-        (lambda **energy: I("c", inverse=lambda f: f, **energy), 2, r"the law inverse\(f\), the state p by its flow"),
-        (lambda **energy: I("c", output=lambda p: p, inverse=lambda f: f, **energy), 2, "lacks its energy"),
+        (lambda **law: C("c", inverse=lambda e: e, **law), "charge", r"has inverse\(e\), the q of its effort, and lacks the law"),
+        (lambda **law: I("c", inverse=lambda f: f, **law), "flux", r"has inverse\(f\), the p of its flow, and lacks the law"),
     ],
 )
-def test_a_storage_without_its_energy_says_so(make, power, says):
+def test_an_inverse_alone_says_what_it_lacks(make, word, says):
     with pytest.raises(ModelError, match=f"E110.*{says}") as refused:
         make()
-    assert "energy=lambda" in refused.value.problems[0].cures[0]
-    storage = make(energy=lambda x: x**power / power)
-    assert loop(storage, R("r", 1.0)).simulate(1.0, progress=False).ok
+    assert f"{word}=lambda" in refused.value.problems[0].cures[0]
+    kind = {"charge": C, "flux": I}[word]
+    for storage in (make(output=lambda x: x), kind("c", **{word: lambda y: y})):
+        assert loop(storage, R("r", 1.0)).simulate(1.0, progress=False).ok
 
 
 @pytest.mark.parametrize("kind", [C, I])

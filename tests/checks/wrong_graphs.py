@@ -60,7 +60,7 @@ GRAPHS: list[Case] = [
     ("E110", lambda: C("c"), ('C "c" needs exactly one of capacitance, compliance, stiffness, elastance, energy', "given: none")),
     ("E110", lambda: R("r", 1.0, conductance=2.0), ("given: resistance, conductance",)),
     ("E110", lambda: R("r", 1.0, effort=lambda f: f), ("given: resistance, effort",)),
-    ("E110", lambda: I("i", output=lambda p: p), ("lacks its energy",)),
+    ("E110", lambda: I("i", inverse=lambda f: f), ("lacks the law that this inverts",)),
     ("E110", lambda: I("i", 2.0, signals=["time"]), ("no use for signals",)),
     ("E111", lambda: ports("entry"), ('graph "part" has no port "exit"', "it exposes: entry", "expose")),
     ("E111", lambda: Graph("g").connect(Graph("part"), C("c", capacitance=1.0)), ("it exposes: nothing",)),

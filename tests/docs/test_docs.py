@@ -213,7 +213,7 @@ def test_every_element_has_its_section() -> None:
         name
         for name in bondgraph.__all__
         if isinstance(getattr(bondgraph, name), types.FunctionType)
-        and getattr(bondgraph, name).__annotations__.get("return") in ("Element", "Graph")
+        and getattr(bondgraph, name).__annotations__.get("return") in ("Element", "Graph", "Graph | Element")
     }
     assert made == ELEMENTS
     titles = " ".join(title for title, _ in sections("elements.md"))

@@ -190,5 +190,5 @@ def test_a_field_of_a_single_port_is_a_storage(kind: str) -> None:
 
 
 def test_a_field_of_another_kind_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"E110 .*kind cannot be 'R'"):
-        multiport("R", "field", lambda x: x @ x, {"one": None}, initial=[0.0])
+    with pytest.raises(ModelError, match=r"E110 .*kind cannot be 'X'"):
+        multiport("X", "field", lambda x: x @ x, {"one": None}, initial=[0.0])

@@ -130,6 +130,8 @@ def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None
             ports.symbols[rate] = new_symbols(system, rate, f"{state}'")
             ports.following[path] = state, rate
             return
+        if law.output is None:
+            raise no_form(compiled, path, f"its {law.gives} is not given by its {law.state}", "`output`, or its energy")
         out = _out(compiled, path, law.output)
         ports.symbols[out] = new_symbols(system, out, f"{path}.{law.gives}")
         ports.states[path], ports.outputs[path] = (state,), (out,)
@@ -137,6 +139,8 @@ def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None
         _add_field(ports, compiled, path, law)
     elif isinstance(law, laws.Resistor):
         statement = statement_of(compiled, path, law.effort) or statement_of(compiled, path, law.flow)
+        if law.relation is not None:
+            raise no_form(compiled, path, "neither effort nor flow is given by the other", "`effort` or `flow`")
         if statement is None or statement[1].outs[0].endswith(":by relation"):
             raise no_form(compiled, path, "its only relation is used the other way round", "its other relation too")
         out = statement[1].outs[0]

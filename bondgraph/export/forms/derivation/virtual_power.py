@@ -137,6 +137,8 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
     elif isinstance(law, laws.Storage):
         if depends:
             raise no_form(compiled, path, "its displacement is set by others, so that its effort is no function of position")
+        if law.output is None:
+            raise no_form(compiled, path, "its force is not given by its position", "`output`, or its energy")
         parts.potentials.append(path)
     elif isinstance(law, laws.Resistor):
         if law.effort is None:
@@ -208,7 +210,9 @@ class _VirtualPower:
             N, law = self._flows(path), self._element(path).law_as(laws.SkewGyrator)
             C += N.T * self._evaluated(path, law.matrix).reshape(N.rows, N.rows) * N
         for path in parts.potentials:
-            force += self._flows(path).T * self._evaluated(path, self._element(path).law_as(laws.Storage).output)
+            output = self._element(path).law_as(laws.Storage).output
+            assert output is not None
+            force += self._flows(path).T * self._evaluated(path, output)
         B = sympy.zeros(n, 0)
         for path in parts.sources:
             (bond,) = model.compiled.model.bonds_at(path)
