@@ -61,9 +61,10 @@ def logic(relation: str, count: int) -> Op:
 @cache
 def lookup(points: tuple[float, ...]) -> Op:
     """Return (u, values) -> the piecewise linear function through them; the end values hold outside."""
+    knots = array(points)
 
     def formula(u: Any, values: Any) -> Any:
-        return interpolate(u, points, values)
+        return interpolate(u, knots, values)
 
     return Op("table", formula, r"\operatorname{table}\left(#1\right)")
 

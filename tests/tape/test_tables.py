@@ -190,3 +190,27 @@ def test_a_large_model_reads_a_measured_input_where_it_lies():
     alone = compile_model(measured(100)).simulate(3.0, samples=[3.0])
     expected = np.full(count, alone["m.p"][-1])
     np.testing.assert_allclose([run[f"m{k}.p"][-1] for k in range(count)], expected, rtol=1e-6)
+
+
+def test_a_table_of_numbers_is_one_leaf_of_the_tape_however_long_it_is():
+    """Entries are neither constants of the tape nor arguments of an operation."""
+    lengths = set()
+    for count in (50, 5000):
+        points, tape = np.linspace(-1.0, 1.0, count), Tape()
+        searchsorted(points, tape.inputs("x", 1)[0])
+        take(points, tape.inputs("x", 1)[0])
+        lengths.add(len(tape))
+    assert lengths == {4}
+
+
+def test_a_table_of_one_point_is_a_comparison():
+    u = np.array([0.0, 1.0, 2.0, np.nan])
+    assert searchsorted([1.0], u).tolist() == searchsorted(np.array([1.0]), u).tolist() == [0.0, 1.0, 1.0, 0.0]
+
+
+def test_a_row_may_be_an_array_wherever_scalars_of_any_kind_are_looked_up():
+    """Jets and SymPy take the array as they take its entries."""
+    u = sympy.Symbol("u")
+    assert take(LONG, searchsorted(LONG, u)) == take(list(LONG), searchsorted(list(LONG), u))
+    jet = variables(0.3, 0.0)[0]
+    assert take(LONG, searchsorted(LONG, jet)) == take(list(LONG), searchsorted(list(LONG), jet))
