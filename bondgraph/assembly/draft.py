@@ -10,6 +10,7 @@ import numpy as np
 
 from bondgraph.assembly.system import Clock, Power, State, Statement, Unknown, Value
 from bondgraph.causality.assign import Causality
+from bondgraph.model.curves import Curve
 from bondgraph.model.element import Element
 from bondgraph.model.laws import StateSpec, Switched, Variable
 from bondgraph.model.model import Bond, Model
@@ -117,6 +118,8 @@ def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, outpu
 
     `gives` is the kind of the output, effort or flow.
     """
+    if isinstance(op.function, Curve):
+        op.function.need_monotone(f'{element.kind} "{path}", whose {gives} is set by others,', path, (element.place,))
     kind = draft.values[output]
     computed = draft.declare(f"{path}:by relation", kind.shape, kind.unit, rf"\hat {gives[0]}")
     draft.write(path, op, computed, value, *law_arguments(path, element))

@@ -27,6 +27,7 @@ from bondgraph.model.arguments import (
     unit_of_start,
 )
 from bondgraph.model.automata import Automaton, Transition
+from bondgraph.model.curves import Curve
 from bondgraph.model.domains import COEFFICIENTS, Domain
 from bondgraph.model.element import Element, OnePort, Port, one_port
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Resistor, SkewGyrator, Source, StateSpec, Storage, Variable
@@ -86,6 +87,10 @@ def R(
         if any(value is not None for value in linear.values()):
             one_of("R", name, **linear, effort=effort or flow)
         effort, flow = (bound(name, formula, 1, parameters, signals) for formula in (effort, flow))
+        if isinstance(effort, Curve):
+            flow = flow or effort.inverse
+        elif isinstance(flow, Curve):
+            effort = effort or flow.inverse
         law = Resistor(
             None if effort is None else as_op(effort, "effort"), None if flow is None else as_op(flow, "flow"), passive
         )
@@ -341,6 +346,8 @@ def _law(
     energy, inverse, output = (
         bound(name, formulas[each], 1, formulas["parameters"], formulas["signals"]) for each in ("energy", "inverse", "output")
     )
+    if isinstance(output, Curve):
+        energy, inverse = energy or output.integral(), inverse or output.inverse
     energy = None if energy is None else as_op(energy, "energy")
     by_gradient = output is None and all(value is None for value in linear.values())
     if by_gradient and energy is not None:

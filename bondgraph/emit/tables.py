@@ -32,7 +32,7 @@ done:
   %count = uitofp i64 %low to double
   ret double %count
 }
-define internal double @take(double %index, ptr %values, i64 %n) nounwind noinline {
+define internal double @take(double %index, ptr %values, i64 %n) nounwind alwaysinline {
   %row = call i64 @llvm.fptosi.sat.i64.f64(double %index)
   %last = sub i64 %n, 1
   %before = icmp slt i64 %row, 0

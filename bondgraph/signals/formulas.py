@@ -66,7 +66,10 @@ def lookup(points: tuple[float, ...]) -> Op:
     def formula(u: Any, values: Any) -> Any:
         return interpolate(u, knots, values)
 
-    return Op("table", formula, r"\operatorname{table}\left(#1\right)")
+    return Op("table", formula, TABLE_LATEX)
+
+
+TABLE_LATEX = r"\operatorname{table}\left(#1\right)"
 
 
 LIMITER = Op("limiter", _clipped, r"\min\left(\max\left(#1, #2\right), #3\right)")

@@ -382,9 +382,7 @@ class Nodes:
         return self.selection(code, number, entries) if table is None else self.apply(code, number, table)
 
     def lookup_of_numbers(self, code: int, number: int, values: np.ndarray) -> int:
-        """Return `lookup` in a table of numbers (n,)."""
-        if len(values) <= MAX_SELECTED:
-            return self.selection(code, number, [self.constant(value) for value in values])
+        """Return `lookup` in a table of numbers (n,), however short: steps that are selected one by one would count as jumps."""
         return self.apply(code, number, self.intern(table_of(values)))
 
     def selection(self, code: int, number: int, entries: Sequence[int]) -> int:
