@@ -7,6 +7,7 @@ as gains and time constants are run-time parameters, and may be given as `Parame
 
 from bondgraph.model.curves import characteristic_map, curve
 from bondgraph.signals.algebra import (
+    chirp,
     comparator,
     dead_zone,
     gain,
@@ -23,14 +24,15 @@ from bondgraph.signals.algebra import (
     summation,
     table,
 )
-from bondgraph.signals.discrete import hold, sampled, sampled_derivative, sampled_pid
+from bondgraph.signals.discrete import hold, noise, sampled, sampled_derivative, sampled_pid
 from bondgraph.signals.dynamics import derivative_filter, integrator, lowpass, pid, transfer_function
+from bondgraph.signals.modes import hysteresis, quantiser
 from screws.renamed import answer_old_names
 
-__all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "logic"]
+__all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "hysteresis", "quantiser", "logic"]
 __all__ += ["integrator", "lowpass", "derivative_filter", "pid", "transfer_function"]
-__all__ += ["sine", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step"]
+__all__ += ["sine", "chirp", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step"]
 __all__ += ["curve", "characteristic_map"]
-__all__ += ["sampled", "hold", "sampled_derivative", "sampled_pid"]
+__all__ += ["sampled", "hold", "sampled_derivative", "sampled_pid", "noise"]
 
 answer_old_names(__name__)

@@ -129,7 +129,12 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
     return static_block(name, op, inputs, {}, symbol=symbol)
 
 
-_UNITS = dict.fromkeys(("start", "end", "width", "period", "duration"), "s") | {"omega": "rad/s", "phase": "rad", "duty": "1"}
+_UNITS = dict.fromkeys(("start", "end", "width", "period", "duration"), "s") | {
+    "omega": "rad/s",
+    "omega_end": "rad/s",
+    "phase": "rad",
+    "duty": "1",
+}
 
 
 def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Format]) -> Element:
@@ -146,6 +151,29 @@ def sine(
     """Sine wave y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
     values = {"amplitude": amplitude, "omega": omega, "phase": phase, "offset": offset}
     return _wave(name, formulas.SINE, values, **shown)
+
+
+@spelled_out
+def chirp(
+    name: str,
+    omega: Any,
+    omega_end: Any,
+    duration: Any,
+    *,
+    amplitude: Any = 1.0,
+    start: Any = 0.0,
+    phase: Any = 0.0,
+    offset: Any = 0.0,
+    **shown: Unpack[Format],
+) -> Element:
+    """Chirp: a sine whose angular frequency goes linearly from `omega` to `omega_end` (rad/s) in `duration` (s) from t = start.
+
+    Before, y = offset + amplitude sin(phase); afterwards it goes on at `omega_end`. Raises `ModelError` E142 unless the duration
+    is positive.
+    """
+    need_positive("chirp", name, duration=duration)
+    values = {"amplitude": amplitude, "omega": omega, "omega_end": omega_end, "start": start, "duration": duration}
+    return _wave(name, formulas.CHIRP, {**values, "phase": phase, "offset": offset}, **shown)
 
 
 @spelled_out
