@@ -24,7 +24,7 @@ from bondgraph.signals.algebra import (
     summation,
     table,
 )
-from bondgraph.signals.discrete import hold, noise, sampled, sampled_derivative, sampled_pid
+from bondgraph.signals.discrete import hold, noise, sampled, sampled_derivative, sampled_pid, sampled_rate_limiter
 from bondgraph.signals.dynamics import derivative_filter, integrator, lowpass, pid, transfer_function
 from bondgraph.signals.modes import hysteresis, quantiser
 from screws.renamed import answer_old_names
@@ -33,6 +33,6 @@ __all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "com
 __all__ += ["integrator", "lowpass", "derivative_filter", "pid", "transfer_function"]
 __all__ += ["sine", "chirp", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step"]
 __all__ += ["curve", "characteristic_map"]
-__all__ += ["sampled", "hold", "sampled_derivative", "sampled_pid", "noise"]
+__all__ += ["sampled", "hold", "sampled_derivative", "sampled_pid", "sampled_rate_limiter", "noise"]
 
 answer_old_names(__name__)

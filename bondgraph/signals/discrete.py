@@ -15,9 +15,10 @@ import numpy as np
 from bondgraph.elements import Block, Element
 from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import choice, spelled_out
+from bondgraph.model.arguments import choice, parameters_of, spelled_out
 from bondgraph.model.laws import StateSpec
 from bondgraph.model.ops import Op, as_op
+from bondgraph.model.units import per_second
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import (
     PID_LETTERS,
@@ -178,6 +179,36 @@ def sampled_pid(
         arguments += ["lowest", "highest"]
     kind = (ki is not None, 0 if kd is None else 1 if measurement is None else -1, limits is not None)
     builder.equations.append((results, formulas.sampled_pid(*kind), arguments))
+    return builder.block()
+
+
+@spelled_out
+def sampled_rate_limiter(
+    name: str,
+    input: str,
+    falling: Any,
+    rising: Any,
+    *,
+    period: Any,
+    offset: Any = 0.0,
+    initial: Any = 0.0,
+    dimension: int | None = None,
+    **result: Unpack[Scaled],
+) -> Element:
+    """Rate limiter: y[n] = y[n-1] + u[n] - y[n-1] held between `falling` period and `rising` period, both per second.
+
+    It follows steps and slow signals alike, and is held between the ticks; `initial` before the first one.
+
+    Raises `ModelError` E142 unless the period is positive, E148 if falling is above rising.
+    """
+    need_positive("sampled rate limiter", name, period=period)
+    per_time = per_second(result.get("unit", ""))
+    rates = parameters_of({"falling": falling, "rising": rising}, dict.fromkeys(("falling", "rising"), per_time))
+    need_order("sampled rate limiter", name, **rates)
+    builder = BlockBuilder(name, inputs={"u": input}, parameters=rates, period=period, offset=offset)
+    builder.states["y"], builder.updates["y"] = StateSpec(start_values(initial, dimension), **result), "y_next"
+    builder.symbols["y_next"] = "y^{+}"
+    builder.add("y_next", formulas.RATE_LIMITED, "u", "y", "period", *rates)
     return builder.block()
 
 

@@ -193,6 +193,11 @@ def _difference(
     )
 
 
+RATE_LIMITED = Op(
+    "rate limited",
+    lambda u, y, period, falling, rising: y + _clipped(u - y, falling * period, rising * period),
+    r"#2 + \min\left(\max\left(#1 - (#2), #4\,#3\right), #5\,#3\right)",
+)
 DIFFERENCE = Op("filtered difference", _difference, r"\tfrac{1}{#7 + #6}\left(#7\,#3 + #1 - (#2)\right)")
 """(u, u before, slope, count, period, time between differences, time constant) -> slope, u and count after a tick; the
 count is that of ticks since the last difference, -1 before the first tick."""

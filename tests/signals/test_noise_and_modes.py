@@ -89,6 +89,16 @@ def test_a_quantiser_falls_and_jumps_over_levels():
     assert run["r.y"][-1] == -1.0
 
 
+def test_a_rate_limiter_ramps_up_and_down_to_its_input():
+    """From 0 it falls towards -0.2, rises by 0.1 a tick to 1 from tick 3 on, and falls by 0.05 a tick from tick 30 on."""
+    limiter = signals.sampled_rate_limiter("l", "u.y", -1.0, 2.0, period=0.05)
+    tick = np.arange(70)
+    run = run_of(signals.pulse("u", 0.14, 1.35, before=-0.2), limiter, until=3.5, samples=(tick + 0.5) * 0.05)
+    rising, falling = np.minimum(-0.15 + 0.1 * (tick - 2.0), 1.0), np.maximum(1.0 - 0.05 * (tick - 29.0), -0.2)
+    expected = np.where(tick < 3, -0.05 * (tick + 1.0), np.where(tick < 30, rising, falling))
+    np.testing.assert_allclose(run["l.y"][np.searchsorted(run.t, (tick + 0.5) * 0.05)], expected, atol=1e-12)
+
+
 def reference(seed: int, count: int) -> np.ndarray:
     """The combined generator of L'Ecuyer in whole numbers of Python."""
     states, moduli, multipliers = [seed + 1, seed + 1], (2147483563, 2147483399), (40014, 40692)

@@ -16,12 +16,16 @@ from tests.inner.tape import Routine, Tape, jacobian, listing, specialise
 from tests.inner.tape import opcodes as op
 
 SHORT, LONG = np.array([-1.0, 0.25, 2.0]), np.cumsum(np.linspace(0.1, 0.5, 40)) - 6.0
+EVEN = np.linspace(-1.3, 2.9, 101)
 KERNELS = [numpy_kernel, lambda routine: compile_routines([routine]).kernel(routine.name)]
 
 
 def around(points: np.ndarray) -> np.ndarray:
-    """Numbers before, at, between and behind the points, and none."""
-    return np.concatenate([points, points[:-1] + 0.3 * np.diff(points), [points[0] - 1.0, points[-1] + 1.0]])
+    """Numbers before, at, just beside, between and behind the points."""
+    beside = [np.nextafter(points, end) for end in (-np.inf, np.inf)]
+    return np.concatenate(
+        [points, *beside, points[:-1] + 0.3 * np.diff(points), points[0] - [1.0, 1e300], points[-1] + [1.0, 1e300]]
+    )
 
 
 def read(points: np.ndarray, *, of_inputs: bool) -> Routine:
@@ -33,7 +37,7 @@ def read(points: np.ndarray, *, of_inputs: bool) -> Routine:
 
 
 @pytest.mark.parametrize("of_inputs", [False, True])
-@pytest.mark.parametrize("points", [SHORT, LONG], ids=["short", "long"])
+@pytest.mark.parametrize("points", [SHORT, LONG, EVEN], ids=["short", "long", "even"])
 def test_every_back_end_interpolates(points, of_inputs):
     routine = read(points, of_inputs=of_inputs)
     u = around(points)
