@@ -10,7 +10,7 @@ from bondgraph.model.arguments import spelled_out
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.laws import StateSpec
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import Format, inputs_of, need_order, need_positive, result_of
+from bondgraph.signals.arguments import Format, inputs_of, need_order, need_positive, of_result, result_of
 
 
 @spelled_out
@@ -32,7 +32,7 @@ def hysteresis(
     Raises `ModelError` E148 if lower is above upper.
     """
     need_order("hysteresis", name, lower=lower, upper=upper)
-    parameters = {"lower": lower, "upper": upper, "low": low, "high": high}
+    parameters = {"lower": lower, "upper": upper, **of_result(shown.get("unit", ""), low=low, high=high)}
     block = Block(
         name,
         [("y", formulas.RELAY, ["mode", "low", "high"])],
@@ -54,7 +54,7 @@ def quantiser(name: str, input: str, step: Any, **shown: Unpack[Format]) -> Elem
     Raises `ModelError` E142 unless the step is positive.
     """
     need_positive("quantiser", name, step=step)
-    block = Block(name, [], states={"y": StateSpec(0.0, **shown)}, parameters={"step": step})
+    block = Block(name, [], states={"y": StateSpec(0.0, **shown)}, parameters=of_result(shown.get("unit", ""), step=step))
     signals, nearest = (input, f"{name}.y", f"{name}.step"), [(f"{name}.y", formulas.LEVEL, (input, f"{name}.step"))]
     edges = (
         Transition("on", "on", formulas.ABOVE, signals, nearest, kind=f"{name} rises"),
