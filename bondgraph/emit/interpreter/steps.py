@@ -97,8 +97,8 @@ def _steps(
         index[position], count = size, leaf_length(nodes[position])
         if code in op.OF_BLOCKS:
             inputs += [(size + k, begins[blocks[arguments[0]]], arguments[1] + k) for k in range(count)]
-        table = table_values(nodes[position]) if code == op.TABLE else np.atleast_1d(arguments[0])
-        begun.append(np.zeros(count) if code in op.OF_BLOCKS else table)
+        constants = table_values(nodes[position]) if code == op.TABLE else np.atleast_1d(arguments[0])
+        begun.append(np.zeros(count) if code in op.OF_BLOCKS else constants)
         size += count
     index |= {position: size + k for k, position in enumerate(computed)}
     values = np.concatenate([*begun, np.zeros(len(computed))])
