@@ -159,6 +159,8 @@ class Jet:
             condition = arguments[0].value if isinstance(arguments[0], Jet) else arguments[0]
             pairs = zip(jet(arguments[1]).parts(), jet(arguments[2]).parts(), strict=True)
             return Jet(*(_choose(condition, a, b) for a, b in pairs))
+        if name in scalars.LOOKUPS and isinstance(arguments[1], np.ndarray):
+            return scalars.apply(name, jet(arguments[0]).value, arguments[1])
         if name == "searchsorted":
             return scalars.apply(name, *(jet(argument).value for argument in arguments))
         if name == "take":

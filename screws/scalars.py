@@ -6,12 +6,12 @@ through one and the same text. A foreign scalar takes part by a method
 
     __scalar_function__(self, name, arguments) -> scalar
 
-where `name` is a key of `FUNCTIONS` and at least one of `arguments` is an instance of its class.
+where `name` is a key of `FUNCTIONS` and at least one of `arguments` is an instance of its class. Behind the first argument of a
+lookup, "searchsorted" or "take", stands its row: scalars, or one array of floats (n,).
 """
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,6 +41,8 @@ def _in_rows(function: Callable[[Any, np.ndarray], Any]) -> Callable[..., Any]:
     """Return the function with the entries of the row as separate arguments."""
 
     def of_row(first: Any, *row: Any) -> Any:
+        if len(row) == 1 and np.ndim(row[0]):
+            return function(first, row[0])
         plain = not any(np.ndim(entry) for entry in row)
         return function(first, np.array(row, dtype=float) if plain else np.stack(np.broadcast_arrays(*row), axis=-1))
 
@@ -76,6 +78,10 @@ COMPARISONS = ("less", "less_equal", "equal")
 """Names of the functions whose result is a condition."""
 
 
+LOOKUPS = ("searchsorted", "take")
+"""Names of the functions that read a row."""
+
+
 def apply(name: str, *arguments: Scalar) -> Scalar:
     """Apply one elementary function, or "where", dispatching on the kind of its scalars."""
     foreign = None
@@ -103,6 +109,8 @@ def _of_arrays(name: str, arguments: tuple[Scalar, ...]) -> Scalar:
 
 def _symbolic(sympy: Any, name: str, arguments: tuple[Scalar, ...]) -> Scalar:
     first, *others = arguments
+    if name in LOOKUPS and isinstance(others[0], np.ndarray):
+        others = others[0].tolist()
     if name == "where":
         return sympy.Piecewise((others[0], first), (others[1], True))
     if name == "searchsorted":
@@ -174,15 +182,25 @@ def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
     return apply("where", condition, if_true, if_false)
 
 
-def searchsorted(points: Sequence[Scalar], u: Scalar) -> Scalar:
+def searchsorted(points: Sequence[Scalar] | np.ndarray, u: Scalar) -> Scalar:
     """Return how many of the ascending points are at most u, found by bisection, as `np.searchsorted(points, u, side="right")`;
     0 where u is NaN."""
-    return _for_each(lambda each: apply("searchsorted", each, *points), u) if len(points) else 0.0
+    if len(points) == 1:
+        return where(less_equal(points[0], u), 1.0, 0.0)
+    row = _row(points)
+    return _for_each(lambda each: apply("searchsorted", each, *row), u) if len(points) else 0.0
 
 
-def take(values: Sequence[Scalar], index: Scalar) -> Scalar:
+def take(values: Sequence[Scalar] | np.ndarray, index: Scalar) -> Scalar:
     """Return the value at an index, a whole number from 0 on, as `np.take`; the first or last value for one beyond them."""
-    return _for_each(lambda each: apply("take", each, *values), index) if len(values) > 1 else values[0]
+    row = _row(values)
+    return _for_each(lambda each: apply("take", each, *row), index) if len(values) > 1 else values[0]
+
+
+def _row(entries: Sequence[Scalar] | np.ndarray) -> Sequence[Scalar] | np.ndarray:
+    """Return the arguments of a lookup behind the first: an array of floats is one of them, however long it is."""
+    is_numbers = isinstance(entries, np.ndarray) and entries.dtype != object and entries.ndim == 1
+    return (entries,) if is_numbers else entries
 
 
 def _for_each(function: Callable[[Scalar], Scalar], first: Scalar) -> Scalar:
@@ -194,7 +212,7 @@ def _for_each(function: Callable[[Scalar], Scalar], first: Scalar) -> Scalar:
     return out
 
 
-def interpolate(u: Scalar, points: Sequence[float], values: Sequence[Scalar]) -> Scalar:
+def interpolate(u: Scalar, points: Sequence[float] | np.ndarray, values: Sequence[Scalar] | np.ndarray) -> Scalar:
     """Return the piecewise linear function through (points, values), both (n,), n > 1, as `np.interp`; the end values hold
     outside.
 
@@ -203,15 +221,15 @@ def interpolate(u: Scalar, points: Sequence[float], values: Sequence[Scalar]) ->
     Raises `ValueError` for points that do not ascend, or fewer or more values than points.
     """
     _check_points(points, len(values))
+    points, values = (each if isinstance(each, np.ndarray) else array(each) for each in (points, values))
     inner = maximum(u, points[0])
-    piece = searchsorted(points[1:-1], inner)
+    piece = searchsorted(points[1:-1], u)
     left, right = take(values[:-1], piece), take(values[1:], piece)
-    per_width = [1.0 / (after - before) for before, after in itertools.pairwise(points)]
-    fraction = (inner - take(points[:-1], piece)) * take(per_width, piece)
+    fraction = (inner - take(points[:-1], piece)) * take(1.0 / (points[1:] - points[:-1]), piece)
     return where(less_equal(points[-1], inner), values[-1], left + (right - left) * fraction)
 
 
-def _check_points(points: Sequence[Scalar], count: int) -> None:
+def _check_points(points: Sequence[Scalar] | np.ndarray, count: int) -> None:
     if len(points) < 2 or len(points) != count:
         raise ValueError(f"interpolation needs two points or more and a value at each; there are {len(points)} and {count}")
     if not all(isinstance(point, (int, float, np.number)) for point in points):

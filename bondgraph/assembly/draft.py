@@ -11,6 +11,7 @@ import numpy as np
 from bondgraph.assembly.system import Clock, Power, State, Statement, Unknown, Value
 from bondgraph.causality.assign import Causality
 from bondgraph.model.element import Element
+from bondgraph.model.functions.curves import Curve
 from bondgraph.model.laws import StateSpec, Switched, Variable
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import HEAT_FLOW, IDENTITY, NEGATE, POWER, SOUGHT, Op, share_of, zeros
@@ -116,6 +117,9 @@ def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
 
 def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, output: str, letter: str) -> None:
     """Write `value` as the solution of output = op(value): an algebraic loop of one statement; `letter` is that of the output."""
+    if isinstance(op.function, Curve):
+        gives = {"e": "effort", "f": "flow"}.get(letter, "state")
+        op.function.need_monotone(f'{element.kind} "{path}", whose {gives} is set by others,', path, (element.place,))
     kind = draft.values[output]
     computed = draft.declare(f"{path}:by relation", kind.shape, kind.unit, rf"\hat {letter}")
     draft.write(path, op, computed, value, *law_arguments(path, element))

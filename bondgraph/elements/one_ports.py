@@ -29,6 +29,7 @@ from bondgraph.model.arguments import (
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import COEFFICIENTS, Domain
 from bondgraph.model.element import Element, OnePort, Port, one_port
+from bondgraph.model.functions.curves import Curve
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Resistor, SkewGyrator, Source, StateSpec, Storage, Variable
 from bondgraph.model.mechanics import gradient
 from bondgraph.model.ops import Op, as_op
@@ -93,6 +94,10 @@ def R(
     if any(formula is not None for formula in formulas.values()):
         if relation is not None or any(value is not None for value in linear.values()):
             one_of("R", name, **linear, effort=effort or flow, relation=relation)
+        if isinstance(effort, Curve):
+            formulas["flow"] = flow or effort.inverse
+        elif isinstance(flow, Curve):
+            formulas["effort"] = flow.inverse
         ops = {
             word: as_op(bound(name, formula, 2 if word == "relation" else 1, parameters, signals), word)
             for word, formula in formulas.items()
@@ -373,6 +378,10 @@ def _law(
         None if (formula := bound(name, formulas[each], 1, values, signals)) is None else as_op(formula, word)
         for each, word in (("output", stored[0]), ("energy", "energy"), ("inverse", "state"), (by_output, by_output))
     )
+    curve = formulas["output"]
+    if isinstance(curve, Curve):
+        energy = energy or as_op(curve.integral(), "energy")
+        inverse = inverse or (None if curve.inverse is None else as_op(curve.inverse, "state"))
     of_state = {"output": output} if output is not None else {"energy": energy, "output": None}
     laws = {**linear, **of_state, by_output: state}
     if inverse is not None and all(law is None for law in laws.values()):

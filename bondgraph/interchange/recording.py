@@ -61,6 +61,8 @@ class FormulaRecorder:
 
     def step(self, name: str, *arguments: Any) -> RecordedScalar:
         """Return the result of an operation; a repeated operation has the same result."""
+        if name in scalars.LOOKUPS and isinstance(arguments[1], np.ndarray):
+            arguments = (arguments[0], *arguments[1].tolist())
         step = (name, *map(self.number, arguments))
         if step in self.results:
             return RecordedScalar(self, self.results[step])

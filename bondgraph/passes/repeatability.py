@@ -52,7 +52,7 @@ def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
             title = f'{kind} "{statement.element}": the {formula} is no function of its arguments'
             why = "called twice with the same arguments it gives two results, or draws numbers; a model records it once"
             cures = (
-                'signals.table("noise", "time", points, values), numbers drawn beforehand, and "noise.y" among the signals',
+                'signals.noise("noise", 1.0, period=1e-3, seed=1), and "noise.y" among the signals',
                 'the signal "time" in place of a clock; a state of a `Block` or `signals.sampled` in place of a counter',
             )
             yield Problem("E174", title, (why,), (owner.place if owner else None,), cures)

@@ -1,11 +1,13 @@
-"""Signal blocks: each is an `Element` whose result is the signal `<name>.y`.
+"""Signal blocks: each is an `Element` whose result is the signal `<name>.y`; and curves through tabulated data.
 
 Inputs are paths of signals (`motor.flow`, `time`, another block's `<name>.y`), read without delay and without power. Numbers such
 as gains and time constants are run-time parameters, and may be given as `Parameter(value, unit)`. Every block takes `unit` and
 `symbol` (LaTeX) of its result; with states also `nominal`, the size its input usually has (a hint).
 """
 
+from bondgraph.model.functions.curves import characteristic_map, curve
 from bondgraph.signals.algebra import (
+    chirp,
     comparator,
     dead_zone,
     gain,
@@ -22,13 +24,15 @@ from bondgraph.signals.algebra import (
     summation,
     table,
 )
-from bondgraph.signals.discrete import hold, sampled, sampled_derivative, sampled_pid
+from bondgraph.signals.discrete import hold, noise, sampled, sampled_derivative, sampled_pid, sampled_rate_limiter
 from bondgraph.signals.dynamics import derivative_filter, integrator, lowpass, pid, transfer_function
+from bondgraph.signals.modes import hysteresis, quantiser
 from screws.renamed import answer_old_names
 
-__all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "logic"]
+__all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "hysteresis", "quantiser", "logic"]
 __all__ += ["integrator", "lowpass", "derivative_filter", "pid", "transfer_function"]
-__all__ += ["sine", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step"]
-__all__ += ["sampled", "hold", "sampled_derivative", "sampled_pid"]
+__all__ += ["sine", "chirp", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step"]
+__all__ += ["curve", "characteristic_map"]
+__all__ += ["sampled", "hold", "sampled_derivative", "sampled_pid", "sampled_rate_limiter", "noise"]
 
 answer_old_names(__name__)

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-import numpy as np
-
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
 from bondgraph.model.arguments import bounded, names_of, parameters_of, spelled_out
+from bondgraph.model.functions.curves import checked_points, curve
 from bondgraph.model.ops import APPLY, Op, combine
 from bondgraph.model.units import per_second
 from bondgraph.signals import formulas
@@ -73,27 +72,33 @@ def dead_zone(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[
 
 
 @spelled_out
-def table(name: str, input: str, points: Sequence[float], values: Sequence[float], **shown: Unpack[Format]) -> Element:
-    """Lookup table: piecewise linear y(u) through (points, values), both (n,), n > 1; the end values hold outside.
+def table(
+    name: str,
+    input: str,
+    points: Sequence[float],
+    values: Sequence[float],
+    *,
+    kind: str = "linear",
+    outside: str = "hold",
+    **shown: Unpack[Format],
+) -> Element:
+    """Lookup table y(u) through (points, values), both (n,), n > 1; `kind` and `outside` as in `curve`.
 
-    `values` is a run-time parameter; the points belong to the equations.
+    `values` of a linear table that holds its ends are a run-time parameter; points, and the values of other tables, belong to the
+    equations.
 
-    Raises `ModelError` E146 for points that are not finite and ascending, E147 for lengths that differ.
+    Raises `ModelError` E146 for points that are not finite and ascending, E147 for lengths that differ, or as `curve`.
     """
-    knots, ordinates = numbers_of(points), numbers_of(values)
+    parameters = of_result(shown.get("unit", ""), values=values)
+    knots, ordinates = numbers_of(points), numbers_of(parameters["values"])
     if knots is None or ordinates is None or knots.ndim != 1 or knots.shape != ordinates.shape or len(knots) < 2:
         title, cure = f'table "{name}": points and values do not fit together', "two lists of one length, two or more"
         raise refusal("E147", title, cure, about=name, why=f"points {shape_message(knots)}, values {shape_message(ordinates)}")
-    bad = np.flatnonzero(~(np.isfinite(knots[:-1]) & np.isfinite(knots[1:]) & (np.diff(knots) > 0)))
-    if bad.size:
-        first = int(bad[0])
-        title = f'table "{name}": points must be finite and ascending'
-        why = f"{knots[first]:g} is followed by {knots[first + 1]:g}, at index {first + 1}"
-        cure = "sort the points, each with its value; for a jump, two points close together"
-        raise refusal("E146", title, cure, about=name, why=why)
-    return static_block(
-        name, formulas.lookup(tuple(knots.tolist())), [input], of_result(shown.get("unit", ""), values=values), **shown
-    )
+    if (kind, outside) != ("linear", "hold"):
+        formula = curve(knots, ordinates, kind, outside)
+        return static_block(name, Op("table", formula, formulas.TABLE_LATEX), [input], {}, **shown)
+    checked_points(f'table "{name}"', name, knots)
+    return static_block(name, formulas.lookup(tuple(knots.tolist())), [input], parameters, **shown)
 
 
 def comparator(name: str, input: str, threshold: Any = 0.0, *, symbol: str = "") -> Element:
@@ -124,7 +129,12 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
     return static_block(name, op, inputs, {}, symbol=symbol)
 
 
-_UNITS = dict.fromkeys(("start", "end", "width", "period", "duration"), "s") | {"omega": "rad/s", "phase": "rad", "duty": "1"}
+_UNITS = dict.fromkeys(("start", "end", "width", "period", "duration"), "s") | {
+    "omega": "rad/s",
+    "omega_end": "rad/s",
+    "phase": "rad",
+    "duty": "1",
+}
 
 
 def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Format]) -> Element:
@@ -141,6 +151,29 @@ def sine(
     """Sine wave y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
     values = {"amplitude": amplitude, "omega": omega, "phase": phase, "offset": offset}
     return _wave(name, formulas.SINE, values, **shown)
+
+
+@spelled_out
+def chirp(
+    name: str,
+    omega: Any,
+    omega_end: Any,
+    duration: Any,
+    *,
+    amplitude: Any = 1.0,
+    start: Any = 0.0,
+    phase: Any = 0.0,
+    offset: Any = 0.0,
+    **shown: Unpack[Format],
+) -> Element:
+    """Chirp: a sine whose angular frequency goes linearly from `omega` to `omega_end` (rad/s) in `duration` (s) from t = start.
+
+    Before, y = offset + amplitude sin(phase); afterwards it goes on at `omega_end`. Raises `ModelError` E142 unless the duration
+    is positive.
+    """
+    need_positive("chirp", name, duration=duration)
+    values = {"amplitude": amplitude, "omega": omega, "omega_end": omega_end, "start": start, "duration": duration}
+    return _wave(name, formulas.CHIRP, {**values, "phase": phase, "offset": offset}, **shown)
 
 
 @spelled_out

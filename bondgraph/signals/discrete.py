@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
+import numpy as np
+
 from bondgraph.elements import Block, Element
 from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import spelled_out
+from bondgraph.model.arguments import choice, parameters_of, spelled_out
 from bondgraph.model.laws import StateSpec
 from bondgraph.model.ops import Op, as_op
+from bondgraph.model.units import per_second
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import (
     PID_LETTERS,
@@ -176,6 +179,74 @@ def sampled_pid(
         arguments += ["lowest", "highest"]
     kind = (ki is not None, 0 if kd is None else 1 if measurement is None else -1, limits is not None)
     builder.equations.append((results, formulas.sampled_pid(*kind), arguments))
+    return builder.block()
+
+
+@spelled_out
+def sampled_rate_limiter(
+    name: str,
+    input: str,
+    falling: Any,
+    rising: Any,
+    *,
+    period: Any,
+    offset: Any = 0.0,
+    initial: Any = 0.0,
+    dimension: int | None = None,
+    **result: Unpack[Scaled],
+) -> Element:
+    """Rate limiter: y[n] = y[n-1] + u[n] - y[n-1] held between `falling` period and `rising` period, both per second.
+
+    It follows steps and slow signals alike, and is held between the ticks; `initial` before the first one.
+
+    Raises `ModelError` E142 unless the period is positive, E148 if falling is above rising.
+    """
+    need_positive("sampled rate limiter", name, period=period)
+    per_time = per_second(result.get("unit", ""))
+    rates = parameters_of({"falling": falling, "rising": rising}, dict.fromkeys(("falling", "rising"), per_time))
+    need_order("sampled rate limiter", name, **rates)
+    builder = BlockBuilder(name, inputs={"u": input}, parameters=rates, period=period, offset=offset)
+    builder.states["y"], builder.updates["y"] = StateSpec(start_values(initial, dimension), **result), "y_next"
+    builder.symbols["y_next"] = "y^{+}"
+    builder.add("y_next", formulas.RATE_LIMITED, "u", "y", "period", *rates)
+    return builder.block()
+
+
+@spelled_out
+def noise(
+    name: str,
+    deviation: Any,
+    period: Any,
+    *,
+    seed: int,
+    mean: Any = 0.0,
+    distribution: str = "normal",
+    offset: Any = 0.0,
+    **result: Unpack[Scaled],
+) -> Element:
+    """Noise: a random number of this mean and standard deviation at every tick, held until the next one; `mean` before the first.
+
+    Its power density is deviation^2 period, up to a frequency of 1 / (2 period). Numbers are "normal" or "uniform". They follow
+    from the seed alone, so that a run gives the same bits again, everywhere. Blocks with unlike seeds are independent. The seed
+    is a run-time parameter: `parameters={"wind.seed": 7}`.
+
+    Raises `ModelError` E142 unless the period is positive, E110 for another distribution, E182 for a seed that is no whole number
+    from 0 to 2147483397.
+
+    Source: L'Ecuyer 1988 (generator); Box and Muller 1958 (normal numbers).
+    """
+    need_positive("noise", name, period=period)
+    choice("noise", name, distribution=(distribution, tuple(formulas.NOISE)))
+    number = numbers_of(seed)
+    if number is None or number.shape or not 0 <= number < formulas.MODULI[1] - 1.0 or number % 1.0:
+        why = f"given: {seed!r}"
+        raise refusal("E182", f'noise "{name}" needs a whole number as its seed', "seed=1", about=name, why=why)
+    parameters = {"seed": seed, **of_result(result.get("unit", ""), mean=mean, deviation=deviation)}
+    builder = BlockBuilder(name, parameters=parameters, period=period, offset=offset)
+    builder.states |= {"y": StateSpec(start_values(parameters["mean"], None), **result), "generator": StateSpec(np.zeros(2))}
+    builder.updates |= {"y": "y_next", "generator": "generator_next"}
+    results = ["y_next", "generator_next"]
+    builder.equations.append((results, formulas.NOISE[distribution], ["generator", *parameters]))
     return builder.block()
 
 

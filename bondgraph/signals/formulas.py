@@ -5,12 +5,13 @@ Blocks of one kind share one operation, so that a large model runs them in one l
 
 from __future__ import annotations
 
+import math
 import operator
 from functools import cache, reduce
 from typing import Any
 
 from bondgraph.model.ops import Op
-from screws.scalars import array, floor, interpolate, less, maximum, minimum, sin, where
+from screws.scalars import array, cos, equal, floor, interpolate, less, log, maximum, minimum, sin, sqrt, where
 
 SMOOTH = (0.0, 0.0, 0.0, 10.0, -15.0, 6.0)
 """Coefficients of s^3 (10 - 15 s + 6 s^2), lowest power first: it starts and ends at rest without acceleration."""
@@ -61,11 +62,15 @@ def logic(relation: str, count: int) -> Op:
 @cache
 def lookup(points: tuple[float, ...]) -> Op:
     """Return (u, values) -> the piecewise linear function through them; the end values hold outside."""
+    knots = array(points)
 
     def formula(u: Any, values: Any) -> Any:
-        return interpolate(u, points, values)
+        return interpolate(u, knots, values)
 
-    return Op("table", formula, r"\operatorname{table}\left(#1\right)")
+    return Op("table", formula, TABLE_LATEX)
+
+
+TABLE_LATEX = r"\operatorname{table}\left(#1\right)"
 
 
 LIMITER = Op("limiter", _clipped, r"\min\left(\max\left(#1, #2\right), #3\right)")
@@ -139,6 +144,42 @@ SMOOTH_STEP = Op(
 )
 
 
+RELAY = Op(
+    "relay", lambda mode, low, high: where(equal(mode, 1.0), high, low), r"\begin{cases} #3 & #1 \\ #2 & \text{else} \end{cases}"
+)
+
+
+def _beyond(u: Any, level: Any) -> Any:
+    """Return a guard that jumps: one that is positive at the start fires there although it falls."""
+    return where(less(level, u), 1.0, -1.0)
+
+
+EXCESS = Op("excess", _beyond, r"\operatorname{sgn}\left(#1 - (#2)\right)")
+ABOVE = Op(
+    "above", lambda u, level, step: _beyond(u, level + 0.5 * step), r"\operatorname{sgn}\left(#1 - #2 - \tfrac{1}{2} #3\right)"
+)
+BELOW = Op(
+    "below", lambda u, level, step: _beyond(level - 0.5 * step, u), r"\operatorname{sgn}\left(#2 - \tfrac{1}{2} #3 - #1\right)"
+)
+LEVEL = Op(
+    "nearest level", lambda u, step: step * floor(u / step + 0.5), r"#2 \left\lfloor \tfrac{#1}{#2} + \tfrac{1}{2} \right\rfloor"
+)
+
+
+def _chirp(t: Any, amplitude: Any, omega: Any, omega_end: Any, start: Any, duration: Any, phase: Any, offset: Any) -> Any:
+    swept, after = _clipped(t - start, 0.0, duration), maximum(t - start - duration, 0.0)
+    angle = omega * swept + 0.5 * (omega_end - omega) * swept * swept / duration + omega_end * after
+    return offset + amplitude * sin(phase + angle)
+
+
+CHIRP = Op(
+    "chirp",
+    _chirp,
+    r"#8 + #2 \sin\left(#7 + #3\,\tau + \tfrac{#4 - (#3)}{2 (#6)} \tau^2 + #4 \max\left(#1 - (#5) - #6, 0\right)\right),"
+    r"\quad \tau = \min\left(\max\left(#1 - (#5), 0\right), #6\right)",
+)
+
+
 def _difference(
     u: Any, previous: Any, slope: Any, count: Any, period: Any, between: Any, time_constant: Any
 ) -> tuple[Any, Any, Any]:
@@ -152,6 +193,11 @@ def _difference(
     )
 
 
+RATE_LIMITED = Op(
+    "rate limited",
+    lambda u, y, period, falling, rising: y + _clipped(u - y, falling * period, rising * period),
+    r"#2 + \min\left(\max\left(#1 - (#2), #4\,#3\right), #5\,#3\right)",
+)
 DIFFERENCE = Op("filtered difference", _difference, r"\tfrac{1}{#7 + #6}\left(#7\,#3 + #1 - (#2)\right)")
 """(u, u before, slope, count, period, time between differences, time constant) -> slope, u and count after a tick; the
 count is that of ticks since the last difference, -1 before the first tick."""
@@ -177,3 +223,50 @@ def sampled_pid(integral: bool, slope: int, limited: bool) -> Op:
         return _clipped(others + ki * total, lowest, highest), total
 
     return Op("sampled PID", formula, r"\operatorname{PID}\left(#1\right)")
+
+
+MODULI, MULTIPLIERS = (2147483563.0, 2147483399.0), (40014.0, 40692.0)
+"""Moduli and multipliers of both congruential generators of `NOISE`; all products are whole numbers below 2^53."""
+SEEDING_STEPS = 8
+"""Steps after which neighbouring seeds have unrelated numbers."""
+
+
+def _advanced(generator: Any) -> Any:
+    """Return both states of the generator after a step, whole numbers from 1 to the modulus less 1."""
+    products = [multiplier * state for multiplier, state in zip(MULTIPLIERS, generator, strict=True)]
+    return array([product - modulus * floor(product / modulus) for product, modulus in zip(products, MODULI, strict=True)])
+
+
+def _draw(generator: Any) -> tuple[Any, Any]:
+    """Return the next number, uniform in 0 < u < 1, and the generator after it."""
+    after = _advanced(generator)
+    difference = after[0] - after[1]
+    return where(less(0.0, difference), difference, difference + (MODULI[0] - 1.0)) / MODULI[0], after
+
+
+def _seeded(generator: Any, seed: Any) -> Any:
+    """Return the generator, and in place of states of zero, those before the first tick, the one of the seed."""
+    fresh = array([seed + 1.0, seed + 1.0])
+    for _ in range(SEEDING_STEPS):  # exchanged, so that no stream is a multiple of another
+        fresh = array([maximum(state, 1.0) for state in _advanced(fresh)[::-1]])
+    is_first = equal(generator[0], 0.0)
+    return array([where(is_first, new, old) for new, old in zip(fresh, generator, strict=True)])
+
+
+def _uniform(generator: Any, seed: Any, mean: Any, deviation: Any) -> tuple[Any, Any]:
+    number, after = _draw(_seeded(generator, seed))
+    return mean + deviation * (math.sqrt(12.0) * (number - 0.5)), after
+
+
+def _normal(generator: Any, seed: Any, mean: Any, deviation: Any) -> tuple[Any, Any]:
+    radius, after = _draw(_seeded(generator, seed))
+    angle, after = _draw(after)
+    return mean + deviation * (sqrt(-2.0 * log(radius)) * cos(2.0 * math.pi * angle)), after
+
+
+NOISE = {
+    "normal": Op("normal noise", _normal, r"#3 + #4\,\operatorname{normal}(#1)"),
+    "uniform": Op("uniform noise", _uniform, r"#3 + \sqrt{12}\,#4 \left(\operatorname{uniform}(#1) - \tfrac{1}{2}\right)"),
+}
+"""Distribution -> (generator, seed, mean, deviation) -> y and generator after a tick: combined congruential generator of L'Ecuyer
+1988; normal numbers by Box and Muller 1958."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.nodes import Nodes
+from bondgraph.tape.nodes import Node, Nodes, table_values
 from bondgraph.tape.routine import Listing, reachable
 
 NUMPY_FUNCTIONS: dict[int, Callable[..., Any]] = {code: operation.numpy for code, operation in enumerate(op.OPERATIONS)}
@@ -20,7 +20,7 @@ def interpreter(steps: Listing) -> Callable[[Sequence[np.ndarray], np.ndarray], 
     inputs, operations = [], []
     for index, (code, *arguments) in enumerate(steps.steps):
         if code in (op.CONSTANT, op.TABLE):
-            constants[index] = np.array(arguments[0], dtype=float)[()]
+            constants[index] = _constant(steps.steps[index])
         elif code <= op.INPUT:
             inputs.append((index, arguments[0], _where(code, arguments)))
         else:
@@ -41,6 +41,11 @@ def interpreter(steps: Listing) -> Callable[[Sequence[np.ndarray], np.ndarray], 
     return execute
 
 
+def _constant(leaf: Node) -> Any:
+    """Return the value of a constant, or the values (n,) of a table."""
+    return table_values(leaf) if leaf[0] == op.TABLE else np.float64(leaf[1])
+
+
 def _where(code: int, arguments: Sequence[int]) -> int | slice:
     """Return the index of an input in its block, or the slice of a table of inputs."""
     return arguments[1] if code == op.INPUT else slice(arguments[1], arguments[1] + arguments[2])
@@ -53,7 +58,7 @@ def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarra
         for position in reachable(tape, roots, skip=values):
             code, *arguments = tape.nodes[position]
             if code in (op.CONSTANT, op.TABLE):
-                values[position] = np.array(arguments[0], dtype=float)[()]
+                values[position] = _constant(tape.nodes[position])
             elif code <= op.INPUT:
                 values[position] = blocks[arguments[0]][..., _where(code, arguments)][()]
             else:

@@ -154,8 +154,19 @@ MAX_SELECTED = 8
 def leaf_length(leaf: Node) -> int:
     """Return the number of entries of a table, 1 for another leaf."""
     if leaf[0] == op.TABLE:
-        return len(leaf[1])
+        return len(leaf[1]) // 8
     return int(leaf[3]) if leaf[0] == op.TABLE_OF_INPUTS else 1
+
+
+def table_of(values: Any) -> Node:
+    """Return the leaf of a table of numbers (n,). It holds their bits as one text of bytes, which is hashed once and compared as
+    a whole, however long it is."""
+    return op.TABLE, (np.asarray(values, dtype=float) + 0.0).tobytes()
+
+
+def table_values(leaf: Node) -> np.ndarray:
+    """Return the numbers (n,) of a table."""
+    return np.frombuffer(leaf[1])
 
 
 class Nodes:
@@ -370,6 +381,10 @@ class Nodes:
         table = self._table(entries) if len(entries) > MAX_SELECTED else None
         return self.selection(code, number, entries) if table is None else self.apply(code, number, table)
 
+    def lookup_of_numbers(self, code: int, number: int, values: np.ndarray) -> int:
+        """Return `lookup` in a table of numbers (n,), however short: steps that are selected one by one would count as jumps."""
+        return self.apply(code, number, self.intern(table_of(values)))
+
     def selection(self, code: int, number: int, entries: Sequence[int]) -> int:
         """Return `lookup` as comparisons and selections, one entry after the other."""
         if code == op.TAKE:
@@ -386,7 +401,7 @@ class Nodes:
         """Return the position of the table of constants, or of consecutive inputs of a block; None for others."""
         nodes = [self.nodes[a] for a in entries]
         if all(node[0] == op.CONSTANT for node in nodes):
-            return self.intern((op.TABLE, tuple([node[1] for node in nodes])))
+            return self.intern(table_of([node[1] for node in nodes]))
         code, *at = nodes[0]
         if code == op.INPUT and all(node == (op.INPUT, at[0], at[1] + k) for k, node in enumerate(nodes)):
             return self.intern((op.TABLE_OF_INPUTS, *at, len(nodes)))
@@ -396,7 +411,7 @@ class Nodes:
         """Return the positions of the entries of a table."""
         code, first, *rest = self.nodes[table]
         if code == op.TABLE:
-            return [self.constant(value) for value in first]
+            return [self.constant(value) for value in table_values(self.nodes[table])]
         return [self.intern((op.INPUT, first, rest[0] + k)) for k in range(rest[1])]
 
     def apply(self, code: int, *arguments: int) -> int:
@@ -407,7 +422,7 @@ class Nodes:
                 entries = self.entries_of(arguments[1])
                 return entries[int(_folded(op.OPERATIONS[code].numpy, number, np.arange(len(entries))))]
             if number is not None and table[0] == op.TABLE:
-                return self.constant(_folded(op.OPERATIONS[code].numpy, number, np.array(table[1])))
+                return self.constant(_folded(op.OPERATIONS[code].numpy, number, table_values(table)))
             return self.intern((code, *arguments))
         name = op.NAMES[code]
         return int(getattr(self, name)(*arguments)) if code <= op.POWER else self.function(name, *arguments)

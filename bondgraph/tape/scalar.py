@@ -14,6 +14,7 @@ import numpy as np
 from bondgraph.errors import ScrewbondError
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Nodes
+from screws.scalars import LOOKUPS
 
 _NUMBERS = (int, float, np.number, np.bool_)
 
@@ -147,6 +148,9 @@ class TapeScalar:
         return value
 
     def _function(self, name: str, *arguments: Any) -> TapeScalar:
+        if name in LOOKUPS and isinstance(arguments[1], np.ndarray):
+            number = self.tape.lookup_of_numbers(op.CODES[name], self._other(arguments[0]), arguments[1])
+            return TapeScalar(self.tape, number)
         positions = []
         for argument in arguments:
             position = self._other(argument)

@@ -25,6 +25,9 @@ FORMULAS: list[Case] = [
     ("E147", lambda: signals.table("f", "c.q", [0.0, 1.0], [1.0]), ("do not fit", "(2,)", "(1,)")),
     ("E148", lambda: signals.limiter("limit", "c.q", 2.0, 1.0), ("lowest is above highest",)),
     ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("'xor'", "and, or, not")),
+    ("E180", lambda: loop(Se("u", 1.0), I("m", 1.0), R("r", flow=signals.curve([0, 1], [0, 1]))), ('R "r"', "beyond 0 and 1")),
+    ("E181", lambda: signals.curve([0, 1, 2], [0, 1, 0], outside="periodic").integral().integral(), ("grows by 1",)),
+    ("E182", lambda: signals.noise("n", 1.0, 1e-3, seed=-1), ('noise "n"', "given: -1")),
     # formulas
     ("E128", lambda: loop(I("m", 1.0, dimension=3), Se("u", 1.0)), ("u.effort", "shape ()", "needs (3,)")),
     (
@@ -62,7 +65,7 @@ FORMULAS: list[Case] = [
     ("E129", lambda: loop(I("m", 1.0), R("r", effort=lambda f, g: f * g)), ('R "r"', "fails", "takes 2 arguments (f, g)")),
     ("E129", lambda: turned(), ('MTF "turn"', "fails", "matmul")),
     ("E129", lambda: loop(I("m", 1.0), Se("u", lambda: {}["speed"])), ('Se "u"', "KeyError")),
-    ("E174", lambda: loop(I("m", 1.0), Se("u", lambda t: random.random() * t, signals=["time"])), ('Se "u"', "signals.table")),
+    ("E174", lambda: loop(I("m", 1.0), Se("u", lambda t: random.random() * t, signals=["time"])), ('Se "u"', "signals.noise")),
     (
         "E133",
         lambda: loop(I("m", 1.0, dimension=2), EulerJunction("e", lambda: np.eye(2), signals=[], dimension=2)),

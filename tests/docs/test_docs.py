@@ -300,6 +300,9 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E147", lambda: signals.table("t", "c.q", [0, 1], [1])),
     ("E148", lambda: signals.limiter("l", "c.q", 1.0, -1.0)),
     ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"])),
+    ("E180", lambda: compile_model(Graph("fed").connect(Se("u", 1.0), R("r", effort=signals.curve([0, 1], [0, 1]))))),
+    ("E181", lambda: signals.curve([0, 1, 2], [0, 1, 0], outside="periodic").integral().integral()),
+    ("E182", lambda: signals.noise("n", 1.0, 1e-3, seed=0.5)),  # type: ignore[arg-type]
     ("E250", lambda: linearise(rc(), inputs=["c.q"])),
     ("E251", lambda: linearise(rc(), outputs=["nobody.flow"])),
     ("E252", lambda: linearise(rc(), initial=np.ones(3))),

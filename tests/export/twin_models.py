@@ -86,6 +86,7 @@ def every() -> Graph:
     graph = Graph("every")
     graph.add(Block("f", [*outputs, *growth], states=states, rates={name: f"d{name}" for name in "abc"}))
     graph.add(signals.table("measured", "f.y0", POINTS, np.cos(POINTS)))
+    graph.add(signals.table("smooth", "f.y1", POINTS, np.cos(POINTS), kind="akima", outside="extend"))
     return graph
 
 

@@ -36,6 +36,11 @@ WRONG = [
     ("E147", lambda: signals.table("f", "c.q", "ab", [1.0, 2.0]), ("are no numbers",)),
     ("E148", lambda: signals.limiter("l", "c.q", 2.0, 1.0), ('limiter "l": lowest is above highest', "other way")),
     ("E148", lambda: signals.dead_zone("d", "c.q", 2.0, 1.0), ('dead zone "d"',)),
+    ("E142", lambda: signals.chirp("c", 1.0, 2.0, 0.0), ('chirp "c": duration',)),
+    ("E142", lambda: signals.quantiser("q", "c.q", 0.0), ('quantiser "q": step must be positive',)),
+    ("E142", lambda: signals.noise("n", 1.0, 0.0, seed=1), ('noise "n": period',)),
+    ("E148", lambda: signals.hysteresis("h", "c.q", 2.0, 1.0), ('hysteresis "h": lower is above upper',)),
+    ("E148", lambda: signals.sampled_rate_limiter("l", "c.q", 1.0, -1.0, period=1.0), ("falling is above rising",)),
     ("E148", lambda: signals.ramp("r", 1.0, 3.0, 2.0), ('ramp "r": start is above end',)),
     ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("no relation 'xor'", "and, or, not")),
 ]

@@ -16,12 +16,16 @@ from tests.inner.tape import Routine, Tape, jacobian, listing, specialise
 from tests.inner.tape import opcodes as op
 
 SHORT, LONG = np.array([-1.0, 0.25, 2.0]), np.cumsum(np.linspace(0.1, 0.5, 40)) - 6.0
+EVEN = np.linspace(-1.3, 2.9, 101)
 KERNELS = [numpy_kernel, lambda routine: compile_routines([routine]).kernel(routine.name)]
 
 
 def around(points: np.ndarray) -> np.ndarray:
-    """Numbers before, at, between and behind the points, and none."""
-    return np.concatenate([points, points[:-1] + 0.3 * np.diff(points), [points[0] - 1.0, points[-1] + 1.0]])
+    """Numbers before, at, just beside, between and behind the points."""
+    beside = [np.nextafter(points, end) for end in (-np.inf, np.inf)]
+    return np.concatenate(
+        [points, *beside, points[:-1] + 0.3 * np.diff(points), points[0] - [1.0, 1e300], points[-1] + [1.0, 1e300]]
+    )
 
 
 def read(points: np.ndarray, *, of_inputs: bool) -> Routine:
@@ -33,7 +37,7 @@ def read(points: np.ndarray, *, of_inputs: bool) -> Routine:
 
 
 @pytest.mark.parametrize("of_inputs", [False, True])
-@pytest.mark.parametrize("points", [SHORT, LONG], ids=["short", "long"])
+@pytest.mark.parametrize("points", [SHORT, LONG, EVEN], ids=["short", "long", "even"])
 def test_every_back_end_interpolates(points, of_inputs):
     routine = read(points, of_inputs=of_inputs)
     u = around(points)
@@ -190,3 +194,27 @@ def test_a_large_model_reads_a_measured_input_where_it_lies():
     alone = compile_model(measured(100)).simulate(3.0, samples=[3.0])
     expected = np.full(count, alone["m.p"][-1])
     np.testing.assert_allclose([run[f"m{k}.p"][-1] for k in range(count)], expected, rtol=1e-6)
+
+
+def test_a_table_of_numbers_is_one_leaf_of_the_tape_however_long_it_is():
+    """Entries are neither constants of the tape nor arguments of an operation."""
+    lengths = set()
+    for count in (50, 5000):
+        points, tape = np.linspace(-1.0, 1.0, count), Tape()
+        searchsorted(points, tape.inputs("x", 1)[0])
+        take(points, tape.inputs("x", 1)[0])
+        lengths.add(len(tape))
+    assert lengths == {4}
+
+
+def test_a_table_of_one_point_is_a_comparison():
+    u = np.array([0.0, 1.0, 2.0, np.nan])
+    assert searchsorted([1.0], u).tolist() == searchsorted(np.array([1.0]), u).tolist() == [0.0, 1.0, 1.0, 0.0]
+
+
+def test_a_row_may_be_an_array_wherever_scalars_of_any_kind_are_looked_up():
+    """Jets and SymPy take the array as they take its entries."""
+    u = sympy.Symbol("u")
+    assert take(LONG, searchsorted(LONG, u)) == take(list(LONG), searchsorted(list(LONG), u))
+    jet = variables(0.3, 0.0)[0]
+    assert take(LONG, searchsorted(LONG, jet)) == take(list(LONG), searchsorted(list(LONG), jet))

@@ -83,6 +83,9 @@ WORDS = {
     "ambiguous",
     "error",
     "measurement",
+    "kind",
+    "outside",
+    "distribution",
     "relation",
     "update",
     "port",
@@ -97,6 +100,9 @@ FREE = {
     "IC.position": "coordinates of a formula of one's own", "IC.velocity": "as IC.position",
     "IC.inertia": "a formula", "R.effort": "a formula", "R.flow": "a formula", "R.guess": "efforts and flows in SI",
     "Constraint.position": "a formula",
+    "lower": "a value of any signal", "upper": "a value of any signal", "seed": "a whole number",
+    "curve.values": "a formula of plain numbers", "characteristic_map.values": "as curve.values",
+    "rows": "as curve.values", "columns": "as curve.values",
 }  # fmt: skip
 """Numbers without an expected unit: a `Parameter` is converted to SI. Names of arguments, or `Function.argument`."""
 
@@ -149,6 +155,27 @@ SLOTS: dict[str, Callable[[Any], Any]] = {
     **{
         f"sine.{key}": lambda p, key=key: signals.sine("x", unit="N", **{key: p})
         for key in ("amplitude", "omega", "phase", "offset")
+    },
+    **{
+        f"chirp.{key}": lambda p, key=key: signals.chirp(
+            "x", unit="N", **{"omega": 1.0, "omega_end": 2.0, "duration": 1.0, key: p}
+        )
+        for key in ("omega", "omega_end", "duration", "amplitude", "start", "phase", "offset")
+    },
+    **{
+        f"hysteresis.{key}": lambda p, key=key: signals.hysteresis("x", "time", 0.0, 1.0, unit="N", **{key: p})
+        for key in ("low", "high")
+    },
+    "quantiser.step": lambda p: signals.quantiser("x", "time", p, unit="N"),
+    **{
+        f"noise.{key}": lambda p, key=key: signals.noise("x", seed=1, unit="N", **{"deviation": 1.0, "period": 1.0, key: p})
+        for key in ("deviation", "period", "mean", "offset")
+    },
+    **{
+        f"sampled_rate_limiter.{key}": lambda p, key=key: signals.sampled_rate_limiter(
+            "x", "time", unit="N", **{"falling": -1.0, "rising": 1.0, "period": 1.0, key: p}
+        )
+        for key in ("falling", "rising", "period", "offset")
     },
     **{f"step.{key}": lambda p, key=key: signals.step("x", unit="N", **{key: p}) for key in ("start", "before", "after")},
     **{

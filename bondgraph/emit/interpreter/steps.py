@@ -24,7 +24,7 @@ from bondgraph.emit.interpreter.table import InterpretedSteps
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import active_nodes, sparsity_pattern
-from bondgraph.tape.nodes import leaf_length
+from bondgraph.tape.nodes import leaf_length, table_values
 from bondgraph.tape.routine import Routine, reachable
 from bondgraph.tape.specialise import without_tables_of_inputs
 
@@ -97,7 +97,8 @@ def _steps(
         index[position], count = size, leaf_length(nodes[position])
         if code in op.OF_BLOCKS:
             inputs += [(size + k, begins[blocks[arguments[0]]], arguments[1] + k) for k in range(count)]
-        begun.append(np.zeros(count) if code in op.OF_BLOCKS else np.atleast_1d(arguments[0]))
+        constants = table_values(nodes[position]) if code == op.TABLE else np.atleast_1d(arguments[0])
+        begun.append(np.zeros(count) if code in op.OF_BLOCKS else constants)
         size += count
     index |= {position: size + k for k, position in enumerate(computed)}
     values = np.concatenate([*begun, np.zeros(len(computed))])

@@ -21,7 +21,7 @@ from bondgraph.emit.text import workspace_slots
 from bondgraph.errors import refusal
 from bondgraph.output.short_repr import short_repr
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.nodes import Node, leaf_length
+from bondgraph.tape.nodes import Node, leaf_length, table_values
 from bondgraph.tape.opcodes import OPERATIONS, Operation
 from bondgraph.tape.routine import Listing, listing
 from bondgraph.tracing.routines import trace
@@ -143,7 +143,7 @@ class _Part:
             code, first, *rest = self.program.steps[a]
             of_numbers, of_inputs = self.dialect.table
             if code == op.TABLE:
-                numbers = ", ".join(map(self.dialect.number, first))
+                numbers = ", ".join(map(self.dialect.number, table_values(self.program.steps[a]).tolist()))
                 text = of_numbers.format(v=name, numbers=numbers)
                 *lines, last = textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False)
                 self.lines += [*(line + self.dialect.continued for line in lines), last]
@@ -199,6 +199,7 @@ def straight_lines(model: Compilable) -> dict[str, StraightLine]:
     routines = {}
     for name, routine in trace(compiled_form(model, "straight_lines").system)[0].items():
         code = listing(routine.reference)
-        steps = tuple((OPERATIONS[step[0]].name, *step[1:]) for step in code.steps)
+        read = [(op.TABLE, tuple(table_values(step).tolist())) if step[0] == op.TABLE else step for step in code.steps]
+        steps = tuple((OPERATIONS[step[0]].name, *step[1:]) for step in read)
         routines[name] = StraightLine(routine.blocks, steps, code.outputs)
     return routines

@@ -17,6 +17,7 @@ from bondgraph.output.lazy import sympy
 from bondgraph.output.short_repr import short_repr
 from bondgraph.output.tables import labels_of
 from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import table_values
 from bondgraph.tape.routine import Listing
 from screws.renamed import answer_old_names
 
@@ -142,7 +143,7 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
 def _leaf(kind: int, arguments: Sequence[Any], symbols: Sequence[Sequence[Any]]) -> Any:
     """Return a number, a symbol, or the tuple of a table."""
     if kind in (op.CONSTANT, op.TABLE):
-        return _number(arguments[0]) if kind == op.CONSTANT else tuple([_number(value) for value in arguments[0]])
+        return _number(arguments[0]) if kind == op.CONSTANT else tuple(map(_number, table_values((kind, *arguments))))
     block, first, *count = arguments
     return tuple(symbols[block][first : first + count[0]]) if count else symbols[block][first]
 

@@ -18,6 +18,7 @@ import numpy as np
 from bondgraph.assembly.system import Statement, System, environment
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import table_values
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tracing.on_tape.values import Values, carry_out, scalars_of
@@ -51,6 +52,7 @@ class Roots:
 
     def __init__(self, tape: Tape):
         self.tape = tape
+        self._once = tape.scalar(math.inf)
         self._reach: list[int] = []
         self._pieces: dict[int, tuple[Piece, ...] | None] = {}
 
@@ -79,7 +81,7 @@ class Roots:
 
     def single(self, time: Any) -> Root:
         """Return a root without repetition."""
-        return Root(self.tape.scalar(time), self.tape.scalar(math.inf))
+        return Root(self.tape.scalar(time), self._once)
 
     def switch_times(self, position: int) -> list[Root]:
         """Return the times at which the instruction at a position changes its selection."""
@@ -92,9 +94,18 @@ class Roots:
         if code in (op.LESS, op.LESS_EQUAL, op.MINIMUM, op.MAXIMUM):
             return self.solved(self._at(arguments[0]) - self._at(arguments[1]), zero)
         if code == op.SEARCHSORTED:
-            points = [self._at(point) for point in self.tape.entries_of(arguments[1])]
-            return [root for point in points for root in self.solved(self._at(arguments[0]), point)]
+            return self._table_times(self._at(arguments[0]), arguments[1])
         return []
+
+    def _table_times(self, value: TapeScalar, table: int) -> list[Root]:
+        """Return the times at which a value reaches an entry of a table."""
+        pieces, leaf = self.pieces(value.index) or (), self.tape.nodes[table]
+        numbers = [c.value for piece in pieces for c in piece if c.value is not None]
+        if leaf[0] == op.TABLE and len(pieces) == 1 and len(numbers) == len(pieces[0]) == 2:
+            c0, c1 = numbers  # a long table of measured values: all at once
+            return [self.single(time) for time in ((table_values(leaf) - c0) / c1).tolist()]
+        points = [self._at(point) for point in self.tape.entries_of(table)]
+        return [root for point in points for root in self.solved(value, point)]
 
     def solved(self, value: TapeScalar, goal: TapeScalar) -> list[Root]:
         """Return the times at which a value is `goal`, a scalar of parameters alone."""

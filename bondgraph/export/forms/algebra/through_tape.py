@@ -19,7 +19,7 @@ from bondgraph.output.lazy import sympy
 from bondgraph.output.tables import labels_of
 from bondgraph.tape import opcodes
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.nodes import leaf_length
+from bondgraph.tape.nodes import leaf_length, table_values
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
@@ -151,7 +151,7 @@ class _TapeReader:
         if code == opcodes.CONSTANT:
             return self._number(arguments[0])
         if code == opcodes.TABLE:
-            return tuple([self._number(value) for value in arguments[0]])
+            return tuple(map(self._number, table_values(self.tape.nodes[position])))
         if code == opcodes.TABLE_OF_INPUTS:
             return tuple([self.leaves[entry] for entry in self.tape.entries_of(position)])
         operation = opcodes.OPERATIONS[code]

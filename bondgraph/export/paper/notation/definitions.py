@@ -20,6 +20,7 @@ import numpy as np
 from bondgraph.model.ops import Op, sources_of
 from bondgraph.tape import opcodes
 from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import table_values
 from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
@@ -232,7 +233,7 @@ class _FormulaWriter:
         if code == op.INPUT:
             return Piece(self._letters[int(step[1])][int(step[2])])
         if code == op.TABLE:
-            return _table([number(float(value)).latex for value in step[1]])
+            return _table([number(float(value)).latex for value in table_values(step)])
         if code == op.TABLE_OF_INPUTS:
             first, count = int(step[2]), int(step[3])
             return _table(self._letters[int(step[1])][first : first + count])

@@ -1,0 +1,1 @@
+"""Functions through tabulated data, and integrals of laws."""

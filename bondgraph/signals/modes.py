@@ -1,0 +1,63 @@
+"""Signal blocks with modes, whose jumps and kinks are events: relay with hysteresis, quantiser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Unpack
+
+from bondgraph.elements import Block, Element
+from bondgraph.model.arguments import spelled_out
+from bondgraph.model.automata import Automaton, Transition
+from bondgraph.model.laws import StateSpec
+from bondgraph.signals import formulas
+from bondgraph.signals.arguments import Format, inputs_of, need_order, need_positive, of_result, result_of
+
+
+@spelled_out
+def hysteresis(
+    name: str,
+    input: str,
+    lower: Any,
+    upper: Any,
+    *,
+    low: Any = 0.0,
+    high: Any = 1.0,
+    initial: str = "low",
+    **shown: Unpack[Format],
+) -> Element:
+    """Relay with hysteresis (Schmitt trigger): y jumps to `high` as u rises through `upper`, to `low` as it falls below `lower`.
+
+    Both are events of the automaton `name`, whose states are "low" and "high"; it starts in `initial`, or where u says otherwise.
+
+    Raises `ModelError` E148 if lower is above upper.
+    """
+    need_order("hysteresis", name, lower=lower, upper=upper)
+    parameters = {"lower": lower, "upper": upper, **of_result(shown.get("unit", ""), low=low, high=high)}
+    block = Block(
+        name,
+        [("y", formulas.RELAY, ["mode", "low", "high"])],
+        inputs={**inputs_of([input]), "mode": f"{name}.mode"},
+        parameters=parameters,
+        **result_of(**shown),
+    )
+    edges = (
+        Transition("low", "high", formulas.EXCESS, (input, f"{name}.upper"), kind=f"{name} rises"),
+        Transition("high", "low", formulas.EXCESS, (f"{name}.lower", input), kind=f"{name} falls"),
+    )
+    return replace(block, automaton=Automaton(name, ("low", "high"), initial, edges))
+
+
+@spelled_out
+def quantiser(name: str, input: str, step: Any, **shown: Unpack[Format]) -> Element:
+    """Quantiser: y is the multiple of `step` that is nearest to u; each change is an event.
+
+    Raises `ModelError` E142 unless the step is positive.
+    """
+    need_positive("quantiser", name, step=step)
+    block = Block(name, [], states={"y": StateSpec(0.0, **shown)}, parameters=of_result(shown.get("unit", ""), step=step))
+    signals, nearest = (input, f"{name}.y", f"{name}.step"), [(f"{name}.y", formulas.LEVEL, (input, f"{name}.step"))]
+    edges = (
+        Transition("on", "on", formulas.ABOVE, signals, nearest, kind=f"{name} rises"),
+        Transition("on", "on", formulas.BELOW, signals, nearest, kind=f"{name} falls"),
+    )
+    return replace(block, automaton=Automaton(name, ("on",), "on", edges))

@@ -1,0 +1,172 @@
+"""Chirp, relay with hysteresis, quantiser and noise against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from bondgraph import J1, Graph, I, ModelError, Parameter, R, Se, compile_model, signals
+
+TURN = 2.0 * np.pi
+
+
+def run_of(*blocks, until: float, **settings):
+    graph = Graph("blocks")
+    graph.add(*blocks)
+    return compile_model(graph).simulate(until, **settings)
+
+
+def test_a_chirp_sweeps_from_one_frequency_to_the_other():
+    """The angular frequency is the slope of the angle: it rises by 3 rad/s in a second, from 2 rad/s to 8 rad/s."""
+    run = run_of(signals.chirp("c", 2.0, 8.0, 2.0, amplitude=3.0, start=1.0, phase=0.5, offset=-1.0), until=6.0, samples=0.01)
+    since = np.clip(run.t - 1.0, 0.0, 2.0)
+    angle = 0.5 + 2.0 * since + 1.5 * since**2 + 8.0 * np.maximum(run.t - 3.0, 0.0)
+    np.testing.assert_allclose(run["c.y"], -1.0 + 3.0 * np.sin(angle), atol=1e-12)
+    whole = run_of(signals.chirp("c", 2.0, 8.0, 2.0, start=1.0), signals.integrator("i", "c.y"), until=6.0)
+    area = quad(lambda t: np.sin(2.0 * t + 1.5 * t * t), 0.0, 2.0)[0] + (np.cos(10.0) - np.cos(34.0)) / 8.0
+    assert whole["i.y"][-1] == pytest.approx(area, abs=1e-8)
+
+
+def test_a_relay_switches_at_both_levels():
+    """Of sin(2 pi t): up at t1 with sin = 1/2, down at 1/2 + t2 with sin = -1/4."""
+    relay = signals.hysteresis("h", "u.y", -0.25, 0.5, low=-1.0, high=2.0)
+    run = run_of(signals.sine("u", omega=TURN), relay, signals.integrator("i", "h.y"), until=2.0)
+    up, down = np.arcsin(0.5) / TURN, 0.5 + np.arcsin(0.25) / TURN
+    assert [event.kind for event in run.events] == ["h rises", "h falls"] * 2
+    np.testing.assert_allclose([event.time for event in run.events], [up, down, 1.0 + up, 1.0 + down], atol=1e-12)
+    assert run["i.y"][-1] == pytest.approx(2.0 * (3.0 * (down - up) - 1.0), abs=1e-12)
+
+
+STARTS = [(2.0, "low", 1.0), (-2.0, "high", 0.0), (0.0, "low", 0.0), (0.0, "high", 1.0)]
+
+
+@pytest.mark.parametrize("slope", [-0.5, 0.0, 0.5])
+@pytest.mark.parametrize(("level", "initial", "expected"), STARTS)
+def test_a_relay_starts_where_its_input_says_or_in_its_initial_state(level, initial, expected, slope):
+    """Also where the input moves back from there."""
+    relay = signals.hysteresis("h", "u.y", -1.0, 1.0, initial=initial)
+    assert run_of(signals.ramp("u", slope, offset=level), relay, until=1.0)["h.y"][-1] == expected
+
+
+def test_a_relay_holds_a_temperature():
+    """A room cools towards 0 and is heated towards 40: each swing takes the logarithm of its levels."""
+    graph, room = Graph("thermostat"), J1("room")
+    graph.connect(room, I("heat", 1.0, initial=20.0)).connect(room, R("loss", 1.0))
+    graph.connect(Se("heater", lambda y: y, signals=["h.y"]), room)
+    graph.add(signals.hysteresis("h", "heat.flow", 18.0, 22.0, low=40.0, high=0.0, initial="high"))
+    run = compile_model(graph).simulate(2.0)
+    first, cooling, heating = np.log(20.0 / 18.0), np.log(22.0 / 18.0), np.log(22.0 / 18.0)
+    times = first + np.concatenate([[0.0], np.cumsum(np.resize([heating, cooling], 20))])
+    np.testing.assert_allclose([event.time for event in run.events], times[times < 2.0], atol=1e-8)
+
+
+def test_a_quantiser_takes_the_nearest_level_and_each_change_is_an_event():
+    run = run_of(
+        signals.sine("u", omega=TURN),
+        signals.quantiser("q", "u.y", 0.3),
+        signals.integrator("i", "q.y"),
+        until=0.25,
+        samples=1e-3,
+    )
+    changes = np.arcsin([0.15, 0.45, 0.75]) / TURN
+    np.testing.assert_allclose([event.time for event in run.events], changes, atol=1e-12)
+    np.testing.assert_allclose(run["q.y"], 0.3 * np.round(np.sin(TURN * run.t) / 0.3), atol=1e-15)
+    assert run["i.y"][-1] == pytest.approx(0.3 * np.sum(0.25 - changes), abs=1e-13)
+
+
+def test_a_quantiser_falls_and_jumps_over_levels():
+    run = run_of(
+        signals.step("u", 0.5, -0.3, 3.3),
+        signals.quantiser("q", "u.y", 0.25),
+        signals.ramp("down", -1.0, offset=1.0),
+        signals.quantiser("r", "down.y", 0.5),
+        signals.integrator("i", "q.y"),
+        until=2.0,
+    )
+    assert run["i.y"][-1] == pytest.approx(-0.25 * 0.5 + 3.25 * 1.5, abs=1e-12)
+    assert [event.time for event in run.events if event.kind == "r falls"] == pytest.approx([0.25, 0.75, 1.25, 1.75], abs=1e-12)
+    assert run["r.y"][-1] == -1.0
+
+
+def test_a_rate_limiter_ramps_up_and_down_to_its_input():
+    """From 0 it falls towards -0.2, rises by 0.1 a tick to 1 from tick 3 on, and falls by 0.05 a tick from tick 30 on."""
+    limiter = signals.sampled_rate_limiter("l", "u.y", -1.0, 2.0, period=0.05)
+    tick = np.arange(70)
+    run = run_of(signals.pulse("u", 0.14, 1.35, before=-0.2), limiter, until=3.5, samples=(tick + 0.5) * 0.05)
+    rising, falling = np.minimum(-0.15 + 0.1 * (tick - 2.0), 1.0), np.maximum(1.0 - 0.05 * (tick - 29.0), -0.2)
+    expected = np.where(tick < 3, -0.05 * (tick + 1.0), np.where(tick < 30, rising, falling))
+    np.testing.assert_allclose(run["l.y"][np.searchsorted(run.t, (tick + 0.5) * 0.05)], expected, atol=1e-12)
+
+
+def reference(seed: int, count: int) -> np.ndarray:
+    """The combined generator of L'Ecuyer in whole numbers of Python."""
+    states, moduli, multipliers = [seed + 1, seed + 1], (2147483563, 2147483399), (40014, 40692)
+    numbers = []
+    for k in range(8 + count):
+        states = [multiplier * state % modulus for multiplier, state, modulus in zip(multipliers, states, moduli, strict=True)]
+        if k < 8:
+            states = [max(state, 1) for state in states[::-1]]
+        else:
+            numbers.append((states[0] - states[1]) % (moduli[0] - 1) / moduli[0])
+    return np.array(numbers)
+
+
+PERIOD = 1e-3
+"""Time between random numbers, s."""
+
+
+def noise_of(count: int, parameters=None, **more) -> np.ndarray:
+    """Numbers of the first ticks."""
+    times = (np.arange(count) + 0.5) * PERIOD
+    run = run_of(signals.noise("n", 2.0, PERIOD, mean=1.0, **more), until=count * PERIOD, samples=times, parameters=parameters)
+    return run["n.y"][np.searchsorted(run.t, times)]
+
+
+def test_noise_is_the_generator_of_its_source():
+    u = reference(5, 4000)
+    uniform, normal = noise_of(2000, seed=5, distribution="uniform"), noise_of(2000, seed=5)
+    np.testing.assert_allclose(uniform, 1.0 + 2.0 * np.sqrt(12.0) * (u[:2000] - 0.5), atol=1e-14)
+    np.testing.assert_allclose(normal, 1.0 + 2.0 * np.sqrt(-2.0 * np.log(u[::2])) * np.cos(TURN * u[1::2]), atol=1e-12)
+
+
+def test_one_seed_gives_the_same_bits_and_another_seed_others():
+    first = noise_of(50, seed=1)
+    assert first.tolist() == noise_of(50, seed=1).tolist() == noise_of(50, {"n.seed": 1}, seed=8).tolist()
+    assert not np.any(first == noise_of(50, seed=2))
+
+
+@pytest.mark.parametrize("distribution", ["normal", "uniform"])
+def test_noise_has_its_mean_and_deviation_and_no_memory(distribution):
+    """Within four standard errors; the fourth moment tells the distributions apart."""
+    count = 20_000
+    z = (noise_of(count, seed=3, distribution=distribution) - 1.0) / 2.0
+    error = 4.0 / np.sqrt(count)
+    assert abs(z.mean()) < error and abs(z.var() - 1.0) < 1.5 * error
+    assert all(abs(np.mean(z[lag:] * z[:-lag])) < error for lag in (1, 2, 7))
+    assert np.mean(z**4) == pytest.approx({"normal": 3.0, "uniform": 1.8}[distribution], abs=10.0 * error)
+
+
+def test_first_numbers_of_neighbouring_seeds_are_unrelated():
+    first = np.array([reference(seed, 1)[0] for seed in range(2000)]) - 0.5
+    assert abs(np.corrcoef(first[1:], first[:-1])[0, 1]) < 0.1 and first.var() == pytest.approx(1.0 / 12.0, rel=0.1)
+
+
+def test_noise_drives_a_state_to_the_variance_of_its_power_density():
+    """A lowpass of held values is a difference equation, whose variance is S / (2 T) of a density S for small periods."""
+    run = run_of(signals.noise("n", 2.0, PERIOD, seed=11), signals.lowpass("l", "n.y", 0.01), until=100.0, samples=0.01)
+    decay = np.exp(-PERIOD / 0.01)
+    assert run["l.y"][100:].var() == pytest.approx(4.0 * (1.0 - decay) / (1.0 + decay), rel=0.1)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, 2147483398, [1, 2], "one", Parameter([1.0, 2.0])])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(ModelError, match='E182 noise "n" needs a whole number as its seed'):
+        signals.noise("n", 1.0, PERIOD, seed=seed)
+
+
+def test_the_advice_on_random_formulas_holds():
+    graph, v = Graph("pushed"), J1("v")
+    graph.connect(Se("u", lambda noise: noise, signals=["noise.y"]), v).connect(v, I("m", 1.0))
+    graph.add(signals.noise("noise", 1.0, period=1e-3, seed=1))
+    assert compile_model(graph).simulate(1.0).ok
