@@ -33,10 +33,9 @@ from bondgraph.causality.assign import Causality
 from bondgraph.causality.rings import Term
 from bondgraph.errors import raise_if_any, refusal
 from bondgraph.model import laws
-from bondgraph.model.dissipators import ResistorField
+from bondgraph.model.dissipation import DISSIPATED, HeatFlow, ResistorField
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import across_unit, conversion_of, conversions, expected_unit, implied_unit, ratio_unit
-from bondgraph.model.heat import DISSIPATED, HeatFlow
 from bondgraph.model.laws import OTHER, Action, Gyrator, Junction, Ratio, Reaction, SkewGyrator, Transformer, Variable
 from bondgraph.model.modal import choose_by, numbers_of
 from bondgraph.model.model import Bond, Model

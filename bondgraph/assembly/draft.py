@@ -10,8 +10,8 @@ import numpy as np
 
 from bondgraph.assembly.system import Clock, Power, State, Statement, Unknown, Value
 from bondgraph.causality.assign import Causality
+from bondgraph.elements.curves import Curve
 from bondgraph.model.element import Element
-from bondgraph.model.functions.curves import Curve
 from bondgraph.model.laws import StateSpec, Switched, Variable
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import HEAT_FLOW, IDENTITY, NEGATE, POWER, SOUGHT, Op, share_of, zeros

@@ -21,8 +21,8 @@ from bondgraph.assembly.formula_keys import formula_key
 from bondgraph.assembly.system import Power, State, Statement, Value
 from bondgraph.causality.assign import Causality
 from bondgraph.model import laws
+from bondgraph.model.dissipation import HeatFlow
 from bondgraph.model.element import Element
-from bondgraph.model.heat import HeatFlow
 from bondgraph.model.model import Bond, End, Model
 from bondgraph.model.ops import Op
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from bondgraph.errors import Problem
+from bondgraph.model.dissipation import HeatFlow
 from bondgraph.model.domains import THERMAL
 from bondgraph.model.element import Element, named
 from bondgraph.model.expected_units import converted_parameters
-from bondgraph.model.heat import HeatFlow
 from bondgraph.model.laws import IdealSwitch, Junction, Law, Resistor, Source, Storage
 from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import Bond, Model

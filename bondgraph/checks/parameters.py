@@ -11,7 +11,7 @@ import numpy as np
 
 from bondgraph.errors import Problem
 from bondgraph.model.arguments import unit_problem
-from bondgraph.model.dissipators import ResistorField
+from bondgraph.model.dissipation import ResistorField
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import converted_parameters, unit_conversions

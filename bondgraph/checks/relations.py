@@ -17,11 +17,11 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import converted_parameters
-from bondgraph.model.functions.quadrature import NoQuadrature, double_exponential
 from bondgraph.model.laws import ByMode, InertialField, Parameter, Resistor, Storage
 from bondgraph.model.mechanics import gradient, partials
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
+from bondgraph.model.quadrature import NoQuadrature, double_exponential
 from bondgraph.quantities import real
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape

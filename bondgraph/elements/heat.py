@@ -8,9 +8,9 @@ from typing import Any
 from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import caller_place
 from bondgraph.model.arguments import bounded, need_mapping, one_of, only_with_formula, parameters_of
+from bondgraph.model.dissipation import HeatFlow
 from bondgraph.model.domains import THERMAL
 from bondgraph.model.element import Element, Port
-from bondgraph.model.heat import HeatFlow
 from bondgraph.model.ops import Op, as_op
 
 

@@ -11,6 +11,7 @@ from typing import Any, Never, Unpack
 import numpy as np
 
 from bondgraph.elements.binding import Signals, bound, paths_of
+from bondgraph.elements.curves import Curve
 from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import (
     bounded,
@@ -29,7 +30,6 @@ from bondgraph.model.arguments import (
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import COEFFICIENTS, Domain
 from bondgraph.model.element import Element, OnePort, Port, one_port
-from bondgraph.model.functions.curves import Curve
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Resistor, SkewGyrator, Source, StateSpec, Storage, Variable
 from bondgraph.model.mechanics import gradient
 from bondgraph.model.ops import Op, as_op

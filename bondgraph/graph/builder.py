@@ -15,8 +15,8 @@ from bondgraph.graph.draft import Draft, Link
 from bondgraph.graph.flatten import flatten
 from bondgraph.model.arguments import is_name, names_of
 from bondgraph.model.automata import Automaton, Start
+from bondgraph.model.dissipation import HEAT_PORT
 from bondgraph.model.element import Element, PortRef
-from bondgraph.model.heat import HEAT_PORT
 from bondgraph.model.laws import Junction
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.output.cells import cell, code, line

@@ -13,7 +13,7 @@ from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import caller_place, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model.arguments import choice, domain_of, in_unit, need_mapping, parameters_of
-from bondgraph.model.dissipators import ResistorField
+from bondgraph.model.dissipation import ResistorField
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, Port
 from bondgraph.model.laws import Variable

@@ -13,8 +13,8 @@ from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft, own_automata
 from bondgraph.graph.joining import Scope, SignalNames, heat_ports, join, signal_names
 from bondgraph.model.automata import Automaton, Start
+from bondgraph.model.dissipation import HEAT_PORT, heat_path
 from bondgraph.model.element import Element
-from bondgraph.model.heat import HEAT_PORT, heat_path
 from bondgraph.model.laws import ByMode, Junction, Switched
 from bondgraph.model.model import Collider, CollisionSet, ContactPoint, End, Face, Model, SignalEntry, Visible
 from screws.similar_names import similar_names

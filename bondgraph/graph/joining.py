@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft, own_automata
+from bondgraph.model.dissipation import HEAT_PORT, heat_path, heat_port
 from bondgraph.model.domains import GENERIC, SCREW, THERMAL, Domain
 from bondgraph.model.element import Element, Port, PortRef
-from bondgraph.model.heat import HEAT_PORT, heat_path, heat_port
 from bondgraph.model.laws import ByMode, IdealConstraint, IdealSwitch, Junction, Resistor, SignalBlock, Source
 from bondgraph.model.modal import numbers_of
 from bondgraph.model.model import Bond, End

@@ -22,10 +22,9 @@ from bondgraph.interchange.records import BUILTIN
 from bondgraph.model import laws
 from bondgraph.model.arguments import is_name
 from bondgraph.model.automata import Automaton, Transition
-from bondgraph.model.dissipators import ResistorField
+from bondgraph.model.dissipation import HeatFlow, ResistorField, heat_path
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
-from bondgraph.model.heat import HeatFlow, heat_path
 from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import CollisionSet, ContactPoint, End, Model

@@ -17,10 +17,9 @@ import numpy as np
 from bondgraph.errors import Place
 from bondgraph.model import laws
 from bondgraph.model.automata import Automaton, Transition
-from bondgraph.model.dissipators import ResistorField
+from bondgraph.model.dissipation import HeatFlow, ResistorField
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, Port
-from bondgraph.model.heat import HeatFlow
 from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.model import Bond, Collider, CollisionSet, ContactPoint, End, Face, Model, SignalEntry, Visible
 from bondgraph.model.ops import IDENTITY, NEGATE, Choice, Constant, Gate, Op

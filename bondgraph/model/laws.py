@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from bondgraph.model.functions.quadrature import complement, work
 from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.ops import Op
+from bondgraph.model.quadrature import complement, work
 from bondgraph.output.short_repr import short_repr
 from screws.renamed import answer_old_names
 

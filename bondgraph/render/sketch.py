@@ -12,9 +12,9 @@ import numpy as np
 
 from bondgraph.errors import Problem, raise_if_any
 from bondgraph.model.arguments import names_of
+from bondgraph.model.dissipation import heat_path
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import implied_unit
-from bondgraph.model.heat import heat_path
 from bondgraph.model.laws import ByMode, Junction, Resistor, SignalBlock
 from bondgraph.model.model import Bond, End, Face, Model
 

@@ -5,7 +5,7 @@ as gains and time constants are run-time parameters, and may be given as `Parame
 `symbol` (LaTeX) of its result; with states also `nominal`, the size its input usually has (a hint).
 """
 
-from bondgraph.model.functions.curves import characteristic_map, curve
+from bondgraph.elements.curves import characteristic_map, curve
 from bondgraph.signals.algebra import (
     chirp,
     comparator,

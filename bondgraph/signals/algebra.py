@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from bondgraph.elements import Block, Element
+from bondgraph.elements.curves import checked_points, curve
 from bondgraph.errors import refusal
 from bondgraph.model.arguments import bounded, names_of, parameters_of, spelled_out
-from bondgraph.model.functions.curves import checked_points, curve
 from bondgraph.model.ops import APPLY, Op, combine
 from bondgraph.model.units import per_second
 from bondgraph.signals import formulas

@@ -20,9 +20,8 @@ from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from bondgraph.model import laws
-from bondgraph.model.dissipators import ResistorField
+from bondgraph.model.dissipation import HeatFlow, ResistorField
 from bondgraph.model.element import Element
-from bondgraph.model.heat import HeatFlow
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.model.ops import IDENTITY, Op, constant, zeros
 from bondgraph.run.program import Layout, RunContact

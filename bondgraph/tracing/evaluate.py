@@ -18,7 +18,7 @@ import numpy as np
 
 from bondgraph.assembly.stages import Step
 from bondgraph.assembly.system import Loop, State, System, Unknown, environment
-from bondgraph.model.heat import DISSIPATED
+from bondgraph.model.dissipation import DISSIPATED
 from bondgraph.model.ops import zeros
 from bondgraph.tape.differentiate import jumps
 from bondgraph.tape.scalar import TapeScalar

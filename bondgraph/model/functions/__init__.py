@@ -1,1 +1,0 @@
-"""Functions through tabulated data, and integrals of laws."""
