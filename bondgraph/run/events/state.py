@@ -165,6 +165,7 @@ class EventTable(LoopTable):
     guards_seen: PerTransition
     zero_seen: PerTransition
     zero_sizes: PerState
+    guard_sizes: PerTransition
     x_ahead: PerState
     speed: PerState
     speed_near: StatesNear
