@@ -122,11 +122,16 @@ def remember(w: Control, m: Reals) -> bool:
 
 def weights_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
     """Update the natural scales, and the floors with them."""
+    update_floors(w, t, x, m, False)
+
+
+def update_floors(w: Control, t: float, x: Reals, m: Reals, rejected: bool) -> None:
+    """Update the natural scales, and the floors with them; `rejected`: after steps that the error control has rejected."""
     scale, floor, moved, held, beyond = w.scale, w.floor, w.moved, w.held, w.beyond
     natural_scales(w, t, x, m)
     for i in range(w.n):
         scale[i] = larger(w.scales[i], w.nominal[i])
-    measure_terms(w, t, x, m)
+    measure_terms(w, t, x, m, rejected)
     raise_resting(w)
     for i in range(w.n):
         absolute, relative = w.absolute[i], scale[i] * SCALE_PART
@@ -334,7 +339,7 @@ def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, rel
 
 def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
     """Measure the noise after rejections of steps of length h with the tolerance `relative`; noise that is known counts more."""
-    weights_refresh(w, t, x, m)
+    update_floors(w, t, x, m, True)
     noise, is_noisy = w.noise, False
     for i in range(w.n + w.quadratures):
         if noise[i] != 0.0:
