@@ -122,16 +122,11 @@ def remember(w: Control, m: Reals) -> bool:
 
 def weights_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
     """Update the natural scales, and the floors with them."""
-    update_floors(w, t, x, m, False)
-
-
-def update_floors(w: Control, t: float, x: Reals, m: Reals, rejected: bool) -> None:
-    """Update the natural scales, and the floors with them; `rejected`: after steps that the error control has rejected."""
     scale, floor, moved, held, beyond = w.scale, w.floor, w.moved, w.held, w.beyond
     natural_scales(w, t, x, m)
     for i in range(w.n):
         scale[i] = larger(w.scales[i], w.nominal[i])
-    measure_terms(w, t, x, m, rejected)
+    measure_terms(w, t, x, m)
     raise_resting(w)
     for i in range(w.n):
         absolute, relative = w.absolute[i], scale[i] * SCALE_PART
@@ -339,7 +334,7 @@ def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, rel
 
 def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
     """Measure the noise after rejections of steps of length h with the tolerance `relative`; noise that is known counts more."""
-    update_floors(w, t, x, m, True)
+    weights_refresh(w, t, x, m)
     noise, is_noisy = w.noise, False
     for i in range(w.n + w.quadratures):
         if noise[i] != 0.0:
@@ -348,6 +343,11 @@ def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relat
         w.boost = smaller(w.boost * 2.0, MAX_NOISE_GAIN)
         w.boosted = larger(w.boosted, w.boost)
     is_significant = measure_noise(w, t, x, m, h, relative, implicit)
+    if not is_significant:  # sums may cancel exactly where the step begins
+        w.rates(formula_time(w, t), x, w.p, m, w.at_end)
+        for i in range(w.n):
+            w.at_end[i] = x[i] + h * w.at_end[i]
+        is_significant = measure_noise(w, t + h, w.at_end, m, h, relative, implicit)
     w.rejections_before_test = (
         NOISE_TEST_INTERVALS[1] if is_significant else min(w.rejections_before_test * 2, NOISE_TEST_INTERVALS[2])
     )

@@ -121,10 +121,9 @@ def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
         largest[i] = rate if rate < math.inf else 0.0
 
 
-def measure_terms(w: Control, t: float, x: Reals, m: Reals, rejected: bool) -> None:
+def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
     """Find the states that more than rounding has moved, or will. The scale of the others is that of the terms that cancel in
-    their rates, or in those of the states that drive them: steps need not follow the last digits of a sum. A rate of zero has no
-    terms, unless steps have been `rejected`: then its terms may happen to cancel just here."""
+    their rates, or in those of the states that drive them: steps need not follow the last digits of a sum."""
     n, size, moved, terms = w.n, w.size, w.has_moved, w.terms
     rates, speed, errors, sigma = w.driven, w.fastest, w.later, w.sigma
     is_open = False
@@ -134,7 +133,7 @@ def measure_terms(w: Control, t: float, x: Reals, m: Reals, rejected: bool) -> N
     if not is_open:
         return
     w.rates(formula_time(w, t), x, w.p, m, rates)
-    is_open = rejected
+    is_open = False
     for i in range(n):
         if moved[i] == 0.0 and rates[i] != 0.0:
             is_open = True

@@ -181,7 +181,7 @@ def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
             if s.endless[i] == 0:
                 out[i] = plain[i]
     for i in range(s.transitions):
-        if out[i] <= CLEAR * abs(now[i]):
+        if is_active(s, i) and out[i] <= CLEAR * abs(now[i]):
             s.guard_sizes[i] = larger(s.guard_sizes[i], abs(now[i]))
     accumulate(s, out)
 
