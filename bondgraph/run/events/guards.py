@@ -35,7 +35,7 @@ AHEAD_PAIRS = 2
 """Pairs of points from which the motion is followed: its rounding errors, unlike those of a guard, are no few units."""
 CLEAR = 2.0**-20
 """Largest rounding error of a guard, relative to its value, at which the value tells its size."""
-ACCUMULATED = 4.0
+ACCUMULATED = 2.0
 """Ratio of the rounding errors of a guard after many steps, such as those of a current that diodes block, to those at a point."""
 UNLIKE = 2.0**20
 """Largest ratio of the rounding errors that pairs of points show, where these are more than a few units."""
