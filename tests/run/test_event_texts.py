@@ -265,3 +265,13 @@ def test_texts_of_event_location_are_the_same_bits_in_cpython(name):
         results.append((made, by_machine["jumps"], tuple(by_machine.arrays["fired"])))
     assert len({fired for _, _, fired in results}) > 2 * (name == "locate") and len({made for made, _, _ in results}) > 1
     assert {jumps for _, jumps, _ in results} == ({0, 1} if name == "locate" else {0})
+
+
+@pytest.mark.parametrize("t", [0.0, 3.0])
+def test_no_zero_crossing_lies_nearer_to_the_start_than_the_resolution_of_time(t):
+    """A guard that begins just below zero, as after an event, crosses it by an error of the dense output."""
+    h, later = 0.01, [0.5, 0.7, 0.9]
+    table = crossing(t, [[1e-265, 0.3, 2.0], *[later] * (GUARDS - 1)], [1.0, *[-1.0] * (GUARDS - 1)])
+    theta = root_finding.locate(table.view(), np.float64(h), STEP)
+    assert theta == root_finding.EPSILON * max(t, h) / h and t + theta * h > t
+    assert table.arrays["fired"].tolist() == [1, 0, 0, 0]

@@ -118,6 +118,43 @@ BEHIND_DIODES = [
 ]
 """A capacitor behind a diode that blocks, beside one that conducts."""
 
+BACK_TO_BACK = [
+    ("D", "D1", 2, 1, 0),
+    ("C", "C", 3, 1, 0.19),
+    ("D", "D3", 0, 3, 0),
+    ("R", "R", 1, 0, 1.5),
+    ("V", "V", 2, 0, lambda t: sin(2.1 * t + 1.3)),
+    ("D", "D8", 0, 3, 0),
+    ("D", "D9", 1, 2, 0),
+]
+"""The diodes D1 and D9 pass the current of either sense, so that neither has a voltage, D3 and D8 share one that charges C."""
+
+SHORTED = [
+    ("R", "R2", 2, 3, 1.9),
+    ("C", "C", 0, 4, 2.0),
+    ("R", "R4", 0, 1, 0.48),
+    ("D", "D5", 2, 1, 0),
+    ("R", "R6", 3, 4, 0.6),
+    ("V", "V", 3, 2, lambda t: sin(3.2 * t + 5.1)),
+    ("D", "D8", 0, 4, 0),
+]
+"""The diode D8 shorts the capacitor, whose rate is a sum that often cancels exactly."""
+
+COILS_AT_REST = [
+    ("D", "D0", 1, 0, 0),
+    ("D", "D1", 1, 2, 0),
+    ("V", "V", 3, 2, -0.3),
+    ("C", "C3", 4, 1, 0.37),
+    ("L", "L4", 2, 4, 1.7),
+    ("C", "C5", 3, 2, 2.7),
+    ("C", "C6", 2, 3, 2.3),
+    ("D", "D7", 0, 1, 0),
+    ("R", "R8", 0, 1, 0.26),
+    ("L", "L9", 4, 2, 0.26),
+    ("R", "R10", 4, 2, 0.19),
+]
+"""Only C5 and C6 are charged; the rates of all other states are differences, which often cancel exactly."""
+
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("parts", [DEAD_RECTIFIER, NOTHING_MOVES, BALANCED_BRIDGE, BEHIND_DIODES], ids=range(4))
@@ -129,6 +166,21 @@ def test_states_that_nothing_moves_stay_zero_and_cost_nothing(parts, variant):
     for state in made.program.layout.names("x"):
         kind = "flow" if state.endswith(".q") else "effort"
         assert np.abs(run[state]).max() < 1e-12 * max(np.abs(run[f"{name}.{kind}"]).max() for name in made.program.power_names)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_voltage_of_rounding_across_another_diode_fires_nothing(variant):
+    run = run_of(circuit(BACK_TO_BACK, variant), 4.0)
+    assert run.ok, run.failure
+    assert len(run.events) == 9
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("parts", [SHORTED, COILS_AT_REST], ids=range(2))
+def test_a_rate_that_cancels_exactly_at_most_times_ends_no_run(parts, variant):
+    run = run_of(circuit(parts, variant), 4.0)
+    assert run.ok, run.failure
+    assert run.statistics.steps < 500
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -68,7 +68,9 @@ def rectifying(graph: Graph) -> None:
         (bouncing, 4.0, 20, "dop853"),
         (bouncing, 4.0, 20, "rodas5p"),
         (rubbing, 6.0, 14, "dop853"),
+        (rubbing, 6.0, 14, "rodas5p"),
         (rectifying, 6.0, 23, "dop853"),
+        (rectifying, 6.0, 23, "rodas5p"),
     ],
 )
 def test_an_uncoupled_part_changes_nothing(build: Callable[[Graph], None], end: float, events: int, method: str) -> None:

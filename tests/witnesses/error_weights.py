@@ -143,6 +143,10 @@ class Weights:
             self.boost = min(2.0 * self.boost, rules.MAX_NOISE_GAIN)
             self.boosted = max(self.boosted, self.boost)
         significant = self._measure_noise(t, x, m, h, relative, implicit)
+        if not significant:
+            with np.errstate(all="ignore"):
+                at_end = x + h * self._bound.rates(t, x, m)
+                significant = self._measure_noise(t + h, at_end, m, h, relative, implicit)
         self.rejections_before_test = (
             rules.NOISE_TEST_INTERVALS[1] if significant else min(2 * self.rejections_before_test, rules.NOISE_TEST_INTERVALS[2])
         )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.inner.run import GuardHistory, guard_history
+from tests.inner.run import Bound, GuardHistory, event_guards, guard_history
 
 MIN_LOOK_AHEAD, MAX_LOOK_AHEAD, RATIO = guard_history.MIN_LOOK_AHEAD, guard_history.MAX_LOOK_AHEAD, guard_history.LOOK_AHEAD_RATIO
+ACCUMULATED, CLEAR, MARGIN = event_guards.ACCUMULATED, event_guards.CLEAR, guard_history.MARGIN
 PERTURBATION, TRIALS, REVERSAL_RATIO = guard_history.PERTURBATION, guard_history.TRIALS, guard_history.REVERSAL_RATIO
 rounding_error, trial_changes = guard_history.rounding_error, guard_history.trial_changes
 _LOOKS = 1 + int(np.log(MAX_LOOK_AHEAD / MIN_LOOK_AHEAD) / np.log(RATIO))
@@ -14,6 +15,11 @@ _LOOKS = 1 + int(np.log(MAX_LOOK_AHEAD / MIN_LOOK_AHEAD) / np.log(RATIO))
 
 class FiringGuards(GuardHistory):
     """Guards of one run, and which of them fire."""
+
+    def __init__(self, bound: Bound, span: float):
+        super().__init__(bound, span)
+        self.guard_sizes = np.zeros(len(bound.program.transitions))
+        """Largest value of each guard (k,) at an event of the run so far."""
 
     def firing_guards(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
         """Find the guards (k,) that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion; in
@@ -27,6 +33,9 @@ class FiringGuards(GuardHistory):
         x = x + shift * self._bound.rates(start, x, m)
         now = self._bound.guards(start, x, m)
         zero = self.zero(start, x, m)
+        clear = active & (zero <= CLEAR * np.abs(now))
+        self.guard_sizes[clear] = np.fmax(self.guard_sizes, np.abs(now))[clear]
+        zero = self._accumulated(zero)
         if np.any(active & (np.abs(now) > zero) & (np.abs(was) <= np.abs(now - was))):  # nonzero only by the shift
             zero = zero + self._noise_ahead(t, here, m, np.array([shift]), (now - was)[None])[0]
         near, firm = active & (np.abs(now) <= zero), active & (now > zero)
@@ -93,7 +102,7 @@ class FiringGuards(GuardHistory):
         longer = np.multiply.accumulate(np.full(_LOOKS, RATIO)) / RATIO
         steps = first * longer[: max(int(np.sum(first * longer <= MAX_LOOK_AHEAD * self.span)), 1)]
         changes = self.ahead(t, x, m, steps) - now
-        still = self._noise(t, x, m, np.abs(x), now)
+        still = self._accumulated(self._noise(t, x, m, np.abs(x), now))
         ahead = self._noise_ahead(t, x, m, steps, changes)
         noise = np.where(np.abs(changes) <= still, still, still + ahead)
         states = self._states(t, x, self._bound.p, m, steps)
@@ -115,6 +124,12 @@ class FiringGuards(GuardHistory):
         every = np.repeat(np.arange(points), len(steps))
         soon = self._ahead(t, y[every], self.p[every], m, np.tile(steps, points)).reshape(points, len(steps), -1)
         return rounding_error(changes, soon - now[:, None])
+
+    def _accumulated(self, errors: np.ndarray) -> np.ndarray:
+        """Return rounding errors of guards (k,) at a point as they are in a run, but of bounces and of ends of the run."""
+        ends = np.array([edge.error is not None for edge in self._bound.program.transitions], dtype=bool)
+        most = ACCUMULATED * np.fmax(errors, self.guard_sizes * (MARGIN * PERTURBATION))
+        return np.where(ends | (self.bounces == 1), errors, most)
 
     def _active(self, m: np.ndarray) -> np.ndarray:
         return np.array([m[edge.slot] == edge.source for edge in self._bound.program.transitions])

@@ -343,6 +343,11 @@ def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relat
         w.boost = smaller(w.boost * 2.0, MAX_NOISE_GAIN)
         w.boosted = larger(w.boosted, w.boost)
     is_significant = measure_noise(w, t, x, m, h, relative, implicit)
+    if not is_significant:  # sums may cancel exactly where the step begins
+        w.rates(formula_time(w, t), x, w.p, m, w.at_end)
+        for i in range(w.n):
+            w.at_end[i] = x[i] + h * w.at_end[i]
+        is_significant = measure_noise(w, t + h, w.at_end, m, h, relative, implicit)
     w.rejections_before_test = (
         NOISE_TEST_INTERVALS[1] if is_significant else min(w.rejections_before_test * 2, NOISE_TEST_INTERVALS[2])
     )

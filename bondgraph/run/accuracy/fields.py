@@ -77,6 +77,7 @@ class Control(Table):
     # Kernels; the Jacobian is that of `couple`, or of interpreted steps (`emit.interpreter`). p, window: as in `bound.Bound`.
     rates: Kernel
     powers: Kernel
+    rates_and_powers: Kernel
     energies: Kernel
     couple: Kernel
     interpret: Routine
@@ -135,6 +136,7 @@ class Control(Table):
     reached: Reached
     later: PerState
     moved: PerState
+    at_end: PerState
     scales: PerState
     apart: PerState
     held: PerValue

@@ -69,9 +69,12 @@ def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
             for i in range(n):
                 moved[i] = x[i] + far * apart[i]
             time = formula_time(w, t + time_apart(w, t, span) * far)
-            w.rates(time, moved, w.p, m, row)
-            if w.quadratures > 0:
-                w.powers(time, moved, w.p, m, row[n:])
+            if w.rates_and_powers is not None:  # which steps use, and which rounds in its own way
+                w.rates_and_powers(time, moved, w.p, m, row)
+            else:
+                w.rates(time, moved, w.p, m, row)
+                if w.quadratures > 0:
+                    w.powers(time, moved, w.p, m, row[n:])
 
 
 def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:

@@ -88,7 +88,7 @@ class ErrorWeights:
             table.point(name, array)
         if absolute is not None:
             table.arrays["absolute"][:] = absolute / rtol
-        for name in ("rates", "powers", "energies"):
+        for name in ("rates", "powers", "rates_and_powers", "energies"):
             code = getattr(program, name)
             table.point(name, 0 if code is None else code.address or 0)
         counts |= {"has_absolute": absolute is not None, "autonomous": program.autonomous}

@@ -33,6 +33,10 @@ SAME_SIZE = 2.0**-20
 
 AHEAD_PAIRS = 2
 """Pairs of points from which the motion is followed: its rounding errors, unlike those of a guard, are no few units."""
+CLEAR = 2.0**-20
+"""Largest rounding error of a guard, relative to its value, at which the value tells its size."""
+ACCUMULATED = 2.0
+"""Ratio of the rounding errors of a guard after many steps, such as those of a current that diodes block, to those at a point."""
 UNLIKE = 2.0**20
 """Largest ratio of the rounding errors that pairs of points show, where these are more than a few units."""
 
@@ -176,6 +180,19 @@ def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
         for i in range(s.transitions):
             if s.endless[i] == 0:
                 out[i] = plain[i]
+    for i in range(s.transitions):
+        if is_active(s, i) and out[i] <= CLEAR * abs(now[i]):
+            s.guard_sizes[i] = larger(s.guard_sizes[i], abs(now[i]))
+    accumulate(s, out)
+
+
+def accumulate(s: EventTable, errors: Reals) -> None:
+    """Raise rounding errors of guards at a point to those of the run: at least a rounding of the largest value that each has had
+    at an event, since guards that follow a source vanish with it, times what many steps add. Guards of bounces, whose impacts
+    begin anew, and of transitions that end the run keep theirs."""
+    for i in range(s.transitions):
+        if is_active(s, i) and s.endless[i] == 1 and s.bounces[i] != 1:
+            errors[i] = ACCUMULATED * larger(errors[i], s.guard_sizes[i] * (MARGIN * PERTURBATION))
 
 
 def largest_zero(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
@@ -184,6 +201,7 @@ def largest_zero(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> N
     for i in range(s.n):
         sizes[i] = full_size(s, i, larger(s.sizes[i], abs(x[i])))
     noise(s, t, x, sizes, now, 1, out)
+    accumulate(s, out)
     for i in range(s.transitions):
         out[i] = out[i] * UNLIKE
 
@@ -293,6 +311,7 @@ def measure_still(s: EventTable, t: float, x: Reals) -> None:
             s.still[i] = s.zero_seen[i]
     else:
         noise(s, t, x, sizes, s.now, PAIRS, s.still)
+        accumulate(s, s.still)
 
 
 def has_unmoved(s: EventTable) -> bool:

@@ -390,6 +390,7 @@ def open_events(s: EventTable) -> bool:
     for i in range(s.transitions):
         s.counts[i] = 0
         s.fired[i] = 0
+        s.guard_sizes[i] = 0.0
         s.bounces[i] = s.known_bounces[i]
         if s.bounces[i] != 0:
             for k in range(s.n):

@@ -241,7 +241,11 @@ def search(c: StepTable, h: float, i: int, low: float, high: float, at_low: floa
 
 
 def locate(c: StepTable, h: float, step: Fixed) -> float:
-    """Find the fraction of the step where the first guard fires, 2 if none does; mark the guards that fire there in `fired`."""
+    """Find the fraction of the step where the first guard fires, 2 if none does; mark the guards that fire there in `fired`.
+
+    A crossing nearer to the start than the resolution of time counts at the first later time: guards at the start are judged
+    already, and one that begins at zero may cross it anywhere there by the error of the dense output.
+    """
     count, g, theta = c.guard_count, c.g, c.theta
     for j in unrolled(range(1, POINTS - 1)):
         step.exact(c, FRACTIONS[j], c.y_dense, step.method)
@@ -266,6 +270,7 @@ def locate(c: StepTable, h: float, step: Fixed) -> float:
         if theta[i] < earliest:
             earliest = theta[i]
             c.first = i
+    earliest = larger(earliest, resolution(c, h))
     tolerance = larger(abs(c.t), h) / h * (32.0 * EPSILON)
     for i in range(count):
         c.fired[i] = int(theta[i] <= earliest + tolerance and theta[i] <= 1.0)

@@ -159,12 +159,13 @@ class EventTable(LoopTable):
     x_shifted: PerState
     x_near: PerState
     # The last look at the guards (`guards.firing_guards`): where it was, the guards there, their rounding errors, and the sizes
-    # of states that these hold for.
+    # of states that these hold for. guard_sizes: the largest value of each guard at an event of the run.
     x_seen: PerState
     m_seen: PerMode
     guards_seen: PerTransition
     zero_seen: PerTransition
     zero_sizes: PerState
+    guard_sizes: PerTransition
     x_ahead: PerState
     speed: PerState
     speed_near: StatesNear
