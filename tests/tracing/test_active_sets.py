@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, Automaton, Diode, Friction, Graph, I, R, Se, Switch, Transition, compile_model
+from bondgraph import J0, J1, Automaton, C, Diode, Element, Friction, Graph, I, R, Se, Switch, Transition, compile_model
 from screws.scalars import sin
 from tests.inner.tracing import modewise
 
@@ -83,6 +84,73 @@ def ring() -> Graph:
     return graph.add_automaton(
         Automaton("A", ("free", "locked"), "free", Transition("free", "locked", lambda t: t - 0.5, "time"))
     )
+
+
+def network(*arms: tuple[str, str, list[Element]]) -> Graph:
+    """Return arms from node to node, the ground where a name is empty."""
+    graph = Graph("network")
+    nodes = {name: J0(name, domain="electrical") for name in sorted({name for arm in arms for name in arm[:2]} - {""})}
+    for k, (tail, head, parts) in enumerate(arms):
+        arm = J1(f"arm{k}", domain="electrical")
+        if tail:
+            graph.connect(nodes[tail], arm)
+        if head:
+            graph.connect(arm, nodes[head])
+        for part in parts:
+            graph.connect(arm, part)
+    return graph
+
+
+def supply(resistance: float = 0.5) -> tuple[str, str, list[Element]]:
+    return "", "a", [Se("u", lambda t: -sin(t), signals="time"), *([R("R", resistance)] if resistance else [])]
+
+
+def diode(name: str, tail: str, head: str) -> tuple[str, str, list[Element]]:
+    return tail, head, [Diode(name)]
+
+
+def coil_in_series() -> Graph:
+    """The diode in series with the coil stops a state, the others what their currents act on."""
+    coil = ("a", "", [Diode("D1"), I("L", 0.4)])
+    return network(supply(), coil, diode("D2", "", "b"), diode("D3", "b", "a"), diode("D4", "a", ""))
+
+
+def capacitor_side_by_side() -> Graph:
+    """Two diodes across the capacitor, and two in series across it, which repeat their rate."""
+    across = [diode(name, "a", "") for name in ("D1", "D2")]
+    return network(supply(), ("a", "", [C("C", capacitance=0.3)]), *across, diode("D3", "a", "b"), diode("D4", "b", ""))
+
+
+def coil_and_capacitor() -> Graph:
+    coil = ("c", "", [Diode("D2"), I("L", 0.7)])
+    others = [diode("D1", "a", "c"), diode("D3", "a", "b"), diode("D4", "b", "c"), diode("D5", "c", "")]
+    return network(supply(), ("a", "c", [C("C", capacitance=0.3)]), coil, *others)
+
+
+@pytest.mark.parametrize("make", [coil_in_series, capacitor_side_by_side, coil_and_capacitor])
+def test_vanishing_quantities_and_rates_of_others_are_solved_together(
+    make: Callable[[], Graph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rates and shares equal those of one elimination for each mode, also at states that no mode may hold."""
+    solve, found = modewise.solve_active_sets, list[bool]()
+
+    def watched(*given: Any) -> Any:
+        solution = solve(*given)
+        found.append(solution is not None)
+        return solution
+
+    monkeypatch.setattr(modewise, "solve_active_sets", watched)
+    one = compile_model(make(), backend="numpy")
+    assert found and all(found)
+    monkeypatch.setattr(modewise, "MAX_SEPARATE", 10**6)
+    monkeypatch.setattr(modewise, "MAX_CASES", 10**6)
+    each = compile_model(make(), backend="numpy")
+    rng, names = np.random.default_rng(1), [u.value for u in one.system.unknowns] + [s.rate for s in one.system.states]
+    for modes in itertools.product(range(2), repeat=len(one.system.modes)):
+        x = rng.normal(size=len(one.system.initial_row))
+        first, second = (model.evaluate(0.7, x, m=np.array(modes, dtype=float)) for model in (one, each))
+        for name in names:
+            np.testing.assert_allclose(first[name], second[name], rtol=1e-9, atol=1e-11, err_msg=f"{name} {modes}")
 
 
 @pytest.mark.parametrize("make", [diode_star, clutches, ring])

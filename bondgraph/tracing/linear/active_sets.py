@@ -14,6 +14,13 @@ norm fulfil
 for the reactions r_k . w + o_k with their weights W. A term p s(w) with n^T p > 0 makes A regular and leaves its solutions alone,
 since n^T b = 0: one elimination gives the shares of least norm, without any small regularisation.
 
+A part may have vanishing quantities of two levels: those on which unknowns act, and those of states alone, whose rates are the
+equations: diodes in series with a coil, or across a capacitor. One implicit step of a short length h has the matrix A0 + h A1
+of both. Only where no unknown acts on a combination n of vanishing quantities, n^T A0 = 0, does its rate count. So each equation
+of a rate is that of a circuit of A0 of its own, which is solved together with the others: one level after the other would be
+wrong, as rates decide what a circuit of A0 leaves open. Shares are open along common null vectors of A0 and A1; rates repeat
+each other there. With the terms p = A1 n of rates, n^T p is zero for those, so that both have their equations.
+
 The matrix of diodes and switches between floating potentials is monotone, but skew in part, so that diagonal pivots may cancel: a
 run chooses the pivot of each column, with a small compliance and iterative refinement. Where n^T b is not zero, either its rate
 along the motion is the equation of the circuit, or its elements contradict each other and push as stiff ones would.
@@ -26,16 +33,17 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
-from bondgraph.tracing.linear.circuits import Circuit, circuits_of, fundamental_circuits, lossless
+from bondgraph.tracing.linear.circuits import Circuit, circuits_of, fundamental_circuits, lossless, without_rates
 from bondgraph.tracing.linear.complementarity import BoxPart, box_parts
-from bondgraph.tracing.linear.holding import CircuitTerm, Holding, holding_equations, masked
+from bondgraph.tracing.linear.holding import CircuitTerm, Holding, Levels, holding_equations, levels_of, masked
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import (
     CONTRADICTION_RTOL,
@@ -102,34 +110,43 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
     if held.entries:
         senses = {i: -float(gate.sense) for i, gate in ideal.gates.items()}
         held = held.multiplied(_row_factors(held.entries, matrices_of(_distinct(context.sampled(held.entries)), n), senses))
-    numbers = _distinct(context.sampled(held.entries))
-    matrices = matrices_of(numbers, n) if numbers else np.zeros((1, n, n))
-    scale = _monotone_scale(numbers, matrices)
+    levels = levels_of(context, held, ideal)
+    if levels is None:
+        return None
+    separate, numbers = levels.separate, _distinct(context.sampled({**levels.separate, **levels.rates}))
+    matrices = matrices_of({key: numbers[key] for key in separate}, n) if separate else np.zeros((1, n, n))
+    scale = _monotone_scale(matrices)
     if scale is None:
         return None
     scaled = matrices * scale * scale[:, None]
-    skew = bool(np.abs(scaled - scaled.transpose(0, 2, 1)).max(initial=0.0) > SYMMETRY_TOLERANCE)
+    skew = bool(levels.rated or np.abs(scaled - scaled.transpose(0, 2, 1)).max(initial=0.0) > SYMMETRY_TOLERANCE)
+    scaled[:, sorted(levels.rated)] = 0.0
     bases = [lossless(matrix) for matrix in scaled]
-    generic = min(bases, key=lambda basis: basis.shape[1])
-    gated = {i for i in held.holds if i not in held.never}
+    sample = min(range(len(bases)), key=lambda k: bases[k].shape[1])
+    generic, gated = bases[sample], {i for i in held.holds if i not in held.never}
     if bases[0].shape[1] > generic.shape[1]:  # redundant where loops of joints close: `redundant_modes`
         return None
-    circuits = circuits_of(generic, gated, held.never, MAX_CIRCUITS if skew else FEW_CIRCUITS)
+    circuits = circuits_of(generic, gated, held.never | levels.rated, MAX_CIRCUITS if skew else FEW_CIRCUITS)
     if circuits is None and not skew:
         least = shared_without_circuits(context, held, ideal, fundamental_circuits(generic, held.never), scale)
         if least is not None and _fits(context, entries, right, least[0], ()):
             return ActiveSetSolution(least[0], (), box_parts(context, entries, right, held, ideal.gates), least[1])
         circuits = circuits_of(generic, gated, held.never, MAX_CIRCUITS)
-    if circuits is None:
+    repeated: list[Circuit] | None = []
+    if levels.rated:
+        moved = matrices_of({(i - n, j): numbers[i, j] for i, j in levels.rates}, n)[sample] * scale
+        repeated = circuits_of(without_rates(generic, moved), gated, held.never, MAX_CIRCUITS)
+    if circuits is None or repeated is None:
         return None
     try:
-        vectors = [null_vector(context, held.entries, circuit, n) for circuit in circuits]
-        equations = _circuit_equations(context, held, right, ideal, circuits, vectors)
+        of_values = _circuit_equations(context, levels, right, ideal, circuits)
+        of_rates = _repeated_rates(context, levels, ideal, [circuit for circuit in repeated if circuit not in circuits])
     except SingularSystem:
         return None
-    if equations is None or (not skew and any(e.contradicts for e in equations)):
+    if of_values is None or of_rates is None or (not skew and any(e.contradicts for e in of_values)):
         return None
-    sizes = [_row_size(held.entries, i, scale) for i in range(n)]
+    equations = _alone([*of_values, *_rate_equations(levels, repeated), *of_rates])
+    held, sizes = levels.values, [_row_size(separate, i, scale) for i in range(n)]
     terms = [e.term(sizes, part) for e, part in zip(equations, _misfit_parts(equations, sizes), strict=True)]
     matrix, b = held.masked(sizes, terms)
     solver = semidefinite_solver(matrix, sizes, COMPLIANCE, pivoted=True) if skew else factorised(rows_of(matrix, n))
@@ -178,12 +195,10 @@ def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, fl
     return factors
 
 
-def _monotone_scale(numbers: Mapping[tuple[int, int], np.ndarray], matrices: np.ndarray) -> np.ndarray | None:
+def _monotone_scale(matrices: np.ndarray) -> np.ndarray | None:
     """Return the sizes of the unknowns (n,) by which the largest entry of each is near one (Ruiz 2001); None if a sample is not
     monotone."""
     n = matrices.shape[1]
-    if not numbers:
-        return np.ones(n)
     if not np.isfinite(matrices).all():
         return None
     top = np.abs(matrices).max(axis=0)
@@ -214,8 +229,10 @@ class _CircuitEquation:
     """Elements that share a reaction by it; none if it is a rate."""
     misfit: Any
     """Contradiction of the right sides along the circuit; None if they always fit."""
-    alone: bool
+    alone: bool = False
     """True if no other circuit has an element of it."""
+    of_rates: bool = False
+    """True if its misfit is one of rates, while right sides of vanishing quantities fit."""
 
     @property
     def contradicts(self) -> bool:
@@ -239,14 +256,11 @@ class _CircuitEquation:
 
 
 def _circuit_equations(
-    context: TracingContext,
-    held: Holding,
-    right: Sequence[Any],
-    ideal: Ideal,
-    circuits: Sequence[Circuit],
-    vectors: Sequence[Mapping[int, Any]],
+    context: TracingContext, levels: Levels, right: Sequence[Any], ideal: Ideal, circuits: Sequence[Circuit]
 ) -> list[_CircuitEquation] | None:
-    """Return the equations of all circuits; None if there are none for one."""
+    """Return the equations of circuits of vanishing quantities; None if there are none for one."""
+    held, n = levels.values, len(right)
+    vectors = [null_vector(context, held.entries, circuit, n) for circuit in circuits]
     misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
     conditions = [_condition(held, circuit) for circuit in circuits]
     demands = list(misfits)
@@ -263,10 +277,56 @@ def _circuit_equations(
         equation = motions[c] if moves else shares[c]
         if equation is None:
             return None
-        alone = not any(set(circuit.rows) & set(other.rows) for other in circuits if other != circuit)
         misfit = misfits[c] if moves or wrong[c] else None
-        equations.append(_CircuitEquation(circuit, vectors[c], conditions[c], *equation, misfit, alone))
+        equations.append(_CircuitEquation(circuit, vectors[c], conditions[c], *equation, misfit))
     return equations
+
+
+def _rate_equations(levels: Levels, repeated: Sequence[Circuit]) -> list[_CircuitEquation]:
+    """Return equations of rates, each as that of a circuit of one element; not of those on which nothing acts, `repeated`."""
+    rows, held = rows_of(levels.every.entries, len(levels.every.right)), levels.every
+    circuits = [(i, Circuit((i,), ())) for i in sorted(levels.rated - held.never)]
+    return [
+        _CircuitEquation(circuit, {i: 1.0}, held.holds.get(i), rows[i], -held.right[i], (), None)
+        for i, circuit in circuits
+        if circuit not in repeated
+    ]
+
+
+def _repeated_rates(
+    context: TracingContext, levels: Levels, ideal: Ideal, circuits: Sequence[Circuit]
+) -> list[_CircuitEquation] | None:
+    """Return the equations of circuits that change no rate, since those of their parts repeat each other: closed diodes across
+    one capacitor. None if there are none for one."""
+    entries, n = {**levels.values.entries, **levels.rates}, len(levels.every.right)
+    vectors = [null_vector(context, entries, circuit, 2 * n) for circuit in circuits]
+    equations = []
+    for circuit, vector, share in zip(circuits, vectors, _shares(context, ideal, vectors), strict=True):
+        if share is None:
+            return None
+        misfit = _misfit_of_rates(context, levels, ideal, circuit, vector)
+        wrong, condition = not is_zero(context, [misfit])[0], _condition(levels.values, circuit)
+        equations.append(_CircuitEquation(circuit, vector, condition, *share, misfit if wrong else None, of_rates=True))
+    return equations
+
+
+def _misfit_of_rates(context: TracingContext, levels: Levels, ideal: Ideal, circuit: Circuit, vector: Mapping[int, Any]) -> Any:
+    """Return what the right sides of rates of a circuit must cancel to."""
+    held = levels.every
+    parts = {i: n / (absolute(held.factors[i]) * ideal.decays.get(i, 1.0)) for i, n in vector.items()}
+    values = {i: part for i, part in parts.items() if i not in levels.rated}
+    total = sum((part * held.right_without(i, circuit.released) for i, part in parts.items() if i in levels.rated), 0.0)
+    if values:
+        misfit = _misfit(context, held, circuit, values)
+        ((_, value),) = ideal.derived([{i: part * held.factors[i] for i, part in values.items()}], [misfit])
+        total = total - value if ideal.motion else total + value
+    return context.tape.scalar(total)
+
+
+def _alone(equations: Sequence[_CircuitEquation]) -> list[_CircuitEquation]:
+    """Mark the equations of circuits that have no element in common with another one."""
+    users = Counter(i for e in equations for i in e.circuit.rows)
+    return [replace(e, alone=all(users[i] == 1 for i in e.circuit.rows)) for e in equations]
 
 
 def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -> list[Mapping[int, Any]]:
@@ -275,7 +335,7 @@ def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -
     parts: list[Mapping[int, Any]] = [{} for _ in equations]
     couplings = {
         (i, j): sum((sizes[k] * n * b.vector[k] for k, n in a.vector.items() if k in b.vector), 0.0)
-        for (i, a), (j, b) in itertools.product(enumerate(equations), repeat=2)
+        for (i, a), (j, b) in itertools.product([(k, e) for k, e in enumerate(equations) if not e.of_rates], repeat=2)
         if a.vector.keys() & b.vector.keys()
     }
     for group in nx.connected_components(nx.from_edgelist(couplings.keys())):
@@ -299,7 +359,11 @@ def _open_shares(context: TracingContext, held: Holding, equation: _CircuitEquat
     if not equation.contradicts:
         return OpenShares(circuit, equation.elements)
     demands = magnitudes(tape, [held.right_without(i, circuit.released) for i in equation.vector])
-    size = sum((absolute(n) * demand for n, demand in zip(equation.vector.values(), demands, strict=True)), tape.scalar(0.0))
+    size = (
+        magnitudes(tape, [misfit])[0]
+        if equation.of_rates
+        else sum((absolute(n) * demand for n, demand in zip(equation.vector.values(), demands, strict=True)), tape.scalar(0.0))
+    )
     by_time = not {x.index for x in context.inputs["x"]} & context.reached([misfit])
     part = where(less(0.0, size), absolute(misfit) / where(less(0.0, size), size, 1.0), 0.0)
     return OpenShares(circuit, equation.elements, part - (SUM_ROUNDING if by_time else CONTRADICTION_RTOL), by_time)

@@ -16,6 +16,9 @@ import numpy as np
 
 from bondgraph.assembly.indeterminate import NULL_TOLERANCE
 
+SCALING_ROUNDS = 4
+"""Rounds in which rows and columns are scaled by their largest entries."""
+
 
 @dataclass(frozen=True)
 class Circuit:
@@ -33,6 +36,26 @@ def lossless(matrix: np.ndarray) -> np.ndarray:
     _, values, right = np.linalg.svd(matrix + matrix.T)
     basis = right[values <= NULL_TOLERANCE].T
     return np.asarray(np.linalg.qr(np.vstack([basis, matrix @ basis]))[0])
+
+
+def without_rates(basis: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """Return a basis of the vectors of a space (2 n, r) of x and y whose x does not act on rates (n, n) x, whatever the units of
+    these."""
+    vectors = basis @ np.linalg.inv(basis[independent_rows(basis)])
+    vectors[np.abs(vectors) <= NULL_TOLERANCE * np.abs(vectors).max(axis=0, initial=0.0)] = 0.0
+    terms = np.abs(rates) @ np.abs(vectors[: len(rates)])
+    moved = rates @ vectors[: len(rates)]
+    moved[np.abs(moved) <= NULL_TOLERANCE * terms] = 0.0
+    factors = np.ones(moved.shape[1])
+    for _ in range(SCALING_ROUNDS):
+        for axis in (1, 0):
+            most = np.abs(moved).max(axis=axis, keepdims=True, initial=0.0)
+            part = 1.0 / np.where(most > 0.0, most, 1.0)
+            moved = moved * part
+        factors = factors * part[0]
+    _, values, right = np.linalg.svd(moved)
+    still = right[int((values > NULL_TOLERANCE).sum()) :].T
+    return np.asarray(np.linalg.qr(vectors @ (factors[:, None] * still))[0])
 
 
 def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) -> list[Circuit] | None:

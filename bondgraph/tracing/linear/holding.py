@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.linear.ideal_reactions import RowGate
+from bondgraph.tracing.linear.ideal_reactions import Ideal, RowGate
 from bondgraph.tracing.linear.solve import rows_of
-from bondgraph.tracing.on_tape.context import TracingContext
-from bondgraph.tracing.on_tape.values import Entries, nonzero
+from bondgraph.tracing.on_tape.context import TracingContext, is_discontinuous
+from bondgraph.tracing.on_tape.values import Entries, nonzero, through
 from screws.scalars import where
 
 
@@ -128,6 +130,46 @@ def holding_equations(
             left[i] = left[i] - value * released[j]
     kept = {(i, j): value for (i, j), value in held.items() if i == j or j not in never}
     return Holding(kept, left, holds, released, never, [1.0] * len(left))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Equations of a part while all its elements hold, at two levels: one implicit step of a short length h has the matrix
+    A0 + h A1, with A0 of vanishing quantities by the unknowns, A1 of their rates."""
+
+    every: Holding
+    """All equations: of vanishing quantities on which unknowns act, and of the rates of the others."""
+    values: Holding
+    """Equations of vanishing quantities alone, A0; those of rates are empty."""
+    rated: frozenset[int]
+    """Equations of rates; none if no unknown of the other level acts on them, so that all count as one level."""
+    rates: Entries
+    """A1 up to factors of its rows, which are those from n on; empty if there are no `rated`."""
+
+    @property
+    def separate(self) -> Entries:
+        """Entries of both levels without couplings between these."""
+        return {(i, j): value for (i, j), value in self.every.entries.items() if (i in self.rated) == (j in self.rated)}
+
+
+def levels_of(context: TracingContext, held: Holding, ideal: Ideal) -> Levels | None:
+    """Separate holding equations by their levels; None if these are not those of one step: a vanishing quantity jumps with time,
+    or is acted on by an unknown on whose own vanishing quantity none acts."""
+    rated, n = ideal.rated, len(held.right)
+    acting = {key for key, numbers in context.sampled(held.entries).items() if np.any(numbers != 0.0)} if held.entries else ()
+    if not any(i in rated and j not in rated for i, j in acting):
+        return Levels(held, held, frozenset(), {})
+    others = [i for i in range(n) if i not in rated]
+    if any(j in rated and i not in rated for i, j in acting) or is_discontinuous(context, [held.right[i] for i in others]):
+        return None
+    entries = {(i, j): value for (i, j), value in held.entries.items() if i not in rated and j not in rated}
+    right = [0.0 if i in rated else value for i, value in enumerate(held.right)]
+    derived = ideal.derived([{i: held.factors[i]} for i in others], [held.right[i] for i in others])
+    rates = {(n + i, j): value for (i, j), value in held.entries.items() if i in rated}
+    rates |= {(n + i, j): slope for i, (row, _) in zip(others, derived, strict=True) for j, slope in row.items()}
+    holding = {("m", gate.slot): float(gate.active[0]) for gate in ideal.gates.values()}
+    rates = nonzero(through(functools.partial(specialise, context.tape, fixed=holding), rates))
+    return Levels(held, replace(held, entries=entries, right=right), rated, rates)
 
 
 def masked(value: Any, *conditions: Any) -> Any:

@@ -67,6 +67,10 @@ class Ideal:
     """True for the motion, False for an impulse."""
     gates: Mapping[int, RowGate] = field(default_factory=dict)
     """Equation -> its two forms, of elements that a mode switches."""
+    decays: Mapping[int, Any] = field(default_factory=dict)
+    """Equation of a vanishing quantity itself, on which unknowns act -> the rate of decay by which it is multiplied, 1/s."""
+    rated: frozenset[int] = frozenset()
+    """Equations of rates of vanishing quantities, on which states alone act."""
 
     def part(self, rows: Sequence[int], columns: Sequence[int], solution: Sequence[Any]) -> Ideal:
         """Restrict to some equations and unknowns; the other unknowns are those of `solution`."""
@@ -88,7 +92,9 @@ class Ideal:
         senses = {row[i]: value for i, value in self.senses.items() if i in row}
         moves = {(i, column[j]): value for (i, j), value in self.moves.items() if j in column}
         gates = {row[i]: gate for i, gate in self.gates.items() if i in row}
-        return replace(self, reactions=tuple(reactions), senses=senses, moves=moves, derived=derived, gates=gates)
+        decays, rated = {row[i]: value for i, value in self.decays.items() if i in row}, {row[i] for i in self.rated if i in row}
+        restricted = replace(self, reactions=tuple(reactions), senses=senses, moves=moves, derived=derived, gates=gates)
+        return replace(restricted, decays=decays, rated=frozenset(rated))
 
     def folded(self, fold: Callable[[Sequence[Any]], Sequence[Any]]) -> Ideal:
         """Fold all scalars, as in one mode."""
@@ -175,6 +181,7 @@ def _ideal(
     reactions: list[IdealReaction] = []
     senses: dict[int, Any] = {}
     gates: dict[int, RowGate] = {}
+    decays, rated = dict[int, Any](), set[int]()
     row = 0
     for u in context.system.unknowns:
         size = len(scalars_of(values[u.value]))
@@ -183,10 +190,14 @@ def _ideal(
             reactions += _reactions(u, gate, acting, at, motion)
             sense = u.sense if gate is None else gate.op(values[gate.args[0]], float(u.sense), 0.0)
             senses |= {row + k: at([sense])[0] for k in range(size)} if motion else {}
+            unacted = at(acting.decided.get(u.element, [0.0] * size))
+            acted = {k for k in range(size) if u.algebraic and context.tape.scalar(unacted[k]).value != 1.0}
+            decays |= {row + k: values[f"{u.element}.alpha1"] for k in acted}
+            rated |= {row + k for k in set(range(size)) - acted}
         if gate is not None:
             gates |= dict.fromkeys(range(row, row + size), _row_gate(context, gate, at, u.sense))
         row += size
-    return Ideal(tuple(reactions), senses, moves, derived, demanded, motion, gates)
+    return Ideal(tuple(reactions), senses, moves, derived, demanded, motion, gates, decays, frozenset(rated))
 
 
 def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: int) -> RowGate:
