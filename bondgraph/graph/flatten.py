@@ -56,9 +56,8 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     collisions = tuple(_flat_collisions(scope.prefix, each, resolver) for scope in scopes for each in scope.graph.collisions)
     visible_parts = (_flat_visible(scope.prefix, each, resolver) for scope in scopes for each in scope.graph.visible)
     visible = tuple(each for each in visible_parts if each is not None)
-    of_bodies = {"contacts": contacts, "collisions": collisions, "visible": visible}
-    more = {**of_bodies, "ambient": ambient, "faces": faces}
-    return Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed, **more), problems
+    model = Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed, contacts, collisions, visible)
+    return replace(model, ambient=ambient, faces=faces), problems
 
 
 def _with_heat_port(path: str, element: Element, heat: Mapping[str, Element]) -> Iterator[tuple[str, Element]]:

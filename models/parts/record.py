@@ -146,7 +146,9 @@ class Shelf:
         """Return the function that users call, and put its record on the shelf."""
         icon = ICONS[make.__name__]
         everything = {**defaults, **more}
-        words = [inspect.Parameter(word, _ANY, default=each, annotation=Value) for word, each in everything.items()]
+        words: list[inspect.Parameter] = [
+            inspect.Parameter(word, _ANY, default=value, annotation=Value) for word, value in everything.items()
+        ]
         signature = inspect.Signature([inspect.Parameter("name", _ANY, annotation=str), *words])
 
         def made(*arguments: Any, **values: Any) -> P:
