@@ -91,7 +91,7 @@ def photovoltaic_cell(v: Value, Is: Value, Vt: Value, Rp: Value, Iph: Value, G: 
     return Is * (_exp_line(v / Vt, top) - 1) + v / Rp - Iph * G / 1000.0
 
 
-@SHELF.law(C, "energy", r"C(v) = C_0 / \sqrt{1 - v / V_j}", "Sze and Ng 2007, section 2.2", "C0=1e-12 F, Vj=0.7 V")
+@SHELF.law(C, "energy", r"C(v) = C_0 / \sqrt{1 - v / V_j}", "Sze and Ng 2007, section 2.2", "C0=1e-9 F, Vj=0.7 V")
 def junction_capacitance(q: Value, C0: Value, Vj: Value) -> Value:
     """Depletion capacitance of an abrupt junction, constant above the voltage Vj / 2: v = x - x^2 / (4 Vj), with x = q / C0."""
     x = q / C0

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from screwbond.models import parts
 
-from bondgraph import J0, Element, Graph, R, Se, compile_model
+from bondgraph import J0, Element, Graph, HeatTransfer, R, Se, compile_model
 from screws.scalars import sin
 from tests.inner.model import PortRef
 from tests.inner.models_parts import Part
@@ -22,6 +22,8 @@ DRIVES = {
     "rotation": (20.0, 2.0, 300.0),
     "translation": (20.0, 100.0, 300.0),
     "hydraulic": (2e6, 1e10, 300.0),
+    "magnetic": (100.0, 1e5, 300.0),
+    "heat": (300.0, 0.1, 300.0),
 }
 """Amplitude and resistance of a source, and its angular frequency, by domain."""
 Test = TypeVar("Test", bound=Callable[..., None])
@@ -76,7 +78,13 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
     """
     graph, made = Graph("bench"), part.make(name, **given)
     for k, (port, reference) in enumerate(ports_of(made)):
-        amplitude, resistance, pace = DRIVES[domain_at(made, port, {"motion": "translation"}.get(part.shelf, part.shelf))]
+        domain = domain_at(made, port, {"motion": "translation"}.get(part.shelf, part.shelf))
+        if domain == "thermal":
+            graph.connect(
+                _warm(graph, f"node {port}", 300.0 + 20.0 * k, direct=isinstance(made, Graph) or made.kind == "RS"), reference
+            )
+            continue
+        amplitude, resistance, pace = DRIVES[domain]
 
         def course(t: float, amplitude: float = amplitude, pace: float = pace, k: int = k) -> float:
             return amplitude * sin(pace * t + k)
@@ -86,6 +94,27 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
         out = turned and behind(made, port).owner.kind != "1"
         graph.connect(*((reference, node) if out else (node, reference)))
     return graph
+
+
+def gives_work_alone(part: Part) -> bool:
+    """Return True if no port of a part is one of heat, which may become work."""
+    made = part.make("p")
+    return not {domain_at(made, port, _usual_domain(part)) for port, _ in ports_of(made)} & {"thermal", "heat"}
+
+
+def _usual_domain(part: Part) -> str:
+    return {"motion": "translation"}.get(part.shelf, part.shelf)
+
+
+def _warm(graph: Graph, name: str, temperature: float, direct: bool) -> Element:
+    """Return a node with a body of a temperature, or one behind a heat transfer from it."""
+    node = J0(name if direct else f"{name} body", domain="thermal")
+    graph.connect(node, parts.thermal.heat_capacity(f"body {name}", T0=temperature))
+    if direct:
+        return node
+    film, behind_it = HeatTransfer(f"film {name}", 5.0), J0(name, domain="thermal")
+    graph.connect(node, film.port("1")).connect(film.port("2"), behind_it)
+    return behind_it
 
 
 def driven(graph: Graph, rtol: float = 1e-8) -> Result:

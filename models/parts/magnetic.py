@@ -1,0 +1,87 @@
+"""Magnetic parts: magnetomotive force in A and rate of flux in Wb/s, the flux being what a C stores."""
+
+from __future__ import annotations
+
+from math import pi
+
+from screwbond.models.parts.record import Shelf, Value
+
+from bondgraph import GY, J1, C, Graph, R, Se, multiport
+
+SHELF = Shelf("magnetic")
+MU0 = 4e-7 * pi
+"""Permeability of the vacuum, H/m."""
+
+
+@SHELF.law(
+    C,
+    "energy",
+    r"V_m = l\,\Phi / (\mu_0 \mu_r A)",
+    "Karnopp, Margolis and Rosenberg 2012",
+    "length=0.1 m, area=1e-4 m^2, mu_r=1000",
+)
+def reluctance(flux: Value, length: Value, area: Value, mu_r: Value) -> Value:
+    """Reluctance of a linear core, or of a gap with mu_r = 1."""
+    return flux * flux * length / (2 * MU0 * mu_r * area)
+
+
+@SHELF.law(
+    C,
+    "energy",
+    r"H = B / (\mu_0 \mu_i) + H_s (B / B_s)^n",
+    "Rayleigh 1887; power law of saturation",
+    "length=0.1 m, area=1e-4 m^2, mu_i=2000, Bs=1.5 T, Hs=500 A/m, n=9",
+)
+def saturating_core(flux: Value, length: Value, area: Value, mu_i: Value, Bs: Value, Hs: Value, n: Value) -> Value:
+    """Core that saturates: H grows with an odd power n of the flux density."""
+    B = flux / area
+    return area * length * (B * B / (2 * MU0 * mu_i) + Hs * Bs * (B * B / (Bs * Bs)) ** ((n + 1) / 2) / (n + 1))
+
+
+@SHELF.part(
+    r"V_m = \Phi x / (\mu_0 A),\quad F = \Phi^2 / (2 \mu_0 A)",
+    "Karnopp, Margolis and Rosenberg 2012",
+    "area=1e-4 m^2, gap=1e-3 m",
+)
+def air_gap(name: str, area: Value, gap: Value) -> Graph:
+    """Air gap whose force draws it shut; ports core and gap, whose flow widens it from its width at the start."""
+
+    def energy(state: Value, area: Value, gap: Value) -> Value:
+        return state[0] ** 2 * (gap + state[1]) / (2 * MU0 * area)
+
+    ports = {"core": "magnetic", "gap": "translation"}
+    return multiport("C", name, energy, ports, initial=[0.0, 0.0], parameters={"area": area, "gap": gap})
+
+
+@SHELF.part(r"V_m = N i,\quad v = N \dot\Phi", "Karnopp, Margolis and Rosenberg 2012", "turns=100 signed, resistance=0 ohm")
+def coil(name: str, turns: Value, resistance: Value) -> Graph:
+    """Coil with a resistance; ports winding and core."""
+    part, winding = Graph(name), J1("winding", domain="electrical")
+    turned = GY("turns", turns, domains=("electrical", "magnetic"))
+    part.connect(winding, R("R", resistance)).connect(winding, turned)
+    return part.expose("winding", winding).expose("core", turned.port("2"))
+
+
+@SHELF.part(
+    r"V_m = H_c l - l\,\Phi / (\mu_0 \mu_r A)",
+    "Karnopp, Margolis and Rosenberg 2012",
+    "Hc=9e5 A/m, length=0.01 m, area=1e-4 m^2, mu_r=1.05",
+    passive=False,
+)
+def magnet(name: str, Hc: Value, length: Value, area: Value, mu_r: Value) -> Graph:
+    """Permanent magnet with a straight line of demagnetisation."""
+    part, pole = Graph(name), J1("pole", domain="magnetic")
+    source = Se("coercivity", lambda Hc, length: Hc * length, parameters={"Hc": Hc, "length": length}, domain="magnetic")
+    inner = C(
+        "inner",
+        energy=lambda flux, length, area, mu_r: flux * flux * length / (2 * MU0 * mu_r * area),
+        parameters={"length": length, "area": area, "mu_r": mu_r},
+        domain="magnetic",
+    )
+    return part.connect(pole, source).connect(pole, inner).expose("1", pole)
+
+
+@SHELF.law(R, "effort", r"V_m = G \dot\Phi", "Steinmetz 1892", "G=1000 S")
+def eddy_loss(rate: Value, G: Value) -> Value:
+    """Loss of eddy currents around the flux, in proportion to its rate; G is the conductance of one turn."""
+    return G * rate

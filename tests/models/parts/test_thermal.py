@@ -1,0 +1,77 @@
+"""Thermal parts against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from screwbond.models import parts
+
+from bondgraph import J0, Graph, R, Se, Sf, compile_model
+from tests.models.parts.checks import checks
+
+t = parts.thermal
+
+
+def between_bodies(part, hot: float, cold: float, time: float) -> tuple[float, float, float]:
+    """Temperatures of two bodies of 100 J/K after a time, and the entropy that was made."""
+    graph = Graph("g")
+    for port, start in (("1", hot), ("2", cold)):
+        node = J0(f"node {port}", domain="thermal")
+        graph.connect(node, t.heat_capacity(f"body {port}", T0=start)).connect(node, part.port(port))
+    run = compile_model(graph, progress=False).simulate(time, rtol=1e-9, progress=False)
+    assert run.ok and run.ledger.relative_residual < 1e-9
+    made = run["body 1.q"][-1] + run["body 2.q"][-1]
+    return float(run["body 1.effort"][-1]), float(run["body 2.effort"][-1]), float(made)
+
+
+@checks("thermal.heat_capacity", "thermal.conductance", "thermal.convection")
+@pytest.mark.parametrize("make", [lambda: t.conductance("c", 2.0), lambda: t.convection("c", h=4.0, A=0.5)])
+def test_two_bodies_level_out(make) -> None:
+    """The difference decays at 2 G / C, and the entropy of both is c ln(T / T0)."""
+    hot, cold, made = between_bodies(make(), 400.0, 300.0, 25.0)
+    left = 100.0 * np.exp(-1.0)
+    assert (hot, cold) == pytest.approx((350 + left / 2, 350 - left / 2))
+    assert made == pytest.approx(100 * np.log(hot / 400) + 100 * np.log(cold / 300)) and made > 0
+
+
+@checks("thermal.radiation")
+def test_radiation() -> None:
+    def rate(_, T):
+        heat = 5.670374419e-8 * 0.5 * 2.0 * (T[0] ** 4 - T[1] ** 4) / 100.0
+        return [-heat, heat]
+
+    solved = solve_ivp(rate, (0, 50), [600.0, 300.0], rtol=1e-10, atol=1e-8).y[:, -1]
+    assert between_bodies(t.radiation("r", epsilon=0.5, A=2.0), 600.0, 300.0, 50.0)[:2] == pytest.approx(solved)
+
+
+@checks("thermal.peltier")
+def test_peltier_element_cools() -> None:
+    """At rest alpha i Tc = R i^2 / 2 + K (Th - Tc), and the power is that of heat pumped and Joule heat."""
+    graph, part, cold, hot = Graph("g"), t.peltier("p"), J0("cold", domain="thermal"), J0("hot", domain="thermal")
+    graph.connect(Sf("i", 3.0), part.port("current")).connect(part.port("cold"), cold).connect(part.port("hot"), hot)
+    graph.connect(Se("sink", 300.0), hot).connect(cold, t.heat_capacity("body", c=10.0, T0=300.0))
+    run = compile_model(graph, progress=False).simulate(600.0, progress=False)
+    T = (0.5 * 300 + 9 * 2 / 2) / (0.05 * 3 + 0.5)
+    assert run["body.effort"][-1] == pytest.approx(T) and run.ledger.relative_residual < 1e-9
+    assert run["i.effort"][-1] == pytest.approx(0.05 * (300 - T) + 2 * 3)
+
+
+@checks("thermal.phase_change")
+def test_phase_change_keeps_its_temperature_while_it_melts() -> None:
+    """10 K at 2 J/K, 100 J of melting, then 4 J/K: at 5 W the plateau lasts from 4 s to 24 s."""
+    block = t.phase_change("ice", cs=2.0, cl=4.0, L=100.0)
+    graph = Graph("g").connect(Sf("heater", 5.0, domain="heat"), block)
+    run = compile_model(graph, progress=False).simulate(40.0, samples=[2.0, 4.0, 14.0, 24.0, 40.0], progress=False)
+    assert run["ice.effort"][1:] == pytest.approx([268.15, 273.15, 273.15, 273.15, 293.15])
+    assert run["ice.energy"][-1] - run["ice.energy"][0] == pytest.approx(200.0)
+
+
+def test_a_resistor_warms_a_body() -> None:
+    """20 J/s into 100 J/K: a fifth of a kelvin a second, and nothing is counted twice."""
+    graph, heater = Graph("kettle"), R("heater", 5.0, heat=True)
+    graph.series(Se("u", 10.0), heater)
+    graph.connect(heater.port("heat"), t.heat_capacity("water", T0=300.0))
+    run = compile_model(graph, progress=False).simulate(100.0, progress=False)
+    assert run["water.effort"][-1] == pytest.approx(320.0) and run.ledger.relative_residual < 1e-9
+    assert run.ledger.summary()["supplied"] == pytest.approx(2000.0)
