@@ -246,16 +246,56 @@ def fuse(name: str, I2t: Value, R_cold: Value, Goff: Value) -> Graph:
 )
 def op_amp(name: str, gain: Value, low: Value, high: Value) -> Graph:
     """Operational amplifier without dynamics; its output lies between `low` and `high`, and its inputs draw no current."""
-    part = Graph(name)
-    for pin in ("plus", "minus"):
-        part.expose(pin, part.parallel(Sf(f"{pin} current", domain="electrical")))
+    part, signals = _inputs(name)
 
     def output(plus: Any, minus: Any, gain: Any, low: Any, high: Any) -> Any:
         return minimum(maximum(gain * (plus - minus), low), high)
 
-    signals = {"plus": "plus current.effort", "minus": "minus current.effort"}
     limits = {"gain": gain, "low": low, "high": high}
     return part.expose("out", part.parallel(Se("output", output, parameters=limits, signals=signals, domain="electrical")))
+
+
+def _inputs(name: str) -> tuple[Graph, dict[str, str]]:
+    """Return a part with inputs `plus` and `minus` that draw no current, and the signals of their voltages."""
+    part = Graph(name)
+    for pin in ("plus", "minus"):
+        part.expose(pin, part.parallel(Sf(f"{pin} current", domain="electrical")))
+    return part, {"plus": "plus current.effort", "minus": "minus current.effort"}
+
+
+@SHELF.part(
+    r"v_o = A (v_+ - v_-),\quad v_o = V_-\quad\text{or}\quad v_o = V_+",
+    "Modelica Standard Library, IdealizedOpAmpLimited",
+    "gain=1e5, low=-15 V signed, high=15 V signed",
+    passive=False,
+)
+def limited_op_amp(name: str, gain: Value, low: Value, high: Value) -> Graph:
+    """Operational amplifier as `op_amp`, with modes for its limits: under positive feedback, as in triggers, it jumps.
+
+    Where it leaves a limit, it tries the other one (`falling`, `rising`), and is linear if that does not hold it. A trigger whose
+    inputs leave it open begins at the lower limit.
+    """
+    part, signals = _inputs(name)
+    values = {"gain": gain, "low": low, "high": high}
+
+    def output(plus: Any, minus: Any, mode: Any, gain: Any, low: Any, high: Any) -> Any:
+        return where(mode < 1.5, low, where(mode < 3.5, high, gain * (plus - minus)))
+
+    def excess(plus: Any, minus: Any, gain: Any, low: Any, high: Any) -> Any:
+        return gain * (plus - minus) - array([low, high])
+
+    part.add(Block("input", [("excess", excess, [*signals, *values])], inputs=signals, parameters=values))
+
+    def edge(start: str, stop: str, limit: int, sense: float) -> Transition:
+        return Transition(start, stop, lambda x: sense * x[limit], ("input.excess",), kind=f"{name} is {stop}")
+
+    above_low, below_low, above_high, below_high = (0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)
+    edges = [edge("high", "falling", *below_high), edge("falling", "low", *below_low), edge("falling", "linear", *above_low)]
+    edges += [edge("low", "rising", *above_low), edge("rising", "high", *above_high), edge("rising", "linear", *below_high)]
+    edges += [edge("linear", "high", *above_high), edge("linear", "low", *below_low)]
+    part.add_automaton(Automaton("state", ("low", "falling", "rising", "high", "linear"), "low", edges))
+    source = Se("output", output, parameters=values, signals={**signals, "mode": "state.mode"}, domain="electrical")
+    return part.expose("out", part.parallel(source)).export("mode", "state.mode")
 
 
 # --- sources, batteries
