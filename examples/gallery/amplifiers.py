@@ -9,8 +9,9 @@ from typing import Any
 from screwbond.models import parts
 
 from bondgraph import J0, C, Element, Graph, I, R, Se, Sf, signals
+from examples.gallery.circuits import sine
 from examples.gallery.record import Collection
-from screws.scalars import absolute, floor, maximum, minimum, sin
+from screws.scalars import absolute, floor, maximum, minimum
 
 MODELS = Collection("Amplifiers")
 MSL = "Modelica.Electrical.Analog.Examples.OpAmps."
@@ -33,11 +34,6 @@ def trapezoid(low: float = -5.0) -> Element:
     return Se("input", voltage, signals="time")
 
 
-def sine(name: str, amplitude: float, frequency: float, phase: float = 0.0) -> Element:
-    """Source of a sine."""
-    return Se(name, lambda t: amplitude * sin(2 * pi * frequency * t + phase), signals="time")
-
-
 def amplifier(
     graph: Graph, name: str = "op", gain: float = 15e3, make: Callable[..., Graph] = e.op_amp, **more: float
 ) -> tuple[Element, Element, Element]:
@@ -48,7 +44,7 @@ def amplifier(
 
 
 def inverting(graph: Graph, *inlets: Sequence[Any], back: Sequence[Sequence[Element]], name: str = "op") -> Element:
-    """Add an amplifier whose plus is grounded, with inlets (node, parts ...) to its minus, and branches back from its output.
+    """Add an amplifier with grounded plus, inlets (node, parts ...) to its minus, and branches back from its output.
 
     Returns the output.
     """

@@ -18,7 +18,7 @@ class Entry:
     statements : declarations and equations of the original, each connection one.
     t_end : end of the run, s.
     signals : signal of the original -> signal here, with a minus sign in front where it counts the other way.
-    tolerance : largest deviation, as a part of the largest value of each signal; what the original's own results resolve.
+    tolerance : largest deviation, as a part of the largest value of each signal: what the published results resolve.
     make : returns the graph.
     """
 

@@ -76,7 +76,9 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
     """
     graph, made = Graph("bench"), part.make(name, **given)
     for k, (port, reference) in enumerate(ports_of(made)):
-        amplitude, resistance, pace = DRIVES[domain_at(made, port, {"motion": "translation"}.get(part.shelf, part.shelf))]
+        amplitude, resistance, pace = DRIVES[
+            domain_at(made, port, {"motion": "translation", "machines": "electrical"}.get(part.shelf, part.shelf))
+        ]
 
         def course(t: float, amplitude: float = amplitude, pace: float = pace, k: int = k) -> float:
             return amplitude * sin(pace * t + k)
