@@ -8,7 +8,7 @@ from math import pi, sqrt
 from screwbond.models import parts
 
 from bondgraph import J0, C, Domain, Graph, I, R, Se, Sf, signals
-from examples.gallery.circuits import bridge, sine
+from examples.gallery.circuits import bridge, diodes, sine
 from examples.gallery.record import Collection
 from screws.scalars import cos, sin
 
@@ -38,8 +38,8 @@ def rectifier() -> Graph:
     for k, line in enumerate(lines):
         source = sine(f"source {k + 1}", 400 * sqrt(2 / 3), 50.0, -2 * pi * k / 3)
         graph.between(star, line, source, I(f"L{k + 1}", inductance=60e-6))
-    diode, charge = partial(e.ideal_diode, Ron=1e-3, Goff=1e-3, knee=2.0), 0.03 * 400 / sqrt(2)
-    bridge(graph, lines, plus, minus, diode, diode).between(plus, minus, Sf("load", 500.0))
+    charge, upper, lower = 0.03 * 400 / sqrt(2), *(diodes(side, 3, 1e-3, 1e-3, 2.0) for side in ("upper", "lower"))
+    bridge(graph, lines, plus, minus, upper, lower).between(plus, minus, Sf("load", 500.0))
     graph.between(plus, None, C("C1", capacitance=0.03, initial=charge))
     return graph.between(None, minus, C("C2", capacitance=0.03, initial=charge))
 
@@ -175,7 +175,7 @@ def cauer_amplifiers() -> Graph:
     c1, c2, c3, c4, c5 = 1.072, 1 / (1.704992**2 * l1), 1.682, 1 / (1.179945**2 * l2), 0.7262
     node = {f"{pin}{k}": J0(f"{pin}{k}") for pin in "mo" for k in range(1, 6)}
     for k in range(1, 6):
-        source = Se(f"op{k}", lambda minus: -1e9 * minus, signals=f"m{k}.effort", domain="electrical")
+        source = Se(f"op{k}", lambda minus: -1e6 * minus, signals=f"m{k}.effort", domain="electrical")
         graph.connect(source, node[f"o{k}"])
     resistors = "R2 o2 m1,R3 m1 o1,-R4 o1 m2,-R5 o3 m2,R6 o4 m3,R7 o2 m3,-R8 o5 m4,-R9 o3 m4,R10 o4 m5,R11 m5 o5"
     for name, a, b in map(str.split, resistors.split(",")):

@@ -1,0 +1,66 @@
+"""Public models of electric machines: DC motors that start, a synchronous generator."""
+
+from __future__ import annotations
+
+from math import pi
+
+from screwbond.models import parts
+
+from bondgraph import J1, Element, Graph, I, R, Se, signals
+from examples.gallery.record import Collection
+from screws.scalars import maximum, minimum
+
+MODELS = Collection("Machines")
+MSL = "Modelica.Electrical.Machines.Examples."
+m = parts.machines
+STARTED = {"loadInertia.phi": "angle.y", "loadInertia.w": "motor.rotor.flow"}
+PERMANENT = {**STARTED, "dcpm.la.i": "motor.L.flow"}
+EXCITED = {**STARTED, "dcee.la.i": "motor.L_a.flow", "dcee.airGapDC.psi_e": "motor.L_f.p"}
+SERIES = {**STARTED, "dcse.la.i": "motor.L.flow"}
+NOMINAL = 95.0 / (2 * pi * 1425 / 60)
+"""Voltage over speed of a motor of 100 V, 100 A, 0.05 Ohm at 1425 rpm, V s/rad."""
+
+
+def loaded(graph: Graph, motor: Graph, torque: Element) -> Graph:
+    """Add an inertia of 0.15 kg m^2 and a torque to a motor, and the angle of both."""
+    graph.connect(motor.port("shaft"), shaft := J1("shaft", domain="rotation"))
+    graph.connect(shaft, I("load inertia", inertia=0.15)).connect(shaft, torque)
+    graph.add(signals.integrator("angle", "motor.rotor.flow"))
+    return graph
+
+
+def ramped(name: str) -> Element:
+    """Source of 100 V after a ramp of 0.8 s."""
+    return Se(name, lambda t: 125 * maximum(minimum(t - 0.2, 0.8), 0.0), signals="time")
+
+
+def step() -> Element:
+    """Torque of 63.66 N m that begins at 1.5 s."""
+    return R("load", effort=lambda w, u: 63.66 * u, signals=["step.y"])
+
+
+@MODELS.model(MSL + "DCMachines.DCPM_Start", statements=12, t_end=2.0, signals=PERMANENT, tolerance=1e-5)
+def permanent_magnet_start() -> Graph:
+    """DC motor with permanent magnets that starts on a ramp of its voltage."""
+    graph, motor = Graph("start"), m.dc_motor("motor", NOMINAL, R_a=0.05, L_a=1.5e-3, J=0.15, b=0.0)
+    graph.connect(ramped("supply"), motor.port("armature")).add(signals.step("step", 1.5))
+    return loaded(graph, motor, step())
+
+
+@MODELS.model(MSL + "DCMachines.DCEE_Start", statements=17, t_end=2.0, signals=EXCITED, tolerance=1e-5)
+def excited_start() -> Graph:
+    """DC motor with a field winding that starts on a ramp of its voltage."""
+    graph, motor = Graph("start"), m.excited_motor("motor", NOMINAL, 0.05, 1.5e-3, R_f=100.0, L_f=1.0, J=0.15, b=0.0)
+    graph.connect(ramped("supply"), motor.port("armature")).connect(Se("excitation", 100.0), motor.port("field"))
+    graph.add(signals.step("step", 1.5))
+    return loaded(graph, motor, step())
+
+
+@MODELS.model(MSL + "DCMachines.DCSE_Start", statements=14, t_end=2.0, signals=SERIES, tolerance=1e-6)
+def series_start() -> Graph:
+    """DC motor with a series winding that starts through a resistance, with a load as its speed squared."""
+    graph, w = Graph("start"), 2 * pi * 1410 / 60
+    motor = m.series_motor("motor", 0.94 / w, R_t=0.06, L_t=2e-3, J=0.15, b=0.0)
+    starter = R("starter", effort=lambda i, t: maximum(minimum(1 - (t - 0.1) / 0.9, 1.0), 0.0) * i, signals=["time"])
+    graph.connect(graph.series(Se("supply", 100.0), starter), motor.port("armature"))
+    return loaded(graph, motor, R("load", effort=lambda speed: 63.66 * (speed / w) ** 2))
