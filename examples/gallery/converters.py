@@ -51,7 +51,7 @@ SIDES = ("upper", (0.0, pi)), ("lower", (pi, 0.0))
 ONE, TWO = MSL + "ACDC.Rectifier1Pulse.", MSL + "ACDC.RectifierBridge2Pulse."
 
 
-@MODELS.model(ONE + "Thyristor1Pulse_R", statements=23, t_end=0.1, signals=MEANS, tolerance=1e-6)
+@MODELS.model(ONE + "Thyristor1Pulse_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def one_thyristor() -> Graph:
     """Thyristor with a resistance."""
     graph = Graph("one thyristor")
@@ -72,19 +72,19 @@ def half_controlled_bridge() -> Graph:
     return rectified(graph, [fired(graph, "p"), fired(graph, "n", pi)], diodes("lower", 2), R("load", 20.0))
 
 
-@MODELS.model(TWO + "ThyristorBridge2Pulse_R", statements=25, t_end=0.1, signals=MEANS, tolerance=1e-6)
+@MODELS.model(TWO + "ThyristorBridge2Pulse_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def thyristor_bridge_r() -> Graph:
     """Bridge of four thyristors with a resistance."""
     return thyristor_bridge(R("load", 20.0))
 
 
-@MODELS.model(TWO + "ThyristorBridge2Pulse_RL", statements=27, t_end=0.1, signals=INDUCTIVE, tolerance=1e-6)
+@MODELS.model(TWO + "ThyristorBridge2Pulse_RL", statements=5, t_end=0.1, signals=INDUCTIVE, tolerance=1e-6)
 def thyristor_bridge_rl() -> Graph:
     """Bridge of four thyristors with a resistance and a coil."""
     return thyristor_bridge(R("load", 20.0), I("inductor", inductance=1.0))
 
 
-@MODELS.model(TWO + "ThyristorBridge2Pulse_RLV", statements=29, t_end=0.1, signals=MEANS, tolerance=1e-6)
+@MODELS.model(TWO + "ThyristorBridge2Pulse_RLV", statements=7, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def thyristor_bridge_rlv() -> Graph:
     """Bridge of four thyristors that takes power back from a source of 120 V."""
     return thyristor_bridge(R("load", 20.0), I("inductor", inductance=1.0), Se("battery", 120.0))
@@ -122,7 +122,7 @@ def six_diodes() -> Graph:
     return three_phase(Graph("six diodes"), diodes("upper", 3), diodes("lower", 3), R("load", 20.0))
 
 
-@MODELS.model(SIX + "ThyristorBridge2mPulse_R", statements=24, t_end=0.1, signals=MEANS, tolerance=1e-6)
+@MODELS.model(SIX + "ThyristorBridge2mPulse_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def six_thyristors() -> Graph:
     """Bridge of six thyristors with a resistance."""
     graph, sides = Graph("six thyristors"), (("upper", pi / 6), ("lower", 7 * pi / 6))
@@ -145,13 +145,13 @@ def chopper(*load: Element) -> Graph:
 STEP_DOWN = MSL + "DCDC.ChopperStepDown."
 
 
-@MODELS.model(STEP_DOWN + "ChopperStepDown_R", statements=29, t_end=0.1, signals=MEANS, tolerance=1e-6)
+@MODELS.model(STEP_DOWN + "ChopperStepDown_R", statements=7, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def chopper_r() -> Graph:
     """Chopper with a resistance."""
     return chopper(R("load", 10.0))
 
 
-@MODELS.model(STEP_DOWN + "ChopperStepDown_RL", statements=31, t_end=0.1, signals=INDUCTIVE, tolerance=1e-6)
+@MODELS.model(STEP_DOWN + "ChopperStepDown_RL", statements=9, t_end=0.1, signals=INDUCTIVE, tolerance=1e-6)
 def chopper_rl() -> Graph:
     """Chopper with a resistance and a coil."""
     return chopper(R("load", 10.0), I("load coil", inductance=0.025))
@@ -178,13 +178,13 @@ def h_bridge(*load: Element) -> Graph:
     return measured(graph, "voltage.y", f"{load[0].name}.flow", 1000.0)
 
 
-@MODELS.model(MSL + "DCDC.HBridge.HBridge_R", statements=21, t_end=0.1, signals=MEANS, tolerance=1e-6)
+@MODELS.model(MSL + "DCDC.HBridge.HBridge_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def h_bridge_r() -> Graph:
     """H bridge with a resistance."""
     return h_bridge(R("load", 100.0))
 
 
-@MODELS.model(MSL + "DCDC.HBridge.HBridge_RL", statements=23, t_end=0.1, signals=INDUCTIVE, tolerance=1e-5)
+@MODELS.model(MSL + "DCDC.HBridge.HBridge_RL", statements=5, t_end=0.1, signals=INDUCTIVE, tolerance=1e-5)
 def h_bridge_rl() -> Graph:
     """H bridge with a resistance and a coil."""
     return h_bridge(R("load", 100.0), I("inductor", inductance=1.0))
@@ -202,7 +202,7 @@ def inverter(*load: Element) -> Graph:
 
 @MODELS.model(
     MSL + "DCAC.SinglePhaseTwoLevel.SinglePhaseTwoLevel_RL",
-    statements=27,
+    statements=5,
     t_end=0.1,
     signals={"inductor.i": "inductor.flow"},
     tolerance=1e-6,
