@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import log, pi, sqrt
 from typing import Any
 
@@ -34,13 +34,15 @@ def trapezoid(low: float = -5.0) -> Element:
     return Se("input", voltage, signals="time")
 
 
-def amplifier(
-    graph: Graph, name: str = "op", gain: float = 15e3, make: Callable[..., Graph] = e.op_amp, **more: float
-) -> tuple[Element, Element, Element]:
-    """Add an amplifier of 15 V, and return the nodes plus, minus and out."""
-    op, nodes = make(name, gain, **more), [J0(f"{pin} of {name}") for pin in ("plus", "minus", "out")]
-    graph.connect(nodes[0], op.port("plus")).connect(nodes[1], op.port("minus")).connect(op.port("out"), nodes[2])
-    return nodes[0], nodes[1], nodes[2]
+Nodes = tuple[Element, Element, Element]
+
+
+def amplifier(graph: Graph, name: str = "op", gain: float = 15e3, limit: float = 15.0) -> Nodes:
+    """Add an amplifier with a limit of its output, and return the nodes plus, minus and out."""
+    op = e.limited_op_amp(name, gain, -limit, limit)
+    plus, minus, out = (J0(f"{pin} of {name}") for pin in ("plus", "minus", "out"))
+    graph.connect(plus, op.port("plus")).connect(minus, op.port("minus")).connect(op.port("out"), out)
+    return plus, minus, out
 
 
 def inverting(graph: Graph, *inlets: Sequence[Any], back: Sequence[Sequence[Element]], name: str = "op") -> Element:
@@ -113,7 +115,7 @@ def subtracting(graph: Graph, less: Sequence[Any], more: Sequence[Any], name: st
 def differential_amplifier() -> Graph:
     """Measurement of the voltage between two lines, with a resistance to ground."""
     first, second, ground = J0("first"), J0("second"), J0("ground of op")
-    plus, minus, out = amplifier(graph := Graph("differential amplifier"), gain=1e4, low=-1e3, high=1e3)
+    plus, minus, out = amplifier(graph := Graph("differential amplifier"), gain=1e4, limit=1e3)
     for line, node, pin, sense in ((1, first, minus, 1), (2, second, plus, -1)):
         graph.between(None, node, sine(f"source {line}", 400 * sqrt(2 / 3), 50.0, sense * pi / 3))
         graph.between(node, pin, R(f"r{line}", 1e5))
@@ -156,14 +158,14 @@ def comparator() -> Graph:
 @MODELS.model(MSL + "InvertingSchmittTrigger", statements=14, t_end=1.0, signals=OUT, tolerance=1e-6)
 def inverting_trigger() -> Graph:
     """Inverting Schmitt trigger with a hysteresis of 1 V."""
-    plus, minus, out = amplifier(graph := Graph("inverting trigger"), make=e.limited_op_amp)
+    plus, minus, out = amplifier(graph := Graph("inverting trigger"))
     return graph.connect(trapezoid(), minus).between(out, plus, R("r2", 14e3)).between(plus, None, R("r1", 1e3))
 
 
 @MODELS.model(MSL + "SchmittTrigger", statements=14, t_end=1.0, signals=OUT, tolerance=1e-6)
 def schmitt_trigger() -> Graph:
     """Schmitt trigger with a hysteresis of 1 V."""
-    plus, minus, out = amplifier(graph := Graph("Schmitt trigger"), make=e.limited_op_amp)
+    plus, minus, out = amplifier(graph := Graph("Schmitt trigger"))
     graph.between(None, plus, trapezoid(), R("r1", 1e3)).between(out, plus, R("r2", 15e3))
     return graph.connect(Se("ground", 0.0), minus)
 
@@ -171,7 +173,7 @@ def schmitt_trigger() -> Graph:
 @MODELS.model(MSL + "Multivibrator", statements=17, t_end=1.0, signals={"c.v": "c.effort", **OUT}, tolerance=2e-3)
 def multivibrator() -> Graph:
     """Oscillator of 10 Hz: a trigger, and a capacitor that its output charges."""
-    plus, minus, out = amplifier(graph := Graph("multivibrator"), make=e.limited_op_amp)
+    plus, minus, out = amplifier(graph := Graph("multivibrator"))
     graph.between(out, plus, R("r2", 1e3)).between(plus, None, R("r1", 1e3)).between(out, minus, R("r", 1e3))
     return graph.between(minus, None, C("c", capacitance=1 / (2e4 * log(3)), initial=1 / (2e4 * log(3))))
 
@@ -182,7 +184,7 @@ SHAPES = {"c.v": "c.effort", "opAmp1.out.v": "out of trigger.effort", "opAmp2.ou
 @MODELS.model(MSL + "SignalGenerator", statements=23, t_end=1.0, signals=SHAPES, tolerance=1e-6)
 def signal_generator() -> Graph:
     """Generator of a rectangle and a triangle: a trigger, and an integrator of its output."""
-    plus, minus, out = amplifier(graph := Graph("signal generator"), "trigger", make=e.limited_op_amp)
+    plus, minus, out = amplifier(graph := Graph("signal generator"), "trigger")
     triangle = inverting(graph, (out, R("r", 1e3)), back=[[C("c", capacitance=37.5e-6)]], name="integrator")
     graph.between(out, plus, R("r2", 1.5e3)).between(plus, triangle, R("r1", 1e3))
     return graph.connect(Se("ground", 0.0), minus)

@@ -31,6 +31,7 @@ def deviations(result: Result, entry: Entry, course: Mapping[str, np.ndarray]) -
     values = {original: result[path.removeprefix("-")][at] for original, path in entry.signals.items()}
     signs = {original: -1.0 if path.startswith("-") else 1.0 for original, path in entry.signals.items()}
     return {
-        original: float(np.abs(signs[original] * values[original] - course[original]).max() / np.abs(course[original]).max())
-        for original in entry.signals
+        original: float(np.abs(signs[original] * values[original] - wanted).max() / np.abs(wanted).max())
+        for original, wanted in course.items()
+        if original in entry.signals
     }

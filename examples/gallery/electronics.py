@@ -175,8 +175,9 @@ def cauer_amplifiers() -> Graph:
     c1, c2, c3, c4, c5 = 1.072, 1 / (1.704992**2 * l1), 1.682, 1 / (1.179945**2 * l2), 0.7262
     node = {f"{pin}{k}": J0(f"{pin}{k}") for pin in "mo" for k in range(1, 6)}
     for k in range(1, 6):
-        source = Se(f"op{k}", lambda minus: -1e6 * minus, signals=f"m{k}.effort", domain="electrical")
-        graph.connect(source, node[f"o{k}"])
+        op = e.op_amp(f"op{k}", 1e6)
+        graph.connect(Se(f"ground {k}", 0.0), op.port("plus")).connect(node[f"m{k}"], op.port("minus"))
+        graph.connect(op.port("out"), node[f"o{k}"])
     resistors = "R2 o2 m1,R3 m1 o1,-R4 o1 m2,-R5 o3 m2,R6 o4 m3,R7 o2 m3,-R8 o5 m4,-R9 o3 m4,R10 o4 m5,R11 m5 o5"
     for name, a, b in map(str.split, resistors.split(",")):
         graph.between(node[a], node[b], R(name.strip("-"), effort=(lambda i: -i) if name[0] == "-" else (lambda i: i)))

@@ -257,21 +257,14 @@ def fuse(name: str, I2t: Value, R_cold: Value, Goff: Value) -> Graph:
 # --- amplifiers
 
 
-@SHELF.part(
-    r"v_o = \min(\max(A (v_+ - v_-), V_-), V_+),\quad i_+ = i_- = 0",
-    "Tietze and Schenk 1999",
-    "gain=1e5, low=-15 V signed, high=15 V signed",
-    passive=False,
-)
-def op_amp(name: str, gain: Value, low: Value, high: Value) -> Graph:
-    """Operational amplifier without dynamics; its output lies between `low` and `high`, and its inputs draw no current."""
+@SHELF.part(r"v_o = A (v_+ - v_-),\quad i_+ = i_- = 0", "Tietze and Schenk 1999", "gain=1e5", passive=False)
+def op_amp(name: str, gain: Value) -> Graph:
+    """Operational amplifier without dynamics or limits, whose inputs draw no current."""
     part, signals = _inputs(name)
-
-    def output(plus: Any, minus: Any, gain: Any, low: Any, high: Any) -> Any:
-        return minimum(maximum(gain * (plus - minus), low), high)
-
-    limits = {"gain": gain, "low": low, "high": high}
-    return part.expose("out", part.parallel(Se("output", output, parameters=limits, signals=signals, domain="electrical")))
+    source = Se(
+        "output", lambda plus, minus, gain: gain * (plus - minus), parameters={"gain": gain}, signals=signals, domain="electrical"
+    )
+    return part.expose("out", part.parallel(source))
 
 
 def _inputs(name: str) -> tuple[Graph, dict[str, str]]:
@@ -289,7 +282,7 @@ def _inputs(name: str) -> tuple[Graph, dict[str, str]]:
     passive=False,
 )
 def limited_op_amp(name: str, gain: Value, low: Value, high: Value) -> Graph:
-    """Operational amplifier as `op_amp`, with modes for its limits: under positive feedback, as in triggers, it jumps.
+    """Operational amplifier with modes for the limits of its output: under positive feedback, as in triggers, it jumps.
 
     Where it leaves a limit, it tries the other one (`falling`, `rising`), and is linear if that does not hold it. A trigger whose
     inputs leave it open begins at the lower limit.

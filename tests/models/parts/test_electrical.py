@@ -187,14 +187,20 @@ def test_fuse_blows_at_its_integral() -> None:
     assert sorted({event.time for event in run.events}) == pytest.approx([0.1]) and abs(run["r.flow"][-1]) < 1e-7
 
 
-@checks("electrical.op_amp")
-@pytest.mark.parametrize("part", [e.op_amp, e.limited_op_amp])
-@pytest.mark.parametrize("voltage", [0.2, 2.0, -2.0])
-def test_op_amp_amplifies_until_it_is_driven_out(part, voltage) -> None:
-    graph, amplifier, n, out = Graph("g"), part("A"), J0("n"), J0("out")
+def inverting(make, voltage: float) -> Graph:
+    """An amplifier of gain -20."""
+    graph, amplifier, n, out = Graph("g"), make("A"), J0("n"), J0("out")
     graph.between(None, n, Se("u", voltage), R("r1", 1e3)).between(n, out, R("r2", 2e4)).connect(n, amplifier.port("minus"))
-    graph.connect(amplifier.port("out"), out).connect(Se("zero", 0.0), amplifier.port("plus"))
-    assert final(graph, "out.effort") == pytest.approx([np.clip(-20 * voltage / (1 + 21 / 1e5), -15.0, 15.0)])
+    return graph.connect(amplifier.port("out"), out).connect(Se("zero", 0.0), amplifier.port("plus"))
+
+
+@checks("electrical.op_amp")
+@pytest.mark.parametrize("voltage", [0.2, 2.0, -2.0])
+def test_op_amps_amplify(voltage) -> None:
+    """By -20 / (1 + 21 / A), up to their limits."""
+    expected = -20 * voltage / (1 + 21 / 1e5)
+    assert final(inverting(e.op_amp, voltage), "out.effort") == pytest.approx([expected])
+    assert final(inverting(e.limited_op_amp, voltage), "out.effort") == pytest.approx([np.clip(expected, -15.0, 15.0)])
 
 
 @checks("electrical.limited_op_amp")
