@@ -44,6 +44,22 @@ def rectifier() -> Graph:
     return graph.between(None, minus, C("C2", capacitance=0.03, initial=charge))
 
 
+STORED = {f"cDC{k}.v": f"C{k}.effort" for k in (1, 2)} | {f"supplyL.inductor[{k}].i": f"L{k}.flow" for k in (2, 3)}
+
+
+@MODELS.model("Modelica.Electrical.Polyphase.Examples.Rectifier", statements=34, t_end=0.1, signals=STORED, tolerance=1e-4)
+def loaded_rectifier() -> Graph:
+    """Bridge of six diodes with line inductances, between capacitors and a resistance, which starts with its currents."""
+    graph, star, plus, minus = Graph("loaded rectifier"), J0("star"), J0("plus"), J0("minus")
+    lines, volts = [J0(f"line {k}") for k in (1, 2, 3)], 100 * 3 * sqrt(6) / pi
+    for k, line in enumerate(lines):
+        coil = I(f"L{k + 1}", inductance=1e-4, initial=1e-4 * (0, -volts / 2, volts / 2)[k])
+        graph.between(star, line, sine(f"source {k + 1}", 100 * sqrt(2), 50.0, -2 * pi * k / 3), coil)
+    bridge(graph, lines, plus, minus, diodes("upper", 3), diodes("lower", 3)).between(plus, minus, R("load", 2.0))
+    graph.between(plus, None, C("C1", capacitance=0.01, initial=0.005 * volts))
+    return graph.between(None, minus, C("C2", capacitance=0.01, initial=0.005 * volts))
+
+
 TRIAC = {"idealTriac.capacitor.v": "-Cdis.effort"}
 
 

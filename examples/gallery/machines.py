@@ -1,14 +1,15 @@
-"""Public models of electric machines: DC motors that start, a synchronous generator."""
+"""Public models of electric machines: DC motors, transformers."""
 
 from __future__ import annotations
 
-from math import pi
+from math import pi, sqrt
 
 from screwbond.models import parts
 
-from bondgraph import J1, Element, Graph, I, R, Se, signals
+from bondgraph import J0, J1, Element, Graph, I, R, Se, signals
+from examples.gallery.circuits import sine
 from examples.gallery.record import Collection
-from screws.scalars import maximum, minimum
+from screws.scalars import absolute, maximum, minimum
 
 MODELS = Collection("Machines")
 MSL = "Modelica.Electrical.Machines.Examples."
@@ -21,10 +22,10 @@ NOMINAL = 95.0 / (2 * pi * 1425 / 60)
 """Voltage over speed of a motor of 100 V, 100 A, 0.05 Ohm at 1425 rpm, V s/rad."""
 
 
-def loaded(graph: Graph, motor: Graph, torque: Element) -> Graph:
-    """Add an inertia of 0.15 kg m^2 and a torque to a motor, and the angle of both."""
+def loaded(graph: Graph, motor: Graph, torque: Element, inertia: float = 0.15) -> Graph:
+    """Add an inertia and a torque to a motor, and the angle of both."""
     graph.connect(motor.port("shaft"), shaft := J1("shaft", domain="rotation"))
-    graph.connect(shaft, I("load inertia", inertia=0.15)).connect(shaft, torque)
+    graph.connect(shaft, I("load inertia", inertia=inertia)).connect(shaft, torque)
     graph.add(signals.integrator("angle", "motor.rotor.flow"))
     return graph
 
@@ -56,11 +57,37 @@ def excited_start() -> Graph:
     return loaded(graph, motor, step())
 
 
-@MODELS.model(MSL + "DCMachines.DCSE_Start", statements=14, t_end=2.0, signals=SERIES, tolerance=1e-6)
-def series_start() -> Graph:
-    """DC motor with a series winding that starts through a resistance, with a load as its speed squared."""
+def series(source: Element) -> Graph:
+    """Motor with a series winding that starts through a resistance, with a load as its speed squared."""
     graph, w = Graph("start"), 2 * pi * 1410 / 60
     motor = m.series_motor("motor", 0.94 / w, R_t=0.06, L_t=2e-3, J=0.15, b=0.0)
     starter = R("starter", effort=lambda i, t: maximum(minimum(1 - (t - 0.1) / 0.9, 1.0), 0.0) * i, signals=["time"])
-    graph.connect(graph.series(Se("supply", 100.0), starter), motor.port("armature"))
-    return loaded(graph, motor, R("load", effort=lambda speed: 63.66 * (speed / w) ** 2))
+    graph.connect(graph.series(source, starter), motor.port("armature"))
+    return loaded(graph, motor, R("load", effort=lambda speed: 63.66 * speed * absolute(speed) / w**2))
+
+
+@MODELS.model(MSL + "DCMachines.DCSE_Start", statements=14, t_end=2.0, signals=SERIES, tolerance=1e-6)
+def series_start() -> Graph:
+    """DC motor with a series winding at a constant voltage."""
+    return series(Se("supply", 100.0))
+
+
+@MODELS.model(MSL + "DCMachines.DCSE_SinglePhase", statements=14, t_end=2.0, signals=SERIES, tolerance=1e-4)
+def series_start_ac() -> Graph:
+    """Motor with a series winding at an alternating voltage of 50 Hz."""
+    return series(sine("supply", 100 * sqrt(2), 50.0))
+
+
+MAINS = "Modelica.Electrical.Polyphase.Examples."
+FLOWS = {f"transformerL.inductor[{k}].i": f"L{k}.flow" for k in (2, 3)}
+
+
+@MODELS.model(MAINS + "TransformerYY", statements=23, t_end=1.0, signals=FLOWS, tolerance=1e-4)
+def three_transformers() -> Graph:
+    """Three ideal transformers with stray inductances and loads in star."""
+    graph, star = Graph("three transformers"), J0("star")
+    for k in (1, 2, 3):
+        core, node = parts.electrical.ideal_transformer(f"core {k}"), J0(f"node {k}")
+        graph.connect(sine(f"source {k}", 1.0, 5.0, -2 * pi * (k - 1) / 3), core.port("1")).connect(core.port("2"), node)
+        graph.between(node, star, R(f"R{k}", 0.05), I(f"L{k}", inductance=0.003), R(f"load {k}", 1.0))
+    return graph
