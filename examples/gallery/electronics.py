@@ -13,7 +13,7 @@ from examples.gallery.record import Collection
 from screws.scalars import cos, sin
 
 MODELS = Collection("Electronics")
-MSL = "Modelica.Electrical.Analog.Examples."
+MSL, PHASES = "Modelica.Electrical.Analog.Examples.", "Modelica.Electrical.Polyphase.Examples."
 HEAT = Domain("heat", "temperature", "K", "heat flow", "W", "J", "")
 e = parts.electrical
 
@@ -47,9 +47,9 @@ def rectifier() -> Graph:
 STORED = {f"cDC{k}.v": f"C{k}.effort" for k in (1, 2)} | {f"supplyL.inductor[{k}].i": f"L{k}.flow" for k in (2, 3)}
 
 
-@MODELS.model("Modelica.Electrical.Polyphase.Examples.Rectifier", statements=34, t_end=0.1, signals=STORED, tolerance=1e-4)
+@MODELS.model(PHASES + "Rectifier", statements=34, t_end=0.1, signals=STORED, tolerance=1e-4)
 def loaded_rectifier() -> Graph:
-    """Bridge of six diodes with line inductances, between capacitors and a resistance, which starts with its currents."""
+    """Bridge of six diodes with line inductances, capacitors and a resistance, which starts with its currents."""
     graph, star, plus, minus = Graph("loaded rectifier"), J0("star"), J0("plus"), J0("minus")
     lines, volts = [J0(f"line {k}") for k in (1, 2, 3)], 100 * 3 * sqrt(6) / pi
     for k, line in enumerate(lines):

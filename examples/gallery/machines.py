@@ -6,8 +6,8 @@ from math import pi, sqrt
 
 from screwbond.models import parts
 
-from bondgraph import J0, J1, Element, Graph, I, R, Se, signals
-from examples.gallery.circuits import sine
+from bondgraph import J0, J1, C, Element, Graph, I, R, Se, signals
+from examples.gallery.circuits import bridge, diodes, sine
 from examples.gallery.record import Collection
 from screws.scalars import absolute, maximum, minimum
 
@@ -88,6 +88,27 @@ def three_transformers() -> Graph:
     graph, star = Graph("three transformers"), J0("star")
     for k in (1, 2, 3):
         core, node = parts.electrical.ideal_transformer(f"core {k}"), J0(f"node {k}")
-        graph.connect(sine(f"source {k}", 1.0, 5.0, -2 * pi * (k - 1) / 3), core.port("1")).connect(core.port("2"), node)
+        graph.connect(sine(f"source {k}", 1.0, 5.0, -2 * pi * (k - 1) / 3), core.port("1"))
+        graph.connect(core.port("2"), node)
         graph.between(node, star, R(f"R{k}", 0.05), I(f"L{k}", inductance=0.003), R(f"load {k}", 1.0))
     return graph
+
+
+PULSED = {f"cDC{k}.v": f"C{k}.effort" for k in (1, 2)}
+PULSED |= {f"transformer1.l2sigma.inductor[{k}].i": f"-L2 {k}.flow" for k in (1, 3)}
+
+
+@MODELS.model(MSL + "Transformers.Rectifier6pulse", statements=27, t_end=0.1, signals=PULSED, tolerance=1e-4)
+def six_pulses() -> Graph:
+    """Transformer in delta and star with a bridge of six diodes, two capacitors and a resistance."""
+    graph, star, plus, minus, volts = Graph("six pulses"), J0("star"), J0("plus"), J0("minus"), 100 * sqrt(2 / 3)
+    mains, lines = ([J0(f"{side} {k}") for k in (1, 2, 3)] for side in ("mains", "line"))
+    for k in range(3):
+        graph.connect(sine(f"source {k + 1}", volts, 50.0, -2 * pi * k / 3), mains[k])
+        core, coils = parts.electrical.ideal_transformer(f"core {k + 1}", -sqrt(3)), (sqrt(6e-4), sqrt(6e-4) / 3)
+        first, second = (I(f"L{n + 1} {k + 1}", inductance=coils[n] / (100 * pi)) for n in (0, 1))
+        graph.between(mains[k], mains[k - 1], R(f"R1 {k + 1}", 5e-3), first, core.port("1"))
+        graph.between(star, lines[k], core.port("2"), R(f"R2 {k + 1}", 5e-3 / 3), second)
+    bridge(graph, lines, plus, minus, diodes("upper", 3), diodes("lower", 3)).between(plus, minus, R("load", 0.4))
+    graph.between(plus, None, C("C1", capacitance=0.01, initial=0.005 * sqrt(3) * volts))
+    return graph.between(None, minus, C("C2", capacitance=0.01, initial=0.005 * sqrt(3) * volts))
