@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import pi, sqrt
 
 from screwbond.models import parts
@@ -90,16 +91,54 @@ def thyristor_bridge_rlv() -> Graph:
     return thyristor_bridge(R("load", 20.0), I("inductor", inductance=1.0), Se("battery", 120.0))
 
 
+def tapped(graph: Graph, angles: Sequence[float], valves: Sequence[Graph], frequency: float, *load: Element) -> Graph:
+    """Add valves from windings of 110 V, 50 Hz, that have one end at ground, and their load, and measure it."""
+    plus = J0("plus")
+    for angle, valve in zip(angles, valves, strict=True):
+        graph.between(None, plus, sine(f"source {valve.name}", 110 * sqrt(2), 50.0, angle), valve)
+    return measured(graph.between(plus, None, *load), "plus.effort", f"{load[0].name}.flow", frequency)
+
+
 TAP = MSL + "ACDC.RectifierCenterTap2Pulse."
 
 
 @MODELS.model(TAP + "DiodeCenterTap2Pulse", statements=22, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def centre_tap() -> Graph:
     """Two diodes at a winding with a tap."""
-    graph, plus = Graph("centre tap"), J0("plus")
-    for sense, diode in zip((1, -1), diodes("diode", 2), strict=True):
-        graph.between(None, plus, sine(f"source {diode.name}", sense * 110 * sqrt(2), 50.0), diode)
-    return measured(graph.between(plus, None, R("load", 20.0)), "load.effort", "load.flow", 100.0)
+    return tapped(Graph("centre tap"), (0.0, pi), diodes("diode", 2), 100.0, R("load", 20.0))
+
+
+@MODELS.model(TAP + "ThyristorCenterTap2Pulse_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
+def centre_tap_thyristors() -> Graph:
+    """Two thyristors at a winding with a tap."""
+    graph = Graph("centre tap")
+    return tapped(graph, (0.0, pi), [fired(graph, "p"), fired(graph, "n", pi)], 100.0, R("load", 20.0))
+
+
+@MODELS.model(TAP + "ThyristorCenterTap2Pulse_RL", statements=5, t_end=0.1, signals=INDUCTIVE, tolerance=1e-6)
+def centre_tap_coil() -> Graph:
+    """Two thyristors at a winding with a tap, with a coil."""
+    graph, load = Graph("centre tap"), (R("load", 20.0), I("inductor", inductance=1.0))
+    return tapped(graph, (0.0, pi), [fired(graph, "p"), fired(graph, "n", pi)], 100.0, *load)
+
+
+STAR = [-2 * pi * k / 3 for k in range(3)]
+
+
+M_TAP, TWO_M_TAP = MSL + "ACDC.RectifierCenterTapmPulse.", MSL + "ACDC.RectifierCenterTap2mPulse."
+
+
+@MODELS.model(M_TAP + "DiodeCenterTapmPulse", statements=21, t_end=0.1, signals=MEANS, tolerance=1e-6)
+def three_diodes() -> Graph:
+    """Three diodes at the windings of a star."""
+    return tapped(Graph("three diodes"), STAR, diodes("diode", 3), 150.0, R("load", 20.0))
+
+
+@MODELS.model(TWO_M_TAP + "DiodeCenterTap2mPulse", statements=24, t_end=0.1, signals=MEANS, tolerance=1e-6)
+def six_windings() -> Graph:
+    """Six diodes at the windings of two stars."""
+    angles = [*STAR, *(angle + pi for angle in STAR)]
+    return tapped(Graph("six windings"), angles, diodes("diode", 6), 300.0, R("load", 20.0))
 
 
 def three_phase(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Element) -> Graph:
@@ -107,8 +146,8 @@ def three_phase(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Ele
     lines, plus, minus, star = [J0(f"line {k}") for k in "123"], J0("plus"), J0("minus"), J0("star")
     bridge(graph, lines, plus, minus, upper, lower).between(plus, minus, *load)
     graph.between(star, None, R("insulation", 1e6))
-    for k, line in enumerate(lines):
-        graph.between(star, line, sine(f"source {k}", 110 * sqrt(2), 50.0, -2 * pi * k / 3))
+    for line, angle in zip(lines, STAR, strict=True):
+        graph.between(star, line, sine(f"source {line.name}", 110 * sqrt(2), 50.0, angle))
     graph.add(signals.summation("voltage", {"plus.effort": 1, "minus.effort": -1}))
     return measured(graph, "voltage.y", f"{load[0].name}.flow", 300.0)
 
@@ -128,6 +167,14 @@ def six_thyristors() -> Graph:
     graph, sides = Graph("six thyristors"), (("upper", pi / 6), ("lower", 7 * pi / 6))
     upper, lower = ([fired(graph, f"{side} {k}", angle + 2 * pi * k / 3) for k in range(3)] for side, angle in sides)
     return three_phase(graph, upper, lower, R("load", 20.0))
+
+
+@MODELS.model(SIX + "HalfControlledBridge2mPulse", statements=23, t_end=0.1, signals=MEANS, tolerance=1e-6)
+def half_controlled_six() -> Graph:
+    """Bridge of three thyristors and three diodes with a resistance."""
+    graph = Graph("half controlled bridge")
+    upper = [fired(graph, f"upper {k}", pi / 6 - angle) for k, angle in enumerate(STAR)]
+    return three_phase(graph, upper, diodes("lower", 3), R("load", 20.0))
 
 
 def chopper(*load: Element) -> Graph:
