@@ -161,12 +161,17 @@ def six_diodes() -> Graph:
     return three_phase(Graph("six diodes"), diodes("upper", 3), diodes("lower", 3), R("load", 20.0))
 
 
+def bridge_of_six(*load: Element) -> Graph:
+    """Bridge of six thyristors."""
+    graph, sides = Graph("six thyristors"), (("upper", pi / 6), ("lower", 7 * pi / 6))
+    upper, lower = ([fired(graph, f"{side} {a:.0f}", start - a) for a in STAR] for side, start in sides)
+    return three_phase(graph, upper, lower, *load)
+
+
 @MODELS.model(SIX + "ThyristorBridge2mPulse_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def six_thyristors() -> Graph:
     """Bridge of six thyristors with a resistance."""
-    graph, sides = Graph("six thyristors"), (("upper", pi / 6), ("lower", 7 * pi / 6))
-    upper, lower = ([fired(graph, f"{side} {k}", angle + 2 * pi * k / 3) for k in range(3)] for side, angle in sides)
-    return three_phase(graph, upper, lower, R("load", 20.0))
+    return bridge_of_six(R("load", 20.0))
 
 
 @MODELS.model(SIX + "HalfControlledBridge2mPulse", statements=23, t_end=0.1, signals=MEANS, tolerance=1e-6)
