@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -15,10 +18,11 @@ class Entry:
     Parameters
     ----------
     source : its name in the library that it comes from.
-    statements : declarations and equations of the original, each connection one.
+    statements : declarations and equations of the original, each connection one; not those of templates and parts that
+        several models share, nor parameters.
     t_end : end of the run, s.
     signals : signal of the original -> signal here, with a minus sign in front where it counts the other way.
-    tolerance : largest deviation, as a part of the largest value of each signal; what the original's own results resolve.
+    tolerance : largest deviation, as a part of the largest value of each signal: what the published results resolve.
     make : returns the graph.
     """
 
@@ -29,6 +33,13 @@ class Entry:
     signals: Mapping[str, str]
     tolerance: float
     make: Callable[[], Graph]
+
+    @property
+    def lines(self) -> int:
+        """Lines of the function that makes it, without its head and docstring."""
+        (function,) = ast.parse(textwrap.dedent(inspect.getsource(self.make))).body
+        assert isinstance(function, ast.FunctionDef) and function.end_lineno is not None
+        return function.end_lineno - function.body[1].lineno + 1
 
 
 @dataclass(frozen=True)

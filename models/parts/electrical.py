@@ -1,4 +1,4 @@
-"""Electrical parts: semiconductors, switches, amplifiers, transformers, sources, batteries and machines.
+"""Electrical parts: semiconductors, switches, amplifiers, transformers, sources and batteries.
 
 The current of a part with one port flows into it, and its voltage is the effort of the port.
 """
@@ -11,28 +11,8 @@ from typing import Any
 import numpy as np
 from screwbond.models.parts.record import Shelf, Value, modulated, number
 
-from bondgraph import (
-    GY,
-    J0,
-    J1,
-    MGY,
-    MTF,
-    TF,
-    Automaton,
-    Block,
-    C,
-    Diode,
-    Element,
-    Graph,
-    I,
-    R,
-    Se,
-    Sf,
-    Switch,
-    Transition,
-    multiport,
-)
-from screws.scalars import absolute, array, cos, exp, maximum, minimum, sign, sin, sqrt, where
+from bondgraph import J0, TF, Automaton, Block, C, Diode, Element, Graph, I, R, Se, Sf, Switch, Transition, multiport
+from screws.scalars import absolute, array, exp, maximum, minimum, sign, sin, sqrt, where
 
 SHELF = Shelf("electrical")
 
@@ -143,17 +123,20 @@ def transformer(name: str, n: Value, R1: Value, L1: Value, R2: Value, L2: Value,
 
 # --- switches
 
-SWITCH = r"v = R_{on}\, i + V_k\ \text{(on)},\quad i = G_{off}\, v\ \text{(off)}"
+SWITCH = r"v = R_{on} (i - G_{off} V_k) + V_k\ \text{(on)},\quad i = G_{off}\, v\ \text{(off)}"
 
 
 def _valve(name: str, Ron: Value, Goff: Value, knee: Value, valve: Element, automaton: str = "valve") -> Graph:
-    """Return an ideal valve in series with a resistance and a knee, beside a leak; it conducts backwards in its third state."""
+    """Return an ideal valve in series with a resistance and a knee, beside a leak; it conducts backwards in its third state.
+
+    The resistance is such that Ron is the slope of the valve and its leak together.
+    """
     part = Graph(name)
 
-    def drop(i: Any, Ron: Any, knee: Any, mode: Any) -> Any:
-        return Ron * i + knee * where(mode > 1.5, -1.0, 1.0)
+    def drop(i: Any, Ron: Any, Goff: Any, knee: Any, mode: Any) -> Any:
+        return Ron / (1 - Ron * Goff) * i + knee * where(mode > 1.5, -1.0, 1.0)
 
-    loss = R("drop", effort=drop, parameters={"Ron": Ron, "knee": knee}, signals=[f"{automaton}.mode"])
+    loss = R("drop", effort=drop, parameters={"Ron": Ron, "Goff": Goff, "knee": knee}, signals=[f"{automaton}.mode"])
     pin = part.parallel(R("leak", conductance=Goff))
     return part.connect(pin, part.series(valve, loss)).expose("1", pin).export("mode", f"{automaton}.mode")
 
@@ -220,6 +203,42 @@ def switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
     return part.add_automaton(Automaton("state", ("open", "closed"), "open", (closes, opens)))
 
 
+@SHELF.part(
+    r"v = R_{on}\, i\ \text{(closed)},\quad v = \operatorname{sgn}(i) \min(V_0 + \dot V (t - t_s), V_m)\ \text{(arc)},\quad"
+    r" i = G_{off}\, v\ \text{(open)}",
+    "Modelica Standard Library, IdealSwitchWithArc",
+    "control=1 signal, V0=30 V, dVdt=1e4 V/s, Vmax=60 V, Ron=1e-5 ohm, Goff=1e-5 S",
+)
+def arc_switch(name: str, control: Value, V0: Value, dVdt: Value, Vmax: Value, Ron: Value, Goff: Value) -> Graph:
+    """Switch that is closed while its control signal is above 1/2; as it opens, an arc burns until its current ends."""
+    parameters, signals = modulated(control=control)
+    part, levels = Graph(name), {"V0": V0, "dVdt": dVdt, "Vmax": Vmax, "Ron": Ron, "Goff": Goff}
+
+    def effort(i: Any, mode: Any, t: Any, V0: Any, dVdt: Any, Vmax: Any, Ron: Any, Goff: Any) -> Any:
+        burning = sign(i) * minimum(V0 + dVdt * t, Vmax)
+        return where(mode > 1.5, burning, where(mode > 0.5, Ron, 1 / Goff) * i)
+
+    read = {"mode": "state.mode", "t": "timer.t"}
+    part.add(Block("input", [("u", lambda control: control, ["control"])], inputs=signals, parameters=parameters))
+    part.add(Block("timer", [("rate", lambda: 1.0, [])], states={"t": 0.0}, rates={"t": "rate"}))
+    contact = R("contact", effort=effort, parameters=levels, signals=read, domain="electrical")
+    part.add(
+        Block(
+            "ends",
+            [("left", lambda i, v, Goff: absolute(v) * Goff - absolute(i), ["i", "v", "Goff"])],
+            inputs={"i": "contact.flow", "v": "contact.effort"},
+            parameters={"Goff": Goff},
+        )
+    )
+    closes, breaks = (("input.u",), lambda u: u - 0.5), (("input.u",), lambda u: 0.5 - u)
+    edges = [Transition(start, "closed", closes[1], closes[0], kind=f"{name} closes") for start in ("open", "arc")]
+    edges.append(Transition("closed", "arc", breaks[1], breaks[0], resets=(("timer.t", lambda: 0.0, ()),), kind=f"{name} opens"))
+    edges.append(Transition("arc", "open", lambda left: left, ("ends.left",), kind=f"{name} is quenched"))
+    pin = part.series(contact)
+    part.add_automaton(Automaton("state", ("open", "closed", "arc"), "open", edges))
+    return part.expose("1", pin).export("mode", "state.mode")
+
+
 @SHELF.part(r"\dot w = i^2,\quad i = 0\ \text{once}\ w \ge I^2t", "Preece 1884", "I2t=10 A^2 s, R_cold=1e-2 ohm, Goff=1e-9 S")
 def fuse(name: str, I2t: Value, R_cold: Value, Goff: Value) -> Graph:
     """Fuse, which opens for good once the integral of the squared current reaches I2t; `heat.w` is that integral."""
@@ -238,24 +257,57 @@ def fuse(name: str, I2t: Value, R_cold: Value, Goff: Value) -> Graph:
 # --- amplifiers
 
 
-@SHELF.part(
-    r"v_o = \min(\max(A (v_+ - v_-), V_-), V_+),\quad i_+ = i_- = 0",
-    "Tietze and Schenk 1999",
-    "gain=1e5, low=-15 V signed, high=15 V signed",
-    passive=False,
-)
-def op_amp(name: str, gain: Value, low: Value, high: Value) -> Graph:
-    """Operational amplifier without dynamics; its output lies between `low` and `high`, and its inputs draw no current."""
+@SHELF.part(r"v_o = A (v_+ - v_-),\quad i_+ = i_- = 0", "Tietze and Schenk 1999", "gain=1e5", passive=False)
+def op_amp(name: str, gain: Value) -> Graph:
+    """Operational amplifier without dynamics or limits, whose inputs draw no current."""
+    part, signals = _inputs(name)
+    source = Se(
+        "output", lambda plus, minus, gain: gain * (plus - minus), parameters={"gain": gain}, signals=signals, domain="electrical"
+    )
+    return part.expose("out", part.parallel(source))
+
+
+def _inputs(name: str) -> tuple[Graph, dict[str, str]]:
+    """Return a part with inputs `plus` and `minus` that draw no current, and the signals of their voltages."""
     part = Graph(name)
     for pin in ("plus", "minus"):
         part.expose(pin, part.parallel(Sf(f"{pin} current", domain="electrical")))
+    return part, {"plus": "plus current.effort", "minus": "minus current.effort"}
 
-    def output(plus: Any, minus: Any, gain: Any, low: Any, high: Any) -> Any:
-        return minimum(maximum(gain * (plus - minus), low), high)
 
-    signals = {"plus": "plus current.effort", "minus": "minus current.effort"}
-    limits = {"gain": gain, "low": low, "high": high}
-    return part.expose("out", part.parallel(Se("output", output, parameters=limits, signals=signals, domain="electrical")))
+@SHELF.part(
+    r"v_o = A (v_+ - v_-),\quad v_o = V_-\quad\text{or}\quad v_o = V_+",
+    "Modelica Standard Library, IdealizedOpAmpLimited",
+    "gain=1e5, low=-15 V signed, high=15 V signed",
+    passive=False,
+)
+def limited_op_amp(name: str, gain: Value, low: Value, high: Value) -> Graph:
+    """Operational amplifier with modes for the limits of its output: under positive feedback, as in triggers, it jumps.
+
+    Where it leaves a limit, it tries the other one (`falling`, `rising`), and is linear if that does not hold it. A trigger whose
+    inputs leave it open begins at the lower limit.
+    """
+    part, signals = _inputs(name)
+    values = {"gain": gain, "low": low, "high": high}
+
+    def output(plus: Any, minus: Any, mode: Any, gain: Any, low: Any, high: Any) -> Any:
+        return where(mode < 1.5, low, where(mode < 3.5, high, gain * (plus - minus)))
+
+    def excess(plus: Any, minus: Any, gain: Any, low: Any, high: Any) -> Any:
+        return gain * (plus - minus) - array([low, high])
+
+    part.add(Block("input", [("excess", excess, [*signals, *values])], inputs=signals, parameters=values))
+
+    def edge(start: str, stop: str, limit: int, sense: float) -> Transition:
+        return Transition(start, stop, lambda x: sense * x[limit], ("input.excess",), kind=f"{name} is {stop}")
+
+    above_low, below_low, above_high, below_high = (0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)
+    edges = [edge("high", "falling", *below_high), edge("falling", "low", *below_low), edge("falling", "linear", *above_low)]
+    edges += [edge("low", "rising", *above_low), edge("rising", "high", *above_high), edge("rising", "linear", *below_high)]
+    edges += [edge("linear", "high", *above_high), edge("linear", "low", *below_low)]
+    part.add_automaton(Automaton("state", ("low", "falling", "rising", "high", "linear"), "low", edges))
+    source = Se("output", output, parameters=values, signals={**signals, "mode": "state.mode"}, domain="electrical")
+    return part.expose("out", part.parallel(source)).export("mode", "state.mode")
 
 
 # --- sources, batteries
@@ -315,122 +367,3 @@ def supercapacitor(name: str, capacitance: Value, ESR: Value, R_leak: Value, vol
     part = Graph(name)
     store = part.parallel(C("store", capacitance=capacitance, initial=number(capacitance) * number(voltage)), R("leak", R_leak))
     return part.connect(pin := part.series(R("ESR", ESR)), store).expose("1", pin)
-
-
-# --- machines
-
-
-def _with_rotor(part: Graph, gap: Element, J: Value, b: Value) -> Graph:
-    """Add a rotor with inertia and friction behind the air gap, and its port `shaft`."""
-    rotor = J1("rotor", domain="rotation")
-    part.connect(gap, rotor).connect(rotor, I("J", inertia=J)).connect(rotor, R("b", damping=b))
-    return part.expose("shaft", rotor)
-
-
-@SHELF.part(
-    r"v = R\, i + L \dot i + k\,\omega,\quad J \dot\omega = k\, i - b\,\omega + \tau",
-    "Fitzgerald and Kingsley 1952",
-    "k=0.05 V s/rad, R_a=1 ohm, L_a=1e-3 H, J=1e-5 kg m^2, b=1e-6 N m s/rad",
-)
-def dc_motor(name: str, k: Value, R_a: Value, L_a: Value, J: Value, b: Value) -> Graph:
-    """Permanent-magnet DC motor; ports `armature` and `shaft`, whose torque drives the load."""
-    part, gap = Graph(name), GY("gap", k, domains=("electrical", "rotation"))
-    armature = part.series(R("R", R_a), I("L", inductance=L_a))
-    return _with_rotor(part.connect(armature, gap).expose("armature", armature), gap, J, b)
-
-
-@SHELF.part(
-    r"\lambda = L\, i + (\psi, 0),\quad v = R\, i + \dot\lambda + p\,\omega (-\lambda_q, \lambda_d),\quad"
-    r" \tau = p (\lambda_d i_q - \lambda_q i_d)",
-    "Park 1929",
-    "pole_pairs=2, psi=0.1 Wb, R_s=0.1 ohm, L_d=1e-3 H, L_q=1e-3 H, J=1e-3 kg m^2, b=1e-4 N m s/rad",
-)
-def synchronous_motor(name: str, pole_pairs: Value, psi: Value, R_s: Value, L_d: Value, L_q: Value, J: Value, b: Value) -> Graph:
-    """Permanent-magnet synchronous motor with a free star point; ports a, b, c and `shaft`.
-
-    The transform keeps power: `psi` and currents in the rotor's axes are sqrt(3/2) times the amplitudes in a phase.
-    """
-    part, axes = Graph(name), J1("axes", dimension=2, domain="electrical")
-    part.add(_angle())
-    for k, phase in enumerate("abc"):
-
-        def row(phi: Any, p: Any, k: int = k) -> Any:
-            angle = p * phi - 2 * np.pi * k / 3
-            return sqrt(2 / 3) * array([cos(angle), -sin(angle)])
-
-        park = MTF(
-            f"park {phase}",
-            row,
-            parameters={"p": pole_pairs},
-            signals={"phi": "angle.phi"},
-            dimensions=(2, 1),
-            domains=("electrical", "electrical"),
-        )
-        part.connect(park.port("1"), axes).expose(phase, park.port("2"))
-    flux = I(
-        "flux", energy=lambda p, L_d, L_q: p[0] ** 2 / (2 * L_d) + p[1] ** 2 / (2 * L_q), parameters={"L_d": L_d, "L_q": L_q}
-    )
-    part.connect(axes, flux).connect(axes, R("R", R_s))
-
-    def linked(flux: Any, p: Any, psi: Any) -> Any:
-        return p * array([[-flux[1]], [flux[0] + psi]])
-
-    gap = MGY("gap", linked, parameters={"p": pole_pairs, "psi": psi}, signals={"flux": "flux.p"}, dimensions=(2, 1))
-    return _with_rotor(part.connect(axes, gap), gap, J, b)
-
-
-@SHELF.part(
-    r"\lambda_s = L_s i_s + L_m i_r,\quad \lambda_r = L_m i_s + L_r i_r,\quad v_s = R_s i_s + \dot\lambda_s,\quad"
-    r" 0 = R_r i_r + \dot\lambda_r - p\,\omega J \lambda_r",
-    "Krause 1986, chapter 4",
-    "pole_pairs=2, R_s=0.5 ohm, R_r=0.5 ohm, L_m=0.06 H, L_ls=2e-3 H, L_lr=2e-3 H, J=0.02 kg m^2, b=1e-3 N m s/rad",
-)
-def induction_motor(
-    name: str, pole_pairs: Value, R_s: Value, R_r: Value, L_m: Value, L_ls: Value, L_lr: Value, J: Value, b: Value
-) -> Graph:
-    """Induction motor with a squirrel cage and a free star point; ports a, b, c and `shaft`.
-
-    Quantities of the cage are referred to the stator.
-    """
-    part, stator, rotor = (
-        Graph(name),
-        J1("stator", dimension=2, domain="electrical"),
-        J1("cage", dimension=2, domain="electrical"),
-    )
-    for k, phase in enumerate("abc"):
-        angle = 2 * np.pi * k / 3
-        clarke = TF(f"clarke {phase}", np.sqrt(2 / 3) * np.array([np.cos(angle), np.sin(angle)]), structural=True)
-        part.connect(clarke.port("1"), stator).expose(phase, clarke.port("2"))
-    field = J0("field", dimension=2, domain="electrical")
-    part.connect(stator, R("R_s", R_s)).connect(stator, I("leakage s", inductance=L_ls)).connect(stator, field)
-    part.connect(field, I("field flux", inductance=L_m)).connect(field, rotor)
-    part.connect(rotor, R("R_r", R_r)).connect(rotor, I("leakage r", inductance=L_lr))
-
-    def linked(main: Any, leakage: Any, p: Any) -> Any:
-        flux = main - leakage
-        return p * array([[-flux[1]], [flux[0]]])
-
-    signals = {"main": "field flux.p", "leakage": "leakage r.p"}
-    gap = MGY("gap", linked, parameters={"p": pole_pairs}, signals=signals, dimensions=(2, 1))
-    return _with_rotor(part.connect(rotor, gap), gap, J, b)
-
-
-@SHELF.part(
-    r"v_k = R\, i_k + L \dot i_k + K_k(\varphi)\,\omega,\quad \tau = \sum_k K_k i_k,\quad K = k\,(-\sin p\varphi, \cos p\varphi)",
-    "Acarnley 2002, chapter 2",
-    "teeth=50, k=0.2 V s/rad, R_s=1 ohm, L_s=2e-3 H, J=1e-5 kg m^2, b=1e-3 N m s/rad",
-)
-def stepper_motor(name: str, teeth: Value, k: Value, R_s: Value, L_s: Value, J: Value, b: Value) -> Graph:
-    """Hybrid stepper motor of two phases; ports a, b and `shaft`."""
-    part, rotor = Graph(name), J1("rotor", domain="rotation")
-    part.add(_angle())
-    for phase, form in (("a", lambda x: -sin(x)), ("b", cos)):
-        winding = part.series(R(f"R {phase}", R_s), I(f"L {phase}", inductance=L_s))
-        constants, signals = {"k": k, "p": teeth}, {"phi": "angle.phi"}
-        gap = MGY(f"gap {phase}", lambda phi, k, p, form=form: k * form(p * phi), parameters=constants, signals=signals)
-        part.connect(winding, gap).connect(gap, rotor).expose(phase, winding)
-    return part.connect(rotor, I("J", inertia=J)).connect(rotor, R("b", damping=b)).expose("shaft", rotor)
-
-
-def _angle() -> Element:
-    return Block("angle", [], inputs={"w": "rotor.flow"}, states={"phi": 0.0}, rates={"phi": "w"})

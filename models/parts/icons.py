@@ -20,6 +20,8 @@ _ORIFICE = "M0 .5 L1 .5 M.3 .2 Q.5 .45 .7 .2 M.3 .8 Q.5 .55 .7 .8"
 _VALVE = "M.25 .3 L.75 .3 L.75 .8 L.25 .8 Z M0 .65 L.25 .65 M.75 .65 L1 .65 M.25 .55 L.75 .55 M.65 .5 L.75 .55 L.65 .6"
 _THREE_LEADS = " M0 .3 L.15 .3 M0 .5 L.1 .5 M0 .7 L.15 .7"
 
+_AMPLIFIER = "M.15 .1 L.15 .9 L.85 .5 Z M0 .3 L.15 .3 M0 .7 L.15 .7 M.85 .5 L1 .5 M.2 .3 L.3 .3 M.25 .25 L.25 .35 M.2 .7 L.3 .7"
+
 ICONS = {
     # electrical
     "diode": _DIODE,
@@ -36,12 +38,16 @@ ICONS = {
     "gto": _DIODE + " M.7 .5 L.9 .85 M.72 .75 L.85 .65",
     "triac": _LEADS + "M.3 .15 L.3 .85 M.7 .15 L.7 .85 M.3 .15 L.7 .32 L.3 .5 M.7 .5 L.3 .68 L.7 .85",
     "switch": _LEADS + "M.3 .5 L.68 .25",
+    "arc_switch": _LEADS + "M.3 .5 L.68 .25 M.55 .5 L.6 .4 L.62 .5 L.68 .38",
     "fuse": _BOX + " M.3 .5 L.7 .5",
-    "op_amp": "M.15 .1 L.15 .9 L.85 .5 Z M0 .3 L.15 .3 M0 .7 L.15 .7 M.85 .5 L1 .5 M.2 .3 L.3 .3 M.25 .25 L.25 .35 M.2 .7 L.3 .7",
+    "op_amp": _AMPLIFIER,
+    "limited_op_amp": _AMPLIFIER + " M.3 .6 L.45 .6 L.45 .4 L.6 .4",
     "three_phase_source": _CIRCLE + " M.25 .5 Q.375 .2 .5 .5 Q.625 .8 .75 .5 M.9 .5 L1 .5 M.85 .3 L1 .3 M.85 .7 L1 .7",
     "battery": "M0 .5 L.4 .5 M.4 .2 L.4 .8 M.6 .35 L.6 .65 M.6 .5 L1 .5",
     "supercapacitor": _PLATES + " M.3 .1 L.3 .2 M.25 .15 L.35 .15",
     "dc_motor": _MACHINE,
+    "series_motor": _MACHINE + " M0 .5 L.1 .5 M0 .4 L.1 .4",
+    "excited_motor": _MACHINE + " M0 .3 L.15 .3 M0 .7 L.15 .7",
     "synchronous_motor": _MACHINE + _THREE_LEADS,
     "induction_motor": _MACHINE + _THREE_LEADS + " M.5 .2 Q.8 .2 .8 .5 Q.8 .8 .5 .8 Q.2 .8 .2 .5 Q.2 .2 .5 .2",
     "stepper_motor": _MACHINE + " M0 .5 L.1 .5 M.5 .9 L.5 1",

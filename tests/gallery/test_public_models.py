@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from bondgraph import compile_model
-from examples.gallery import ENTRIES
+from docs.gallery_models import PAGE, row_begin
+from examples.gallery import COLLECTIONS, ENTRIES
+from examples.gallery.compare import deviations, published, run
 
 REFERENCE = Path(__file__).parent / "reference"
 
 
-def published(name: str) -> dict[str, np.ndarray]:
-    """Times and signals of the original, by their names."""
-    with (REFERENCE / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        head, *rows = csv.reader(file)
-    return dict(zip(head, np.array(rows, dtype=float).T, strict=True))
-
-
 def test_every_model_has_its_reference() -> None:
     assert {path.stem for path in REFERENCE.iterdir()} == ENTRIES.keys()
+    assert len(ENTRIES) == sum(len(collection.entries) for collection in COLLECTIONS)
 
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_public_model_gives_its_published_results(name) -> None:
     """At default settings."""
-    entry, course = ENTRIES[name], published(name)
+    entry, course = ENTRIES[name], published(REFERENCE / f"{name}.csv")
     assert course.keys() == {"t", *entry.signals} and course["t"][-1] <= entry.t_end and len(course["t"]) >= 10
-    result = compile_model(entry.make(), progress=False).simulate(entry.t_end, samples=course["t"], progress=False)
+    result = run(compile_model(entry.make(), progress=False), entry, course)
     assert result.ok
-    at = np.searchsorted(result.t, course["t"])
-    for original, path in entry.signals.items():
-        sign = -1.0 if path.startswith("-") else 1.0
-        values = sign * result[path.removeprefix("-")][at]
-        size = np.abs(course[original]).max()
-        assert np.abs(values - course[original]).max() <= entry.tolerance * size, original
+    assert {signal: each for signal, each in deviations(result, entry, course).items() if not each <= entry.tolerance} == {}
+
+
+def test_the_page_lists_every_model() -> None:
+    """`python -m docs.gallery_models` writes it, with deviations and times of that day."""
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    begins = [row_begin(entry) for entry in ENTRIES.values()]
+    assert len(rows) == len(begins) and all(row.startswith(begin) for row, begin in zip(rows, begins, strict=True))
+
+
+def test_models_are_short() -> None:
+    """Lines of a model for each statement of the original: at most 0.4 for half of them."""
+    ratios = sorted(entry.lines / entry.statements for entry in ENTRIES.values())
+    assert ratios[len(ratios) // 2] <= 0.4

@@ -78,11 +78,10 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
     """
     graph, made = Graph("bench"), part.make(name, **given)
     for k, (port, reference) in enumerate(ports_of(made)):
-        domain = domain_at(made, port, {"motion": "translation"}.get(part.shelf, part.shelf))
+        domain = domain_at(made, port, _usual_domain(part))
         if domain == "thermal":
-            graph.connect(
-                _warm(graph, f"node {port}", 300.0 + 20.0 * k, direct=isinstance(made, Graph) or made.kind == "RS"), reference
-            )
+            stores = isinstance(made, Element) and made.kind == "C"
+            graph.connect(_warm(graph, f"node {port}", 300.0 + 20.0 * k, direct=not stores), reference)
             continue
         amplitude, resistance, pace = DRIVES[domain]
 
@@ -103,7 +102,7 @@ def gives_work_alone(part: Part) -> bool:
 
 
 def _usual_domain(part: Part) -> str:
-    return {"motion": "translation"}.get(part.shelf, part.shelf)
+    return {"motion": "translation", "machines": "electrical"}.get(part.shelf, part.shelf)
 
 
 def _warm(graph: Graph, name: str, temperature: float, direct: bool) -> Element:

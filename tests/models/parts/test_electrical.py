@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import brentq
 from screwbond.models import parts
 
-from bondgraph import J0, Graph, Parameter, R, Se, Sf, compile_model, signals
-from screws.scalars import sin
+from bondgraph import J0, Graph, I, R, Se, Sf, compile_model, signals
+from screws.scalars import cos, sin
 from tests.models.parts.checks import checks, final
 
 e = parts.electrical
@@ -162,19 +162,59 @@ def test_switch() -> None:
     assert final(fed(10.0, 1.0, e.switch("s", 1.0, Ron=1.0)), "r.flow") == pytest.approx([5.0], rel=1e-4)
 
 
+@checks("electrical.arc_switch")
+@pytest.mark.parametrize("sense", [1.0, -1.0])
+def test_an_arc_ends_the_current_of_a_coil(sense) -> None:
+    """L di/dt = U - R i - (V0 + dVdt t) up to Vmax, then at Vmax: closed forms of both give the time of quenching."""
+    graph, node = Graph("coil"), J0("node")
+    coil = I("L", inductance=0.1), R("R", 1.0)
+    graph.between(None, node, Se("u", 10.0 * sense), *coil).between(
+        node, None, e.arc_switch("s", "command.y", Ron=0.0, Goff=1e-9)
+    )
+    graph.add(signals.step("command", start=10.0, before=1.0, after=0.0))
+    run = compile_model(graph, progress=False).simulate(11.0, rtol=1e-9, progress=False)
+    tau, slope = 0.1, 1e4
+    rise = (60.0 - 30.0) / slope
+    i = 10.0 - 30.0 - slope * (rise - tau) + (10.0 - (10.0 - 30.0 + slope * tau)) * np.exp(-rise / tau)
+    end = 10.0 + rise + tau * np.log((i + 50.0) / 50.0)
+    assert run.ok and [event.time for event in run.events][-1] == pytest.approx(end, rel=1e-8)
+    assert run["L.flow"][-1] == pytest.approx(10.0 * sense * 1e-9, rel=1e-3)
+
+
 @checks("electrical.fuse")
 def test_fuse_blows_at_its_integral() -> None:
     run = compile_model(fed(10.0, 0.99, e.fuse("f")), progress=False).simulate(1.0, progress=False)
-    assert [event.time for event in run.events] == pytest.approx([0.1]) and abs(run["r.flow"][-1]) < 1e-7
+    assert sorted({event.time for event in run.events}) == pytest.approx([0.1]) and abs(run["r.flow"][-1]) < 1e-7
+
+
+def inverting(make, voltage: float) -> Graph:
+    """An amplifier of gain -20."""
+    graph, amplifier, n, out = Graph("g"), make("A"), J0("n"), J0("out")
+    graph.between(None, n, Se("u", voltage), R("r1", 1e3)).between(n, out, R("r2", 2e4)).connect(n, amplifier.port("minus"))
+    return graph.connect(amplifier.port("out"), out).connect(Se("zero", 0.0), amplifier.port("plus"))
 
 
 @checks("electrical.op_amp")
 @pytest.mark.parametrize("voltage", [0.2, 2.0, -2.0])
-def test_op_amp_amplifies_until_it_is_driven_out(voltage) -> None:
-    graph, amplifier, n, out = Graph("g"), e.op_amp("A"), J0("n"), J0("out")
-    graph.between(None, n, Se("u", voltage), R("r1", 1e3)).between(n, out, R("r2", 2e4)).connect(n, amplifier.port("minus"))
-    graph.connect(amplifier.port("out"), out).connect(Se("zero", 0.0), amplifier.port("plus"))
-    assert final(graph, "out.effort") == pytest.approx([np.clip(-20 * voltage / (1 + 21 / 1e5), -15.0, 15.0)])
+def test_op_amps_amplify(voltage) -> None:
+    """By -20 / (1 + 21 / A), up to their limits."""
+    expected = -20 * voltage / (1 + 21 / 1e5)
+    assert final(inverting(e.op_amp, voltage), "out.effort") == pytest.approx([expected])
+    assert final(inverting(e.limited_op_amp, voltage), "out.effort") == pytest.approx([np.clip(expected, -15.0, 15.0)])
+
+
+@checks("electrical.limited_op_amp")
+@pytest.mark.parametrize("method", ["auto", "dop853", "dopri5", "rodas5p"])
+def test_a_limited_op_amp_triggers(method) -> None:
+    """A Schmitt trigger jumps where the amplifier leaves its limit: u / r1 + v_o / r2 = (v_o / A) (1 / r1 + 1 / r2)."""
+    graph, amplifier = Graph("trigger"), e.limited_op_amp("A", 1e3, high=10.0)
+    plus, out, source = J0("plus"), J0("out"), Se("u", lambda t: 5 * cos(2 * np.pi * t), signals="time")
+    graph.between(None, plus, source, R("r1", 1e3)).between(plus, out, R("r2", 1e4)).connect(plus, amplifier.port("plus"))
+    graph.connect(Se("zero", 0.0), amplifier.port("minus")).connect(amplifier.port("out"), out)
+    run = compile_model(graph, progress=False).simulate(1.5, method=method, progress=False)
+    first, second = (np.arccos((1.1e-3 * level - 0.1 * level) / 5) / (2 * np.pi) for level in (10.0, -15.0))
+    assert run.ok and sorted({event.time for event in run.events}) == pytest.approx([0.0, first, 1 - second, 1 + first], rel=1e-6)
+    assert run["out.effort"][[0, -1]] == pytest.approx([10.0, -15.0])
 
 
 @checks("electrical.three_phase_source")
@@ -199,56 +239,3 @@ def test_battery() -> None:
 def test_supercapacitor() -> None:
     graph = Graph("g").between(n := J0("n"), None, e.supercapacitor("s", 2.0, ESR=1.0, R_leak=9.0, voltage=5.0))
     assert final(graph.between(n, None, R("load", 8.0)), "n.effort", t_end=9.0) == pytest.approx([40 / 9 * np.exp(-1.0)])
-
-
-@checks("electrical.dc_motor")
-def test_dc_motor() -> None:
-    """Speed without load, and the current at standstill."""
-    graph = Graph("g").connect(Se("u", 12.0), (motor := e.dc_motor("m", b=1e-3)).port("armature"))
-    assert final(graph, "m.rotor.flow") == pytest.approx([12 * 0.05 / (0.05**2 + 1e-3)])
-    held = Graph("g").connect(Se("u", 12.0), (motor := e.dc_motor("m")).port("armature"))
-    held.connect(motor.port("shaft"), Sf("brake", 0.0))
-    assert final(held, "m.R.flow", "brake.effort") == pytest.approx([12.0, 0.6])
-
-
-def on_the_mains(motor, amplitude: float, frequency: float) -> Graph:
-    graph, source = Graph("g"), e.three_phase_source("mains", amplitude, frequency, R_line=0.0)
-    for line in "abc":
-        graph.connect(source.port(line), motor.port(line))
-    return graph
-
-
-@checks("electrical.synchronous_motor")
-def test_synchronous_motor_keeps_step() -> None:
-    """It turns at the frequency over the pole pairs; turned without current, its phases have sqrt(2/3) p psi times the speed."""
-    graph = on_the_mains(e.synchronous_motor("m", b=0.01), 20.0, Parameter(1.0, "Hz"))
-    assert final(graph, "m.rotor.flow", t_end=8.0) == pytest.approx([np.pi], rel=1e-6)
-    free = e.synchronous_motor("m")
-    graph = Graph("open").connect(Sf("turn", 100.0), free.port("shaft"))
-    for line in "abc":
-        graph.connect(free.port(line), R(f"open {line}", 1e4))
-    run = compile_model(graph, progress=False).simulate(0.1, rtol=1e-9, progress=False)
-    assert np.abs(run["open a.effort"]).max() == pytest.approx(np.sqrt(2 / 3) * 2 * 0.1 * 100.0, rel=1e-3)
-
-
-@checks("electrical.induction_motor")
-def test_induction_motor_is_its_equivalent_circuit() -> None:
-    """Torque at a slip of 5 %: 3 |I_r|^2 R_r / s over the synchronous speed."""
-    slip, w = 0.05, 2 * np.pi * 50
-    motor = e.induction_motor("m", b=0.0)
-    graph = on_the_mains(motor, 325.0, 50.0).connect(motor.port("shaft"), Sf("load", (1 - slip) * w / 2))
-    run = compile_model(graph, progress=False).simulate(1.0, samples=np.linspace(0.98, 1.0, 201), rtol=1e-8, progress=False)
-    second, field = 0.5 / slip + 1j * w * 2e-3, 1j * w * 0.06
-    first = 0.5 + 1j * w * 2e-3 + second * field / (second + field)
-    current = 325 / np.sqrt(2) / abs(first) * abs(field / (second + field))
-    assert run["load.effort"][1:].mean() == pytest.approx(3 * current**2 * 0.5 / slip / (w / 2), rel=1e-4)
-
-
-@checks("electrical.stepper_motor")
-def test_stepper_motor_steps() -> None:
-    """From one winding to the other: a quarter of a tooth."""
-    for a, rest in ((1.0, 0.0), (0.0, np.pi / 2 / 50)):
-        graph, motor = Graph("g"), e.stepper_motor("m")
-        graph.connect(Se("a", a), motor.port("a")).connect(Se("b", 1.0 - a), motor.port("b"))
-        run = compile_model(graph, progress=False).simulate(2.0, initial={"m.angle.phi": 0.01}, rtol=1e-9, progress=False)
-        assert run["m.angle.phi"][-1] == pytest.approx(rest, abs=1e-9)

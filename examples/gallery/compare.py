@@ -1,0 +1,37 @@
+"""Deviation of a model in the gallery from the results that were published with the original."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from bondgraph import Compiled
+from bondgraph.run.results.result import Result
+from examples.gallery.record import Entry
+
+
+def published(path: Path) -> dict[str, np.ndarray]:
+    """Times "t" and signals of the original by their names, from a table of comma-separated values."""
+    with path.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    return dict(zip(head, np.array(rows, dtype=float).T, strict=True))
+
+
+def run(compiled: Compiled, entry: Entry, course: Mapping[str, np.ndarray]) -> Result:
+    """Run a model at default settings, with samples at the published times."""
+    return compiled.simulate(entry.t_end, samples=course["t"], progress=False)
+
+
+def deviations(result: Result, entry: Entry, course: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Largest deviation of each signal at the published times, as a part of its largest value."""
+    at = np.searchsorted(result.t, course["t"])
+    values = {original: result[path.removeprefix("-")][at] for original, path in entry.signals.items()}
+    signs = {original: -1.0 if path.startswith("-") else 1.0 for original, path in entry.signals.items()}
+    return {
+        original: float(np.abs(signs[original] * values[original] - wanted).max() / np.abs(wanted).max())
+        for original, wanted in course.items()
+        if original in entry.signals
+    }
