@@ -54,6 +54,9 @@ def rooms() -> tuple[Room, ...]:
             module = importlib.import_module(name)
             if name == package or hasattr(module, "__all__") or name.removeprefix(f"{package}.") in exported:
                 found[name] = Room(name, public(module))
+                below = public(module) if name != package else ()
+                shelves = {each: getattr(module, each) for each in below if isinstance(getattr(module, each), types.ModuleType)}
+                found |= {f"{name}.{each}": Room(f"{name}.{each}", public(shelf)) for each, shelf in shelves.items()}
     return tuple(found.values())
 
 

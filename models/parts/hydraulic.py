@@ -15,7 +15,7 @@ from screws.scalars import absolute, maximum, minimum, sqrt
 SHELF = Shelf("hydraulic")
 
 
-def root_flow(p: Value, K: Value, p0: Value) -> Value:
+def _root_flow(p: Value, K: Value, p0: Value) -> Value:
     """Return K sqrt(p) with its sign, laminar well below the pressure p0."""
     return K * p / sqrt(sqrt(p * p + p0 * p0))
 
@@ -28,7 +28,7 @@ ROOT = r"Q = K\, p / (p^2 + p_0^2)^{1/4}"
 @SHELF.law(R, "flow", ROOT, "Merritt 1967, section 3.3", "K=1e-7 m^3/s/Pa^0.5, opening=1 signal, p0=1e3 Pa")
 def orifice(p: Value, K: Value, opening: Value, p0: Value) -> Value:
     """Orifice, turbulent above the pressure p0 and laminar below; a negative opening is shut."""
-    return root_flow(p, K * maximum(opening, 0.0), p0)
+    return _root_flow(p, K * maximum(opening, 0.0), p0)
 
 
 @SHELF.law(
@@ -45,7 +45,7 @@ RELIEF = r"Q = K u \sqrt{p},\quad u = \min(\max((p - p_c) / (p_o - p_c), 0), 1)"
 @SHELF.law(R, "flow", RELIEF, "Merritt 1967, section 8.5", "K=1e-7 m^3/s/Pa^0.5, cracking=1e7 Pa, full=1.1e7 Pa, p0=1e3 Pa")
 def relief_valve(p: Value, K: Value, cracking: Value, full: Value, p0: Value) -> Value:
     """Relief valve, which opens in proportion between its cracking pressure and that of its full opening."""
-    return root_flow(p, K * minimum(maximum((p - cracking) / (full - cracking), 0.0), 1.0), p0)
+    return _root_flow(p, K * minimum(maximum((p - cracking) / (full - cracking), 0.0), 1.0), p0)
 
 
 @SHELF.law(
@@ -57,7 +57,7 @@ def relief_valve(p: Value, K: Value, cracking: Value, full: Value, p0: Value) ->
 )
 def reducing_valve(p: Value, K: Value, downstream: Value, setting: Value, band: Value, p0: Value) -> Value:
     """Pressure-reducing valve, which closes as the pressure behind it, a signal, comes up to its setting."""
-    return root_flow(p, K * minimum(maximum((setting - downstream) / band, 0.0), 1.0), p0)
+    return _root_flow(p, K * minimum(maximum((setting - downstream) / band, 0.0), 1.0), p0)
 
 
 @SHELF.part(
@@ -72,7 +72,7 @@ def spool_valve(name: str, K: Value, opening: Value, p0: Value) -> Graph:
     for tail, head, sense in (("P", "A", 1.0), ("B", "T", 1.0), ("P", "B", -1.0), ("A", "T", -1.0)):
 
         def edge(p: Value, K: Value, opening: Value, p0: Value, sense: float = sense) -> Value:
-            return root_flow(p, K * maximum(sense * opening, 0.0), p0)
+            return _root_flow(p, K * maximum(sense * opening, 0.0), p0)
 
         numbers, signals = modulated(K=K, opening=opening, p0=p0)
         part.between(ends[tail], ends[head], R(f"{tail}{head}", flow=edge, parameters=numbers, signals=signals))
