@@ -10,7 +10,7 @@ from collections.abc import Callable
 from screwbond.models.parts.record import Shelf, Value
 
 from bondgraph import J0, J1, MTF, TF, Block, C, Diode, Element, Friction, Graph, R
-from screws.scalars import absolute, atan, cos, exp, maximum, minimum, sin, sqrt, tanh, where
+from screws.scalars import absolute, atan, cos, exp, maximum, minimum, sin, sqrt, tanh
 
 SHELF = Shelf("motion")
 _TURNING = ("rotation", "rotation")
@@ -134,7 +134,7 @@ def rolling_resistance(v: Value, Cr: Value, N: Value, v0: Value) -> Value:
     "effort",
     r"\tau = 2 M / (\omega / \omega_0 + \omega_0 / \omega)",
     "Smythe 1942",
-    "M=10 N m, w0=50 rad/s",
+    "M=10 N m, w0=50 rad/s signal",
     domain="rotation",
 )
 def eddy_current_brake(w: Value, M: Value, w0: Value) -> Value:
@@ -164,59 +164,58 @@ def strut(name: str, k: Value, c: Value) -> Graph:
     return part.expose("1", part.series(C("spring", stiffness=k, domain="translation"), R("damper", damping=c)))
 
 
-def _gap(name: str, depth: Callable[..., Value], ends: dict[str, Value], k: Value, c: Value, domain: str) -> Graph:
+def _gap(depth: Callable[..., Value], ends: dict[str, Value], k: Value, c: Value, x0: Value, part: Graph, domain: str) -> Graph:
     """Return a spring and a damper that act at a `depth`(x, *ends) beyond a gap, which has its sign, and only push."""
-    part = Graph(name)
 
     def energy(x: Value, k: Value, *ends: Value) -> Value:
         return k * depth(x, *ends) ** 2 / 2
 
     def damping(v: Value, k: Value, c: Value, *others: Value) -> Value:
         *ends, x = others
-        pushed, force = k * depth(x, *ends), c * v
-        return where(pushed > 0.0, maximum(force, -pushed), where(pushed < 0.0, minimum(force, -pushed), 0.0))
+        limit = absolute(k * depth(x, *ends))
+        return maximum(-limit, minimum(c * v, limit))
 
-    spring = C("spring", energy=energy, parameters={"k": k, **ends})
+    spring = C("spring", energy=energy, parameters={"k": k, **ends}, initial=x0)
     damper = R("damper", effort=damping, parameters={"k": k, "c": c, **ends}, signals=["spring.q"])
     pin = J1("gap", domain=domain)
     return part.connect(pin, spring).connect(pin, damper).expose("1", pin)
 
 
-GAP = r"F = k d + c v\ \text{where}\ d \ne 0,\ F d \ge 0;\quad d = "
+GAP = r"F = k d + \min(\max(c v, -k \lvert d \rvert), k \lvert d \rvert),\quad d = "
 
 
 @SHELF.part(
     GAP + r"\max(x - x_+, 0) + \min(x - x_-, 0)",
     "Goldsmith 1960",
-    "low=-0.01 m signed, high=0.01 m signed, k=1e6 N/m, c=1e3 N s/m",
+    "low=-0.01 m signed, high=0.01 m signed, k=1e6 N/m, c=1e3 N s/m, x0=0 m signed",
 )
-def stop(name: str, low: Value, high: Value, k: Value, c: Value) -> Graph:
-    """Elastic stops at both ends of a way, which never pull."""
+def stop(name: str, low: Value, high: Value, k: Value, c: Value, x0: Value) -> Graph:
+    """Elastic stops at both ends of a way, which never pull; x begins at x0."""
 
     def beyond(x: Value, low: Value, high: Value) -> Value:
         return maximum(x - high, 0.0) + minimum(x - low, 0.0)
 
-    return _gap(name, beyond, {"low": low, "high": high}, k, c, "translation")
+    return _gap(beyond, {"low": low, "high": high}, k, c, x0, Graph(name), "translation")
 
 
-@SHELF.part(GAP + r"\min(x, 0)", "Modelica Standard Library, ElastoGap", "k=1e6 N/m, c=1e3 N s/m")
-def elasto_gap(name: str, k: Value, c: Value) -> Graph:
-    """Elastic contact of two ends, which are apart where x, their distance, is positive."""
-    return _gap(name, lambda x: minimum(x, 0.0), {}, k, c, "translation")
+@SHELF.part(GAP + r"\min(x, 0)", "Modelica Standard Library, ElastoGap", "k=1e6 N/m, c=1e3 N s/m, x0=0 m signed")
+def elasto_gap(name: str, k: Value, c: Value, x0: Value) -> Graph:
+    """Elastic contact of two ends, which are apart where x, their distance, is positive; it begins at x0."""
+    return _gap(lambda x: minimum(x, 0.0), {}, k, c, x0, Graph(name), "translation")
 
 
 @SHELF.part(
     GAP + r"\max(\varphi - \beta / 2, 0) + \min(\varphi + \beta / 2, 0)",
     "Nordin and Gutman 2002",
-    "angle=0.02 rad, k=1e4 N m/rad, c=10 N m s/rad",
+    "angle=0.02 rad, k=1e4 N m/rad, c=10 N m s/rad, x0=0 rad signed",
 )
-def backlash(name: str, angle: Value, k: Value, c: Value) -> Graph:
-    """Shaft with a play of this angle in all, elastic beyond it."""
+def backlash(name: str, angle: Value, k: Value, c: Value, x0: Value) -> Graph:
+    """Shaft with a play of this angle in all, elastic beyond it; its twist begins at x0."""
 
     def beyond(x: Value, angle: Value) -> Value:
         return maximum(x - angle / 2, 0.0) + minimum(x + angle / 2, 0.0)
 
-    return _gap(name, beyond, {"angle": angle}, k, c, "rotation")
+    return _gap(beyond, {"angle": angle}, k, c, x0, Graph(name), "rotation")
 
 
 # --- tyres

@@ -128,10 +128,11 @@ def test_strut() -> None:
 
 
 def bounce(stiffness: float, damping: float) -> float:
-    """Speed after an elastic contact that only pushes, of 1 kg at 1 m/s."""
+    """Speed after an elastic contact whose damping is never larger than the force of its spring, of 1 kg at 1 m/s."""
 
     def rate(t, y):
-        return [y[1], max(-stiffness * y[0] - damping * y[1], 0.0) if y[0] < 0 else 0.0]
+        spring = max(-stiffness * y[0], 0.0)
+        return [y[1], spring + np.clip(-damping * y[1], -spring, spring)]
 
     def leaves(t, y):
         return y[0] - 1e-9
@@ -145,13 +146,16 @@ def bounce(stiffness: float, damping: float) -> float:
 def test_gaps_push_and_never_pull() -> None:
     """1 kg leaves at the speed of the same contact by SciPy; without damping, at its own."""
     back = bounce(1e4, 40.0)
-    stop, initial = {"k": 1e4, "c": 40.0}, {"s.spring.q": 0.0}
-    assert thrown(m.elasto_gap("s", **stop), "translation", 1.0, -1.0, 0.1, initial=initial)[0] == pytest.approx(back, rel=1e-5)
-    speed, _ = thrown(m.stop("s", low=-0.02, high=0.5, **stop), "translation", 1.0, -1.0, 0.2)
+    stop = {"k": 1e4, "c": 40.0}
+    assert thrown(m.elasto_gap("s", **stop, x0=0.03), "translation", 1.0, -1.0, 0.1)[0] == pytest.approx(back, rel=1e-5)
+    speed, _ = thrown(m.stop("s", low=-0.05, high=0.5, **stop, x0=-0.03), "translation", 1.0, -1.0, 0.2)
     assert speed == pytest.approx(back, rel=1e-5)
-    speed, _ = thrown(m.backlash("s", angle=0.04, **stop), "rotation", 1.0, 1.0, 0.06)
+    speed, _ = thrown(m.backlash("s", angle=0.04, **stop, x0=0.015), "rotation", 1.0, 1.0, 0.06)
     assert speed == pytest.approx(-back, rel=1e-5)
     assert thrown(m.stop("s", c=0.0, k=1e4), "translation", 1.0, 1.0, 0.05)[0] == pytest.approx(-1.0, rel=1e-5)
+    for part in (m.elasto_gap("s", x0=0.02), m.stop("s", x0=-0.005)):
+        assert thrown(part, "translation", 1.0, -1.0, 0.004)[0] == pytest.approx(-1.0, rel=1e-9)
+    assert thrown(m.backlash("s", angle=0.02, x0=0.009), "rotation", 1.0, -1.0, 0.015)[0] == pytest.approx(-1.0, rel=1e-9)
 
 
 @checks("motion.tyre", "motion.tyre_sideways")
