@@ -66,12 +66,13 @@ POLLU = "NO2 NO O3P O3 HO2 OH HCHO CO ALD MEO2 C2O3 CO2 PAN CH3O HNO3 O1D SO2 SO
 @MODELS.model(SETS + "POLLU", statements=65, t_end=60.0, signals=amounts(POLLU), tolerance=1e-8)
 def pollution() -> Graph:
     """Air pollution: 25 reactions of 20 species (Verwer 1994)."""
-    text = """NO2 > NO + O3P : 0.35; NO + O3 > NO2 : 26.6; HO2 + NO > NO2 + OH : 1.23e4; HCHO > HO2 + HO2 + CO : 8.6e-4;
-    HCHO > CO : 8.2e-4; HCHO + OH > HO2 + CO : 1.5e4; ALD > MEO2 + HO2 + CO : 1.3e-4; ALD + OH > C2O3 : 2.4e4;
-    C2O3 + NO > NO2 + MEO2 + CO2 : 1.65e4; C2O3 + NO2 > PAN : 9e3; PAN > C2O3 + NO2 : 0.022;
-    MEO2 + NO > CH3O + NO2 : 1.2e4; CH3O > HCHO + HO2 : 1.88; NO2 + OH > HNO3 : 1.63e4; O3P > O3 : 4.8e6; O3 > O1D : 3.5e-4; O3 > O3P : 0.0175;
-    O1D > OH + OH : 1e8; O1D > O3P : 4.44e11; SO2 + OH > SO4 + HO2 : 1.24e3; NO3 > NO : 2.1; NO3 > NO2 + O3P : 5.78;
-    NO2 + O3 > NO3 : 0.0474; NO3 + NO2 > N2O5 : 1.78e3; N2O5 > NO3 + NO2 : 3.12"""
+    text = """NO2 > NO + O3P : 0.35; NO + O3 > NO2 : 26.6; HO2 + NO > NO2 + OH : 1.23e4;
+    HCHO > HO2 + HO2 + CO : 8.6e-4; HCHO > CO : 8.2e-4; HCHO + OH > HO2 + CO : 1.5e4; ALD > MEO2 + HO2 + CO : 1.3e-4;
+    ALD + OH > C2O3 : 2.4e4; C2O3 + NO > NO2 + MEO2 + CO2 : 1.65e4; C2O3 + NO2 > PAN : 9e3; PAN > C2O3 + NO2 : 0.022;
+    MEO2 + NO > CH3O + NO2 : 1.2e4; CH3O > HCHO + HO2 : 1.88; NO2 + OH > HNO3 : 1.63e4; O3P > O3 : 4.8e6;
+    O3 > O1D : 3.5e-4; O3 > O3P : 0.0175; O1D > OH + OH : 1e8; O1D > O3P : 4.44e11; SO2 + OH > SO4 + HO2 : 1.24e3;
+    NO3 > NO : 2.1; NO3 > NO2 + O3P : 5.78; NO2 + O3 > NO3 : 0.0474; NO3 + NO2 > N2O5 : 1.78e3;
+    N2O5 > NO3 + NO2 : 3.12"""
     return network("pollution", POLLU, text, NO=0.2, O3=0.04, HCHO=0.1, CO=0.3, ALD=0.01, SO2=0.007)
 
 

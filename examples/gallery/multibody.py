@@ -12,14 +12,16 @@ from screwbond.models.chains import BodyInertia, Chain, Link, Tree, chain_graph,
 from screwbond.models.chains import link_pose as pose_of
 from screwbond.models.joints import attach_joint, joint_graph
 
-from bondgraph import C, Constraint, Graph, I
+from bondgraph import C, Constraint, Graph, I, Se
 from examples.gallery.record import Collection
 from screws import joints, pose, quaternion
 from screws.rotations import exp
+from screws.scalars import array
 from screws.vectors import length
 
 MODELS = Collection("Mechanisms in space")
 MSL = "Modelica.Mechanics.MultiBody.Examples."
+SETS = "Test Set for IVP Solvers, "
 GRAVITY = (0.0, -9.80665, 0.0)
 X, Y, Z = np.eye(3)
 
@@ -199,3 +201,52 @@ def engine() -> Graph:
     bearing = Constraint("bearing", dimension=2, position=loop, coordinates={"engine.q": 3})
     graph = Graph("crank drive").connect(drive.port("joint crank"), I("flywheel", 1.0, initial=10.0))
     return graph.connect(drive.port("joints"), bearing)
+
+
+PENDULUM = {"x": "place.q[0]", "y": "place.q[1]"}
+
+
+@MODELS.model("IFToMM benchmark A01, simple pendulum", statements=11, t_end=10.0, signals=PENDULUM, tolerance=1e-7)
+def point_pendulum() -> Graph:
+    """Point mass on a rod, in Cartesian coordinates, that falls from the horizontal."""
+    graph, place = Graph("pendulum"), C("place", energy=lambda r: 9.81 * r[1], initial=(-1.0, 0.0))
+    rod = Constraint("rod", dimension=1, position=lambda r: (r @ r - 1) / 2, coordinates={"place.q": 2})
+    graph.series(I("mass", mass=1.0, dimension=2), place, rod)
+    return graph
+
+
+ANGLE_NAMES = ("beta", "theta", "gamma", "delta", "phi", "epsilon", "omega")
+SQUEEZER = {name: f"squeezer.q[{k}]" for k, name in enumerate(ANGLE_NAMES)}
+
+
+@MODELS.model(SETS + "Andrews' squeezer", statements=81, t_end=0.03, signals=SQUEEZER, tolerance=1e-7)
+def squeezer() -> Graph:
+    """Seven bodies in a plane with three loops, a spring and a constant torque (Andrews, Schiehlen 1990)."""
+    (xa, ya), (xb, yb) = (-0.06934, -0.00227), (-0.03635, 0.03273)
+    bodies = (
+        ("1", (0, 0), (0.00092, 0), 0.04325, 2.194e-6, None),
+        ("2", (0.007, 0), (0.007 - 0.0115, 0), 0.00365, 4.41e-7, "1"),
+        ("3", (xb, yb), (xb + 0.01043, yb - 0.01874), 0.02373, 5.255e-6, None),
+        ("5", (xa, ya), (xa + 0.02308, ya + 0.00916), 0.0705, 1.169e-5, None),
+        ("4", (xa + 0.04, ya), (xa + 0.04, ya - 0.02 + 0.01421), 0.00706, 5.667e-7, "5"),
+        ("7", (xa, ya), (xa - 0.00449, ya - 0.01228), 0.05498, 1.912e-5, None),
+        ("6", (xa, ya - 0.04), (xa + 0.02 - 0.01421, ya - 0.04), 0.00706, 5.667e-7, "7"),
+    )
+    links = []
+    for name, pivot, centre, mass, moment, parent in bodies:
+        body = BodyInertia(mass, (moment / 2, moment / 2, moment), (*centre, 0))
+        links.append(Link(name, joints.revolute(Z, (*pivot, 0)), body, parent=parent))
+    start = (-0.0617138900142764, 0.0, 0.45527981916307038, 0.48736497954384255)
+    start += (0.22266839016588588, 1.2305474445498212, -0.22266839016588588)
+    drive = chain_graph(tree := Tree("squeezer", links), ports="3", joint_ports="1", position=start)
+    ends = {2: (xb, yb - 0.035), 4: (xa + 0.04, ya - 0.02), 6: (xa + 0.02, ya - 0.04)}
+
+    def gaps(q):
+        place = [pose_of(tree, k, q) @ array([x, y, 0, 1]) for k, (x, y) in {1: (0.007 - 0.028, 0), **ends}.items()]
+        return array([place[k][i] - place[0][i] for k in (1, 2, 3) for i in (0, 1)])
+
+    graph = Graph("Andrews").connect(Se("motor", 0.033), drive.port("joint 1"))
+    spring = point_spring("spring", 4530.0, (0.014, 0.072, 0), (xb + 0.02, yb - 0.018, 0), rest_length=0.07785)
+    attach_between(graph, spring, ground("frame"), drive.link("3"))
+    loops = Constraint("loops", dimension=6, position=gaps, coordinates={"squeezer.q": 7})
+    return graph.connect(drive.port("joints"), loops)
