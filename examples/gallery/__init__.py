@@ -5,7 +5,8 @@ from __future__ import annotations
 from examples.gallery import cells, chemistry, electronics, multibody, rotation, translation
 from examples.gallery.record import Entry
 
-COLLECTIONS = (electronics.MODELS, rotation.MODELS, translation.MODELS, multibody.MODELS, chemistry.MODELS, cells.MODELS)
+_FIELDS = (electronics, rotation, translation, multibody, chemistry, cells)
+COLLECTIONS = tuple(field.MODELS for field in _FIELDS)
 
 ENTRIES: dict[str, Entry] = {entry.name: entry for collection in COLLECTIONS for entry in collection.entries.values()}
 """Every model by its name."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import atan, pi
 
+import numpy as np
 from screwbond.models import parts
 
-from bondgraph import TF, Block, C, Graph, I, R, Se, Sf, signals
+from bondgraph import TF, Automaton, Block, C, Friction, Graph, I, R, Se, Sf, Transition, signals
 from examples.gallery.record import Collection
-from screws.scalars import cos, sin, where
+from screws.scalars import absolute, cos, exp, sin, where
 
 MODELS = Collection("Translation")
 MSL = "Modelica.Mechanics.Translational.Examples."
@@ -61,6 +62,25 @@ def elasto_gap() -> Graph:
     graph.between(sprung, None, C("spring2", stiffness=10.0, initial=-1.0), R("damper2", 1.5))
     graph.between(None, loose, m.elasto_gap("gap1", 10.0, 1.5, x0=2.5))
     return graph.between(loose, None, m.elasto_gap("gap2", 10.0, 1.5, x0=-1.5))
+
+
+STICTION = {f"{name}.v": f"{name}.flow" for name in ("mass", "stop1", "stop2")}
+
+
+@MODELS.model(MSL + "Friction", statements=16, t_end=5.0, signals=STICTION, tolerance=1e-4)
+def friction_with_stops() -> Graph:
+    """Masses with Stribeck friction: two under a force, and one on a spring that a stop brings to rest."""
+    graph = Graph("friction")
+    push = [Se(f"force{k}", lambda t: 25 * sin(pi / 2 * t), signals="time") for k in (1, 2)]
+    v = np.linspace(-12, 12, 99)
+    graph.add(signals.table("curve", "mass.flow", v, (5 + abs(v) + 10 * np.exp(-2 * abs(v))) / 15))
+    graph.series(I("mass", 1.0), Friction("support", 15.0, scale=lambda u: u, signals="curve.y"), push[0])
+    spring = C("spring", stiffness=500.0, initial=0.25)
+    for name, c, s, p, other in (("stop1", 5, 10, 0, push[1]), ("stop2", 3, 5, -5, spring)):
+        law = {"scale": lambda v, c=c, s=s: (c + s * exp(-2 * absolute(v))) / (c + s), "signals": f"{name}.flow"}
+        graph.series(I(name, 1.0, initial=p), Friction(f"at {name}", c + s, viscous=1.0, **law), other)
+    hit = Transition("free", "free", lambda q: -0.15 - q, "spring.q", resets=(("stop2.p", lambda: 0.0, ()),))
+    return graph.add_automaton(Automaton("stop", ("free",), "free", (hit,)))
 
 
 INITIAL = {"m1.v": "m1.flow", "sd1.v_rel": "sd1.flow"}
