@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi
+from math import acos, atan2, pi
 from typing import Any
 
 import numpy as np
@@ -65,9 +65,21 @@ ANGLES = {f"revolute{k + 1}.{a}": f"mechanism.{b}[{k}]" for k in (0, 1) for a, b
 @MODELS.model(MSL + "Elementary.DoublePendulum", statements=12, t_end=3.0, signals=ANGLES, tolerance=1e-4)
 def double_pendulum() -> Graph:
     """Two boxes on hinges, the first of which is damped."""
+    return boxes((0.0, 0.0))
+
+
+def boxes(position) -> Graph:
+    """Return the double pendulum, which begins with these angles."""
     upper = Link("upper", joints.revolute(Z), bar((0, 0, 0), (0.5, 0, 0), 0.06), damping=0.1)
     lower = Link("lower", joints.revolute(Z, (0.5, 0, 0)), bar((0.5, 0, 0), (1.0, 0, 0), 0.06))
-    return chain_graph(Chain("arm", (upper, lower)), gravity=GRAVITY)
+    return chain_graph(Chain("arm", (upper, lower)), position=position, gravity=GRAVITY)
+
+
+@MODELS.model(MSL + "Elementary.DoublePendulumInitTip", statements=15, t_end=2.0, signals=ANGLES, tolerance=3e-4)
+def double_pendulum_from_its_tip() -> Graph:
+    """Double pendulum that begins at rest with its tip at (0.7, 0.3), for as long as the original resolves it."""
+    elbow = acos(2 * (0.7**2 + 0.3**2) - 1)
+    return boxes((atan2(0.3, 0.7) - elbow / 2, elbow))
 
 
 SLIDE = {"prismatic.s": "rod.q[1]", "prismatic.v": "rod.v[1]", "revolute.phi": "rod.q[0]", "revolute.w": "rod.v[0]"}
@@ -123,6 +135,19 @@ def point_gravity() -> Graph:
         field = C(f"field {name}", energy=lambda r: -1 / length(r), initial=r)
         graph.series(I(name, mass=1.0, dimension=3, initial=v), field)
     return graph
+
+
+POINTS = {f"body{n}.v_0[{k + 1}]": f"body{n}.flow[{k}]" for n in (1, 3, 4) for k in (0, 1)}
+
+
+@MODELS.model(MSL + "Elementary.PointGravityWithPointMasses", statements=8, t_end=1.4, signals=POINTS, tolerance=1e-3)
+def point_masses() -> Graph:
+    """Four masses around a centre that attracts them, two of which a spring connects; until these nearly meet."""
+    graph, masses = Graph("masses"), []
+    for k, (r, v) in enumerate((((0, 0.6), 1.0), ((0.6, 0.6), 0.6), ((0, 0.8), 0.6), ((0.3, 0.8), 0.6)), 1):
+        field = C(f"field {k}", energy=lambda r: -1 / length(r), initial=(*r, 0))
+        masses.append(graph.series(I(f"body{k}", mass=1.0, dimension=3, initial=(v, 0, 0)), field))
+    return graph.between(masses[2], masses[3], C("spring", stiffness=10.0 * np.eye(3), initial=(0.3, 0, 0)))
 
 
 FREE = {f"body.body.frame_a.r_0[{k}]": f"body.pose[{k + 3}]" for k in (1, 2, 3)}
