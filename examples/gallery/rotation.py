@@ -6,7 +6,7 @@ from math import pi
 
 from screwbond.models import parts
 
-from bondgraph import J1, TF, Block, C, Graph, I, R, Se, signals
+from bondgraph import J1, TF, Block, C, Friction, Graph, I, R, Se, signals
 from examples.gallery.record import Collection
 from screws.scalars import minimum, sin, where
 
@@ -142,3 +142,27 @@ def gear_shift() -> Graph:
     graph.add(signals.ramp("press", 10.0, 2.0, 2.1), signals.ramp("release", -10.0, 2.0, 2.1, offset=1.0))
     graph.between(engine, ring, m.clutch("clutch", 100.0, pressure="press.y"))
     return graph.between(None, ring, m.clutch("brake", 100.0, pressure="release.y"))
+
+
+LOSSY = {"Inertia2.w": "Inertia2.flow"}
+
+
+@MODELS.model(MSL + "LossyGearDemo1", statements=18, t_end=0.5, signals=LOSSY, tolerance=1e-5)
+def lossy_gear() -> Graph:
+    """Gear with loss between a drive and a load, which locks itself from time to time."""
+    graph, gear = Graph("lossy gear"), m.lossy_gear("gear", 2.0, 0.5)
+    drive = Se("torque1", lambda t: 10 * sin(2 * pi * t), signals="time")
+    load = Se("torque2", lambda t: 2.5 * t - 10, signals="time")
+    graph.connect(graph.series(drive, I("Inertia1", 1.0)), gear.port("1"))
+    return graph.connect(gear.port("2"), graph.series(load, I("Inertia2", 1.5)))
+
+
+@MODELS.model(MSL + "LossyGearDemo2", statements=22, t_end=0.5, signals=LOSSY, tolerance=1e-4)
+def lossy_gear_with_friction() -> Graph:
+    """Gear with loss, and friction in the bearing of its drive."""
+    graph, gear = Graph("lossy gear"), m.lossy_gear("gear", 2.0, 0.5)
+    drive = Se("torque1", lambda t: 10 * sin(2 * pi * t), signals="time")
+    load = Se("torque2", lambda t: 2.5 * t - 10, signals="time")
+    bearing = Friction("bearing", 0.5, viscous=0.5)
+    graph.connect(graph.series(drive, I("Inertia1", 1.0), bearing), gear.port("1"))
+    return graph.connect(gear.port("2"), graph.series(load, I("Inertia2", 1.5)))

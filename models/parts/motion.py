@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from screwbond.models.parts.record import Shelf, Value
 
-from bondgraph import J0, J1, MTF, TF, Block, C, Diode, Element, Friction, Graph, R
+from bondgraph import J0, J1, MTF, TF, Automaton, Block, C, Constraint, Diode, Element, Friction, Graph, R, Transition, by_mode
 from screws.scalars import absolute, atan, cos, exp, maximum, minimum, sin, sqrt, tanh
 
 SHELF = Shelf("motion")
@@ -52,6 +52,39 @@ def _two_port(name: str, core: Element) -> Graph:
     part = Graph(name)
     part.add(core)
     return part.expose("1", core.port("1")).expose("2", core.port("2"))
+
+
+LOSSY = r"\omega_1 = n\,\omega_2;\quad \tau_2 = n\,\eta^{\pm 1} \tau_1,\ \pm = \operatorname{sgn}(\tau_1 \omega_1)"
+
+
+@SHELF.part(LOSSY, "Pelchen, Schweiger and Otter 2002", "n=10 signed, eta=0.9")
+def lossy_gear(name: str, n: Value, eta: Value) -> Graph:
+    """Gear with the efficiency eta, above 0 to 1, whichever shaft drives; it locks where neither torque can move the other."""
+    part, shaft = Graph(name), J1("shaft", domain="rotation")
+    ways, loads = {"forward": 1.0, "backward": -1.0}, {"drive": 1.0, "brake": -1.0}
+    states = {f"{way} {load}": (w, w * t) for way, w in ways.items() for load, t in loads.items()}
+    share = {load: by_mode("state", {"stick": 0.0} | {s: float(s.endswith(load)) for s in states}) for load in loads}
+
+    def lost(w: Value, eta: Value, drive: Value, brake: Value, tau: Value) -> Value:
+        return (drive * (1 / eta - 1) + brake * (eta - 1)) * tau
+
+    core = MTF("core", lambda n: 1 / n, parameters={"n": n}, domains=_TURNING)
+    loss = R("loss", effort=lost, parameters={"eta": eta, **share}, signals=["core.1.effort"])
+    hold = Constraint("hold", automaton="state", active=["stick"], holds="velocity")
+    torques, moves = ("core.1.effort", "loss.effort", "hold.effort"), []
+    for state, (way, sense) in states.items():
+
+        def begins(core: Value, loss: Value, hold: Value, eta: Value, way: Value = way, sense: Value = sense) -> Value:
+            tau = core + hold
+            return minimum(way * hold - maximum(way * (1 - eta) * tau, way * (1 - 1 / eta) * tau), sense * tau)
+
+        turned = next(other for other, (w, s) in states.items() if w == way and s == -sense)
+        moves.append(Transition("stick", state, begins, (*torques, "loss.eta")))
+        moves.append(Transition(state, "stick", lambda w, way=way: -way * w, "shaft.flow"))
+        moves.append(Transition(state, turned, lambda core, loss, hold, sense=sense: -sense * (core + loss), torques))
+    part.add_automaton(Automaton("state", ("stick", *states), "stick", tuple(moves)))
+    part.connect(shaft, core).connect(shaft, loss).connect(shaft, hold)
+    return part.expose("1", shaft).expose("2", core.port("2"))
 
 
 # --- clutches

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad, solve_ivp
 from screwbond.models import parts
 
-from bondgraph import J1, Element, Graph, I, Parameter, R, Sf, compile_model, signals
+from bondgraph import J1, Element, Graph, I, Parameter, R, Se, Sf, compile_model, signals
 from tests.models.parts.checks import checks, final
 
 m = parts.motion
@@ -47,6 +47,20 @@ def through(part, speed: float, load: float, first: str = "1", second: str = "2"
 )
 def test_transmissions(make, ratio) -> None:
     assert through(make(), 8.0, 3.0) == pytest.approx((8.0 * ratio**2 * 3.0, 8.0 * ratio))
+
+
+@checks("motion.lossy_gear")
+@pytest.mark.parametrize(
+    ("torque", "load", "factor"), [(10.0, -2.0, 0.5), (-10.0, 2.0, 0.5), (-1.0, 20.0, 2.0), (1.0, -20.0, 2.0), (4.0, -6.0, None)]
+)
+def test_lossy_gear(torque, load, factor) -> None:
+    """1 and 1.5 kg m^2 with n = 2, eta = 1/2: either shaft drives, both ways, or neither can."""
+    graph, gear = Graph("g"), m.lossy_gear("gear", 2.0, 0.5)
+    graph.connect(graph.series(Se("drive", torque), I("first", 1.0)), gear.port("1"))
+    graph.connect(gear.port("2"), graph.series(Se("load", load), I("second", 1.5)))
+    speed, slow = final(graph, "first.flow", "second.flow")
+    expected = 0.0 if factor is None else (2 * factor * torque + load) / (2 * factor + 0.75)
+    assert speed == pytest.approx(expected, abs=1e-12) and slow == pytest.approx(expected / 2, abs=1e-12)
 
 
 @checks("motion.planetary_gear")
