@@ -82,8 +82,8 @@ def point_spring(
     graph.connect(b, relative).connect(relative, a.port("2"))
     if damping:
         stretch = J1("stretch", domain=TRANSLATION, dimension=3, frame="0")
-        value = {"damping": Parameter(float(damping), "N s/m")}
-        damper = R("damper", effort=ALONG, parameters=value, signals=["points.r"], symbols={"damping": "c"})
+        numbers = {"damping": Parameter(float(damping), "N s/m")}
+        damper = R("damper", effort=ALONG, parameters=numbers, signals=["points.r"], symbols={"damping": "c"})
         graph.connect(relative, stretch).connect(stretch, spring).connect(stretch, damper)
     else:
         graph.connect(relative, spring)
