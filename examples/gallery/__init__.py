@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from examples.gallery import amplifiers, converters, electronics, machines
+from examples.gallery import amplifiers, cells, chemistry, converters, electronics, machines, multibody, rotation, translation
 from examples.gallery.record import Entry
 
-COLLECTIONS = (electronics.MODELS, amplifiers.MODELS, machines.MODELS, converters.MODELS)
+_FIELDS = (electronics, amplifiers, machines, converters, rotation, translation, multibody, chemistry, cells)
+COLLECTIONS = tuple(field.MODELS for field in _FIELDS)
 
 ENTRIES: dict[str, Entry] = {entry.name: entry for collection in COLLECTIONS for entry in collection.entries.values()}
 """Every model by its name."""

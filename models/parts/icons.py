@@ -53,6 +53,7 @@ ICONS = {
     "stepper_motor": _MACHINE + " M0 .5 L.1 .5 M.5 .9 L.5 1",
     # motion
     "gear": _WHEEL + " M.62 .25 L.62 .75 M.62 .5 L1 .5 M.5 .05 L.74 .05",
+    "lossy_gear": _WHEEL + " M.62 .25 L.62 .75 M.62 .5 L1 .5 M.5 .05 L.74 .05" + " M.2 .9 Q.3 .75 .4 .9 Q.5 1 .6 .85",
     "planetary_gear": f"{_CIRCLE} {_HUB} M.5 .1 L.5 .35 M.5 .65 L.5 .9",
     "rack_and_pinion": _ROLLER + " M.1 .75 L.1 .85 M.3 .75 L.3 .85 M.5 .75 L.5 .85 M.7 .75 L.7 .85 M.9 .75 L.9 .85",
     "lead_screw": "M0 .5 L1 .5 M.2 .35 L.3 .65 M.35 .35 L.45 .65 M.5 .35 L.6 .65 M.65 .35 L.75 .65",

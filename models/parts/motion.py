@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from screwbond.models.parts.record import Shelf, Value, number
 
-from bondgraph import J0, J1, MTF, TF, Block, C, Diode, Element, Friction, Graph, R
-from screws.scalars import absolute, atan, cos, exp, maximum, minimum, sin, sqrt, tanh, where
+from bondgraph import J0, J1, MTF, TF, Automaton, Block, C, Constraint, Diode, Element, Friction, Graph, R, Transition, by_mode
+from screws.scalars import absolute, atan, cos, exp, maximum, minimum, sin, sqrt, tanh
 
 SHELF = Shelf("motion")
 _TURNING = ("rotation", "rotation")
@@ -52,6 +52,39 @@ def _two_port(name: str, core: Element) -> Graph:
     part = Graph(name)
     part.add(core)
     return part.expose("1", core.port("1")).expose("2", core.port("2"))
+
+
+LOSSY = r"\omega_1 = n\,\omega_2;\quad \tau_2 = n\,\eta^{\pm 1} \tau_1,\ \pm = \operatorname{sgn}(\tau_1 \omega_1)"
+
+
+@SHELF.part(LOSSY, "Pelchen, Schweiger and Otter 2002", "n=10 signed, eta=0.9")
+def lossy_gear(name: str, n: Value, eta: Value) -> Graph:
+    """Gear with the efficiency eta, above 0 to 1, whichever shaft drives; it locks where neither torque can move the other."""
+    part, shaft = Graph(name), J1("shaft", domain="rotation")
+    ways, loads = {"forward": 1.0, "backward": -1.0}, {"drive": 1.0, "brake": -1.0}
+    states = {f"{way} {load}": (w, w * t) for way, w in ways.items() for load, t in loads.items()}
+    share = {load: by_mode("state", {"stick": 0.0} | {s: float(s.endswith(load)) for s in states}) for load in loads}
+
+    def lost(w: Value, eta: Value, drive: Value, brake: Value, tau: Value) -> Value:
+        return (drive * (1 / eta - 1) + brake * (eta - 1)) * tau
+
+    core = MTF("core", lambda n: 1 / n, parameters={"n": n}, domains=_TURNING)
+    loss = R("loss", effort=lost, parameters={"eta": eta, **share}, signals=["core.1.effort"])
+    hold = Constraint("hold", automaton="state", active=["stick"], holds="velocity")
+    torques, moves = ("core.1.effort", "loss.effort", "hold.effort"), []
+    for state, (way, sense) in states.items():
+
+        def begins(core: Value, loss: Value, hold: Value, eta: Value, way: Value = way, sense: Value = sense) -> Value:
+            tau = core + hold
+            return minimum(way * hold - maximum(way * (1 - eta) * tau, way * (1 - 1 / eta) * tau), sense * tau)
+
+        turned = next(other for other, (w, s) in states.items() if w == way and s == -sense)
+        moves.append(Transition("stick", state, begins, (*torques, "loss.eta")))
+        moves.append(Transition(state, "stick", lambda w, way=way: -way * w, "shaft.flow"))
+        moves.append(Transition(state, turned, lambda core, loss, hold, sense=sense: -sense * (core + loss), torques))
+    part.add_automaton(Automaton("state", ("stick", *states), "stick", tuple(moves)))
+    part.connect(shaft, core).connect(shaft, loss).connect(shaft, hold)
+    return part.expose("1", shaft).expose("2", core.port("2"))
 
 
 # --- clutches
@@ -134,7 +167,7 @@ def rolling_resistance(v: Value, Cr: Value, N: Value, v0: Value) -> Value:
     "effort",
     r"\tau = 2 M / (\omega / \omega_0 + \omega_0 / \omega)",
     "Smythe 1942",
-    "M=10 N m, w0=50 rad/s",
+    "M=10 N m, w0=50 rad/s signal",
     domain="rotation",
 )
 def eddy_current_brake(w: Value, M: Value, w0: Value) -> Value:
@@ -164,59 +197,58 @@ def strut(name: str, k: Value, c: Value) -> Graph:
     return part.expose("1", part.series(C("spring", stiffness=k, domain="translation"), R("damper", damping=c)))
 
 
-def _gap(name: str, depth: Callable[..., Value], ends: dict[str, Value], k: Value, c: Value, domain: str) -> Graph:
+def _gap(depth: Callable[..., Value], ends: dict[str, Value], k: Value, c: Value, x0: Value, part: Graph, domain: str) -> Graph:
     """Return a spring and a damper that act at a `depth`(x, *ends) beyond a gap, which has its sign, and only push."""
-    part = Graph(name)
 
     def energy(x: Value, k: Value, *ends: Value) -> Value:
         return k * depth(x, *ends) ** 2 / 2
 
     def damping(v: Value, k: Value, c: Value, *others: Value) -> Value:
         *ends, x = others
-        pushed, force = k * depth(x, *ends), c * v
-        return where(pushed > 0.0, maximum(force, -pushed), where(pushed < 0.0, minimum(force, -pushed), 0.0))
+        limit = absolute(k * depth(x, *ends))
+        return maximum(-limit, minimum(c * v, limit))
 
-    spring = C("spring", energy=energy, parameters={"k": k, **ends})
+    spring = C("spring", energy=energy, parameters={"k": k, **ends}, initial=x0)
     damper = R("damper", effort=damping, parameters={"k": k, "c": c, **ends}, signals=["spring.q"])
     pin = J1("gap", domain=domain)
     return part.connect(pin, spring).connect(pin, damper).expose("1", pin)
 
 
-GAP = r"F = k d + c v\ \text{where}\ d \ne 0,\ F d \ge 0;\quad d = "
+GAP = r"F = k d + \min(\max(c v, -k \lvert d \rvert), k \lvert d \rvert),\quad d = "
 
 
 @SHELF.part(
     GAP + r"\max(x - x_+, 0) + \min(x - x_-, 0)",
     "Goldsmith 1960",
-    "low=-0.01 m signed, high=0.01 m signed, k=1e6 N/m, c=1e3 N s/m",
+    "low=-0.01 m signed, high=0.01 m signed, k=1e6 N/m, c=1e3 N s/m, x0=0 m signed",
 )
-def stop(name: str, low: Value, high: Value, k: Value, c: Value) -> Graph:
-    """Elastic stops at both ends of a way, which never pull."""
+def stop(name: str, low: Value, high: Value, k: Value, c: Value, x0: Value) -> Graph:
+    """Elastic stops at both ends of a way, which never pull; x begins at x0."""
 
     def beyond(x: Value, low: Value, high: Value) -> Value:
         return maximum(x - high, 0.0) + minimum(x - low, 0.0)
 
-    return _gap(name, beyond, {"low": low, "high": high}, k, c, "translation")
+    return _gap(beyond, {"low": low, "high": high}, k, c, x0, Graph(name), "translation")
 
 
-@SHELF.part(GAP + r"\min(x, 0)", "Modelica Standard Library, ElastoGap", "k=1e6 N/m, c=1e3 N s/m")
-def elasto_gap(name: str, k: Value, c: Value) -> Graph:
-    """Elastic contact of two ends, which are apart where x, their distance, is positive."""
-    return _gap(name, lambda x: minimum(x, 0.0), {}, k, c, "translation")
+@SHELF.part(GAP + r"\min(x, 0)", "Modelica Standard Library, ElastoGap", "k=1e6 N/m, c=1e3 N s/m, x0=0 m signed")
+def elasto_gap(name: str, k: Value, c: Value, x0: Value) -> Graph:
+    """Elastic contact of two ends, which are apart where x, their distance, is positive; it begins at x0."""
+    return _gap(lambda x: minimum(x, 0.0), {}, k, c, x0, Graph(name), "translation")
 
 
 @SHELF.part(
     GAP + r"\max(\varphi - \beta / 2, 0) + \min(\varphi + \beta / 2, 0)",
     "Nordin and Gutman 2002",
-    "angle=0.02 rad, k=1e4 N m/rad, c=10 N m s/rad",
+    "angle=0.02 rad, k=1e4 N m/rad, c=10 N m s/rad, x0=0 rad signed",
 )
-def backlash(name: str, angle: Value, k: Value, c: Value) -> Graph:
-    """Shaft with a play of this angle in all, elastic beyond it."""
+def backlash(name: str, angle: Value, k: Value, c: Value, x0: Value) -> Graph:
+    """Shaft with a play of this angle in all, elastic beyond it; its twist begins at x0."""
 
     def beyond(x: Value, angle: Value) -> Value:
         return maximum(x - angle / 2, 0.0) + minimum(x + angle / 2, 0.0)
 
-    return _gap(name, beyond, {"angle": angle}, k, c, "rotation")
+    return _gap(beyond, {"angle": angle}, k, c, x0, Graph(name), "rotation")
 
 
 # --- tyres

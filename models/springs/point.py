@@ -1,9 +1,9 @@
-"""Forces between points of two bodies: a translational spring, and central gravity.
+"""Forces between points of two bodies: a translational spring with a damper along its line, and central gravity.
 
 ```
  b --> MTF --> 0 --> MTF --> a      velocities of the two points
                |
-               C                    1/2 k (|r| - L)^2
+               C                    1/2 k (|r| - L)^2, with an R beside it at a 1-junction if there is damping
 ```
 """
 
@@ -16,7 +16,7 @@ from screwbond.models.bodies import Body
 from screwbond.models.connections import connect_bodies, point_transformer, velocity_at
 from screwbond.models.springs.formulas import point_energy, point_force, spring_error, spring_of_signal
 
-from bondgraph import J0, Block, C, Element, Graph, Op, Parameter
+from bondgraph import J0, J1, Block, C, Element, Graph, Op, Parameter, R
 from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import TRANSLATION
 from bondgraph.model.model import Visible
@@ -39,15 +39,21 @@ WITHOUT_LENGTH = (
     Op("force", lambda k, r: k * r, "#1\\,#2"),
     Op("energy", lambda k, r: 0.5 * k * dot(r, r), r"\tfrac12 #1 |#2|^2"),
 )
+ALONG = Op("damping", lambda v, c, r: c * dot(r, v) / dot(r, r) * r, r"#2\,#3\,(#3 \cdot #1) / |#3|^2")
 WITH_LENGTH = (
     Op("force", lambda k, L, r: point_force(r, k, L), r"#1 (1 - #2 / |#3|)\,#3"),
     Op("energy", lambda k, L, r: point_energy(r, k, L), r"\tfrac12 #1 (|#3| - #2)^2"),
 )
 
 
-@in_units(stiffness="N/m", point_a="m", point_b="m", rest_length="m")
+@in_units(stiffness="N/m", point_a="m", point_b="m", rest_length="m", damping="N s/m")
 def point_spring(
-    name: str, stiffness: float, point_a: Any = (0.0, 0.0, 0.0), point_b: Any = (0.0, 0.0, 0.0), rest_length: float = 0.0
+    name: str,
+    stiffness: float,
+    point_a: Any = (0.0, 0.0, 0.0),
+    point_b: Any = (0.0, 0.0, 0.0),
+    rest_length: float = 0.0,
+    damping: float = 0.0,
 ) -> Graph:
     """Return a spring between `point_a` of body a and `point_b` of body b, in object coordinates, m.
 
@@ -57,20 +63,30 @@ def point_spring(
     ----------
     stiffness : N/m.
     rest_length : m; at zero the force is k r, else k (|r| - L) along the line, which has no direction at r = 0.
+    damping : N s/m, of the rate of |r|; the force acts along the line.
 
     Signals: `r` (3,) from a to b in world coordinates, m; `force` (3,), N, on a (that on b is its negative); `energy`.
 
-    Raises `ModelError` E493 for a stiffness that is negative or not finite, E495 for a point, E497 for a rest length.
+    Raises `ModelError` E493 for a stiffness or damping that is negative or not finite, E495 for a point, E497 for a rest length.
     """
     points = {"a": _point(name, "point_a", point_a), "b": _point(name, "point_b", point_b)}
-    if not 0.0 <= real(stiffness) < np.inf:
-        raise spring_error("E493", name, f"stiffness = {stiffness!r}", "a number of zero or more, N/m")
+    for word, value, unit in (("stiffness", stiffness, "N/m"), ("damping", damping, "N s/m")):
+        if not 0.0 <= real(value) < np.inf:
+            raise spring_error("E493", name, f"{word} = {value!r}", f"a number of zero or more, {unit}")
     if not 0.0 <= real(rest_length) < np.inf:
         raise spring_error("E497", name, f"rest_length = {rest_length!r}", "a number of zero or more, m")
     graph = Graph(name).declare_input("pose a", "pose b", fed_by="attach_between(graph, spring, a, b)")
     relative = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
     a, b = (point_transformer(f"point of {label}", VELOCITY, f"points.{label}") for label in points)
-    graph.connect(b, relative).connect(relative, a.port("2")).connect(relative, _spring(float(stiffness), float(rest_length)))
+    spring = _spring(float(stiffness), float(rest_length))
+    graph.connect(b, relative).connect(relative, a.port("2"))
+    if damping:
+        stretch = J1("stretch", domain=TRANSLATION, dimension=3, frame="0")
+        numbers = {"damping": Parameter(float(damping), "N s/m")}
+        damper = R("damper", effort=ALONG, parameters=numbers, signals=["points.r"], symbols={"damping": "c"})
+        graph.connect(relative, stretch).connect(stretch, spring).connect(stretch, damper)
+    else:
+        graph.connect(relative, spring)
     graph.add(
         Block(
             "points",
@@ -84,7 +100,7 @@ def point_spring(
     graph.expose("a", a.port("1"))
     graph.expose("b", b.port("1"))
     graph.export("r", "points.r")
-    graph.export("force", "spring.effort")
+    graph.export("force", "relative velocity.effort")
     graph.export("energy", "spring.energy")
     graph.mark_visible(Visible("spring", {"a": "points.a", "b": "points.b"}, float(rest_length)))
     return graph

@@ -272,6 +272,24 @@ def test_point_spring():
     assert result.ledger.relative_residual < 1e-9
 
 
+def test_point_spring_with_damping_along_its_line():
+    """A mass swings along the line as m x'' + c x' + k x = 0, and across it is not damped: it goes round for ever."""
+    c, k, mass = 2.0, 40.0, 0.4
+    decay, omega = c / (2 * mass), np.sqrt(k / mass - (c / (2 * mass)) ** 2)
+    for across in (0.0, 1.0):
+        graph = Graph("line")
+        speed = across * np.sqrt(k * 0.2 * 0.5 / mass)
+        wall, body = ground("wall"), block("body", position=(0.5, 0.0, 0.0), velocity=(0.0, speed, 0.0))
+        attach_between(graph, point_spring("spring", k, rest_length=0.3, damping=c), wall, body)
+        result = compile_model(graph).simulate(1.0, samples=0.05, rtol=1e-10, progress=False)
+        x, t = result["body.pose"][:, 4:6], result.t
+        swing = np.exp(-decay * t) * (np.cos(omega * t) + decay / omega * np.sin(omega * t))
+        reach = 0.5 if across else 0.3 + 0.2 * swing
+        assert np.abs(np.hypot(*x.T) - reach).max() < 1e-8 and result.ledger.relative_residual < 1e-9
+        pull = np.gradient(x[:, 0], t)[1:-1] * c + k * (x[1:-1, 0] - 0.3)
+        assert across or np.abs(result["spring.force"][1:-1, 0] - pull).max() < 0.05 * np.abs(pull).max()
+
+
 def test_a_spring_that_is_turned_to_pi_ends_the_run():
     """The rotation vector jumps there; the trace form goes through and comes back."""
     ends = {}
@@ -329,6 +347,7 @@ def test_loops_of_a_large_model_hold_springs_too(monkeypatch):
         (lambda: spatial_damper("d", translational=-1.0), "E493"),
         (lambda: spatial_damper("d", np.eye(6), rotational=1.0), "E493"),
         (lambda: point_spring("p", -1.0), "E493"),
+        (lambda: point_spring("p", 1.0, damping=-1.0), "E493"),
         (lambda: point_spring("p", 1.0, point_a=(0.0, np.nan, 0.0)), "E495"),
         (lambda: point_spring("p", 1.0, rest_length=-0.1), "E497"),
         (lambda: centre_of_stiffness(np.zeros((6, 6))), "E493"),

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad, solve_ivp
 from screwbond.models import parts
 
-from bondgraph import J1, Element, Graph, I, Parameter, R, Sf, compile_model, signals
+from bondgraph import J1, Element, Graph, I, Parameter, R, Se, Sf, compile_model, signals
 from tests.models.parts.checks import checks, final
 
 m = parts.motion
@@ -47,6 +47,20 @@ def through(part, speed: float, load: float, first: str = "1", second: str = "2"
 )
 def test_transmissions(make, ratio) -> None:
     assert through(make(), 8.0, 3.0) == pytest.approx((8.0 * ratio**2 * 3.0, 8.0 * ratio))
+
+
+@checks("motion.lossy_gear")
+@pytest.mark.parametrize(
+    ("torque", "load", "factor"), [(10.0, -2.0, 0.5), (-10.0, 2.0, 0.5), (-1.0, 20.0, 2.0), (1.0, -20.0, 2.0), (4.0, -6.0, None)]
+)
+def test_lossy_gear(torque, load, factor) -> None:
+    """1 and 1.5 kg m^2 with n = 2, eta = 1/2: either shaft drives, both ways, or neither can."""
+    graph, gear = Graph("g"), m.lossy_gear("gear", 2.0, 0.5)
+    graph.connect(graph.series(Se("drive", torque), I("first", 1.0)), gear.port("1"))
+    graph.connect(gear.port("2"), graph.series(Se("load", load), I("second", 1.5)))
+    speed, slow = final(graph, "first.flow", "second.flow")
+    expected = 0.0 if factor is None else (2 * factor * torque + load) / (2 * factor + 0.75)
+    assert speed == pytest.approx(expected, abs=1e-12) and slow == pytest.approx(expected / 2, abs=1e-12)
 
 
 @checks("motion.planetary_gear")
@@ -128,10 +142,11 @@ def test_strut() -> None:
 
 
 def bounce(stiffness: float, damping: float) -> float:
-    """Speed after an elastic contact that only pushes, of 1 kg at 1 m/s."""
+    """Speed after an elastic contact whose damping is never larger than the force of its spring, of 1 kg at 1 m/s."""
 
     def rate(t, y):
-        return [y[1], max(-stiffness * y[0] - damping * y[1], 0.0) if y[0] < 0 else 0.0]
+        spring = max(-stiffness * y[0], 0.0)
+        return [y[1], spring + np.clip(-damping * y[1], -spring, spring)]
 
     def leaves(t, y):
         return y[0] - 1e-9
@@ -145,13 +160,16 @@ def bounce(stiffness: float, damping: float) -> float:
 def test_gaps_push_and_never_pull() -> None:
     """1 kg leaves at the speed of the same contact by SciPy; without damping, at its own."""
     back = bounce(1e4, 40.0)
-    stop, initial = {"k": 1e4, "c": 40.0}, {"s.spring.q": 0.0}
-    assert thrown(m.elasto_gap("s", **stop), "translation", 1.0, -1.0, 0.1, initial=initial)[0] == pytest.approx(back, rel=1e-5)
-    speed, _ = thrown(m.stop("s", low=-0.02, high=0.5, **stop), "translation", 1.0, -1.0, 0.2)
+    stop = {"k": 1e4, "c": 40.0}
+    assert thrown(m.elasto_gap("s", **stop, x0=0.03), "translation", 1.0, -1.0, 0.1)[0] == pytest.approx(back, rel=1e-5)
+    speed, _ = thrown(m.stop("s", low=-0.05, high=0.5, **stop, x0=-0.03), "translation", 1.0, -1.0, 0.2)
     assert speed == pytest.approx(back, rel=1e-5)
-    speed, _ = thrown(m.backlash("s", angle=0.04, **stop), "rotation", 1.0, 1.0, 0.06)
+    speed, _ = thrown(m.backlash("s", angle=0.04, **stop, x0=0.015), "rotation", 1.0, 1.0, 0.06)
     assert speed == pytest.approx(-back, rel=1e-5)
     assert thrown(m.stop("s", c=0.0, k=1e4), "translation", 1.0, 1.0, 0.05)[0] == pytest.approx(-1.0, rel=1e-5)
+    for part in (m.elasto_gap("s", x0=0.02), m.stop("s", x0=-0.005)):
+        assert thrown(part, "translation", 1.0, -1.0, 0.004)[0] == pytest.approx(-1.0, rel=1e-9)
+    assert thrown(m.backlash("s", angle=0.02, x0=0.009), "rotation", 1.0, -1.0, 0.015)[0] == pytest.approx(-1.0, rel=1e-9)
 
 
 @checks("motion.tyre", "motion.tyre_sideways")
