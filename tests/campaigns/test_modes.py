@@ -20,6 +20,7 @@ from campaigns.ideal.loop_analysis import analysed
 from campaigns.ideal.moreau import stepped
 from campaigns.ideal.records import Branch, Dyad, Link, Linkage, Mass, Masses, Network, Rub, Wave
 from campaigns.ideal.verdicts import FAMILIES, Run, Verdict, compared, judged
+from campaigns.modes import drawn
 
 SINE = Wave(size=1.0, omega=3.0)
 SOURCE = Branch("V", "V", 1, 0, wave=SINE)
@@ -104,6 +105,12 @@ def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
     known = stepped(row, SAMPLES)
     for channel in range(3):
         agrees(known, channel, late**2, 1e-3)
+
+
+@pytest.mark.parametrize("seed", [12500, 12537])
+def test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together(seed: int) -> None:
+    """39 equations of rates and 8 of values, which are not those of one step: too many modes to solve one by one."""
+    assert judged(drawn("masses", seed, 40)).kind == "right"
 
 
 FOUR_BAR = Linkage(

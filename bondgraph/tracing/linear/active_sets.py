@@ -111,8 +111,6 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
         senses = {i: -float(gate.sense) for i, gate in ideal.gates.items()}
         held = held.multiplied(_row_factors(held.entries, matrices_of(_distinct(context.sampled(held.entries)), n), senses))
     levels = levels_of(context, held, ideal)
-    if levels is None:
-        return None
     separate, numbers = levels.separate, _distinct(context.sampled({**levels.separate, **levels.rates}))
     matrices = matrices_of({key: numbers[key] for key in separate}, n) if separate else np.zeros((1, n, n))
     scale = _monotone_scale(matrices)

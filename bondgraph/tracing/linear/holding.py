@@ -152,16 +152,16 @@ class Levels:
         return {(i, j): value for (i, j), value in self.every.entries.items() if (i in self.rated) == (j in self.rated)}
 
 
-def levels_of(context: TracingContext, held: Holding, ideal: Ideal) -> Levels | None:
-    """Separate holding equations by their levels; None if these are not those of one step: a vanishing quantity jumps with time,
-    or is acted on by an unknown on whose own vanishing quantity none acts."""
+def levels_of(context: TracingContext, held: Holding, ideal: Ideal) -> Levels:
+    """Separate holding equations by their levels. All count as one where no level acts on the other, and where they are not those
+    of one step: a vanishing quantity jumps with time, or is acted on by an unknown on whose own vanishing quantity none acts."""
     rated, n = ideal.rated, len(held.right)
     acting = {key for key, numbers in context.sampled(held.entries).items() if np.any(numbers != 0.0)} if held.entries else ()
+    others, one_level = [i for i in range(n) if i not in rated], Levels(held, held, frozenset(), {})
     if not any(i in rated and j not in rated for i, j in acting):
-        return Levels(held, held, frozenset(), {})
-    others = [i for i in range(n) if i not in rated]
+        return one_level
     if any(j in rated and i not in rated for i, j in acting) or is_discontinuous(context, [held.right[i] for i in others]):
-        return None
+        return one_level
     entries = {(i, j): value for (i, j), value in held.entries.items() if i not in rated and j not in rated}
     right = [0.0 if i in rated else value for i, value in enumerate(held.right)]
     derived = ideal.derived([{i: held.factors[i]} for i in others], [held.right[i] for i in others])
