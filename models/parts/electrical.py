@@ -25,10 +25,15 @@ def _exp_line(x: Any, top: Any) -> Any:
     return exp(minimum(x, top)) * (1 + maximum(x - top, 0.0))
 
 
+def _junction(v: Any, Is: Any, Vt: Any, Rp: Any, top: Any) -> Any:
+    """Return the current of a p-n junction, A, with a leak beside it."""
+    return Is * (_exp_line(v / Vt, top) - 1) + v / Rp
+
+
 @SHELF.law(R, "flow", r"i = I_s (e^{v / V_t} - 1) + v / R_p", "Shockley 1949", "Is=1e-6 A, Vt=0.04 V, Rp=1e8 ohm, top=15")
 def diode(v: Value, Is: Value, Vt: Value, Rp: Value, top: Value) -> Value:
     """Diode with an exponential characteristic, which goes on as its tangent above `top` Vt, and a leak Rp."""
-    return Is * (_exp_line(v / Vt, top) - 1) + v / Rp
+    return _junction(v, Is, Vt, Rp, top)
 
 
 @SHELF.law(
@@ -41,7 +46,7 @@ def diode(v: Value, Is: Value, Vt: Value, Rp: Value, top: Value) -> Value:
 def zener(v: Value, Is: Value, Vt: Value, Bv: Value, Ib: Value, Nb: Value, Rp: Value, top: Value) -> Value:
     """Zener diode: it conducts in reverse as well, above the voltage Bv."""
     back = _exp_line(-(v + Bv) / (Nb * Vt), top) - exp(-Bv / (Nb * Vt))
-    return Is * (_exp_line(v / Vt, top) - 1) - Ib * back + v / Rp
+    return _junction(v, Is, Vt, Rp, top) - Ib * back
 
 
 @SHELF.law(
@@ -68,7 +73,7 @@ def arc(i: Value, V0: Value, i0: Value, R: Value) -> Value:
 )
 def photovoltaic_cell(v: Value, Is: Value, Vt: Value, Rp: Value, Iph: Value, G: Value, top: Value) -> Value:
     """Photovoltaic cell: a diode beside the photocurrent, which is Iph at an irradiance G of 1000 W/m^2."""
-    return Is * (_exp_line(v / Vt, top) - 1) + v / Rp - Iph * G / 1000.0
+    return _junction(v, Is, Vt, Rp, top) - Iph * G / 1000.0
 
 
 @SHELF.law(C, "energy", r"C(v) = C_0 / \sqrt{1 - v / V_j}", "Sze and Ng 2007, section 2.2", "C0=1e-9 F, Vj=0.7 V")
@@ -85,10 +90,9 @@ def junction_capacitance(q: Value, C0: Value, Vj: Value) -> Value:
 
 
 @SHELF.part(r"v_1 = n v_2,\quad i_2 = n i_1", "Karnopp, Margolis and Rosenberg 2012", "n=1 signed")
-def ideal_transformer(name: str, n: Value) -> Graph:
+def ideal_transformer(name: str, n: Value) -> Element:
     """Ideal transformer of n : 1 windings."""
-    part, core = Graph(name), TF("core", n, domains=("electrical", "electrical"))
-    return part.expose("1", core.port("1")).expose("2", core.port("2"))
+    return TF(name, n, domains=("electrical", "electrical"))
 
 
 @SHELF.part(
@@ -126,19 +130,24 @@ def transformer(name: str, n: Value, R1: Value, L1: Value, R2: Value, L2: Value,
 SWITCH = r"v = R_{on} (i - G_{off} V_k) + V_k\ \text{(on)},\quad i = G_{off}\, v\ \text{(off)}"
 
 
+def _beside_a_leak(name: str, Goff: Value, automaton: str, *series: Element) -> Graph:
+    """Return elements in series, switched by an automaton, beside a conductance."""
+    part = Graph(name)
+    pin = part.parallel(R("leak", conductance=Goff))
+    return part.connect(pin, part.series(*series)).expose("1", pin).export("mode", f"{automaton}.mode")
+
+
 def _valve(name: str, Ron: Value, Goff: Value, knee: Value, valve: Element, automaton: str = "valve") -> Graph:
     """Return an ideal valve in series with a resistance and a knee, beside a leak; it conducts backwards in its third state.
 
     The resistance is such that Ron is the slope of the valve and its leak together.
     """
-    part = Graph(name)
 
     def drop(i: Any, Ron: Any, Goff: Any, knee: Any, mode: Any) -> Any:
         return Ron / (1 - Ron * Goff) * i + knee * where(mode > 1.5, -1.0, 1.0)
 
     loss = R("drop", effort=drop, parameters={"Ron": Ron, "Goff": Goff, "knee": knee}, signals=[f"{automaton}.mode"])
-    pin = part.parallel(R("leak", conductance=Goff))
-    return part.connect(pin, part.series(valve, loss)).expose("1", pin).export("mode", f"{automaton}.mode")
+    return _beside_a_leak(name, Goff, automaton, valve, loss)
 
 
 @SHELF.part(SWITCH, "Modelica Standard Library, IdealDiode", "Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V")
@@ -193,11 +202,9 @@ def triac(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph
 def switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
     """Switch that is closed while its control signal is above 1/2."""
     parameters, signals = modulated(control=control)
-    part = Graph(name)
-    part.add(Block("input", [("u", lambda control: control, ["control"])], inputs=signals, parameters=parameters))
-    pin = part.parallel(R("leak", conductance=Goff))
     contact = Switch("contact", automaton="state", closed=("closed",))
-    part.connect(pin, part.series(contact, R("contact resistance", Ron))).expose("1", pin).export("mode", "state.mode")
+    part = _beside_a_leak(name, Goff, "state", contact, R("contact resistance", Ron))
+    part.add(Block("input", [("u", lambda control: control, ["control"])], inputs=signals, parameters=parameters))
     closes = Transition("open", "closed", lambda u: u - 0.5, ("input.u",), kind=f"{name} closes")
     opens = Transition("closed", "open", lambda u: 0.5 - u, ("input.u",), kind=f"{name} opens")
     return part.add_automaton(Automaton("state", ("open", "closed"), "open", (closes, opens)))
@@ -242,14 +249,11 @@ def arc_switch(name: str, control: Value, V0: Value, dVdt: Value, Vmax: Value, R
 @SHELF.part(r"\dot w = i^2,\quad i = 0\ \text{once}\ w \ge I^2t", "Preece 1884", "I2t=10 A^2 s, R_cold=1e-2 ohm, Goff=1e-9 S")
 def fuse(name: str, I2t: Value, R_cold: Value, Goff: Value) -> Graph:
     """Fuse, which opens for good once the integral of the squared current reaches I2t; `heat.w` is that integral."""
-    part = Graph(name)
+    part = _beside_a_leak(name, Goff, "state", Switch("contact", automaton="state", closed=("intact",)), R("wire", R_cold))
     part.add(
         Block("heat", [("rate", lambda i: i * i, ["i"])], inputs={"i": "contact.flow"}, states={"w": 0.0}, rates={"w": "rate"})
     )
     part.add(Block("rating", [("left", lambda w, I2t: w - I2t, ["w", "I2t"])], inputs={"w": "heat.w"}, parameters={"I2t": I2t}))
-    pin = part.parallel(R("leak", conductance=Goff))
-    contact = Switch("contact", automaton="state", closed=("intact",))
-    part.connect(pin, part.series(contact, R("wire", R_cold))).expose("1", pin).export("mode", "state.mode")
     blows = Transition("intact", "blown", lambda left: left, ("rating.left",), kind=f"{name} blows")
     return part.add_automaton(Automaton("state", ("intact", "blown"), "intact", (blows,)))
 

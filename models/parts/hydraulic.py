@@ -83,13 +83,19 @@ def spool_valve(name: str, K: Value, opening: Value, p0: Value) -> Graph:
 
 # --- lines and vessels
 
+
+def _laminar(mu: Value, length: Value, d: Value) -> Value:
+    """Return the resistance of a pipe to laminar flow, Pa s/m^3."""
+    return 128 * mu * length / (pi * d**4)
+
+
 LAMINAR = r"p = 128 \mu L Q / (\pi d^4)"
 
 
 @SHELF.law(R, "effort", LAMINAR, "Poiseuille 1846", "mu=0.04 Pa s, length=1 m, d=0.01 m")
 def laminar_pipe(Q: Value, mu: Value, length: Value, d: Value) -> Value:
     """Pipe with laminar flow."""
-    return 128 * mu * length * Q / (pi * d**4)
+    return _laminar(mu, length, d) * Q
 
 
 TURBULENT = (
@@ -101,9 +107,8 @@ TURBULENT = (
 @SHELF.law(R, "effort", TURBULENT, "Blasius 1913", "rho=850 kg/m^3, mu=0.04 Pa s, length=1 m, d=0.01 m")
 def pipe(Q: Value, rho: Value, mu: Value, length: Value, d: Value) -> Value:
     """Smooth pipe, laminar below the Reynolds number at which both laws agree, 1187, and turbulent above."""
-    laminar = 128 * mu * length / (pi * d**4)
     reynolds = 4 * rho * absolute(Q) / (pi * mu * d)
-    return laminar * Q * maximum(1.0, 0.3164 / 64 * reynolds**0.75)
+    return _laminar(mu, length, d) * Q * maximum(1.0, 0.3164 / 64 * reynolds**0.75)
 
 
 @SHELF.part(

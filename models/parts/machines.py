@@ -13,11 +13,12 @@ from screws.scalars import array, cos, sin, sqrt
 SHELF = Shelf("machines")
 
 
-def _with_rotor(part: Graph, gap: Element, J: Value, b: Value) -> Graph:
-    """Add a rotor with inertia and friction behind the air gap, and its port `shaft`."""
+def _with_rotor(part: Graph, J: Value, b: Value, *gaps: Element) -> Graph:
+    """Add a rotor with inertia and friction behind the air gaps of all windings, and its port `shaft`."""
     rotor = J1("rotor", domain="rotation")
-    part.connect(gap, rotor).connect(rotor, I("J", inertia=J)).connect(rotor, R("b", damping=b))
-    return part.expose("shaft", rotor)
+    for gap in gaps:
+        part.connect(gap, rotor)
+    return part.connect(rotor, I("J", inertia=J)).connect(rotor, R("b", damping=b)).expose("shaft", rotor)
 
 
 @SHELF.part(
@@ -29,7 +30,7 @@ def dc_motor(name: str, k: Value, R_a: Value, L_a: Value, J: Value, b: Value) ->
     """Permanent-magnet DC motor; ports `armature` and `shaft`, whose torque drives the load."""
     part, gap = Graph(name), GY("gap", k, domains=("electrical", "rotation"))
     armature = part.series(R("R", R_a), I("L", inductance=L_a))
-    return _with_rotor(part.connect(armature, gap).expose("armature", armature), gap, J, b)
+    return _with_rotor(part.connect(armature, gap).expose("armature", armature), J, b, gap)
 
 
 @SHELF.part(
@@ -42,7 +43,7 @@ def series_motor(name: str, L_af: Value, R_t: Value, L_t: Value, J: Value, b: Va
     part = Graph(name)
     armature = part.series(R("R", R_t), I("L", inductance=L_t))
     gap = MGY("gap", lambda i, L_af: L_af * i, parameters={"L_af": L_af}, signals={"i": "L.flow"})
-    return _with_rotor(part.connect(armature, gap).expose("armature", armature), gap, J, b)
+    return _with_rotor(part.connect(armature, gap).expose("armature", armature), J, b, gap)
 
 
 @SHELF.part(
@@ -57,7 +58,7 @@ def excited_motor(name: str, L_af: Value, R_a: Value, L_a: Value, R_f: Value, L_
     armature, field = part.series(R("R_a", R_a), I("L_a", inductance=L_a)), part.series(R("R_f", R_f), I("L_f", inductance=L_f))
     gap = MGY("gap", lambda i, L_af: L_af * i, parameters={"L_af": L_af}, signals={"i": "L_f.flow"})
     part.connect(armature, gap).expose("armature", armature).expose("field", field)
-    return _with_rotor(part, gap, J, b)
+    return _with_rotor(part, J, b, gap)
 
 
 @SHELF.part(
@@ -97,7 +98,7 @@ def synchronous_motor(name: str, pole_pairs: Value, psi: Value, R_s: Value, L_d:
         return p * array([[-flux[1]], [flux[0] + psi]])
 
     gap = MGY("gap", linked, parameters={"p": pole_pairs, "psi": psi}, signals={"flux": "flux.p"}, dimensions=(2, 1))
-    return _with_rotor(part.connect(axes, gap), gap, J, b)
+    return _with_rotor(part.connect(axes, gap), J, b, gap)
 
 
 @SHELF.part(
@@ -133,7 +134,7 @@ def induction_motor(
 
     signals = {"main": "field flux.p", "leakage": "leakage r.p"}
     gap = MGY("gap", linked, parameters={"p": pole_pairs}, signals=signals, dimensions=(2, 1))
-    return _with_rotor(part.connect(rotor, gap), gap, J, b)
+    return _with_rotor(part.connect(rotor, gap), J, b, gap)
 
 
 @SHELF.part(
@@ -143,14 +144,14 @@ def induction_motor(
 )
 def stepper_motor(name: str, teeth: Value, k: Value, R_s: Value, L_s: Value, J: Value, b: Value) -> Graph:
     """Hybrid stepper motor of two phases; ports a, b and `shaft`."""
-    part, rotor = Graph(name), J1("rotor", domain="rotation")
+    part, gaps = Graph(name), []
     part.add(_angle())
     for phase, form in (("a", lambda x: -sin(x)), ("b", cos)):
         winding = part.series(R(f"R {phase}", R_s), I(f"L {phase}", inductance=L_s))
         constants, signals = {"k": k, "p": teeth}, {"phi": "angle.phi"}
-        gap = MGY(f"gap {phase}", lambda phi, k, p, form=form: k * form(p * phi), parameters=constants, signals=signals)
-        part.connect(winding, gap).connect(gap, rotor).expose(phase, winding)
-    return part.connect(rotor, I("J", inertia=J)).connect(rotor, R("b", damping=b)).expose("shaft", rotor)
+        gaps.append(MGY(f"gap {phase}", lambda phi, k, p, form=form: k * form(p * phi), parameters=constants, signals=signals))
+        part.connect(winding, gaps[-1]).expose(phase, winding)
+    return _with_rotor(part, J, b, *gaps)
 
 
 def _angle() -> Element:

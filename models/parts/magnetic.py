@@ -72,12 +72,7 @@ def magnet(name: str, Hc: Value, length: Value, area: Value, mu_r: Value) -> Gra
     """Permanent magnet with a straight line of demagnetisation."""
     part, pole = Graph(name), J1("pole", domain="magnetic")
     source = Se("coercivity", lambda Hc, length: Hc * length, parameters={"Hc": Hc, "length": length}, domain="magnetic")
-    inner = C(
-        "inner",
-        energy=lambda flux, length, area, mu_r: flux * flux * length / (2 * MU0 * mu_r * area),
-        parameters={"length": length, "area": area, "mu_r": mu_r},
-        domain="magnetic",
-    )
+    inner = reluctance("inner", length=length, area=area, mu_r=mu_r)
     return part.connect(pole, source).connect(pole, inner).expose("1", pole)
 
 

@@ -6,6 +6,7 @@ The flow of a part with one port is the velocity of its end less that of its sta
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import pi
 
 from screwbond.models.parts.record import Shelf, Value, number
 
@@ -21,9 +22,9 @@ _TO_LINE = ("rotation", "translation")
 
 
 @SHELF.part(r"\omega_1 = n\,\omega_2,\quad \tau_2 = n\,\tau_1", "Karnopp, Margolis and Rosenberg 2012", "n=10 signed")
-def gear(name: str, n: Value) -> Graph:
+def gear(name: str, n: Value) -> Element:
     """Gear without loss, whose second shaft turns n times slower; negative where it turns the other way."""
-    return _two_port(name, MTF("core", lambda n: 1 / n, parameters={"n": n}, domains=_TURNING))
+    return MTF(name, lambda n: 1 / n, parameters={"n": n}, domains=_TURNING)
 
 
 @SHELF.part(r"(1 + k)\,\omega_c = \omega_s + k\,\omega_r", "Willis 1870", "k=2")
@@ -37,21 +38,15 @@ def planetary_gear(name: str, k: Value) -> Graph:
 
 
 @SHELF.part(r"v = r\,\omega,\quad \tau = r F", "Karnopp, Margolis and Rosenberg 2012", "r=0.02 m signed")
-def rack_and_pinion(name: str, r: Value) -> Graph:
+def rack_and_pinion(name: str, r: Value) -> Element:
     """Pinion of radius r on a rack, or a drum with a rope; port 1 turns, port 2 slides."""
-    return _two_port(name, TF("core", r, domains=_TO_LINE))
+    return TF(name, r, domains=_TO_LINE)
 
 
 @SHELF.part(r"v = h\,\omega / (2\pi),\quad \tau = h F / (2\pi)", "Karnopp, Margolis and Rosenberg 2012", "lead=0.005 m signed")
-def lead_screw(name: str, lead: Value) -> Graph:
+def lead_screw(name: str, lead: Value) -> Element:
     """Lead screw without loss, which moves by its lead in a turn; port 1 turns, port 2 slides."""
-    return _two_port(name, MTF("core", lambda lead: lead / 6.283185307179586, parameters={"lead": lead}, domains=_TO_LINE))
-
-
-def _two_port(name: str, core: Element) -> Graph:
-    part = Graph(name)
-    part.add(core)
-    return part.expose("1", core.port("1")).expose("2", core.port("2"))
+    return MTF(name, lambda lead: lead / (2 * pi), parameters={"lead": lead}, domains=_TO_LINE)
 
 
 LOSSY = r"\omega_1 = n\,\omega_2;\quad \tau_2 = n\,\eta^{\pm 1} \tau_1,\ \pm = \operatorname{sgn}(\tau_1 \omega_1)"
@@ -68,7 +63,7 @@ def lossy_gear(name: str, n: Value, eta: Value) -> Graph:
     def lost(w: Value, eta: Value, drive: Value, brake: Value, tau: Value) -> Value:
         return (drive * (1 / eta - 1) + brake * (eta - 1)) * tau
 
-    core = MTF("core", lambda n: 1 / n, parameters={"n": n}, domains=_TURNING)
+    core = gear("core", n)
     loss = R("loss", effort=lost, parameters={"eta": eta, **share}, signals=["core.1.effort"])
     hold = Constraint("hold", automaton="state", active=["stick"], holds="velocity")
     torques, moves = ("core.1.effort", "loss.effort", "hold.effort"), []
@@ -90,19 +85,6 @@ def lossy_gear(name: str, n: Value, eta: Value) -> Graph:
 # --- clutches
 
 
-def _pressed(name: str, limit: Value, hold: Value, pressure: Value, domain: str) -> Element:
-    """Return dry friction whose limits are in proportion to a pressure, a number or a signal."""
-    factor = 1.0 if isinstance(pressure, str) else number(pressure)
-    return Friction(
-        name,
-        number(limit) * factor,
-        stick_limit=number(limit) * factor * number(hold),
-        scale=(lambda u: maximum(u, 0.0)) if isinstance(pressure, str) else None,
-        signals=[pressure] if isinstance(pressure, str) else (),
-        domain=domain,
-    )
-
-
 @SHELF.part(
     r"\omega = 0,\ \lvert\tau\rvert \le h u M\ \text{(stick)};\quad \tau = u M \operatorname{sgn}\omega\ \text{(slip)}",
     "Coulomb 1785",
@@ -110,7 +92,10 @@ def _pressed(name: str, limit: Value, hold: Value, pressure: Value, domain: str)
 )
 def clutch(name: str, M: Value, hold: Value, pressure: Value) -> Element:
     """Clutch or brake with the torque M at the pressure 1, which may be a signal; it holds `hold` times as much at rest."""
-    return _pressed(name, M, hold, pressure, "rotation")
+    path = pressure if isinstance(pressure, str) else None
+    limit = number(M) * (1.0 if path else number(pressure))
+    scale, signals = (lambda u: maximum(u, 0.0), [path]) if path else (None, [])
+    return Friction(name, limit, stick_limit=limit * number(hold), scale=scale, signals=signals, domain="rotation")
 
 
 @SHELF.part(r"\omega \ge 0 \perp \tau \le 0", "Karnopp and Rosenberg 1992")
@@ -256,6 +241,11 @@ def backlash(name: str, angle: Value, k: Value, c: Value, x0: Value) -> Graph:
 MAGIC = "B=10, Cs=1.9, D=1, N=4000 N signal, speed=20 m/s signal signed, v0=0.1 m/s"
 
 
+def _slip(v: Value, speed: Value, v0: Value) -> Value:
+    """Return a velocity as a part of that of the wheel's centre, which counts as v0 at least."""
+    return v / maximum(absolute(speed), v0)
+
+
 @SHELF.law(
     R,
     "effort",
@@ -266,7 +256,7 @@ MAGIC = "B=10, Cs=1.9, D=1, N=4000 N signal, speed=20 m/s signal signed, v0=0.1 
 )
 def tyre(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Value, v0: Value) -> Value:
     """Tyre along its plane, at its slip velocity v = r w - u; `speed` is that of the wheel's centre, u."""
-    return D * N * sin(Cs * atan(B * v / maximum(absolute(speed), v0)))
+    return D * N * sin(Cs * atan(B * _slip(v, speed, v0)))
 
 
 @SHELF.law(
@@ -279,7 +269,7 @@ def tyre(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Value, v0: Va
 )
 def tyre_sideways(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Value, v0: Value) -> Value:
     """Tyre across its plane, at its velocity v across; `speed` is that along, u."""
-    return D * N * sin(Cs * atan(B * atan(v / maximum(absolute(speed), v0))))
+    return D * N * sin(Cs * atan(B * atan(_slip(v, speed, v0))))
 
 
 # --- linkages

@@ -81,7 +81,7 @@ class Part:
 
     @property
     def summary(self) -> str:
-        """First sentence about the part."""
+        """First line about the part."""
         return inspect.getdoc(self.make).partition("\n")[0]  # type: ignore[union-attr]
 
 

@@ -267,21 +267,51 @@ def test_a_part_is_replaced_with_its_heat_port():
 @pytest.mark.parametrize(
     ("code", "graph", "words"),
     [
-        ("E177", lambda: Graph("g").connect(J1("j"), r := R("r", 1.0, heat=True)).connect(
-            r.port("heat"), C("c", capacitance=1.0)), ('RS "r.heat"', "domain generic", 'domain="heat"')),
-        ("E177", lambda: Graph("g").connect(C("c", capacitance=1.0, domain="heat"), r := R("r", 1.0, heat=True)).connect(
-            r.port("heat"), body("heat")), ('R "r" with heat=True', "is heat already")),
-        ("E112", lambda: Graph("g").connect(J1("j"), r := R("r", 1.0)).connect(r.port("heat"), body("heat")),
-         ('R "r" has no port "heat"', 'heat=True of R "r"')),
-        ("E112", lambda: Graph("g").connect(J1("j"), r := R("r", 1.0, heat=True)).connect(r.port("heat"), J0("a")).connect(
-            r.port("heat"), J0("b")), ('"r.heat" has no free port',)),
-        ("E106", lambda: Graph("g").connect(C("c", capacitance=1.0), R("r", 1.0, heat=True)).add(
-            Graph("x").export("T", "r.heat.effort")), ("r.heat.effort",)),
-        ("E106", lambda: Graph("g").connect(C("c", capacitance=1.0), R(
-            "r", effort=lambda f, T: T * f, signals=["r.heat.effort"], heat=True)),
-         ('reads the signal "r.heat.effort"', 'connect the port "heat" of "r"')),
+        (
+            "E177",
+            lambda: Graph("g").connect(J1("j"), r := R("r", 1.0, heat=True)).connect(r.port("heat"), C("c", capacitance=1.0)),
+            ('RS "r.heat"', "domain generic", 'domain="heat"'),
+        ),
+        (
+            "E177",
+            lambda: (
+                Graph("g")
+                .connect(C("c", capacitance=1.0, domain="heat"), r := R("r", 1.0, heat=True))
+                .connect(r.port("heat"), body("heat"))
+            ),
+            ('R "r" with heat=True', "is heat already"),
+        ),
+        (
+            "E112",
+            lambda: Graph("g").connect(J1("j"), r := R("r", 1.0)).connect(r.port("heat"), body("heat")),
+            ('R "r" has no port "heat"', 'heat=True of R "r"'),
+        ),
+        (
+            "E112",
+            lambda: (
+                Graph("g")
+                .connect(J1("j"), r := R("r", 1.0, heat=True))
+                .connect(r.port("heat"), J0("a"))
+                .connect(r.port("heat"), J0("b"))
+            ),
+            ('"r.heat" has no free port',),
+        ),
+        (
+            "E106",
+            lambda: (
+                Graph("g").connect(C("c", capacitance=1.0), R("r", 1.0, heat=True)).add(Graph("x").export("T", "r.heat.effort"))
+            ),
+            ("r.heat.effort",),
+        ),
+        (
+            "E106",
+            lambda: Graph("g").connect(
+                C("c", capacitance=1.0), R("r", effort=lambda f, T: T * f, signals=["r.heat.effort"], heat=True)
+            ),
+            ('reads the signal "r.heat.effort"', 'connect the port "heat" of "r"'),
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_a_heat_port_cannot_do(code, graph, words):
     with pytest.raises(ModelError, match=code) as caught:
         graph().freeze()

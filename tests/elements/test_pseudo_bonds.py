@@ -190,8 +190,14 @@ MOTION = IC("part", inertia=lambda q: 1.0)
     ("graph", "words"),
     [
         (lambda: coupled(TF("t", 2.0)).connect(TF("t2", 1.0), J0("x")), ('TF "t"', 'domain="thermal"')),
-        (lambda: Graph("g").connect(C("c", capacitance=1.0), g := GY("g1", 1.0, domains=(None, "heat"))).connect(
-            g, C("d", capacitance=1.0)), ('GY "g1"', "is a power already")),
+        (
+            lambda: (
+                Graph("g")
+                .connect(C("c", capacitance=1.0), g := GY("g1", 1.0, domains=(None, "heat")))
+                .connect(g, C("d", capacitance=1.0))
+            ),
+            ('GY "g1"', "is a power already"),
+        ),
         (lambda: coupled(I("mass", 1.0)), ('I "mass"', "domain heat")),
         (lambda: coupled(Friction("rub", 1.0)), ('friction "rub"',)),
         (lambda: coupled(Constraint("held")), ('constraint "held"',)),
@@ -199,7 +205,7 @@ MOTION = IC("part", inertia=lambda q: 1.0)
         (lambda: coupled(R("wall", WALL), C("third", capacitance=1.0)), ('1-junction "gap"', 'C "third"', "a J0")),
         (lambda: coupled(), None),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_conserve_heat_is_refused(graph, words):
     if words is None:
         graph().freeze()

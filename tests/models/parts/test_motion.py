@@ -16,7 +16,7 @@ m = parts.motion
 def pulled(part, velocity: float, domain: str = "translation") -> float:
     """Effort of a part whose end moves away from its start at a velocity."""
     graph, v = Graph("pulled"), J1("v", domain=domain)
-    return -final(graph.connect(Sf("drive", velocity), v).between(None, v, part), "drive.effort", t_end=1e-3)[0] * -1.0
+    return final(graph.connect(Sf("drive", velocity), v).between(None, v, part), "drive.effort", t_end=1e-3)[0]
 
 
 def thrown(part: Element | Graph, domain: str, inertia: float, speed: float, t_end: float, **more) -> tuple[float, float]:
