@@ -7,49 +7,45 @@ from pathlib import Path
 
 import numpy as np
 from screwbond.models import parts
-from screwbond.models.parts.icons import CURVES
 from screwbond.models.parts.record import Part, Shelf
 
-from bondgraph import Element
-from bondgraph.model.laws import Resistor
 from bondgraph.render.glyphs import icon
+from docs.curves import CURVES
 
 PAGE = Path(__file__).parent / "parts.md"
 PICTURES = PAGE.parent / "icons"
 SHELVES: dict[str, Shelf] = {name: getattr(parts, name).SHELF for name in parts.__all__}
 HEAD = "| icon | part | parameters | equation | source |\n|---|---|---|---|---|\n"
 WIDTH, HEIGHT = 120.0, 48.0
-"""Size of a picture, px: the icon on the left, the characteristic curve of a resistor on the right."""
+"""Size of a picture, px: the icon on the left, its curve on the right."""
 
 
 def picture(part: Part) -> str:
-    """The icon of a part, and the curve of flow over effort, or of effort over flow, where its law is one formula."""
-    curve = _curve(part) if part.name in CURVES else ""
-    width = WIDTH if curve else HEIGHT
-    frame = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{HEIGHT:g}" viewBox="0 0 {width:g} {HEIGHT:g}">'
-    return f"{frame}{icon(part.icon, HEIGHT / 2, HEIGHT / 2, '#1d2b3a')}{curve}</svg>\n"
+    """The icon of a part, and its curve with zero lines."""
+    frame = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH:g}" height="{HEIGHT:g}" viewBox="0 0 {WIDTH:g} {HEIGHT:g}">'
+    return f"{frame}{icon(part.icon, HEIGHT / 2, HEIGHT / 2, '#1d2b3a')}{_curve(*CURVES[part.name].points(part))}</svg>\n"
 
 
-def _curve(part: Part) -> str:
-    low, high = CURVES[part.name]
-    element = part.make("part")
-    assert isinstance(element, Element)
-    law = element.law_as(Resistor)
-    op = law.flow or law.effort
-    assert op is not None
-    x = np.linspace(low, high, 121)
-    y = np.array([float(op(value, *(each.value for each in element.parameters.values()))) for value in x])
+def _curve(x: np.ndarray, y: np.ndarray) -> str:
     left, top, right, bottom = HEIGHT + 6.0, 4.0, WIDTH - 4.0, HEIGHT - 4.0
-    across = left + (right - left) * (x - low) / (high - low)
-    y_low, y_high = min(y.min(), 0.0), max(y.max(), 0.0)
-    down = bottom - (bottom - top) * (y - y_low) / (y_high - y_low)
-    zero = left - (right - left) * low / (high - low), bottom + (bottom - top) * y_low / (y_high - y_low)
-    axes = f"M{left:.1f},{zero[1]:.1f} L{right:.1f},{zero[1]:.1f} M{zero[0]:.1f},{top:.1f} L{zero[0]:.1f},{bottom:.1f}"
+    across, zero_across = _scaled(x, left, right)
+    down, zero_down = _scaled(y, bottom, top)
+    axes = [f"M{left:.1f},{zero_down:.1f} L{right:.1f},{zero_down:.1f}"] if top <= zero_down <= bottom else []
+    axes += [f"M{zero_across:.1f},{top:.1f} L{zero_across:.1f},{bottom:.1f}"] if left <= zero_across <= right else []
     line = " L".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True))
     return (
-        f'<path d="{axes}" fill="none" stroke="#9aa5b1" stroke-width="0.8"/>'
+        f'<path d="{" ".join(axes)}" fill="none" stroke="#9aa5b1" stroke-width="0.8"/>'
         f'<path d="M{line}" fill="none" stroke="#c8374b" stroke-width="1.4"/>'
     )
+
+
+def _scaled(values: np.ndarray, start: float, stop: float) -> tuple[np.ndarray, float]:
+    """Return places of values on an axis, and the place of zero, which the axis holds unless the values are far from it."""
+    low, high = values.min(), values.max()
+    if min(abs(low), abs(high)) < high - low:
+        low, high = min(low, 0.0), max(high, 0.0)
+    pace = (stop - start) / ((high - low) or 1.0)
+    return start + pace * (values - low), start - pace * low
 
 
 def table(shelf: Shelf) -> str:
@@ -59,7 +55,8 @@ def table(shelf: Shelf) -> str:
 
 def _row(part: Part) -> str:
     values = ", ".join(f"{word} = {each!r}" for word, each in part.parameters.items())
-    shown = f"![{part.name}](icons/{part.name}.svg)"
+    across, up = CURVES[part.name].axes(part)
+    shown = f"![{part.name}: {up} over {across}](icons/{part.name}.svg)"
     return f"| {shown} | `{part.name}`: {part.summary} | {values} | ${part.equation}$ | {part.source} |\n"
 
 

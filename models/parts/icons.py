@@ -104,24 +104,3 @@ ICONS = {
     "magnet": "M.1 .35 L.9 .35 L.9 .65 L.1 .65 Z M.5 .35 L.5 .65 M.2 .58 L.2 .42 L.3 .58 L.3 .42",
     "eddy_loss": _LEADS + "M.5 .3 Q.7 .3 .7 .5 Q.7 .7 .5 .7 Q.3 .7 .3 .5 Q.3 .3 .5 .3 M.5 .42 Q.58 .42 .58 .5 Q.58 .58 .5 .58",
 }
-
-CURVES = {
-    "diode": (-0.5, 0.6),
-    "zener": (-5.2, 0.52),
-    "varistor": (-105.0, 105.0),
-    "arc": (-5.0, 5.0),
-    "photovoltaic_cell": (-0.1, 0.66),
-    "stribeck_friction": (-0.6, 0.6),
-    "drag": (-1.0, 1.0),
-    "rolling_resistance": (-0.05, 0.05),
-    "eddy_current_brake": (-300.0, 300.0),
-    "tyre": (-10.0, 10.0),
-    "tyre_sideways": (-10.0, 10.0),
-    "orifice": (-2e4, 2e4),
-    "check_valve": (-3e4, 4e4),
-    "relief_valve": (0.0, 1.3e7),
-    "reducing_valve": (-1e7, 1e7),
-    "laminar_pipe": (-1e-4, 1e-4),
-    "pipe": (-1e-3, 1e-3),
-}
-"""Ranges of the argument in which the page of parts shows a law."""
