@@ -59,6 +59,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "atan2": (np.arctan2, "atan2"),
     "sqrt": (np.sqrt, "sqrt"),
     "exp": (np.exp, "exp"),
+    "expm1": (np.expm1, ""),
     "log": (np.log, "log"),
     "tanh": (np.tanh, "tanh"),
     "absolute": (np.abs, "Abs"),
@@ -113,6 +114,8 @@ def _symbolic(sympy: Any, name: str, arguments: tuple[Scalar, ...]) -> Scalar:
         others = others[0].tolist()
     if name == "where":
         return sympy.Piecewise((others[0], first), (others[1], True))
+    if name == "expm1":
+        return sympy.exp(first) - 1
     if name == "searchsorted":
         return sympy.Add(*[sympy.Heaviside(first - point, 1) for point in others])
     if name == "take":
@@ -165,6 +168,7 @@ atan = _unary("atan", "Arc tangent, rad, in (-pi/2, pi/2).")
 atan2 = _binary("atan2", "atan2(y, x): angle of the point (x, y), rad, in (-pi, pi].")
 sqrt = _unary("sqrt", "Non-negative square root.")
 exp = _unary("exp", "Exponential function.")
+expm1 = _unary("expm1", "Exponential function less 1, exact to rounding also for small x, where exp(x) - 1 cancels.")
 log = _unary("log", "Natural logarithm.")
 tanh = _unary("tanh", "Hyperbolic tangent.")
 absolute = _unary("absolute", "Absolute value.")

@@ -17,8 +17,8 @@ from bondgraph.emit.cached_build import build_once
 from bondgraph.errors import Problem, ProblemError
 
 _LIBRARY = (
-    *("sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "pow", "fmod", "sqrt", "fabs"),
-    *("fma", "fmin", "fmax", "floor", "ceil", "memcpy", "memset", "memmove", "malloc", "free"),
+    *("sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2", "exp", "expm1", "log", "tanh", "pow", "fmod", "sqrt"),
+    *("fabs", "fma", "fmin", "fmax", "floor", "ceil", "memcpy", "memset", "memmove", "malloc", "free"),
 )
 _numbers = itertools.count()
 _lock = threading.Lock()

@@ -12,7 +12,7 @@ import numpy as np
 from screwbond.models.parts.record import Shelf, Value, modulated, number
 
 from bondgraph import J0, TF, Automaton, Block, C, Diode, Element, Graph, I, R, Se, Sf, Switch, Transition, multiport
-from screws.scalars import absolute, array, exp, maximum, minimum, sign, sin, sqrt, where
+from screws.scalars import absolute, array, expm1, maximum, minimum, sign, sin, sqrt, where
 
 SHELF = Shelf("electrical")
 
@@ -20,14 +20,15 @@ SHELF = Shelf("electrical")
 # --- laws
 
 
-def _exp_line(x: Any, top: Any) -> Any:
-    """Return the exponential up to `top`, and its tangent beyond."""
-    return exp(minimum(x, top)) * (1 + maximum(x - top, 0.0))
+def _growth(x: Any, top: Any) -> Any:
+    """Return e^x - 1 up to `top`, and its tangent beyond."""
+    below = expm1(minimum(x, top))
+    return below + (1 + below) * maximum(x - top, 0.0)
 
 
 def _junction(v: Any, Is: Any, Vt: Any, Rp: Any, top: Any) -> Any:
     """Return the current of a p-n junction, A, with a leak beside it."""
-    return Is * (_exp_line(v / Vt, top) - 1) + v / Rp
+    return Is * _growth(v / Vt, top) + v / Rp
 
 
 @SHELF.law(R, "flow", r"i = I_s (e^{v / V_t} - 1) + v / R_p", "Shockley 1949", "Is=1e-6 A, Vt=0.04 V, Rp=1e8 ohm, top=15")
@@ -45,7 +46,7 @@ def diode(v: Value, Is: Value, Vt: Value, Rp: Value, top: Value) -> Value:
 )
 def zener(v: Value, Is: Value, Vt: Value, Bv: Value, Ib: Value, Nb: Value, Rp: Value, top: Value) -> Value:
     """Zener diode: it conducts in reverse as well, above the voltage Bv."""
-    back = _exp_line(-(v + Bv) / (Nb * Vt), top) - exp(-Bv / (Nb * Vt))
+    back = _growth(-(v + Bv) / (Nb * Vt), top) - expm1(-Bv / (Nb * Vt))
     return _junction(v, Is, Vt, Rp, top) - Ib * back
 
 

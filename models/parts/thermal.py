@@ -10,7 +10,7 @@ from typing import Any
 from screwbond.models.parts.record import Shelf, Value, modulated
 
 from bondgraph import J0, J1, TF, C, Element, Graph, HeatTransfer, R
-from screws.scalars import exp, maximum, minimum
+from screws.scalars import expm1, maximum, minimum
 
 SHELF = Shelf("thermal")
 
@@ -18,7 +18,7 @@ SHELF = Shelf("thermal")
 @SHELF.law(C, "energy", r"T = T_0 e^{S / c},\quad U = c\,(T - T_0)", "Thoma 1975", "c=100 J/K, T0=293.15 K")
 def heat_capacity(S: Value, c: Value, T0: Value) -> Value:
     """Body of one temperature, T0 at the start; its state is its entropy since then."""
-    return c * T0 * (exp(S / c) - 1)
+    return c * T0 * expm1(S / c)
 
 
 @SHELF.part(r"Q = G\,(T_1 - T_2)", "Fourier 1822", "G=1 W/K")

@@ -279,3 +279,19 @@ def test_atol_takes_the_place_of_natural_scales():
     assert coarse.statistics.steps < fine.statistics.steps
     hinted = simulate(oscillator(nominal=[1e5, 1e5]), [1.0, 0.0], [1.0, 0.0], [], 20.0)
     assert hinted.statistics.steps < fine.statistics.steps
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_currents_below_the_rounding_of_one_do_not_decide_the_steps(method):
+    """Twenty exponential diodes in a ladder: the last voltages, of 1e-30 V, are known as well as the first ones."""
+    ladder = Graph("ladder")
+    nodes = [ladder.add(J0(f"node {k}", domain="electrical")) for k in range(21)]
+    ladder.between(None, nodes[0], Se("supply", lambda t: 5.0 * s.sin(300.0 * t), signals="time"), R("inner", 100.0))
+    for k in range(20):
+        ladder.between(nodes[k], nodes[k + 1], R(f"diode {k}", flow=lambda v: 1e-6 * (s.exp(v / 0.04) - 1.0)))
+        ladder.between(nodes[k + 1], None, R(f"load {k}", 1e3))
+        ladder.between(nodes[k + 1], None, C(f"smoothing {k}", capacitance=1e-6))
+    run = compile_model(ladder, progress=False).simulate(2e-3, method=method, progress=False)
+    assert run.ok and run.statistics.steps < 2000
+    last = abs(run["smoothing 19.effort"]).max()
+    assert 0.0 < last < 1e-20

@@ -23,6 +23,7 @@ FORMULAS = {
     "atan2": lambda u, v: scalars.atan2(u * u - 1.0, v - u * v),
     "sqrt": lambda u, v: scalars.sqrt(u + v * v),
     "exp log": lambda u, v: scalars.exp(u * v) + scalars.log(u + v),
+    "expm1": lambda u, v: scalars.expm1(0.5 * u * v),
     "tanh": lambda u, v: scalars.tanh(u - 2.0 * v),
     "square": lambda u, v: (u + v * v) * (u + v * v),
 }

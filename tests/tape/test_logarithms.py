@@ -98,3 +98,12 @@ def test_a_long_exponent_is_left_as_it_stands() -> None:
     tape = Tape()
     x = tape.inputs("x", 200)
     assert tape.nodes[s.exp(sum(L(amount) for amount in x)).index][0] == op.EXP
+
+
+@pytest.mark.parametrize("formula", [lambda y: s.exp(y) - 1.0, lambda y: -1.0 + s.exp(y), lambda y: -(1.0 - s.exp(y))])
+def test_an_exponential_less_one_does_not_cancel(formula: Callable[..., Any]) -> None:
+    tape = Tape()
+    x = tape.inputs("x", 1)
+    routine = Routine("f", tape, (("x", 1),), (formula(x[0]),))
+    for exponent in (1e-30, -1e-9, 0.5, 30.0):
+        assert value(routine, [exponent]) == pytest.approx(math.expm1(exponent), rel=1e-15, abs=0.0)

@@ -162,6 +162,25 @@ def exponential(x: float) -> float:
     return exponential_of_sum(x, 0.0)
 
 
+def exponential_less_one(x: float) -> float:
+    """Return e^x - 1: s (e^r - 1) + (s - 1), with s = 2^n and x = n ln 2 + r."""
+    n = fma(x, _LOG2_E, _MAGIC) - _MAGIC
+    high = fma(-n, _LN2_HIGH, x)
+    rest = n * _LN2_LOW
+    r = high - rest
+    error = (high - r) - rest
+    tail = fma(r * r, polynomial(r, _EXP), error)
+    scale = power_of_two(n)
+    multiple, linear = scale - 1.0, scale * r
+    total = multiple + linear
+    result = total + fma(scale, tail, (multiple - total) + linear)
+    if not (abs(x) <= _FAR_EXPONENT):
+        half = fma(n, 0.5, _MAGIC) - _MAGIC
+        result = ((1.0 + (r + tail)) * power_of_two(half)) * power_of_two(n - half)
+        result = -1.0 if x < 0.0 else (_INFINITY if x > 710.0 else (x if x != x else result))
+    return with_sign_of(abs(result), x)
+
+
 def logarithm(x: float) -> float:
     """Return the natural logarithm."""
     scaled, shift = 1.0 * x, _EXPONENT_OFFSET * 1.0

@@ -56,6 +56,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         "arccos": of_both(math.acos, cmath.acos),
         "arctan": of_both(math.atan, cmath.atan),
         "exp": of_both(math.exp, cmath.exp),
+        "expm1": of_both(math.expm1, lambda x: cmath.exp(x) - 1.0),
         "ln": of_both(lambda z: math.log(z) if z > 0.0 else math.nan, cmath.log),
         "tanh": of_both(math.tanh, cmath.tanh),
         "sinh": of_both(math.sinh, cmath.sinh),
