@@ -316,7 +316,7 @@ def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     Dry friction sets its effort. Where storages are dependent then, as a spring between a command and friction without inertia,
     friction takes the effort and sets its flow, if fewer storages are dependent so.
     """
-    demands = _demands(model)
+    demands = demands_of(model)
     first = _assigned(model, demands)
     laws = {path: element.law for path, element in model.elements.items()} if first[0].derivative else {}
     dry = {path for path, law in laws.items() if isinstance(law, IdealConstraint) and law.may_give_flow}
@@ -471,7 +471,8 @@ Demands = Mapping[CausalityPreference, Sequence[tuple[str, Bond, bool]]]
 """Strength of a demand for a causality -> (element, bond, effort into the element) of these demands."""
 
 
-def _demands(model: Model) -> Demands:
+def demands_of(model: Model) -> Demands:
+    """Return the causalities that the elements demand, by the strength of the demand."""
     demands: dict[CausalityPreference, list[tuple[str, Bond, bool]]] = {preference: [] for preference in CausalityPreference}
     for path, element in model.elements.items():
         law = element.law

@@ -43,10 +43,14 @@ class Cause(NamedTuple):
 class Clash(Exception):
     """Strokes that exclude each other, at one node or on one bond.
 
-    `groups` holds the sides of the clash, each as bonds whose strokes meet or as the path of an element with a demand.
+    `groups` holds the sides of the clash, each as bonds whose strokes meet or as the path of an element with a demand; `new` is
+    the cause of a stroke that another one excludes.
     """
 
-    def __init__(self, node: Node | None, bond: int, case: str, groups: Sequence[tuple[int, ...] | str]):
+    def __init__(
+        self, node: Node | None, bond: int, case: str, groups: Sequence[tuple[int, ...] | str], new: Cause | None = None
+    ):
+        self.new = new
         self.node = node
         self.bond = bond
         self.case = case
@@ -133,12 +137,12 @@ class Strokes:
         side: tuple[int, ...] | str = new.bonds if new.node is not None else new.by
         node = old.node
         if node is None:
-            return Clash(None, i, "bond", (old.by, side))
+            return Clash(None, i, "bond", (old.by, side), new)
         if node.special is None:
-            return Clash(node, i, "two-port", (old.bonds, side))
+            return Clash(node, i, "two-port", (old.bonds, side), new)
         if node.strong == i:
-            return Clash(node, i, "none", [*((j,) for j in old.bonds), side])
-        return Clash(node, i, "two", (old.bonds, side))
+            return Clash(node, i, "none", [*((j,) for j in old.bonds), side], new)
+        return Clash(node, i, "two", (old.bonds, side), new)
 
     def undo(self, mark: int) -> None:
         """Take back all strokes that were set after the trail had length `mark`."""

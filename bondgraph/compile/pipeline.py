@@ -31,6 +31,7 @@ import numpy as np
 
 from bondgraph.assembly.system import Statement, System
 from bondgraph.causality.assign import Causality, assign_causality
+from bondgraph.causality.balances import with_balances
 from bondgraph.checks.parameters import COUPLED
 from bondgraph.compile.changes import mapping_of
 from bondgraph.compile.compiled import Compiled
@@ -112,7 +113,7 @@ def compile_model(
     model = with_references(model)
     with Progress(f'compiling "{model.name}"', 1.0, progress) as bar:
         bar.show(0.0, "causality and equations")
-        causality = assign_causality(model)
+        model, causality = with_balances(model)
         numbered = system_of_instances(model, causality)
         system, table = (equations(model, causality), None) if numbered is None else numbered
         raise_if_any(model.name, ambiguous_guards(system, model))

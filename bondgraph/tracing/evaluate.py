@@ -10,7 +10,7 @@ returned instead, and `break_loops` changes the system for the next trace.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,17 +22,20 @@ from bondgraph.model.dissipation import DISSIPATED
 from bondgraph.model.ops import zeros
 from bondgraph.tape.differentiate import jumps
 from bondgraph.tape.scalar import TapeScalar
-from bondgraph.tracing.index_reduction import depending_on_unknowns, rates_need_derivatives, with_derivatives
+from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.index_reduction import Yielding, depending_on_unknowns, rates_need_derivatives, with_derivatives
 from bondgraph.tracing.linear.complementarity import BoxPart
 from bondgraph.tracing.linear.constraint_matrix import Closures, closures_of, positions_held
 from bondgraph.tracing.linear.equations import SparseEquations, equations_of
 from bondgraph.tracing.linear.ideal_reactions import along_the_motion
-from bondgraph.tracing.linear.modewise import SharedMode, solve_in_modes
+from bondgraph.tracing.linear.modewise import SharedMode, parts_of, solve_in_modes
 from bondgraph.tracing.linear.self_stresses import SelfStresses
+from bondgraph.tracing.loop_joining import with_elements_in_loops
 from bondgraph.tracing.newton import NewtonIteration, newton_iteration, rates_of_guesses
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext
-from bondgraph.tracing.on_tape.values import Values, carry_out, owners_of, placed, residuals_of, shapes_of
+from bondgraph.tracing.on_tape.values import Values, carry_out, owners_of, partials, placed, residuals_of, shapes_of
 from bondgraph.tracing.singular_messages import Unsolvable, refusing
+from screws.scalars import where
 
 INITIAL_GUESS = 1e-3
 """Start value of guesses: close to zero, yet where a curve that is flat at zero (a cube) has a slope."""
@@ -46,14 +49,19 @@ class TraceObstacles:
     """Nonlinear algebraic loops."""
     algebraic: frozenset[str] = frozenset()
     """Constraints and switches whose vanishing quantity depends on the unknowns themselves."""
+    looping: System | None = None
+    """The system with the ideal elements beside nonlinear relations in algebraic loops."""
 
 
 def break_loops(system: System, obstacles: TraceObstacles) -> System:
     """Return the system without these obstacles.
 
     Nonlinear loops get guesses, states from which the Newton iteration starts; a vanishing quantity that depends on the
-    unknowns themselves is not differentiated where one of them acts on it.
+    unknowns themselves is not differentiated where one of them acts on it; ideal elements beside a nonlinear relation join its
+    loop (`loop_joining`).
     """
+    if obstacles.looping is not None:
+        return obstacles.looping
     unknowns = tuple(replace(u, algebraic=u.algebraic or u.element in obstacles.algebraic) for u in system.unknowns)
     return _with_guesses(replace(system, unknowns=unknowns), obstacles.nonlinear)
 
@@ -136,7 +144,12 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
     acting = ActingUnknowns(tuple(w), tuple(owners), values, decided)
     equations = _linear(context, residuals_of(values, unknowns), w)
     if equations is None:
-        raise Unsolvable("nonlinear", unknowns, None)
+        nonlinear = _nonlinear(context, residuals_of(values, unknowns), w, owners)
+        joining = {u.element for u in unknowns if u.element in nonlinear and not _differentiated(context, u, values, yielding)}
+        looping = with_elements_in_loops(system, joining) if joining else None
+        if looping is None:
+            raise Unsolvable("nonlinear", unknowns, None)
+        return TraceObstacles(looping=looping)
 
     def at(scalars: Sequence[Any]) -> Traced:
         traced = early(scalars)
@@ -155,6 +168,37 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
         acting = replace(acting, values=with_derivatives(cut, in_impulses.values, unknown_at, yielding)[0])
     closures = closures_of(system, traced.values, equations, solved.repeating)
     return replace(traced, acting=acting, closures=closures, modes=solved.modes, boxes=solved.boxes, stresses=solved.stresses)
+
+
+def _nonlinear(context: TracingContext, residuals: Sequence[Any], w: Sequence[TapeScalar], owners: Sequence[Unknown]) -> set[str]:
+    """Return the elements of the unknowns w in those parts of the equations that are not linear."""
+    matrix, unknown = partials(residuals, w), {scalar.index: j for j, scalar in enumerate(w)}
+    bent = {(i, unknown[k]): v for (i, _), v in matrix.items() for k in context.reached([v]) & unknown.keys()}
+    jumping = {i for i, r in enumerate(residuals) if jumps(context.tape, [context.tape.scalar(r).index], set(unknown))}
+    curved = {i for i, _ in bent} | jumping
+    parts = parts_of([*matrix, *bent], len(w))
+    return {owners[j].element for rows, columns in parts if curved.intersection(rows) for j in columns}
+
+
+def _differentiated(context: TracingContext, unknown: Unknown, values: Values, yielding: Mapping[str, Yielding]) -> bool:
+    """Return True if an ideal element holds states, not unknowns, in one of its modes: its vanishing quantity must then be
+    differentiated. Where it holds neither, as a diode across a source does, its derivative would determine nothing either."""
+    part = yielding.get(unknown.element)
+    if part is None:
+        return True
+    gate, modes = context.stages.gates.get(unknown.residual), context.inputs["m"]
+    holds = 1.0 if gate is None else gate.op(values[gate.args[0]], 1.0, 0.0)
+    needed = [where(condition, holds, 0.0) for condition in part.conditions]
+    still = part.still or ()
+    reached, states = context.reached([*needed, *still]), {scalar.index for scalar in context.inputs["x"]}
+    slots = [slot for slot, mode in enumerate(modes) if mode.index in reached]
+    for here in dict.fromkeys(tuple(m[slot] for slot in slots) for *_, m in context.sampled.states):
+        fixed = {("m", slot): float(state) for slot, state in zip(slots, here, strict=True)}
+        needs, values_here = (specialise(context.tape, scalars, fixed) for scalars in (needed, still))
+        pairs = zip(needs, values_here, strict=True)
+        if any(need.value not in (None, 0.0) and states & context.reached([value]) for need, value in pairs):
+            return True
+    return False
 
 
 def _without_heat(context: TracingContext) -> TracingContext:

@@ -12,7 +12,8 @@ at which the matrix begins to change, the larger one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,8 @@ import numpy as np
 from bondgraph.assembly.system import Loop
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.linear.solve import SingularSystem, eliminate, equilibrated, natural_sizes, solve
+from bondgraph.tracing.linear.regularity import singular_at
+from bondgraph.tracing.linear.solve import SingularSystem, eliminate, equilibrated, natural_sizes, solve, solve_pivoted
 from bondgraph.tracing.on_tape.context import Samples, TracingContext
 from bondgraph.tracing.on_tape.values import Entries, Values, partials, placed, scalars_of, shapes_of
 
@@ -98,10 +100,14 @@ DRIFT_CORRECTION = 1.0
 """Largest rate kappa at which guesses approach the solution, 1/s; it only keeps them from drifting."""
 
 
+Solver = Callable[[Entries, Sequence[Any]], Sequence[Any]]
+"""Matrix and right side of a linear system on the tape -> its unknowns."""
+
+
 @dataclass(frozen=True)
 class NewtonIteration:
     """A nonlinear loop on the tape: its unknowns as inputs w, residuals and their matrix in terms of w, the guesses, the
-    solution after the Newton steps, and at the guesses the residuals, the first step and samples of the matrix."""
+    solution after the Newton steps, at the guesses the residuals and the first step, and the solver of its linear systems."""
 
     loop: Loop
     w: tuple[Any, ...]
@@ -111,7 +117,7 @@ class NewtonIteration:
     solution: tuple[Any, ...]
     first_residuals: tuple[Any, ...]
     first_step: tuple[Any, ...]
-    samples: dict[tuple[int, int], np.ndarray]
+    solver: Solver
     sizes: tuple[float, ...]
     """Natural size of each unknown."""
     weights: tuple[float, ...]
@@ -128,45 +134,52 @@ def newton_iteration(
     """
     guess = tuple(context.tape.scalar(scalar) for name in loop.guesses for scalar in scalars_of(env[name]))
     matrix = partials(residuals, w)
+    step: Solver | None = None
     now, values, steps = list(guess), list[Sequence[Any]](), list[Sequence[Any]]()
-    samples: dict[tuple[int, int], np.ndarray] = {}
     sizes: tuple[tuple[float, ...], tuple[float, ...]] = (), ()
     for _ in range(NEWTON_STEPS):
         replaced = {a.index: b.index for a, b in zip(w, now, strict=True)}
         at = substitute(context.tape, [*residuals, *matrix.values()], replaced)
         entries = dict(zip(matrix, at[len(w) :], strict=True))
         values.append(at[: len(w)])
-        if not steps:
-            samples = _regular_samples(context, loop, entries, values[0])
+        if step is None:
+            step = _solver(context, loop, entries, values[0])
             sizes = loop_sizes(context, loop, entries, values[0])
-        steps.append(solve(entries, [-r for r in values[-1]], samples))
+        steps.append(step(entries, [-r for r in values[-1]]))
         now = [context.tape.scalar(a + b) for a, b in zip(now, steps[-1], strict=True)]
+    assert step is not None
     solution, first_residuals, first_step = tuple(now), tuple(values[0]), tuple(steps[0])
-    return NewtonIteration(
-        loop, tuple(w), tuple(residuals), matrix, guess, solution, first_residuals, first_step, samples, *sizes
-    )
+    return NewtonIteration(loop, tuple(w), tuple(residuals), matrix, guess, solution, first_residuals, first_step, step, *sizes)
 
 
-def _regular_samples(
-    context: TracingContext, loop: Loop, entries: Entries, right: Sequence[Any]
-) -> dict[tuple[int, int], np.ndarray]:
-    """Return values of a matrix at the samples, as they are or by the natural sizes of equations and unknowns, with the largest
-    guesses for which it is regular; one size if an element has an initial guess."""
-    everything = tuple(range(len(right)))
+def _solver(context: TracingContext, loop: Loop, entries: Entries, right: Sequence[Any]) -> Solver:
+    """Return a solver with the pivots of the samples, as they are or by the natural sizes of equations and unknowns, with the
+    largest guesses for which the matrix is regular; one size if an element has an initial guess.
+
+    If no order of pivots suits all modes, pivots are chosen at run time.
+    """
+    count, everything = len(right), tuple(range(len(right)))
     free = all(context.system.values[unknown.value].near is None for unknown in loop.unknowns)
+    by_mode = bool({mode.index for mode in context.inputs["m"]} & context.reached(list(entries.values())))
     first_error: SingularSystem | None = None
     for _ in range(GUESS_SIZES if free else 1):
         samples, singular = context.sampled(entries), (everything, everything)
         if all(np.isfinite(values).all() for values in samples.values()):
-            for numbers in (samples, equilibrated(samples, len(right), len(right))):
+            for numbers in (samples, equilibrated(samples, count, count)):
                 eliminated = eliminate(entries, right, numbers)
                 if not eliminated.equations:
-                    return numbers
+                    return functools.partial(_solved, samples=numbers)
             singular = eliminated.equations, eliminated.unknowns
+        if by_mode and not singular_at(samples, count).all():
+            return functools.partial(solve_pivoted, filled=True)
         first_error = first_error or SingularSystem(*singular)
         context.sampled.shrink([k for name in loop.guesses for k in context.system.places[name]], GUESS_FACTOR)
     assert first_error is not None
     raise first_error
+
+
+def _solved(entries: Entries, right: Sequence[Any], samples: Mapping[tuple[int, int], np.ndarray]) -> list[Any]:
+    return solve(entries, right, samples)
 
 
 def rates_of_guesses(context: TracingContext, values: Values, iterations: Sequence[NewtonIteration]) -> Values:
@@ -211,4 +224,4 @@ def _rates_of_unknowns(
     for i, j, partial in zip(sparse.rows, sparse.columns, at, strict=False):
         right[i] = right[i] - partial * rates[j]
     entries = dict(zip(newton.matrix, at[len(sparse.values) :], strict=True))
-    return solve(entries, right, newton.samples)
+    return list(newton.solver(entries, right))

@@ -279,8 +279,16 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         "redundant constraints" if constraints else "dependent storages whose shares are not determined",
         (f"these repeat or contradict the others: {named(elements)}",),
         _places(elements),
-        (instead,) + (("joints with more freedoms: a spherical or universal one for a revolute",) if constraints else ()),
+        (instead, *_less_redundant(constraints)),
     )
+
+
+def _less_redundant(constraints: Sequence[Element]) -> tuple[str, ...]:
+    if not constraints:
+        return ()
+    if any(_is_of_position(e) for e in constraints):
+        return ("joints with more freedoms: a spherical or universal one for a revolute",)
+    return ("an Se of zero in place of one of several Sf whose flows add up to zero whatever the others do",)
 
 
 def _places(created: Iterable[Element | Automaton]) -> tuple[Place | None, ...]:

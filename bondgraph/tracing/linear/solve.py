@@ -18,7 +18,7 @@ import numpy as np
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
-from screws.scalars import absolute, less, maximum, where
+from screws.scalars import absolute, equal, less, maximum, where
 
 PIVOT_THRESHOLD = 1e-2
 """A pivot must be at least this part of the largest entry of its row, at every sample."""
@@ -236,20 +236,25 @@ def _pivot(
     return best
 
 
-def solve_pivoted(matrix: Mapping[tuple[int, int], Any], right: Sequence[Any]) -> list[Any]:
+def solve_pivoted(matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], filled: bool = False) -> list[Any]:
     """Solve A w = b with pivots chosen at run time, as `factorised_in_run`."""
-    return factorised_in_run(matrix, len(right))(right)
+    return factorised_in_run(matrix, len(right), filled)(right)
 
 
-def factorised_in_run(matrix: Mapping[tuple[int, int], Any], n: int) -> Callable[[Sequence[Any]], list[Any]]:
+def factorised_in_run(
+    matrix: Mapping[tuple[int, int], Any], n: int, filled: bool = False
+) -> Callable[[Sequence[Any]], list[Any]]:
     """Factorise a matrix A (n, n) with partial pivoting at run time, and return its solver.
 
     For an A whose zeros change with modes. Its rows are scaled by their largest entries. The columns with the fewest entries come
-    first; of each the largest entry is the pivot, selected by `where`. A singular A gives no finite number.
+    first; of each the largest entry is the pivot, selected by `where`. A singular A gives no finite number, unless missing pivots
+    are `filled` with 1: an unknown that no equation determines is then what its equation leaves over, zero if that fits.
     """
     rows, largest = rows_of(matrix, n), list[Any]()
     for row in rows:
         largest.append(functools.reduce(maximum, map(absolute, row.values()), 0.0))
+        if filled:
+            largest[-1] = where(equal(largest[-1], 0.0), 1.0, largest[-1])
         for j in row:
             row[j] = row[j] / largest[-1]
     remaining, columns = set(range(n)), set(range(n))
@@ -267,6 +272,9 @@ def factorised_in_run(matrix: Mapping[tuple[int, int], Any], n: int) -> Callable
                 a, b = rows[first].get(j, 0.0), rows[i].get(j, 0.0)
                 rows[first][j], rows[i][j] = where(larger, b, a), where(larger, a, b)
             changes.append((i, larger))
+        if filled:
+            pivot = rows[first].get(column, 0.0)
+            rows[first][column] = where(less(absolute(pivot), NEGLIGIBLE), 1.0, pivot)
         factors = []
         for i in others:
             factors.append(rows[i].pop(column) / rows[first][column])
