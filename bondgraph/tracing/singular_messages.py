@@ -235,6 +235,13 @@ def untraceable(failure: Untraceable, model: Model) -> Problem:
     return Problem("E129", title, details, (owner.place if owner else None,), cures)
 
 
+MORE_FREEDOMS = (
+    "joints with more freedoms: a spherical or universal one for a revolute",
+    "an inline joint for the last revolute of a loop that moves in a plane",
+)
+"""Cures for redundant constraints of joints."""
+
+
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     """Return the problem of unknowns that their equations do not determine.
 
@@ -280,7 +287,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         "redundant constraints" if constraints else "dependent storages whose shares are not determined",
         (f"these repeat or contradict the others: {named(elements)}",),
         _places(elements),
-        (instead,) + (("joints with more freedoms: a spherical or universal one for a revolute",) if constraints else ()),
+        (instead,) + (MORE_FREEDOMS if constraints else ()),
     )
 
 
