@@ -56,7 +56,11 @@ def check_inertia(mass: Any, rotational: Any, name: str = "the body") -> None:
         raise GeometryError("G114", title, "three principal moments or a finite symmetric 3 x 3 matrix, in kg m^2")
     J = np.diag(J[0]) if len(J) == 1 else J
     if not (np.isfinite(real(mass)) and real(mass) > 0.0):
-        raise GeometryError("G111", f"the mass of {name} is {shown(mass)} kg", "a positive, finite mass in kg")
+        raise GeometryError(
+            "G111",
+            f"the mass of {name} is {shown(mass)} kg",
+            "a positive, finite mass in kg; inertia=None for a link without mass",
+        )
     scale = float(np.max(np.abs(J)))
     if not np.allclose(J, J.T, rtol=0.0, atol=1e-9 * scale):
         title = f"the rotational inertia of {name} is not symmetric: J - J^T reaches {np.max(np.abs(J - J.T)):g} kg m^2"

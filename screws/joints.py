@@ -32,8 +32,8 @@ class Joint:
     ----------
     name : in messages and graphs; the constructors take the kind if none is given.
     screws : (6, n) independent twists [omega; v], all in the joint frame, n from 0 to 6.
-    kind : "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "free" or "fixed"; "general" for
-        arbitrary screws, which say nothing about large motions.
+    kind : "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "inline", "inplane", "rod", "free"
+        or "fixed"; "general" for arbitrary screws, which say nothing about large motions.
     frame : (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
         along the first axis, z normal to both).
 
@@ -151,6 +151,40 @@ def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Join
     return Joint(name, np.column_stack([*sliding, twists.revolute(n, p)]), "planar", frame)
 
 
+def inline(axis: Vector, point: Vector = ORIGIN, name: str = "inline") -> Joint:
+    """Return a joint that keeps one point of body b, `point` (m), on the line along `axis` of body a: four freedoms (m, rad, rad,
+    rad), a translation along the line and all rotations about the point.
+
+    As a hinge that closes a loop of bodies in a plane normal to `axis`, it constrains only what the others leave free.
+    """
+    a, p = _direction(name, axis), _point(name, point)
+    frame = _frame(a, p)
+    return Joint(name, np.column_stack([twists.prismatic(a), *_rotations(frame)]), "inline", frame)
+
+
+def inplane(normal: Vector, point: Vector = ORIGIN, name: str = "inplane") -> Joint:
+    """Return a joint that keeps one point of body b, `point` (m), in the plane normal to `normal` of body a: five freedoms (m, m,
+    rad, rad, rad), two translations in the plane and all rotations about the point."""
+    n, p = _direction(name, normal), _point(name, point)
+    frame = _frame(n, p)
+    sliding = [twists.prismatic(frame[:3, k]) for k in (0, 1)]
+    return Joint(name, np.column_stack([*sliding, *_rotations(frame)]), "inplane", frame)
+
+
+def rod(end_a: Vector, end_b: Vector, name: str = "rod") -> Joint:
+    """Return a massless rod of fixed length from the point `end_a` (m) of body a to `end_b` of body b, a ball at each end: five
+    freedoms (rad), of the rod about two axes normal to it through its end on a, and of body b about the rod's end on b.
+
+    Raises `GeometryError` g133 for ends that coincide.
+    """
+    a, b = _point(name, end_a), _point(name, end_b)
+    if not np.linalg.norm(b - a) > 0.0:
+        raise GeometryError("G133", f'both ends of the rod "{name}" are {a.tolist()}', "two points, or a spherical joint at one")
+    frame = _frame((b - a) / np.linalg.norm(b - a), b)
+    swings = [twists.revolute(frame[:3, k], a) for k in (0, 1)]
+    return Joint(name, np.column_stack([*swings, *_rotations(frame)]), "rod", frame)
+
+
 def free(name: str = "free") -> Joint:
     """Return a joint without constraint; six freedoms: rotations and translations along the joint frame's axes (rad, m)."""
     return Joint(name, np.eye(6), "free")
@@ -159,6 +193,11 @@ def free(name: str = "free") -> Joint:
 def fixed(name: str = "fixed") -> Joint:
     """Return a joint without freedom: both bodies move as one."""
     return Joint(name, np.zeros((6, 0)), "fixed")
+
+
+def _rotations(frame: np.ndarray) -> list[np.ndarray]:
+    """Return the rotations about the axes of a frame (4, 4)."""
+    return [np.asarray(twists.revolute(frame[:3, k], frame[:3, 3])) for k in range(3)]
 
 
 def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:

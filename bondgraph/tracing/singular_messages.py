@@ -234,6 +234,13 @@ def untraceable(failure: Untraceable, model: Model) -> Problem:
     return Problem("E129", title, details, (owner.place if owner else None,), cures)
 
 
+MORE_FREEDOMS = (
+    "joints with more freedoms: a spherical or universal one for a revolute",
+    "an inline joint for the last revolute of a loop that moves in a plane",
+)
+"""Cures for redundant constraints of joints."""
+
+
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     """Return the problem of unknowns that their equations do not determine.
 
@@ -287,7 +294,7 @@ def _less_redundant(constraints: Sequence[Element]) -> tuple[str, ...]:
     if not constraints:
         return ()
     if any(_is_of_position(e) for e in constraints):
-        return ("joints with more freedoms: a spherical or universal one for a revolute",)
+        return MORE_FREEDOMS
     return ("an Se of zero in place of one of several Sf whose flows add up to zero whatever the others do",)
 
 

@@ -52,17 +52,21 @@ class Kind:
     """Angle (rad) by which a pose misses the joint."""
     number: KindNumber | None = None
 
-    def violation(self, H: np.ndarray, *numbers: Any) -> np.ndarray:
-        """Return h (6 - n,): angles in rad (to first order), then lengths in m, by which H_A_B misses the joint."""
-        return array([row[0] for row in self.closures(H, *numbers)])
+    def violation(self, H: np.ndarray, *numbers: Any) -> Any:
+        """Return h (6 - n,), a scalar for n = 5: angles in rad (to first order), then lengths in m, by which H_A_B misses the
+        joint."""
+        h = [row[0] for row in self.closures(H, *numbers)]
+        return h[0] if len(h) == 1 else array(h)
 
     def constraint_matrix(self, H: np.ndarray, *numbers: Any) -> np.ndarray:
-        """Return W^T (6 - n, 6) with dh/dt = W^T @ T_A_A_B: each column of W is a wrench that the joint transmits, in A."""
-        return array([list(row[1:]) for row in self.closures(H, *numbers)])
+        """Return W^T (6 - n, 6), (6,) for n = 5, with dh/dt = W^T @ T_A_A_B: each column of W is a wrench that the joint
+        transmits, in A."""
+        rows = [list(row[1:]) for row in self.closures(H, *numbers)]
+        return array(rows[0] if len(rows) == 1 else rows)
 
     def missed(self, H: np.ndarray, *numbers: float) -> tuple[float, float]:
         """Return the length (m) and angle (rad) by which a pose H_A_B misses the joint."""
-        lengths = np.asarray(self.violation(H, *numbers), dtype=float)[self.angles :]
+        lengths = np.atleast_1d(np.asarray(self.violation(H, *numbers), dtype=float))[self.angles :]
         return float(np.linalg.norm(lengths)), float(self.tilt(np.asarray(H, dtype=float)[:3, :3], *numbers))
 
 
@@ -164,7 +168,7 @@ def _off_psi(R: np.ndarray, psi: float) -> float:
     return abs(float(np.arccos(np.clip(second[0], -1.0, 1.0))) - psi)
 
 
-def _no_tilt(R: np.ndarray) -> float:
+def _no_tilt(R: np.ndarray, *_: float) -> float:
     return 0.0
 
 
@@ -175,6 +179,37 @@ def _coaxial(H: np.ndarray) -> list[Row]:
 
 def _at_point(H: np.ndarray) -> list[Row]:
     return [shift(H, k) for k in range(3)]
+
+
+def _tied(H: np.ndarray, length: Scalar) -> Row:
+    """Return the closure of B's origin at this distance from the point (0, 0, -length) of A, p_z + p . p / (2 length) = 0."""
+    x, y, z = (shift(H, k) for k in range(3))
+    row = z + (x[0] * x + y[0] * y + z[0] * z) / length
+    return array([z[0] + (x[0] * x[0] + y[0] * y[0] + z[0] * z[0]) / (2.0 * length), *row[1:]])
+
+
+def _swings(rows: Callable[[np.ndarray], np.ndarray]) -> Formula:
+    """Return a formula for a rod: its turns about x and y of A by two `rows` of B's origin, and the turns of B less these."""
+
+    def formula(H: np.ndarray, length: Scalar) -> np.ndarray:
+        x, y, *turns = rows(H)
+        swings = [-y / length, x / length]
+        return array([*swings, *(turn - swing for turn, swing in zip(turns, [*swings, 0.0 * x], strict=True))])
+
+    return formula
+
+
+def _length(joint: Joint) -> float:
+    a, b = (joint.screws[:, k] for k in (0, 2))  # the same turn about either end
+    return float(np.linalg.norm(a[3:] - b[3:]))
+
+
+def _point_rates(H: np.ndarray) -> np.ndarray:
+    return array([list(shift(H, 0)[1:]), list(shift(H, 1)[1:]), *(list(row) for row in UNIT[:3])])
+
+
+def _point_coordinates(H: np.ndarray) -> np.ndarray:
+    return array([H[0, 3], H[1, 3], *_skew(H)])
 
 
 KINDS: dict[str, Kind] = {
@@ -206,6 +241,22 @@ KINDS: dict[str, Kind] = {
         lambda H: array([H[0, 3], H[1, 3], _turn(H)]),
         2,
         _off_axis,
+    ),
+    "inline": Kind(
+        lambda H: [shift(H, 0), shift(H, 1)],
+        lambda H: array([list(shift(H, 2)[1:]), *(list(row) for row in UNIT[:3])]),
+        lambda H: array([H[2, 3], *_skew(H)]),
+        0,
+        _no_tilt,
+    ),
+    "inplane": Kind(lambda H: [shift(H, 2)], _point_rates, _point_coordinates, 0, _no_tilt),
+    "rod": Kind(
+        lambda H, length: [_tied(H, length)],
+        _swings(_point_rates),
+        _swings(_point_coordinates),
+        0,
+        _no_tilt,
+        KindNumber("length", "m", r"\ell", _length),
     ),
     "free": Kind(lambda H: [], lambda H: UNIT, lambda H: array([*_skew(H), *H[:3, 3]]), 0, _no_tilt),
     "fixed": Kind(lambda H: [*aligned(H), *_at_point(H)], lambda H: UNIT[:0], lambda H: array([]), 3, _rotation_angle),

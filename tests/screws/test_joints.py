@@ -23,6 +23,9 @@ def every_joint(axis=(0.2, -0.5, 0.9), point=POINT):
         joints.universal(axis, other, point),
         joints.spherical(point),
         joints.planar(axis, point),
+        joints.inline(axis, point),
+        joints.inplane(axis, point),
+        joints.rod(point, np.add(point, axis)),
         joints.free(),
         joints.fixed(),
     ]
@@ -31,6 +34,7 @@ def every_joint(axis=(0.2, -0.5, 0.9), point=POINT):
 @pytest.mark.parametrize("joint", every_joint(), ids=lambda joint: joint.kind)
 def test_motions_and_transmitted_wrenches_are_reciprocal_and_complete(joint):
     freedoms = {"revolute": 1, "prismatic": 1, "helical": 1, "cylindrical": 2, "universal": 2, "spherical": 3, "planar": 3}
+    freedoms |= {"inline": 4, "inplane": 5, "rod": 5}
     n = {**freedoms, "free": 6, "fixed": 0}[joint.kind]
     assert joint.freedoms == n and joint.screws.shape == (6, n) and joint.constrained.shape == (6, 6 - n)
     assert np.allclose(joint.constrained.T @ joint.screws, 0.0, atol=1e-14)

@@ -121,6 +121,9 @@ JOINT_MESHES: dict[str, Callable[[], Mesh]] = {
     "universal": lambda: joined(*(rod(-axis, axis, 0.1) for axis in 0.32 * np.eye(3)[:2])),
     "spherical": lambda: globe(0.22),
     "planar": lambda: cylinder(0.5, -0.03, 0.03, 48),
+    "inline": lambda: joined(globe(0.22), cylinder(0.06, -0.6, 0.6)),
+    "inplane": lambda: joined(globe(0.22), cylinder(0.5, -0.25, -0.22, 48)),
+    "rod": lambda: globe(0.22),
 }
 """Meshes for a unit length; free and fixed joints have none."""
 

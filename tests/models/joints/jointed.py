@@ -13,7 +13,7 @@ from screws.rotations import quaternion
 
 G = np.array([0.0, 0.0, -9.81])
 INERTIA = (2e-3, 3e-3, 4.5e-3)
-PSI, PITCH = 1.1, 0.03
+PSI, PITCH, LENGTH = 1.1, 0.03, 0.4
 EYE = np.eye(3)
 
 
@@ -22,7 +22,7 @@ def at(*point):
 
 
 def numbers(kind):
-    return {"universal": (PSI,), "helical": (PITCH,)}.get(kind, ())
+    return {"universal": (PSI,), "helical": (PITCH,), "rod": (LENGTH,)}.get(kind, ())
 
 
 def joint_of(kind):
@@ -37,6 +37,9 @@ def joint_of(kind):
         "universal": lambda: joints.universal(axis, other, point),
         "spherical": lambda: joints.spherical(point),
         "planar": lambda: joints.planar(axis, point),
+        "inline": lambda: joints.inline(axis, point),
+        "inplane": lambda: joints.inplane(axis, point),
+        "rod": lambda: joints.rod(point, point + LENGTH * axis),
         "free": joints.free,
         "fixed": joints.fixed,
     }[kind]()

@@ -7,12 +7,13 @@ from functools import cache
 import numpy as np
 import pytest
 from screwbond.models.bodies import ground, prescribed_body, rigid_body
+from screwbond.models.chains import BodyInertia, Link, Tree, chain_graph, link_pose
 from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import J0, J1, Constraint, Graph, I, ModelError, compile_model
 from screws import joints, rotation
 from screws.poses import pose
-from tests.models.joints.jointed import INERTIA, G, at
+from tests.models.joints.jointed import INERTIA, G, at, simulated
 
 
 def bar(name, start, end, mass=0.4, **more):
@@ -157,3 +158,37 @@ def test_crank_slider_drives_its_slider_as_the_closed_form():
     angle = w * result.t
     expected = r * np.cos(angle) + np.sqrt(length**2 - (r * np.sin(angle)) ** 2)
     assert np.abs(x - expected).max() < 1e-8
+
+
+def test_an_inline_joint_closes_a_loop_in_a_plane_where_a_hinge_repeats_constraints():
+    """As by the constraint of two coordinates, written by hand, to 1e-7; the refusal of the hinge advises it."""
+    corners = ((0.0, 0.0), (0.4, 0.0), (0.5, 1.1), (-0.15, 1.0))
+    a, b, c, d = (np.array([*corner, 0.0]) for corner in corners)
+
+    def body(start, end):
+        return BodyInertia(1.0, (0.01, 0.1, 0.1), (start + end) / 2)
+
+    turning = [joints.revolute((0, 0, 1), point) for point in (a, b, d)]
+    links = Link("1", turning[0], body(a, b)), Link("2", turning[1], body(b, c)), Link("4", turning[2], body(d, c), parent=None)
+    tree = Tree("bars", links)
+
+    def bars():
+        return chain_graph(tree, ports=("2", "4"), gravity=(0, -9.81, 0))
+
+    def pinned(joint):
+        return attach_joint(Graph("loop"), joint_graph("pin", joint((0, 0, 1), c)), (chain := bars()).link("2"), chain.link("4"))
+
+    with pytest.raises(ModelError, match="an inline joint for the last revolute") as refused:
+        compile_model(pinned(joints.revolute))
+    assert "E208" in str(refused.value)
+    graph, by_hand = pinned(joints.inline), bars()
+    gap = Constraint(
+        "gap",
+        dimension=2,
+        position=lambda q: ((link_pose(tree, 2, q) - link_pose(tree, 1, q)) @ np.array([*c, 1.0]))[:2],
+        coordinates={"bars.q": 3},
+    )
+    expected = simulated(Graph("by hand").connect(by_hand.port("joints"), gap), t_end=1.0)
+    result = simulated(graph, t_end=1.0)
+    assert np.abs(result["bars.q"] - expected["bars.q"]).max() < 1e-7
+    assert np.ptp(result["bars.q"][:, 0]) > 1.0

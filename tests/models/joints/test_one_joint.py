@@ -26,7 +26,8 @@ def test_closures_vanish_on_the_joints_motions_and_rows_are_their_derivatives(ki
     H = closed_pose(joint, q)
     if kind != "free":
         assert np.abs(KINDS[kind].violation(H, *own)).max() < 1e-14
-    if kind not in ("free", "spherical"):
+    balls = ("free", "spherical", "inline", "inplane", "rod")  # whose angles are no coordinates in the large
+    if kind not in balls:
         assert np.allclose(np.ravel(KINDS[kind].coordinates(H, *own)) if joint.freedoms else [], q, atol=1e-13)
     step = 1e-6
     rates = [(closed_pose(joint, q + step * e) - closed_pose(joint, q - step * e)) / (2 * step) for e in np.eye(joint.freedoms)]
@@ -34,6 +35,13 @@ def test_closures_vanish_on_the_joints_motions_and_rows_are_their_derivatives(ki
     F = np.atleast_2d(KINDS[kind].free(H, *own))
     if kind in ("free", "spherical"):
         assert np.array_equal(F, np.eye(6)[: len(F)])
+    elif kind in balls:
+        reference = np.atleast_2d(KINDS[kind].free(np.eye(4), *own))
+        assert np.allclose(reference @ joint.seen_from(poses.inverse(joint.frame)).screws, np.eye(joint.freedoms), atol=1e-14)
+        lengths = [k for k, screw in enumerate(joint.screws.T) if not np.any(screw[:3])]
+        assert np.allclose((F @ motions)[lengths], np.eye(joint.freedoms)[lengths], atol=1e-9)
+        assert np.allclose(KINDS[kind].coordinates(H, *own)[lengths], q[lengths], atol=1e-13)
+        assert np.linalg.matrix_rank(np.vstack([F, KINDS[kind].constraint_matrix(H, *own)])) == 6
     elif joint.freedoms:
         assert np.allclose(F @ motions, np.eye(joint.freedoms), atol=1e-9)
     if kind != "free":
@@ -47,12 +55,13 @@ def test_closures_vanish_on_the_joints_motions_and_rows_are_their_derivatives(ki
 def test_a_start_off_the_joint_decays_exactly_and_the_frame_does_not_matter(kind):
     """h = (h0 + (h0' + 5 h0) t) exp(-5 t) for every closure, in any frame, to 1e-9."""
     result = simulated(pair(kind), t_end=0.5)
-    h, start = result["joint.violation"], result["joint.constraint.flow"][0]
+    h, flow = (result[f"joint.{name}"].reshape(len(result.t), -1) for name in ("violation", "constraint.flow"))
+    start = flow[0]
     t = result.t[:, None]
     assert np.abs(h[0]).max() > 1e-4 and np.abs(start).max() > 1e-3
     assert np.abs(h - (h[0] + (start + 5.0 * h[0]) * t) * np.exp(-5.0 * t)).max() < 1e-9
     turned = simulated(pair(kind, np.asarray(poses.exp(np.array([0.7, -1.1, 0.4, 2.0, 1.0, -3.0])), dtype=float)), t_end=0.5)
-    assert np.abs(turned["joint.violation"] - h).max() < 1e-9
+    assert np.abs(turned["joint.violation"].reshape(h.shape) - h).max() < 1e-9
     if kind != "fixed":
         assert np.abs(turned["joint.q"] - result["joint.q"]).max() < 1e-8
         assert np.abs(turned["joint.wrench"] - result["joint.wrench"]).max() < 1e-6
@@ -182,3 +191,33 @@ def test_top_on_a_spherical_joint_against_eulers_equations_about_the_fixed_point
     expected = np.array([np.asarray(rotation(row[3:])) for row in x])
     found = np.array([np.asarray(rotation(row[:4])) for row in result["top.pose"]])
     assert np.abs(found - expected).max() < 1e-8
+
+
+def test_a_point_on_a_line_or_in_a_plane_slides_down_and_a_rod_is_a_conical_pendulum():
+    """A body held at its centre of mass moves like its mass, g along the line or plane, w^2 = g / (L cos) on a rod, and turns as
+    if free; the joint carries the rest of its weight and no torque."""
+    slope, graph, floor, spin = np.array([0.6, 0.0, -0.8]), Graph("points"), ground("floor"), np.array([0.0, 0.0, 3.0])
+    length, tilt = 0.5, 0.7
+    rate = np.sqrt(9.81 / (length * np.cos(tilt)))
+    low = np.array([length * np.sin(tilt), 0.0, -length * np.cos(tilt)])
+    made = {
+        "line": (joints.inline(slope), (0, 0, 0), (0, 0, 0)),
+        "plane": (joints.inplane((0.8, 0.0, 0.6)), (0, 0, 0), (0, 0, 0)),
+        "rod": (joints.rod((0, 0, 0), low), low, (0, rate * low[0], 0)),
+    }
+    for name, (joint, place, velocity) in made.items():
+        start = {"position": place, "velocity": velocity, "angular_velocity": spin}
+        body = rigid_body(f"body {name}", mass=0.7, inertia=INERTIA, gravity=G, **start)
+        attach_joint(graph, joint_graph(name, joint, frame_b=at(*-np.asarray(place))), floor, body)
+    result = simulated(graph, t_end=1.0)
+    t = result.t
+    for name in ("line", "plane"):
+        path = result[f"body {name}.pose"][:, 4:]
+        assert np.abs(path - 0.5 * 9.81 * 0.8 * t[:, None] ** 2 * slope).max() < 1e-8
+        assert np.abs(result[f"body {name}.twist"][:, :3] - spin).max() < 1e-8
+    assert np.abs(result["line.q"][:, 0] - 0.5 * 9.81 * 0.8 * t**2).max() < 1e-8
+    force, arm = np.array([0.0, 0.0, 0.7 * 9.81 * 0.6]), np.pad(result["plane.q"][:, :2], ((0, 0), (0, 1)))
+    assert np.abs(result["plane.wrench"] - np.hstack([np.cross(arm, force), np.tile(force, (len(t), 1))])).max() < 1e-8
+    circle = np.column_stack([low[0] * np.cos(rate * t), low[0] * np.sin(rate * t), np.full(len(t), low[2])])
+    assert np.abs(result["body rod.pose"][:, 4:] - circle).max() < 1e-7
+    assert np.abs(np.abs(result["rod.multiplier"]) - 0.7 * 9.81 / np.cos(tilt)).max() < 1e-6
