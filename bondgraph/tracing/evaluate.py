@@ -3,14 +3,15 @@
 Most are linear systems A w = b whose entries come from the statements themselves: A by differentiating the residuals
 with respect to the unknowns, b from the statements evaluated with the unknowns at zero. With the solution in place the statements
 are evaluated once more; values that do not depend on the unknowns are shared, because equal operations are stored once. A
-nonlinear loop is solved by a Newton iteration, straight-line code too (`newton`). Where a system has `TraceObstacles`, they are
+nonlinear loop is solved by a Newton iteration, straight-line code too (`newton`), a piecewise linear system on each side of its
+bends (`piecewise`). Where a system has `TraceObstacles`, they are
 returned instead, and `break_loops` changes the system for the next trace.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +33,7 @@ from bondgraph.tracing.linear.self_stresses import SelfStresses
 from bondgraph.tracing.newton import NewtonIteration, newton_iteration, rates_of_guesses
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext
 from bondgraph.tracing.on_tape.values import Values, carry_out, owners_of, placed, residuals_of, shapes_of
+from bondgraph.tracing.piecewise import MAX_BENDS, bends_of
 from bondgraph.tracing.singular_messages import Unsolvable, refusing
 
 INITIAL_GUESS = 1e-3
@@ -134,7 +136,9 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
     values, yielding = with_derivatives(context, first.values, unknown_at, {})
     decided = {element: part.conditions for element, part in yielding.items() if part.still is not None}
     acting = ActingUnknowns(tuple(w), tuple(owners), values, decided)
-    equations = _linear(context, residuals_of(values, unknowns), w)
+    held = positions_held(system)
+    acting, straighten = _on_sides(context, acting, held)
+    equations = _linear(context, residuals_of(acting.values, unknowns), w)
     if equations is None:
         raise Unsolvable("nonlinear", unknowns, None)
 
@@ -143,8 +147,12 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
         assert isinstance(traced, Traced)  # a linear loop stays linear with values in place of other unknowns
         return replace(traced, values=with_derivatives(context, traced.values, {}, yielding)[0])
 
-    right = [-r for r in residuals_of(at([0.0] * len(w)).values, unknowns)]
-    ideal, held = functools.cache(functools.partial(along_the_motion, context, acting)), positions_held(system)
+    bent = acting.values is not values
+    still = (
+        context.without(w, residuals_of(acting.values, unknowns)) if bent else residuals_of(at([0.0] * len(w)).values, unknowns)
+    )
+    right = [-r for r in still]
+    ideal = functools.cache(functools.partial(along_the_motion, context, acting))
     with refusing(system, unknowns):
         solved = solve_in_modes(context, equations, right, ideal, held)
     traced = at(solved.values)
@@ -152,9 +160,38 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
     if cut is not context:
         in_impulses = early(w, cut)
         assert isinstance(in_impulses, Traced)
-        acting = replace(acting, values=with_derivatives(cut, in_impulses.values, unknown_at, yielding)[0])
+        acting = replace(acting, values=straighten(with_derivatives(cut, in_impulses.values, unknown_at, yielding)[0]))
     closures = closures_of(system, traced.values, equations, solved.repeating)
     return replace(traced, acting=acting, closures=closures, modes=solved.modes, boxes=solved.boxes, stresses=solved.stresses)
+
+
+def _on_sides(
+    context: TracingContext, acting: ActingUnknowns, held: Collection[int]
+) -> tuple[ActingUnknowns, Callable[[Values], Values]]:
+    """Return piecewise linear equations with each bend on the side of the solution, and what brings other values there."""
+    unknowns, w = context.system.unknowns, acting.w
+    bending = residuals_of(acting.values, unknowns)
+    bends = bends_of(context, bending, w)
+    groups = [] if bends is None else bends.groups(bending, w)
+    if bends is None or max(map(len, groups)) > MAX_BENDS:
+        return acting, lambda values: values
+
+    def solved(sides: Sequence[Any], right: Sequence[Any] | None = None) -> Sequence[Any]:
+        straight = replace(acting, values=bends.straightened(acting.values, sides))
+        residuals = residuals_of(straight.values, unknowns)
+        equations = _linear(context, residuals, w)
+        if equations is None:
+            raise Unsolvable("nonlinear", unknowns, None)
+        right = [-r for r in context.without(w, residuals)] if right is None else right
+        ideal = functools.cache(functools.partial(along_the_motion, context, straight))
+        with refusing(context.system, unknowns):
+            return solve_in_modes(context, equations, right, ideal, held).values
+
+    sides = bends.sides(groups, w, solved)
+    folds = bends.folds(bending, w, sides, functools.partial(solved, sides))
+    values = bends.straightened(acting.values, sides)
+    decided = tuple(map(context.tape.scalar, sides))
+    return replace(acting, values=values, sides=decided, folds=folds), lambda values: bends.straightened(values, sides)
 
 
 def _without_heat(context: TracingContext) -> TracingContext:
