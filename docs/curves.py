@@ -141,7 +141,7 @@ def _rise(low: float, high: float, t_end: float = 1.0) -> Callable[[Any], Any]:
     return lambda t: low + (high - low) * t / t_end
 
 
-def _over_voltage(amplitude: float, t_end: float = 1.0, **values: Any) -> Run:
+def _over_effort(amplitude: float, t_end: float = 1.0, **values: Any) -> Run:
     """Return a run that drives a one-port by a sine of effort and draws its flow."""
     return Run("1.effort", "1.flow", t_end, {"1": Effort(_wave(amplitude, 1.0 / t_end))}, values)
 
@@ -176,7 +176,7 @@ CURVES: dict[str, Formula | Run] = {
     "ideal_transformer": Run("time", "2.effort", 1.0, {"1": Effort(_wave(1.0)), "2": Load(1.0)}, {"n": 2.0}),
     "coupled_coils": Run("time", "2.effort", 0.1, {"1": Effort(_wave(10.0, 50.0)), "2": Load(10.0)}),
     "transformer": Run("time", "2.effort", 0.1, {"1": Effort(_wave(10.0, 50.0)), "2": Load(10.0)}),
-    "ideal_diode": _over_voltage(1.0, Ron=0.1, Goff=0.01, knee=0.5),
+    "ideal_diode": _over_effort(1.0, Ron=0.1, Goff=0.01, knee=0.5),
     "thyristor": _gated("gate", lambda t: _within(t, 0.01) > 0.003),
     "gto": _gated("gate", lambda t: (_within(t, 0.02) > 0.003) * (_within(t, 0.02) < 0.007)),
     "triac": _gated("gate", lambda t: _within(t, 0.01) > 0.003),
@@ -228,6 +228,7 @@ CURVES: dict[str, Formula | Run] = {
     ),
     "line": Run("time", "1.flow", 5.0, {"1": Effort(1e6)}),
     "tank": Run("1.displacement", "1.effort", 1.0, {"1": Flow(1.0)}),
+    "overflowing_tank": Run("1.displacement", "1.effort", 4.0, {"1": Flow(1.0)}),
     "chamber": _stored(1e-6),
     "accumulator": Run("1.displacement", "1.effort", 1.0, {"1": Flow(5e-4)}),
     "cylinder": Run(
@@ -240,6 +241,12 @@ CURVES: dict[str, Formula | Run] = {
         {"shaft": Flow(150.0), "inlet": Effort(0.0), "outlet": Effort(_rise(0.0, 2e7))},
         {"leak": 3e-12},
     ),
+    "hydraulic_motor": Run(
+        "shaft.flow", "shaft.effort", 1.0, {"shaft": Flow(_wave(10.0)), "inlet": Effort(1e7), "outlet": Effort(0.0)}
+    ),
+    "pump_by_curve": Run("inlet.flow", "outlet.effort", 1.0, {"inlet": Effort(0.0), "outlet": Flow(_rise(0.0, -3e-3))}),
+    "gas_chamber": Run("1.displacement", "1.effort", 1.0, {"1": Flow(5e-3)}),
+    "choked_orifice": Run("2.effort", "1.flow", 1.0, {"1": Effort(6e5), "2": Effort(_rise(1e5, 6e5))}),
     # magnetic
     "reluctance": _stored(1e-4),
     "saturating_core": _stored(2.2e-4),
@@ -247,6 +254,8 @@ CURVES: dict[str, Formula | Run] = {
     "coil": Run("time", "core.effort", 0.1, {"winding": Effort(_wave(1.0, 20.0)), "core": Load(100.0)}, {"resistance": 1.0}),
     "magnet": Run("1.displacement", "1.effort", 1.0, {"1": Flow(-1e-4)}),
     "eddy_loss": Formula(-1.0, 1.0),
+    "leakage": _stored(1e-4),
+    "hysteretic_core": Run("part.iron.H", "1.displacement", 4.0, {"1": _to_and_fro(1e-4, 2.0)}),
     # motion
     "gear": _turned(10.0, "2.flow", **{"2": Load(1.0)}),
     "planetary_gear": Run(
@@ -257,10 +266,16 @@ CURVES: dict[str, Formula | Run] = {
     "lossy_gear": Run(
         "part.core.2.effort", "part.loss.effort", 1.0, {"1": Effort(40.0, 1.0), "2": Effort(_wave(100.0))}, {"eta": 0.6}
     ),
+    "worm_gear": Run("2.effort", "1.flow", 1.0, {"1": Effort(2.0, 1.0), "2": Effort(_wave(100.0))}),
+    "belt": Run("time", "shaft.effort", 1.0, {"1": Effort(_wave(100.0)), "2": Load(10.0), "shaft": Load(1.0)}),
+    "torque_converter": Run("turbine.flow", "turbine.effort", 1.0, {"pump": Flow(200.0), "turbine": Flow(_rise(0.0, 200.0))}),
+    "engine_map": Formula(0.0, 600.0),
     "clutch": _stored(1.0),
+    "torque_limiter": Run("time", "1.flow", 1.0, {"1": Effort(_wave(15.0), 1.0)}),
     "one_way_clutch": Run("time", "1.flow", 1.0, {"1": Effort(_wave(1.0, 2.0), 1.0)}),
     "stribeck_friction": Formula(-0.6, 0.6),
     "lugre_friction": Run("1.flow", "1.effort", 1.0, {"1": Flow(_wave(5e-3))}),
+    "bearing_friction": Formula(-200.0, 200.0),
     "drag": Formula(-1.0, 1.0),
     "rolling_resistance": Formula(-0.05, 0.05),
     "eddy_current_brake": Formula(-300.0, 300.0),
@@ -272,6 +287,7 @@ CURVES: dict[str, Formula | Run] = {
     "backlash": _stored(0.02),
     "tyre": Formula(-10.0, 10.0),
     "tyre_sideways": Formula(-10.0, 10.0),
+    "relaxing_tyre": Run("time", "1.effort", 0.1, {"1": Flow(1.0)}),
     "slider_crank": Run("time", "slide.flow", 1.0, {"crank": Flow(4 * pi), "slide": Load(1.0)}),
     "cam": Run("time", "slide.flow", 1.0, {"crank": Flow(4 * pi), "slide": Load(1.0)}),
     # thermal
@@ -279,6 +295,7 @@ CURVES: dict[str, Formula | Run] = {
     "conductance": Run("1.effort", "1.flow", 1.0, {"1": Effort(_rise(250.0, 350.0)), "2": Effort(300.0)}),
     "convection": Run("1.effort", "1.flow", 1.0, {"1": Effort(_rise(250.0, 350.0)), "2": Effort(300.0)}),
     "radiation": Run("1.effort", "1.flow", 1.0, {"1": Effort(_rise(250.0, 600.0)), "2": Effort(300.0)}),
+    "exchanger": _over_effort(50.0),
     "peltier": Run(
         "current.flow", "cold.flow", 1.0, {"current": Flow(_rise(0.0, 10.0)), "cold": Effort(290.0), "hot": Effort(300.0)}
     ),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import bounded, names_of
+from bondgraph.model.arguments import bounded
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, one_port
@@ -30,7 +31,9 @@ def Friction(
     stick_limit: Any = None,
     viscous: float = 0.0,
     scale: Callable[..., Any] | None = None,
-    signals: Sequence[str] = (),
+    backward: Callable[..., Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    signals: Signals = (),
     dimension: int = 1,
     initial: str = STICK,
     alpha1: float = 10.0,
@@ -45,8 +48,9 @@ def Friction(
     At a dead centre nothing can hold its flow: it changes its direction there, and takes no impulse.
 
     Its automaton has its name and the states "stick", "forward" and "backward"; it begins slipping where its parts move against
-    each other at the start. `scale`(*signals) multiplies both limits, for example the normal force where the limits are
-    coefficients of friction; a run ends where it becomes negative.
+    each other at the start. `scale`(*parameters, *signals) multiplies both limits, for example the normal force where the
+    limits are coefficients of friction; a run ends where it becomes negative. `backward` is the scale of negative efforts, where
+    that is another. Both may be piecewise linear in what the friction changes itself, as in a gear whose loss follows its load.
 
     With a `dimension` of 2 (or more) it acts in all directions of a plane: limits apply to the size of the effort (a cone, where
     the normal force scales them), which opposes the flow during slip. Then the states are "stick" and "slip", and the signal
@@ -65,6 +69,8 @@ def Friction(
     limit, stick_limit : effort during slip, and effort at which slip begins (with `scale`: per unit of it), zero or more, the
         second no less than the first.
     viscous : additional effort per flow, zero or more.
+    scale, backward : formulas of the parameters, then the signals, or of arguments with their names; `backward` is that of
+        `scale` by default, and for one dimension only.
     heat : True for a port "heat" as of an `R`, out of which its power flows as heat; what it takes in an impulse is booked as
         lost, and does not become heat.
 
@@ -73,22 +79,25 @@ def Friction(
     if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
         title, why = f'friction "{name}" has no whole number of directions', f"dimension = {dimension!r}"
         raise refusal("E161", title, f'Friction("{name}", ..., dimension=2)', about=name, why=why)
-    signals = names_of(signals, "signals")
+    if backward is not None and dimension > 1:
+        title, why = f'friction "{name}" in {dimension} directions has no backward', "one scale serves for all of them"
+        raise refusal("E161", title, f'Friction("{name}", ..., scale=...)', about=name, why=why)
+    paths = paths_of(signals)
+    size: Callable[..., Any] = bound(name, scale, 0, parameters, signals) or (lambda *_: 1.0)
+    other: Callable[..., Any] = bound(name, backward, 0, parameters, signals) or size
     values = {
         "limit": bounded(limit),
         "stick_limit": bounded(limit if stick_limit is None else stick_limit, not_below="limit"),
         "viscous": bounded(viscous),
+        **(parameters or {}),
         "alpha1": bounded(alpha1),
     }
-
-    def size(*arguments: Any) -> Any:
-        return scale(*arguments) if scale is not None else 1.0
-
-    states, slip, edges = (_along_a_line if dimension == 1 else _in_a_plane)(name, size, signals)
-    if scale is not None:
-        negative, kind = Op("-scale", lambda *arguments: -scale(*arguments)), f"{name} has a negative scale"
+    read = (*(f"{name}.{word}" for word in parameters or {}), *paths)
+    states, slip, edges = _along_a_line(name, size, other, read) if dimension == 1 else _in_a_plane(name, size, read)
+    for formula in (size,) * (scale is not None) + (other,) * (backward is not None):
+        negative, kind = Op("-scale", lambda *arguments, f=formula: -f(*arguments)), f"{name} has a negative scale"
         wrong = f'the scale of friction "{name}" is negative, so that it would drive: a normal force is positive where it presses'
-        edges += [Transition(state, state, negative, signals, kind=kind, error=wrong) for state in states]
+        edges += [Transition(state, state, negative, read, kind=kind, error=wrong) for state in states]
     law = IdealConstraint(
         None,
         StateSpec(np.zeros(() if dimension == 1 else dimension)),
@@ -99,7 +108,7 @@ def Friction(
         active=(STICK,),
     )
     letters = {**_LETTERS, **(symbols or {})}
-    element = one_port("friction", name, law, values, signals, dimension=dimension, domain=domain, symbols=letters, frame=frame)
+    element = one_port("friction", name, law, values, paths, dimension=dimension, domain=domain, symbols=letters, frame=frame)
     return replace(element, automaton=Automaton(name, states, initial, tuple(edges)), heat=heat)
 
 
@@ -183,16 +192,18 @@ _Parts = tuple[tuple[str, ...], Callable[..., Any], list[Transition]]
 """States, the effort of slipping, and transitions."""
 
 
-def _along_a_line(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
+def _along_a_line(name: str, size: Callable[..., Any], other: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
     """Return friction along a line: the mode is the sense of slip, so that the effort does not jump at a zero crossing of the
-    flow."""
+    flow. `other` is the size of negative efforts."""
 
     def slip(mode: Any, flow: Any, limit: Any, _: Any, viscous: Any, *arguments: Any) -> Any:
-        sense = where(equal(mode, 1.0), 1.0, -1.0)
-        return sense * limit * size(*arguments) + viscous * flow
+        if other is size:
+            return where(equal(mode, 1.0), 1.0, -1.0) * limit * size(*arguments) + viscous * flow
+        return where(equal(mode, 1.0), size(*arguments), -other(*arguments)) * limit + viscous * flow
 
     def exceeds(sign: float) -> Callable[..., Any]:
-        return lambda effort, most, *arguments: sign * effort - most * size(*arguments)
+        largest = size if sign > 0.0 else other
+        return lambda effort, most, *arguments: sign * effort - most * largest(*arguments)
 
     limits = (f"{name}.effort", f"{name}.stick_limit", *signals)
     edges = [

@@ -3,14 +3,15 @@
 Most are linear systems A w = b whose entries come from the statements themselves: A by differentiating the residuals
 with respect to the unknowns, b from the statements evaluated with the unknowns at zero. With the solution in place the statements
 are evaluated once more; values that do not depend on the unknowns are shared, because equal operations are stored once. A
-nonlinear loop is solved by a Newton iteration, straight-line code too (`newton`). Where a system has `TraceObstacles`, they are
+nonlinear loop is solved by a Newton iteration, straight-line code too (`newton`), a piecewise linear system on each side of its
+bends (`piecewise`). Where a system has `TraceObstacles`, they are
 returned instead, and `break_loops` changes the system for the next trace.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +35,7 @@ from bondgraph.tracing.loop_joining import with_elements_in_loops
 from bondgraph.tracing.newton import NewtonIteration, newton_iteration, rates_of_guesses
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext
 from bondgraph.tracing.on_tape.values import Values, carry_out, owners_of, partials, placed, residuals_of, shapes_of
+from bondgraph.tracing.piecewise import MAX_BENDS, bends_of
 from bondgraph.tracing.singular_messages import Unsolvable, refusing
 from screws.scalars import where
 
@@ -142,7 +144,9 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
     values, yielding = with_derivatives(context, first.values, unknown_at, {})
     decided = {element: part.conditions for element, part in yielding.items() if part.still is not None}
     acting = ActingUnknowns(tuple(w), tuple(owners), values, decided)
-    equations = _linear(context, residuals_of(values, unknowns), w)
+    held = positions_held(system)
+    acting, straighten = _on_sides(context, acting, held)
+    equations = _linear(context, residuals_of(acting.values, unknowns), w)
     if equations is None:
         nonlinear = _nonlinear(context, residuals_of(values, unknowns), w, owners)
         joining = {u.element for u in unknowns if u.element in nonlinear and not _differentiated(context, u, values, yielding)}
@@ -156,8 +160,12 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
         assert isinstance(traced, Traced)  # a linear loop stays linear with values in place of other unknowns
         return replace(traced, values=with_derivatives(context, traced.values, {}, yielding)[0])
 
-    right = [-r for r in residuals_of(at([0.0] * len(w)).values, unknowns)]
-    ideal, held = functools.cache(functools.partial(along_the_motion, context, acting)), positions_held(system)
+    bent = acting.values is not values
+    still = (
+        context.without(w, residuals_of(acting.values, unknowns)) if bent else residuals_of(at([0.0] * len(w)).values, unknowns)
+    )
+    right = [-r for r in still]
+    ideal = functools.cache(functools.partial(along_the_motion, context, acting))
     with refusing(system, unknowns):
         solved = solve_in_modes(context, equations, right, ideal, held)
     traced = at(solved.values)
@@ -165,7 +173,7 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
     if cut is not context:
         in_impulses = early(w, cut)
         assert isinstance(in_impulses, Traced)
-        acting = replace(acting, values=with_derivatives(cut, in_impulses.values, unknown_at, yielding)[0])
+        acting = replace(acting, values=straighten(with_derivatives(cut, in_impulses.values, unknown_at, yielding)[0]))
     closures = closures_of(system, traced.values, equations, solved.repeating)
     return replace(traced, acting=acting, closures=closures, modes=solved.modes, boxes=solved.boxes, stresses=solved.stresses)
 
@@ -199,6 +207,38 @@ def _differentiated(context: TracingContext, unknown: Unknown, values: Values, y
         if any(need.value not in (None, 0.0) and states & context.reached([value]) for need, value in pairs):
             return True
     return False
+
+
+def _on_sides(
+    context: TracingContext, acting: ActingUnknowns, held: Collection[int]
+) -> tuple[ActingUnknowns, Callable[[Values], Values]]:
+    """Return piecewise linear equations with each bend on the side of the solution, and what brings other values there."""
+    unknowns, w = context.system.unknowns, acting.w
+    bending = residuals_of(acting.values, unknowns)
+    bends = bends_of(context, bending, w)
+    groups = [] if bends is None else bends.groups(bending, w)
+    if bends is None or max(map(len, groups)) > MAX_BENDS:
+        return acting, lambda values: values
+    on_one_side = bends.straightened(acting.values, [1.0] * len(bends.positions))
+    if _linear(context, residuals_of(on_one_side, unknowns), w) is None:
+        return acting, lambda values: values
+
+    def solved(sides: Sequence[Any], right: Sequence[Any] | None = None) -> Sequence[Any]:
+        straight = replace(acting, values=bends.straightened(acting.values, sides))
+        residuals = residuals_of(straight.values, unknowns)
+        equations = _linear(context, residuals, w)
+        if equations is None:
+            raise Unsolvable("nonlinear", unknowns, None)
+        right = [-r for r in context.without(w, residuals)] if right is None else right
+        ideal = functools.cache(functools.partial(along_the_motion, context, straight))
+        with refusing(context.system, unknowns):
+            return solve_in_modes(context, equations, right, ideal, held).values
+
+    sides = bends.sides(groups, w, solved)
+    folds = bends.folds(bending, w, sides, functools.partial(solved, sides))
+    values = bends.straightened(acting.values, sides)
+    decided = tuple(map(context.tape.scalar, sides))
+    return replace(acting, values=values, sides=decided, folds=folds), lambda values: bends.straightened(values, sides)
 
 
 def _without_heat(context: TracingContext) -> TracingContext:

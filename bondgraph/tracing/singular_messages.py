@@ -394,6 +394,16 @@ def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
 def paradox(elements: Sequence[str], model: Model) -> Problem:
     """Return the problem of a run at which friction and its normal force have no or several solutions (Painlevé, E324)."""
     friction, *normals = model.elements_at(elements)
+    if not normals:
+        title = f"{named([friction])}: no or several solutions while it slips (Painleve)"
+        why = (
+            "it changes the load that it follows by more than the load itself, so that a smaller acceleration asks for more of it"
+        )
+        cures = (
+            "a smaller scale, or less inertia behind the load",
+            "a C (a compliance) between the load and the inertia behind it",
+        )
+        return Problem("E324", title, (why,), _places([friction]), cures)
     title = f"{named([friction])} with {named(normals)}: no or several solutions while it slips (Painleve)"
     why = (
         "a larger normal force would, by the friction that it brings along, make the bodies approach instead of part",

@@ -5,14 +5,17 @@ The volume flow of a part with one port runs into it, and its pressure is the ef
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi
 
 from screwbond.models.parts.record import Shelf, Value, modulated
 
-from bondgraph import J0, J1, MTF, TF, C, Graph, I, R
-from screws.scalars import absolute, maximum, minimum, sqrt
+from bondgraph import J0, J1, MTF, TF, C, Element, Friction, Graph, I, R, multiport
+from bondgraph.signals import curve
+from screws.scalars import absolute, exp, less, log, maximum, minimum, sqrt, where
 
 SHELF = Shelf("hydraulic")
+Curve = Callable[..., Value]
 
 
 def _root_flow(p: Value, K: Value, p0: Value) -> Value:
@@ -133,6 +136,22 @@ def tank(V: Value, area: Value, rho: Value, g: Value) -> Value:
     return rho * g * V * V / (2 * area)
 
 
+@SHELF.part(
+    r"Q_o = G \max(p - \rho g h, 0)",
+    "Karnopp, Margolis and Rosenberg 2012",
+    "area=1 m^2, height=2 m, G=1e-3 m^3/s/Pa, rho=1000 kg/m^3, g=9.81 m/s^2",
+)
+def overflowing_tank(name: str, area: Value, height: Value, G: Value, rho: Value, g: Value) -> Graph:
+    """Open tank that runs over its rim; what runs over is lost."""
+    part = Graph(name)
+
+    def over(p: Value, G: Value, rho: Value, g: Value, height: Value) -> Value:
+        return G * maximum(p - rho * g * height, 0.0)
+
+    rim = R("rim", flow=over, parameters={"G": G, "rho": rho, "g": g, "height": height}, domain="hydraulic")
+    return part.expose("1", part.parallel(tank("level", area, rho, g), rim))
+
+
 @SHELF.law(C, "energy", r"p = B V / V_0", "Merritt 1967", "B=1.6e9 Pa, V0=1e-4 m^3")
 def chamber(V: Value, B: Value, V0: Value) -> Value:
     """Chamber of volume V0 filled with a fluid of bulk modulus B; V is what has been pressed in."""
@@ -158,6 +177,16 @@ def cylinder(name: str, A1: Value, A2: Value) -> Graph:
     return part.expose("piston", piston)
 
 
+def _displacement(name: str, D: Value, leak: Value, b: Value, *friction: Element) -> Graph:
+    """Return a machine of displacement D with leakage, viscous friction and more friction at its shaft."""
+    part, displaced = Graph(name), TF("displacement", D, domains=("rotation", "hydraulic"))
+    shaft, flow = part.series(R("friction", damping=b, domain="rotation"), *friction), J1("flow", domain="hydraulic")
+    inlet, outlet = J0("inlet", domain="hydraulic"), J0("outlet", domain="hydraulic")
+    part.connect(shaft, displaced).connect(displaced, flow).connect(inlet, flow).connect(flow, outlet)
+    part.between(outlet, inlet, R("leak", conductance=leak))
+    return part.expose("shaft", shaft).expose("inlet", inlet).expose("outlet", outlet)
+
+
 @SHELF.part(
     r"Q = D \omega - G_l\, p,\quad \tau = D\, p + b\,\omega",
     "Merritt 1967, section 4.4",
@@ -165,9 +194,70 @@ def cylinder(name: str, A1: Value, A2: Value) -> Graph:
 )
 def pump(name: str, D: Value, leak: Value, b: Value) -> Graph:
     """Pump, or motor, of displacement D with leakage and viscous friction; ports shaft, inlet and outlet."""
-    part, displaced = Graph(name), TF("displacement", D, domains=("rotation", "hydraulic"))
-    shaft, flow = part.series(R("friction", damping=b, domain="rotation")), J1("flow", domain="hydraulic")
+    return _displacement(name, D, leak, b)
+
+
+@SHELF.part(
+    r"Q = D \omega - G_l\, p,\quad \tau = D\, p + b\,\omega + c_f D \lvert p \rvert \operatorname{sgn}\omega",
+    "Wilson 1946; Merritt 1967, section 4.3",
+    "D=1e-6 m^3/rad, leak=1e-13 m^3/s/Pa, b=1e-3 N m s/rad, cf=0.05",
+)
+def hydraulic_motor(name: str, D: Value, leak: Value, b: Value, cf: Value) -> Graph:
+    """Motor, or pump, as `pump` with dry friction of its seals in proportion to the pressure; ports shaft, inlet and outlet."""
+    return _displacement(name, D, leak, b, Friction("seals", cf, scale=absolute, signals="displacement.1.effort"))
+
+
+HEAD = curve([0.0, 1e-3, 2e-3, 3e-3], [3e5, 2.8e5, 2e5, 0.0], outside="extend")
+
+
+@SHELF.part(
+    r"p_2 - p_1 = u^2 H(Q / u)",
+    "Karassik et al. 2008, section 2.1 (affinity laws)",
+    "speed=1 signal",
+    tables={"head": HEAD},
+    passive=False,
+)
+def pump_by_curve(name: str, speed: Value, head: Curve) -> Graph:
+    """Centrifugal pump by its `curve` of pressure in Pa over volume flow at the speed 1; ports inlet and outlet."""
+    part, (numbers, signals) = Graph(name), modulated(u=speed)
+
+    def rise(Q: Value, u: Value) -> Value:
+        turning = maximum(absolute(u), 1e-6)
+        return -turning * turning * head(Q / turning)
+
+    wheel = R("wheel", effort=rise, parameters=numbers, signals=signals, domain="hydraulic")
     inlet, outlet = J0("inlet", domain="hydraulic"), J0("outlet", domain="hydraulic")
-    part.connect(shaft, displaced).connect(displaced, flow).connect(inlet, flow).connect(flow, outlet)
-    part.between(outlet, inlet, R("leak", conductance=leak))
-    return part.expose("shaft", shaft).expose("inlet", inlet).expose("outlet", outlet)
+    return part.between(inlet, outlet, wheel).expose("inlet", inlet).expose("outlet", outlet)
+
+
+# --- gas at one temperature: the flow is that of its volume at the ambient pressure p0, and the effort p0 ln(p / p0)
+
+
+@SHELF.law(
+    C,
+    "energy",
+    r"p_0 \ln(p / p_0),\quad p = p_0 (1 + V_n / V)",
+    "Karnopp, Margolis and Rosenberg 2012",
+    "V=1e-3 m^3, p0=101325 Pa",
+)
+def gas_chamber(Vn: Value, V: Value, p0: Value) -> Value:
+    """Chamber with gas at one temperature; its state is what flowed in since it was at p0, as a volume at p0."""
+    return p0 * ((V + Vn) * log(1 + Vn / V) - Vn)
+
+
+@SHELF.part(
+    r"Q_n = C p_1 \sqrt{1 - y^2},\quad y = \max((p_2 / p_1 - b) / (1 - b), 0)",
+    "ISO 6358:1989",
+    "K=1e-8 m^3/s/Pa, b=0.3, p0=101325 Pa",
+)
+def choked_orifice(name: str, K: Value, b: Value, p0: Value) -> Element:
+    """Orifice for gas, choked below the pressure ratio b, with the sonic conductance K; laminar near equal pressures."""
+
+    def flows(efforts: Value, K: Value, b: Value, p0: Value) -> Value:
+        lower, upper = (p0 * exp(choose(*efforts) / p0) for choose in (minimum, maximum))
+        y = maximum((lower / upper - b) / (1 - b), 0.0)
+        Q = where(less(efforts[1], efforts[0]), 1.0, -1.0) * upper * _root_flow(1 - y * y, K, 1e-3)
+        return [Q, -Q]
+
+    ports = dict.fromkeys("12", "hydraulic")
+    return multiport("R", name, flows, ports, passive=True, parameters={"K": K, "b": b, "p0": p0})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from math import pi
+from typing import Any
 
 from screwbond.models.parts.record import Shelf, Value
 
-from bondgraph import GY, J1, C, Graph, R, Se, multiport
+from bondgraph import GY, J1, Block, C, Graph, R, Se, multiport
+from screws.scalars import less, maximum, tanh, where
 
 SHELF = Shelf("magnetic")
 MU0 = 4e-7 * pi
@@ -23,6 +25,12 @@ MU0 = 4e-7 * pi
 def reluctance(flux: Value, length: Value, area: Value, mu_r: Value) -> Value:
     """Reluctance of a linear core, or of a gap with mu_r = 1."""
     return flux * flux * length / (2 * MU0 * mu_r * area)
+
+
+@SHELF.law(C, "energy", r"V_m = \Phi / \Lambda", "Karnopp, Margolis and Rosenberg 2012", "permeance=1e-8 H")
+def leakage(flux: Value, permeance: Value) -> Value:
+    """Path of leakage with a permeance."""
+    return flux * flux / (2 * permeance)
 
 
 @SHELF.law(
@@ -80,3 +88,33 @@ def magnet(name: str, Hc: Value, length: Value, area: Value, mu_r: Value) -> Gra
 def eddy_loss(rate: Value, G: Value) -> Value:
     """Loss of eddy currents around the flux, in proportion to its rate; G is the conductance of one turn."""
     return G * rate
+
+
+ANHYSTERETIC = r"\dot M_i = \max((M_a - M_i) \dot H_e, 0) / k,\quad M = (1 - c) M_i + c M_a,\quad M_a = M_s \tanh(H_e / a)"
+
+
+@SHELF.part(
+    ANHYSTERETIC + r",\quad H_e = H + \alpha M",
+    "Jiles and Atherton 1986, with tanh, and no motion of walls against the field",
+    "length=0.1 m, area=1e-4 m^2, Ms=1.4e6 A/m, a=500 A/m, k=300 A/m, c=0.1, alpha=2e-4",
+)
+def hysteretic_core(name: str, length: Value, area: Value, Ms: Value, a: Value, k: Value, c: Value, alpha: Value) -> Graph:
+    """Core with the hysteresis of Jiles and Atherton, demagnetised at the start; it books stored energy with its losses."""
+    part, words = Graph(name), ("rate", "he", "mi", "area", "Ms", "a", "k", "c", "alpha")
+
+    def rates(rate: Value, he: Value, mi: Value, area: Value, Ms: Value, a: Value, k: Value, c: Value, alpha: Value) -> Value:
+        ratio = tanh(he / a)
+        wall = maximum((Ms * ratio - mi) * where(less(rate, 0.0), -1.0, 1.0), 0.0) / k
+        dhe = rate / (area * MU0 * (1 + (1 - alpha) * ((1 - c) * wall + c * Ms / a * (1 - ratio * ratio))))
+        return dhe, wall * dhe
+
+    def field(he: Value, mi: Value, Ms: Value, a: Value, c: Value, alpha: Value) -> Value:
+        return he - alpha * ((1 - c) * mi + c * Ms * tanh(he / a))
+
+    laws: list[Any] = [(("dhe", "dmi"), rates, words), ("H", field, ("he", "mi", "Ms", "a", "c", "alpha"))]
+    numbers = {"area": area, "Ms": Ms, "a": a, "k": k, "c": c, "alpha": alpha}
+    states, moving = {"he": 0.0, "mi": 0.0}, {"he": "dhe", "mi": "dmi"}
+    part.add(Block("iron", laws, inputs={"rate": "core.flow"}, states=states, rates=moving, parameters=numbers))
+    path, extent = {"H": "iron.H"}, {"length": length}
+    core = R("core", effort=lambda _, length, H: length * H, parameters=extent, signals=path, domain="magnetic")
+    return part.expose("1", part.series(core))

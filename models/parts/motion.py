@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import pi
 
-from screwbond.models.parts.record import Shelf, Value, number
+from screwbond.models.parts.record import Shelf, Value, modulated, number
 
-from bondgraph import J0, J1, MTF, TF, Automaton, Block, C, Constraint, Diode, Element, Friction, Graph, R, Transition, by_mode
-from screws.scalars import absolute, atan, cos, exp, maximum, minimum, sin, sqrt, tanh
+from bondgraph import J0, J1, MTF, TF, Block, C, Diode, Element, Friction, Graph, R, multiport
+from bondgraph.signals import characteristic_map, curve
+from screws.scalars import absolute, atan, cos, exp, expm1, less, maximum, minimum, sin, sqrt, tanh, where
 
 SHELF = Shelf("motion")
 _TURNING = ("rotation", "rotation")
 _TO_LINE = ("rotation", "translation")
+Curve = Callable[..., Value]
 
 
 # --- gears
@@ -52,34 +54,95 @@ def lead_screw(name: str, lead: Value) -> Element:
 LOSSY = r"\omega_1 = n\,\omega_2;\quad \tau_2 = n\,\eta^{\pm 1} \tau_1,\ \pm = \operatorname{sgn}(\tau_1 \omega_1)"
 
 
+def _lossy(name: str, n: Value, efficiencies: Callable[..., tuple[Value, Value]], parameters: dict[str, Value]) -> Graph:
+    """Return a gear with its `efficiencies`(*parameters) while the first shaft drives, and while the second one does."""
+    part, shaft, core = Graph(name), J1("shaft", domain="rotation"), gear("core", n)
+
+    def lost(*values: Value) -> Value:
+        *numbers, load = values
+        drive, driven = efficiencies(*numbers)
+        ahead, back = 1 / drive - 1, 1 - driven
+        return ((ahead - back) * load + (ahead + back) * absolute(load)) / 2
+
+    def lost_backward(*values: Value) -> Value:
+        return lost(*values[:-1], -values[-1])
+
+    loss = Friction("loss", 1.0, scale=lost, backward=lost_backward, parameters=parameters, signals="core.1.effort")
+    return part.connect(shaft, core).connect(shaft, loss).expose("1", shaft).expose("2", core.port("2"))
+
+
 @SHELF.part(LOSSY, "Pelchen, Schweiger and Otter 2002", "n=10 signed, eta=0.9")
 def lossy_gear(name: str, n: Value, eta: Value) -> Graph:
     """Gear with the efficiency eta, above 0 to 1, whichever shaft drives; it locks where neither torque can move the other."""
-    part, shaft = Graph(name), J1("shaft", domain="rotation")
-    ways, loads = {"forward": 1.0, "backward": -1.0}, {"drive": 1.0, "brake": -1.0}
-    states = {f"{way} {load}": (w, w * t) for way, w in ways.items() for load, t in loads.items()}
-    share = {load: by_mode("state", {"stick": 0.0} | {s: float(s.endswith(load)) for s in states}) for load in loads}
+    return _lossy(name, n, lambda eta: (eta, eta), {"eta": eta})
 
-    def lost(w: Value, eta: Value, drive: Value, brake: Value, tau: Value) -> Value:
-        return (drive * (1 / eta - 1) + brake * (eta - 1)) * tau
 
-    core = gear("core", n)
-    loss = R("loss", effort=lost, parameters={"eta": eta, **share}, signals=["core.1.effort"])
-    hold = Constraint("hold", automaton="state", active=["stick"], holds="velocity")
-    torques, moves = ("core.1.effort", "loss.effort", "hold.effort"), []
-    for state, (way, sense) in states.items():
+@SHELF.part(
+    r"\eta_1 = (1 - \mu \tan\gamma) / (1 + \mu / \tan\gamma),\quad \eta_2 = (1 - \mu / \tan\gamma) / (1 + \mu \tan\gamma)",
+    "Shigley and Uicker 1995, section 9.2, without pressure angle",
+    "n=30 signed, lead=0.1 rad, mu=0.05",
+)
+def worm_gear(name: str, n: Value, lead: Value, mu: Value) -> Graph:
+    """Worm, port 1, and its wheel, with friction mu at the lead angle; the wheel cannot drive where mu exceeds tan(lead)."""
 
-        def begins(core: Value, loss: Value, hold: Value, eta: Value, way: Value = way, sense: Value = sense) -> Value:
-            tau = core + hold
-            return minimum(way * hold - maximum(way * (1 - eta) * tau, way * (1 - 1 / eta) * tau), sense * tau)
+    def efficiencies(lead: Value, mu: Value) -> tuple[Value, Value]:
+        slope = sin(lead) / cos(lead)
+        return (1 - mu * slope) / (1 + mu / slope), (1 - mu / slope) / (1 + mu * slope)
 
-        turned = next(other for other, (w, s) in states.items() if w == way and s == -sense)
-        moves.append(Transition("stick", state, begins, (*torques, "loss.eta")))
-        moves.append(Transition(state, "stick", lambda w, way=way: -way * w, "shaft.flow"))
-        moves.append(Transition(state, turned, lambda core, loss, hold, sense=sense: -sense * (core + loss), torques))
-    part.add_automaton(Automaton("state", ("stick", *states), "stick", tuple(moves)))
-    part.connect(shaft, core).connect(shaft, loss).connect(shaft, hold)
-    return part.expose("1", shaft).expose("2", core.port("2"))
+    return _lossy(name, n, efficiencies, {"lead": lead, "mu": mu})
+
+
+@SHELF.part(
+    r"F_1 = e^{\pm\mu\alpha} F_2\ \text{(slip)};\quad v = r\,\omega\ \text{(grip)}",
+    "Euler 1762",
+    "r=0.1 m, mu=0.3, wrap=3.1416 rad",
+)
+def belt(name: str, r: Value, mu: Value, wrap: Value) -> Graph:
+    """Belt or rope around a pulley over the angle `wrap`; ports 1 and 2 are its strands, of which 1 pulls the shaft forward."""
+    part, strand = Graph(name), TF("strand", 1.0, domains=("translation", "translation"))
+    rope, rim, pulley = J1("rope", domain="translation"), J1("rim", domain="translation"), rack_and_pinion("pulley", r)
+    numbers, paths = {"mu": mu, "wrap": wrap}, {"load": "strand.1.effort"}
+
+    def ahead(load: Value, mu: Value, wrap: Value) -> Value:
+        return expm1(mu * wrap) * maximum(load, 0.0)
+
+    def back(load: Value, mu: Value, wrap: Value) -> Value:
+        return -ahead(load, -mu, wrap)
+
+    part.between(rim, rope, Friction("grip", 1.0, scale=ahead, backward=back, parameters=numbers, signals=paths))
+    part.connect(rope, strand).connect(pulley.port("2"), rim)
+    return part.expose("1", rope).expose("2", strand.port("2")).expose("shaft", pulley.port("1"))
+
+
+CONVERTER = (
+    r"\tau_1 = k \lvert\omega_1\rvert (\omega_1 - \omega_2),\quad \tau_2 = \min(R, \max(1, R - (R - 1) \nu / \nu_c)) \tau_1"
+)
+
+
+@SHELF.part(CONVERTER, "Hrovat and Tobler 1985, straightened", "k=3e-3 N m s^2/rad^2, stall=2, coupling=0.85")
+def torque_converter(name: str, k: Value, stall: Value, coupling: Value) -> Element:
+    """Torque converter with the torque ratio `stall` at rest, and a fluid coupling from the speed ratio `coupling` on.
+
+    Ports pump and turbine.
+    """
+
+    def torques(w: Value, k: Value, stall: Value, coupling: Value) -> Value:
+        size, along = absolute(w[0]), where(less(w[0], 0.0), -w[1], w[1])
+        ratio = minimum(stall * size, maximum(size, stall * size - (stall - 1) * along / coupling))
+        return [k * size * (w[0] - w[1]), -k * ratio * (w[0] - w[1])]
+
+    numbers, shafts = {"k": k, "stall": stall, "coupling": coupling}, dict.fromkeys(("pump", "turbine"), "rotation")
+    return multiport("R", name, torques, shafts, gives="effort", passive=True, parameters=numbers)
+
+
+ENGINE = characteristic_map([0.0, 100.0, 300.0, 500.0], [0.0, 1.0], [[0.0, 80.0], [-10.0, 150.0], [-20.0, 180.0], [-40.0, 120.0]])
+
+
+@SHELF.part(r"\tau = M(\omega, u)", "Heywood 1988, chapter 15", "throttle=1 signal", tables={"torque": ENGINE}, passive=False)
+def engine_map(name: str, throttle: Value, torque: Curve) -> Element:
+    """Engine by its torque in N m over speed in rad/s and throttle, a `characteristic_map`."""
+    numbers, signals = modulated(u=throttle)
+    return R(name, effort=lambda w, u: -torque(w, u), parameters=numbers, signals=signals, domain="rotation")
 
 
 # --- clutches
@@ -92,10 +155,21 @@ def lossy_gear(name: str, n: Value, eta: Value) -> Graph:
 )
 def clutch(name: str, M: Value, hold: Value, pressure: Value) -> Element:
     """Clutch or brake with the torque M at the pressure 1, which may be a signal; it holds `hold` times as much at rest."""
-    path = pressure if isinstance(pressure, str) else None
-    limit = number(M) * (1.0 if path else number(pressure))
-    scale, signals = (lambda u: maximum(u, 0.0), [path]) if path else (None, [])
-    return Friction(name, limit, stick_limit=limit * number(hold), scale=scale, signals=signals, domain="rotation")
+    numbers, signals = modulated(u=pressure)
+    held = number(M) * number(hold)
+    return Friction(
+        name, M, stick_limit=held, scale=lambda u: maximum(u, 0.0), parameters=numbers, signals=signals, domain="rotation"
+    )
+
+
+@SHELF.part(
+    r"\omega = 0,\ \lvert\tau\rvert \le M\ \text{(hold)};\quad \tau = M_s \operatorname{sgn}\omega\ \text{(slip)}",
+    "Shigley and Uicker 1995",
+    "M=10 N m, slip=1 N m",
+)
+def torque_limiter(name: str, M: Value, slip: Value) -> Element:
+    """Torque limiter that disengages at the torque M, slips with less, and engages as its sides come to one speed."""
+    return Friction(name, slip, stick_limit=M, domain="rotation")
 
 
 @SHELF.part(r"\omega \ge 0 \perp \tau \le 0", "Karnopp and Rosenberg 1992")
@@ -116,20 +190,39 @@ def stribeck_friction(v: Value, Fs: Value, Fc: Value, vs: Value, b: Value, v0: V
 
 
 @SHELF.part(
-    r"F = \sigma_0 z + \sigma_2 v,\quad \dot z = v - \sigma_0 z \lvert v \rvert / (F_c + (F_s - F_c) e^{-(v / v_s)^2})",
-    "Canudas de Wit et al. 1995, (1) to (3), without damping of the bristles",
-    "Fs=1.5 N, Fc=1 N, vs=1e-3 m/s, sigma0=1e5 N/m, sigma2=0.4 N s/m",
+    r"\tau = M(\lvert\omega\rvert) \tanh(\omega / \omega_0)",
+    "Modelica Standard Library, BearingFriction",
+    "w0=1e-3 rad/s",
+    tables={"torque": curve([0.0, 1.0, 10.0, 100.0], [1.0, 0.6, 0.7, 1.5])},
 )
-def lugre_friction(name: str, Fs: Value, Fc: Value, vs: Value, sigma0: Value, sigma2: Value) -> Graph:
-    """Friction of elastic bristles, which creep before they slide."""
+def bearing_friction(name: str, w0: Value, torque: Curve) -> Element:
+    """Friction by a `curve` of the torque in N m over the speed in rad/s, smoothed below w0; `Friction` sticks exactly."""
+
+    def effort(w: Value, w0: Value) -> Value:
+        return torque(absolute(w)) * tanh(w / w0)
+
+    return R(name, effort=effort, parameters={"w0": w0}, passive=True, domain="rotation")
+
+
+@SHELF.part(
+    r"F = \sigma_0 z + \sigma_1 \dot z + \sigma_2 v,\quad"
+    r" \dot z = v - \sigma_0 z \lvert v \rvert / (F_c + (F_s - F_c) e^{-(v / v_s)^2})",
+    "Canudas de Wit et al. 1995, (1) to (3)",
+    "Fs=1.5 N, Fc=1 N, vs=1e-3 m/s, sigma0=1e5 N/m, sigma1=316 N s/m, sigma2=0.4 N s/m",
+    passive=False,
+)
+def lugre_friction(name: str, Fs: Value, Fc: Value, vs: Value, sigma0: Value, sigma1: Value, sigma2: Value) -> Graph:
+    """Friction of elastic bristles, which creep before they slide; it never drives where sigma2 Fc >= sigma1 (Fs - Fc)."""
     part, bristles = Graph(name), J0("bristles", domain="translation")
 
-    def slip(force: Value, v: Value, Fs: Value, Fc: Value, vs: Value) -> Value:
+    def slip(_: Value, force: Value, v: Value, Fs: Value, Fc: Value, vs: Value) -> Value:
         return force * absolute(v) / (Fc + (Fs - Fc) * exp(-((v / vs) ** 2)))
 
-    sliding = R("slip", flow=slip, parameters={"Fs": Fs, "Fc": Fc, "vs": vs}, signals={"v": "viscous.flow"})
+    paths = {"force": "deflection.effort", "v": "viscous.flow"}
     slide = part.series(R("viscous", damping=sigma2, domain="translation"))
-    part.connect(slide, bristles).connect(bristles, C("deflection", stiffness=sigma0)).connect(bristles, sliding)
+    bend = part.series(C("deflection", stiffness=sigma0, domain="translation"), R("bend", damping=sigma1))
+    part.connect(slide, bristles).connect(bristles, bend)
+    part.connect(bristles, R("slip", flow=slip, parameters={"Fs": Fs, "Fc": Fc, "vs": vs}, signals=paths))
     return part.expose("1", slide)
 
 
@@ -270,6 +363,27 @@ def tyre(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Value, v0: Va
 def tyre_sideways(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Value, v0: Value) -> Value:
     """Tyre across its plane, at its velocity v across; `speed` is that along, u."""
     return D * N * sin(Cs * atan(B * atan(_slip(v, speed, v0))))
+
+
+@SHELF.part(
+    r"F = D N \sin(C \arctan(B s)),\quad \sigma \dot s = v - \lvert u \rvert s",
+    "Pacejka 2002, section 7.2",
+    "B=10, Cs=1.9, D=1, N=4000 N signal, speed=20 m/s signal signed, sigma=0.3 m",
+    passive=False,
+)
+def relaxing_tyre(name: str, B: Value, Cs: Value, D: Value, N: Value, speed: Value, sigma: Value) -> Graph:
+    """Tyre, along or across, whose slip builds up over the relaxation length sigma; it rolls from rest."""
+    part, (numbers, signals) = Graph(name), modulated(u=speed, sigma=sigma)
+    relaxing = [("ds", lambda v, s, u, sigma: (v - absolute(u) * s) / sigma, ("v", "s", "u", "sigma"))]
+    inputs = {"v": "force.flow", **signals}
+    part.add(Block("slip", relaxing, inputs=inputs, states={"s": 0.0}, rates={"s": "ds"}, parameters=numbers))
+
+    def force(_: Value, B: Value, Cs: Value, D: Value, N: Value, s: Value) -> Value:
+        return D * N * sin(Cs * atan(B * s))
+
+    numbers, signals = modulated(B=B, Cs=Cs, D=D, N=N)
+    patch = R("force", effort=force, parameters=numbers, signals={**signals, "s": "slip.s"}, domain="translation")
+    return part.expose("1", part.series(patch))
 
 
 # --- linkages

@@ -125,12 +125,12 @@ class Shelf:
         return decorated
 
     def part(
-        self, equation: str, source: str, parameters: str = "", *, passive: bool = True
+        self, equation: str, source: str, parameters: str = "", *, tables: Mapping[str, Any] | None = None, passive: bool = True
     ) -> Callable[[Callable[..., P]], Callable[..., P]]:
-        """Decorate a function that makes a part from its name and parameters."""
+        """Decorate a function that makes a part from its name, parameters, and `tables`: defaults of curves or maps by name."""
 
         def decorated(make: Callable[..., P]) -> Callable[..., P]:
-            return self._part(make, equation, source, defaults_of(parameters), {}, passive)
+            return self._part(make, equation, source, defaults_of(parameters), tables or {}, passive)
 
         return decorated
 

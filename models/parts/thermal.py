@@ -10,7 +10,7 @@ from typing import Any
 from screwbond.models.parts.record import Shelf, Value, modulated
 
 from bondgraph import J0, J1, TF, C, Element, Graph, HeatTransfer, R
-from screws.scalars import expm1, maximum, minimum
+from screws.scalars import absolute, expm1, maximum, minimum, tanh
 
 SHELF = Shelf("thermal")
 
@@ -61,6 +61,21 @@ def peltier(name: str, alpha: Value, resistance: Value, G: Value) -> Graph:
     conduction = HeatTransfer("conduction", G)
     part.connect(hot, conduction.port("1")).connect(conduction.port("2"), cold)
     return part.expose("current", current).expose("cold", cold).expose("hot", hot)
+
+
+@SHELF.law(
+    R,
+    "flow",
+    r"Q = 2 (T_1 - T_2) / (1 / C_1 + 1 / C_2 + d \coth(k d / 2)),\quad d = \lvert 1 / C_1 - 1 / C_2 \rvert",
+    "Kays and London 1984, counterflow",
+    "k=100 W/K, C1=100 W/K signal, C2=200 W/K signal",
+    domain="heat",
+)
+def exchanger(T: Value, k: Value, C1: Value, C2: Value) -> Value:
+    """Counterflow heat exchanger of conductance k for two streams of heat capacity rates C1 and C2, between their inlets."""
+    both = 1 / C1 + 1 / C2
+    d = maximum(absolute(1 / C1 - 1 / C2), 1e-6 * both)
+    return 2 * T / (both + d / tanh(k * d / 2))
 
 
 @SHELF.part(

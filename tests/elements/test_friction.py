@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from bondgraph import J0, J1, TF, Constraint, Friction, Graph, I, ModelError, Se, compile_model
-from screws.scalars import sin
+from bondgraph import J0, J1, TF, C, Constraint, Friction, Graph, I, ModelError, RunEndedWarning, Se, compile_model
+from screws.scalars import absolute, sin
 
 LIMIT = 1.0
 """Limit of friction over the mass, of all blocks."""
@@ -194,3 +194,58 @@ def test_it_has_linear_equations_where_it_sticks():
         linear_equations(loaded())
     found = linear_equations(loaded(), modes={"f": "stick"}, numbers=True)
     assert float(found.A[0, 0]) == -10.0
+
+
+def geared(drive, load, inertia=1.5, start=0.0, **friction):
+    """A shaft of 1 kg m^2 with friction, a gear of ratio 2, and a body behind it."""
+    graph, gear = Graph("geared"), TF("gear", 0.5, domains=("rotation", "rotation"))
+    shaft = graph.series(Se("drive", drive), I("shaft", 1.0, initial=start), Friction("loss", 1.0, **friction))
+    graph.connect(shaft, gear).connect(gear, graph.series(I("body", inertia), Se("load", load)))
+    return compile_model(graph, progress=False)
+
+
+OWN = {"signals": {"load": "gear.1.effort"}, "parameters": {"mu": 0.5, "nu": 0.25}}
+"""Friction of half of the load forward, of a quarter backward."""
+LOADED = OWN | {"scale": lambda load, mu: mu * absolute(load), "backward": lambda nu, load: nu * absolute(load)}
+
+
+@pytest.mark.parametrize("drive", [-4.0, -1.0, 0.2, 1.0, 4.0])
+@pytest.mark.parametrize("load", [-9.0, -2.1, 0.0, 3.0])
+def test_friction_follows_a_load_that_it_changes(drive, load):
+    """Of all signs of motion and load those that fit; else it sticks: a = drive - tau (1 + s mu), tau = 3/8 a - load / 2."""
+    fits = {0.0}
+    for way, share in ((1.0, 0.5), (-1.0, 0.25)):
+        for sign in (1.0, -1.0):
+            factor = 1 + way * sign * share
+            speed = (drive + factor * load / 2) / (1 + factor * 0.375)
+            if speed * way > 0 and (0.375 * speed - load / 2) * sign >= 0:
+                fits = {speed}
+    (expected,) = fits
+    model = geared(drive, load, **LOADED)
+    run = model.simulate(1.0, progress=False)
+    assert run.ok and run["shaft.flow"][-1] == pytest.approx(expected, abs=1e-12)
+    smooth = model.simulate(1.0, parameters={"loss.mu": 0.0, "loss.nu": 0.0}, progress=False)
+    assert smooth["shaft.flow"][-1] == pytest.approx((drive + load / 2) / 1.375, abs=1e-12)
+
+
+def test_friction_that_outgrows_its_load_ends_the_run():
+    """Twice the load: a (1 - J / 4) = -1 as it slows down, without a solution from J = 4 kg m^2 on; with compliance it runs."""
+    slows = {"signals": ["gear.1.effort"], "scale": lambda e: 2.0 * absolute(e), "start": 1.0}
+    assert geared(-1.0, 0.0, 3.0, **slows).simulate(0.1, progress=False).ok
+    with pytest.warns(RunEndedWarning, match=r"E324 friction \"loss\": no or several solutions"):
+        geared(-1.0, 0.0, 5.0, **slows).simulate(0.1, progress=False)
+    graph, gear, twist = Graph("soft"), TF("gear", 0.5, domains=("rotation", "rotation")), J0("twist", domain="rotation")
+    loss = Friction("loss", 1.0, scale=slows["scale"], signals=slows["signals"])
+    shaft = graph.series(Se("drive", -1.0), I("shaft", 1.0, initial=1.0), loss)
+    graph.connect(shaft, gear).connect(gear, twist).connect(twist, C("k", compliance=1e-2)).connect(twist, I("body", 5.0))
+    assert compile_model(graph, progress=False).simulate(0.1, progress=False).ok
+
+
+def test_backward_friction_of_its_own_limit():
+    """Between limits of 1 forward and 3 backward it sticks; a negative one ends the run; a plane has no backward."""
+    for load, speed in ((2.0, 1.0), (-2.0, 0.0), (-4.0, -1.0)):
+        graph, v = Graph("ratchet"), J1("v", domain="translation")
+        graph.connect(Se("load", load), v).connect(v, I("m", 1.0)).connect(v, Friction("f", 1.0, backward=lambda: 3.0))
+        assert compile_model(graph).simulate(1.0, progress=False)["m.p"][-1] == pytest.approx(speed, abs=1e-12)
+    with pytest.raises(ModelError, match="E161"):
+        Friction("f", 1.0, backward=lambda: 3.0, dimension=2)

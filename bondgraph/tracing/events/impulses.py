@@ -266,7 +266,9 @@ def impulse_of(
     equations, off = instant.equations_at(before), missing(before, [0.0] * len(acting.w), None)
     ideal = functools.cache(lambda: in_an_impulse(context, acting, functools.partial(instant.at, before), instant.action))
     jumping = {context.inputs["x"][i].index for i, _ in instant.action}
-    iterates = bool(jumping & context.reached(instant.at(list(context.inputs["x"]), instant.equations.scalars)))
+    kept = {side.index: context.tape.constant(1.0) for side in acting.sides}  # an impulse keeps the sides before it
+    on_sides = substitute(context.tape, instant.equations.scalars, kept)
+    iterates = bool(jumping & context.reached(instant.at(list(context.inputs["x"]), on_sides)))
     cases = MAX_SINGULAR_CASES // (1 + MAX_NEWTON_STEPS) if iterates else MAX_SINGULAR_CASES  # each step searches all of them
 
     held = positions_held(context.system)

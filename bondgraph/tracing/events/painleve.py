@@ -4,6 +4,9 @@ While it slips, a friction F = mu N along its direction changes the normal force
 that (1 - k mu) N = N0. If 1 - k mu is positive there is one N; at zero and below, a constraint that presses makes its bodies
 approach by its friction: either no N is a solution, or both N = 0 and a positive one.
 
+Friction that follows a load which it changes itself has as many solutions where the determinant changes its sign as the load does
+(`tracing.piecewise`).
+
 Source: Painleve 1895; Genot and Brogliato 1999.
 """
 
@@ -24,6 +27,7 @@ from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext
 from bondgraph.tracing.on_tape.values import nonzero, partials, residuals_of, scalars_of
+from screws.scalars import maximum
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
     ends = []
     for friction in dry_frictions(context, acting):
         reduction = _normal_force_reduction(context, acting, friction) if friction.normals else 0.0
+        for equations, part in acting.folds:
+            reduction = maximum(reduction, 1.0 - part) if equations & set(friction.indices) else reduction
         if context.tape.scalar(reduction).value is not None:
             continue
         mode = friction.gate.args[0]

@@ -207,6 +207,10 @@ class ActingUnknowns:
     values: Values
     decided: Mapping[str, Sequence[Any]]
     """Element with an algebraic unknown -> conditions under which no unknown acts on its vanishing quantity, but an impulse."""
+    sides: tuple[TapeScalar, ...] = ()
+    """Sides of the bends of piecewise linear equations, on which the values are."""
+    folds: tuple[tuple[frozenset[int], Any], ...] = ()
+    """Equations that bend together, with the determinant beyond the bend as a part of that before it."""
 
 
 def first_discontinuous(context: TracingContext, groups: Sequence[Sequence[Any]]) -> int | None:

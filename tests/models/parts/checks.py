@@ -24,8 +24,9 @@ DRIVES = {
     "hydraulic": (2e6, 1e10, 300.0),
     "magnetic": (100.0, 1e5, 300.0),
     "heat": (300.0, 0.1, 300.0),
+    "choked_orifice": (2e5, 1e9, 300.0),
 }
-"""Amplitude and resistance of a source, and its angular frequency, by domain."""
+"""Amplitude and resistance of a source, and its angular frequency, by domain, or by part: of a gas, up to 7 bar."""
 Test = TypeVar("Test", bound=Callable[..., None])
 
 
@@ -83,7 +84,7 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
             stores = isinstance(made, Element) and made.kind == "C"
             graph.connect(_warm(graph, f"node {port}", 300.0 + 20.0 * k, direct=not stores), reference)
             continue
-        amplitude, resistance, pace = DRIVES[domain]
+        amplitude, resistance, pace = DRIVES.get(part.name) or DRIVES[domain]
 
         def course(t: float, amplitude: float = amplitude, pace: float = pace, k: int = k) -> float:
             return amplitude * sin(pace * t + k)

@@ -119,3 +119,53 @@ def test_pump() -> None:
     graph.connect(Sf("drive", 100.0), pump.port("shaft")).connect(Se("reservoir", 0.0), pump.port("inlet"))
     torque, delivered = final(graph.connect(pump.port("outlet"), Se("load", 1e7)), "drive.effort", "load.flow")
     assert delivered == pytest.approx(100e-6 - 1e-12 * 1e7) and torque == pytest.approx(1e-6 * 1e7 + 0.01 * 100)
+
+
+@checks("hydraulic.hydraulic_motor")
+@pytest.mark.parametrize("cf", [0.0, 0.1])
+def test_hydraulic_motor_loses_torque_in_proportion_to_its_pressure(cf) -> None:
+    """As a motor D p (1 - cf) - b w, at rest below that; without cf it is the pump."""
+    for load, speed in ((10.0 * (1 - cf) - 0.01 * 50.0, 50.0), (9.5, 0.0 if cf else 50.0)):
+        graph, motor = Graph("g"), h.hydraulic_motor("m", b=0.01, cf=cf)
+        graph.connect(Se("supply", 1e7), motor.port("outlet")).connect(motor.port("inlet"), Se("reservoir", 0.0))
+        graph.connect(motor.port("shaft"), graph.series(I("rotor", 1e-5), Se("load", load)))
+        assert final(graph, "rotor.flow", t_end=0.05) == pytest.approx([-speed], rel=1e-6, abs=1e-9)
+
+
+@checks("hydraulic.pump_by_curve")
+def test_pump_by_curve() -> None:
+    """Its curve at the speed 1, between points by a line, and the affinity laws at half of it."""
+    for speed, volume, rise in ((1.0, 1.5e-3, 2.4e5), (0.5, 0.75e-3, 0.6e5), (0.0, 1e-3, 0.0)):
+        graph, pump = Graph("g"), h.pump_by_curve("p", speed=speed)
+        graph.connect(Sf("Q", volume), pump.port("inlet")).connect(pump.port("outlet"), Se("load", 5e5))
+        assert final(graph, "Q.effort", t_end=1e-3) == pytest.approx([5e5 - rise], abs=2.0)
+
+
+@checks("hydraulic.gas_chamber", "hydraulic.choked_orifice")
+def test_a_gas_vessel_empties_through_a_choked_orifice() -> None:
+    """Choked, its pressure falls as exp(-K p0 t / V), to the ratio b; later it is at rest with the ambient."""
+    graph, orifice, node = Graph("g"), h.choked_orifice("o", K=1e-8, b=0.3), J0("vessel", domain="hydraulic")
+    graph.connect(node, h.gas_chamber("gas", V=1e-2, initial=9e-2)).connect(node, orifice.port("1"))
+    graph.connect(orifice.port("2"), Se("ambient", 0.0))
+    time = np.log(2.0) * 1e-2 / (1e-8 * 101325)
+    run = compile_model(graph, progress=False).simulate(60.0, samples=[time, 60.0], rtol=1e-9, progress=False)
+    assert run.ok and 101325 * np.exp(run["vessel.effort"] / 101325) == pytest.approx([1013250, 506625, 101325], rel=1e-5)
+    subsonic = flow_through(h.choked_orifice("o", K=1e-8, b=0.3), 2e5, 1.6e5)
+    assert subsonic == pytest.approx(1e-8 * 2e5 * np.sqrt(1 - ((0.8 - 0.3) / 0.7) ** 2), rel=1e-5)
+    assert flow_through(h.choked_orifice("o"), 1e5, 3e5) == -flow_through(h.choked_orifice("o"), 3e5, 1e5)
+
+
+def flow_through(orifice, p1: float, p2: float) -> float:
+    """Volume flow at the ambient pressure between two pressures."""
+    graph, efforts = Graph("g"), [101325 * np.log(p / 101325) for p in (p1, p2)]
+    graph.connect(Se("a", efforts[0]), orifice.port("1")).connect(Se("b", efforts[1]), orifice.port("2"))
+    return final(graph, "a.flow", t_end=1e-3)[0]
+
+
+@checks("hydraulic.overflowing_tank")
+def test_a_tank_runs_over_its_rim() -> None:
+    """It fills at 0.1 m^3/s up to 2 m; then all runs over, at a level that its rim lets through."""
+    graph, node = Graph("g"), J0("node", domain="hydraulic")
+    graph.connect(Sf("Q", 0.1), node).between(node, None, h.overflowing_tank("t"))
+    run = compile_model(graph, progress=False).simulate(40.0, samples=[10.0, 40.0], rtol=1e-9, progress=False)
+    assert run["Q.effort"][1:] == pytest.approx([9810.0, 2 * 9810 + 0.1 / 1e-3]) and run["t.rim.flow"][-1] == pytest.approx(0.1)

@@ -63,6 +63,73 @@ def test_lossy_gear(torque, load, factor) -> None:
     assert speed == pytest.approx(expected, abs=1e-12) and slow == pytest.approx(expected / 2, abs=1e-12)
 
 
+@checks("motion.worm_gear")
+@pytest.mark.parametrize(
+    ("torque", "load", "mu", "share"),
+    [
+        (2.0, -30.0, 0.05, "drive"),
+        (-4.0, 60.0, 0.05, "drive"),
+        (0.0, 60.0, 0.05, "driven"),
+        (0.0, 60.0, 0.2, None),
+        (1.0, -5.0, 0, ""),
+    ],
+)
+def test_worm_gear(torque, load, mu, share) -> None:
+    """0.1 kg m^2 and 20 at the wheel, n = 30, tan(lead) = 0.1: the worm drives, the wheel drives, or cannot; without loss."""
+    graph, worm = Graph("g"), m.worm_gear("worm", 30.0, np.arctan(0.1), mu)
+    graph.connect(graph.series(Se("drive", torque), I("first", 0.1)), worm.port("1"))
+    graph.connect(worm.port("2"), graph.series(Se("load", load), I("second", 20.0)))
+    factors = {"drive": (1 + mu / 0.1) / (1 - mu * 0.1), "driven": (1 - mu / 0.1) / (1 + mu * 0.1), "": 1.0}
+    expected = 0.0 if share is None else (torque + factors[share] * load / 30) / (0.1 + factors[share] * 20 / 900)
+    assert final(graph, "first.flow", "second.flow") == pytest.approx([expected, expected / 30], abs=1e-9)
+
+
+@checks("motion.belt")
+@pytest.mark.parametrize(("torque", "ratio"), [(5.0, None), (60.0, np.exp(-0.9)), (-60.0, np.exp(0.9))])
+def test_belt_grips_and_slips(torque, ratio) -> None:
+    """A rope with 100 N behind a pulley, and a mass before it: it takes what the pulley gives, at most by Euler's ratio."""
+    graph, belt = Graph("g"), m.belt("belt", r=0.2, mu=0.3, wrap=3.0)
+    graph.connect(graph.series(Se("drive", torque), I("wheel", 1.0)), belt.port("shaft"))
+    graph.connect(graph.series(R("drag", damping=1e3), I("mass", 5.0)), belt.port("1"))
+    graph.connect(belt.port("2"), Se("tension", 100.0))
+    slip, grip = final(graph, "belt.grip.flow", "belt.grip.effort", t_end=0.5)
+    if ratio is None:
+        assert slip == pytest.approx(0.0, abs=1e-9) and abs(grip) < 50.0
+    else:
+        assert slip * torque < -1.0 and (100 + grip) / 100 == pytest.approx(ratio)
+
+
+@checks("motion.torque_converter")
+@pytest.mark.parametrize(
+    ("pump", "turbine", "ratio"), [(300.0, 0.0, 2.0), (300.0, 153.0, 1.4), (-300.0, -153.0, 1.4), (300.0, 290.0, 1.0)]
+)
+def test_torque_converter(pump, turbine, ratio) -> None:
+    """Stall, half of the way to coupling at 0.85, the same backwards, coupling."""
+    part = m.torque_converter("c", k=2e-3)
+    graph = Graph("g").connect(Sf("pump", pump), part.port("pump")).connect(part.port("turbine"), Sf("turbine", -turbine))
+    taken, given = final(graph, "pump.effort", "turbine.effort", t_end=1e-3)
+    assert taken == pytest.approx(2e-3 * abs(pump) * (pump - turbine)) and abs(given) == pytest.approx(ratio * abs(taken))
+
+
+@checks("motion.engine_map")
+def test_engine_map() -> None:
+    """Between its points it is bilinear: 165 N m at 200 rad/s and full throttle, -7.5 at 50 without."""
+    graph = Graph("g").connect(Sf("speed", 200.0), J1("shaft", domain="rotation"))
+    assert pulled(m.engine_map("e"), 200.0, "rotation") == pytest.approx(-165.0) and len(graph) == 2
+    assert pulled(m.engine_map("e", throttle=0.0), 50.0, "rotation") == pytest.approx(5.0)
+
+
+@checks("motion.torque_limiter")
+def test_torque_limiter_slips_above_its_torque_and_engages_again() -> None:
+    """6 N m hold, 7 N m slip against 2 N m: (7 - 2) / 1 rad/s^2."""
+    for torque, speed in ((6.0, 0.0), (7.0, 5.0)):
+        graph, shaft = Graph("g"), J1("shaft", domain="rotation")
+        graph.connect(Se("drive", torque), shaft).connect(shaft, I("body", 1.0))
+        graph.between(None, shaft, m.torque_limiter("limiter", M=6.5, slip=2.0))
+        assert final(graph, "body.flow") == pytest.approx([speed])
+    assert thrown(m.torque_limiter("limiter", M=6.5, slip=2.0), "rotation", 1.0, 2.0, 1.5)[0] == pytest.approx(0.0, abs=1e-9)
+
+
 @checks("motion.planetary_gear")
 def test_planetary_gear() -> None:
     """With the ring held, the carrier turns at 1 / (1 + k) of the sun; both together turn as one."""
@@ -96,11 +163,15 @@ def test_one_way_clutch() -> None:
         assert final(graph.between(a, b, m.one_way_clutch("c")), "start.flow", "end.flow") == pytest.approx(after)
 
 
-@checks("motion.stribeck_friction", "motion.drag", "motion.rolling_resistance", "motion.eddy_current_brake")
+@checks(
+    *(f"motion.{part}" for part in ("stribeck_friction", "bearing_friction", "drag", "rolling_resistance", "eddy_current_brake"))
+)
 @pytest.mark.parametrize("v", [-2.0, 0.05, 3.0])
 def test_resistances(v) -> None:
     curve = (6 + 4 * np.exp(-abs(v) / 0.1)) * np.tanh(v / 1e-3) + v
     assert pulled(m.stribeck_friction("f"), v) == pytest.approx(curve)
+    table = np.interp(abs(v), [0.0, 1.0, 10.0], [1.0, 0.6, 0.7]) * np.tanh(v / 1e-3)
+    assert pulled(m.bearing_friction("b"), v, "rotation") == pytest.approx(table)
     assert pulled(m.drag("d", 0.5), v) == pytest.approx(0.5 * v * abs(v))
     assert pulled(m.rolling_resistance("r", N=1000.0), v) == pytest.approx(15.0 * np.tanh(v / 0.01))
     assert pulled(m.eddy_current_brake("e", w0=3.0), v, "rotation") == pytest.approx(20 * v * 3 / (v * v + 9))
@@ -115,6 +186,12 @@ def test_lugre_friction_creeps_and_slides() -> None:
         graph, junction = Graph("pulled"), J1("v", domain="translation")
         graph.connect(Sf("drive", v), junction).between(None, junction, m.lugre_friction("l"))
         assert final(graph, "drive.effort", t_end=0.2) == pytest.approx([steady], rel=1e-6)
+
+
+def test_lugre_friction_damps_its_bristles() -> None:
+    """Without sliding, z' = v: the force of spring and both dampers; the published pre-sliding figure, 316 N s/m."""
+    part = m.lugre_friction("l", Fs=1e9, Fc=1e9)
+    assert pulled(part, 1e-3) == pytest.approx(1e5 * 1e-6 + (316 + 0.4) * 1e-3, rel=1e-6)
 
 
 @checks("motion.hardening_spring", "motion.gas_spring")
@@ -179,6 +256,15 @@ def test_tyres(slip) -> None:
     assert pulled(m.tyre("t", speed=-25.0), slip) == pytest.approx(4000 * np.sin(1.9 * np.arctan(10 * s)))
     across = pulled(m.tyre_sideways("t", speed=25.0), slip)
     assert across == pytest.approx(4000 * np.sin(1.9 * np.arctan(10 * np.arctan(s))))
+
+
+@checks("motion.relaxing_tyre")
+def test_tyre_relaxes_over_a_length() -> None:
+    """A step of the slip velocity: s = v / u (1 - exp(-u t / sigma)), by the same curve."""
+    graph, junction = Graph("pulled"), J1("v", domain="translation")
+    graph.connect(Sf("drive", 0.4), junction).between(None, junction, m.relaxing_tyre("t", speed=-25.0, sigma=0.5))
+    slip = 0.4 / 25 * (1 - np.exp(-1.0))
+    assert final(graph, "drive.effort", t_end=0.02) == pytest.approx([4000 * np.sin(1.9 * np.arctan(10 * slip))])
 
 
 @checks("motion.slider_crank", "motion.cam")

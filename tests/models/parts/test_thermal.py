@@ -45,6 +45,21 @@ def test_radiation() -> None:
     assert between_bodies(t.radiation("r", epsilon=0.5, A=2.0), 600.0, 300.0, 50.0)[:2] == pytest.approx(solved)
 
 
+@checks("thermal.exchanger")
+@pytest.mark.parametrize(
+    ("k", "C1", "C2"), [(100.0, 100.0, 200.0), (100.0, 200.0, 100.0), (150.0, 100.0, 100.0), (1e4, 100.0, 200.0)]
+)
+def test_exchanger(k, C1, C2) -> None:
+    """Its effectiveness: of unlike streams, of equal ones, and nearly all that the weaker stream can take."""
+    ratio, units = min(C1, C2) / max(C1, C2), k / min(C1, C2)
+    gone = np.exp(-units * (1 - ratio))
+    part = (1 - gone) / (1 - ratio * gone) if ratio < 1 else units / (1 + units)
+    graph, hot, cold = Graph("g"), J0("hot", domain="heat"), J0("cold", domain="heat")
+    graph.connect(Se("inlet 1", 360.0), hot).connect(Se("inlet 2", 300.0), cold).between(hot, cold, t.exchanger("x", k, C1, C2))
+    run = compile_model(graph, progress=False).simulate(1.0, progress=False)
+    assert run["x.flow"][-1] == pytest.approx(part * min(C1, C2) * 60.0, rel=1e-9)
+
+
 @checks("thermal.peltier")
 def test_peltier_element_cools() -> None:
     """At rest alpha i Tc = R i^2 / 2 + K (Th - Tc), and the power is that of heat pumped and Joule heat."""
