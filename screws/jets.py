@@ -234,6 +234,7 @@ _SLOPES: dict[str, Callable[[Scalar, Scalar], tuple[Scalar, Scalar]]] = {
     "cos": lambda x, f: (-scalars.sin(x), -f),
     "sqrt": lambda x, f: (slope := 0.5 / f, -2.0 * (slope * slope * slope)),
     "exp": lambda x, f: (f, f),
+    "expm1": lambda x, f: (slope := scalars.exp(x), slope),
     "log": lambda x, f: (slope := 1.0 / x, -slope * slope),
     "tanh": lambda x, f: (slope := 1.0 - f * f, -2.0 * (f * slope)),
     "atan": lambda x, f: (slope := 1.0 / (1.0 + x * x), -2.0 * (x * slope * slope)),

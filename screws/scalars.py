@@ -59,6 +59,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "atan2": (np.arctan2, "atan2"),
     "sqrt": (np.sqrt, "sqrt"),
     "exp": (np.exp, "exp"),
+    "expm1": (np.expm1, ""),
     "log": (np.log, "log"),
     "tanh": (np.tanh, "tanh"),
     "absolute": (np.abs, "Abs"),
@@ -72,7 +73,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "searchsorted": (_in_rows(count_up_to), ""),
     "take": (_in_rows(entry_of), ""),
 }
-"""Name -> the NumPy function of floats, and the name of SymPy's class or function; "" where it takes more than one."""
+"""Name -> the NumPy function of floats, and the name of SymPy's class or function; "" where it has none of these."""
 
 COMPARISONS = ("less", "less_equal", "equal")
 """Names of the functions whose result is a condition."""
@@ -118,6 +119,8 @@ def _symbolic(sympy: Any, name: str, arguments: tuple[Scalar, ...]) -> Scalar:
     if name == "take":
         before = _conditions_before(sympy, first, len(others) - 1)
         return sympy.Piecewise(*zip(others, before, strict=False), (others[-1], True), evaluate=False)
+    if name == "expm1":
+        return sympy.exp(first) - 1
     return getattr(sympy, FUNCTIONS[name][1])(*arguments)
 
 
@@ -165,6 +168,7 @@ atan = _unary("atan", "Arc tangent, rad, in (-pi/2, pi/2).")
 atan2 = _binary("atan2", "atan2(y, x): angle of the point (x, y), rad, in (-pi, pi].")
 sqrt = _unary("sqrt", "Non-negative square root.")
 exp = _unary("exp", "Exponential function.")
+expm1 = _unary("expm1", "e^x - 1, with all digits where x is small.")
 log = _unary("log", "Natural logarithm.")
 tanh = _unary("tanh", "Hyperbolic tangent.")
 absolute = _unary("absolute", "Absolute value.")

@@ -16,7 +16,7 @@ from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.output.lazy import sympy
 from bondgraph.tape import opcodes as op
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
-from screws.scalars import FUNCTIONS, searchsorted, take
+from screws.scalars import FUNCTIONS, expm1, searchsorted, take
 
 
 def sympy_statements(model: Compilable) -> list[Any]:
@@ -80,6 +80,7 @@ def elementary_forms() -> dict[int, Callable[..., Any]]:
         op.NEGATIVE: operator.neg,
         op.RECIPROCAL: lambda a: 1 / a,
         op.POWER: operator.pow,
+        op.EXPM1: expm1,
         op.SEARCHSORTED: lambda u, points: searchsorted(points, u),
         op.TAKE: lambda index, values: take(values, index),
     }

@@ -250,6 +250,8 @@ class Nodes:
                 return self.negative(self.add(first[1], b))
             if second[1] < 0.0:
                 return self.add(a, self.constant(-second[1]))
+            if f == op.EXP and second[1] == 1.0:
+                return self.function("expm1", first[1])
         elif s == op.NEGATIVE:
             if f == op.NEGATIVE:
                 return self.subtract(second[1], first[1])
@@ -261,6 +263,8 @@ class Nodes:
                 return self.negative(b)
             if first[1] < 0.0:
                 return self.negative(self.add(b, self.constant(-first[1])))
+            if s == op.EXP and first[1] == 1.0:
+                return self.negative(self.function("expm1", second[1]))
         opposite = self._positions.get((op.SUBTRACT, b, a))
         if opposite is not None:
             return self.negative(opposite)

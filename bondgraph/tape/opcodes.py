@@ -161,6 +161,7 @@ ATAN = _function("atan", lambda t, a, y: t.reciprocal(_one_plus_square(t, a)), p
 ATAN2 = _function("atan2", arguments=2)
 SQRT = _function("sqrt", lambda t, a, y: t.multiply(t.constant(0.5), t.reciprocal(y)), matlab=_unless("{x} < 0", "sqrt({x})"))
 EXP = _function("exp", lambda t, a, y: y)
+EXPM1 = _function("expm1", lambda t, a, y: t.function("exp", a))
 LOG = _function("log", lambda t, a, y: t.reciprocal(a), matlab=_unless("{x} < 0", "log({x})"))
 TANH = _function("tanh", lambda t, a, y: _one_minus_square(t, y), parity=-1)
 ABSOLUTE = _function("absolute", matlab="abs({x})", selects=True, parity=1)

@@ -43,7 +43,6 @@ EXPRESSIONS = {
     "degrees": "x * 180.0 / pi",
     "deg2rad": "x * pi / 180.0",
     "exp2": "2.0**x",
-    "expm1": "exp(x) - 1.0",
     "float": "x",
     "heaviside": "where(x < 0.0, 0.0, where(x > 0.0, 1.0, y))",
     "hypot": "sqrt(x**2 + y**2)",

@@ -12,7 +12,7 @@ import numpy as np
 from screwbond.models.parts.record import Shelf, Value, modulated, number
 
 from bondgraph import J0, TF, Automaton, Block, C, Diode, Element, Graph, I, R, Se, Sf, Switch, Transition, multiport
-from screws.scalars import absolute, array, exp, maximum, minimum, sign, sin, sqrt, where
+from screws.scalars import absolute, array, exp, expm1, maximum, minimum, sign, sin, sqrt, where
 
 SHELF = Shelf("electrical")
 
@@ -27,7 +27,8 @@ def _exp_line(x: Any, top: Any) -> Any:
 
 def _junction(v: Any, Is: Any, Vt: Any, Rp: Any, top: Any) -> Any:
     """Return the current of a p-n junction, A, with a leak beside it."""
-    return Is * (_exp_line(v / Vt, top) - 1) + v / Rp
+    growth = expm1(minimum(v / Vt, top))
+    return Is * (growth + (growth + 1) * maximum(v / Vt - top, 0.0)) + v / Rp
 
 
 @SHELF.law(R, "flow", r"i = I_s (e^{v / V_t} - 1) + v / R_p", "Shockley 1949", "Is=1e-6 A, Vt=0.04 V, Rp=1e8 ohm, top=15")

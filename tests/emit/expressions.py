@@ -27,6 +27,7 @@ EXPRESSIONS = {
     "atan2": (lambda a, b, c: s.atan2(a, b) + s.atan2(-a, c), ANY),
     "sqrt": (lambda a, b, c: s.sqrt(a) * s.sqrt(a) + s.sqrt(b * c) + s.sqrt(b * b), POSITIVE),
     "exp": (lambda a, b, c: s.exp(a * b), ANY),
+    "expm1": (lambda a, b, c: s.expm1(a * b) + 3.0 * (s.exp(c) - 1.0), ANY),
     "log": (lambda a, b, c: s.log(a / b), POSITIVE),
     "tanh": (lambda a, b, c: s.tanh(a - c), ANY),
     "absolute": (lambda a, b, c: s.absolute(a) + abs(-b) - s.absolute(s.absolute(c)), ANY),

@@ -52,6 +52,7 @@ def library_functions() -> dict[int, Callable[..., float]]:
         op.ACOS: "acos",
         op.ATAN: "atan",
         op.EXP: "exp",
+        op.EXPM1: "expm1",
         op.LOG: "log",
         op.TANH: "tanh",
     }

@@ -16,7 +16,9 @@ from screws.scalars import sin
 INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "less": "<", "less_equal": "<=", "equal": "=="}
 INFIX |= {"both": "and", "either": "or"}
 TEXTS = {name: f"({{0}} {sign} {{1}})" for name, sign in INFIX.items()} | {
-    **{name: f"{name}({{0}})" for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "tanh", "floor")},
+    **{name: f"{name}({{0}})" for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "log", "tanh", "floor")},
+    "exp": "exp({0})",
+    "expm1": "expm1({0})",
     "atan2": "atan2({0}, {1})",
     "power": "pow({0}, {1})",
     "negative": "(-{0})",

@@ -279,3 +279,25 @@ def test_atol_takes_the_place_of_natural_scales():
     assert coarse.statistics.steps < fine.statistics.steps
     hinted = simulate(oscillator(nominal=[1e5, 1e5]), [1.0, 0.0], [1.0, 0.0], [], 20.0)
     assert hinted.statistics.steps < fine.statistics.steps
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_diodes_are_no_noise_near_zero(method):
+    """A sine of two periods along exponential diodes, each with a capacitor, 1e-19 of its volts at the last one: exp(x) - 1 is
+    smooth there, too. Rounded to multiples of 2^-53 it took 34,000 steps of dop853."""
+    sections, graph, before = 20, Graph("ladder"), J1("in")
+    graph.connect(Se("wave", lambda t: 10.0 * s.sin(100.0 * np.pi * t), signals=["time"]), before).connect(
+        before, R("lead", 10.0)
+    )
+    for k in range(sections):
+        node, diode = J0(f"n{k}"), R(f"d{k}", flow=lambda v: 1e-12 * (s.exp(v / 0.02585) - 1.0) + 1e-9 * v)
+        graph.connect(before, diode).connect(before, node).connect(node, C(f"c{k}", capacitance=1e-6))
+        graph.connect(node, R(f"leak{k}", 1e4))
+        if k + 1 < sections:
+            before = J1(f"j{k}")
+            graph.connect(node, before).connect(before, R(f"r{k}", 10.0))
+    run = compile_model(graph, progress=False).simulate(0.04, method=method, samples=1e-2, progress=False)
+    assert run.ok and run.statistics.steps < 6000
+    conductance = 1e-12 / 0.02585 + 1e-9
+    last = conductance * (run["n18.effort"] - run["n19.effort"]) / (1.0 + 10.0 * conductance)
+    np.testing.assert_allclose(run["d19.flow"], last, rtol=1e-9, atol=0.0)

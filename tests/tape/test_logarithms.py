@@ -1,4 +1,4 @@
-"""Exponentials of sums of logarithms are products: which are, to which numbers, and which are left as they stand."""
+"""Exponentials of sums of logarithms are products: which are, to which numbers, and which are left as they stand; e^x - 1."""
 
 from __future__ import annotations
 
@@ -98,3 +98,13 @@ def test_a_long_exponent_is_left_as_it_stands() -> None:
     tape = Tape()
     x = tape.inputs("x", 200)
     assert tape.nodes[s.exp(sum(L(amount) for amount in x)).index][0] == op.EXP
+
+
+@pytest.mark.parametrize("formula", [lambda x: s.exp(x) - 1.0, lambda x: -(1.0 - s.exp(x)), lambda x: -1.0 + s.exp(x)])
+def test_an_exponential_less_one_keeps_all_digits(formula: Callable[..., Any]) -> None:
+    """Rounded to multiples of 2^-53, the current of a diode near zero would be noise."""
+    tape = Tape()
+    (x,) = tape.inputs("x", 1)
+    routine = Routine("f", tape, (("x", 1),), (formula(x),))
+    for point in (1e-20, -1e-12, 1e-5, 3.0, -40.0):
+        assert value(routine, [point]) == pytest.approx(math.expm1(point), rel=1e-15, abs=0.0)

@@ -18,6 +18,7 @@ from bondgraph.emit.printers.llvm_procedures import module_text, number
 ELEMENTARY: Mapping[str, Callable[..., float]] = MappingProxyType(
     {
         "exp": functions.exponential,
+        "expm1": functions.exponential_less_one,
         "log": functions.logarithm,
         "pow": functions.power,
         "atan2": functions.arctangent_of,

@@ -162,6 +162,20 @@ def exponential(x: float) -> float:
     return exponential_of_sum(x, 0.0)
 
 
+def exponential_less_one(x: float) -> float:
+    """Return e^x - 1 = 2^n (s + low) - 1."""
+    n = fma(x, _LOG2_E, _MAGIC) - _MAGIC
+    high = fma(-n, _LN2_HIGH, x)
+    rest = n * _LN2_LOW
+    r = high - rest
+    s, scale = 1.0 + r, power_of_two(n)
+    low = (r - (s - 1.0)) + fma(r * r, polynomial(r, _EXP), (high - r) - rest)
+    result = fma(scale, s, -1.0) + scale * low
+    if not (abs(x) <= _FAR_EXPONENT and abs(x) > 0.0):
+        result = exponential_of_sum(x, 0.0) - 1.0 if abs(x) > 0.0 else x
+    return result
+
+
 def logarithm(x: float) -> float:
     """Return the natural logarithm."""
     scaled, shift = 1.0 * x, _EXPONENT_OFFSET * 1.0

@@ -273,6 +273,7 @@ _POLYNOMIAL: dict[int, Any] = {
 _INVERSE: dict[int, Any] = {
     op.RECIPROCAL: lambda y: 1.0 / y,
     op.EXP: s.log,
+    op.EXPM1: lambda y: s.log(1.0 + y),
     op.LOG: s.exp,
     op.SQRT: lambda y: y * y,
     op.TANH: lambda y: 0.5 * s.log((1.0 + y) / (1.0 - y)),

@@ -282,6 +282,7 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.ATAN2: _function(r"\operatorname{atan2}"),
     op.SQRT: lambda a: Piece(rf"\sqrt{{{a.latex}}}") if width(a.latex) <= _MAX_FRACTION_WIDTH else raised(a, "1/2"),
     op.EXP: _function(r"\exp"),
+    op.EXPM1: lambda a: minus(_function(r"\exp")(a), Piece("1")),
     op.LOG: _function(r"\ln"),
     op.TANH: _function(r"\tanh"),
     op.ABSOLUTE: lambda a: Piece(f"|{a.latex}|"),
