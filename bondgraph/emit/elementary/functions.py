@@ -163,22 +163,17 @@ def exponential(x: float) -> float:
 
 
 def exponential_less_one(x: float) -> float:
-    """Return e^x - 1: s (e^r - 1) + (s - 1), with s = 2^n and x = n ln 2 + r."""
+    """Return e^x - 1 = 2^n (s + low) - 1."""
     n = fma(x, _LOG2_E, _MAGIC) - _MAGIC
     high = fma(-n, _LN2_HIGH, x)
     rest = n * _LN2_LOW
     r = high - rest
-    error = (high - r) - rest
-    tail = fma(r * r, polynomial(r, _EXP), error)
-    scale = power_of_two(n)
-    multiple, linear = scale - 1.0, scale * r
-    total = multiple + linear
-    result = total + fma(scale, tail, (multiple - total) + linear)
-    if not (abs(x) <= _FAR_EXPONENT):
-        half = fma(n, 0.5, _MAGIC) - _MAGIC
-        result = ((1.0 + (r + tail)) * power_of_two(half)) * power_of_two(n - half)
-        result = -1.0 if x < 0.0 else (_INFINITY if x > 710.0 else (x if x != x else result))
-    return with_sign_of(abs(result), x)
+    s, scale = 1.0 + r, power_of_two(n)
+    low = (r - (s - 1.0)) + fma(r * r, polynomial(r, _EXP), (high - r) - rest)
+    result = fma(scale, s, -1.0) + scale * low
+    if not (abs(x) <= _FAR_EXPONENT and abs(x) > 0.0):
+        result = exponential_of_sum(x, 0.0) - 1.0 if abs(x) > 0.0 else x
+    return result
 
 
 def logarithm(x: float) -> float:
