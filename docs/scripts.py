@@ -14,7 +14,7 @@ EXAMPLES = DOCS.parent / "examples"
 HEADER = """Examples
 ========
 
-Scripts of 20 to 80 lines that read like the papers; a click on a picture leads to the script. ``screwbond examples`` writes all
+Scripts of 20 to 100 lines that read like the papers; a click on a picture leads to the script. ``screwbond examples`` writes all
 of them into a folder, and ``python -m examples.NAME`` there runs one, prints what it finds and draws its pictures.
 """
 MARKUP = re.compile(r"([*`|\\_])")

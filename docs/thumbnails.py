@@ -32,6 +32,7 @@ DRAWN = {
     "ball_on_turntable": "poster.png",
     "bouncing_ball": "heights.png",
     "colliding_eggs": "poster.png",
+    "drive_train": "account.png",
     "parallel_gripper": "forces.png",
     "pile": "heap.png",
     "pushing": "space.png",

@@ -21,6 +21,7 @@ from examples import (
     delta_poles,
     delta_soft_touch,
     dexterous_hand,
+    drive_train,
     parallel_gripper,
     pile,
     pushing,
@@ -45,6 +46,7 @@ EXAMPLES = (
     delta_poles,
     delta_soft_touch,
     dexterous_hand,
+    drive_train,
     parallel_gripper,
     pile,
     pushing,
@@ -59,10 +61,11 @@ EXAMPLES = (
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
 def test_length(path):
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    assert 20 <= len(lines) <= 80
+    assert 20 <= len(lines) <= 100
 
 
-def test_every_example_is_tested_here():
+def test_every_example_is_tested():
+    """Here, or in test_vehicles.py."""
     tested = {module.__name__.rpartition(".")[2] for module in EXAMPLES}
     assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} == tested
 

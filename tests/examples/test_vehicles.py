@@ -1,0 +1,79 @@
+"""Vehicles of proof: what they do follows from balances by hand."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import atan, sin
+
+import numpy as np
+import pytest
+from scipy.optimize import fsolve
+
+from examples import drive_train as d
+
+drive = cache(d.run)
+
+
+def test_the_account_of_the_drive_train_closes_in_every_domain():
+    """What one domain gives, another receives: without the battery's own energy, to 1e-9 of what passes."""
+    run = drive()
+    domains = run.ledger.domains
+    assert run.ok and not run.warnings and run.ledger.relative_residual < 1e-9
+    passed = np.abs(domains["electrical"].received).max()
+    assert set(domains) == {"electrical", "rotation", "translation", "hydraulic", "thermal"}
+    assert np.abs(sum(each.received for each in domains.values())).max() < 1e-9 * passed
+    for each in domains.values():
+        gained = each.stored - each.stored[0] + each.dissipated - each.supplied - each.injected
+        assert np.abs(gained - each.received).max() < 1e-9 * max(passed, abs(each.stored[0]))
+    # The circuit is charged as the cart slows down, and the cart stands with all its energy gone.
+    assert np.diff(domains["electrical"].received).max() > 0.0
+    assert abs(run["cart.flow"][-1]) < 1e-12 and domains["translation"].stored[-1] < 1e-12
+
+
+def test_heat_of_the_drive_train_is_its_losses():
+    """Winding and brake: c dT and G (T - Ta) over time are R i^2 and torque times speed, by the rule of trapezia."""
+    run = drive()
+    thermal = run.ledger.domains["thermal"].received[-1]
+    kept = {}
+    for hot, c, G in (("winding", 2e3, 5.0), ("brake", 4e3, 8.0)):
+        above = run[f"{hot} body.effort"] - d.AMBIENT
+        kept[hot] = c * above[-1] + G * np.trapezoid(above, run.t)
+    assert sum(kept.values()) == pytest.approx(thermal, rel=1e-6)
+    assert kept["brake"] == pytest.approx(np.trapezoid(np.abs(run["brake.effort"] * run["wheel.flow"]), run.t), rel=1e-4)
+    assert kept["winding"] == pytest.approx(np.trapezoid(d.COPPER * run["winding.flow"] ** 2, run.t), rel=1e-3)
+
+
+def test_the_brake_is_pressed_through_its_hose():
+    """128 mu L V0 / (pi d^4 B) is the time constant of the pressure; the torque slows wheel, rotor and cart down."""
+    run = drive()
+    constant = 128 * 0.04 * 1.0 / (np.pi * 2e-3**4) * 2e-5 / 2e7
+    pressed = run.t > 9.0
+    rise = d.PRESSURE * (1.0 - np.exp(-(run.t[pressed] - 9.0) / constant))
+    np.testing.assert_allclose(run["caliper.effort"][pressed], rise, rtol=1e-5, atol=1e-5 * d.PRESSURE)
+
+
+def test_duty_decides_the_steady_speed():
+    """Balances of voltage, torque and force, averaged over a period; ripple V D (1 - D) T / L; losses of the gear, heat R i^2."""
+    names = ("winding.flow", "motor.rotor.flow", "cart.flow", "battery.cell.effort", "battery.C1.effort", "winding body.effort")
+    h, count = d.PERIOD / 50, 5000
+    run = d.drive_train(lambda t: d.DUTY).simulate(16.0, samples=h, keep=names, parameters={"pedal.after": 0.0})
+    current, speed, cart, body = (run[name][-count - 1 :] for name in (*names[:3], names[5]))
+    mean = {name: run[name][-count:].mean() for name in names}
+    source = mean["battery.cell.effort"] + mean["battery.C1.effort"]
+    alpha, a = (x[-1] - x[0] for x in (speed, cart))
+    alpha, a = alpha / (count * h), a / (count * h)  # nearly steady: what is left of the acceleration
+
+    def balances(x: np.ndarray) -> list[float]:
+        i, w, u = x * (100.0, 100.0, 10.0)
+        force = d.LOAD / 2 * sin(1.9 * atan(10.0 * (d.RADIUS * w / d.RATIO - u) / u))
+        load = (force * d.RADIUS + d.WHEEL * alpha / d.RATIO) / (d.RATIO * d.EFFICIENCY)
+        voltage = d.DUTY * (source - d.BATTERY["R0"] * i) - (d.COPPER + 1e-3) * i - d.MAGNET * w
+        torque = d.MAGNET * i - d.BEARING * w - d.ROTOR * alpha - load
+        return [voltage / 50.0, torque / 10.0, (force - d.DRAG * u * u - d.ROLLING * d.LOAD - d.MASS * a) / 100.0]
+
+    by_hand = fsolve(balances, [0.5, 2.0, 1.0], xtol=1e-12) * (100.0, 100.0, 10.0)
+    np.testing.assert_allclose([mean[name] for name in names[:3]], by_hand, rtol=3e-4)
+    ripple = source * d.DUTY * (1.0 - d.DUTY) * d.PERIOD / d.COIL
+    assert np.ptp(current) == pytest.approx(ripple, rel=0.02)  # less what the resistances take of it
+    heat = 2e3 * (body[-1] - body[0]) / (count * h) + 5.0 * (body.mean() - d.AMBIENT)
+    assert heat == pytest.approx(d.COPPER * (by_hand[0] ** 2 + ripple**2 / 12.0), rel=5e-3)
