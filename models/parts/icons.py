@@ -103,6 +103,15 @@ ICONS = {
     "coil": "M0 .1 L.35 .1 M0 .9 L.35 .9 " + _LEFT + " M.55 .1 L.55 .9",
     "magnet": "M.1 .35 L.9 .35 L.9 .65 L.1 .65 Z M.5 .35 L.5 .65 M.2 .58 L.2 .42 L.3 .58 L.3 .42",
     "eddy_loss": _LEADS + "M.5 .3 Q.7 .3 .7 .5 Q.7 .7 .5 .7 Q.3 .7 .3 .5 Q.3 .3 .5 .3 M.5 .42 Q.58 .42 .58 .5 Q.58 .58 .5 .58",
+    # chemical
+    "chemostat": "M.15 .3 L.15 .9 L.85 .9 L.85 .3 M.15 .45 L.85 .45 M.5 0 L.5 .3 M.44 .2 L.5 .3 L.56 .2 M.3 .65 L.7 .65",
+    "network": "M.1 .2 L.4 .5 M.1 .8 L.4 .5 M.4 .42 L.9 .42 M.8 .34 L.9 .42 M.9 .58 L.4 .58 M.5 .66 L.4 .58",
+    "diffusion": "M.5 .1 L.5 .9 M.1 .3 L.1 .7 M.2 .3 L.2 .7 M.3 .3 L.3 .7 M.35 .5 L.9 .5 M.8 .42 L.9 .5 L.8 .58",
+    "michaelis_menten": _LEADS + "M.3 .35 L.7 .35 L.7 .65 L.3 .65 Z M.35 .62 Q.4 .4 .65 .4",
+    "hill": _LEADS + "M.3 .35 L.7 .35 L.7 .65 L.3 .65 Z M.34 .6 Q.5 .6 .5 .5 Q.5 .4 .66 .4",
+    "membrane": "M0 .5 L1 .5 M.4 .05 L.4 .4 M.6 .05 L.6 .4 M.4 .6 L.4 .95 M.6 .6 L.6 .95 M.85 .42 L.95 .5 L.85 .58",
+    "ion_channel": "M.5 0 L.5 1 M.35 .1 L.35 .4 L.65 .4 L.65 .1 M.35 .9 L.35 .6 L.65 .6 L.65 .9 M.2 .5 L.4 .3",
+    "electrode": "M0 .5 L.4 .5 M.4 .15 L.4 .85 L.5 .85 L.5 .15 Z M.55 .5 L1 .5 M.8 .2 L.9 .2 M.85 .15 L.85 .25",
 }
 
 CURVES = {
@@ -123,5 +132,6 @@ CURVES = {
     "reducing_valve": (-1e7, 1e7),
     "laminar_pipe": (-1e-4, 1e-4),
     "pipe": (-1e-3, 1e-3),
+    "electrode": (-0.12, 0.12),
 }
 """Ranges of the argument in which the page of parts shows a law."""
