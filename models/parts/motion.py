@@ -138,8 +138,8 @@ def torque_converter(name: str, k: Value, stall: Value, coupling: Value) -> Elem
 ENGINE = characteristic_map([0.0, 100.0, 300.0, 500.0], [0.0, 1.0], [[0.0, 80.0], [-10.0, 150.0], [-20.0, 180.0], [-40.0, 120.0]])
 
 
-@SHELF.part(r"\tau = M(\omega, u)", "Heywood 1988, chapter 15", "throttle=1 signal", tables={"torque": ENGINE}, passive=False)
-def engine_map(name: str, throttle: Value, torque: Curve) -> Element:
+@SHELF.part(r"\tau = M(\omega, u)", "Heywood 1988, chapter 15", "throttle=1 signal", passive=False)
+def engine_map(name: str, throttle: Value, torque: Curve = ENGINE) -> Element:
     """Engine by its torque in N m over speed in rad/s and throttle, a `characteristic_map`."""
     numbers, signals = modulated(u=throttle)
     return R(name, effort=lambda w, u: -torque(w, u), parameters=numbers, signals=signals, domain="rotation")
@@ -189,13 +189,15 @@ def stribeck_friction(v: Value, Fs: Value, Fc: Value, vs: Value, b: Value, v0: V
     return (Fc + (Fs - Fc) * exp(-absolute(v) / vs)) * tanh(v / v0) + b * v
 
 
+BEARING = curve([0.0, 1.0, 10.0, 100.0], [1.0, 0.6, 0.7, 1.5])
+
+
 @SHELF.part(
     r"\tau = M(\lvert\omega\rvert) \tanh(\omega / \omega_0)",
     "Modelica Standard Library, BearingFriction",
     "w0=1e-3 rad/s",
-    tables={"torque": curve([0.0, 1.0, 10.0, 100.0], [1.0, 0.6, 0.7, 1.5])},
 )
-def bearing_friction(name: str, w0: Value, torque: Curve) -> Element:
+def bearing_friction(name: str, w0: Value, torque: Curve = BEARING) -> Element:
     """Friction by a `curve` of the torque in N m over the speed in rad/s, smoothed below w0; `Friction` sticks exactly."""
 
     def effort(w: Value, w0: Value) -> Value:

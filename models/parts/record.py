@@ -120,17 +120,19 @@ class Shelf:
 
             functools.update_wrapper(made, formula, assigned=_NAMES)
             more = {word: taken[word].default for word in ("initial", "nominal") if word in taken}
-            return self._part(made, equation, source, defaults, more, passive)
+            return self._part(made, equation, source, defaults, {**defaults, **more}, passive)
 
         return decorated
 
     def part(
-        self, equation: str, source: str, parameters: str = "", *, tables: Mapping[str, Any] | None = None, passive: bool = True
+        self, equation: str, source: str, parameters: str = "", *, passive: bool = True
     ) -> Callable[[Callable[..., P]], Callable[..., P]]:
-        """Decorate a function that makes a part from its name, parameters, and `tables`: defaults of curves or maps by name."""
+        """Decorate a function that makes a part from its name and parameters; others than these keep their own defaults."""
 
         def decorated(make: Callable[..., P]) -> Callable[..., P]:
-            return self._part(make, equation, source, defaults_of(parameters), tables or {}, passive)
+            defaults, taken = defaults_of(parameters), list(inspect.signature(make).parameters.values())[1:]
+            everything = {each.name: defaults.get(each.name, each.default) for each in taken}
+            return self._part(make, equation, source, defaults, everything, passive)
 
         return decorated
 
@@ -140,12 +142,11 @@ class Shelf:
         equation: str,
         source: str,
         defaults: Mapping[str, Default],
-        more: Mapping[str, Any],
+        everything: Mapping[str, Any],
         passive: bool,
     ) -> Callable[..., P]:
         """Return the function that users call, and put its record on the shelf."""
         icon = ICONS[make.__name__]
-        everything = {**defaults, **more}
         words: list[inspect.Parameter] = [
             inspect.Parameter(word, _ANY, default=value, annotation=Value) for word, value in everything.items()
         ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial, update_wrapper
 from typing import TypeVar
 
 from screwbond.models import parts
@@ -15,6 +17,8 @@ from tests.inner.run import Result
 
 SHELVES = {name: getattr(parts, name).SHELF for name in parts.__all__}
 PARTS = {f"{name}.{each}": part for name, shelf in SHELVES.items() for each, part in shelf.parts.items()}
+_ENZYME = partial(parts.chemical.network, text="A + E <-> B + E : 2 1", amounts={"E": 1.0}, ports=("A", "B"))
+PARTS["chemical.network"] = replace(PARTS["chemical.network"], make=update_wrapper(_ENZYME, parts.chemical.network))
 CHECKED: dict[str, str] = {}
 """Part -> the test that compares it with a closed form or a published figure."""
 DRIVES = {
@@ -25,8 +29,10 @@ DRIVES = {
     "magnetic": (100.0, 1e5, 300.0),
     "heat": (300.0, 0.1, 300.0),
     "choked_orifice": (2e5, 1e9, 300.0),
+    "chemical": (1000.0, 1000.0, 300.0),
+    "chemical electrical": (0.1, 10.0, 300.0),
 }
-"""Amplitude and resistance of a source, and its angular frequency, by domain, or by part: of a gas, up to 7 bar."""
+"""Amplitude and resistance of a source, and its angular frequency, by domain, by shelf and domain, or by part (a gas, up to 7 bar)."""
 Test = TypeVar("Test", bound=Callable[..., None])
 
 
@@ -84,7 +90,7 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
             stores = isinstance(made, Element) and made.kind == "C"
             graph.connect(_warm(graph, f"node {port}", 300.0 + 20.0 * k, direct=not stores), reference)
             continue
-        amplitude, resistance, pace = DRIVES.get(part.name) or DRIVES[domain]
+        amplitude, resistance, pace = DRIVES.get(part.name) or DRIVES.get(f"{part.shelf} {domain}") or DRIVES[domain]
 
         def course(t: float, amplitude: float = amplitude, pace: float = pace, k: int = k) -> float:
             return amplitude * sin(pace * t + k)
