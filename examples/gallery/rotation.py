@@ -8,7 +8,7 @@ from screwbond.models import parts
 
 from bondgraph import J1, TF, Block, C, Friction, Graph, I, R, Se, signals
 from examples.gallery.record import Collection
-from screws.scalars import minimum, sin, where
+from screws.scalars import maximum, minimum, sin, where
 
 MODELS = Collection("Rotation")
 MSL = "Modelica.Mechanics.Rotational.Examples."
@@ -166,3 +166,14 @@ def lossy_gear_with_friction() -> Graph:
     bearing = Friction("bearing", 0.5, viscous=0.5)
     graph.connect(graph.series(drive, I("Inertia1", 1.0), bearing), gear.port("1"))
     return graph.connect(gear.port("2"), graph.series(load, I("Inertia2", 1.5)))
+
+
+@MODELS.model(MSL + "LossyGearDemo3", statements=13, t_end=1.0, signals=LOSSY, tolerance=1e-6)
+def lossy_gear_with_bearing() -> Graph:
+    """Gear whose loss is part of its load, and of its bearings: 0.625 N m while it drives and 2.5 N m while it is driven."""
+    graph, gear = Graph("lossy gear"), TF("gear", 1.0)
+    loss = {"scale": lambda load: maximum(3 * load + 2.5, 0.625 - 0.75 * load), "signals": "gear.1.effort"}
+    bearing = Friction("bearing", 1.0, backward=lambda load: maximum(2.5 - 3 * load, 0.625 + 0.75 * load), **loss)
+    load = Se("torque2", lambda t: where(t < 0.5, 0.0, 1.0), signals="time")
+    graph.connect(graph.series(I("Inertia1", 1e-3, initial=1e-2), bearing), gear)
+    return graph.connect(gear, graph.series(load, I("Inertia2", 1e-3, initial=1e-2)))

@@ -179,3 +179,16 @@ def why_arrows() -> Graph:
     for mass in ("mass1", "inertia2"):
         graph.series(I(mass, 1.0), C(f"spring {mass}", stiffness=11.0, initial=0.9))
     return graph
+
+
+EDDY = {"heatCapacitor.T": "copper.T", "eddyCurrentForce.lossPower": "brake.power"}
+
+
+@MODELS.model(MSL + "EddyCurrentBrake", statements=5, t_end=1.0, signals=EDDY, tolerance=1e-5)
+def linear_eddy_current_brake() -> Graph:
+    """Linear brake whose copper warms."""
+    graph, warming = Graph("eddy"), [("v0", lambda T: 10 * (1 + 3.92e-3 * (T - 293.15)), "T")]
+    graph.add(Block("copper", warming, inputs={"P": "brake.power"}, states={"T": 293.15}, rates={"T": "P"}))
+    law = {"effort": lambda v, v0: 200 * v * v0 / (v * v + v0 * v0), "signals": {"v0": "copper.v0"}}
+    graph.series(I("mass", 1.0, initial=20.0), R("brake", **law))
+    return graph
