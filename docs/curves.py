@@ -165,6 +165,14 @@ def _gated(word: str, command: Callable[[Any], Any]) -> Run:
     return Run("time", "1.flow", 0.04, {"1": mains}, {word: "command.y"}, command=lambda t: 1.0 * command(t))
 
 
+def _bridge(gate: str, *outputs: str) -> Run:
+    """Return a run of a bridge between 10 V and 0 V, and draw the voltage of its first output, whose duty rises."""
+    ports = {"plus": Effort(10.0), "minus": Effort(0.0), **dict.fromkeys(outputs, Load(10.0))}
+    return Run(
+        "time", f"{outputs[0]}.effort", 1.0, ports, {gate: "command.y"}, command=lambda t: 1.0 * (_within(t, 0.125) < t / 8)
+    )
+
+
 CURVES: dict[str, Formula | Run] = {
     # electrical
     "diode": Formula(-0.5, 0.6),
@@ -197,6 +205,9 @@ CURVES: dict[str, Formula | Run] = {
     "three_phase_source": Run("time", "a.flow", 0.04, {"a": Load(10.0), "b": Load(10.0), "c": Load(10.0)}),
     "battery": Run("time", "1.effort", 3000.0, {"1": Flow(-0.6)}, {"charge": 1.0}),
     "supercapacitor": Run("time", "1.effort", 600.0, {"1": Flow(lambda t: where(t < 300.0, 1.0, -1.0))}),
+    "half_bridge": _bridge("gate", "out"),
+    "h_bridge": _bridge("left", "left", "right"),
+    "three_phase_bridge": _bridge("a", *"abc"),
     # machines
     "dc_motor": Run(
         "shaft.flow", "part.gap.2.effort", 1.0, {"armature": Effort(12.0), "shaft": Flow(_rise(0.0, 240.0))}, skip=0.02
@@ -300,5 +311,19 @@ CURVES: dict[str, Formula | Run] = {
         "current.flow", "cold.flow", 1.0, {"current": Flow(_rise(0.0, 10.0)), "cold": Effort(290.0), "hot": Effort(300.0)}
     ),
     "phase_change": Run("1.displacement", "1.effort", 1.0, {"1": Flow(5e5)}),
+    # chemical
+    "chemostat": _stored(1.0, mu=1000.0),
+    "network": Run("time", "part.amounts.C", 10.0, {}, {"text": "A -> B : 1; B -> C : 0.5", "amounts": {"A": 1.0}}),
+    "diffusion": Run("1.effort", "1.flow", 1.0, {"1": Effort(_rise(-5e3, 5e3)), "2": Effort(0.0)}),
+    "michaelis_menten": Run("1.effort", "1.flow", 1.0, {"1": Effort(_rise(-5e3, 15e3)), "2": Effort(0.0)}),
+    "hill": Run("1.effort", "1.flow", 1.0, {"1": Effort(_rise(-2e3, 15e3)), "2": Effort(-5e3)}),
+    "membrane": Run(
+        "voltage.effort",
+        "voltage.flow",
+        1.0,
+        {"inside": Effort(5e3), "outside": Effort(0.0), "voltage": Effort(_rise(-0.15, 0.15))},
+    ),
+    "ion_channel": Run("time", "1.flow", 0.02, {"1": Effort(-0.02)}),
+    "electrode": Formula(-0.12, 0.12),
 }
 """Part -> what it shows."""
