@@ -32,8 +32,8 @@ class Joint:
     ----------
     name : in messages and graphs; the constructors take the kind if none is given.
     screws : (6, n) independent twists [omega; v], all in the joint frame, n from 0 to 6.
-    kind : "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "inline", "inplane", "rod", "free"
-        or "fixed"; "general" for arbitrary screws, which say nothing about large motions.
+    kind : "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "inline", "inplane", "rod",
+        "free" or "fixed"; "general" for arbitrary screws, which say nothing about large motions.
     frame : (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
         along the first axis, z normal to both).
 
