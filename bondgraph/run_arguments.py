@@ -167,6 +167,14 @@ class RunSettings(TypedDict, total=False):
             ' another, "sequential", the first by name first.',
         ),
     ]
+    singular: Annotated[
+        str,
+        Setting(
+            "end",
+            'where constraints lose rank, as of a stretched linkage, the run ends, "end", or goes on along its branch with'
+            ' its velocities, "keep".',
+        ),
+    ]
     progress: Annotated[bool, Setting(True, "show a bar on a terminal when a run takes longer than two seconds.")]
     strict: Annotated[bool, Setting(False, "raise where the result would not be `ok`.")]
 

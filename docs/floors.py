@@ -51,7 +51,7 @@ ROOMS = {
         ("ode", "results", "steppers"),
         ("measures", "validation"),
         ("hybrid",),
-        ("streaming",),
+        ("crossing", "streaming"),
         ("batch",),
         ("simulate",),
     ),

@@ -139,6 +139,7 @@ class _SensitivityIntegration:
             max_steps=2**53,
             linear="auto",
             impacts="simultaneous",
+            singular="end",
         )
         model_weights = ErrorWeights(self.bound, self.rtol, None, self.max_step)
         self.weights = SensitivityWeights(bound, model_weights, result.x, self._expected(bound))

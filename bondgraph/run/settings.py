@@ -50,6 +50,7 @@ class Settings:
     max_steps: int
     linear: str
     impacts: str
+    singular: str
 
     def of_run(self, **numbers: Any) -> Settings:
         """Return a copy with the numbers of a run; `dataclasses.replace` takes ten times as long."""

@@ -240,6 +240,24 @@ def point_pendulum() -> Graph:
     return graph
 
 
+def windows() -> Graph:
+    """Four-bars side by side, rods of 1 m and 1 kg, that fall over from upright at 1 m/s: all rods lie on a line twice a turn."""
+    points, n = np.column_stack([np.arange(6.0), np.zeros((6, 2))]), 5
+    posts = [
+        Link(f"post {k}", joints.revolute(Z, r), cylinder_inertia(1, 1e-5, r, r + Y), parent=None) for k, r in enumerate(points)
+    ]
+    tops = [(r + Y, cylinder_inertia(1, 1e-5, r + Y, r + Y + X)) for r in points[:n]]
+    bars = [Link(f"bar {k}", joints.revolute(Z, r), body, parent=f"post {k}") for k, (r, body) in enumerate(tops)]
+    rates = [-1.0] * (n + 1) + [1.0] * n
+    tree = Tree("bars", (*posts, *bars))
+    rods = chain_graph(tree, velocity=rates, gravity=(0, -9.81, 0))
+    ends = [gap(tree, n + 1 + k, k + 1, (k + 1, 1, 0, 1), (0, 1)) for k in range(n)]
+    loops = Constraint(
+        "loops", dimension=2 * n, position=lambda q: array([d for end in ends for d in end(q)]), coordinates={"bars.q": 11}
+    )
+    return Graph("windows").connect(rods.port("joints"), loops)
+
+
 ANGLE_NAMES = ("beta", "theta", "gamma", "delta", "phi", "epsilon", "omega")
 SQUEEZER = {name: f"squeezer.q[{k}]" for k, name in enumerate(ANGLE_NAMES)}
 

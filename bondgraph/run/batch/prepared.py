@@ -23,6 +23,7 @@ from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.workers import BatchRunner, RunDuration, WorkerPool
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
+from bondgraph.run.crossing.singular_positions import RunPart, past_singular_positions
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.measures import Measure
 from bondgraph.run.program import Program
@@ -32,7 +33,7 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.run import KeptRuns, kept_runs
-from bondgraph.run.validation.checked_result import checked_result, checked_times, has_constraints
+from bondgraph.run.validation.checked_result import checked_result, checked_times, has_constraints, rank_loss
 from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run.validation.lost_solution import find_lost_solution
 from bondgraph.run.validation.surface_contacts import contact_concerns, watched_contacts
@@ -70,6 +71,7 @@ def checked_settings(program: Program, t_end: float, settings: RunSettings) -> t
         max_steps=max_steps,
         linear=checks.one_of("linear", settings["linear"], ("auto", "dense", "band", "sparse")),
         impacts=checks.one_of("impacts", settings["impacts"], ("simultaneous", "sequential")),
+        singular=checks.one_of("singular", settings["singular"], ("end", "keep")),
     )
     return checked, (since, dates)
 
@@ -111,6 +113,11 @@ class PreparedProgram:
     def _is_checked_in_machine_code(self) -> bool:
         """True if machine code alone can check the validity of a run, constraints and contacts included."""
         return (not has_constraints(self.program) or screens(self.program)) and not watched_contacts(self.program)
+
+    @property
+    def _passes(self) -> bool:
+        """True if runs pass singular positions."""
+        return self.settings.singular == "keep"
 
     @cached_property
     def _wanted_indices(self) -> np.ndarray | None:
@@ -165,7 +172,14 @@ class PreparedProgram:
             end = self._made(settings, begin, bar)
         if end.sound and self._is_checked_in_machine_code:
             return end.result, end
-        result = checked_result(end.result, settings.t_start, self.wanted, (end.t, end.x))
+        if not self._passes:
+            lost = rank_loss(end.result, settings.t_start, end.t, end.x)
+        else:
+            part = RunPart(end.result, end.t, end.x, end.m, end.q)
+            with Progress(self.program.name, settings.span, progress) as bar:
+                part, lost = past_singular_positions(part, settings, self.choice, bar)
+            end = EndedRun(part.result, part.t, part.x, part.m, part.q)
+        result = checked_result(end.result, settings.t_start, self.wanted, lost)
         balanced = end.sound or result.failure is not None
         concerns = () if balanced else validity_concerns(result, result.account(), settings.rtol)
         return replace(result, warnings=(*concerns, *contact_concerns(end.result, settings.rtol))), end
@@ -220,7 +234,7 @@ class PreparedProgram:
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
         """Run once from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not checked, without
         warnings. Runs that machine code cannot finish go through `judged`, which is slower."""
-        if self.in_machine_code and self._compiled:
+        if self.in_machine_code and self._compiled and not self._passes:
             with self._workspace() as space:
                 course = space.run(p, x0, m0, self.wanted[0])
             if course.done:
@@ -301,4 +315,8 @@ def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings
     checked, wanted = checked_settings(program, t_end, all_settings)
     choice = choose(program, checked)
     keeping = kept_runs(program, choice, wanted, kept)
+    if keeping is not None and checked.singular == "keep":
+        why = "singular positions are found in a whole run, of which these keep some quantities"
+        cures = ("neither keep= nor sink=: take the quantities from the result",)
+        raise RunError(Problem("E306", 'singular="keep" with keep= or sink=', (why,), cures=cures))
     return PreparedProgram(program, checked, choice, wanted, all_settings["progress"], all_settings["strict"], keeping)

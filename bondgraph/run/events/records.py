@@ -200,6 +200,24 @@ class Events(Sequence[Event]):
     def __iter__(self) -> Iterator[Event]:
         return (self[k] for k in range(len(self)))
 
+    def begun(self, since: float) -> Events:
+        """Return the events as those of a run that began `since` s before."""
+        rows = self._rows.copy()
+        rows[:, [SCALARS.index("since"), SCALARS.index("limit")]] += since
+        return Events(self._program, self._p, self._start - since, rows, self._labels)
+
+    @staticmethod
+    def joined(parts: Sequence[Events]) -> Events:
+        """Return the events of several parts of one run, in this order."""
+        rows, labels = [], list[EventLabel]()
+        for part in parts:
+            rows.append(part._rows.copy())
+            label = rows[-1][:, SCALARS.index("label")]
+            label[label != NO_LABEL] += len(labels)
+            labels += part._labels
+        first = parts[0]
+        return Events(first._program, first._p, first._start, np.concatenate(rows), labels)
+
     def select(self, chosen: np.ndarray) -> Events:
         """Return the chosen events, by their positions or by a mask (k,)."""
         selection = Events(self._program, self._p, self._start, self._rows[chosen], self._labels)

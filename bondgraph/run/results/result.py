@@ -64,6 +64,13 @@ class Statistics:
     events_in_python: int = 0
     rounding: Rounding = field(default_factory=Rounding)
 
+    def __add__(self, other: Statistics) -> Statistics:
+        """Return the cost of a run that goes on with another."""
+        counts = ("steps", "rejected", "rates", "jacobians", "guards", "events", "ticks", "events_in_python", "integration_time")
+        methods = dict.fromkeys([*self.method.split(", "), *other.method.split(", ")])
+        sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
+        return replace(self, method=", ".join(methods), **sums)
+
     @property
     def time_per_rate(self) -> float:
         """Seconds inside the integrator per evaluation of the rates, with all overhead."""
@@ -131,6 +138,17 @@ class Result:
                 if np.any(here):
                     indeterminate[name] = indeterminate.get(name, np.zeros(len(self.t), dtype=bool)) | here
         return indeterminate
+
+    def rows(self, chosen: np.ndarray) -> Result:
+        """Return the result at some of its samples, by their positions."""
+        return replace(
+            self,
+            t=self.t[chosen],
+            since=self.since[chosen],
+            x=np.ascontiguousarray(self.x[chosen]),
+            m=self.m[chosen],
+            integrals=np.ascontiguousarray(self.integrals[chosen]),
+        )
 
     def __contains__(self, name: object) -> bool:
         return name in self.program.layout

@@ -23,7 +23,7 @@ from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.consume import SampleConsumer
 from bondgraph.run.streaming.partial_result import KeptResult, NotKept
 from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of, measures_of
-from bondgraph.run.validation.checked_result import checked_result
+from bondgraph.run.validation.checked_result import checked_result, rank_loss
 from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run.validation.surface_contacts import contact_concerns
 from bondgraph.run_arguments import KeepOptions, KeptQuantity, Sink, Sinkable
@@ -131,7 +131,7 @@ class KeptRuns:
             statistics=statistics,
         )
         watched = few
-        few = checked_result(few, settings.t_start, (since[asked], dates[asked]), (run.t, run.x))
+        few = checked_result(few, settings.t_start, (since[asked], dates[asked]), rank_loss(few, settings.t_start, run.t, run.x))
         count = consumer.asked(holding)
         if few.failure is not run.failure:
             count = min(count, int(np.searchsorted(since, few.since[-1], side="right")))

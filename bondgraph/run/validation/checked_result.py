@@ -43,37 +43,26 @@ def check_stride(times: int) -> int:
     return -(-times // MAX_CHECKED)
 
 
-def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray], end: tuple[float, np.ndarray]) -> Result:
-    """Return the result of a run that began at `origin`, up to where its constraints lose rank.
+def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray], lost: RankLoss | None) -> Result:
+    """Return the result of a run that began at `origin`, up to where its constraints have `lost` their rank.
 
     Parameters
     ----------
     wanted : requested sample times since the start, and on the user's clock; the result may have more.
-    end : time since the start and state where the run ended.
     """
-    rank_loss = _rank_loss(result, origin, *end)
-    if rank_loss is not None:
-        result = _truncated(result, origin, rank_loss)
+    if lost is not None:
+        result = _truncated(result, origin, lost)
     since, dates = wanted
     if len(result.since) <= len(since) and np.array_equal(since[: len(result.since)], result.since):
         return result
     rows = np.flatnonzero(np.isin(result.since, since))
-    result = _with_rows(result, rows)
+    result = result.rows(rows)
     return replace(result, t=dates[: len(rows)].copy())
 
 
-def _with_rows(result: Result, rows: np.ndarray) -> Result:
-    return replace(
-        result,
-        t=result.t[rows],
-        since=result.since[rows],
-        x=np.ascontiguousarray(result.x[rows]),
-        m=result.m[rows],
-        integrals=np.ascontiguousarray(result.integrals[rows]),
-    )
-
-
-def _rank_loss(result: Result, origin: float, t: float, x: np.ndarray) -> RankLoss | None:
+def rank_loss(result: Result, origin: float, t: float, x: np.ndarray, arrival: bool = False) -> RankLoss | None:
+    """Return the first loss of rank of a run that began at `origin` and ended t s after, in states x (n,); None if there is none.
+    On `arrival`, what follows a singular position does not count."""
     program = result.program
     if not has_constraints(program) or len(result.since) < 3:
         return None
@@ -82,7 +71,7 @@ def _rank_loss(result: Result, origin: float, t: float, x: np.ndarray) -> RankLo
     if t > result.since[-1] and np.isfinite(x).all():
         samples = np.append(samples[0], t), np.vstack([samples[1], x]), np.vstack([samples[2], samples[2][-1:]])
     constraints = ConstraintMatrix(program, result.p, origin)
-    return find_rank_loss(constraints, *samples, result.events.times - origin)
+    return find_rank_loss(constraints, *samples, result.events.times - origin, arrival)
 
 
 def _truncated(result: Result, origin: float, lost: RankLoss) -> Result:
@@ -99,4 +88,4 @@ def _truncated(result: Result, origin: float, lost: RankLoss) -> Result:
     time, suspect = origin + lost.time, lost.elements[0] if lost.elements else ""
     failure = describe(result.program, kind, reason, time, result.x[index], suspect)
     events = result.events.select(result.events.times <= time)
-    return replace(_with_rows(result, np.arange(count)), events=events, failure=failure)
+    return replace(result.rows(np.arange(count)), events=events, failure=failure)

@@ -93,6 +93,13 @@ class ConstraintMatrix:
         entries, count = len(self.rows), len(self.closing.repeating)
         return values[:, :entries], values[:, entries : entries + count], values[:, entries + count :]
 
+    def entries(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Return the entries of A at samples (k, entries), by machine code if available."""
+        kernel = self.bound.program.closing_matrix
+        if kernel is None or not kernel.is_machine_code:
+            return self.at_samples(t, x, m)[0]
+        return kernel.many(self.bound.origin + t[:, None], x, self.bound.p, m)
+
     def diagonals(self, entries: np.ndarray) -> np.ndarray:
         """Return the diagonals of the matrices with these entries, (k, n)."""
         diagonals = np.zeros((len(entries), len(self.closing.owners)))

@@ -43,11 +43,11 @@ class RankLoss:
 
 
 def find_rank_loss(
-    constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray
+    constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool = False
 ) -> RankLoss | None:
     """Find the first place of a run, with times t (k,), states x (k, n) and modes m (k, modes), where constraints contradict each
-    other, or else lose rank; `jumps` (s) are the times of events."""
-    return _contradiction(constraints, t, x, m) or _singular_position(constraints, t, x, m, jumps)
+    other, or else lose rank; `jumps` (s) are the times of events. On `arrival`, what follows such a place does not count."""
+    return _contradiction(constraints, t, x, m) or _singular_position(constraints, t, x, m, jumps, arrival)
 
 
 def _contradiction(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> RankLoss | None:
@@ -62,12 +62,13 @@ def _contradiction(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, 
 
 
 def _singular_position(
-    constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray
+    constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool
 ) -> RankLoss | None:
-    """Find where the root touches zero: between two samples, or where the extrapolations from both sides meet."""
-    measure = _ScaledRoots(constraints, constraints.at_samples(t, x, m)[0])
+    """Find where the root touches zero: between two samples, or where the extrapolations from both sides meet; on `arrival`, in
+    that from before alone."""
+    measure = _ScaledRoots(constraints, constraints.entries(t, x, m))
     roots = measure.at_samples
-    for k in _suspects(t.tolist(), roots.tolist()):
+    for k in _suspects(t.tolist(), roots.tolist(), arrival):
         if np.any((t[k] <= jumps) & (jumps <= t[k + 1])):
             continue
         # A run that ended early may have ended shortly before.
@@ -79,13 +80,19 @@ def _singular_position(
                 curve = _StateCurve(constraints, t[i : i + 2], x[i : i + 2], m[k])
                 closest_points[i] = _closest(constraints, measure, curve, t[k], t[k + 1] + beyond * (i != k))
         touching = [i for i, point in closest_points.items() if point.root < zero]
-        if k in touching or (len(closest_points) > 1 and touching == [i for i in closest_points if i != k]):
+        others = [i for i in closest_points if i != k and not (arrival and i > k)]
+        if k in touching or (others and [i for i in touching if i in others] == others):
             point = closest_points[touching[0]]  # on the side of arrival, not of departure
             entries = constraints.at_samples(np.array([point.time]), point.state[None], m[k : k + 1])[0]
             A = measure.scaling.scaled(constraints.full.dense_of(entries))[0]
             shares = np.abs(np.linalg.eigh(A)[1][:, len(A) - measure.rank])
             return RankLoss(point.time, constraints.owners(range(len(A)), shares))
     return None
+
+
+def roots_along(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+    """Return the root of the smallest eigenvalue that is not zero throughout, along a run (k,)."""
+    return _ScaledRoots(constraints, constraints.entries(t, x, m)).at_samples
 
 
 class _ScaledRoots:
@@ -110,15 +117,16 @@ class _ScaledRoots:
         return np.sqrt(np.maximum(values[:, values.shape[1] - self.rank], 0.0))
 
 
-def _suspects(t: Sequence[float], s: Sequence[float]) -> list[int]:
-    """Return the intervals between samples in which a root that falls and rises in straight lines meets zero from both sides."""
+def _suspects(t: Sequence[float], s: Sequence[float], arrival: bool = False) -> list[int]:
+    """Return the intervals between samples in which a root that falls and rises in straight lines meets zero from both sides, or
+    on `arrival` while it falls."""
     intervals = []
     for k in range(len(t) - 1):
         falling_end = rising_end = None
         length = t[k + 1] - t[k]
         if k > 0 and s[k - 1] > s[k]:
             falling_end = t[k] + s[k] * (t[k] - t[k - 1]) / (s[k - 1] - s[k])
-        if k + 2 < len(t) and s[k + 2] > s[k + 1]:
+        if not arrival and k + 2 < len(t) and s[k + 2] > s[k + 1]:
             rising_end = t[k + 1] - s[k + 1] * (t[k + 2] - t[k + 1]) / (s[k + 2] - s[k + 1])
         ends = [end for end in (falling_end, rising_end) if end is not None]
         if ends and all(t[k] - EXTRAPOLATION * length <= end <= t[k + 1] + EXTRAPOLATION * length for end in ends):
@@ -153,7 +161,7 @@ def _closest(constraints: ConstraintMatrix, measure: _ScaledRoots, curve: _State
     for _ in range(8):
         times = np.linspace(low, high, 17)
         states = np.array([curve.state_at(float(t)) for t in times])
-        roots = measure.roots(constraints.at_samples(times, states, np.tile(curve.m, (len(times), 1)))[0])
+        roots = measure.roots(constraints.entries(times, states, np.tile(curve.m, (len(times), 1))))
         best = int(roots.argmin())
         low, high = float(times[max(best - 1, 0)]), float(times[min(best + 1, 16)])
     return _ClosestPoint(float(times[best]), states[best], float(roots[best]))

@@ -1,0 +1,1 @@
+"""Singular positions passed with the velocities kept."""

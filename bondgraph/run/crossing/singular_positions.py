@@ -1,0 +1,205 @@
+"""Pass singular positions of a run on the branch on which it came: `simulate(singular="keep")`.
+
+Where constraints lose rank, the equations leave open on which branch the motion goes on, and close to that position errors
+decide it. States along one branch are smooth in time. So they are extrapolated from shortly before the position to shortly after
+it, by a polynomial through a short run that ends before; on both sides they are moved to the constraints. From there the run goes
+on: every velocity keeps its value, and energy is kept to the error of the extrapolation. (Singular positions: Bayo, Avello 1994.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+from numpy.polynomial import Chebyshev
+
+from bondgraph.output.progress import Progress
+from bondgraph.run.bound import Bound
+from bondgraph.run.clock_schedule import ClockSchedule
+from bondgraph.run.events.records import Events
+from bondgraph.run.hybrid import Hybrid, result_of
+from bondgraph.run.program import Program
+from bondgraph.run.results.outputs import Outputs
+from bondgraph.run.results.result import Result, Statistics
+from bondgraph.run.settings import Settings
+from bondgraph.run.steppers.segment import Selection
+from bondgraph.run.validation.checked_result import rank_loss
+from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
+from bondgraph.run.validation.constraint_rank import RankLoss, roots_along
+
+NEAR = 0.02
+"""Half the width of the passage: there the root of the smallest eigenvalue is this fraction of its largest value before."""
+
+SEEN = 0.1
+"""Least root, as a fraction of the largest, from which its slope to zero is taken."""
+
+BASE = 8.0
+"""Length of the interval before the passage from which states are extrapolated, in half widths."""
+
+DEGREE, NODES = 6, 13
+"""Degree of the polynomial, and number of points in that interval: an error there grows at most 160-fold."""
+
+FINER = 1e-3
+"""Tolerance of the run through these points, as a fraction of rtol."""
+
+FINEST = 1e-12
+"""Least tolerance of that run, but for a finer rtol."""
+
+NEWTON, DIFFERENCE, RANK = 3, 1e-6, 1e-6
+"""Steps of Newton's method by which states meet the constraints on both sides of a passage, its differences as fractions of the
+sizes of states, and the singular values below which constraints repeat each other there."""
+
+
+Start = tuple[float, np.ndarray, np.ndarray, np.ndarray]
+"""Time since the start of the whole run, s, states (n,), modes (modes,) and integrated powers (powers,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunPart:
+    """Part of a run: its `result`, and its end regardless of its samples: t (s), x (n,), m (modes,) and the integrated powers q
+    (powers,). Times and powers count from the start of the run."""
+
+    result: Result
+    t: float
+    x: np.ndarray
+    m: np.ndarray
+    q: np.ndarray
+
+
+def past_singular_positions(
+    first: RunPart, settings: Settings, choice: Selection, bar: Progress
+) -> tuple[RunPart, RankLoss | None]:
+    """Return the whole run that begins with this part, and the loss of rank that it could not pass; None if there is none.
+
+    Contradicting constraints are not passed, nor positions close to the start of a part or to an event, nor those of models with
+    clocks or breaks of time.
+    """
+    program, parts, part = first.result.program, [first], first
+    may_pass = not program.clocks and program.breaks is None
+    while True:
+        loss = rank_loss(part.result, settings.t_start, part.t, part.x, arrival=True)
+        crossed = None if loss is None or not may_pass else _crossed(part, loss, settings, choice, bar)
+        if crossed is None:
+            return _joined(parts), loss
+        parts[-1:] = crossed
+        part = parts[-1]
+
+
+def _crossed(
+    part: RunPart, loss: RankLoss, settings: Settings, choice: Selection, bar: Progress
+) -> tuple[RunPart, RunPart] | None:
+    """Return the part up to the end of a passage, and the part after it; None if it cannot be passed."""
+    half = None if loss.contradiction else _half_width(part.result, loss.time, settings)
+    if half is None:
+        return None
+    result, low, near, far = part.result, loss.time - (1.0 + BASE) * half, loss.time - half, loss.time + half
+    k = int(np.searchsorted(result.since, low))
+    events = result.events.since
+    if k == 0 or far >= settings.span or np.any((result.since[k - 1] <= events) & (events <= loss.time)):
+        return None
+    nodes = low + (near - low) * 0.5 * (1.0 - np.cos(np.pi * np.arange(NODES) / (NODES - 1)))
+    tolerance = min(settings.rtol, max(FINER * settings.rtol, FINEST))
+    start, m, closure = result.since[k - 1], result.m[k - 1], _Closure(result.rows(np.arange(k)), settings.t_start)
+    at_k = start, closure.nearest(start, result.x[k - 1], m), m, result.integrals[k - 1]
+    inside = settings.times[(settings.times > start) & (settings.times < far)]
+    dates = np.union1d(nodes, inside[inside <= near])
+    approach = _run(result.program, settings.of_run(rtol=tolerance), at_k, dates, choice, bar).result
+    if approach.failure is not None:
+        return None
+    course, times = np.hstack([approach.x, approach.integrals]), inside[inside > near]
+    at_nodes = course[np.isin(approach.since, nodes)]
+    passed = np.array([Chebyshev.fit(nodes, column, DEGREE)(np.append(times, far)) for column in at_nodes.T]).T
+    rows = np.vstack([course[np.isin(approach.since, inside)], passed[:-1]])
+    (x, end), (q, end_q) = ((part[:-1], part[-1]) for part in np.split(np.vstack([rows, passed[-1:]]), [len(part.x)], axis=1))
+    end = closure.nearest(far, end, m)
+    before = replace(
+        result,
+        t=np.append(result.t[:k], settings.t_start + inside),
+        since=np.append(result.since[:k], inside),
+        x=np.vstack([result.x[:k], x]),
+        m=np.vstack([result.m[:k], np.tile(m, (len(inside), 1))]),
+        integrals=np.vstack([result.integrals[:k], q]),
+        events=result.events.select(events <= start),
+        failure=None,
+    )
+    after = _run(result.program, settings, (far, end, m, end_q), settings.times[settings.times > far], choice, bar)
+    return RunPart(before, far, end, m, end_q), after
+
+
+def _half_width(result: Result, time: float, settings: Settings) -> float | None:
+    """Return half the width of the passage of a singular position at this time, s, from the slope with which the root falls; None
+    where there are no samples to tell it."""
+    count = int(np.searchsorted(result.since, time))
+    if count < 2:
+        return None
+    constraints = ConstraintMatrix(result.program, result.p, settings.t_start)
+    roots = roots_along(constraints, result.since[:count], result.x[:count], result.m[:count])
+    seen = np.flatnonzero(roots > SEEN * roots.max())
+    k = int(seen[-1])
+    return float(NEAR * roots.max() / roots[k] * (time - result.since[k])) if roots[k] > 0.0 else None
+
+
+class _Closure:
+    """Violations of the constraints of a run, and their flows, as functions of states that count in the sizes of a `result`."""
+
+    def __init__(self, result: Result, origin: float):
+        self.program, self.p, self.origin = result.program, result.p, origin
+        slots = [result.program.layout[f"{path}.h"] for path in dict.fromkeys(result.program.closing.owners)]  # type: ignore[union-attr]
+        self.slots = [slot for slot in slots if slot.block == "out"]
+        sizes = np.abs(result.x).max(axis=0)
+        self.sizes = np.where(sizes > 0.0, sizes, 1.0)
+
+    def __call__(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Return violations and flows (k, rows) in states (k, n)."""
+        program, times = self.program, np.full(len(x), self.origin + t)
+        assert program.closing is not None and program.closures is not None
+        outputs = Outputs(program, self.p, times, x, np.tile(m, (len(x), 1)))
+        outputs.compute(self.slots)
+        flows = program.closures.many(times[:, None], x, self.p, m)[:, : len(program.closing.flows)]
+        return np.hstack([*(outputs[slot] for slot in self.slots), flows])
+
+    def nearest(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Return the nearest states (n,) in which violations and flows vanish, by Newton's method with least changes."""
+        steps = DIFFERENCE * np.diag(self.sizes)
+        for _ in range(NEWTON):
+            values = self(t, np.vstack([x, x + steps, x - steps]), m)
+            ahead, behind = np.split(values[1:], 2)
+            jacobian = (ahead - behind).T / (2.0 * DIFFERENCE)
+            norms = np.linalg.norm(jacobian, axis=1)
+            norms = np.where(norms > 0.0, norms, 1.0)
+            x = x - self.sizes * np.linalg.lstsq(jacobian / norms[:, None], values[0] / norms, rcond=RANK)[0]
+        return x
+
+
+def _run(program: Program, settings: Settings, start: Start, times: np.ndarray, choice: Selection, bar: Progress) -> RunPart:
+    """Run from a start through these times, which count from the start of the whole run, to the last of them."""
+    begin, x, m, q = start
+    since = np.append(begin, times)
+    date = settings.t_start + begin
+    more = settings.of_run(x=x, m=m, t_start=date, span=since[-1] - begin, times=since - begin, dates=settings.t_start + since)
+    bound = Bound(program, settings.p, date, more.span)
+    run = Hybrid(bound, more, ClockSchedule(bound, date, date + more.span, more.max_steps), bar)
+    run.go(choice)
+    run.examine()
+    result = result_of(run, choice, 0.0)
+    result = replace(result, since=since[: len(result.t)], integrals=q + result.integrals, events=result.events.begun(begin))
+    return RunPart(result, begin + run.t, run.x, run.m, q + run.q)
+
+
+def _joined(parts: list[RunPart]) -> RunPart:
+    """Return parts that follow each other as one; a sample at the start of a part after the first is no sample of the run."""
+    first, last = parts[0].result, parts[-1]
+    results = [first, *(part.result.rows(np.arange(1, len(part.result.t))) for part in parts[1:])]
+    result = replace(
+        last.result,
+        t=np.concatenate([each.t for each in results]),
+        since=np.concatenate([each.since for each in results]),
+        x=np.vstack([each.x for each in results]),
+        m=np.vstack([each.m for each in results]),
+        integrals=np.vstack([each.integrals for each in results]),
+        start_energies=first.start_energies,
+        events=Events.joined([each.events for each in results]),
+        statistics=reduce(Statistics.__add__, [each.statistics for each in results]),
+    )
+    return replace(last, result=result)
