@@ -5,41 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
+import numpy as np
+
 from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import Node, leaf_length
 from bondgraph.tape.routine import Listing
 
-LOOKUP_FUNCTIONS = """define internal double @searchsorted(double %u, ptr %points, i64 %n) nounwind noinline {
+LOOKUP_FUNCTIONS = """define internal double @bisect(double %u, ptr %points, i64 %first, i64 %n) nounwind alwaysinline {
 entry:
-  %last = sub i64 %n, 1
-  %end = getelementptr inbounds double, ptr %points, i64 %last
-  %lowest = load double, ptr %points
-  %highest = load double, ptr %end
-  %range = fsub double %highest, %lowest
-  %since = fsub double %u, %lowest
-  %part = fdiv double %since, %range
-  %pieces = uitofp i64 %last to double
-  %place = fmul double %part, %pieces
-  %row = call i64 @llvm.fptosi.sat.i64.f64(double %place)
-  %negative = icmp slt i64 %row, 0
-  %begun = select i1 %negative, i64 0, i64 %row
-  %behind = icmp sge i64 %begun, %last
-  %guess = select i1 %behind, i64 %last, i64 %begun
-  %after = add i64 %guess, 1
-  %other = select i1 %behind, i64 %last, i64 %after
-  %here = getelementptr inbounds double, ptr %points, i64 %guess
-  %there = getelementptr inbounds double, ptr %points, i64 %other
-  %before = load double, ptr %here
-  %next_point = load double, ptr %there
-  %has_begun = fcmp ole double %before, %u
-  %not_yet = fcmp olt double %u, %next_point
-  %ends = or i1 %not_yet, %behind
-  %hit = and i1 %has_begun, %ends
-  br i1 %hit, label %even, label %head
-even:
-  %direct = uitofp i64 %after to double
-  ret double %direct
+  br label %head
 head:
-  %low = phi i64 [0, %entry], [%lower, %body]
+  %low = phi i64 [%first, %entry], [%lower, %body]
   %left = phi i64 [%n, %entry], [%fewer, %body]
   %more = icmp ne i64 %left, 0
   br i1 %more, label %body, label %done
@@ -59,6 +35,62 @@ done:
   %count = uitofp i64 %low to double
   ret double %count
 }
+define internal double @searchsorted(double %u, ptr %points, i64 %n) nounwind noinline {
+  %count = call double @bisect(double %u, ptr %points, i64 0, i64 %n)
+  ret double %count
+}
+define internal double @search_bucket(double %u, ptr %points, i64 %n, ptr %buckets) nounwind noinline {
+entry:
+  %last = sub i64 %n, 1
+  %end = getelementptr inbounds double, ptr %points, i64 %last
+  %lowest = load double, ptr %points
+  %highest = load double, ptr %end
+  %range = fsub double %highest, %lowest
+  %since = fsub double %u, %lowest
+  %part = fdiv double %since, %range
+  %pieces = uitofp i64 %last to double
+  %place = fmul double %part, %pieces
+  %row = call i64 @llvm.fptosi.sat.i64.f64(double %place)
+  %negative = icmp slt i64 %row, 0
+  %begun = select i1 %negative, i64 0, i64 %row
+  %most = sub i64 %last, 1
+  %behind = icmp sgt i64 %begun, %most
+  %bucket = select i1 %behind, i64 %most, i64 %begun
+  %even = icmp eq ptr %buckets, null
+  br i1 %even, label %near, label %indexed
+indexed:
+  %here = getelementptr inbounds i32, ptr %buckets, i64 %bucket
+  %there = getelementptr inbounds i32, ptr %here, i64 1
+  %from = load i32, ptr %here
+  %to = load i32, ptr %there
+  %first = zext i32 %from to i64
+  %few = sub i32 %to, %from
+  %crowded = icmp ugt i32 %few, 3
+  br i1 %crowded, label %many, label %near
+near:
+  %before = phi i64 [%bucket, %entry], [%first, %indexed]
+  %at0 = getelementptr inbounds double, ptr %points, i64 %before
+  %at1 = getelementptr inbounds double, ptr %at0, i64 1
+  %at2 = getelementptr inbounds double, ptr %at0, i64 2
+  %p0 = load double, ptr %at0
+  %p1 = load double, ptr %at1
+  %p2 = load double, ptr %at2
+  %c0 = fcmp ole double %p0, %u
+  %c1 = fcmp ole double %p1, %u
+  %c2 = fcmp ole double %p2, %u
+  %n0 = zext i1 %c0 to i64
+  %n1 = zext i1 %c1 to i64
+  %n2 = zext i1 %c2 to i64
+  %s0 = add i64 %before, %n0
+  %s1 = add i64 %s0, %n1
+  %s2 = add i64 %s1, %n2
+  %passed = uitofp i64 %s2 to double
+  ret double %passed
+many:
+  %inside = zext i32 %few to i64
+  %found = call double @bisect(double %u, ptr %points, i64 %first, i64 %inside)
+  ret double %found
+}
 define internal double @take(double %index, ptr %values, i64 %n) nounwind alwaysinline {
   %row = call i64 @llvm.fptosi.sat.i64.f64(double %index)
   %last = sub i64 %n, 1
@@ -73,15 +105,32 @@ define internal double @take(double %index, ptr %values, i64 %n) nounwind always
 """
 """Machine code of `opcodes.SEARCHSORTED` and `opcodes.TAKE`.
 
-The search looks first where u would be among points of equal distance, then halves the range without a branch to mispredict.
+Bisection halves the range without a branch to mispredict. Among constants it is for the points of one of n - 1 equal buckets
+(index search), where these are more than three; nearly even points need no index. Points and numbers find their bucket by the
+same rounded, monotone formula, so that the count is exact.
 """
+
+
+def search_text(leaf: Node) -> str:
+    """Return the text of `opcodes.SEARCHSORTED` in this table."""
+    if not is_constant(leaf):
+        return op.OPERATIONS[op.SEARCHSORTED].llvm
+    index = "null" if is_nearly_even(_before(leaf[1])) else "{y}.buckets"
+    return f"call double @search_bucket(double {{x}}, ptr {{y}}, i64 {{n}}, ptr {index})"
 
 
 def definitions(programs: Iterable[Listing]) -> list[str]:
     """Return the texts that lookups of these programs need in their module: the functions, and each table of constants once."""
-    leaves = dict.fromkeys(program.steps[step[2]] for program in programs for step in program.steps if step[0] in op.LOOKUPS)
-    tables = dict.fromkeys(_array(leaf[1]) for leaf in leaves if leaf[0] == op.TABLE)
-    return [LOOKUP_FUNCTIONS, *tables] if leaves else []
+    steps = [(program.steps, step) for program in programs for step in program.steps if step[0] in op.LOOKUPS]
+    leaves = [(step[0], listed[step[2]]) for listed, step in steps]
+    texts = [_array(leaf[1]) for _, leaf in leaves if leaf[0] == op.TABLE]
+    texts += [_buckets(leaf[1]) for code, leaf in leaves if code == op.SEARCHSORTED and is_constant(leaf)]
+    return [LOOKUP_FUNCTIONS, *dict.fromkeys(texts)] if leaves else []
+
+
+def is_constant(leaf: Node) -> bool:
+    """Return True for a table of two constants or more."""
+    return leaf[0] == op.TABLE and leaf_length(leaf) > 1
 
 
 def array_name(bits: bytes) -> str:
@@ -90,5 +139,32 @@ def array_name(bits: bytes) -> str:
 
 
 def _array(bits: bytes) -> str:
-    """Return the bits of an array as one text of bytes: LLVM reads a list of numbers ten times as slowly."""
-    return f'@{array_name(bits)} = internal constant [{len(bits)} x i8] c"\\{bits.hex(chr(92))}", align 8'
+    """Return the text of an array of numbers with these bits, and behind them three that no search passes."""
+    return _constant(array_name(bits), bits + np.full(3, np.nan).tobytes())
+
+
+def _buckets(bits: bytes) -> str:
+    """Return the text of the index of the points with these bits; "" for nearly even ones."""
+    before = _before(bits)
+    return "" if is_nearly_even(before) else _constant(f"{array_name(bits)}.buckets", before.astype("<u4").tobytes())
+
+
+def _before(bits: bytes) -> np.ndarray:
+    """Return the counts (n,) of points in the buckets before each, and of all."""
+    points = np.frombuffer(bits)
+    count = len(points) - 1
+    with np.errstate(all="ignore"):
+        places = (points - points[0]) / (points[-1] - points[0]) * count
+    rows = np.clip(np.nan_to_num(places), 0, count - 1).astype(np.intp)
+    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
+
+
+def is_nearly_even(before: np.ndarray) -> bool:
+    """Return True if the points up to the end of bucket k are k to k + 3 for every k."""
+    ahead = before - np.arange(len(before))
+    return bool(np.all(ahead[:-1] >= 0) and np.all(ahead[1:] <= 2))
+
+
+def _constant(name: str, bits: bytes) -> str:
+    """Return an array of constants as one text of bytes: LLVM reads a list of numbers ten times as slowly."""
+    return f'@{name} = internal constant [{len(bits)} x i8] c"\\{bits.hex(chr(92))}", align 8'

@@ -135,7 +135,9 @@ class Part:
 
     def _lookup(self, v: int, step: Node) -> None:
         code, u, table = step
-        form, y, n = op.OPERATIONS[code].llvm, self._table(table), leaf_length(self.program.steps[table])
+        leaf = self.program.steps[table]
+        form = tables.search_text(leaf) if code == op.SEARCHSORTED else op.OPERATIONS[code].llvm
+        y, n = self._table(table), leaf_length(leaf)
         if self.lanes == 1:
             self.lines.append(f"%v{v} = {form.format(x=self.number(u), y=y, n=n)}")
             return

@@ -17,6 +17,12 @@ from tests.inner.tape import opcodes as op
 
 SHORT, LONG = np.array([-1.0, 0.25, 2.0]), np.cumsum(np.linspace(0.1, 0.5, 40)) - 6.0
 EVEN = np.linspace(-1.3, 2.9, 101)
+SEARCHED = {"short": SHORT, "two": SHORT[:2], "even": EVEN, "long": LONG}
+"""Points that leave buckets of the search empty, or crowded with three and more, and a range beyond the largest number."""
+SEARCHED |= {f"late by {k}": EVEN + k * 0.042 * np.sin(np.linspace(0.0, np.pi, 101)) ** 2 for k in (-2.5, -1.5, 1.2)}
+SEARCHED["groups"] = (4.0 * np.arange(25.0)[:, None] + 0.1 * np.arange(4.0)).ravel()
+SEARCHED["crowded"] = np.concatenate([-np.geomspace(1.0, 1e-12, 40), np.geomspace(1e-300, 1.0, 60), [5.0, 5.0 + 1e-14, 9.0]])
+SEARCHED["wide"] = np.array([-1.7e308, -1e300, -1.0, 0.0, 1e-300, 1.0, 2.0, 3.0, 1e300, 1.7e308])
 KERNELS = [numpy_kernel, lambda routine: compile_routines([routine]).kernel(routine.name)]
 
 
@@ -50,6 +56,18 @@ def test_every_back_end_interpolates(points, of_inputs):
     symbol = sympy.Symbol("u")
     formula = interpolate(symbol, points, np.cos(points))
     np.testing.assert_allclose([float(formula.subs(symbol, number)) for number in u[::9]], expected[::9, 0], rtol=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("points", SEARCHED.values(), ids=SEARCHED)
+def test_a_search_counts_points_exactly(points):
+    tape = Tape()
+    (u,) = tape.inputs("x", 1)
+    routine = Routine("count", tape, (("x", 1),), (searchsorted(points, u),))
+    at = np.concatenate([around(points), [np.inf, -np.inf, 0.0, -0.0]])
+    for kernel in KERNELS:
+        found = kernel(routine).many(at[:, None])[:, 0]
+        np.testing.assert_array_equal(found, np.searchsorted(points, at, side="right"))
 
 
 def test_many_rows_of_values_are_read_at_once():
