@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import fsolve
 
 from examples import drive_train as d
+from examples import pacemaker
 
 drive = cache(d.run)
 
@@ -77,3 +78,38 @@ def test_duty_decides_the_steady_speed():
     assert np.ptp(current) == pytest.approx(ripple, rel=0.02)  # less what the resistances take of it
     heat = 2e3 * (body[-1] - body[0]) / (count * h) + 5.0 * (body.mean() - d.AMBIENT)
     assert heat == pytest.approx(d.COPPER * (by_hand[0] ** 2 + ripple**2 / 12.0), rel=5e-3)
+
+
+# Anions (S), period (s), lowest and highest voltage (V) by SciPy's LSODA at rtol 1e-10, from equations in mV and ms.
+BEATS = (
+    (0.0, 0.8395070673, -0.08466944078, 0.02809569232),
+    (7.5e-5, 0.5641642082, -0.08157914274, 0.02336703884),
+    (1.8e-4, 0.3243306835, -0.07182616235, -0.00092395384),
+)
+
+
+@pytest.mark.parametrize(("anions", "period", "lowest", "highest"), BEATS)
+def test_the_pacemaker_beats_as_another_program_says(anions, period, lowest, highest):
+    run = pacemaker.run(anions)
+    assert run.ok and not run.warnings and run.ledger.relative_residual < 1e-9
+    found = pacemaker.beat(run)
+    assert found[0] == pytest.approx(period, rel=1e-4)
+    assert found[1:] == pytest.approx((lowest, highest), abs=5e-5)
+
+
+def test_a_beat_of_the_pacemaker_leaves_no_charge_and_no_energy_behind():
+    """Over a period the channels' charges cancel, and what their ions give is lost; at the lowest voltage no current flows."""
+    run = pacemaker.run(7.5e-5)
+    v, channels = run["membrane.effort"], ("sodium", "potassium", "anions")
+    start, stop = np.flatnonzero((v[:-1] < -0.08) & (v[1:] >= -0.08))[-2:]
+    charge = {name: np.trapezoid(run[f"{name}.flow"][start:stop], run.t[start:stop]) for name in channels}
+    assert abs(sum(charge.values())) < 2e-3 * charge["sodium"]
+    ledger = run.ledger
+    lost = ledger.dissipated[stop] - ledger.dissipated[start]
+    # Energy of the ions: charge times the voltage of each battery.
+    given = sum(charge[name] * pacemaker.RESTS[name] for name in channels)
+    assert lost == pytest.approx(ledger.supplied[stop] - ledger.supplied[start], rel=1e-4)
+    assert lost == pytest.approx(given, rel=2e-3)
+    lowest = start + int(np.argmin(v[start:stop]))
+    balance = {name: run[f"{name}.flow"][lowest] for name in channels}
+    assert abs(sum(balance.values())) < 5e-3 * balance["sodium"]
