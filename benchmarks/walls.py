@@ -18,8 +18,7 @@ from screwbond.models.joints import attach_joint, joint_graph
 
 from benchmarks.command import run_command
 from benchmarks.timing import processor, table, without_cache
-from bondgraph import J0, J1, TF, C, Diode, Graph, I, R, Se, compile_model, equations
-from bondgraph.run.results.result import Result
+from bondgraph import J0, J1, TF, C, Diode, Graph, I, R, Result, Se, compile_model, equations
 from bondgraph.schedule.kernels import is_large
 from bondgraph.tape.routine import listing
 from bondgraph.tape.specialise import SpecialisedRoutine

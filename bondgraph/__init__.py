@@ -30,6 +30,7 @@ from bondgraph.model.modal import by_mode
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op
 from bondgraph.run import measures as measures
+from bondgraph.run.results.result import Result
 from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ __all__ += ["Constraint", "Diode", "Friction", "Switch", "HeatTransfer", "Block"
 __all__ += ["Graph", "Model", "Bond", "Element", "Port", "Parameter", "StateSpec", "Op", "Domain", "DOMAINS"]
 __all__ += ["Automaton", "Transition", "by_mode", "Causality", "assign_causality", "equations"]
 __all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations"]
-__all__ += ["quasistatic", "simulate", "sweep"]
+__all__ += ["quasistatic", "simulate", "sweep", "Result"]
 __all__ += ["dump_model", "load_model", "parse_model", "save_model"]
 __all__ += ["ModelError", "Problem", "RoundingWarning", "UnreliableRunWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
 

@@ -18,9 +18,8 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 
-from bondgraph import Model, ScrewbondError, compile_model
+from bondgraph import Model, Result, ScrewbondError, compile_model
 from bondgraph.interchange import dump_model, parse_model
-from bondgraph.run.results.result import Result
 from campaigns.model_mutations import of_a_model
 from campaigns.mutations import mutated
 from campaigns.processes import Progress, each, limit_addresses

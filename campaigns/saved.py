@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import compile_model, dump_model, parse_model
+from bondgraph import Result, compile_model, dump_model, parse_model
 from bondgraph.compile.compiled import Compiled
-from bondgraph.run.results.result import Result
 
 _first: Callable[..., Result] = Compiled.simulate
 _loaded: dict[int, tuple[Compiled, Compiled]] = {}

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from screwbond.models.contacts.laws.three_state import contact_states
 
-from bondgraph import J1, Automaton, Constraint, Graph, I, Se, Transition, simulate
-from bondgraph.run.results.result import Result
+from bondgraph import J1, Automaton, Constraint, Graph, I, Result, Se, Transition, simulate
 
 GRAVITY, HEIGHT = 9.81, 1.0  # m/s^2, m
 

@@ -15,8 +15,7 @@ from typing import Any
 
 from screwbond.models import parts
 
-from bondgraph import J0, J1, Block, Friction, Graph, I, R, Se, simulate
-from bondgraph.run.results.result import Result
+from bondgraph import J0, J1, Block, Friction, Graph, I, R, Result, Se, simulate
 from bondgraph.signals import pulse, sawtooth
 from screws.scalars import maximum, minimum
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph import J0, Block, C, Graph, R, Se, simulate
-from bondgraph.run.results.result import Result
+from bondgraph import J0, Block, C, Graph, R, Result, Se, simulate
 from screws.scalars import exp
 
 MEMBRANE, SODIUM, LEAK, DELAYED, T_END = 12e-6, 0.4, 1.4e-4, 1.2e-3, 6.0  # F, S, S, S (per cm^2), s

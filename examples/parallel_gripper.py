@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from screwbond.models import mark_planar_body, mark_planar_contact, planar_contact
 
-from bondgraph import J0, J1, C, Graph, I, Se, Sf
-from bondgraph.run.results.result import Result
+from bondgraph import J0, J1, C, Graph, I, Result, Se, Sf
 from bondgraph.signals import integrator
 from bondgraph.stepping import stepper
 from screws.scalars import where

@@ -9,8 +9,7 @@ import numpy as np
 from screwbond.models import attach_planar_contact, ground, planar_body, rigid_body
 from screwbond.models.contacts.collision_sets import collisions
 
-from bondgraph import J0, C, Graph, Sf
-from bondgraph.run.results.result import Result
+from bondgraph import J0, C, Graph, Result, Sf
 from bondgraph.stepping import stepper
 from screws.shapes import Ball, Box, HalfSpace
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 from screwbond.models import attach_planar_contact, planar_body
 
-from bondgraph import J0, C, Graph, Sf
-from bondgraph.run.results.result import Result
+from bondgraph import J0, C, Graph, Result, Sf
 from bondgraph.stepping import stepper
 from screws.scalars import array, cos
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bondgraph import GY, J1, Graph, I, R, Se, sweep
-from bondgraph.run.results.result import Result
+from bondgraph import GY, J1, Graph, I, R, Result, Se, sweep
 from bondgraph.sweeps import Runs, last, normal, peak, uniform
 
 VOLTAGE, MAGNET, WINDING, BEARING = 12.0, 0.05, 1.0, 1e-4  # V, N m/A, Ohm, N m s

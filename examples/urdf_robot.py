@@ -12,8 +12,7 @@ import numpy as np
 from screwbond.models.chains import chain_graph, gravity_forces
 from screwbond.models.urdf import Robot, read_urdf, robot_scene
 
-from bondgraph import Graph, Op, Se, simulate
-from bondgraph.run.results.result import Result
+from bondgraph import Graph, Op, Result, Se, simulate
 from screws.scalars import where
 
 FILE = Path(__file__).with_suffix(".urdf")

@@ -8,12 +8,11 @@ import numpy as np
 from scipy.linalg import expm
 from scipy.optimize import root
 
-from bondgraph import Compiled
+from bondgraph import Compiled, Result
 from bondgraph.errors import RunEndedWarning
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, SignalBlock
 from bondgraph.model.model import Model
 from bondgraph.run.program import NewtonLoop
-from bondgraph.run.results.result import Result
 from campaigns.graphs.hidden import motion, restarted, split
 from campaigns.graphs.point import Point
 from campaigns.graphs.situations import at_zero, indices_of

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bondgraph import Compiled
-from bondgraph.run.results.result import Result
+from bondgraph import Compiled, Result
 from examples.gallery.record import Entry
 
 

@@ -193,9 +193,7 @@ BEARING = curve([0.0, 1.0, 10.0, 100.0], [1.0, 0.6, 0.7, 1.5])
 
 
 @SHELF.part(
-    r"\tau = M(\lvert\omega\rvert) \tanh(\omega / \omega_0)",
-    "Modelica Standard Library, BearingFriction",
-    "w0=1e-3 rad/s",
+    r"\tau = M(\lvert\omega\rvert) \tanh(\omega / \omega_0)", "Modelica Standard Library, BearingFriction", "w0=1e-3 rad/s"
 )
 def bearing_friction(name: str, w0: Value, torque: Curve = BEARING) -> Element:
     """Friction by a `curve` of the torque in N m over the speed in rad/s, smoothed below w0; `Friction` sticks exactly."""

@@ -28,11 +28,11 @@ DRIVES = {
     "hydraulic": (2e6, 1e10, 300.0),
     "magnetic": (100.0, 1e5, 300.0),
     "heat": (300.0, 0.1, 300.0),
-    "choked_orifice": (2e5, 1e9, 300.0),
+    "choked_orifice": (2e5, 1e9, 300.0),  # up to 7 bar
     "chemical": (1000.0, 1000.0, 300.0),
     "chemical electrical": (0.1, 10.0, 300.0),
 }
-"""Amplitude and resistance of a source, and its angular frequency, by domain, by shelf and domain, or by part (a gas, up to 7 bar)."""
+"""Amplitude and resistance of a source, and its angular frequency: by domain, by shelf and domain, or by part."""
 Test = TypeVar("Test", bound=Callable[..., None])
 
 
