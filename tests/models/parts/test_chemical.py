@@ -65,6 +65,15 @@ def test_rows_of_a_table_are_the_text() -> None:
     assert ends[0] == ends[1] > 0.1
 
 
+def test_one_rate_beside_constants_is_that_of_activities() -> None:
+    """v = kappa (K_A q_A^2 - K_B q_B), as of a `Re`; with the constant of one species alone it is refused."""
+    by_activity = c.network("n", "2 A <-> B : 3", {"A": 2.0}, constants={"A": 0.5, "B": 4.0})
+    by_amount = c.network("n", "2 A <-> B : 0.75 12", {"A": 2.0})
+    assert run_of(by_activity, 1.0)["amounts.B"] == pytest.approx(run_of(by_amount, 1.0)["amounts.B"], rel=1e-9)
+    with pytest.raises(ModelError, match="or one beside constants of all its species"):
+        c.network("n", "2 A <-> B : 3", constants={"A": 0.5})
+
+
 CYCLE = "A <-> B : 2 1\nB + X <-> A + Y : 3 4"
 
 
