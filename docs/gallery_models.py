@@ -20,7 +20,8 @@ default settings and compare it with the published results; `python -m docs.gall
 * *Lines* are those of the function that makes the model, *statements* those of the original: components, equations, connections.
   What several models share (parts, templates, sub-circuits) is counted on neither side.
 * The *deviation* is the largest one of all signals compared, as a part of the largest value of the signal. The published results
-  were computed with tolerances of their own, and most deviations are theirs.
+  were computed with tolerances of their own, and most deviations are theirs. Where the equations alone were published
+  (glycolysis, phosphorylation, calcium pump, cardiac action potential), an independent script has solved them with SciPy.
 * *Cold* is the processor time of compiling and the first run, *warm* that of another run.
 """
 TABLE = "\n## {}\n\n| model | source | lines | statements | deviation | cold | warm |\n|---|---|---|---|---|---|---|\n"

@@ -65,3 +65,22 @@ def oregonator() -> Graph:
     graph = Graph("Oregonator")
     graph.add(Block("reactor", [("rate", change, "y")], states={"y": [1.0, 2.0, 3.0]}, rates={"y": "rate"}))
     return graph
+
+
+@MODELS.model(
+    "Sel'kov 1968 as of Strogatz 2014, glycolysis", statements=4, t_end=60.0, signals=amounts("ADP F6P"), tolerance=1e-5
+)
+def glycolysis() -> Graph:
+    """Oscillations of glycolysis, whose phosphofructokinase its product activates; dimensionless."""
+    text = "-> F6P : 0.6; F6P -> ADP : 0.08; F6P + 2 ADP -> 3 ADP : 1; ADP -> : 1"
+    return network("glycolysis", text, {"ADP": 1.0, "F6P": 1.0})
+
+
+WORK = "W WK Wp WpP K P"
+
+
+@MODELS.model("Goldbeter and Koshland 1981, phosphorylation", statements=12, t_end=2e4, signals=amounts(WORK), tolerance=1e-6)
+def phosphorylation() -> Graph:
+    """Protein between a kinase and a phosphatase that work at saturation, so that it switches almost wholly (zero-order)."""
+    text = "W + K <-> WK : 1 0.01; WK -> Wp + K : 0.01; Wp + P <-> WpP : 1 0.01; WpP -> W + P : 0.008"
+    return network("phosphorylation", text, {"W": 1.0, "K": 0.01, "P": 0.01})

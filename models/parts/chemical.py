@@ -170,13 +170,14 @@ def network(
     species : all species, where a mistyped one in the text should be refused.
     rates : numbers of rates that the text names.
     contents : what reactions conserve, such as {"charge": {"Ca": 2, "ATP": -4}}.
-    constants : K of species, 1/mol, where the rates leave a choice.
+    constants : K of species, 1/mol, where the rates leave a choice. With those of all its species a reaction may have one rate
+        kappa, as a `Re`.
 
     Raises `ModelError` E568 for text that cannot be read, E569 for a reaction that does not balance, E570 for an unknown species,
     E571 for a reaction that stands twice, E572 for a cycle without detailed balance.
     """
     RT, held = GAS * number(T), {**dict.fromkeys(ports, 1.0), **chemostats, **potentials}
-    net = read(name, text, held, species=species.split(), rates=rates, contents=contents)
+    net = read(name, text, held, species=species.split(), rates=rates, contents=contents, constants=constants)
     refuse_wrong(name, net.free, least=0.0, amounts=amounts)
     refuse_wrong(name, net.species, potentials=potentials)
     refuse_wrong(name, net.species, above=0.0, chemostats=chemostats, constants=constants, ports=dict.fromkeys(ports, 1.0))

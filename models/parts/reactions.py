@@ -1,7 +1,7 @@
 """Stoichiometry of a reaction network from its text: matrix, conserved moieties, cycles with their affinities, constants.
 
-A line is a reaction, "2 A + B <-> C : kf kr" or "C -> A : k"; 0 or nothing stands for a side without species, # begins a comment,
-and a semicolon may end a line. Rates are numbers, or names of an argument `rates`.
+A line is a reaction, "2 A + B <-> C : kf kr" or "C -> A : k", or "A <-> B : kappa" where constants are given; 0 or nothing
+stands for a side without species, # begins a comment, and a semicolon may end a line. Rates are numbers, or names of `rates`.
 """
 
 from __future__ import annotations
@@ -221,11 +221,12 @@ def read(
     species: Sequence[str] = (),
     rates: Mapping[str, float] = EMPTY,
     contents: Mapping[str, Mapping[str, float]] = EMPTY,
+    constants: Mapping[str, float] = EMPTY,
 ) -> Stoichiometry:
     """Return the structure of a network; E568 for text that cannot be read, E569 for a reaction that does not balance, E570 for
     an unknown species, E571 for a reaction that stands twice."""
     rows = text if isinstance(text, str) else "\n".join(f"{row[0]} : {' '.join(map(str, row[1:]))}" for row in text)
-    reactions = [_reaction(name, number, *line, rates) for number, line in _lines(rows)]
+    reactions = [_reaction(name, number, *line, rates, constants) for number, line in _lines(rows)]
     if not reactions:
         raise refusal("E568", f'network "{name}" has no reactions', _FORM, about=name)
     seen: dict[frozenset[Any], Reaction] = {}
@@ -269,8 +270,10 @@ def _lines(text: str) -> Iterator[tuple[int, tuple[str, int]]]:
                 yield number, (part[0], part.start())
 
 
-def _reaction(name: str, line: int, text: str, begin: int, rates: Mapping[str, float]) -> Reaction:
-    """Return the reaction of a line."""
+def _reaction(
+    name: str, line: int, text: str, begin: int, rates: Mapping[str, float], constants: Mapping[str, float]
+) -> Reaction:
+    """Return the reaction of a line; one rate of a reversible one is that of activities, K q."""
 
     def wrong(column: int, what: str, cure: str = _FORM) -> ModelError:
         return refusal("E568", f"{_place(name, line, begin + column + 1)}: {what}", cure, about=name, why=text.strip())
@@ -298,9 +301,13 @@ def _reaction(name: str, line: int, text: str, begin: int, rates: Mapping[str, f
         if value is None or not (value > 0 and isfinite(value)):
             raise wrong(colon + 1 + word.start(), f'"{word[0]}" is no rate', "a positive number, or a name in rates")
         values.append(float(value))
-    if len(values) != (needed := 2 if arrow[0] == "<->" else 1):
-        raise wrong(colon, f"{len(values)} rates, where {arrow[0]} needs {needed}")
     reactants, products = side(0, arrow.start()), side(arrow.end(), colon)
+    needed = 2 if arrow[0] == "<->" else 1
+    if needed == 2 and len(values) == 1 and constants.keys() >= {*reactants, *products}:
+        values = [values[0] * prod(constants[s] ** n for s, n in each.items()) for each in (reactants, products)]
+    if len(values) != needed:
+        cure = "two rates, or one beside constants of all its species" if needed == 2 else _FORM
+        raise wrong(colon, f"{len(values)} rates, where {arrow[0]} needs {needed}", cure)
     column = begin + 1 + len(text) - len(text.lstrip())
     return Reaction(reactants, products, values[0], values[1] if needed == 2 else None, line, column, text[:colon].strip())
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from screwbond.models import parts
 
+from benchmarks.networks import random_network
 from bondgraph import Graph, ModelError, Parameter, Se, compile_model
 from tests.models.parts.checks import checks
 
@@ -65,6 +66,15 @@ def test_rows_of_a_table_are_the_text() -> None:
     assert ends[0] == ends[1] > 0.1
 
 
+def test_one_rate_beside_constants_is_that_of_activities() -> None:
+    """v = kappa (K_A q_A^2 - K_B q_B), as of a `Re`; with the constant of one species alone it is refused."""
+    by_activity = c.network("n", "2 A <-> B : 3", {"A": 2.0}, constants={"A": 0.5, "B": 4.0})
+    by_amount = c.network("n", "2 A <-> B : 0.75 12", {"A": 2.0})
+    assert run_of(by_activity, 1.0)["amounts.B"] == pytest.approx(run_of(by_amount, 1.0)["amounts.B"], rel=1e-9)
+    with pytest.raises(ModelError, match="or one beside constants of all its species"):
+        c.network("n", "2 A <-> B : 3", constants={"A": 0.5})
+
+
 CYCLE = "A <-> B : 2 1\nB + X <-> A + Y : 3 4"
 
 
@@ -119,20 +129,6 @@ def test_only_moieties_without_scale_are_eliminated() -> None:
     for amounts, size in (({"y1": 1.0}, 3), ({"y2": 1.0}, 4)):
         assert run_of(c.network("n", E5, amounts), 1e-9)["amounts.q"].shape[1] == size
     assert c.stoichiometry(E5).eliminated({"y1": 1.0}) == {"y3": {"y2": 1.0, "y4": -1.0}}
-
-
-def random_network(species: int = 100, reactions: int = 200, seed: int = 0) -> tuple[str, dict[str, float]]:
-    """Text of reactions of two species to two others, over seven decades, in detailed balance; amounts."""
-    rng, seen, lines = np.random.default_rng(seed), set(), []
-    K = np.exp(2 * rng.normal(size=species))
-    while len(lines) < reactions:
-        a, b, d, e = map(int, rng.choice(species, 4, replace=False))
-        if (sides := frozenset([frozenset((a, b)), frozenset((d, e))])) not in seen:
-            seen.add(sides)
-            rate = 10.0 ** rng.uniform(-4, 3)
-            forward, reverse = float(rate * K[a] * K[b]), float(rate * K[d] * K[e])
-            lines.append(f"S{a} + S{b} <-> S{d} + S{e} : {forward!r} {reverse!r}")
-    return "\n".join(lines), {f"S{k}": float(q) for k, q in enumerate(rng.uniform(0.1, 2.0, species))}
 
 
 def test_a_hundred_species_and_two_hundred_reactions() -> None:
