@@ -174,6 +174,18 @@ def six_thyristors() -> Graph:
     return bridge_of_six(R("load", 20.0))
 
 
+@MODELS.model(SIX + "ThyristorBridge2mPulse_RL", statements=5, t_end=0.1, signals=INDUCTIVE, tolerance=3e-5)
+def six_thyristors_rl() -> Graph:
+    """Bridge of six thyristors with a resistance and a coil."""
+    return bridge_of_six(R("load", 20.0), I("inductor", inductance=1.0))
+
+
+@MODELS.model(SIX + "ThyristorBridge2mPulse_RLV", statements=7, t_end=0.1, signals=INDUCTIVE, tolerance=1e-6)
+def six_thyristors_rlv() -> Graph:
+    """Bridge of six thyristors with a resistance, a coil and a source of 260 V."""
+    return bridge_of_six(R("load", 20.0), I("inductor", inductance=1.0), Se("battery", 260.0))
+
+
 @MODELS.model(SIX + "HalfControlledBridge2mPulse", statements=23, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def half_controlled_six() -> Graph:
     """Bridge of three thyristors and three diodes with a resistance."""

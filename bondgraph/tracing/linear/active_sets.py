@@ -64,8 +64,9 @@ from screws.scalars import absolute, equal, less, sign, where
 RESIDUAL_TOLERANCE = 1e-7
 """Largest residual at sample states, as a part of the terms of the equation."""
 
-COMPLIANCE = 2.0**-36
-"""Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes."""
+COMPLIANCE = 2.0**-42
+"""Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes; of the least loss the refinements
+remove it to 1e-6, and a smaller one would magnify rounding."""
 
 MAX_CIRCUITS = 128
 """Most circuits of a part that are listed."""
@@ -119,7 +120,9 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
     scaled = matrices * scale * scale[:, None]
     skew = bool(levels.rated or np.abs(scaled - scaled.transpose(0, 2, 1)).max(initial=0.0) > SYMMETRY_TOLERANCE)
     scaled[:, sorted(levels.rated)] = 0.0
-    bases = [lossless(matrix) for matrix in scaled]
+    bases = [basis for matrix in scaled if (basis := lossless(matrix)) is not None]
+    if len(bases) < len(scaled):
+        return None
     sample = min(range(len(bases)), key=lambda k: bases[k].shape[1])
     generic, gated = bases[sample], {i for i in held.holds if i not in held.never}
     if bases[0].shape[1] > generic.shape[1]:  # redundant where loops of joints close: `redundant_modes`

@@ -16,6 +16,10 @@ import numpy as np
 
 from bondgraph.assembly.indeterminate import NULL_TOLERANCE
 
+LEAST_LOSS, LOSSLESS = 1e-11, 1e-14
+"""Dissipation of a direction, in natural sizes: the least that one elimination for all modes resolves, and the most that is
+rounding; null directions of networks have less than 1e-15."""
+
 SCALING_ROUNDS = 4
 """Rounds in which rows and columns are scaled by their largest entries."""
 
@@ -31,10 +35,13 @@ class Circuit:
     """Equations of elements whose vanishing quantity it changes, and which must not hold."""
 
 
-def lossless(matrix: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that take no power."""
+def lossless(matrix: np.ndarray) -> np.ndarray | None:
+    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that take no power; None if some
+    take next to none."""
     _, values, right = np.linalg.svd(matrix + matrix.T)
-    basis = right[values <= NULL_TOLERANCE].T
+    if np.any((values > LOSSLESS) & (values < LEAST_LOSS)):
+        return None
+    basis = right[values <= LOSSLESS].T
     return np.asarray(np.linalg.qr(np.vstack([basis, matrix @ basis]))[0])
 
 
