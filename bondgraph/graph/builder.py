@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
 from bondgraph.checks import check_model
 from bondgraph.elements.junction_structure import J0, J1
+from bondgraph.elements.one_ports import Sf
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal
 from bondgraph.graph.branches import Node, branch, joined, junction_name
 from bondgraph.graph.draft import Draft, Link
@@ -16,6 +17,7 @@ from bondgraph.graph.flatten import flatten
 from bondgraph.model.arguments import is_name, names_of
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.dissipation import HEAT_PORT
+from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.laws import Junction
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
@@ -317,6 +319,12 @@ class Graph(Draft):
         self._check_unique("port", name, self.ports)
         self.ports[name] = reference
         return self
+
+    def sense(self, name: str, domain: Domain | str | None = None) -> str:
+        """Expose a port that draws no flow, and return the path of its effort, a signal of this graph."""
+        sensor = Sf(f"{name} sensor", domain=domain)
+        self.expose(name, self.parallel(sensor))
+        return f"{sensor.name}.effort"
 
     def declare_input(self, *names: str, fed_by: str = "") -> Graph:
         """Declare signal inputs; elements inside refer to them by these names. `fed_by`, the call that feeds them, is the advice

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from math import pi, sqrt
+from typing import Any
 
 from screwbond.models import parts
 
 from bondgraph import J0, C, Domain, Graph, I, R, Se, Sf, signals
 from examples.gallery.circuits import bridge, diodes, sine
 from examples.gallery.record import Collection
-from screws.scalars import cos, sin
+from screws.scalars import cos, exp, sin
 
 MODELS = Collection("Electronics")
 MSL, PHASES = "Modelica.Electrical.Analog.Examples.", "Modelica.Electrical.Polyphase.Examples."
@@ -179,6 +180,25 @@ def heated_resistor() -> Graph:
     graph.series(sine("source", 220.0, 1.0), resistor)
     graph.between(None, warm, Sf("heat", lambda P: P, signals="resistor.power", domain=HEAT))
     return graph.between(warm, None, R("conductor", conductance=50.0), Se("surroundings", -293.15))
+
+
+RECTIFIER = {"Capacitor1.v": "C.effort", "HeatCapacitor1.T": "body.effort"}
+
+
+@MODELS.model(MSL + "HeatingRectifier", statements=14, t_end=5.0, signals=RECTIFIER, tolerance=5e-5)
+def heating_rectifier() -> Graph:
+    """Rectifier whose diode warms a body through 10 W/K, and conducts better for it."""
+
+    def excess(v: Any, i: Any, T: Any) -> Any:
+        T = T + v * i / 10.0
+        V_T, warm = parts.transistors.BOLTZMANN * T, T / 300.15
+        return 1e-6 * (e.exp_line(v / V_T, 15.0) - 1) * warm**3 * exp((warm - 1) * 1.11 / V_T) + v / 1e8 - i
+
+    graph, out = Graph("heating rectifier"), J0("out")
+    diode, body = R("diode", relation=excess, signals=["body.effort"], heat=True), parts.thermal.heat_capacity("body", 1.0)
+    graph.between(None, out, sine("source", 1.0, 1.0), diode)
+    graph.between(out, None, R("R", 1.0)).between(out, None, C("C", capacitance=1.0))
+    return graph.connect(diode.port("heat"), body)
 
 
 CAUER_OP = {f"C{k}.v": f"C{k}.effort" for k in (1, 2, 3, 4, 7)}

@@ -12,15 +12,20 @@ import numpy as np
 from screwbond.models.parts.record import Shelf, Value, modulated, number
 
 from bondgraph import J0, TF, Automaton, Block, C, Diode, Element, Graph, I, R, Se, Sf, Switch, Transition, multiport
-from screws.scalars import absolute, array, expm1, maximum, minimum, sign, sin, sqrt, where
+from bondgraph.signals import hysteresis
+from screws.scalars import absolute, array, atan, expm1, maximum, minimum, sign, sin, sqrt, where
 
 SHELF = Shelf("electrical")
+
+
+def _node(name: str) -> Element:
+    return J0(name, domain="electrical")
 
 
 # --- laws
 
 
-def _growth(x: Any, top: Any) -> Any:
+def growth(x: Any, top: Any) -> Any:
     """Return e^x - 1 up to `top`, and its tangent beyond."""
     below = expm1(minimum(x, top))
     return below + (1 + below) * maximum(x - top, 0.0)
@@ -28,7 +33,7 @@ def _growth(x: Any, top: Any) -> Any:
 
 def _junction(v: Any, Is: Any, Vt: Any, Rp: Any, top: Any) -> Any:
     """Return the current of a p-n junction, A, with a leak beside it."""
-    return Is * _growth(v / Vt, top) + v / Rp
+    return Is * growth(v / Vt, top) + v / Rp
 
 
 @SHELF.law(R, "flow", r"i = I_s (e^{v / V_t} - 1) + v / R_p", "Shockley 1949", "Is=1e-6 A, Vt=0.04 V, Rp=1e8 ohm, top=15")
@@ -46,7 +51,7 @@ def diode(v: Value, Is: Value, Vt: Value, Rp: Value, top: Value) -> Value:
 )
 def zener(v: Value, Is: Value, Vt: Value, Bv: Value, Ib: Value, Nb: Value, Rp: Value, top: Value) -> Value:
     """Zener diode: it conducts in reverse as well, above the voltage Bv."""
-    back = _growth(-(v + Bv) / (Nb * Vt), top) - expm1(-Bv / (Nb * Vt))
+    back = growth(-(v + Bv) / (Nb * Vt), top) - expm1(-Bv / (Nb * Vt))
     return _junction(v, Is, Vt, Rp, top) - Ib * back
 
 
@@ -87,6 +92,18 @@ def junction_capacitance(q: Value, C0: Value, Vj: Value) -> Value:
     return C0 * (curved**2 / 2 - curved**3 / (12 * Vj) + line * voltage + line**2 * slope / 2)
 
 
+@SHELF.law(
+    I,
+    "flux",
+    r"\psi = L_\infty i + (L_0 - L_\infty) I_s \arctan(i / I_s)",
+    "Modelica Standard Library, SaturatingInductor",
+    "L0=2.0 H, Linf=0.2 H, Is=1 A",
+)
+def saturating_inductor(i: Value, L0: Value, Linf: Value, Is: Value) -> Value:
+    """Inductor with an inductance L0 at small currents, and of Linf above the current Is."""
+    return Linf * i + (L0 - Linf) * Is * atan(i / Is)
+
+
 # --- transformers
 
 
@@ -124,6 +141,24 @@ def transformer(name: str, n: Value, R1: Value, L1: Value, R2: Value, L2: Value,
     part.connect(first, core).connect(core, field := part.parallel(I("Lm", inductance=Lm))).connect(field, second)
     out = TF("out", 1.0, structural=True, domains=("electrical", "electrical"))
     return part.connect(second, out.port("1")).expose("1", first).expose("2", out.port("2"))
+
+
+@SHELF.part(
+    r"-\partial_x v = R' i + L' \partial_t i,\quad -\partial_x i = G' v + C' \partial_t v",
+    "Heaviside 1885",
+    "R_line=1 ohm, L_line=1e-3 H, G_line=1e-6 S, C_line=1e-6 F, sections=5",
+)
+def line_of_sections(name: str, R_line: Value, L_line: Value, G_line: Value, C_line: Value, sections: Value) -> Graph:
+    """Line of equal sections with losses; R_line, L_line, G_line and C_line are those of all of it."""
+    part, count = Graph(name), round(number(sections))
+    share = [number(each) / count for each in (R_line, L_line, G_line, C_line)]
+    part.expose("1", start := _node("begin"))
+    for k in range(count):
+        part.between(start, node := _node(f"node {k}"), R(f"R {k}", share[0]), I(f"L {k}", inductance=share[1]))
+        part.between(node, None, R(f"G {k}", conductance=share[2])).between(
+            start := node, None, C(f"C {k}", capacitance=share[3])
+        )
+    return part.expose("2", start)
 
 
 # --- switches
@@ -213,6 +248,22 @@ def switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
 
 
 @SHELF.part(
+    r"v = R_{on}\, i\ \text{(closed)},\quad i = G_{off}\, v\ \text{(open)}",
+    "Karnopp and Rosenberg 1992",
+    "control=1 signal, Ron=1e-5 ohm, Goff=1e-5 S",
+)
+def two_way_switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
+    """Switch between port common and port on, while its control signal is above 1/2, or port off."""
+    part, (parameters, signals) = Graph(name), modulated(control=control)
+    formulas = [("on", lambda control: control, ["control"]), ("off", lambda control: 1.0 - control, ["control"])]
+    part.add(Block("controls", formulas, inputs=signals, parameters=parameters))
+    part.expose("common", common := _node("common"))
+    for port in ("on", "off"):
+        part.between(common, node := _node(f"to {port}"), switch(port, f"controls.{port}", Ron, Goff)).expose(port, node)
+    return part
+
+
+@SHELF.part(
     r"v = R_{on}\, i\ \text{(closed)},\quad v = \operatorname{sgn}(i) \min(V_0 + \dot V (t - t_s), V_m)\ \text{(arc)},\quad"
     r" i = G_{off}\, v\ \text{(open)}",
     "Modelica Standard Library, IdealSwitchWithArc",
@@ -272,19 +323,17 @@ def half_bridge(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) ->
 
     Ports plus, out, minus.
     """
-    part, (parameters, signals) = Graph(name), modulated(gate=gate)
-    gates = [("upper", lambda gate: gate, ["gate"]), ("lower", lambda gate: 1.0 - gate, ["gate"])]
-    part.add(Block("gates", gates, inputs=signals, parameters=parameters))
-    plus, out, minus = (J0(port, domain="electrical") for port in ("plus", "out", "minus"))
-    for side, top, bottom in (("upper", plus, out), ("lower", out, minus)):
-        part.between(top, bottom, switch(side, f"gates.{side}", Ron, Goff))
-        part.between(bottom, top, ideal_diode(f"{side} diode", Ron, Goff, knee))
+    part, contacts = Graph(name), two_way_switch("contacts", gate, Ron, Goff)
+    plus, out, minus = map(_node, ("plus", "out", "minus"))
+    part.connect(plus, contacts.port("on")).connect(out, contacts.port("common")).connect(minus, contacts.port("off"))
+    part.between(out, plus, ideal_diode("upper diode", Ron, Goff, knee))
+    part.between(minus, out, ideal_diode("lower diode", Ron, Goff, knee))
     return part.expose("plus", plus).expose("out", out).expose("minus", minus)
 
 
 def _legs(name: str, gates: Mapping[str, Value], *resistances: Value) -> Graph:
     """Return half bridges by name between ports plus and minus, their outputs ports of their names."""
-    part, plus, minus = Graph(name), J0("plus", domain="electrical"), J0("minus", domain="electrical")
+    part, plus, minus = Graph(name), _node("plus"), _node("minus")
     for port, gate in gates.items():
         leg = half_bridge(port, gate, *resistances)
         part.connect(plus, leg.port("plus")).connect(leg.port("minus"), minus).expose(port, leg.port("out"))
@@ -319,9 +368,34 @@ def op_amp(name: str, gain: Value) -> Graph:
 def _inputs(name: str) -> tuple[Graph, dict[str, str]]:
     """Return a part with inputs `plus` and `minus` that draw no current, and the signals of their voltages."""
     part = Graph(name)
-    for pin in ("plus", "minus"):
-        part.expose(pin, part.parallel(Sf(f"{pin} current", domain="electrical")))
-    return part, {"plus": "plus current.effort", "minus": "minus current.effort"}
+    return part, {pin: part.sense(pin, "electrical") for pin in ("plus", "minus")}
+
+
+@SHELF.part(r"v_i = \varepsilon v_o,\quad i_i = 0", "Carlin 1964", "error=0 signed", passive=False)
+def nullor(name: str, error: Value) -> Graph:
+    """Nullor: output port `out` takes the voltage that makes voltage and current of port `in` zero, by way of a feedback.
+
+    With an `error` the voltage of `in` is that part of the output's.
+    """
+    part, signals, at = Graph(name), ["unknown.effort"], "electrical"
+    draws = R("unknown", relation=lambda v, i, drawn: drawn, signals=["input.flow"], domain=at)
+    part.connect(Sf("none", 0.0, domain=at), draws)
+    part.expose("in", part.parallel(Se("input", lambda v, k: k * v, parameters={"k": error}, signals=signals, domain=at)))
+    return part.expose("out", part.parallel(Se("output", lambda v: v, signals=signals, domain=at)))
+
+
+@SHELF.part(
+    r"v_o = V_+\ (v_+ - v_- > h),\quad v_o = V_-\ (v_+ - v_- < -h)",
+    "Tietze and Schenk 1999",
+    "low=0 V signed, high=5 V signed, h=0 V",
+    passive=False,
+)
+def comparator(name: str, low: Value, high: Value, h: Value) -> Graph:
+    """Comparator, whose output jumps where the voltage between its inputs passes h, and back at -h."""
+    part, signals = _inputs(name)
+    part.add(Block("input", [("v", lambda plus, minus: plus - minus, ["plus", "minus"])], inputs=signals))
+    part.add(hysteresis("relay", "input.v", -number(h), number(h), low=low, high=high, unit="V"))
+    return part.expose("out", part.parallel(Se("output", lambda y: y, signals=["relay.y"], domain="electrical")))
 
 
 @SHELF.part(
@@ -377,7 +451,7 @@ def three_phase_source(name: str, amplitude: Value, frequency: Value, phase: Val
             return V * sin(2 * np.pi * (f * t - k / 3) + phase)
 
         source = Se(f"source {line}", voltage, parameters=values, signals={"t": "time"}, domain="electrical")
-        node = J0(f"line {line}", domain="electrical")
+        node = _node(f"line {line}")
         part.between(None, node, source, R(f"R {line}", R_line)).expose(line, node)
     return part
 

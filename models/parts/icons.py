@@ -41,11 +41,22 @@ ICONS = {
     "switch": _LEADS + "M.3 .5 L.68 .25",
     "arc_switch": _LEADS + "M.3 .5 L.68 .25 M.55 .5 L.6 .4 L.62 .5 L.68 .38",
     "fuse": _BOX + " M.3 .5 L.7 .5",
+    "saturating_inductor": "M0 .5 Q.1 .2 .25 .5 Q.35 .2 .5 .5 Q.65 .2 .75 .5 Q.9 .2 1 .5 M.15 .9 L.4 .8 L.6 .2 L.85 .1",
+    "bjt": _CIRCLE + " M0 .5 L.35 .5 M.35 .25 L.35 .75 M.35 .4 L.7 .2 L.7 0 M.35 .6 L.7 .8 L.7 1 M.55 .8 L.7 .8 L.62 .66",
+    "mosfet": _CIRCLE
+    + " M0 .5 L.3 .5 M.3 .3 L.3 .7 M.38 .25 L.38 .75 M.38 .3 L.7 .3 L.7 0 M.38 .7 L.7 .7 L.7 1 M.38 .5 L.6 .5 L.52 .44",
+    "line_of_sections": "M0 .5 L.1 .5 M.1 .42 L.4 .42 L.4 .58 L.1 .58 Z M.4 .5 L.5 .5 M.6 .42 L.9 .42 L.9 .58 L.6 .58 Z "
+    "M.9 .5 L1 .5 M.5 .5 L.6 .5 M.5 .5 L.5 .7 M.4 .7 L.6 .7 M.4 .76 L.6 .76 M.5 .76 L.5 .95",
+    "two_way_switch": "M0 .5 L.3 .5 L.68 .3 M.7 .3 L1 .3 M.7 .7 L1 .7",
     "half_bridge": _BRIDGE + " M.3 .5 L1 .5",
     "h_bridge": _BRIDGE
     + " M.7 .0 L.7 .25 M.62 .45 L.7 .25 M.7 .45 L.7 .55 M.62 .75 L.7 .55 M.7 .75 L.7 1 M.3 .5 L.45 .5 M.55 .5 L.7 .5",
     "three_phase_bridge": _BRIDGE + " M.3 .4 L1 .4 M.3 .5 L1 .5 M.3 .6 L1 .6",
     "op_amp": _AMPLIFIER,
+    "nullor": "M0 .3 L.15 .3 M0 .7 L.15 .7 M.25 .3 Q.35 .3 .35 .5 Q.35 .7 .25 .7 Q.15 .7 .15 .5 Q.15 .3 .25 .3 M.65 .3 "
+    "Q.75 .3 .75 .5 Q.75 .7 .65 .7 Q.55 .7 .55 .5 Q.55 .3 .65 .3 "
+    "M.85 .3 Q.95 .3 .95 .5 Q.95 .7 .85 .7 Q.75 .7 .75 .5 Q.75 .3 .85 .3",
+    "comparator": _AMPLIFIER + " M.35 .6 L.45 .6 L.45 .4 L.55 .4",
     "limited_op_amp": _AMPLIFIER + " M.3 .6 L.45 .6 L.45 .4 L.6 .4",
     "three_phase_source": _CIRCLE + " M.25 .5 Q.375 .2 .5 .5 Q.625 .8 .75 .5 M.9 .5 L1 .5 M.85 .3 L1 .3 M.85 .7 L1 .7",
     "battery": "M0 .5 L.4 .5 M.4 .2 L.4 .8 M.6 .35 L.6 .65 M.6 .5 L1 .5",

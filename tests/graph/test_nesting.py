@@ -307,3 +307,12 @@ def test_an_input_of_a_graph_around_feeds_what_is_deeper_inside() -> None:
     outer.add(level(5.0))
     outer.wire("level.y", inner, "u")
     assert compile_model(outer, backend="numpy").simulate(1.0)["inner.part.mass.p"][-1] == pytest.approx(10.0)
+
+
+def test_a_sensing_port_draws_nothing():
+    """An amplifier of gain 10 at a divider of 1 to 3, which it does not load."""
+    graph, part, node, out = Graph("g"), Graph("amplifier"), J0("node"), J0("out")
+    part.expose("out", part.parallel(Se("output", lambda v: 10.0 * v, signals=[part.sense("in", "electrical")])))
+    graph.between(None, node, Se("u", 8.0), R("upper", 3.0)).between(node, None, R("lower", 1.0)).connect(node, part.port("in"))
+    run = compile_model(graph.connect(part.port("out"), out).connect(out, R("load", 4.0)), progress=False).simulate(1.0)
+    assert run["load.effort"][-1] == pytest.approx(20.0) and run["u.flow"][-1] == pytest.approx(2.0)

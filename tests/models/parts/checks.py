@@ -33,6 +33,8 @@ DRIVES = {
     "chemical electrical": (0.1, 10.0, 300.0),
 }
 """Amplitude and resistance of a source, and its angular frequency: by domain, by shelf and domain, or by part."""
+GIVEN = {"nullor": {"error": 1e-3}}
+"""Parameters of parts that have no answer on the bench with their defaults: an ideal nullor needs a feedback."""
 Test = TypeVar("Test", bound=Callable[..., None])
 
 
@@ -83,7 +85,7 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
 
     Where it is `turned`, half arrows point out of the part, but for 1-junctions, of which they give the positive direction.
     """
-    graph, made = Graph("bench"), part.make(name, **given)
+    graph, made = Graph("bench"), part.make(name, **{**GIVEN.get(part.name, {}), **given})
     for k, (port, reference) in enumerate(ports_of(made)):
         domain = domain_at(made, port, _usual_domain(part))
         if domain == "thermal":

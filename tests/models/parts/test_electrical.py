@@ -75,6 +75,14 @@ def test_junction_capacitance(voltage) -> None:
     assert q == pytest.approx(np.trapezoid(1 / np.sqrt(1 - np.minimum(v, 0.35) / 0.7), v), rel=1e-6)
 
 
+@checks("electrical.saturating_inductor")
+def test_saturating_inductor() -> None:
+    """At a constant voltage the flux is v t."""
+    coil = e.saturating_inductor("L", L0=2.0, Linf=0.25, Is=0.5)
+    (i,) = final(Graph("g").between(n := J0("n"), None, coil).connect(Se("u", -3.0), n), "L.flow", t_end=2.0)
+    assert 0.25 * i + 1.75 * 0.5 * np.arctan(i / 0.5) == pytest.approx(-6.0, rel=1e-9)
+
+
 def through(part, load: float, frequency: float = 50.0) -> complex:
     """Complex amplitude of the current through a load at the second port, with 1 V sin(w t) at the first."""
     graph, w = Graph("g"), 2 * np.pi * frequency
@@ -105,6 +113,15 @@ def test_transformer_is_its_equivalent_circuit() -> None:
     field = s * 0.02 * second / (s * 0.02 + second)
     voltage = 4 * field / (1.0 + s * 5e-3 + 4 * field) / 2.0
     assert through(part, load) == pytest.approx(voltage / second, rel=1e-4)
+
+
+@checks("electrical.line_of_sections")
+def test_a_line_is_a_chain_of_sections() -> None:
+    """v_k = (1 + z y) v + z i, i_k = y v + i, with z and y of a section, from its end to its beginning."""
+    s, load = 2j * np.pi * 50, 10.0
+    z, y = (4.0 + s * 0.02) / 4, (1e-2 + s * 1e-4) / 4
+    voltage = (np.linalg.matrix_power([[1 + z * y, z], [y, 1]], 4) @ [load, 1.0])[0]
+    assert through(e.line_of_sections("l", 4.0, 0.02, 1e-2, 1e-4, sections=4), load) == pytest.approx(1 / voltage, rel=1e-4)
 
 
 @checks("electrical.coupled_coils")
@@ -160,6 +177,14 @@ def test_switch() -> None:
     run = compile_model(graph, progress=False).simulate(1.0, samples=[0.25, 0.75], progress=False)
     assert run["r.flow"][1:] == pytest.approx([0.0, 5.0], abs=1e-12)
     assert final(fed(10.0, 1.0, e.switch("s", 1.0, Ron=1.0)), "r.flow") == pytest.approx([5.0], rel=1e-4)
+
+
+@checks("electrical.two_way_switch")
+@pytest.mark.parametrize(("control", "current"), [(1.0, 5.0), (0.0, 2.0)])
+def test_two_way_switch(control, current) -> None:
+    graph = Graph("g").connect(Se("u", 10.0), (part := e.two_way_switch("s", control, 0.0, 0.0)).port("common"))
+    graph.connect(part.port("on"), R("r on", 2.0)).connect(part.port("off"), R("r off", 5.0))
+    assert final(graph, "u.flow") == pytest.approx([current])
 
 
 @checks("electrical.arc_switch")
@@ -246,6 +271,27 @@ def test_op_amps_amplify(voltage) -> None:
     expected = -20 * voltage / (1 + 21 / 1e5)
     assert final(inverting(e.op_amp, voltage), "out.effort") == pytest.approx([expected])
     assert final(inverting(e.limited_op_amp, voltage), "out.effort") == pytest.approx([np.clip(expected, -15.0, 15.0)])
+
+
+@checks("electrical.nullor")
+@pytest.mark.parametrize(("error", "expected"), [(0.0, -40.0), (-1e-5, -40.0 / (1 + 21e-5))])
+def test_a_nullor_is_an_amplifier_without_limit_of_its_gain(error, expected) -> None:
+    """With an error the gain is finite. The account closes: the output gives what the resistors take beyond the source."""
+    graph, n, out, nullor = Graph("g"), J0("n"), J0("out"), e.nullor("N", error)
+    graph.between(None, n, Se("u", 2.0), R("r1", 1e3)).between(n, out, R("r2", 2e4)).connect(n, nullor.port("in"))
+    assert final(graph.connect(nullor.port("out"), out), "out.effort", "N.input.flow") == pytest.approx(
+        [expected, 0.0], abs=1e-12
+    )
+
+
+@checks("electrical.comparator")
+def test_a_comparator_switches_where_its_inputs_differ_by_its_hysteresis() -> None:
+    graph, part, out = Graph("g"), e.comparator("c", low=-1.0, h=0.5), J0("out")
+    graph.connect(Se("u", lambda t: 2 * sin(2 * np.pi * t), signals="time"), part.port("plus"))
+    graph.connect(Se("level", 0.5), part.port("minus")).connect(part.port("out"), out).connect(out, R("load", 1.0))
+    run = compile_model(graph, progress=False).simulate(1.0, samples=[0.2, 0.4, 0.7], progress=False)
+    assert [event.time for event in run.events] == pytest.approx([1 / 12, 0.5], abs=1e-9)
+    assert run.ok and run["out.effort"][1:4] == pytest.approx([5.0, 5.0, -1.0])
 
 
 @checks("electrical.limited_op_amp")
