@@ -15,7 +15,8 @@ REFERENCE = Path(__file__).parents[1] / "tests" / "gallery" / "reference"
 HEAD = """# Gallery of public models
 
 Models that others have published with their results, rebuilt with [parts](parts.md) in `examples/gallery`. The tests run each at
-default settings and compare it with the published results; `python -m docs.gallery_models` writes this page.
+default settings (`windows` with `singular="keep"`) and compare it with the published results; `python -m docs.gallery_models`
+writes this page.
 
 * *Lines* are those of the function that makes the model, *statements* those of the original: components, equations, connections.
   What several models share (parts, templates, sub-circuits) is counted on neither side.

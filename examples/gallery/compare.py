@@ -20,8 +20,8 @@ def published(path: Path) -> dict[str, np.ndarray]:
 
 
 def run(compiled: Compiled, entry: Entry, course: Mapping[str, np.ndarray]) -> Result:
-    """Run a model at default settings, with samples at the published times."""
-    return compiled.simulate(entry.t_end, samples=course["t"], progress=False)
+    """Run a model at default settings but those of its entry, with samples at the published times."""
+    return compiled.simulate(entry.t_end, samples=course["t"], progress=False, **entry.settings)
 
 
 def deviations(result: Result, entry: Entry, course: Mapping[str, np.ndarray]) -> dict[str, float]:

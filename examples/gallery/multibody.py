@@ -193,6 +193,17 @@ def fourbar() -> Graph:
     return attach_joint(Graph("fourbar"), joint_graph("ball", joints.spherical(b)), bars.link("b1"), bars.link("b3"))
 
 
+@MODELS.model(MSL + "Loops.Fourbar2", statements=24, t_end=5.0, signals=FOURBAR, tolerance=4e-4)
+def fourbar_with_rod() -> Graph:
+    """Four-bar in space: a crank, a slider, and a rod without mass between balls on both."""
+    a, b, c, d, w = (0, 0, 0), (0, 0.5, 0.1), (1.2, 0, 0), (1.2, 0.2, 0), 5.235987755982989
+    links = Link("b1", joints.revolute(X), rod(a, b, 0.05)), Link("b2", joints.prismatic(X), rod(c, d, 0.05), parent=None)
+    begin = {"position": (0, -0.2), "velocity": (w, -0.02 * w)}
+    bars = chain_graph(Tree("bars", links), ports=("b1", "b2"), gravity=GRAVITY, **begin)
+    tie = joint_graph("rod", joints.rod(b, (1, 0.2, 0)), frame_b=pose(np.eye(3), (0.2, 0, 0)))
+    return attach_joint(Graph("fourbar"), tie, bars.link("b1"), bars.link("b2"))
+
+
 @MODELS.model(
     MSL + "Loops.PlanarFourbar",
     statements=24,
@@ -202,13 +213,12 @@ def fourbar() -> Graph:
 )
 def planar_fourbar() -> Graph:
     """Four-bar in a plane with a damped hinge."""
-    a, b, c, d = (0, 0, 0), (0.4, 0, 0), (0.5, 1.1, 0, 1), (-0.15, 1, 0)
+    a, b, c, d = (0, 0, 0), (0.4, 0, 0), (0.5, 1.1, 0), (-0.15, 1, 0)
     crank = Link("1", joints.revolute(Z), bar(a, b, 0.05), damping=0.1)
-    coupler = Link("2", joints.revolute(Z, b), bar(b, c[:3], 0.05))
-    rocker = Link("4", joints.revolute(Z, d), bar(d, c[:3], 0.05), parent=None)
-    bars = chain_graph(tree := Tree("bars", (crank, coupler, rocker)), gravity=GRAVITY)
-    hinge = Constraint("hinge", dimension=2, position=gap(tree, 1, 2, c, (0, 1)), coordinates={"bars.q": 3})
-    return Graph("fourbar").connect(bars.port("joints"), hinge)
+    coupler = Link("2", joints.revolute(Z, b), bar(b, c, 0.05))
+    rocker = Link("4", joints.revolute(Z, d), bar(d, c, 0.05), parent=None)
+    bars = chain_graph(Tree("bars", (crank, coupler, rocker)), ports=("2", "4"), gravity=GRAVITY)
+    return attach_joint(Graph("fourbar"), joint_graph("hinge", joints.inline(Z, c)), bars.link("2"), bars.link("4"))
 
 
 @MODELS.model(MSL + "Loops.Engine1a", statements=28, t_end=5.0, signals={"inertia.w": "engine.v[0]"}, tolerance=4e-5)
@@ -240,6 +250,14 @@ def point_pendulum() -> Graph:
     return graph
 
 
+@MODELS.model(
+    "IFToMM benchmark A02, N-four-bar",
+    statements=33,
+    t_end=10.0,
+    signals={"theta": "bars.q[0]", "omega": "bars.v[0]"},
+    tolerance=1e-6,
+    singular="keep",
+)
 def windows() -> Graph:
     """Four-bars side by side, rods of 1 m and 1 kg, that fall over from upright at 1 m/s: all rods lie on a line twice a turn."""
     points, n = np.column_stack([np.arange(6.0), np.zeros((6, 2))]), 5

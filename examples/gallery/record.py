@@ -7,8 +7,10 @@ import inspect
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Unpack
 
 from bondgraph import Graph
+from bondgraph.run_arguments import RunSettings
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Entry:
     signals : signal of the original -> signal here, with a minus sign in front where it counts the other way.
     tolerance : largest deviation, as a part of the largest value of each signal: what the published results resolve.
     make : returns the graph.
+    settings : of the run, besides its samples; none where the defaults do.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Entry:
     signals: Mapping[str, str]
     tolerance: float
     make: Callable[[], Graph]
+    settings: RunSettings = field(default_factory=RunSettings)
 
     @property
     def lines(self) -> int:
@@ -50,13 +54,20 @@ class Collection:
     entries: dict[str, Entry] = field(default_factory=dict)
 
     def model(
-        self, source: str, *, statements: int, t_end: float, signals: Mapping[str, str], tolerance: float
+        self,
+        source: str,
+        *,
+        statements: int,
+        t_end: float,
+        signals: Mapping[str, str],
+        tolerance: float,
+        **settings: Unpack[RunSettings],
     ) -> Callable[[Callable[[], Graph]], Callable[[], Graph]]:
         """Decorate a function that returns the graph of a public model."""
 
         def decorated(make: Callable[[], Graph]) -> Callable[[], Graph]:
             name = make.__name__
-            self.entries[name] = Entry(name, source, statements, t_end, signals, tolerance, make)
+            self.entries[name] = Entry(name, source, statements, t_end, signals, tolerance, make, settings)
             return make
 
         return decorated
