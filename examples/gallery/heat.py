@@ -8,7 +8,7 @@ from screwbond.models import parts
 
 from bondgraph import J0, Block, C, Diode, Element, Graph, R, Se, Sf, signals
 from examples.gallery.record import Collection
-from screws.scalars import absolute, cos, minimum
+from screws.scalars import absolute, cos, minimum, where
 
 MODELS = Collection("Heat, magnetism and batteries")
 HEAT = "Modelica.Thermal.HeatTransfer.Examples."
@@ -89,6 +89,21 @@ def parallel_cooling() -> Graph:
     graph.connect(mixed, C("coolant3", capacitance=0.1, initial=0.1 * AMBIENT))
     pipes = [f"pipe{k}.effort" for k in (1, 2, 3)]
     return graph.connect(Sf("mixing", lambda a, b, T: (a + b) / 2 - T, signals=pipes), mixed)
+
+
+@MODELS.model(COOLING + "TwoMass", statements=29, t_end=1.0, signals=PARALLEL, tolerance=3e-5)
+def two_mass() -> Graph:
+    """Two hot bodies in parallel branches of a coolant, which flows forward and then backward."""
+    graph, pipes = Graph("two mass"), {"V": "V.y"} | {f"T{k}": f"pipe{k}.effort" for k in (1, 2, 3)}
+    graph.add(signals.table("V", "time", [0.2, 0.4, 0.6, 0.8], [0.0, 1.0, 1.0, -1.0]))
+    for k, hot in ((1, 313.15), (2, 333.15)):
+        before = {"V": "V.y", "T": f"pipe{k}.effort", "behind": "pipe3.effort"}
+        into = Sf(f"into{k}", lambda V, T, behind: absolute(V) / 2 * (where(V > 0, AMBIENT, behind) - T), signals=before)
+        graph.connect(into, cooled(graph, str(k), hot, 0.0))
+    mixed = J0("pipe3", domain="heat")
+    graph.connect(mixed, C("coolant3", capacitance=0.1, initial=0.1 * AMBIENT))
+    mixing = Sf("mixing", lambda V, T1, T2, T3: absolute(V) * (where(V > 0, (T1 + T2) / 2, AMBIENT) - T3), signals=pipes)
+    return graph.connect(mixing, mixed)
 
 
 INDUCTOR = {"coil.i": "source.flow", "r_mFe.B": "iron.B"}

@@ -7,9 +7,10 @@ import functools
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 from bondgraph import J0, J1, TF, C, Constraint, Friction, Graph, I, ModelError, RunEndedWarning, Se, compile_model
-from screws.scalars import absolute, sin
+from screws.scalars import absolute, maximum, minimum, sin
 
 LIMIT = 1.0
 """Limit of friction over the mass, of all blocks."""
@@ -226,6 +227,23 @@ def test_friction_follows_a_load_that_it_changes(drive, load):
     assert run.ok and run["shaft.flow"][-1] == pytest.approx(expected, abs=1e-12)
     smooth = model.simulate(1.0, parameters={"loss.mu": 0.0, "loss.nu": 0.0}, progress=False)
     assert smooth["shaft.flow"][-1] == pytest.approx((drive + load / 2) / 1.375, abs=1e-12)
+
+
+@pytest.mark.parametrize(("drive", "load"), [(4.0, -9.0), (9.0, 0.5), (-4.0, 9.0), (1.9, -2.0), (-9.0, -1.0)])
+def test_friction_that_is_bounded_follows_small_loads(drive, load):
+    """Bends inside of bends: at most 1, and as much as half of the load beyond 0.5; the root of its one equation by SciPy."""
+
+    def scale(tau):
+        return minimum(maximum(absolute(tau) - 0.5, 0.0) / 2, 1.0)
+
+    def excess(speed, way):
+        tau = 0.375 * speed - load / 2
+        return drive - tau - way * np.clip((abs(tau) - 0.5) / 2, 0.0, 1.0) - speed
+
+    roots = [(brentq(excess, -50.0, 50.0, args=(way,)), way) for way in (1.0, -1.0)]
+    expected = next((root for root, way in roots if root * way > 0), 0.0)
+    run = geared(drive, load, scale=scale, signals=["gear.1.effort"]).simulate(1.0, progress=False)
+    assert run.ok and run["shaft.flow"][-1] == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_friction_that_outgrows_its_load_ends_the_run():
