@@ -91,3 +91,31 @@ def test_the_unit_of_charge_does_not_matter():
     runs = [latch_run(1e-6, 1e-9, unit=unit, method="rodas5p", rtol=1e-5)[0] for unit in (1.0, 2.0**-40)]
     assert runs[0].statistics.steps == runs[1].statistics.steps
     np.testing.assert_array_equal(*(run["p.effort"] for run in runs))
+
+
+@functools.cache
+def trigger():
+    """Inverting Schmitt trigger: an amplifier with smooth limits of 15 V, half of whose output is fed back; a sine of 10 V."""
+
+    def amplifier(v, t, gain):
+        return 15.0 * tanh(gain * (0.5 * v - 10.0 * sin(40.0 * np.pi * t)) / 15.0)
+
+    graph, out, inside = Graph("trigger"), J0("out", domain="electrical"), J1("inside", domain="electrical")
+    amplified = Se("amplifier", amplifier, signals=["out.effort", "time"], parameters={"gain": 1e5})
+    graph.connect(amplified, inside).connect(inside, R("r", 1.0)).connect(inside, out)
+    return graph.connect(out, C("c", capacitance=1e-6, initial=15e-6)).compile()
+
+
+@pytest.mark.parametrize("method", ["auto", "dop853", "dopri5", "rodas5p"])
+@pytest.mark.parametrize("gain", [1e5, 1e6])
+@pytest.mark.parametrize("rtol", [1e-4, 1e-7])
+def test_a_trigger_leaves_its_branch_where_that_ends(method, gain, rtol):
+    """The branch v = 15 tanh(a), a = gain (v / 2 - u) / 15, ends where cosh(a)^2 = gain / 2."""
+    a = np.arccosh(np.sqrt(gain / 2.0))
+    falls = np.arcsin((7.5 * np.tanh(a) - 15.0 * a / gain) / 10.0) / (40.0 * np.pi)
+    around = [turn + shift for turn in (falls, falls + 0.025) for shift in (-5e-5, 5e-5)]
+    times = np.sort(np.concatenate([np.random.default_rng(2).uniform(0.0, 0.05, 24), around, [0.05]]))
+    run = trigger().simulate(0.05, samples=times, method=method, rtol=rtol, parameters={"amplifier.gain": gain})
+    expected = np.where((run.t > falls) & (run.t < falls + 0.025), -15.0, 15.0)
+    assert run.ok
+    np.testing.assert_allclose(run["out.effort"], expected, rtol=0.0, atol=2e-2)
