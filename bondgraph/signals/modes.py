@@ -1,4 +1,4 @@
-"""Signal blocks with modes, whose jumps and kinks are events: relay with hysteresis, quantiser."""
+"""Signal blocks with modes, whose jumps and kinks are events: relay with hysteresis, quantiser, pulse-width modulation."""
 
 from __future__ import annotations
 
@@ -61,3 +61,33 @@ def quantiser(name: str, input: str, step: Any, **shown: Unpack[Format]) -> Elem
         Transition("on", "on", formulas.BELOW, signals, nearest, kind=f"{name} falls"),
     )
     return replace(block, automaton=Automaton(name, ("on",), "on", edges))
+
+
+@spelled_out
+def pwm(name: str, duty: str, period: Any, *, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Format]) -> Element:
+    """Pulse-width modulation: y = `high` for the part `duty` of each `period` (s), else `low`; the first one begins at t = 0.
+
+    The signal `duty` is read where a period begins: 0 or less gives no pulse, 1 or more no gap. Both edges are events of the
+    automaton `name`, whose states are "low" and "high".
+
+    Raises `ModelError` E142 unless the period is positive.
+
+    Source: Holmes and Lipo 2003, Pulse Width Modulation for Power Converters, section 3.1 (sampled, trailing edge).
+    """
+    need_positive("pulse-width modulation", name, period=period)
+    equations = [("y", formulas.RELAY, ["mode", "low", "high"]), ("next", formulas.END_OF_PULSE, ["t", "u", "period"])]
+    block = Block(
+        name,
+        equations,
+        inputs={"u": duty, "t": "time", "mode": f"{name}.mode"},
+        parameters=of_result(shown.get("unit", ""), low=low, high=high),
+        states={"end": StateSpec(0.0, unit="s", symbol=r"t_{\mathrm{e}}")},
+        updates={"end": "next"},
+        period=period,
+        **result_of(**shown),
+    )
+    edges = (
+        Transition("low", "high", formulas.EXCESS, (f"{name}.end", "time"), kind=f"{name} rises"),
+        Transition("high", "low", formulas.EXCESS, ("time", f"{name}.end"), kind=f"{name} falls"),
+    )
+    return replace(block, automaton=Automaton(name, ("low", "high"), "low", edges))

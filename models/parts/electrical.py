@@ -5,7 +5,7 @@ The current of a part with one port flows into it, and its voltage is the effort
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,7 @@ def transformer(name: str, n: Value, R1: Value, L1: Value, R2: Value, L2: Value,
 # --- switches
 
 SWITCH = r"v = R_{on} (i - G_{off} V_k) + V_k\ \text{(on)},\quad i = G_{off}\, v\ \text{(off)}"
+VALVE = "Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V"
 
 
 def _beside_a_leak(name: str, Goff: Value, automaton: str, *series: Element) -> Graph:
@@ -150,7 +151,7 @@ def _valve(name: str, Ron: Value, Goff: Value, knee: Value, valve: Element, auto
     return _beside_a_leak(name, Goff, automaton, valve, loss)
 
 
-@SHELF.part(SWITCH, "Modelica Standard Library, IdealDiode", "Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V")
+@SHELF.part(SWITCH, "Modelica Standard Library, IdealDiode", VALVE)
 def ideal_diode(name: str, Ron: Value, Goff: Value, knee: Value) -> Graph:
     """Diode with a resistance Ron and a voltage `knee` while it conducts, and a conductance Goff; all of them may be zero."""
     return _valve(name, Ron, Goff, knee, Diode("valve"))
@@ -176,19 +177,19 @@ def _gated(
     return part.add_automaton(Automaton("gate", ("off", *(way for _, way, _ in ways)), "off", transitions))
 
 
-@SHELF.part(SWITCH, "Moll et al. 1956", "gate=1 signal, Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V")
+@SHELF.part(SWITCH, "Moll et al. 1956", f"gate=1 signal, {VALVE}")
 def thyristor(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
     """Thyristor: a gate signal above 1/2 turns it on while its voltage is positive; it turns off where its current ends."""
     return _gated(name, gate, (Ron, Goff, knee), [_FORWARD], turns_off=False)
 
 
-@SHELF.part(SWITCH, "New, Frank et al. 1958", "gate=1 signal, Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V")
+@SHELF.part(SWITCH, "New, Frank et al. 1958", f"gate=1 signal, {VALVE}")
 def gto(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
     """Thyristor that its gate signal turns on above 1/2 and off below."""
     return _gated(name, gate, (Ron, Goff, knee), [_FORWARD], turns_off=True)
 
 
-@SHELF.part(SWITCH, "Gentry 1964", "gate=1 signal, Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V")
+@SHELF.part(SWITCH, "Gentry 1964", f"gate=1 signal, {VALVE}")
 def triac(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
     """Triac: a thyristor for both directions of the current."""
     return _gated(name, gate, (Ron, Goff, knee), [_FORWARD, _BACKWARD], turns_off=False)
@@ -256,6 +257,49 @@ def fuse(name: str, I2t: Value, R_cold: Value, Goff: Value) -> Graph:
     part.add(Block("rating", [("left", lambda w, I2t: w - I2t, ["w", "I2t"])], inputs={"w": "heat.w"}, parameters={"I2t": I2t}))
     blows = Transition("intact", "blown", lambda left: left, ("rating.left",), kind=f"{name} blows")
     return part.add_automaton(Automaton("state", ("intact", "blown"), "intact", (blows,)))
+
+
+# --- bridges
+
+LEG = r"v_o \approx v_+\ (u > \tfrac12),\quad v_o \approx v_-\ \text{otherwise},\quad i_+ + i_- = i_o"
+MOHAN = "Mohan, Undeland and Robbins 2003, chapter 8"
+
+
+@SHELF.part(LEG, MOHAN, f"gate=1 signal, {VALVE}")
+def half_bridge(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
+    """Two transistors with diodes back to back; the upper one is closed while the gate signal is above 1/2, the lower one else.
+
+    Ports plus, out, minus.
+    """
+    part, (parameters, signals) = Graph(name), modulated(gate=gate)
+    gates = [("upper", lambda gate: gate, ["gate"]), ("lower", lambda gate: 1.0 - gate, ["gate"])]
+    part.add(Block("gates", gates, inputs=signals, parameters=parameters))
+    plus, out, minus = (J0(port, domain="electrical") for port in ("plus", "out", "minus"))
+    for side, top, bottom in (("upper", plus, out), ("lower", out, minus)):
+        part.between(top, bottom, switch(side, f"gates.{side}", Ron, Goff))
+        part.between(bottom, top, ideal_diode(f"{side} diode", Ron, Goff, knee))
+    return part.expose("plus", plus).expose("out", out).expose("minus", minus)
+
+
+def _legs(name: str, gates: Mapping[str, Value], *resistances: Value) -> Graph:
+    """Return half bridges by name between ports plus and minus, their outputs ports of their names."""
+    part, plus, minus = Graph(name), J0("plus", domain="electrical"), J0("minus", domain="electrical")
+    for port, gate in gates.items():
+        leg = half_bridge(port, gate, *resistances)
+        part.connect(plus, leg.port("plus")).connect(leg.port("minus"), minus).expose(port, leg.port("out"))
+    return part.expose("plus", plus).expose("minus", minus)
+
+
+@SHELF.part(LEG, MOHAN, f"left=1 signal, right=0 signal, {VALVE}")
+def h_bridge(name: str, left: Value, right: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
+    """Two half bridges with gate signals left and right; ports plus, minus, left, right."""
+    return _legs(name, {"left": left, "right": right}, Ron, Goff, knee)
+
+
+@SHELF.part(LEG, MOHAN, f"a=1 signal, b=0 signal, c=0 signal, {VALVE}")
+def three_phase_bridge(name: str, a: Value, b: Value, c: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
+    """Three half bridges with gate signals a, b and c; ports plus, minus, a, b, c."""
+    return _legs(name, {"a": a, "b": b, "c": c}, Ron, Goff, knee)
 
 
 # --- amplifiers

@@ -20,6 +20,7 @@ _ORIFICE = "M0 .5 L1 .5 M.3 .2 Q.5 .45 .7 .2 M.3 .8 Q.5 .55 .7 .8"
 _VALVE = "M.25 .3 L.75 .3 L.75 .8 L.25 .8 Z M0 .65 L.25 .65 M.75 .65 L1 .65 M.25 .55 L.75 .55 M.65 .5 L.75 .55 L.65 .6"
 _THREE_LEADS = " M0 .3 L.15 .3 M0 .5 L.1 .5 M0 .7 L.15 .7"
 
+_BRIDGE = "M0 0 L1 0 M0 1 L1 1 M.3 0 L.3 .25 M.22 .45 L.3 .25 M.3 .45 L.3 .55 M.22 .75 L.3 .55 M.3 .75 L.3 1"
 _AMPLIFIER = "M.15 .1 L.15 .9 L.85 .5 Z M0 .3 L.15 .3 M0 .7 L.15 .7 M.85 .5 L1 .5 M.2 .3 L.3 .3 M.25 .25 L.25 .35 M.2 .7 L.3 .7"
 
 ICONS = {
@@ -40,6 +41,10 @@ ICONS = {
     "switch": _LEADS + "M.3 .5 L.68 .25",
     "arc_switch": _LEADS + "M.3 .5 L.68 .25 M.55 .5 L.6 .4 L.62 .5 L.68 .38",
     "fuse": _BOX + " M.3 .5 L.7 .5",
+    "half_bridge": _BRIDGE + " M.3 .5 L1 .5",
+    "h_bridge": _BRIDGE
+    + " M.7 .0 L.7 .25 M.62 .45 L.7 .25 M.7 .45 L.7 .55 M.62 .75 L.7 .55 M.7 .75 L.7 1 M.3 .5 L.45 .5 M.55 .5 L.7 .5",
+    "three_phase_bridge": _BRIDGE + " M.3 .4 L1 .4 M.3 .5 L1 .5 M.3 .6 L1 .6",
     "op_amp": _AMPLIFIER,
     "limited_op_amp": _AMPLIFIER + " M.3 .6 L.45 .6 L.45 .4 L.6 .4",
     "three_phase_source": _CIRCLE + " M.25 .5 Q.375 .2 .5 .5 Q.625 .8 .75 .5 M.9 .5 L1 .5 M.85 .3 L1 .3 M.85 .7 L1 .7",

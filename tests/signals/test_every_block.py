@@ -40,6 +40,7 @@ def everything() -> Graph:
         signals.logic("neither", "not", ["either.y"]),
         signals.hysteresis("relay", "k.y", -0.5, 0.5),
         signals.quantiser("level", "k.y", 0.3),
+        signals.pwm("pulses", "k.y", 0.3),
         signals.integrator("int", "k.y"),
         signals.lowpass("low", "k.y", 0.1),
         signals.derivative_filter("slope", "k.y", 0.1),
@@ -117,7 +118,7 @@ def test_many_blocks_are_compiled_as_loops() -> None:
 
 def test_the_module_lists_its_blocks() -> None:
     kinds = [name for name in signals.__all__ if getattr(signals, name).__doc__]
-    assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 31
+    assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 32
 
 
 def test_the_page_lists_every_block_and_its_example_prints_what_it_shows() -> None:

@@ -1,4 +1,4 @@
-"""Chirp, relay with hysteresis, quantiser and noise against closed forms."""
+"""Chirp, relay with hysteresis, quantiser, pulse-width modulation and noise against closed forms."""
 
 from __future__ import annotations
 
@@ -59,6 +59,15 @@ def test_a_relay_holds_a_temperature():
     first, cooling, heating = np.log(20.0 / 18.0), np.log(22.0 / 18.0), np.log(22.0 / 18.0)
     times = first + np.concatenate([[0.0], np.cumsum(np.resize([heating, cooling], 20))])
     np.testing.assert_allclose([event.time for event in run.events], times[times < 2.0], atol=1e-8)
+
+
+@pytest.mark.parametrize("duty", [0.3, 1e-4, 0.9999, 0.0, 1.0, 1.7, -1.0])
+def test_pulses_have_the_width_that_is_asked_for(duty):
+    """To rounding, from no pulse to no gap; what is set between two beginnings waits for the next."""
+    run = run_of(signals.step("d", after=duty), signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
+    assert run["i.y"][-1] == pytest.approx(max(min(duty, 1.0), 0.0), abs=1e-13)
+    begun = run_of(signals.step("d", start=1.1, before=0.5, after=duty), signals.pwm("p", "d.y", 1.0, low=-1.0), until=1.3)
+    assert begun["p.y"][-1] == 1.0
 
 
 def test_a_quantiser_takes_the_nearest_level_and_each_change_is_an_event():

@@ -38,6 +38,7 @@ WRONG = [
     ("E148", lambda: signals.dead_zone("d", "c.q", 2.0, 1.0), ('dead zone "d"',)),
     ("E142", lambda: signals.chirp("c", 1.0, 2.0, 0.0), ('chirp "c": duration',)),
     ("E142", lambda: signals.quantiser("q", "c.q", 0.0), ('quantiser "q": step must be positive',)),
+    ("E142", lambda: signals.pwm("p", "c.q", 0.0), ('pulse-width modulation "p": period must be positive',)),
     ("E142", lambda: signals.noise("n", 1.0, 0.0, seed=1), ('noise "n": period',)),
     ("E148", lambda: signals.hysteresis("h", "c.q", 2.0, 1.0), ('hysteresis "h": lower is above upper',)),
     ("E148", lambda: signals.sampled_rate_limiter("l", "c.q", 1.0, -1.0, period=1.0), ("falling is above rising",)),

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 from screwbond.models import parts
 
-from bondgraph import J0, Graph, I, R, Se, Sf, compile_model, signals
+from bondgraph import J0, J1, Block, Graph, I, R, Se, Sf, compile_model, signals
 from screws.scalars import cos, sin
 from tests.models.parts.checks import checks, final
 
@@ -185,6 +185,51 @@ def test_an_arc_ends_the_current_of_a_coil(sense) -> None:
 def test_fuse_blows_at_its_integral() -> None:
     run = compile_model(fed(10.0, 0.99, e.fuse("f")), progress=False).simulate(1.0, progress=False)
     assert sorted({event.time for event in run.events}) == pytest.approx([0.1]) and abs(run["r.flow"][-1]) < 1e-7
+
+
+def chopped(bridge, high: str, low: str | None, resistance: float = 1.0) -> Graph:
+    """A bridge at 12 V, with a load of 10 mH and a resistance between two of its outputs, or between the first and ground."""
+    graph, plus, minus = Graph("chopped"), J0("supply"), J0("ground")
+    graph.between(None, plus, Se("u", 12.0)).connect(Se("zero", 0.0), minus)
+    graph.connect(plus, bridge.port("plus")).connect(bridge.port("minus"), minus)
+    load = graph.series(I("L", inductance=1e-2), R("R", resistance))
+    graph.connect(bridge.port(high), load)
+    return graph.connect(load, minus) if low is None else graph.connect(load, bridge.port(low))
+
+
+def ripple(high: float, low: float, duty: float, period: float = 1e-2, tau: float = 1e-2) -> tuple[float, float]:
+    """Current at the beginning of a pulse and at its end, in the steady state between two final values."""
+    rise, fall = np.exp(-duty * period / tau), np.exp(-(1 - duty) * period / tau)
+    first = (low * (1 - fall) + high * (1 - rise) * fall) / (1 - rise * fall)
+    return first, high + (first - high) * rise
+
+
+@checks("electrical.half_bridge", "electrical.h_bridge")
+@pytest.mark.parametrize("duty", [0.3, 0.9])
+def test_bridges_chop(duty) -> None:
+    """The current between exponentials to the voltages over R. It returns through the lower diode, or to the supply."""
+    half = chopped(e.half_bridge("b", "pwm.y", Ron=0.0, Goff=0.0), "out", None)
+    full = chopped(e.h_bridge("b", "pwm.y", "other.y", Ron=0.0, Goff=0.0), "left", "right")
+    for graph, low in ((half, 0.0), (full, -12.0)):
+        graph.add(signals.step("duty", -1.0, after=duty), signals.pwm("pwm", "duty.y", 1e-2))
+        graph.add(Block("other", [("y", lambda u: 1.0 - u, ["u"])], inputs={"u": "pwm.y"}))
+        run = compile_model(graph, progress=False).simulate(0.31, samples=[0.3, 0.3 + duty * 1e-2], rtol=1e-9, progress=False)
+        assert run.ok and run["L.flow"][1:] == pytest.approx(ripple(12.0, low, duty), rel=1e-7)
+
+
+@checks("electrical.three_phase_bridge")
+def test_three_phase_bridge_steps_six_times() -> None:
+    """Square waves a third of a period apart on a star of three resistances: 1/3, 2/3, 1/3 of the voltage, and back."""
+    graph, bridge, plus, minus = Graph("g"), e.three_phase_bridge("b", "a.y", "b wave.y", "c.y", Ron=0.0), J0("p"), J0("m")
+    graph.between(None, plus, Se("u", 12.0)).connect(Se("zero", 0.0), minus)
+    graph.connect(plus, bridge.port("plus")).connect(bridge.port("minus"), minus)
+    star = J0("star")
+    for k, (line, wave) in enumerate(zip("abc", ("a", "b wave", "c"), strict=True)):
+        graph.add(signals.square(wave, 0.06, start=0.02 * k, low=0.0))
+        graph.connect(bridge.port(line), load := J1(f"load {line}")).connect(load, R(f"R {line}", 2.0)).connect(load, star)
+    times = 0.005 + 0.01 * np.arange(6)
+    run = compile_model(graph, progress=False).simulate(0.06, samples=times, progress=False)
+    assert run.ok and run["R a.effort"][1:] == pytest.approx([4.0, 8.0, 4.0, -4.0, -8.0, -4.0], rel=1e-6)
 
 
 def inverting(make, voltage: float) -> Graph:
