@@ -106,7 +106,7 @@ class Run:
             source = (Se if isinstance(end, Effort) else Sf)(port, end.value, **read)
             inner = [R(f"behind {port}", end.inner)] if isinstance(end, Effort) and end.inner else []
             graph.connect(graph.series(source, *inner), there) if inner else graph.connect(source, there)
-        run = compile_model(graph, progress=False).simulate(self.t_end, progress=False, samples=self.t_end / 400)
+        run = compile_model(graph, progress=False).simulate(self.t_end, progress=False, samples=self.t_end / 200)
         assert run.ok, run.warnings
         kept = np.asarray(run.t) >= self.skip
         return _signal(run, self.x)[kept], _signal(run, self.y)[kept]

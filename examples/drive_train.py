@@ -38,12 +38,12 @@ def drive_train(duty: Callable[[float], float] = duty_of_drive) -> Graph:
     graph = Graph("drive train")
     bus, bridge = J0("bus", domain="electrical"), J0("bridge", domain="electrical")
     graph.between(bus, None, parts.electrical.battery("battery", **BATTERY))
-    graph.add(sawtooth("carrier", PERIOD, low=1e-9))  # above a duty of zero, which closes nothing
-    for name, sense in (("upper", 1.0), ("lower", -1.0)):
-        gate = ("y", lambda t, saw, sense=sense: 0.5 + sense * (duty(t) - saw), ["t", "saw"])
-        graph.add(Block(f"{name} gate", [gate], inputs={"t": "time", "saw": "carrier.y"}))
-    graph.between(bus, bridge, parts.electrical.switch("upper", "upper gate.y", Ron=1e-3))
-    graph.between(bridge, None, parts.electrical.switch("lower", "lower gate.y", Ron=1e-3))
+    graph.add(sawtooth("carrier", PERIOD, low=1e-9))  # above a duty of zero, which gives no pulse
+    gate = ("y", lambda t, saw: 0.5 + duty(t) - saw, ["t", "saw"])
+    graph.add(Block("gate", [gate], inputs={"t": "time", "saw": "carrier.y"}))
+    leg, minus = parts.electrical.half_bridge("leg", "gate.y", Ron=1e-3, knee=0.7), J0("minus", domain="electrical")
+    graph.connect(bus, leg.port("plus")).connect(leg.port("out"), bridge)
+    graph.connect(leg.port("minus"), minus).connect(Se("ground", 0.0), minus)
 
     motor = parts.machines.dc_motor("motor", k=MAGNET, R_a=0.0, L_a=COIL, J=ROTOR, b=BEARING)
     winding = R("winding", COPPER, heat=True)
