@@ -184,11 +184,21 @@ CURVES: dict[str, Formula | Run] = {
     "ideal_transformer": Run("time", "2.effort", 1.0, {"1": Effort(_wave(1.0)), "2": Load(1.0)}, {"n": 2.0}),
     "coupled_coils": Run("time", "2.effort", 0.1, {"1": Effort(_wave(10.0, 50.0)), "2": Load(10.0)}),
     "transformer": Run("time", "2.effort", 0.1, {"1": Effort(_wave(10.0, 50.0)), "2": Load(10.0)}),
+    "saturating_inductor": _stored(10.0),
+    "line_of_sections": Run("time", "2.effort", 1e-3, {"1": Effort(1.0), "2": Load(1e3)}),
     "ideal_diode": _over_effort(1.0, Ron=0.1, Goff=0.01, knee=0.5),
     "thyristor": _gated("gate", lambda t: _within(t, 0.01) > 0.003),
     "gto": _gated("gate", lambda t: (_within(t, 0.02) > 0.003) * (_within(t, 0.02) < 0.007)),
     "triac": _gated("gate", lambda t: _within(t, 0.01) > 0.003),
     "switch": _gated("control", lambda t: (t > 0.003) * (t < 0.027)),
+    "two_way_switch": Run(
+        "time",
+        "common.flow",
+        1.0,
+        {"common": Effort(1.0), "on": Load(1.0), "off": Load(3.0)},
+        {"control": "command.y"},
+        command=lambda t: 1.0 * (_within(t, 0.5) < 0.25),
+    ),
     "arc_switch": Run(
         "time",
         "1.flow",
@@ -202,12 +212,23 @@ CURVES: dict[str, Formula | Run] = {
     "limited_op_amp": Run(
         "plus.effort", "out.effort", 1.0, {"plus": Effort(_wave(5e-4)), "minus": Effort(0.0), "out": Load(1e3)}
     ),
+    "comparator": Run(
+        "plus.effort", "out.effort", 1.0, {"plus": Effort(_wave(1.0)), "minus": Effort(0.0), "out": Load(1e3)}, {"h": 0.3}
+    ),
+    "nullor": Run("in.effort", "out.effort", 1.0, {"in": Effort(_wave(1.0), 1.0), "out": Load(1.0)}, {"error": 0.1}),
     "three_phase_source": Run("time", "a.flow", 0.04, {"a": Load(10.0), "b": Load(10.0), "c": Load(10.0)}),
     "battery": Run("time", "1.effort", 3000.0, {"1": Flow(-0.6)}, {"charge": 1.0}),
     "supercapacitor": Run("time", "1.effort", 600.0, {"1": Flow(lambda t: where(t < 300.0, 1.0, -1.0))}),
     "half_bridge": _bridge("gate", "out"),
     "h_bridge": _bridge("left", "left", "right"),
     "three_phase_bridge": _bridge("a", *"abc"),
+    # transistors
+    "bjt": Run(
+        "base.effort", "collector.flow", 1.0, {"collector": Effort(5.0), "base": Effort(_rise(0.5, 0.8)), "emitter": Effort(0.0)}
+    ),
+    "mosfet": Run(
+        "drain.effort", "drain.flow", 1.0, {"drain": Effort(_rise(0.0, 5.0)), "gate": Effort(3.0), "source": Effort(0.0)}
+    ),
     # machines
     "dc_motor": Run(
         "shaft.flow", "part.gap.2.effort", 1.0, {"armature": Effort(12.0), "shaft": Flow(_rise(0.0, 240.0))}, skip=0.02
