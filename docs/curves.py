@@ -16,6 +16,9 @@ from bondgraph.model.laws import Resistor
 from screws.scalars import cos, floor, sin, where
 
 
+INTEGRATED = {"displacement": "flow", "momentum": "effort"}
+
+
 @dataclass(frozen=True)
 class Formula:
     """Law of a resistor between two values of its argument."""
@@ -113,12 +116,12 @@ class Run:
 
 
 def _signal(run: Any, name: str) -> np.ndarray:
-    """Return the samples of a signal, or of the integral of a flow, which is called displacement."""
+    """Return the samples of a signal, or of the integral of a flow or an effort."""
     end, _, quantity = name.rpartition(".")
     if name == "time":
         return np.asarray(run.t)
-    if quantity == "displacement":
-        return cumulative_trapezoid(_signal(run, f"{end}.flow"), np.asarray(run.t), initial=0.0)
+    if quantity in INTEGRATED:
+        return cumulative_trapezoid(_signal(run, f"{end}.{INTEGRATED[quantity]}"), np.asarray(run.t), initial=0.0)
     return np.asarray(run[name]).reshape(-1)
 
 
@@ -184,7 +187,7 @@ CURVES: dict[str, Formula | Run] = {
     "ideal_transformer": Run("time", "2.effort", 1.0, {"1": Effort(_wave(1.0)), "2": Load(1.0)}, {"n": 2.0}),
     "coupled_coils": Run("time", "2.effort", 0.1, {"1": Effort(_wave(10.0, 50.0)), "2": Load(10.0)}),
     "transformer": Run("time", "2.effort", 0.1, {"1": Effort(_wave(10.0, 50.0)), "2": Load(10.0)}),
-    "saturating_inductor": _stored(10.0),
+    "saturating_inductor": Run("1.flow", "1.momentum", 1.0, {"1": Effort(_to_and_fro(4.0).value)}),
     "line_of_sections": Run("time", "2.effort", 1e-3, {"1": Effort(1.0), "2": Load(1e3)}),
     "ideal_diode": _over_effort(1.0, Ron=0.1, Goff=0.01, knee=0.5),
     "thyristor": _gated("gate", lambda t: _within(t, 0.01) > 0.003),
