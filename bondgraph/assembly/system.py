@@ -257,6 +257,11 @@ class System:
         return {out: statement for statement in self.statements for out in statement.outs}
 
     @property
+    def implicit(self) -> tuple[Unknown, ...]:
+        """Unknowns whose residuals hold time derivatives, and those of ideal elements in nonlinear loops."""
+        return (*self.unknowns, *(u for loop in self.loops for u in loop.unknowns if u.held))
+
+    @property
     def guesses(self) -> frozenset[str]:
         """States that track the unknowns of nonlinear loops, and depend on the others."""
         return frozenset(name for loop in self.loops for name in loop.guesses)

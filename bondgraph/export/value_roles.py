@@ -8,7 +8,7 @@ from bondgraph.model.ops import SLIPPING, TIME_DERIVATIVE
 
 def solved_only(system: System) -> set[str]:
     """Return values that only the equations of unknowns read, and residuals of algebraic loops."""
-    names = {name for u in system.unknowns for name in (u.held, u.residual, u.stopped) if name != u.vanishing}
+    names = {name for u in system.implicit for name in (u.held, u.residual, u.stopped) if name != u.vanishing}
     names |= {unknown.residual for loop in system.loops for unknown in loop.unknowns}
     producer = {out: s for s in system.statements for out in s.outs}
     read_by: dict[str, set[str]] = {}
@@ -17,11 +17,11 @@ def solved_only(system: System) -> set[str]:
             read_by.setdefault(arg, set()).update(statement.outs)
     inner = {
         arg
-        for unknown in system.unknowns
+        for unknown in system.implicit
         if unknown.held
         for name in (unknown.held, unknown.residual)
         for arg in producer[name].args
-        if arg in producer and producer[arg].op in (TIME_DERIVATIVE, SLIPPING)
+        if arg in producer and (producer[arg].op in (TIME_DERIVATIVE, SLIPPING) or not producer[arg].args)
     }
     return names | {name for name in inner if read_by[name] <= names}
 

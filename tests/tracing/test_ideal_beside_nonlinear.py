@@ -10,7 +10,8 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from bondgraph import J0, J1, C, Diode, Friction, Graph, I, R, Se, Sf, simulate
+from bondgraph import J0, J1, C, Diode, Friction, Graph, I, R, Se, Sf, compile_model, simulate
+from bondgraph.export import document
 from screws.scalars import absolute, exp, sin, sqrt
 
 PEAK, OMEGA = 10.0, 2 * np.pi
@@ -147,3 +148,9 @@ def test_a_coil_upstream_keeps_its_flow_while_ideal_and_nonlinear_parts_share_it
     )
     assert result.ok
     assert result["coil.p"] == pytest.approx(reference.sol(result.t)[0], abs=1e-5)
+
+
+def test_the_document_writes_ideal_elements_in_loops() -> None:
+    compiled = compile_model(series(drive(), Diode("d"), orifice(), Friction("f", 2.0)), progress=False)
+    text = str(document(compiled))
+    assert all(name in text for name in ("Diode", "friction"))

@@ -212,7 +212,7 @@ class _Body:
             indices = (k for k, s in enumerate(statements) for line in writer.equations(s) if not line.startswith(REMARK))
             for k, index in enumerate(indices, start=self.count + 1):
                 self.sought += [(writer.letters[out], str(k)) for out in statements[index].outs if out in torn]
-            for unknown in system.unknowns:
+            for unknown in system.implicit:
                 if unknown.element == part.path:
                     source = sources_of(writer.producer[unknown.held or unknown.residual].op)
                     lines += [(line, source) for line in writer.implicit(unknown)]

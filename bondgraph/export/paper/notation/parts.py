@@ -177,5 +177,5 @@ def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[
         for event in system.events
         if _within(event.automaton, part.path)
     ]
-    solved = [(local(u.value), u.reason, u.algebraic) for u in system.unknowns if _within(u.element, part.path)]
+    solved = [(local(u.value), u.reason, u.algebraic) for u in system.implicit if _within(u.element, part.path)]
     return repr((lines, kinds, machines, transitions, solved)), tuple(outside)
