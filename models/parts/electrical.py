@@ -12,6 +12,7 @@ import numpy as np
 from screwbond.models.parts.record import Shelf, Value, modulated, number
 
 from bondgraph import J0, TF, Automaton, Block, C, Diode, Element, Graph, I, R, Se, Sf, Switch, Transition, multiport
+from bondgraph.signals import delay
 from screws.scalars import absolute, array, exp, maximum, minimum, sign, sin, sqrt, where
 
 SHELF = Shelf("electrical")
@@ -123,6 +124,27 @@ def transformer(name: str, n: Value, R1: Value, L1: Value, R2: Value, L2: Value,
     part.connect(first, core).connect(core, field := part.parallel(I("Lm", inductance=Lm))).connect(field, second)
     out = TF("out", 1.0, structural=True, domains=("electrical", "electrical"))
     return part.connect(second, out.port("1")).expose("1", first).expose("2", out.port("2"))
+
+
+@SHELF.part(
+    r"v_1 = Z i_1 + e_1,\quad e_1(t) = (v_2 + Z i_2)(t - T),\quad v_2 = Z i_2 + e_2,\quad e_2(t) = (v_1 + Z i_1)(t - T)",
+    "Branin 1967",
+    "Z=50 ohm, T=1e-6 s",
+)
+def lossless_line(name: str, Z: Value, T: Value) -> Graph:
+    """Lossless line with the characteristic impedance Z and the delay T, at rest at the start; both currents flow into it.
+
+    The account books Z as a dissipator and the waves that arrive as sources.
+    """
+    part = Graph(name)
+    for end, other in (("1", "2"), ("2", "1")):
+        wave = Sf(f"wave{end}", lambda e, Z: e / Z, parameters={"Z": Z}, signals=[f"e{end}.y"])
+        part.expose(end, part.parallel(wave, R(f"Z{end}", Z)))
+        part.add(
+            Block(f"sent{end}", [("y", lambda e, v: 2 * v - e, ["e", "v"])], inputs={"e": f"e{end}.y", "v": f"Z{end}.effort"})
+        )
+        part.add(delay(f"e{other}", f"sent{end}.y", T, initial=0.0))
+    return part
 
 
 # --- switches

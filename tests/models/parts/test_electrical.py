@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 from screwbond.models import parts
 
-from bondgraph import J0, Graph, I, R, Se, Sf, compile_model, signals
+from bondgraph import J0, J1, Graph, I, R, Se, Sf, compile_model, signals
 from screws.scalars import cos, sin
 from tests.models.parts.checks import checks, final
 
@@ -116,6 +116,26 @@ def test_coupled_coils() -> None:
     graph, part, w = Graph("g"), e.coupled_coils("t", L1, L2, k), 2 * np.pi * 50
     graph.connect(Se("u", lambda t: -sin(w * t), signals="time"), part.port("1")).connect(part.port("2"), R("load", load))
     assert phasor(graph, "load.flow", w) == pytest.approx(currents[1], rel=1e-4)
+
+
+LOADS = {"open": (Sf("load", 0.0), 1.0), "shorted": (Se("load", 0.0), -1.0)}
+LOADS |= {"matched": (R("load", 50.0), 0.0), "heavier": (R("load", 100.0), 1 / 3)}
+
+
+@checks("electrical.lossless_line")
+@pytest.mark.parametrize("end", LOADS)
+def test_lossless_line_reflects_a_step(end) -> None:
+    """Waves of a step of 1 V behind 25 ohm: each end reflects (R - Z) / (R + Z) of what arrives, one delay later."""
+    (load, far), near, Z, T = LOADS[end], (25.0 - 50.0) / (25.0 + 50.0), 50.0, 1e-6
+    graph, part, loop = Graph("line"), e.lossless_line("l", Z, T), J1("loop")
+    graph.add(signals.step("u", 0.45e-6))
+    graph.connect(Se("source", lambda u: u, signals=["u.y"], domain="electrical"), loop)
+    graph.connect(loop, R("Rs", 25.0)).connect(loop, part.port("1")).connect(part.port("2"), load)
+    run = compile_model(graph, progress=False).simulate(12e-6, samples=0.1e-6, progress=False)
+    arrived = sum((far * near) ** k * (run.t > 0.45e-6 + (2 * k + 1) * T) for k in range(7)) * Z / (25.0 + Z)
+    np.testing.assert_allclose(run["load.effort"], (1 + far) * arrived, atol=1e-12)
+    np.testing.assert_allclose(run["load.flow"], (1 - far) * arrived / Z, atol=1e-12)
+    assert run.ok
 
 
 @checks("electrical.ideal_diode")
