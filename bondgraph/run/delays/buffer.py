@@ -36,7 +36,7 @@ class DelayBuffer:
         self.table, count = FieldTable(DelayTable), len(program.delays)
         self.table.allocate(n=program.states, count=count)
         arrays = self.table.arrays
-        arrays["lengths"][:] = self.lengths
+        arrays["spans"][:] = self.lengths
         arrays["places"][:] = [delay.place for delay in program.delays]
         arrays["ahead"][:] = NEVER
         addresses = [delay.kernel.address or 0 for delay in program.delays]

@@ -45,7 +45,7 @@ class DelayTable(Table):
     # look-up; rows behind the last and the next break, between which it looks; time at which it reaches the next one.
     sources: Kernels
     places: PerDelayIndex
-    lengths: PerDelay
+    spans: PerDelay
     rows: PerDelayIndex
     passed: PerDelayIndex
     ahead: PerDelayIndex
@@ -70,7 +70,7 @@ class DelayTable(Table):
 def look_back(d: DelayTable, t: float, y: Reals) -> None:
     """Put the signals at the times t - T into the states of their delays."""
     for k in range(d.count):
-        time = t - d.lengths[k]
+        time = t - d.spans[k]
         first, last = d.passed[k], (d.ahead[k] if d.ahead[k] < d.filled else d.filled) - 1
         row = d.rows[k]
         row = first if row < first else (last if row > last else row)
@@ -116,7 +116,7 @@ def pass_break(d: DelayTable, k: int) -> None:
     while row < d.filled and d.levels[row] == 0:
         row += 1
     d.ahead[k] = row if row < d.filled else NEVER
-    d.following[k] = d.starts[row] + d.lengths[k] if row < d.filled else math.inf
+    d.following[k] = d.starts[row] + d.spans[k] if row < d.filled else math.inf
 
 
 def add_row(d: DelayTable, start: float, end: float) -> None:
@@ -126,7 +126,7 @@ def add_row(d: DelayTable, start: float, end: float) -> None:
         fit(d.values[(row * d.count + k) * 8 :])
         if d.level > 0 and d.ahead[k] == NEVER:
             d.ahead[k] = row
-            d.following[k] = start + d.lengths[k]
+            d.following[k] = start + d.spans[k]
     d.starts[row] = start
     d.starts[row + 1] = end
     d.levels[row] = d.level
