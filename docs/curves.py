@@ -15,7 +15,6 @@ from bondgraph import Block, Element, Graph, R, Se, Sf, compile_model
 from bondgraph.model.laws import Resistor
 from screws.scalars import cos, floor, sin, where
 
-
 INTEGRATED = {"displacement": "flow", "momentum": "effort"}
 
 
@@ -225,7 +224,8 @@ CURVES: dict[str, Formula | Run] = {
     "half_bridge": _bridge("gate", "out"),
     "h_bridge": _bridge("left", "left", "right"),
     "three_phase_bridge": _bridge("a", *"abc"),
-    # transistors
+    "lossless_line": Run("time", "2.effort", 1e-5, {"1": Effort(1.0, 10.0), "2": Load(1e3)}),
+    # electronics
     "bjt": Run(
         "base.effort", "collector.flow", 1.0, {"collector": Effort(5.0), "base": Effort(_rise(0.5, 0.8)), "emitter": Effort(0.0)}
     ),

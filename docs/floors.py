@@ -45,7 +45,7 @@ ROOMS = {
         ("kernel_functions", "python_callbacks", "samples", "status", "table"),
         ("algebraic_loops", "linear", "sparsity"),
         ("program",),
-        ("bound", "settings"),
+        ("bound", "delays", "settings"),
         ("accuracy", "clock_schedule", "complementarity"),
         ("events",),
         ("ode", "results", "steppers"),

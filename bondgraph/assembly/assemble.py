@@ -368,6 +368,9 @@ def _block(draft: Assembly, path: str, element: Element) -> None:
         updates = tuple((names[state], names[value]) for state, value in law.updates.items())
         period = None if law.period is None else names[law.period]
         draft.clocks.append(Clock(path, names[law.offset], period, updates))
+    if law.delay is not None:
+        updates = tuple((names[state], names[value]) for state, value in law.updates.items())
+        draft.clocks.append(Clock(path, "", None, updates, names[law.delay], law.history))
 
 
 ASSEMBLE: dict[type[laws.Law], Writer] = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import ChainMap
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, cast
@@ -114,6 +114,10 @@ class Clock:
     period: str | None = None
     updates: tuple[tuple[str, str], ...] = ()
     """(state, value after the tick)."""
+    delay: str = ""
+    """Parameter that is a delay: there are no ticks, the states have these values that much later."""
+    history: Callable[[float], float] | float | None = None
+    """Values before the start, as in `laws.SignalBlock`."""
 
 
 class Power(NamedTuple):

@@ -47,7 +47,7 @@ def check_blocks(model: Model) -> Iterator[Problem]:
         unknown = used - set(arguments) - set(outs)
         constant = {state for state in law.kept if f"{path}.{state}" not in reset} - set(law.rates) - set(law.updates)
         stateless = {*law.rates, *law.updates} - set(law.kept)
-        unclocked = set(law.updates) if law.offset is None else set()
+        unclocked = set(law.updates) if law.offset is None and law.delay is None else set()
         timeless = {name for name in (law.period, law.offset, *law.breaks) if name} - set(element.parameters)
         for names, says, cure in (
             (twice, "defines twice", "one equation, parameter, input or state for each name"),

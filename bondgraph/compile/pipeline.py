@@ -42,7 +42,7 @@ from bondgraph.compile.programs import program_of
 from bondgraph.compile.references import with_references
 from bondgraph.compile.starts import contradicting_starts, dependent_starts
 from bondgraph.emit.cached_build import build_once
-from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
+from bondgraph.errors import ModelError, Problem, no_model, raise_if_any, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model.laws import Storage
 from bondgraph.model.model import Model
@@ -165,13 +165,22 @@ def simulate(
 def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Compiled:
     """Return the compiled model, or compile the graph for the function named `asker`.
 
-    Raises `ModelError` E100 for another argument; with all problems of `compile_model`.
+    Raises `ModelError` E100 for another argument, E335 for a model with delays, unless the function carries them; with all
+    problems of `compile_model`.
     """
-    if isinstance(model, Compiled):
-        return model
-    if isinstance(model, (Graph, Model)):
-        return compile_model(model, progress=progress)
-    raise no_model(model, asker)
+    if not isinstance(model, (Compiled, Graph, Model)):
+        raise no_model(model, asker)
+    compiled = model if isinstance(model, Compiled) else compile_model(model, progress=progress)
+    if compiled.program.delays and asker not in _WITH_DELAYS:
+        delay = compiled.program.delays[0].name
+        title, why = f'{asker} does not take the delay "{delay}"', "the state of a delay is the course of a signal, not a number"
+        cure = "a transfer_function in its place: for a short delay T (1 - s T/2) / (1 + s T/2) (Pade)"
+        raise refusal("E335", title, cure, about=compiled.model.name, why=why)
+    return compiled
+
+
+_WITH_DELAYS = ("simulate", "sweep", "explain")
+"""Functions that take models with delays."""
 
 
 def _without_law(model: Model) -> list[Problem]:

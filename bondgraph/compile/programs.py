@@ -21,6 +21,7 @@ from bondgraph.run.program import (
     Program,
     RunClock,
     RunContact,
+    RunDelay,
     RunTransition,
     Slot,
 )
@@ -85,6 +86,7 @@ def program_of(
         rates_and_powers=kernels.get("rates_and_powers"),
         loops=_newton_loops(system, kernels),
         clocks=_clocks(system, kernels, layout),
+        delays=_delays(system, kernels, layout),
         closing=system.closing,
         closures=kernels.get("closures"),
         closing_flows=kernels.get("closing_flows"),
@@ -165,8 +167,38 @@ def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tu
             kernels.get(f"tick_{index}"),
         )
         for index, clock in enumerate(system.clocks)
-        if clock.updates
+        if clock.updates and not clock.delay
     )
+
+
+def _delays(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tuple[RunDelay, ...]:
+    """Return the delays, each with the place of its state."""
+    return tuple(
+        RunDelay(
+            clock.element,
+            layout[state].start,
+            layout[clock.delay].start,
+            clock.history,
+            kernels[f"tick_{index}"],
+            _reads_delays(system, value),
+        )
+        for index, clock in enumerate(system.clocks)
+        if clock.delay
+        for state, value in clock.updates
+    )
+
+
+def _reads_delays(system: System, value: str) -> bool:
+    """Return True if a value may depend on a delayed signal at the same time."""
+    delayed = {state for clock in system.clocks if clock.delay for state, _ in clock.updates}
+    delayed |= {unknown.value for unknown in system.unknowns}  # may depend on anything
+    pending, seen = [value], set[str]()
+    while pending:
+        name = pending.pop()
+        if name not in seen and name in system.producers:
+            pending += system.producers[name].args
+        seen.add(name)
+    return not delayed.isdisjoint(seen)
 
 
 def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[NewtonLoop, ...]:

@@ -7,7 +7,7 @@ then its signals in their order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -386,17 +386,18 @@ class SignalBlock(Law):
     rates: dict[str, str] = field(default_factory=dict)
     """Local names of time derivatives by state; a state without one is held between ticks and resets."""
     symbols: dict[str, str] = field(default_factory=dict)
-    """LaTeX by local name."""
     units: dict[str, str] = field(default_factory=dict)
-    """Units by local name."""
+    """LaTeX, and units, by local name."""
     updates: dict[str, str] = field(default_factory=dict)
     """Local names of values after a tick by state; all are evaluated before any is set."""
     period: str | None = None
-    """Parameter that is the time between ticks, s: they are at offset + n period, n = 0, 1, ..."""
     offset: str | None = None
-    """Parameter that is the time of the first tick, s."""
+    """Parameters that are the time between ticks, and of the first one, s: they are at offset + n period, n = 0, 1, ..."""
     breaks: tuple[str, ...] = ()
     """Parameters that are times of jumps or kinks of a result, s: an integrator restarts there."""
+    delay: str | None = None
+    history: Callable[[float], float] | float | None = None
+    """Parameter that is a delay, s, of the `updates`; the signal before the start, None for its first value there."""
 
     def states(self) -> Mapping[str, StateSpec]:
         return self.kept

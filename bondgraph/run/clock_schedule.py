@@ -9,6 +9,7 @@ import numpy as np
 
 from bondgraph.errors import Problem, RunError
 from bondgraph.run.bound import Bound
+from bondgraph.run.delays.buffer import DelayBuffer
 
 EPSILON = 2.220446049250313e-16
 SAME_TIME = 16.0 * EPSILON
@@ -32,7 +33,8 @@ class _Row:
 class ClockSchedule:
     """Clocks and breaks at the parameters of a run. The arrays (rows,) are shared with machine code, which updates them.
 
-    There is a row for each clock, one for each periodic break, and a last one for all single breaks, whose times are `breaks`.
+    There is a row for each clock, one for each periodic break, one for all single breaks, whose times are `breaks`, and one for
+    the breaks of each delay.
     `following` are the times of the next ticks, s; `index` their numbers; `silent` rows change no state.
     """
 
@@ -56,12 +58,15 @@ class ClockSchedule:
         if once:
             rows.append(_Row("", float(self.breaks[0]), np.inf))
         self.once = len(rows) - 1 if once else -1
+        delays, first = bound.program.delays, len(rows)
+        rows += [_Row(delay.name, np.inf, np.inf) for delay in delays]
         self.clocks = [row.clock for row in rows]
         self.silent = np.array([row.clock is None for row in rows], dtype=bool)
         self.period = np.array([row.period for row in rows])
         self.offset = np.array([row.first for row in rows])
         self.index = np.zeros(len(rows), dtype=np.int64)
         self.following = self.offset.copy()
+        self.delays = DelayBuffer(bound.program, bound.p, bound.origin, first, self.following[first:]) if delays else None
 
     def __len__(self) -> int:
         return len(self.period)

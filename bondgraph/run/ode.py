@@ -89,8 +89,11 @@ def _guard(ode: OdeFunctions, k: int) -> Callable[[float, np.ndarray], float]:
 def ode_functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, sparse: bool) -> OdeFunctions:
     """Return the functions of a program from a start (n,) with parameters p and modes m.
 
-    Raises `RunError` E349 for a model with sampled blocks, whose states jump at ticks.
+    Raises `RunError` E349 for a model with sampled blocks, whose states jump at ticks, or with delays.
     """
+    if program.delays:
+        title = f'"{program.name}" has delays, whose signals depend on more than a time and a state'
+        raise RunError(Problem("E349", title, cures=("`simulate`, which keeps their history",)))
     if program.clocks:
         title = f'"{program.name}" has sampled blocks, and no function of a time and a state can carry out their ticks'
         raise RunError(Problem("E349", title, cures=("`simulate`, which runs the clocks", "a continuous controller")))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import spelled_out
-from bondgraph.model.laws import StateSpec
+from bondgraph.model.arguments import in_unit, spelled_out
+from bondgraph.model.laws import SignalBlock, StateSpec
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import (
     PID_LETTERS,
@@ -20,6 +21,7 @@ from bondgraph.signals.arguments import (
     coefficients,
     in_seconds,
     need_positive,
+    numbers_of,
     result_of,
     same_unit,
     start_values,
@@ -162,3 +164,31 @@ def transfer_function(
     builder.add("y", formulas.CANONICAL_RESULT, "x", "rate", "num")
     builder.add_state("x", spec, "rate")
     return builder.block()
+
+
+@spelled_out
+def delay(name: str, input: str, time: Any, *, initial: Any = None, **result: Unpack[Scaled]) -> Element:
+    """Delay (transport delay): y(t) = u(t - `time`), from the dense output of the run, so as exact as its solution.
+
+    `time` is a run-time parameter, s. Before the start u had its first value, or it was `initial`: a number, or a function of the
+    time, `initial=lambda t: 1.0 + t`. Steps are no longer than the shortest delay; what breaks at t breaks again at t + `time`.
+
+    Raises `ModelError` E142 unless the time is positive, E184 if it is no single number.
+
+    Source: Bellen and Zennaro 2003 (method of steps by continuous Runge-Kutta methods).
+    """
+    numbers = None if isinstance(time, str) else numbers_of(time)
+    if isinstance(time, str) or (numbers is not None and numbers.shape):
+        why = f"given: {time!r}; a delay that changes in a run is not supported"
+        raise refusal("E184", f'delay "{name}" needs a number as its time', "time=0.1", about=name, why=why)
+    need_positive("delay", name, time=time)
+    start = 0.0 if initial is None or callable(initial) else start_values(initial, None)
+    block = Block(
+        name,
+        [],
+        inputs={"u": input},
+        states={"y": StateSpec(start, **result)},
+        parameters=in_seconds(time=in_unit(name, "time", time, "s")),
+    )
+    law = replace(block.law_as(SignalBlock), updates={"y": "u"}, delay="time", history=initial)
+    return replace(block, law=law)

@@ -11,7 +11,7 @@ from functools import cache, reduce
 from typing import Any
 
 from bondgraph.model.ops import Op
-from screws.scalars import array, cos, equal, floor, interpolate, less, log, maximum, minimum, sin, sqrt, where
+from screws.scalars import absolute, array, cos, equal, floor, interpolate, less, log, maximum, minimum, sin, sqrt, where
 
 SMOOTH = (0.0, 0.0, 0.0, 10.0, -15.0, 6.0)
 """Coefficients of s^3 (10 - 15 s + 6 s^2), lowest power first: it starts and ends at rest without acceleration."""
@@ -203,6 +203,29 @@ RATE_LIMITED = Op(
     lambda u, y, period, falling, rising: y + _clipped(u - y, falling * period, rising * period),
     r"#2 + \min\left(\max\left(#1 - (#2), #4\,#3\right), #5\,#3\right)",
 )
+LIMITED_RATE = Op(
+    "limited rate",
+    lambda mode, slope, falling, rising: where(equal(mode, 0.0), slope, where(equal(mode, 1.0), rising, falling)),
+    r"\begin{cases} #2 & #1 = 0 \\ #4 & #1 = 1 \\ #3 & #1 = 2 \end{cases}",
+)
+_SAME, _SAME_INSTANT = 1e-9, 1e-14
+"""Parts of a value, and of the time, below which a difference of values is no jump: errors of integration, of an event's time."""
+
+
+def _slack(u: Any, y: Any, falling: Any, rising: Any, t: Any) -> Any:
+    """Return the difference below which y follows u."""
+    return _SAME * (absolute(u) + absolute(y)) + _SAME_INSTANT * absolute(t) * (rising - falling)
+
+
+def _met(u: Any, y: Any, falling: Any, rising: Any, t: Any) -> Any:
+    """Return y where it meets u: u itself, unless u jumped past it."""
+    return where(less(absolute(u - y), _slack(u, y, falling, rising, t)), u, y)
+
+
+AHEAD = Op("ahead", lambda u, y, *rest: _beyond(u - y, _slack(u, y, *rest)), r"\operatorname{sgn}\left(#1 - (#2)\right)")
+BEHIND = Op("behind", lambda u, y, *rest: _beyond(y - u, _slack(u, y, *rest)), r"\operatorname{sgn}\left(#2 - (#1)\right)")
+MET = Op("met", _met, "#1")
+EXCEEDS = Op("difference", lambda slope, rate: slope - rate, "#1 - (#2)")
 DIFFERENCE = Op("filtered difference", _difference, r"\tfrac{1}{#7 + #6}\left(#7\,#3 + #1 - (#2)\right)")
 """(u, u before, slope, count, period, time between differences, time constant) -> slope, u and count after a tick; the
 count is that of ticks since the last difference, -1 before the first tick."""

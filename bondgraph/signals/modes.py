@@ -1,4 +1,4 @@
-"""Signal blocks with modes, whose jumps and kinks are events: relay with hysteresis, quantiser, pulse-width modulation."""
+"""Signal blocks with modes, whose jumps and kinks are events: relay, quantiser, pulse-width modulation, rate limiter."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from bondgraph.elements import Block, Element
-from bondgraph.model.arguments import spelled_out
+from bondgraph.model.arguments import parameters_of, spelled_out
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.laws import StateSpec
+from bondgraph.model.ops import TIME_DERIVATIVE
+from bondgraph.model.units import per_second
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import Format, inputs_of, need_order, need_positive, of_result, result_of
+from bondgraph.signals.arguments import Format, Scaled, inputs_of, need_order, need_positive, of_result, result_of, start_values
 
 
 @spelled_out
@@ -91,3 +93,38 @@ def pwm(name: str, duty: str, period: Any, *, low: Any = 0.0, high: Any = 1.0, *
         Transition("high", "low", formulas.EXCESS, ("time", f"{name}.end"), kind=f"{name} falls"),
     )
     return replace(block, automaton=Automaton(name, ("low", "high"), "low", edges))
+
+
+@spelled_out
+def rate_limiter(name: str, input: str, falling: Any, rising: Any, *, initial: Any = 0.0, **result: Unpack[Scaled]) -> Element:
+    """Rate limiter (slew rate): y follows u, at no more than `rising` and no less than `falling`, per second.
+
+    It begins at `initial`. The changes between the modes of the automaton `name` are events: y' = u' while "tracking"; from where
+    u is too fast, or jumps, y' = `rising` or `falling`, until y meets u again.
+
+    Raises `ModelError` E148 if falling is above rising.
+    """
+    unit = result.get("unit", "")
+    rates = parameters_of({"falling": falling, "rising": rising}, dict.fromkeys(("falling", "rising"), per_second(unit)))
+    need_order("rate limiter", name, **rates)
+    block = Block(
+        name,
+        [("slope", TIME_DERIVATIVE, ["u"]), ("rate", formulas.LIMITED_RATE, ["mode", "slope", *rates])],
+        inputs={"u": input, "mode": f"{name}.mode"},
+        states={"y": StateSpec(start_values(initial, None), **result)},
+        rates={"y": "rate"},
+        parameters=rates,
+        units={"slope": per_second(unit)},
+    )
+    y, slope, low, high = (f"{name}.{local}" for local in ("y", "slope", "falling", "rising"))
+    both, exceeds, met = (input, y, low, high, "time"), formulas.EXCEEDS, f"{name} meets its input"
+    at_input = [(y, formulas.MET, both)]
+    edges = (
+        Transition("tracking", "rising", exceeds, (slope, high), kind=f"{name} is too slow rising"),
+        Transition("tracking", "falling", exceeds, (low, slope), kind=f"{name} is too slow falling"),
+        Transition("tracking", "rising", formulas.AHEAD, both, kind=f"{name} begins rising"),
+        Transition("tracking", "falling", formulas.BEHIND, both, kind=f"{name} begins falling"),
+        Transition("rising", "tracking", exceeds, (y, input), at_input, kind=met),
+        Transition("falling", "tracking", exceeds, (input, y), at_input, kind=met),
+    )
+    return replace(block, automaton=Automaton(name, ("tracking", "rising", "falling"), "tracking", edges))

@@ -66,7 +66,8 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
     elif isinstance(law, HeatFlow):
         why, cure = "a step takes every C for a spring, and knows no temperature", "an open heat port, whose heat is dissipated"
     elif isinstance(law, laws.SignalBlock) and law.updates:
-        why, cure = "a step knows no clock", "the continuous block in its place"
+        why = "a step knows no clock" if law.delay is None else "a step keeps no history"
+        cure = "the continuous block in its place"
     elif isinstance(law, laws.IdealConstraint | laws.IdealSwitch) and law.automaton is not None and law.automaton not in off:
         why, cure = "a step switches contacts alone", "a contact, or an R or C in its place"
     if not why:

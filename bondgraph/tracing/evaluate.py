@@ -24,7 +24,7 @@ from bondgraph.model.ops import zeros
 from bondgraph.tape.differentiate import jumps
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.index_reduction import Yielding, depending_on_unknowns, rates_need_derivatives, with_derivatives
+from bondgraph.tracing.index_reduction import Yielding, depending_on_unknowns, with_derivatives
 from bondgraph.tracing.linear.complementarity import BoxPart
 from bondgraph.tracing.linear.constraint_matrix import Closures, closures_of, positions_held
 from bondgraph.tracing.linear.equations import SparseEquations, equations_of
@@ -123,8 +123,6 @@ def evaluate_system(context: TracingContext) -> Traced | TraceObstacles:
 def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
     """Evaluate all statements, with the unknowns whose residuals hold time derivatives."""
     system, unknowns = context.system, context.system.unknowns
-    if rates_need_derivatives(context):
-        raise Unsolvable("index", unknowns, None)
 
     def early(scalars: Sequence[Any], context: TracingContext = context) -> Traced | TraceObstacles:
         return _early(context, {**inputs, **placed(unknowns, shapes_of(system, unknowns), scalars)})

@@ -40,12 +40,6 @@ class Yielding:
     """Its value there; None if an unknown always acts."""
 
 
-def rates_need_derivatives(context: TracingContext) -> bool:
-    """Return True if the rate of a state needs a time derivative, so that one differentiation is not enough."""
-    late = {out for index in context.stages.late for out in context.system.statements[index].outs}
-    return bool(late & {state.rate for state in context.system.states})
-
-
 def depending_on_unknowns(context: TracingContext, values: Values, unknown_at: Mapping[int, Unknown]) -> dict[str, list[Unknown]]:
     """Return elements whose differentiated value depends on unknowns, and these unknowns.
 
@@ -75,21 +69,42 @@ def with_derivatives(
             moving[index] = yielding[statement.element].still or ()
         elif statement.op is TIME_DERIVATIVE:
             moving[index] = scalars_of(values[statement.args[0]])
-    plain = [index for index in moving if context.system.statements[index].element not in context.stages.yielding]
+    solved = {unknown.element for unknown in context.system.unknowns}
+    plain = [index for index in moving if context.system.statements[index].element in solved - context.stages.yielding]
     jumping = first_discontinuous(context, [moving[index] for index in plain])  # no index reduction of a value that jumps
     if jumping is not None:
         raise Unsolvable("jump", context.system.unknowns, None, [context.system.statements[plain[jumping]].element])
-    slopes = dict(zip(moving, _time_derivatives(context, list(moving.values()), context.rates(values)), strict=True))
-    for index in context.stages.late:
-        statement = context.system.statements[index]
-        if index not in slopes:
-            carry_out(statement, values)
-            continue
-        value, slope = values[statement.args[0]], slopes[index]
-        if statement.element in context.stages.yielding:
-            slope = _where_decided(yielding[statement.element], scalars_of(value), slope)
-        values[statement.outs[0]] = shaped(slope, np.shape(value))
+    slopes, late = dict[int, list[Any]](), list(context.stages.late)
+    while late:
+        ready = _differentiable(
+            context, values, {index: moving[index] for index in late if index in moving and index not in slopes}
+        )
+        slopes |= zip(ready, _time_derivatives(context, list(ready.values()), context.rates(values)), strict=True)
+        later = []
+        for index in late:
+            statement = context.system.statements[index]
+            if index in moving and index in slopes:
+                value, slope = values[statement.args[0]], slopes[index]
+                if statement.element in context.stages.yielding:
+                    slope = _where_decided(yielding[statement.element], scalars_of(value), slope)
+                values[statement.outs[0]] = shaped(slope, np.shape(value))
+            elif index not in moving and all(argument in values for argument in statement.args):
+                carry_out(statement, values)
+            else:
+                later.append(index)
+        if len(later) == len(late):
+            elements = dict.fromkeys(context.system.statements[index].element for index in later if index in moving)
+            raise Unsolvable("index", context.system.unknowns, None, list(elements))
+        late = later
     return values, yielding
+
+
+def _differentiable(context: TracingContext, values: Values, moving: Mapping[int, Sequence[Any]]) -> dict[int, Sequence[Any]]:
+    """Return the values that depend on no state whose rate is still to be found, by a time derivative."""
+    guesses = context.system.guesses
+    states = [state.name for state in context.system.states if state.rate not in values and state.name not in guesses]
+    unready = {context.inputs["x"][k].index for name in states for k in context.system.places[name]}
+    return {index: group for index, group in moving.items() if not unready or not unready & context.reached(group)}
 
 
 def _time_derivatives(context: TracingContext, groups: Sequence[Sequence[Any]], rates: Sequence[Any]) -> list[list[Any]]:

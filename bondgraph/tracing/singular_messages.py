@@ -263,8 +263,11 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         return Problem("E205", title, details, _places(owners), cures)
     if stuck.reason == "index":
         elements = model.elements_at(stuck.suspects)
-        needed = ", ".join(f"the {_differentiated(e)} at {named([e])}" for e in elements)
         title = "a derivative is needed of what is unknown itself"
+        if not owners:
+            details = (f"the input of {named(elements)} must be differentiated, and depends on this derivative",)
+            return Problem("E207", title, details, _places(elements), ("a lowpass or another state in the loop",))
+        needed = ", ".join(f"the {_differentiated(e)} at {named([e])}" for e in elements)
         details = (f"{needed} must be differentiated, and depends on what these give: {named(owners)}",)
         cures = ("an Sf of zero in place of a constraint that holds no inertia", "a small C or I between them")
         return Problem("E207", title, details, _places(dict.fromkeys([*elements, *owners])), cures)

@@ -191,7 +191,7 @@ def heating_rectifier() -> Graph:
 
     def excess(v: Any, i: Any, T: Any) -> Any:
         T = T + v * i / 10.0
-        V_T, warm = parts.transistors.BOLTZMANN * T, T / 300.15
+        V_T, warm = parts.electronics.BOLTZMANN * T, T / 300.15
         return 1e-6 * (e.exp_line(v / V_T, 15.0) - 1) * warm**3 * exp((warm - 1) * 1.11 / V_T) + v / 1e8 - i
 
     graph, out = Graph("heating rectifier"), J0("out")
@@ -211,7 +211,7 @@ def cauer_amplifiers() -> Graph:
     c1, c2, c3, c4, c5 = 1.072, 1 / (1.704992**2 * l1), 1.682, 1 / (1.179945**2 * l2), 0.7262
     node = {f"{pin}{k}": J0(f"{pin}{k}") for pin in "mo" for k in range(1, 6)}
     for k in range(1, 6):
-        op = e.op_amp(f"op{k}", 1e6)
+        op = parts.electronics.op_amp(f"op{k}", 1e6)
         graph.connect(Se(f"ground {k}", 0.0), op.port("plus")).connect(node[f"m{k}"], op.port("minus"))
         graph.connect(op.port("out"), node[f"o{k}"])
     resistors = "R2 o2 m1,R3 m1 o1,-R4 o1 m2,-R5 o3 m2,R6 o4 m3,R7 o2 m3,-R8 o5 m4,-R9 o3 m4,R10 o4 m5,R11 m5 o5"

@@ -1,4 +1,4 @@
-"""Electrical parts: semiconductors, switches, amplifiers, transformers, sources and batteries.
+"""Electrical parts: semiconductors, switches, bridges, transformers, lines, sources and batteries.
 
 The current of a part with one port flows into it, and its voltage is the effort of the port.
 """
@@ -12,8 +12,8 @@ import numpy as np
 from screwbond.models.parts.record import Shelf, Value, modulated, number
 
 from bondgraph import J0, TF, Automaton, Block, C, Diode, Element, Graph, I, R, Se, Sf, Switch, Transition, multiport
-from bondgraph.signals import hysteresis
-from screws.scalars import absolute, array, atan, expm1, maximum, minimum, sign, sin, sqrt, where
+from bondgraph.signals import delay
+from screws.scalars import absolute, atan, expm1, maximum, minimum, sign, sin, sqrt, where
 
 SHELF = Shelf("electrical")
 
@@ -159,6 +159,27 @@ def line_of_sections(name: str, R_line: Value, L_line: Value, G_line: Value, C_l
             start := node, None, C(f"C {k}", capacitance=share[3])
         )
     return part.expose("2", start)
+
+
+@SHELF.part(
+    r"v_1 = Z i_1 + e_1,\quad e_1(t) = (v_2 + Z i_2)(t - T),\quad v_2 = Z i_2 + e_2,\quad e_2(t) = (v_1 + Z i_1)(t - T)",
+    "Branin 1967",
+    "Z=50 ohm, T=1e-6 s",
+)
+def lossless_line(name: str, Z: Value, T: Value) -> Graph:
+    """Lossless line with the characteristic impedance Z and the delay T, at rest at the start; both currents flow into it.
+
+    The account books Z as a dissipator and the waves that arrive as sources.
+    """
+    part = Graph(name)
+    for end, other in (("1", "2"), ("2", "1")):
+        wave = Sf(f"wave{end}", lambda e, Z: e / Z, parameters={"Z": Z}, signals=[f"e{end}.y"])
+        part.expose(end, part.parallel(wave, R(f"Z{end}", Z)))
+        part.add(
+            Block(f"sent{end}", [("y", lambda e, v: 2 * v - e, ["e", "v"])], inputs={"e": f"e{end}.y", "v": f"Z{end}.effort"})
+        )
+        part.add(delay(f"e{other}", f"sent{end}.y", T, initial=0.0))
+    return part
 
 
 # --- switches
@@ -350,87 +371,6 @@ def h_bridge(name: str, left: Value, right: Value, Ron: Value, Goff: Value, knee
 def three_phase_bridge(name: str, a: Value, b: Value, c: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
     """Three half bridges with gate signals a, b and c; ports plus, minus, a, b, c."""
     return _legs(name, {"a": a, "b": b, "c": c}, Ron, Goff, knee)
-
-
-# --- amplifiers
-
-
-@SHELF.part(r"v_o = A (v_+ - v_-),\quad i_+ = i_- = 0", "Tietze and Schenk 1999", "gain=1e5", passive=False)
-def op_amp(name: str, gain: Value) -> Graph:
-    """Operational amplifier without dynamics or limits, whose inputs draw no current."""
-    part, signals = _inputs(name)
-    source = Se(
-        "output", lambda plus, minus, gain: gain * (plus - minus), parameters={"gain": gain}, signals=signals, domain="electrical"
-    )
-    return part.expose("out", part.parallel(source))
-
-
-def _inputs(name: str) -> tuple[Graph, dict[str, str]]:
-    """Return a part with inputs `plus` and `minus` that draw no current, and the signals of their voltages."""
-    part = Graph(name)
-    return part, {pin: part.sense(pin, "electrical") for pin in ("plus", "minus")}
-
-
-@SHELF.part(r"v_i = \varepsilon v_o,\quad i_i = 0", "Carlin 1964", "error=0 signed", passive=False)
-def nullor(name: str, error: Value) -> Graph:
-    """Nullor: output port `out` takes the voltage that makes voltage and current of port `in` zero, by way of a feedback.
-
-    With an `error` the voltage of `in` is that part of the output's.
-    """
-    part, signals, at = Graph(name), ["unknown.effort"], "electrical"
-    draws = R("unknown", relation=lambda v, i, drawn: drawn, signals=["input.flow"], domain=at)
-    part.connect(Sf("none", 0.0, domain=at), draws)
-    part.expose("in", part.parallel(Se("input", lambda v, k: k * v, parameters={"k": error}, signals=signals, domain=at)))
-    return part.expose("out", part.parallel(Se("output", lambda v: v, signals=signals, domain=at)))
-
-
-@SHELF.part(
-    r"v_o = V_+\ (v_+ - v_- > h),\quad v_o = V_-\ (v_+ - v_- < -h)",
-    "Tietze and Schenk 1999",
-    "low=0 V signed, high=5 V signed, h=0 V",
-    passive=False,
-)
-def comparator(name: str, low: Value, high: Value, h: Value) -> Graph:
-    """Comparator, whose output jumps where the voltage between its inputs passes h, and back at -h."""
-    part, signals = _inputs(name)
-    part.add(Block("input", [("v", lambda plus, minus: plus - minus, ["plus", "minus"])], inputs=signals))
-    part.add(hysteresis("relay", "input.v", -number(h), number(h), low=low, high=high, unit="V"))
-    return part.expose("out", part.parallel(Se("output", lambda y: y, signals=["relay.y"], domain="electrical")))
-
-
-@SHELF.part(
-    r"v_o = A (v_+ - v_-),\quad v_o = V_-\quad\text{or}\quad v_o = V_+",
-    "Modelica Standard Library, IdealizedOpAmpLimited",
-    "gain=1e5, low=-15 V signed, high=15 V signed",
-    passive=False,
-)
-def limited_op_amp(name: str, gain: Value, low: Value, high: Value) -> Graph:
-    """Operational amplifier with modes for the limits of its output: under positive feedback, as in triggers, it jumps.
-
-    Where it leaves a limit, it tries the other one (`falling`, `rising`), and is linear if that does not hold it. A trigger whose
-    inputs leave it open begins at the lower limit.
-    """
-    part, signals = _inputs(name)
-    values = {"gain": gain, "low": low, "high": high}
-
-    def output(plus: Any, minus: Any, mode: Any, gain: Any, low: Any, high: Any) -> Any:
-        return where(mode < 1.5, low, where(mode < 3.5, high, gain * (plus - minus)))
-
-    def excess(plus: Any, minus: Any, gain: Any, low: Any, high: Any) -> Any:
-        return gain * (plus - minus) - array([low, high])
-
-    part.add(Block("input", [("excess", excess, [*signals, *values])], inputs=signals, parameters=values))
-
-    def edge(start: str, stop: str, limit: int, sense: float) -> Transition:
-        return Transition(start, stop, lambda x: sense * x[limit], ("input.excess",), kind=f"{name} is {stop}")
-
-    above_low, below_low, above_high, below_high = (0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)
-    edges = [edge("high", "falling", *below_high), edge("falling", "low", *below_low), edge("falling", "linear", *above_low)]
-    edges += [edge("low", "rising", *above_low), edge("rising", "high", *above_high), edge("rising", "linear", *below_high)]
-    edges += [edge("linear", "high", *above_high), edge("linear", "low", *below_low)]
-    part.add_automaton(Automaton("state", ("low", "falling", "rising", "high", "linear"), "low", edges))
-    source = Se("output", output, parameters=values, signals={**signals, "mode": "state.mode"}, domain="electrical")
-    return part.expose("out", part.parallel(source)).export("mode", "state.mode")
 
 
 # --- sources, batteries

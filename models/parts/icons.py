@@ -33,6 +33,7 @@ ICONS = {
     "junction_capacitance": _PLATES + " M.3 .8 L.7 .2",
     "ideal_transformer": _WINDINGS,
     "coupled_coils": _WINDINGS + " M.45 .05 L.55 .05",
+    "lossless_line": "M0 .1 L1 .1 M0 .9 L1 .9 M.1 .3 L.9 .3 L.9 .7 L.1 .7 Z M.3 .5 L.7 .5 M.6 .42 L.7 .5 L.6 .58",
     "transformer": _WINDINGS + " M.47 .1 L.47 .9 M.53 .1 L.53 .9",
     "ideal_diode": _DIODE + " M.5 .15 L.5 .05",
     "thyristor": _DIODE + " M.7 .5 L.9 .85",

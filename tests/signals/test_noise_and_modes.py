@@ -1,10 +1,11 @@
-"""Chirp, relay with hysteresis, quantiser, pulse-width modulation and noise against closed forms."""
+"""Chirp, relay with hysteresis, quantiser, pulse-width modulation, rate limiter and noise against closed forms."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.optimize import brentq
 
 from bondgraph import J1, Graph, I, ModelError, Parameter, R, Se, compile_model, signals
 
@@ -179,3 +180,59 @@ def test_the_advice_on_random_formulas_holds():
     graph.connect(Se("u", lambda noise: noise, signals=["noise.y"]), v).connect(v, I("m", 1.0))
     graph.add(signals.noise("noise", 1.0, period=1e-3, seed=1))
     assert compile_model(graph).simulate(1.0).ok
+
+
+def test_a_rate_limiter_follows_steps_and_ramps():
+    """Up to 1 at 0.5/s from 1 s, down from 4 s at 2/s; a ramp of 1/s at 0.5/s, until the ramp ends at 2 s with 2.0."""
+    pulse = signals.pulse("u", 1.0, 3.0)
+    run = run_of(pulse, signals.rate_limiter("l", "u.y", -2.0, 0.5), until=6.0, samples=0.01)
+    expected = np.clip(0.5 * (run.t - 1.0), 0.0, 1.0) - np.clip(2.0 * (run.t - 4.0), 0.0, 1.0)
+    np.testing.assert_allclose(run["l.y"], expected, atol=1e-12)
+    assert [event.kind for event in run.events] == [
+        "l begins rising",
+        "l meets its input",
+        "l begins falling",
+        "l meets its input",
+    ]
+    run = run_of(signals.ramp("u", 1.0, end=2.0), signals.rate_limiter("l", "u.y", -2.0, 0.5), until=6.0, samples=0.01)
+    np.testing.assert_allclose(run["l.y"], np.minimum(0.5 * run.t, 2.0), atol=1e-12)
+
+
+def test_a_rate_limiter_turns_back_where_a_step_overtakes_it():
+    """It has come to 0.5 when the goal falls from 1 to 0, and turns at once."""
+    run = run_of(signals.pulse("u", 1.0, 1.0), signals.rate_limiter("l", "u.y", -0.25, 0.5), until=5.0, samples=0.01)
+    expected = np.where(run.t < 2.0, 0.5 * np.maximum(run.t - 1.0, 0.0), np.maximum(0.5 - 0.25 * (run.t - 2.0), 0.0))
+    np.testing.assert_allclose(run["l.y"], expected, atol=1e-12)
+
+
+def test_a_rate_limiter_of_a_sine_follows_it_from_where_they_meet():
+    """sin t is steeper than 1/2 up to pi/3: y = t / 2 until sin t = t / 2, then sin t until its slope is -1/2, and so on."""
+    run = run_of(signals.sine("u"), signals.rate_limiter("l", "u.y", -0.5, 0.5), until=5.0, samples=0.01)
+    meets, leaves = brentq(lambda t: np.sin(t) - 0.5 * t, 1.0, 3.0), 2.0 * np.pi / 3.0
+    expected = np.where(run.t < meets, 0.5 * run.t, np.sin(run.t))
+    expected = np.where(run.t > leaves, np.sin(leaves) - 0.5 * (run.t - leaves), expected)
+    np.testing.assert_allclose(run["l.y"], expected, atol=1e-9)
+    np.testing.assert_allclose([event.time for event in run.events], [0.0, meets, leaves], atol=1e-9)
+
+
+def test_rate_limiters_in_a_row_and_beside_a_mechanism():
+    """The second one is slower: it alone decides. The rates of a graph with a dependent storage do not disturb them."""
+    graph, body = Graph("row"), J1("body")
+    graph.connect(Se("push", 2.0), body).connect(body, I("a", 1.0)).connect(body, I("b", 3.0))
+    blocks = [signals.rate_limiter("first", "body.flow", -1.0, 0.4), signals.rate_limiter("second", "first.y", -1.0, 0.1)]
+    graph.add(*blocks)
+    run = compile_model(graph).simulate(2.0)
+    np.testing.assert_allclose(run["first.y"], 0.4 * run.t, atol=1e-12)
+    np.testing.assert_allclose(run["second.y"], 0.1 * run.t, atol=1e-12)
+
+
+def test_a_rate_limiter_in_a_loop_without_delay_is_refused():
+    graph = Graph("loop")
+    graph.add(signals.summation("e", {"time": 1, "l.y": -1}), signals.rate_limiter("l", "e.y", -1.0, 1.0))
+    with pytest.raises(ModelError) as caught:
+        compile_model(graph)
+    assert caught.value.problems[0].code == "E207"
+    assert 'the input of block "l" must be differentiated, and depends on this derivative' in str(caught.value)
+    cured, blocks = Graph("loop"), (signals.lowpass("soft", "e.y", 0.1), signals.rate_limiter("l", "soft.y", -1.0, 1.0))
+    cured.add(signals.summation("e", {"time": 1, "l.y": -1}), *blocks)
+    assert compile_model(cured).simulate(1.0).ok

@@ -40,6 +40,8 @@ WRONG = [
     ("E142", lambda: signals.quantiser("q", "c.q", 0.0), ('quantiser "q": step must be positive',)),
     ("E142", lambda: signals.pwm("p", "c.q", 0.0), ('pulse-width modulation "p": period must be positive',)),
     ("E142", lambda: signals.noise("n", 1.0, 0.0, seed=1), ('noise "n": period',)),
+    ("E142", lambda: signals.delay("d", "c.q", -0.1), ('delay "d": time must be positive', "given: -0.1")),
+    ("E148", lambda: signals.rate_limiter("l", "c.q", 2.0, 1.0), ('rate limiter "l": falling is above rising',)),
     ("E148", lambda: signals.hysteresis("h", "c.q", 2.0, 1.0), ('hysteresis "h": lower is above upper',)),
     ("E148", lambda: signals.sampled_rate_limiter("l", "c.q", 1.0, -1.0, period=1.0), ("falling is above rising",)),
     ("E148", lambda: signals.ramp("r", 1.0, 3.0, 2.0), ('ramp "r": start is above end',)),

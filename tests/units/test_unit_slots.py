@@ -171,6 +171,13 @@ SLOTS: dict[str, Callable[[Any], Any]] = {
         f"hysteresis.{key}": lambda p, key=key: signals.hysteresis("x", "time", 0.0, 1.0, unit="N", **{key: p})
         for key in ("low", "high")
     },
+    **{
+        f"rate_limiter.{key}": lambda p, key=key: signals.rate_limiter(
+            "x", "time", unit="N", **{"falling": -1.0, "rising": 1.0, key: p}
+        )
+        for key in ("falling", "rising")
+    },
+    "delay.time": lambda p: signals.delay("x", "time", p, unit="N"),
     "quantiser.step": lambda p: signals.quantiser("x", "time", p, unit="N"),
     **{
         f"noise.{key}": lambda p, key=key: signals.noise("x", seed=1, unit="N", **{"deviation": 1.0, "period": 1.0, key: p})

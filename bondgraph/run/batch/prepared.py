@@ -103,11 +103,11 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """True if machine code integrates runs and handles their events; False if ticks solve loops."""
+        """True if machine code integrates runs and handles their events; False if ticks solve loops, or with delays."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
-        return program.is_machine_code and made and not (ticks and program.loops)
+        return program.is_machine_code and made and not (ticks and program.loops) and not program.delays
 
     @cached_property
     def _is_checked_in_machine_code(self) -> bool:

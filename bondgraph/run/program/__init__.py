@@ -1,12 +1,12 @@
 """Program: frozen records of a compiled model's kernels and names, which a run reads and its results use."""
 
-from bondgraph.run.program.kernels import CollisionFriction, Collisions, NewtonLoop, RunClock, UnavailableKernel
+from bondgraph.run.program.kernels import CollisionFriction, Collisions, NewtonLoop, RunClock, RunDelay, UnavailableKernel
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.program import ROLES, Program
 from bondgraph.run.program.transitions import RunContact, RunTransition
 from screws.renamed import answer_old_names
 
 __all__ = ["Program", "ROLES", "Layout", "Slot", "RunTransition", "RunContact"]
-__all__ += ["RunClock", "NewtonLoop", "Collisions", "CollisionFriction", "UnavailableKernel"]
+__all__ += ["RunClock", "RunDelay", "NewtonLoop", "Collisions", "CollisionFriction", "UnavailableKernel"]
 
 answer_old_names(__name__)

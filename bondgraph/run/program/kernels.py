@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
@@ -26,6 +27,27 @@ class RunClock:
     period: float | int
     offset: float | int
     kernel: Kernel | None = None
+
+
+@dataclass(frozen=True)
+class RunDelay:
+    """Delay of a signal, whose value at the time t - T is a state.
+
+    Parameters
+    ----------
+    name : name of the element, for messages.
+    place, length : indices of the state in x, and of T, s, in p.
+    history : value before the start, or a function of the time; None for the value at the start.
+    kernel : x with the signal in the place of the state, (n,).
+    direct : whether the signal may depend on a delayed one at the same time, so that its breaks never become smooth.
+    """
+
+    name: str
+    place: int
+    length: int
+    history: Callable[[float], float] | float | None
+    kernel: Kernel
+    direct: bool = True
 
 
 @dataclass(frozen=True)

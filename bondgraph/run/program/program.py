@@ -18,7 +18,7 @@ from bondgraph.output.short_repr import short_repr
 from bondgraph.run.linear.layout import MatrixLayout, layout_of
 from bondgraph.run.program.balances import Balances, Island, balances
 from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, UnavailableKernel
+from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, RunDelay, UnavailableKernel
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.transitions import RunContact, RunTransition
 from bondgraph.run.sparsity.cache import StructureCache
@@ -64,6 +64,7 @@ class Program:
     loops : nonlinear algebraic loops, whose unknowns must be solved for before a run and after events.
     collisions : data of constraints that can collide at once; None if there are none.
     clocks : in the order in which simultaneous ticks are carried out.
+    delays : signals of an earlier time.
     closing, closures : position constraints as the rows of a matrix, and the kernel of its entries (with right-hand sides and
         residuals of redundant rows); None without constraints.
     closing_flows, closing_matrix : only their flows, and the entries, as machine code if available.
@@ -104,6 +105,7 @@ class Program:
     rates_and_powers: Kernel | None = None
     loops: tuple[NewtonLoop, ...] = ()
     clocks: tuple[RunClock, ...] = ()
+    delays: tuple[RunDelay, ...] = ()
     closing: Closing | None = None
     closures: Kernel | None = None
     closing_flows: Kernel | None = None
@@ -140,7 +142,7 @@ class Program:
 
         left_out = "choose in_lanes differentiate couple rates_and_powers collisions closing closures breaks model"
         left_out += " closing_flows closing_matrix boxes"
-        replaced: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
+        replaced: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks", "delays"), ())
         replaced |= dict.fromkeys(left_out.split())
         replaced |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
         return replace(self, **replaced)
@@ -188,7 +190,7 @@ class Program:
     def kernels(self) -> tuple[Kernel, ...]:
         """Kernels that run inside an integrator, except derivatives."""
         kernels = [self.rates, self.guards, self.powers, self.energies, self.rates_and_powers]
-        kernels += [clock.kernel for clock in self.clocks]
+        kernels += [clock.kernel for clock in self.clocks] + [delay.kernel for delay in self.delays]
         return tuple(kernel for kernel in kernels if kernel is not None)
 
     @cached_property

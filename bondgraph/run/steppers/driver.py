@@ -12,10 +12,12 @@ from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run import algebraic_loops
 from bondgraph.run.accuracy.error_weights import DECISIVE, NEVER, RENEWALS
+from bondgraph.run.delays.history import add_row, look_back, look_back_at, mark_break
 from bondgraph.run.events import accumulation, dead_centres, guards, iteration, mode_search, questions, root_finding, transitions
 from bondgraph.run.events.iteration import handle_event
 from bondgraph.run.events.modes import friction_modes
 from bondgraph.run.events.root_finding import EPSILON, POINTS, DenseOutput, StepTable, crossing_check, locate
+from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import initial_step, sample_clocks
 from bondgraph.run.steppers.initial_step import first_step
@@ -47,6 +49,8 @@ def ready(c: IntegratorTable, method: Fixed) -> None:
     if not c.fresh:
         return
     c.fresh = False
+    if c.delays is not None:
+        mark_break(c.delays, 1)
     derivative(c, c.t, c.y, c.k, True)
     if c.guard_count > 0:
         guard_values(c, c.t, c.y, c.g)
@@ -74,6 +78,8 @@ def samples(c: IntegratorTable, h: float, t_new: float, prepared: bool, method: 
             method.prepare_dense(c, h, method)
             prepared = True
         method.dense(c, (time - c.t) / h, row, method)
+        if c.delays is not None:
+            look_back(c.delays, time, row)
 
 
 def dense_samples(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
@@ -93,8 +99,26 @@ def noisy_step(c: IntegratorTable, h: float, method: Fixed) -> None:
     c.noisy += 1
 
 
+def record(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
+    """Add the step just attempted to the history of the delays."""
+    d, y = c.delays, c.y_dense
+    method.prepare_dense(c, h, method)
+    for j in range(8):
+        method.dense(c, d.nodes[j], y, method)
+        time = c.t + d.nodes[j] * h
+        look_back(d, time, y)
+        now = formula_time(c, time)
+        for k in range(d.count):
+            source = d.sources[k]
+            source(now, y, c.p, c.m, d.x)
+            d.values[(d.filled * d.count + k) * 8 + j] = d.x[d.places[k]]
+    add_row(d, c.t, t_new)
+
+
 def accept(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
     """Accept the step."""
+    if c.delays is not None:
+        record(c, h, t_new, method)
     if c.noisy > 0:
         noisy_step(c, h, method)
     c.cornered = False
@@ -331,13 +355,21 @@ def translated(method: Method) -> list[Procedure]:
     it has `advance`."""
     with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, after_acceptance]
     with_method += [ready, update_weights, dense_samples, advance_run, run]
-    functions: list[Callable[..., Any]] = [guard_values, derivative, flush, proposed, handle_event]
+    functions: list[Callable[..., Any]] = [guard_values, derivative, flush, proposed, handle_event, look_back_at]
     functions += [
         *(functools.partial(each, method=method) for each in with_method),
         initial_step.open_run,
         initial_step.begin_run,
     ]
-    exported = {"proposed", "flush", "handle_event", "open_run", "begin_run", *(each.__name__ for each in with_method[2:])}
+    exported = {
+        "proposed",
+        "flush",
+        "look_back_at",
+        "handle_event",
+        "open_run",
+        "begin_run",
+        *(each.__name__ for each in with_method[2:]),
+    }
     return translate(functions, exported, tables=dict.fromkeys((StepTable, IntegratorTable), method.table))
 
 

@@ -16,6 +16,7 @@ from bondgraph.run.accuracy.error_weights import RENEWALS, RETRIES_BEFORE_TEST
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
+from bondgraph.run.delays.buffer import DelayBuffer
 from bondgraph.run.events.handler import EventHandler
 from bondgraph.run.python_callbacks import PythonCallback, check_each
 from bondgraph.run.samples import NextPage
@@ -138,6 +139,7 @@ class OneStep(Integrator):
             table.point(f"weights_{name}", address)
         table["most"], table["span"], table["h_max"] = tolerances.steps, bound.span, tolerances.max_step
         table["budget"], table["renewal"], table["retry_limit"] = _FIRST_CALL_STEPS, RENEWALS[0], RETRIES_BEFORE_TEST
+        self._delays: DelayBuffer | None = None
         if ticks is not None:
             self.share(ticks)
         self._settler, name = settler, "advance_run"
@@ -166,6 +168,11 @@ class OneStep(Integrator):
         for name, array in arrays.items():
             self.table.point(name, array)
         self.table["clock_count"], self.table["once"] = len(ticks), ticks.once
+        if ticks.delays is not None:
+            self._delays = ticks.delays
+            self.table.point("delays", ticks.delays.table)
+            self.table.point("look_back", self.library.address("look_back_at"))
+            self.table["h_max"] = min(float(self.table["h_max"]), ticks.delays.shortest)
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
         arrays, n = self.table.arrays, self._n
@@ -180,6 +187,8 @@ class OneStep(Integrator):
         table = self.table
         self._page.provide(times, rows, following)
         table["stop"], table["tried"] = stop, 0
+        if self._delays is not None:
+            self._delays.make_room(float(table["t"]))
         seconds, status = self._call()
         check_each((self._page.check, self._weights.check, self._bound.check, *self._event_checks))
         self.seconds += seconds

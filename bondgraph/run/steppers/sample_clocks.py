@@ -6,6 +6,7 @@ import math
 
 from bondgraph.emit.kernel_language.language import inline, larger, smaller
 from bondgraph.run.clock_schedule import BREAK_MARGIN, SAME_TIME
+from bondgraph.run.delays.history import mark_break, pass_break
 from bondgraph.run.events.root_finding import POINTS
 from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, guard_values, next_row, update_levels
@@ -67,7 +68,13 @@ def carry_out_ticks(c: IntegratorTable, time: float, last: float) -> None:
             c.window[0] = side_of_break(c, time, 1.0)
     now = formula_time(c, time)
     for i in range(c.clock_count):
-        if following[i] <= last:
+        if following[i] <= last and c.delays is not None:
+            if i >= c.delays.first_clock:
+                pass_break(c.delays, i - c.delays.first_clock)
+                c.tick_index[i] += 1
+            else:
+                mark_break(c.delays, 1)
+        if following[i] <= last and (c.delays is None or i < c.delays.first_clock):
             kernel = c.tick_kernels[i]
             if kernel is not None:
                 kernel(now, y, c.p, c.m, y_new)

@@ -16,6 +16,7 @@ from bondgraph.run.accuracy.fields import Control
 from bondgraph.run.accuracy.natural_scales import MIN_ERROR
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
+from bondgraph.run.delays.history import DelayTable
 from bondgraph.run.events.root_finding import PerGuard, PerNumber, StepTable
 from bondgraph.run.events.state import EventTable
 from bondgraph.run.kernel_functions import formula_time
@@ -62,6 +63,9 @@ class IntegratorTable(StepTable):
     tick_index: Ints
     tick_kernels: Kernels
     breaks: Reals
+    # Delays, or 0, and `delays.history.look_back_at`.
+    delays: DelayTable
+    look_back: Kernel
     # Event handling, or 0; the error control, and its procedures (`accuracy.error_weights`).
     instants: EventTable
     weights: Control
@@ -169,6 +173,8 @@ def derivative(c: IntegratorTable, t: float, y: Reals, k: Reals, full: bool) -> 
     """Evaluate the rates, and the powers if the stage contributes to their integrals (`full`), at (t, y) into k."""
     time = formula_time(c, t)
     c.rate_count += 1
+    if c.delays is not None:
+        c.look_back(c.delays, t, y)
     if full and c.rates_and_powers is not None:
         c.rates_and_powers(time, y, c.p, c.m, k)
         return
@@ -186,6 +192,8 @@ def error_weight(c: Any, i: int, magnitude: float) -> float:
 
 def guard_values(c: IntegratorTable, t: float, y: Reals, g: Reals) -> None:
     """Evaluate guards minus their levels at (t, y) into g."""
+    if c.delays is not None:
+        c.look_back(c.delays, t, y)
     c.guards(formula_time(c, t), y, c.p, c.m, g)
     c.guard_calls += 1
     for i in range(c.guard_count):

@@ -59,6 +59,8 @@ def proposed(c: IntegratorTable) -> int:
     if c.stop - c.t <= (tiny_of(c.t) if c.steps > 0 else 0.0):
         c.t = c.stop
         return Status.STOP
+    if c.delays is not None and c.delays.filled >= c.delays.room:
+        return Status.PAUSE
     if c.tried >= c.budget or takes_too_many_steps(c):
         return Status.PAUSE
     c.tried += 1

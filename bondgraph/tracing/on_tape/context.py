@@ -162,10 +162,12 @@ class TracingContext:
         return list(substitute(self.tape, scalars, zeros))
 
     def rates(self, values: Values) -> list[Any]:
-        """Return the rates of all states in a row; zero for guesses, on which no differentiated value depends."""
+        """Return the rates of all states in a row; zero for guesses, and for rates that are still to be found: no differentiated
+        value depends on these states."""
         guesses, rates = self.system.guesses, list[Any]()
         for state in self.system.states:
-            rates += [0.0] * int(np.size(state.initial)) if state.name in guesses else scalars_of(values[state.rate])
+            is_ready = state.name not in guesses and state.rate in values
+            rates += scalars_of(values[state.rate]) if is_ready else [0.0] * int(np.size(state.initial))
         return rates
 
     def slopes(self, scalars: Sequence[Any]) -> SparseJacobian:

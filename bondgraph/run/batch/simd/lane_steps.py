@@ -26,6 +26,7 @@ from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.batch.simd.lane_jacobians import LaneJacobians
 from bondgraph.run.batch.simd.natural_scales import LaneScales
+from bondgraph.run.delays.history import DelayTable
 from bondgraph.run.steppers.driver import move_to_end
 from bondgraph.run.steppers.explicit import ExplicitTable, attempt, compare_last_stages, prepare_dense
 from bondgraph.run.steppers.method import Method
@@ -86,6 +87,9 @@ class LaneTable(Table):
     p: Parameters
     m: Modes
     window: Shared
+    # Models with delays have no lanes: both are 0.
+    delays: DelayTable
+    look_back: Kernel
     # For each lane: the run in it, or -1; whether stability limits it.
     seats: LaneIndices
     stiff: LaneIndices

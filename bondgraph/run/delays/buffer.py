@@ -1,0 +1,165 @@
+"""Buffer of a run's delays: room for the history of their signals, and the history before the start."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+
+from bondgraph.errors import Problem, RunError
+from bondgraph.run.delays.history import NEVER, NODES, DelayTable
+from bondgraph.run.program import Program, RunDelay
+from bondgraph.run.table import FieldTable
+
+_ROOM = 1024
+_EXACT, _FINEST = 1e-13, 2.0**-20
+"""Error of the polynomials through a history that is given as a function, and its shortest piece, relative to its values and
+length."""
+_ROUNDING = 16.0 * 2.220446049250313e-16
+_TESTS = (0.02, 0.27, 0.45, 0.7, 0.98)
+_SAME = 1e-9
+"""Change of a signal at the start by its own delay that is only rounding."""
+
+
+class DelayBuffer:
+    """Room for the history of a run's delays at its parameters; times count from its start.
+
+    `following` (delays,) are the times of the next breaks, s, which machine code updates; rows of the clocks from `first`.
+    """
+
+    def __init__(self, program: Program, p: np.ndarray, origin: float, first: int, following: np.ndarray):
+        self._delays, self._p, self._origin = program.delays, p, origin
+        self.lengths = np.array([p[delay.length] for delay in program.delays])
+        _check(program, self.lengths)
+        self.shortest, self._longest = float(self.lengths.min()), float(self.lengths.max())
+        self.table, count = FieldTable(DelayTable), len(program.delays)
+        self.table.allocate(n=program.states, count=count)
+        arrays = self.table.arrays
+        arrays["spans"][:] = self.lengths
+        arrays["places"][:] = [delay.place for delay in program.delays]
+        arrays["ahead"][:] = NEVER
+        addresses = [delay.kernel.address or 0 for delay in program.delays]
+        self.table.point("sources", np.array(addresses, dtype=np.uint64))
+        self.table.point("following", following)
+        self.table.point("nodes", np.array(NODES))
+        self.table["n"], self.table["count"], self.table["first_clock"] = program.states, count, first
+        self.table["direct"] = any(delay.direct for delay in program.delays)
+        self._enlarge(_ROOM)
+
+    def begun(self, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Return the states at the start with the delayed signals in their places; write their history before the start."""
+        x = x.copy()
+        free = [delay for delay in self._delays if delay.history is None]
+        for delay in free:
+            x[delay.place] = self._signal(delay, x, m)
+        for delay in free:
+            value = self._signal(delay, x, m)
+            if not abs(value - x[delay.place]) <= _SAME * max(abs(value), abs(x[delay.place])):
+                why = "without a history, a delay has had its first value for ever, and this value depends on the delay itself"
+                raise RunError(Problem("E333", f'no history of the delay "{delay.name}"', (why,), cures=("initial=0.0",)))
+        signals: list[Callable[[float], float]] = []
+        for delay, length in zip(self._delays, self.lengths, strict=True):
+            signals.append(_constant(float(x[delay.place])) if not callable(delay.history) else self._since(delay.history))
+            x[delay.place] = signals[-1](-length)
+        ends = [*sorted({-float(length) for length in self.lengths}), 0.0]
+        for start, end in itertools.pairwise(ends):
+            reaching = [s if -length <= start else _constant(0.0) for s, length in zip(signals, self.lengths, strict=True)]
+            self._write(reaching, start, end, (end - start) * _FINEST)
+        return x
+
+    def make_room(self, t: float) -> None:
+        """Forget rows that no delay needs from the time t on, and make sure that others are empty."""
+        table, arrays = self.table, self.table.arrays
+        filled, room = int(table["filled"]), int(table["room"])
+        if 2 * filled < room:
+            return
+        starts = arrays["starts"][: filled + 1]
+        gone = max(0, int(np.searchsorted(starts, t - self._longest, side="left")) - 2)
+        for name, size in (("starts", 1), ("levels", 1), ("values", len(self._delays) * len(NODES))):
+            rows = arrays[name].reshape(-1, size)
+            count = filled - gone + (name == "starts")
+            rows[:count] = rows[gone : gone + count].copy()
+        for name in ("rows", "passed", "ahead"):
+            numbers = arrays[name]
+            numbers[:] = np.where(numbers == NEVER, NEVER, np.maximum(numbers - gone, 0))
+        table["filled"] = filled - gone
+        if 2 * (filled - gone) >= room:
+            self._enlarge(2 * room)
+
+    def _enlarge(self, room: int) -> None:
+        """Move the history to arrays with room for so many rows."""
+        sizes = {"starts": room + 1, "levels": room, "values": room * len(self._delays) * len(NODES)}
+        for name, size in sizes.items():
+            fresh = np.zeros(size, dtype=np.int64 if name == "levels" else float)
+            if name in self.table.arrays:
+                fresh[: len(self.table.arrays[name])] = self.table.arrays[name]
+            self.table.point(name, fresh)
+        self.table["room"] = room
+
+    def _signal(self, delay: RunDelay, x: np.ndarray, m: np.ndarray) -> float:
+        """Return the signal of a delay at the start."""
+        return float(delay.kernel(np.array([self._origin]), x, self._p, m)[delay.place])
+
+    def _since(self, history: Callable[[float], float]) -> Callable[[float], float]:
+        """Return a history as a function of the time since the start."""
+        return lambda t: float(history(self._origin + t))
+
+    def _write(self, signals: list[Callable[[float], float]], start: float, end: float, finest: float) -> None:
+        """Write rows from start to end, short enough that their polynomials have the values between the nodes too."""
+        nodes = start + np.array(NODES) * (end - start)
+        nodes[1] = end
+        rows = [_differences([signal(time) for time in nodes.tolist()]) for signal in signals]
+        later = _ROUNDING * (abs(self._origin) + self._longest)
+        bends = any(_bends(signal, row, start, end, later) for signal, row in zip(signals, rows, strict=True))
+        if bends and end - start > finest:
+            middle = 0.5 * (start + end)
+            self._write(signals, start, middle, finest)
+            self._write(signals, middle, end, finest)
+            return
+        self.make_room(-np.inf)
+        filled, arrays = int(self.table["filled"]), self.table.arrays
+        arrays["values"].reshape(-1, len(signals), len(NODES))[filled] = rows
+        arrays["starts"][filled : filled + 2] = start, end
+        self.table["filled"] = filled + 1
+
+
+def _differences(values: list[float]) -> np.ndarray:
+    """Return the divided differences of values at the nodes, as `history.fit` does."""
+    c = np.array(values)
+    for order in range(1, len(NODES)):
+        for j in range(len(NODES) - 1, order - 1, -1):
+            c[j] = (c[j] - c[j - 1]) / (NODES[j] - NODES[j - order])
+    return c
+
+
+def _bends(signal: Callable[[float], float], c: np.ndarray, start: float, end: float, later: float) -> bool:
+    """Return True if a signal leaves its polynomial between the nodes, by more than in a rounding of the time, `later`."""
+    size = abs(c[0]) + abs(c[1])
+    for theta in _TESTS:
+        value = c[-1]
+        for j in range(len(NODES) - 2, -1, -1):
+            value = value * (theta - NODES[j]) + c[j]
+        time = start + theta * (end - start)
+        true = signal(time)
+        if abs(value - true) > _EXACT * max(abs(true), size) + abs(signal(time + later) - true):
+            return True
+    return False
+
+
+def _constant(value: float) -> Callable[[float], float]:
+    return lambda t: value
+
+
+def _check(program: Program, lengths: np.ndarray) -> None:
+    """Raise `RunError` E332 for a delay that is not positive, E334 for delays beside algebraic loops that are iterated."""
+    for delay, length in zip(program.delays, lengths.tolist(), strict=True):
+        if not 0.0 < length < np.inf:
+            why = f"its time is {length:g} s"
+            cures = ("a positive time, in s; without a delay, the signal itself",)
+            raise RunError(Problem("E332", f'the delay "{delay.name}" cannot run', (why,), cures=cures))
+    if program.loops:
+        elements = ", ".join(program.loops[0].elements)
+        title = f'delays such as "{program.delays[0].name}" do not run beside an algebraic loop that is solved by iteration'
+        cures = ("a state in the loop: a small C or I", "linear laws in the loop")
+        raise RunError(Problem("E334", title, (f"the loop goes through {elements}",), cures=cures))

@@ -1,0 +1,134 @@
+"""History of delayed signals: a polynomial of each step through values of its dense output, and the value at an earlier time.
+
+What breaks at a time t breaks again at t + T, one derivative higher: steps end at these times, as at breaks of formulas. A step
+is no longer than the shortest delay, so that it needs only steps that are accepted.
+
+Source: Bellen and Zennaro 2003, Numerical Methods for Delay Differential Equations, 2.1 and 4.1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from bondgraph.emit.kernel_language.language import Ints, Kernels, Length, Reals, Table, unrolled
+
+NODES = (
+    0.0,
+    1.0,
+    0.6112604669781572,
+    0.1882550990706332,
+    0.8117449009293667,
+    0.3887395330218428,
+    0.9504844339512095,
+    0.0495155660487904,
+)
+"""Fractions of a step at which a delayed signal is evaluated: of degree 7, as the best dense output is. Chebyshev-Lobatto points,
+each far from those before it (Leja), so that divided differences are accurate."""
+NEVER = 1 << 60
+"""Number of the step behind a break that has not happened yet."""
+SMOOTH = 10
+"""Number of delays after which a break counts no more: each one makes the signal once more differentiable."""
+
+PerDelay = Annotated[Reals, Length(lambda d: d.count)]
+PerDelayIndex = Annotated[Ints, Length(lambda d: d.count)]
+
+
+class DelayTable(Table):
+    """Table of the delays of a run.
+
+    Steps are rows: `starts` (room + 1,) has the start of each and the end of the last, `levels` (room,) how many delays ago that
+    start was a break, 0 for none, `values` (room, count, nodes) the divided differences of each signal.
+    """
+
+    # Of each delay: kernel of the states with its signal in the place of its state, and this place; delay, s; row of the last
+    # look-up; rows behind the last and the next break, between which it looks; time at which it reaches the next one.
+    sources: Kernels
+    places: PerDelayIndex
+    spans: PerDelay
+    rows: PerDelayIndex
+    passed: PerDelayIndex
+    ahead: PerDelayIndex
+    following: Reals
+    nodes: Reals
+    starts: Reals
+    levels: Ints
+    values: Reals
+    x: Annotated[Reals, Length(lambda d: d.n)]
+
+    n: int
+    count: int
+    # Number of the first one among the rows of the clocks. Rows filled, and room for them; level of the next row; whether a
+    # delayed signal may depend on a delayed one directly, so that its breaks never become smooth.
+    first_clock: int
+    filled: int
+    room: int
+    level: int
+    direct: bool
+
+
+def look_back(d: DelayTable, t: float, y: Reals) -> None:
+    """Put the signals at the times t - T into the states of their delays."""
+    for k in range(d.count):
+        time = t - d.spans[k]
+        first, last = d.passed[k], (d.ahead[k] if d.ahead[k] < d.filled else d.filled) - 1
+        row = d.rows[k]
+        row = first if row < first else (last if row > last else row)
+        while row < last and d.starts[row + 1] <= time:
+            row += 1
+        while row > first and d.starts[row] > time:
+            row -= 1
+        d.rows[k] = row
+        start = d.starts[row]
+        theta = (time - start) / (d.starts[row + 1] - start)
+        c = d.values[(row * d.count + k) * 8 :]
+        value = c[7]
+        for j in unrolled(range(6, -1, -1)):
+            value = value * (theta - NODES[j]) + c[j]
+        y[d.places[k]] = value
+
+
+def look_back_at(d: DelayTable, t: Reals, y: Reals) -> None:
+    """Look back from the first of some times, as code behind an address."""
+    look_back(d, t[0], y)
+
+
+def fit(c: Reals) -> None:
+    """Replace values at the nodes by their divided differences (Newton)."""
+    for order in unrolled(range(1, 8)):
+        for j in unrolled(range(7, order - 1, -1)):
+            c[j] = (c[j] - c[j - 1]) / (NODES[j] - NODES[j - order])
+
+
+def mark_break(d: DelayTable, level: int) -> None:
+    """Let the next row begin at a break after so many delays, unless it has become smooth."""
+    capped = (SMOOTH if d.direct else 0) if level > SMOOTH else level
+    if capped > 0 and (d.level == 0 or capped < d.level):
+        d.level = capped
+
+
+def pass_break(d: DelayTable, k: int) -> None:
+    """Let delay k look behind the break that it has reached, up to the next one."""
+    row = d.ahead[k]
+    mark_break(d, d.levels[row] + 1)
+    d.passed[k] = row
+    row += 1
+    while row < d.filled and d.levels[row] == 0:
+        row += 1
+    d.ahead[k] = row if row < d.filled else NEVER
+    d.following[k] = d.starts[row] + d.spans[k] if row < d.filled else math.inf
+
+
+def add_row(d: DelayTable, start: float, end: float) -> None:
+    """Add a row whose values at the nodes are there."""
+    row = d.filled
+    for k in range(d.count):
+        fit(d.values[(row * d.count + k) * 8 :])
+        if d.level > 0 and d.ahead[k] == NEVER:
+            d.ahead[k] = row
+            d.following[k] = start + d.spans[k]
+    d.starts[row] = start
+    d.starts[row + 1] = end
+    d.levels[row] = d.level
+    d.level = 0
+    d.filled = row + 1
