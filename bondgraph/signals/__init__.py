@@ -30,7 +30,7 @@ from bondgraph.signals.modes import hysteresis, pwm, quantiser, rate_limiter
 from screws.renamed import answer_old_names
 
 __all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "hysteresis", "quantiser"]
-__all__ += ["rate_limiter", "pwm", "logic"]
+__all__ += ["pwm", "rate_limiter", "logic"]
 __all__ += ["integrator", "lowpass", "derivative_filter", "delay", "pid", "transfer_function"]
 __all__ += ["sine", "chirp", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step"]
 __all__ += ["curve", "characteristic_map"]

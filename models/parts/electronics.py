@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from screwbond.models.parts.electrical import growth
-from screwbond.models.parts.record import Shelf, Value, modulated
+from screwbond.models.parts.record import Shelf, Value, modulated, number
 
-from bondgraph import Automaton, Block, Element, Graph, R, Se, Transition, multiport
+from bondgraph import Automaton, Block, Element, Graph, R, Se, Sf, Transition, multiport
 from bondgraph.signals import hysteresis
 from screws.scalars import absolute, array, exp, maximum, where
 

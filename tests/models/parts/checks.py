@@ -111,7 +111,7 @@ def gives_work_alone(part: Part) -> bool:
 
 
 def _usual_domain(part: Part) -> str:
-    return {"motion": "translation", "machines": "electrical"}.get(part.shelf, part.shelf)
+    return {"motion": "translation", "machines": "electrical", "electronics": "electrical"}.get(part.shelf, part.shelf)
 
 
 def _warm(graph: Graph, name: str, temperature: float, direct: bool) -> Element:
