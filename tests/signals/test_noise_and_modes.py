@@ -71,6 +71,12 @@ def test_pulses_have_the_width_that_is_asked_for(duty):
     assert begun["p.y"][-1] == 1.0
 
 
+def test_full_pulses_have_no_edge_between_them():
+    """Also where a period is no binary fraction, so that an end and the next beginning differ by rounding."""
+    run = run_of(signals.step("d", before=1.0), signals.pwm("p", "d.y", 0.1), until=5.0)
+    assert [event.kind for event in run.events] == ["p rises"] and run["p.y"][-1] == 1.0
+
+
 def test_a_quantiser_takes_the_nearest_level_and_each_change_is_an_event():
     run = run_of(
         signals.sine("u", omega=TURN),
