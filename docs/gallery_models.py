@@ -26,6 +26,22 @@ writes this page.
 * *Cold* is the processor time of compiling and the first run, *warm* that of another run.
 """
 TABLE = "\n## {}\n\n| model | source | lines | statements | deviation | cold | warm |\n|---|---|---|---|---|---|---|\n"
+ABSENT = """
+## Not here
+
+| model | reason |
+|---|---|
+| ChuaCircuit, rotational HeatLosses, thermal Motor, BatteryDischargeCharge (Modelica) | no published result file |
+| translational HeatLosses (Modelica) | three signals are off by 0.07 to 1 % from where a stop closes; the cause is not known |
+| HeatingNPN_NORGate, HeatingMOSInverter (Modelica) | transistors have no heat port yet |
+| CauerLowPassSC, Rectifier12pulse, ArmatureStroke, solenoid, Engine1b, EngineV6 (Modelica) | not yet rebuilt |
+| transistor amplifier, NAND gate, ring modulator, charge pump, two-bit adder (IVP test set) | not yet rebuilt; end values alone |
+| wheelset, Fekete, water tube, car axis (IVP test set) | not yet rebuilt; end values alone |
+| E5 (IVP test set) | needs `atol=1.11e-24`; a test of `parts.chemical.network` runs it to 1e13 s |
+| beam (IVP test set) | needs `method="rodas5p"`: the first steps of the default method fail |
+| Bricard, flyball governor (IFToMM) | no published values; the tests compare a Bricard linkage with a program in one coordinate |
+| ATPase, examples of 20-sim and of the books by Karnopp, Borutzky and Gawthrop | no published numbers at hand |
+"""
 
 
 def row_begin(entry: Entry) -> str:
@@ -49,7 +65,7 @@ def page() -> str:
     ratios = sorted(entry.lines / entry.statements for entry in ENTRIES.values())
     median = f"\n{len(ENTRIES)} models; the median of lines over statements is {ratios[len(ratios) // 2]:.2f}.\n"
     tables = (TABLE.format(each.title) + "".join(map(row, each.entries.values())) for each in COLLECTIONS)
-    return HEAD + median + "".join(tables)
+    return HEAD + median + "".join(tables) + ABSENT
 
 
 if __name__ == "__main__":
