@@ -33,6 +33,7 @@ DRAWN = {
     "bouncing_ball": "heights.png",
     "colliding_eggs": "poster.png",
     "drive_train": "account.png",
+    "excavator": "account.png",
     "pacemaker": "beats.png",
     "parallel_gripper": "forces.png",
     "pile": "heap.png",

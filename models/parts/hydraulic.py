@@ -68,17 +68,25 @@ def reducing_valve(p: Value, K: Value, downstream: Value, setting: Value, band: 
     "Merritt 1967, chapter 5",
     "K=1e-7 m^3/s/Pa^0.5, opening=1 signal signed, p0=1e3 Pa",
 )
-def spool_valve(name: str, K: Value, opening: Value, p0: Value) -> Graph:
-    """Four-way valve; ports P, T, A, B. A positive opening joins P with A and B with T, a negative one P with B and A with T."""
+def spool_valve(name: str, K: Value, opening: Value, p0: Value, heat: bool = False) -> Graph:
+    """Four-way valve; ports P, T, A, B. A positive opening joins P with A and B with T, a negative one P with B and A with T.
+
+    With `heat=True` its port `heat` takes what the lands lose.
+    """
     part = Graph(name)
-    ends = {port: J0(f"line {port}", domain="hydraulic") for port in "PTAB"}
+    ends, warmed = {port: J0(f"line {port}", domain="hydraulic") for port in "PTAB"}, J0("lands", domain="thermal")
     for tail, head, sense in (("P", "A", 1.0), ("B", "T", 1.0), ("P", "B", -1.0), ("A", "T", -1.0)):
 
         def edge(p: Value, K: Value, opening: Value, p0: Value, sense: float = sense) -> Value:
             return _root_flow(p, K * maximum(sense * opening, 0.0), p0)
 
         numbers, signals = modulated(K=K, opening=opening, p0=p0)
-        part.between(ends[tail], ends[head], R(f"{tail}{head}", flow=edge, parameters=numbers, signals=signals))
+        land = R(f"{tail}{head}", flow=edge, parameters=numbers, signals=signals, heat=heat)
+        part.between(ends[tail], ends[head], land)
+        if heat:
+            part.connect(land.port("heat"), warmed)
+    if heat:
+        part.expose("heat", warmed)
     for port, line in ends.items():
         part.expose(port, line)
     return part

@@ -103,8 +103,8 @@ class Shelf:
         domain: str = "",
         passive: bool = True,
     ) -> Callable[[Callable[..., Any]], Callable[..., Element]]:
-        """Decorate the formula of a one-port: `relation` is the argument of `make` that takes it. The part also takes `initial`
-        and `nominal` where `make` does."""
+        """Decorate the formula of a one-port: `relation` is the argument of `make` that takes it. The part also takes `initial`,
+        `nominal` and `heat` where `make` does."""
         taken = inspect.signature(make).parameters
         checked = {"passive": True} if passive and "passive" in taken else {}
         defaults = defaults_of(parameters)
@@ -119,7 +119,7 @@ class Shelf:
                 )
 
             functools.update_wrapper(made, formula, assigned=_NAMES)
-            more = {word: taken[word].default for word in ("initial", "nominal") if word in taken}
+            more = {word: taken[word].default for word in ("initial", "nominal", "heat") if word in taken}
             return self._part(made, equation, source, defaults, {**defaults, **more}, passive)
 
         return decorated

@@ -10,9 +10,11 @@ import pytest
 from scipy.optimize import fsolve
 
 from examples import drive_train as d
+from examples import excavator as x
 from examples import pacemaker
 
 drive = cache(d.run)
+dig = cache(x.run)
 
 
 def test_the_account_of_the_drive_train_closes_in_every_domain():
@@ -113,3 +115,81 @@ def test_a_beat_of_the_pacemaker_leaves_no_charge_and_no_energy_behind():
     lowest = start + int(np.argmin(v[start:stop]))
     balance = {name: run[f"{name}.flow"][lowest] for name in channels}
     assert abs(sum(balance.values())) < 5e-3 * balance["sodium"]
+
+
+def heights_and_lengths(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Heights of the centres of mass and lengths of the cylinders (m), from where the pins are."""
+    boom, stick, bucket = np.cumsum(q)
+    heights = np.array([1.5 * sin(boom), 3 * sin(boom) + 0.7 * sin(stick), 3 * sin(boom) + 1.6 * sin(stick) + 0.5 * sin(bucket)])
+    pins = ((0.6, 1.4, 1.0 + q[0]), (0.5, 1.0, 0.2 - q[1]), (0.4, 0.4, 0.2 - q[2]))
+    return heights, np.array([abs(a - b * np.exp(1j * angle)) for a, b, angle in pins])
+
+
+def forces_by_hand(q: np.ndarray, rates: np.ndarray | float = 0.0) -> np.ndarray:
+    """Forces of the cylinders (N) by virtual work: what raises the weights and turns the pins, over what the cylinders grow."""
+    forces, small = [], 1e-5
+    for joint in np.eye(3):
+        (high, longer), (low, shorter) = (heights_and_lengths(q + side * small * joint) for side in (1.0, -1.0))
+        moment = 9.81 * np.array([500.0, 250.0, 300.0]) @ (high - low) / (2 * small) + 4e3 * (joint * rates).sum()
+        forces.append(moment / (joint @ (longer - shorter) / (2 * small)))
+    return np.array(forces)
+
+
+AREAS = {"boom": (6.4e-3, 3.5e-3), "stick": (5e-3, 2.5e-3), "bucket": (5e-3, 2.5e-3)}
+
+
+def test_the_account_of_the_excavator_closes_in_every_domain():
+    run = dig()
+    domains = run.ledger.domains
+    assert run.ok and not run.warnings and run.ledger.relative_residual < 1e-9
+    assert set(domains) == {"rotation", "translation", "hydraulic", "thermal"}
+    passed = np.abs(domains["rotation"].received).max()
+    assert np.abs(sum(each.received for each in domains.values())).max() < 1e-9 * passed
+
+
+def test_pressures_that_hold_the_excavator():
+    """With the valves shut, the pressures by virtual work hold the arm where it is."""
+    run = dig()
+    shut = run.t < 0.5
+    forces = forces_by_hand(x.START)
+    assert forces[0] > 0.0 > forces[1]
+    for (name, (head, rod)), force in zip(AREAS.items(), forces, strict=True):
+        carried = head * run[f"{name} head.effort"][shut] - rod * run[f"{name} rod.effort"][shut]
+        np.testing.assert_allclose(carried, force, rtol=1e-6)
+        assert min(run[f"{name} head.effort"].min(), run[f"{name} rod.effort"].min()) > 0.0  # no oil is torn apart
+    np.testing.assert_allclose(run["angles.q"][shut], np.tile(x.START, (shut.sum(), 1)), rtol=0, atol=1e-8)
+
+
+def test_heat_of_the_excavator_is_the_loss_of_its_valves():
+    """Oil: c dT and G (T - Ta) over time are pressure times flow of relief valve and lands."""
+    run = dig()
+    above = run["oil.effort"] - x.AMBIENT
+    kept = 2e4 * above[-1] + 60.0 * np.trapezoid(above, run.t)
+    lands = [f"{name} valve.{land}" for name in AREAS for land in ("PA", "BT", "PB", "AT")]
+    lost = sum(np.trapezoid(run[f"{name}.effort"] * run[f"{name}.flow"], run.t) for name in ("relief", *lands))
+    assert kept == pytest.approx(lost, rel=1e-4)
+    assert run.ledger.domains["thermal"].received[-1] == pytest.approx(kept, rel=1e-4)
+
+
+@pytest.mark.parametrize(("name", "when"), [("boom", 3.0), ("bucket", 6.2)])
+def test_cylinders_of_the_excavator_move_by_flow_over_area(name, when):
+    """Flow through two orifices and balance of the piston, with what the relief valve leaves of the pump's flow."""
+    run, place = dig(), list(AREAS).index(name)
+    around = np.abs(run.t - when) < 0.4
+    q, rates = run["angles.q"][around].mean(0), run["joints.flow"][around].mean(0)
+    force, (head, rod) = forces_by_hand(q, rates)[place], AREAS[name]
+
+    def balances(unknown: np.ndarray) -> list[float]:
+        speed, supply = unknown * (0.1, 1e7)
+        piston = head * (supply - (speed * head / 2e-7) ** 2) - rod * (speed * rod / 2e-7) ** 2
+        relief = 1e-6 * (supply - 1.8e7) / 2e6 * np.sqrt(supply)
+        leaves = 8e-4 - 1e-13 * supply - relief
+        return [(piston - force) / 1e5, (leaves - speed * head) / 1e-3]
+
+    speed, supply = fsolve(balances, [0.5, 1.8], xtol=1e-12) * (0.1, 1e7)
+    assert run[f"{name} cylinder.piston.flow"][around].mean() == pytest.approx(speed, rel=1e-2)
+    assert run["supply.effort"][around].mean() == pytest.approx(supply, rel=1e-3)
+    # Over the whole cycle, what flowed in is what the piston swept and what is pressed in.
+    grown = heights_and_lengths(run["angles.q"][-1])[1][place] - heights_and_lengths(x.START)[1][place]
+    pressed = (run[f"{name} head.effort"][-1] - run[f"{name} head.effort"][0]) * 2e-3 / 1.6e9
+    assert np.trapezoid(run[f"{name} valve.PA.flow"], run.t) == pytest.approx(head * grown + pressed, rel=1e-5)

@@ -90,3 +90,21 @@ def test_a_resistor_warms_a_body() -> None:
     run = compile_model(graph, progress=False).simulate(100.0, progress=False)
     assert run["water.effort"][-1] == pytest.approx(320.0) and run.ledger.relative_residual < 1e-9
     assert run.ledger.summary()["supplied"] == pytest.approx(2000.0)
+
+
+@pytest.mark.parametrize("opening", [0.5, -1.0])
+def test_valves_warm_the_oil(opening) -> None:
+    """Lands of a spool valve and an orifice, each with all the pressure: power K x p^1.5 of each into one body."""
+    graph, oil = Graph("valves"), J0("oil", domain="thermal")
+    high, low, loop = (J0(name, domain="hydraulic") for name in ("high", "low", "loop"))
+    valve = parts.hydraulic.spool_valve("valve", K=1e-7, opening=opening, heat=True)
+    orifice = parts.hydraulic.orifice("orifice", K=1e-7, heat=True)
+    graph.connect(Se("supply", 8e6), high).connect(Se("tank", 0.0), low).between(high, low, orifice)
+    for port, node in (("P", high), ("A", loop), ("B", loop), ("T", low)):
+        graph.connect(*((node, valve.port(port)) if port in "PB" else (valve.port(port), node)))
+    for hot in (valve, orifice):
+        graph.connect(hot.port("heat"), oil)
+    run = graph.connect(oil, t.heat_capacity("body", c=1e3, T0=300.0)).simulate(10.0, progress=False)
+    power = 8e6 * 1e-7 * (abs(opening) * np.sqrt(4e6) + np.sqrt(8e6))
+    assert run["oil.effort"][-1] - 300.0 == pytest.approx(power * 10.0 / 1e3, rel=1e-5)
+    assert not run.warnings and run.ledger.relative_residual < 1e-9
