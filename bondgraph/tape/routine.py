@@ -147,7 +147,7 @@ def listing(routine: Routine) -> Listing:
     all_roots = [tape.scalar(output).index for output in routine.among or routine.outputs]
     table = _merge({position: tape.nodes[position] for position in reachable(tape, all_roots)}, all_roots)
     if routine.among:
-        table = {position: table[position] for position in reached(table, roots)}
+        table = {position: table[position] for position in reached(table, roots, min(table, default=0))}
     listed, blocks = [block for block, _ in routine.blocks], list(tape.blocks)
     new: dict[int, int] = {}
     steps: list[Node] = []

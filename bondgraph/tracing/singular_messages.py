@@ -399,14 +399,11 @@ def paradox(elements: Sequence[str], model: Model) -> Problem:
     friction, *normals = model.elements_at(elements)
     if not normals:
         title = f"{named([friction])}: no or several solutions while it slips (Painleve)"
-        why = (
-            "it changes the load that it follows by more than the load itself, so that a smaller acceleration asks for more of it"
+        reason = (
+            "it changes the load that it follows by more than that itself, so that a smaller acceleration asks for more of it"
         )
-        cures = (
-            "a smaller scale, or less inertia behind the load",
-            "a C (a compliance) between the load and the inertia behind it",
-        )
-        return Problem("E324", title, (why,), _places([friction]), cures)
+        ways = "a smaller scale, or less inertia behind the load", "a C (a compliance) between the load and the inertia behind it"
+        return Problem("E324", title, (reason,), _places([friction]), ways)
     title = f"{named([friction])} with {named(normals)}: no or several solutions while it slips (Painleve)"
     why = (
         "a larger normal force would, by the friction that it brings along, make the bodies approach instead of part",

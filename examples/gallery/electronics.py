@@ -192,7 +192,7 @@ def heating_rectifier() -> Graph:
     def excess(v: Any, i: Any, T: Any) -> Any:
         T = T + v * i / 10.0
         V_T, warm = parts.electronics.BOLTZMANN * T, T / 300.15
-        return 1e-6 * (e.exp_line(v / V_T, 15.0) - 1) * warm**3 * exp((warm - 1) * 1.11 / V_T) + v / 1e8 - i
+        return 1e-6 * e.growth(v / V_T, 15.0) * warm**3 * exp((warm - 1) * 1.11 / V_T) + v / 1e8 - i
 
     graph, out = Graph("heating rectifier"), J0("out")
     diode, body = R("diode", relation=excess, signals=["body.effort"], heat=True), parts.thermal.heat_capacity("body", 1.0)

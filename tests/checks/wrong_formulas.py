@@ -18,6 +18,7 @@ FORMULAS: list[Case] = [
     ("E140", lambda: signals.summation("error", {}), ('summation "error" needs a list of inputs', "given: none")),
     ("E141", lambda: signals.summation("error", {"c.q": 2}), ('"c.q" has the sign 2', "gain")),
     ("E142", lambda: signals.lowpass("lag", "c.q", 0.0), ("time_constant must be positive", "given: 0.0")),
+    ("E184", lambda: signals.delay("late", "c.q", "c.q"), ('delay "late" needs a number as its time', "time=0.1")),
     ("E143", lambda: signals.pid("control", "c.q", 1.0, kd=1.0), ("has kd but no filter_time",)),
     ("E144", lambda: signals.transfer_function("h", "c.q", [1.0, 0.0], [2.0]), ('"h" is not proper', "degree 1")),
     ("E145", lambda: signals.transfer_function("h", "c.q", [1.0], [0.0]), ("den is zero",)),

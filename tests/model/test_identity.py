@@ -86,6 +86,6 @@ def test_every_kind_of_joint_is_whole(kind: str) -> None:
     own = KINDS[kind]
     numbers = () if own.number is None else (0.7,)
     H = np.eye(4)
-    assert len(own.violation(H, *numbers)) + len(np.atleast_2d(own.free(H, *numbers))) == 6
+    assert np.size(own.violation(H, *numbers)) + len(np.atleast_2d(own.free(H, *numbers))) == 6
     assert len(np.ravel(own.coordinates(H, *numbers))) == len(np.atleast_2d(own.free(H, *numbers)))
-    assert 0 <= own.angles <= len(own.violation(H, *numbers))
+    assert 0 <= own.angles <= np.size(own.violation(H, *numbers))

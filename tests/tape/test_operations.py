@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from screws.jets import variables
 from screws.scalars import FUNCTIONS, apply
-from tests.inner.tape import Tape, slopes
+from tests.inner.tape import Routine, Tape, interpreter, listing, select_outputs, slopes
 from tests.inner.tape import opcodes as op
 
 
@@ -49,3 +50,15 @@ def test_what_is_forgotten_is_named(field: str, monkeypatch: pytest.MonkeyPatch)
 def test_jets_know_every_function(name: str) -> None:
     u, v = variables(0.25, 0.5)
     apply(name, *(u, v)[: op.OPERATIONS[op.CODES[name]].arguments])
+
+
+def test_selected_outputs_keep_constants_that_merging_makes() -> None:
+    """-(3 x) is written as (-3) x, whose constant is new."""
+    tape = Tape()
+    x = tape.inputs("x", 2)
+    product = 3.0 * (x[0] + x[1])
+    whole = Routine("f", tape, (("x", 2),), (x[0], tape.scalar(-product)))
+    selected = select_outputs(whole, "g", [1])
+    out = np.empty(1)
+    interpreter(listing(selected))([np.array([1.0, 2.0])], out)
+    assert out[0] == -9.0

@@ -106,6 +106,7 @@ FREE = {
     "Constraint.position": "a formula",
     "lower": "a value of any signal", "upper": "a value of any signal", "seed": "a whole number",
     "curve.values": "a formula of plain numbers", "characteristic_map.values": "as curve.values",
+    "pwm.duty": "the path of a signal", "Friction.backward": "a formula",
     "rows": "as curve.values", "columns": "as curve.values",
 }  # fmt: skip
 """Numbers without an expected unit: a `Parameter` is converted to SI. Names of arguments, or `Function.argument`."""
@@ -176,6 +177,10 @@ SLOTS: dict[str, Callable[[Any], Any]] = {
             "x", "time", unit="N", **{"falling": -1.0, "rising": 1.0, key: p}
         )
         for key in ("falling", "rising")
+    },
+    **{
+        f"pwm.{key}": lambda p, key=key: signals.pwm("x", "time", unit="N", **{"period": 1.0, key: p})
+        for key in ("period", "low", "high")
     },
     "delay.time": lambda p: signals.delay("x", "time", p, unit="N"),
     "quantiser.step": lambda p: signals.quantiser("x", "time", p, unit="N"),

@@ -161,5 +161,5 @@ def _check(program: Program, lengths: np.ndarray) -> None:
     if program.loops:
         elements = ", ".join(program.loops[0].elements)
         title = f'delays such as "{program.delays[0].name}" do not run beside an algebraic loop that is solved by iteration'
-        cures = ("a state in the loop: a small C or I", "linear laws in the loop")
-        raise RunError(Problem("E334", title, (f"the loop goes through {elements}",), cures=cures))
+        ways = ("a state in the loop: a small C or I", "linear laws in the loop")
+        raise RunError(Problem("E334", title, (f"the loop goes through {elements}",), cures=ways))
