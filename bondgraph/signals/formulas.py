@@ -127,8 +127,8 @@ def _square(t: Any, period: Any, start: Any, duty: Any, low: Any, high: Any) -> 
 PULSE = Op("pulse", _pulse, r"\begin{cases} #5 & #2 \le #1 < #2 + #3 \\ #4 & \text{else} \end{cases}")
 END_OF_PULSE = Op(
     "end of the pulse",
-    lambda t, duty, period: t + where(less(duty, 1.0), duty, 2.0) * period,
-    r"#1 + #3 \begin{cases} #2 & #2 < 1 \\ 2 & \text{else} \end{cases}",
+    lambda t, duty, period: t + where(less(0.0, duty), where(less(duty, 1.0), duty, 2.0), -1.0) * period,
+    r"#1 + #3 \begin{cases} -1 & #2 \le 0 \\ #2 & 0 < #2 < 1 \\ 2 & \text{else} \end{cases}",
 )
 SQUARE = Op(
     "square",

@@ -89,8 +89,8 @@ def pwm(name: str, duty: str, period: Any, *, low: Any = 0.0, high: Any = 1.0, *
         **result_of(**shown),
     )
     edges = (
-        Transition("low", "high", formulas.EXCESS, (f"{name}.end", "time"), kind=f"{name} rises"),
-        Transition("high", "low", formulas.EXCESS, ("time", f"{name}.end"), kind=f"{name} falls"),
+        Transition("low", "high", formulas.EXCEEDS, (f"{name}.end", "time"), kind=f"{name} rises"),
+        Transition("high", "low", formulas.EXCEEDS, ("time", f"{name}.end"), kind=f"{name} falls"),
     )
     return replace(block, automaton=Automaton(name, ("low", "high"), "low", edges))
 

@@ -7,7 +7,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from bondgraph import J1, Graph, I, ModelError, Parameter, R, Se, compile_model, signals
+from bondgraph import J1, Block, Graph, I, ModelError, Parameter, R, Se, compile_model, signals
+from screws.scalars import maximum, minimum
 
 TURN = 2.0 * np.pi
 
@@ -69,6 +70,17 @@ def test_pulses_have_the_width_that_is_asked_for(duty):
     assert run["i.y"][-1] == pytest.approx(max(min(duty, 1.0), 0.0), abs=1e-13)
     begun = run_of(signals.step("d", start=1.1, before=0.5, after=duty), signals.pwm("p", "d.y", 1.0, low=-1.0), until=1.3)
     assert begun["p.y"][-1] == 1.0
+
+
+@pytest.mark.parametrize("duty", [lambda t: 0.35 * maximum(t, 0.0), lambda t: 0.35 * t, lambda t: minimum(0.35 * t, 0.5)])
+def test_pulses_begin_where_a_duty_leaves_zero(duty):
+    """The first period has none and no event; the width of each is that at its beginning."""
+    course = Block("d", [("y", duty, ["t"])], inputs={"t": "time"})
+    run = run_of(course, signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
+    begins = np.array([0.25, 0.5, 0.75])
+    edges = np.sort(np.concatenate([begins, begins + 0.25 * 0.35 * begins]))
+    np.testing.assert_allclose([event.time for event in run.events], edges, atol=1e-14)
+    assert run["i.y"][-1] == pytest.approx(0.25 * 0.35 * 1.5, abs=1e-13)
 
 
 def test_full_pulses_have_no_edge_between_them():
