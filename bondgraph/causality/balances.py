@@ -19,7 +19,7 @@ from bondgraph.model.laws import CausalityPreference, Junction, Source
 from bondgraph.model.model import Bond, End, Model
 
 WARM = 300.0
-"""Guess of a temperature, K: of the balances of radiation, some are at negative ones."""
+"""Guess of a temperature, K, far from the negative solutions that a balance of radiation has as well."""
 
 
 def with_balances(model: Model) -> tuple[Model, Causality]:

@@ -37,7 +37,7 @@ class Reaction:
     products: Mapping[str, int]
     forward: float
     reverse: float | None
-    """Rate backwards; None of a reaction that runs forward alone."""
+    """Reverse rate; None for a reaction that runs forward alone."""
     line: int
     begin: int
     """Column where its text begins, from 1."""
@@ -116,7 +116,7 @@ class Stoichiometry:
 
     @property
     def reversible(self) -> bool:
-        """True if every reaction has a rate backwards."""
+        """True if every reaction has a reverse rate."""
         return all(each.reverse is not None for each in self.reactions)
 
     def eliminated(self, amounts: Mapping[str, float]) -> dict[str, dict[str, float]]:
