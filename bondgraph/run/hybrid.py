@@ -150,8 +150,8 @@ class Hybrid:
             begun = segment = None
 
     def _handle_event(self, choice: Selection, fired: tuple[int, ...], segment_start: float) -> np.ndarray:
-        """Handle the event at the end of a segment that began at `segment_start`, or at the start; return the levels (k,) of the
-        guards."""
+        """Handle the event at the end of a segment that began at `segment_start`, or at the start; return the levels (2 k,)
+        of the guards."""
         settler, levels = self._settler, np.zeros(0)
         if settler is not None:
             function = _in_cpython if self._reference else event_function(choice.entry)
@@ -180,7 +180,7 @@ class Hybrid:
     def _integrate(
         self, integrator: Integrator, choice: Selection, levels: np.ndarray, first: Segment | None
     ) -> tuple[Selection | None, np.ndarray]:
-        """Integrate segments until the end, a failure, or a change of method; return the last segment and the `levels` (k,) at
+        """Integrate segments until the end, a failure, or a change of method; return the last segment and the `levels` (2 k,) at
         its start. The `first` segment may exist already."""
         settings, samples = self.settings, self.samples
         restart, segment_start = first is None, self.t

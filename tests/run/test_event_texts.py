@@ -112,7 +112,7 @@ def at_an_event(seed):
     handler.history.sizes[:] = np.abs(x) + random.random(N)
     rows, all_held = random.normal(size=(SAMPLES, N + 1)), np.zeros((SAMPLES + 1, 3))
     arrays = {"y": np.concatenate([x, [1.0]]), "m": np.array([0.0, *random.integers(0, 2, 2)], dtype=float)}
-    handler.use_arrays({**arrays, "levels": np.zeros(k), "fired": fired, "size": np.abs(x)})
+    handler.use_arrays({**arrays, "levels": np.zeros(2 * k), "fired": fired, "size": np.abs(x)})
     for name, array in {"rows": rows, "held": all_held[1:], "all_held": all_held}.items():
         handler.table.point(name, array)
     handler.table.arrays["log"][:] = 0.0

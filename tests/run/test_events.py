@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, Diode, Graph, I, R, Se, compile_model
+from bondgraph import J0, J1, Automaton, Block, Diode, Graph, I, R, Se, Transition, compile_model
 from screws import scalars as s
 from tests.inner.run import RunTransition, Slot, simulate
 from tests.run.judges import ode_of
@@ -92,6 +92,22 @@ def test_a_guard_at_zero_that_falls_does_not_fire():
     assert result.events == ()
     result = simulate(ball(), [0.0, 1.0], [G, 0.5], [0.0], 0.25)
     assert result.events[0].time == pytest.approx(2.0 / G, rel=1e-12)
+
+
+@pytest.mark.parametrize(("high", "low"), [(1.0, -1.0), (1e3, -1e-3)])
+def test_a_guard_that_is_positive_for_an_instant_fires_when_it_jumps_up_again(high, low):
+    """A pulse of zero width at the break of time at the start, then one of .01 s at each tick of a clock."""
+    graph = Graph("pulses")
+    graph.add(Block("width", [("y", lambda t: 0.04 * s.maximum(t, 0.0), ["t"])], inputs={"t": "time"}))
+    states = {"states": {"end": 0.0}, "updates": {"end": "next"}, "period": 0.25}
+    graph.add(Block("pulse", [("next", lambda t, w: t + w, ["t", "w"])], inputs={"w": "width.y", "t": "time"}, **states))
+    begins = Transition("low", "high", lambda end, t: s.where(s.less(t, end), high, low), ("pulse.end", "time"))
+    ends = Transition("high", "low", lambda end, t: t - end, ("pulse.end", "time"))
+    graph.add_automaton(Automaton("switch", ("low", "high"), "low", (begins, ends)))
+    compiled = compile_model(graph, progress=False)
+    for method in METHODS:
+        times = [event.time for event in compiled.simulate(0.9, method=method, progress=False).events]
+        assert times == pytest.approx([0.25, 0.26, 0.5, 0.52, 0.75, 0.78], abs=1e-9)
 
 
 def flyby(radius, **options):

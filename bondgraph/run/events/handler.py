@@ -235,7 +235,7 @@ class EventHandler:
     ) -> RunPoint:
         """Handle an event, `fired` at the end of a segment that had `begun`, or at the start, by a `function` of the table."""
         n, count = len(at.x), len(self.program.transitions)
-        arrays = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(count), "size": at.reached}
+        arrays = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(2 * count), "size": at.reached}
         marked = np.zeros(count, dtype=np.int64)
         marked[list(fired)] = 1
         self.use_arrays({**arrays, "fired": marked})
@@ -247,7 +247,7 @@ class EventHandler:
         return RunPoint(at.t, arrays["y"][:n], arrays["y"][n:], arrays["m"], at.reached)
 
     def begin(self, t: float, levels: np.ndarray) -> None:
-        """Begin a segment at t with these levels (k,)."""
+        """Begin a segment at t with these levels (2 k,) (`Integrator.restart`)."""
         self.table["begun"] = t
         self.table.arrays["levels_begun"][:] = levels
 

@@ -11,7 +11,7 @@ from bondgraph.run.algebraic_loops import consistent
 from bondgraph.run.events.accumulation import add_events, add_resting, rest, rests_anew
 from bondgraph.run.events.dead_centres import PASSES, TOUCHES, at_zero, pass_zero, slipping
 from bondgraph.run.events.guard_history import PAIRS
-from bondgraph.run.events.guards import NO_TIME, firing_guards, guards_at, has_looked, is_bounce, measure_drift, zero_of
+from bondgraph.run.events.guards import CLEAR, NO_TIME, firing_guards, guards_at, has_looked, is_bounce, measure_drift, zero_of
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.mode_search import consistent_modes, modes_cycle
 from bondgraph.run.events.modes.friction_modes import fire_together
@@ -229,7 +229,8 @@ def set_levels(s: EventTable, t: float) -> None:
     """Set the levels above which guards fire, at x_here, m_here after the transitions `watched`, in `levels_begun`.
 
     A guard that starts at a tiny positive value must exceed twice the larger of its value and its rounding error, until it has
-    been that far below zero; at most its value after a bounce. One that has fired `once` must first fall below zero.
+    been that far below zero; at most its value after a bounce. One that starts clear of its rounding error needs to fall below
+    zero by twice that error only. One that has fired `once` must first fall below zero.
     """
     x, guards, zero, left = s.x_here, s.now, s.zero, s.left
     if s.transitions == 0:
@@ -257,11 +258,15 @@ def set_levels(s: EventTable, t: float) -> None:
         level = 2.0 * g + MIN_LEVEL if g >= 0.0 else 0.0
         if abs(g) <= zero[i]:
             level = larger(level, 2.0 * zero[i])
+        depth = 2.0 * zero[i] if zero[i] <= CLEAR * g else level
         if left[i] == 1:
             level = g * (1.0 + 4.0 * EPSILON) + MIN_LEVEL if g >= 0.0 else 0.0
+            depth = level
         if s.once[i] == 1:
             level = smaller(2.0 * g, 0.0) - MIN_LEVEL
+            depth = abs(level)
         s.levels_begun[i] = level
+        s.levels_begun[s.transitions + i] = depth
 
 
 def may_rest_after(s: EventTable, how: int, count: int) -> bool:
@@ -345,7 +350,7 @@ def commit(s: EventTable, last: int) -> None:
             energies = supplied(s, row)
             for i in range(s.quadratures):
                 y[n + i] = y[n + i] + energies[i]
-    for i in range(s.transitions):
+    for i in range(2 * s.transitions):
         s.levels[i] = s.levels_begun[i]
     s.logged = last
     s.begun = s.t

@@ -137,13 +137,13 @@ class EventTable(LoopTable):
     m_begun: PerMode
     # Indices of states that are not unknowns of loops.
     kept: Ints
-    # Present state: y, m, levels, fired of the integrator; levels_begun: levels at the start of the segment; reached: sizes of
-    # states at the ends of its steps; rows: samples; held: modes at them (all_held: from the first sample on); log: rows as in
-    # `log.RowLayout`.
+    # Present state: y, m, levels, fired of the integrator; levels_begun: levels and depths at the start of the segment; reached:
+    # sizes of states at the ends of its steps; rows: samples; held: modes at them (all_held: from the first sample on); log: rows
+    # as in `log.RowLayout`.
     y: Reals
     m: Reals
     levels: Reals
-    levels_begun: PerTransition
+    levels_begun: Annotated[Reals, Length(lambda s: 2 * s.transitions)]
     fired: Ints
     reached: Reals
     rows: Reals

@@ -58,7 +58,7 @@ def open_run(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, 
     reset(c)
     for i in range(c.mode_count):
         c.m[i] = m[i]
-    for i in range(c.guard_count):
+    for i in range(2 * c.guard_count):
         c.levels[i] = 0.0
     for i in range(width):
         y[i] = 0.0

@@ -80,10 +80,11 @@ class SampleTimeWrapper(Integrator):
         return None
 
     def _guards(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return guards minus their levels; a level ends once its guard has been that far below zero (`Integrator.restart`)."""
+        """Return guards minus their levels, which end once a guard has been below zero by its depth (`Integrator.restart`)."""
         raw = self._bound.guards(t, x, self._m)
-        self._levels = np.where(raw < -np.abs(self._levels), 0.0, self._levels)
-        return raw - self._levels
+        levels, depths = self._levels.reshape(2, -1)
+        levels[raw < -depths] = 0.0
+        return raw - levels
 
     def slow_pace(self) -> float:
         return self._integrator.slow_pace()

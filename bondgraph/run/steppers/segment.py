@@ -25,7 +25,7 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class SegmentStart:
-    """Start of a segment after events handled by the integrator: time, modes (modes,), levels of the guards (guards,)."""
+    """Start of a segment after events handled by the integrator: time, modes (modes,), levels of the guards (2 guards,)."""
 
     time: float
     m: np.ndarray
@@ -94,7 +94,8 @@ class Integrator(Protocol):
     """A method of integration bound to one program and one run."""
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
-        """Begin a segment; each guard must exceed its level (guards,) until it has been that far below zero: g < -|level|."""
+        """Begin a segment; each guard must exceed its level until it has been below zero by its depth. `levels` (2 guards,) has
+        the levels, then the depths."""
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Segment:
         """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event. States and

@@ -17,7 +17,7 @@ from bondgraph.run.accuracy.natural_scales import MIN_ERROR
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.delays.history import DelayTable
-from bondgraph.run.events.root_finding import PerGuard, PerNumber, StepTable
+from bondgraph.run.events.root_finding import PerNumber, StepTable
 from bondgraph.run.events.state import EventTable
 from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.steppers.segment import Tolerances
@@ -32,13 +32,13 @@ PerState = Annotated[Reals, Length(lambda c: c.n)]
 class IntegratorTable(StepTable):
     """Table of an integrator; those of methods have more fields behind these."""
 
-    # Kernels, and arrays of the run: parameters, modes, levels of guards as in `segment.Integrator`.
+    # Kernels, and arrays of the run: parameters, modes, levels of guards and their depths as in `segment.Integrator`.
     rates: Kernel
     powers: Kernel
     guards: Kernel
     p: Reals
     m: Annotated[Reals, Length(lambda c: c.mode_count)]
-    levels: PerGuard
+    levels: Annotated[Reals, Length(lambda c: 2 * c.guard_count)]
     # As in `accuracy.table.ErrorWeights`, and as in `bound.Bound`.
     size: Reals
     floor: Reals
@@ -202,11 +202,11 @@ def guard_values(c: IntegratorTable, t: float, y: Reals, g: Reals) -> None:
 
 def update_levels(c: IntegratorTable, now: Reals) -> None:
     """Make the guards `now` (minus their levels) those of the next step; drop the level of a guard that has been below zero by
-    the size of its level."""
-    g, levels = c.g, c.levels
+    its depth."""
+    g, levels, depths = c.g, c.levels, c.levels[c.guard_count :]
     for i in range(c.guard_count):
         value, level = now[i], levels[i]
-        below = value + (level + abs(level)) < 0.0
+        below = value + (level + depths[i]) < 0.0
         g[i] = value + level if below else value
         levels[i] = 0.0 if below else level
 
