@@ -1,7 +1,8 @@
 """Runs as C files: compiled, run twice, and compared with the native run to the last bit.
 
 `python -m campaigns.runs_in_c [MODEL ...]` prints a table: size of the text, time to write and to compile it, steps, events, and
-whether states, integrated powers, modes and events have the same bits. It exits with 1 if any differ.
+whether states, integrated powers, modes and events have the same bits; then how many are the same, differ and are refused. It
+exits with 1 if any differ.
 
 Another compiler: `--compiler "clang -O2"`. Another processor: `--compiler "aarch64-linux-gnu-gcc -static"`, with
 `--runner qemu-aarch64-static`.
@@ -25,6 +26,7 @@ from bondgraph import GY, J0, J1, C, Diode, Graph, I, ModelError, R, Se, compile
 from bondgraph.compile.compiled import Compiled
 from bondgraph.export import CRun, c_run
 from examples import bouncing_ball
+from examples.gallery import ENTRIES
 from screws.scalars import sin
 from tests.systems import SYSTEMS
 
@@ -114,6 +116,7 @@ MODELS: Mapping[str, tuple[Callable[[], Graph], float, dict[str, Any]]] = {
     "Newton loop": (newton_loop, 2.0, {}),
     "stiff": (stiff, 300.0, {}),
     **{name: (make, {"hand": 0.05, "soft touch": 0.3}.get(name, 1.0), {}) for name, make in SYSTEMS.items()},
+    **{f"gallery: {name}": (entry.make, entry.t_end, dict(entry.settings)) for name, entry in ENTRIES.items()},
 }
 
 
@@ -159,20 +162,22 @@ def main() -> int:
     asked = parser.parse_args()
     print(f"| model | text, KB | made, s | method | states | steps | events | {asked.compiler}, s | same bits |", flush=True)
     print("|---|---|---|---|---|---|---|---|---|")
-    differ = 0
-    for name in asked.models or MODELS:
+    differ, refused, asked_for = 0, 0, asked.models or MODELS
+    for name in asked_for:
         make, t_end, settings = MODELS[name]
         compiled = compile_model(make(), progress=False)
         begin = time.process_time()
         try:
             run = c_run(compiled, t_end, progress=False, **settings)
         except ModelError as error:
+            refused += 1
             print(f"| {name} | refused: {error.problems[0].code}, {error.problems[0].details[0]} |", flush=True)
             continue
         made = time.process_time() - begin
         row, same = compared(compiled, run, t_end, {**settings, "progress": False}, asked.compiler, asked.runner)
         differ += not same
         print(f"| {name} | {len(run.text) // 1024} | {made:.1f} | {row} |", flush=True)
+    print(f"{len(asked_for) - differ - refused} of {len(asked_for)} the same, {differ} differ, {refused} refused")
     return int(differ > 0)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, TF, Automaton, C, Constraint, Graph, I, ModelError, R, Se, Transition, compile_model, signals
+from bondgraph import J0, J1, TF, Automaton, C, Constraint, Diode, Graph, I, ModelError, R, Se, Transition, compile_model, signals
 from bondgraph.export import CRun, c_run
 from screws.scalars import sin
 from tests.inner.compile import Compiled
@@ -208,6 +208,16 @@ def test_ticks_that_solve_loops_are_refused():
     graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
     with pytest.raises(ModelError, match=r'E281[\s\S]*"held"[\s\S]*the nonlinear loop of'):
         c_run(graph, 1.0)
+
+
+@needs_compiler
+def test_a_model_without_states_has_all_its_functions(tmp_path):
+    """A rectifier of two resistors: only its events and samples are integrated."""
+    graph, ring = Graph("toy"), J1("ring", domain="electrical")
+    graph.connect(Se("source", lambda t: sin(t), signals=["time"]), ring).connect(ring, Diode("diode"))
+    run = c_run(graph.connect(ring, R("load", 1.0)), 5.0)
+    run.write(tmp_path)
+    subprocess.run(["gcc", *STRICT, "-fsyntax-only", "toy.c"], cwd=tmp_path, check=True)
 
 
 @needs_compiler

@@ -193,8 +193,8 @@ def source_file(run: RunContent) -> str:
     n = run.content.name
     names = function_names(f"{n}_", (name for _, name in run.image.calls), run.has_events)
     runtime, needed = runtime_text(run.method, names)
-    called = {name for _, name in run.image.calls} | {"prepare", "outputs"}
-    printed = [name for name, code in run.content.code.items() if name in called and code.outputs]
+    called = {name for _, name in run.image.calls} | {name for name in ("prepare", "outputs") if run.content.code[name].outputs}
+    printed = [name for name in run.content.code if name in called]
     kernels = kernels_text(run.content.code, printed, needed, f"{n}_")
     head = f'/* {n}: the run of the model "{comment_safe(run.content.system.name)}"; see {n}.h. */\n#include "{n}.h"\n'
     return "\n".join([head, runtime, kernels, _image_text(run, names), _interface_text(run, names, set(printed))])
