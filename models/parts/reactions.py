@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import exp, inf, isfinite, lcm, log, prod
+from math import exp, inf, isfinite, lcm, log, nan, prod
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
@@ -225,8 +226,8 @@ def read(
 ) -> Stoichiometry:
     """Return the structure of a network; E568 for text that cannot be read, E569 for a reaction that does not balance, E570 for
     an unknown species, E571 for a reaction that stands twice."""
-    rows = text if isinstance(text, str) else "\n".join(f"{row[0]} : {' '.join(map(str, row[1:]))}" for row in text)
-    reactions = [_reaction(name, number, *line, rates, constants) for number, line in _lines(rows)]
+    refuse_wrong(name, None, rates=rates, constants=constants)
+    reactions = [_reaction(name, number, *line, rates, constants) for number, line in _lines(_as_text(name, text))]
     if not reactions:
         raise refusal("E568", f'network "{name}" has no reactions', _FORM, about=name)
     seen: dict[frozenset[Any], Reaction] = {}
@@ -245,15 +246,30 @@ def read(
     return Stoichiometry(tuple(dict.fromkeys(order)), tuple(reactions), dict(held))
 
 
+def _as_text(name: str, text: Text) -> str:
+    """Return text, or rows of a table as text."""
+    if isinstance(text, str):
+        return text
+    try:
+        return "\n".join(f"{'' + row[0]} : {' '.join(map(str, row[1:]))}" for row in text)
+    except (TypeError, IndexError):
+        title = f'network "{name}" has as its reactions {text!r}, which is neither text nor rows of a table'
+        raise refusal("E568", title, _FORM, 'rows such as ("E + S <-> ES", 1e6, 0.1)', about=name) from None
+
+
 def refuse_wrong(
-    name: str, species: Sequence[str], *, least: float = -inf, above: float = -inf, **arguments: Mapping[str, float]
+    name: str, species: Sequence[str] | None, *, least: float = -inf, above: float = -inf, **arguments: Mapping[str, float]
 ) -> None:
-    """Refuse arguments with other species than these (E570), or with numbers out of bounds (E137)."""
+    """Refuse arguments that are no numbers by name, or out of bounds (E137), or of other species than these (E570)."""
     for argument, values in arguments.items():
-        if bad := {each: value for each, value in values.items() if not (least <= value < inf and value > above)}:
-            title = f'network "{name}": {argument} has {", ".join(f"{each} = {value}" for each, value in bad.items())}'
+        if not isinstance(values, Mapping):
+            title = f'network "{name}": {argument} are {values!r}, where numbers by name are wanted'
+            raise refusal("E137", title, f'{argument}={{"A": 1.0}}', about=name)
+        numbers = {each: value if isinstance(value, Real) else nan for each, value in values.items()}
+        if bad := {each: values[each] for each, value in numbers.items() if not (least <= value < inf and value > above)}:
+            title = f'network "{name}": {argument} has {", ".join(f"{each} = {value!r}" for each, value in bad.items())}'
             raise refusal("E137", title, "positive numbers", about=name)
-        if strangers := [each for each in values if each not in species]:
+        if strangers := [str(each) for each in values if species is not None and each not in species]:
             title = f'network "{name}": {argument} has {", ".join(strangers)}, which is not among {", ".join(species)}'
             raise refusal("E570", title, "names as the text has them; a held species has no amount at the start", about=name)
 

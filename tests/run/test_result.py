@@ -27,6 +27,9 @@ def test_names_shapes_and_unknown_names():
     assert result["body.pose"][0].tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert result["stiffness"] == 7.0
     assert result["force"][0].tolist() == [8.0, 2.0]
+    for strange in (5, None, ["body.twist"]):
+        with pytest.raises(KeyError, match="no quantity"):
+            result[strange]
     with pytest.raises(KeyError, match=r"body\.pose"):
         result["body.pos"]
     assert "force" in result and "farce" not in result

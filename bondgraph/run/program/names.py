@@ -46,6 +46,8 @@ class Layout:
 
     def __getitem__(self, name: str) -> Slot:
         """Return the slot of a name or of a component, "body.pose[3]"; an unknown name is a KeyError that lists similar ones."""
+        if not isinstance(name, str):
+            raise unknown_name("quantity", name, self.names())
         if name in self.slots:
             return self.slots[name]
         if (component := _COMPONENT.fullmatch(name)) and component[1] in self.slots:
