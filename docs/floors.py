@@ -32,7 +32,7 @@ ROOMS = {
         ("sweeps", "warming"),
     ),
     "screwbond.models": (
-        ("alias", "connections", "parts", "studies", "visuals"),
+        ("alias", "connections", "fmu", "parts", "studies", "visuals"),
         ("bodies",),
         ("chains", "contacts", "joints", "planar", "springs"),
         ("pictures",),

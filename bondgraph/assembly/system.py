@@ -118,6 +118,9 @@ class Clock:
     """Parameter that is a delay: there are no ticks, the states have these values that much later."""
     history: Callable[[float], float] | float | None = None
     """Values before the start, as in `laws.SignalBlock`."""
+    external: Callable[[float, list[float], list[float]], None] | None = None
+    parameters: tuple[str, ...] = ()
+    """Function that changes the new values, as in `laws.SignalBlock`, and the names of its parameters."""
 
 
 class Power(NamedTuple):

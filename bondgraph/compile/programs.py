@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.assembly.system import LoweredTransition, System
+from bondgraph.assembly.system import Clock, LoweredTransition, System
+from bondgraph.emit.kernel import AnsweredKernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
@@ -164,11 +165,20 @@ def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tu
             clock.element,
             math.inf if clock.period is None else layout[clock.period].start,
             layout[clock.offset].start,
-            kernels.get(f"tick_{index}"),
+            kernels.get(f"tick_{index}") if clock.external is None else _external_tick(clock, kernels[f"tick_{index}"], layout),
+            clock.external is not None,
         )
         for index, clock in enumerate(system.clocks)
         if clock.updates and not clock.delay
     )
+
+
+def _external_tick(clock: Clock, kernel: Kernel, layout: Layout) -> Kernel:
+    """Return a tick whose new values an external function changes."""
+    external, places = clock.external, [layout[state].start for state, _ in clock.updates]
+    parameters = [layout[name].start for name in clock.parameters]
+    assert external is not None
+    return AnsweredKernel(kernel, external, 2, parameters, places)
 
 
 def _delays(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tuple[RunDelay, ...]:

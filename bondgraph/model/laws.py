@@ -1,8 +1,6 @@
-"""Constitutive laws of elements, independent of any graph: storages, resistors, sources, constraints, switches, junctions,
-blocks.
+"""Constitutive laws of elements, of any graph: storages, resistors, sources, constraints, switches, junctions, blocks.
 
-Arguments of every operation: the law's own variable first, then the element's parameters in their order,
-then its signals in their order.
+Arguments of every operation: the law's own variable first, then the element's parameters, then its signals, in their order.
 """
 
 from __future__ import annotations
@@ -389,7 +387,9 @@ class SignalBlock(Law):
     units: dict[str, str] = field(default_factory=dict)
     """LaTeX, and units, by local name."""
     updates: dict[str, str] = field(default_factory=dict)
-    """Local names of values after a tick by state; all are evaluated before any is set."""
+    """Local names of values after a tick by state; all are evaluated before any is set. Then `external`, (t, p, x) -> None, may
+    change them: x (states,) in place, by the parameters p, both in the order of the element."""
+    external: Callable[[float, list[float], list[float]], None] | None = None
     period: str | None = None
     offset: str | None = None
     """Parameters that are the time between ticks, and of the first one, s: they are at offset + n period, n = 0, 1, ..."""

@@ -45,6 +45,9 @@ class Bound:
     def check(self) -> None:
         """Raise the exception, if any, that interpreted formulas stored when machine code called them."""
         program = self.program
+        for clock in program.clocks:
+            if clock.external and clock.kernel is not None:
+                clock.kernel.check()
         if not program.is_machine_code:
             at_events = (
                 program.boxes,
@@ -121,7 +124,11 @@ class Bound:
     def tick(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return x after a tick of clock `index`."""
         kernel = self.program.clocks[index].kernel
-        return x.copy() if kernel is None else self._values(kernel, t, x, m)
+        if kernel is None:
+            return x.copy()
+        after = self._values(kernel, t, x, m)
+        kernel.check()
+        return after
 
     def consistent(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, NewtonLoop | None]:
         """Solve nonlinear algebraic loops (`algebraic_loops`); return x with their unknowns, and the loop that failed or None."""

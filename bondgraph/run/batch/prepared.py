@@ -103,11 +103,13 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """True if machine code integrates runs and handles their events; False if ticks solve loops, or with delays."""
+        """True if machine code integrates runs and handles their events; False if ticks solve loops, with delays, and
+        with blocks of libraries."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
-        return program.is_machine_code and made and not (ticks and program.loops) and not program.delays
+        apart = program.delays or any(clock.external for clock in program.clocks)
+        return program.is_machine_code and made and not (ticks and program.loops) and not apart
 
     @cached_property
     def _is_checked_in_machine_code(self) -> bool:

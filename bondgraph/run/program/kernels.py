@@ -21,12 +21,14 @@ class RunClock:
     name : name of the element, for messages.
     period, offset : in s: a float, or the index (int) of a number in p; an infinite period means a single tick.
     kernel : x after the tick, (n,).
+    external : whether a function outside of the model takes part in it, which keeps what it has seen of a run.
     """
 
     name: str
     period: float | int
     offset: float | int
     kernel: Kernel | None = None
+    external: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,91 @@
+"""Archive of an FMU: what is read of it, unpacked where nothing can lead out."""
+
+from __future__ import annotations
+
+import platform
+import stat
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from screwbond.models.fmu.description import Description, description_of, refused
+
+from bondgraph.errors import FileError, Problem
+
+_MOST_BYTES, _MOST_FILES = 1 << 30, 10_000
+"""Largest size of an FMU when unpacked, and largest number of its files."""
+_MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
+_SYSTEMS = {
+    "linux": ("linux", ".so", "linux64"),
+    "darwin": ("darwin", ".dylib", "darwin64"),
+    "win32": ("windows", ".dll", "win64"),
+}
+
+
+@dataclass(frozen=True)
+class Archive:
+    """FMU that is unpacked in a temporary `folder`, which goes with this record."""
+
+    path: Path
+    description: Description
+    library: Path
+    folder: tempfile.TemporaryDirectory[str]
+
+    @property
+    def resources(self) -> Path:
+        """Folder of its resources, which may not exist."""
+        return Path(self.folder.name) / "resources"
+
+
+def unpack(path: str | Path) -> Archive:
+    """Return the FMU in a file, unpacked.
+
+    Raises `ModelError` E690 for a file that is no FMU, or whose archive leads out of its folder, is too large, or has no library
+    for this machine; `FileError` E390 if it cannot be read.
+    """
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _refuse_unsafe(path, archive)
+            text = archive.read("modelDescription.xml")
+            description = description_of(path, text)
+            wanted = _library_of(description, archive, path)
+            folder = tempfile.TemporaryDirectory(prefix="fmu")
+            wanted_folders = (f"{PurePosixPath(wanted).parent}/", "resources/")
+            archive.extractall(folder.name, [name for name in archive.namelist() if name.startswith(wanted_folders)])
+    except OSError as error:
+        raise FileError(Problem("E350", f'"{path}" cannot be read', (error.strerror or str(error),))) from None
+    except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise refused(path, "it is no archive with a modelDescription.xml", str(error)) from None
+    return Archive(path, description, Path(folder.name) / wanted, folder)
+
+
+def _refuse_unsafe(path: Path, archive: zipfile.ZipFile) -> None:
+    entries = archive.infolist()
+    if len(entries) > _MOST_FILES or sum(entry.file_size for entry in entries) > _MOST_BYTES:
+        raise refused(path, f"unpacked it has more than {_MOST_FILES} files or {_MOST_BYTES >> 30} GiB")
+    for entry in entries:
+        place = PurePosixPath(entry.filename.replace("\\", "/"))
+        if place.is_absolute() or ".." in place.parts or ":" in entry.filename or stat.S_ISLNK(entry.external_attr >> 16):
+            raise refused(path, f'its entry "{entry.filename}" leads out of the archive')
+
+
+def _library_of(description: Description, archive: zipfile.ZipFile, path: Path) -> str:
+    """Return the entry with the library for this machine."""
+    system, ending, of_version_2 = _SYSTEMS[sys.platform]
+    machine = _MACHINES.get(platform.machine(), platform.machine())
+    name = f"{machine}-{system}" if description.version == 3 else of_version_2
+    wanted = f"binaries/{name}/{description.identifier}{ending}"
+    if wanted not in archive.namelist():
+        there = sorted(
+            {PurePosixPath(each).parts[1] for each in archive.namelist() if each.startswith("binaries/") and each.count("/") > 1}
+        )
+        raise refused(
+            path,
+            f"it has no library for {name}",
+            f"it has some for {', '.join(there) or 'none'}",
+            cure=f"an FMU that was built for {name}",
+        )
+    return wanted
