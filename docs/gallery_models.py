@@ -38,7 +38,6 @@ ABSENT = """
 | transistor amplifier, NAND gate, ring modulator, charge pump, adder (IVP) | not yet rebuilt; only end values published |
 | wheelset, Fekete, water tube, car axis (IVP test set) | not yet rebuilt; only end values published |
 | E5 (IVP test set) | needs `atol=1.11e-24`; a test of `parts.chemical.network` runs it to 1e13 s |
-| beam (IVP test set) | no result in 100 s: the steps follow rounding while parts of the beam are at rest |
 | Bricard, flyball governor (IFToMM) | no published values at hand |
 | ATPase, examples of 20-sim and of the books by Karnopp, Borutzky and Gawthrop | no published numbers at hand |
 """

@@ -12,11 +12,11 @@ from screwbond.models.chains import BodyInertia, Chain, Link, Tree, chain_graph,
 from screwbond.models.chains import link_pose as pose_of
 from screwbond.models.joints import attach_joint, joint_graph
 
-from bondgraph import C, Constraint, Graph, I, Se
+from bondgraph import Block, C, Constraint, Graph, I, Se
 from examples.gallery.record import Collection
 from screws import joints, pose, quaternion
 from screws.rotations import exp
-from screws.scalars import array
+from screws.scalars import array, cos, sin, where
 from screws.vectors import length
 
 MODELS = Collection("Mechanisms in space")
@@ -311,3 +311,42 @@ def squeezer() -> Graph:
     attach_between(graph, spring, ground("frame"), drive.link("3"))
     loops = Constraint("loops", dimension=6, position=gaps, coordinates={"squeezer.q": 7})
     return graph.connect(drive.port("joints"), loops)
+
+
+BEAM = 40
+
+
+@MODELS.model(
+    SETS + "BEAM",
+    statements=22,
+    t_end=5.0,
+    signals={f"{name}{k + 1}": f"beam.{name}[{k}]" for name in ("angle", "rate") for k in range(BEAM)},
+    tolerance=1e-6,
+)
+def beam() -> Graph:
+    """Elastic beam of 40 links, clamped at one end and pushed at the other, without units (Hairer and Wanner 1996, IV.1)."""
+    n = BEAM
+
+    def beside(factors, sign, x):
+        return [(factors[i] * x[i + 1] if i < n - 1 else 0) + (sign * factors[i - 1] * x[i - 1] if i else 0) for i in range(n)]
+
+    def change(t, angle, rate):
+        push, turns = where(t > pi, 0, 1.5 * sin(t) ** 2), [angle[i + 1] - angle[i] for i in range(n - 1)]
+        line = [-angle[0], *angle, angle[n - 1]]
+        torques = [
+            n**4 * (line[i] - 2 * line[i + 1] + line[i + 2]) + n**2 * push * (cos(angle[i]) + sin(angle[i])) for i in range(n)
+        ]
+        sines, cosines, diagonal = [sin(turn) for turn in turns], [cos(turn) for turn in turns], [1, *[2] * (n - 2), 3]
+        pulls, pivots = [a + rate[i] ** 2 for i, a in enumerate(beside(sines, -1, torques))], diagonal.copy()
+        for i in reversed(range(n - 1)):
+            ratio = cosines[i] / pivots[i + 1]
+            pulls[i], pivots[i] = pulls[i] + ratio * pulls[i + 1], pivots[i] - ratio * cosines[i]
+        for i in range(n):
+            pulls[i] = (pulls[i] + (cosines[i - 1] * pulls[i - 1] if i else 0)) / pivots[i]
+        near, across = beside(cosines, 1, torques), beside(sines, -1, pulls)
+        return array([diagonal[i] * torques[i] - near[i] + across[i] for i in range(n)])
+
+    graph, outputs = Graph("beam"), [("spin", lambda rate: rate, "rate"), ("turn", change, ["t", "angle", "rate"])]
+    still = {"angle": [0.0] * n, "rate": [0.0] * n}
+    graph.add(Block("beam", outputs, inputs={"t": "time"}, states=still, rates={"angle": "spin", "rate": "turn"}))
+    return graph

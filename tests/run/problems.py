@@ -159,3 +159,24 @@ def bumper(**options: Any) -> Program:
         slots={"mass.x": Slot("x", 0), "mass.v": Slot("x", 1), "wall.mode": Slot("m", 0)},
         **options,
     )
+
+
+def beam_rates(t: Any, x: Sequence[Any], stiffness: Any, force: Any) -> list[Any]:
+    """Rates of an elastic beam, clamped at one end, pushed at the other: of the angles x of its links, then of their rates.
+
+    The pull of all turning links on each is proportional to its bend. So links at rest have couplings that are products of tiny
+    numbers, which lead from one end to the other past the bending.
+    """
+    links = len(x) // 2
+    angles, spins = x[:links], x[links:]
+    line, pull = [-angles[0], *angles, angles[links - 1]], sum(spin * spin for spin in spins)
+    bends = [stiffness * (line[i] - 2.0 * line[i + 1] + line[i + 2]) for i in range(links)]
+    bends[-1] = bends[-1] + force * s.sin(t) * s.sin(t)
+    beside = [-bends[0], *bends, bends[links - 1]]
+    turns = [2.0 * beside[i + 1] - beside[i] - beside[i + 2] + pull * (line[i + 1] - line[i]) for i in range(links)]
+    return [*spins, *turns]
+
+
+def beam(links: int, **options: Any) -> Program:
+    """Beam at rest, p = (stiffness, force)."""
+    return program(lambda t, x, p, m: beam_rates(t, x, p[0], p[1]), (2 * links, 2, 0), **options)

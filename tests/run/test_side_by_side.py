@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from screwbond.models.delta import DeltaParameters, DeltaRobot
 
-from bondgraph import J0, J1, C, Graph, I, R, compile_model
+from bondgraph import J0, J1, Block, C, Graph, I, R, compile_model
 from bondgraph.errors import RunError
 from screws import scalars as s
 from tests.inner.emit import AT_SAMPLE, MANY, STRIP, Procedure, address_of, compile_procedures, integer
 from tests.inner.run import FieldTable, IntegratorTable, last, prepare, sample_check
-from tests.run.problems import oscillator, program, top
+from tests.run.problems import beam_rates, oscillator, program, top
 from tests.run.test_prepared import KEEP, fails, pushed
 
 
@@ -118,6 +118,20 @@ def test_runs_whose_states_are_coupled_in_other_ways(lanes):
     alone = prepared.run_many(p, x, [], lanes=1)
     assert_same(prepared.run_many(p, x, [], lanes=lanes, threads=1), alone)
     assert alone.ok.all() and len(set(alone.steps)) > 10
+
+
+def test_runs_whose_strong_cycles_are_balanced_first():
+    """Each does that alone; where only some of four need it, their rates are still those of runs alone."""
+    graph = Graph("beam")
+    turn = ("turn", lambda t, x: s.array(beam_rates(t, list(x), 3e3, 100.0)), ["t", "x"])
+    graph.add(Block("bar", [turn], inputs={"t": "time"}, states={"x": [0.0] * 24}, rates={"x": "turn"}))
+    run, random = compile_model(graph).prepare_run(0.02, samples=0.01, progress=False), np.random.default_rng(8)
+    decay = np.where(np.arange(13) % 5 < 3, 4.0, 0.0)
+    starts = 0.01 * random.normal(size=(13, 24)) * 10.0 ** -(decay[:, None] * np.tile(np.arange(12.0)[::-1], 2))
+    points = run.start_values_many({}, {"bar.x": starts})
+    alone = run.run_many(*points, lanes=1)
+    assert_same(run.run_many(*points, lanes=4, threads=1), alone)
+    assert alone.ok.all()
 
 
 @pytest.mark.parametrize("runs", [3, 5, 8, 9, 17])

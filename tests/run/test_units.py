@@ -10,7 +10,7 @@ import pytest
 from bondgraph import J0, J1, C, Graph, I, R, Se, compile_model
 from screws import scalars as s
 from tests.inner.run import simulate
-from tests.run.problems import ball, bumper, oscillator, program, top
+from tests.run.problems import ball, beam, bumper, oscillator, program, top
 
 LINKS = 12
 
@@ -58,6 +58,7 @@ CASES = {
     "ball": (ball, [1.0, 0.0], [9.81, 0.7], [0.0], 2.0),
     "bumper": (bumper, [-0.01, 1.0], [5000.0**2, 100.0], [0.0], 0.02),
     "chain": (chain, [0.0] * LINKS + [1.0] + [0.0] * (LINKS - 1), [100.0], [], 2.0),
+    "beam": (functools.partial(beam, 6), [0.0] * 12, [1296.0, 100.0], [], 0.05),
     "clock": (held, [0.0, 0.0, 0.0], [4.0, 2.0], [], 3.0),
     "forced": (forced, [0.0, 0.0], [1.0, 300.0], [], 3.0),
 }

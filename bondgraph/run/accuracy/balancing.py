@@ -5,19 +5,24 @@ state with those out of it; for reciprocal couplings these are the ratios that e
 states in other units, x -> d x, the scales become d s and the rates stay, to the last bit where d is a power of two. Balancing:
 E. E. Osborne, On pre-conditioning of matrices, J. ACM 7, 1960.
 
+Sweeps mend small errors of the initial scales, which follow short cycles (ears); where they do not suffice, `strong_cycles` does.
+
 Runs in lanes must share one structure of couplings (sparsity pattern).
 """
 
 from __future__ import annotations
 
 from bondgraph.emit.elementary.functions import power
-from bondgraph.emit.kernel_language.language import Disjoint, Reals, anywhere, larger, sqrt
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals, anywhere, larger, sqrt
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure
+from bondgraph.run.accuracy.strong_cycles import StrongCycles, balance_strong_cycles
 from bondgraph.run.sparsity.structure import MAX_COUPLING, Structure
 
 MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
 """Largest number of sweeps of the balancing, and largest ratio of the sums over a row and a column."""
+FAR = 4.0
+"""Ratio of these sums, after all sweeps, that shows couplings along ears to be of very unequal strength."""
 MIN_GROWTH = 1.001
 """Least growth that counts: without it, a ring with unit gains would creep upwards by rounding."""
 
@@ -45,9 +50,11 @@ def along_ears(s: Structure, values: Reals, scales: Reals) -> None:
                     scales[s.ear_states[step]] = at
 
 
-def are_balanced(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: Disjoint, uneven: Disjoint) -> bool:
-    """Compute the sums of B_ij s_j / s_i over rows and columns; return True if they are about equal in every run, else mark the
-    `uneven` runs."""
+def are_balanced(
+    s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: Disjoint, uneven: Disjoint, most: Fixed
+) -> bool:
+    """Compute the sums of B_ij s_j / s_i over rows and columns; return True if their ratios are below `most` in every run, else
+    mark the `uneven` runs."""
     for i in range(s.states):
         into[i] = 0.0
         out_of[i] = 0.0
@@ -64,7 +71,7 @@ def are_balanced(s: Structure, values: Reals, scales: Reals, into: Disjoint, out
     uneven[0] = 0.0
     for i in range(s.states):
         a, b = into[i], out_of[i]
-        if a > 0.0 and b > 0.0 and not (a < b * MAX_IMBALANCE and b < a * MAX_IMBALANCE):
+        if a > 0.0 and b > 0.0 and not (a < b * most and b < a * most):
             uneven[0] = 1.0
         if not anywhere(uneven[0] == 0.0):
             return False
@@ -72,32 +79,39 @@ def are_balanced(s: Structure, values: Reals, scales: Reals, into: Disjoint, out
 
 
 def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: Disjoint, uneven: Disjoint) -> None:
-    """Compute scales for which the sums over a row and over a column of each component are about equal; runs whose sums are
-    about equal keep their scales."""
-    for i in range(s.states):
-        scales[i] = 1.0
-    along_ears(s, values, scales)
+    """Change scales until the sums over a row and over a column of each component are about equal; runs whose sums are about
+    equal keep their scales. Runs whose sums differ by far after all sweeps are `uneven`."""
     for _ in range(MAX_SWEEPS):
-        if are_balanced(s, values, scales, into, out_of, uneven):
+        if are_balanced(s, values, scales, into, out_of, uneven, MAX_IMBALANCE):
             return
         for i in range(s.states):
             a, b = into[i], out_of[i]
             if a > 0.0 and b > 0.0 and uneven[0] == 1.0:
                 # All scales change at once, so each takes half the step of a sequential update.
                 scales[i] = scales[i] * sqrt(sqrt(a / b))
+    are_balanced(s, values, scales, into, out_of, uneven, FAR)
 
 
 def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
     """Raise `rates`, the diagonal, to the fastest rate at which each state is coupled, 1/s. A state without a rate of its own
-    takes that of the states that drive it. `work` has room for three numbers per state, and one more."""
+    takes that of the states that drive it. `work` has room for three numbers per state, and one more, which becomes 1 in runs
+    whose couplings are far from balanced: their rates are those of `fastest_by_cycles`."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
+    for i in range(n):
+        scales[i] = 1.0
+    along_ears(s, values, scales)
     balance(s, values, scales, into, out_of, uneven)
+    raise_rates(s, values, scales, rates)
+
+
+def raise_rates(s: Structure, values: Reals, scales: Reals, rates: Reals) -> None:
+    """Raise the rates to those of the couplings with balanced scales, or to those of the drivers."""
     for j in range(s.inners):
         k = s.inner[j]
         row, column = s.rows[k], s.columns[k]
         rates[row] = larger(rates[row], values[k] * scales[column] / scales[row])
-    for j in range(n):
+    for j in range(s.states):
         i = s.order[j]
         if anywhere(rates[i] == 0.0):
             fastest_driver = 0.0
@@ -105,6 +119,22 @@ def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
                 fastest_driver = larger(fastest_driver, rates[s.drivers[position]])
             if rates[i] == 0.0:
                 rates[i] = fastest_driver
+
+
+def fastest_by_cycles(s: Structure, g: StrongCycles, values: Reals, diagonal: Reals, rates: Reals, work: Reals) -> None:
+    """Compute the fastest rates of a single run into `rates` as `fastest` does, but balance its strong cycles first where sweeps
+    do not suffice."""
+    n = s.states
+    scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
+    for i in range(n):
+        rates[i] = diagonal[i]
+    fastest(s, values, rates, work)
+    if uneven[0] == 1.0:
+        balance_strong_cycles(s, g, values, scales)
+        balance(s, values, scales, into, out_of, uneven)
+        for i in range(n):
+            rates[i] = diagonal[i]
+        raise_rates(s, values, scales, rates)
 
 
 def propagate(s: Structure, values: Reals, speed: Reals, scales: Reals, work: Reals) -> None:

@@ -15,7 +15,7 @@ from bondgraph.emit.kernel_language.language import Reals, finite, larger, small
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, cold
-from bondgraph.run.accuracy.balancing import fastest, propagate
+from bondgraph.run.accuracy.balancing import fastest, fastest_by_cycles, propagate
 from bondgraph.run.accuracy.fields import MODE_SETS, Control
 from bondgraph.run.accuracy.natural_scales import (
     couplings,
@@ -57,7 +57,7 @@ def procedures() -> list[Procedure]:
     functions = (
         *(weights_begin, weights_refresh, weights_see, weights_test_noise, weights_decay, weights_reset),
         *(callback_refresh, callback_test_noise, callback_decay),
-        *(fastest, propagate, couplings, local_scales, rounding, at_rest),
+        *(fastest, fastest_by_cycles, propagate, couplings, local_scales, rounding, at_rest),
     )
     return cold(translate(functions, [function.__name__ for function in functions]))
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from bondgraph.emit.interpreter.code import FIELDS
 from bondgraph.emit.kernel_language.language import Array, Callback, Code, CodeFirst, Ints, Kernel, Length, Reals, Routine, Table
+from bondgraph.run.accuracy.strong_cycles import StrongCycles
 from bondgraph.run.sparsity.coupling_graph import CouplingGraph
 from bondgraph.run.sparsity.structure import Structure
 
@@ -132,8 +133,10 @@ class Control(Table):
     entry_groups: Ints
     # Work space.
     fastest: PerState
+    carried: PerState
     balance: Balance
     reached: Reached
+    cycles: StrongCycles
     later: PerState
     moved: PerState
     at_end: PerState
@@ -190,6 +193,7 @@ class Control(Table):
     origin: float
     rtol: float
     longest: float
+    span: float
     collected: float
     energy: float
     spread: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from bondgraph.run.accuracy.fields import PATTERNS, Control, SparsityPattern
 from bondgraph.run.accuracy.pattern_rooms import machine_code as code_of_rooms
 from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
 from bondgraph.run.accuracy.rounding_noise import directions
+from bondgraph.run.accuracy.strong_cycles import StrongCycles
 from bondgraph.run.bound import Bound
 from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.sparsity.cache import StructureCache
@@ -95,8 +97,9 @@ class ErrorWeights:
         for name, count in counts.items():
             table[name] = count
         table["rejections_before_test"], table["boost"], table["boosted"] = NOISE_TEST_INTERVALS[0], 1.0, 1.0
-        table["origin"], table["rtol"], table["longest"] = bound.origin, rtol, longest
+        table["origin"], table["span"], table["rtol"], table["longest"] = bound.origin, bound.span, rtol, longest
         table["collected"] = ACCUMULATED_NOISE * float(np.sqrt(max(self._n, 1)))
+        table.point("cycles", strong_cycles(self._n))
         self._structures, self._patterns, self._lookup = structures, *_pattern_lookup(structures, table)
         table.point("meet", self._lookup.address)
         self.addresses = {
@@ -232,8 +235,10 @@ class ErrorWeights:
 
 def fastest_rates(couplings: JacobianCouplings, longest: float) -> np.ndarray:
     """Return the fastest rate at which each state is coupled (n,), 1/s, at least that of the longest step, s."""
-    rates, work = couplings.diagonal.copy(), np.empty(3 * len(couplings.diagonal) + 1)
-    _balancing("fastest", couplings, rates, work)
+    n, structure, values = len(couplings.diagonal), couplings.structure, _contiguous(couplings.values)
+    rates, work, cycles = np.empty(n), np.empty(3 * n + 1), strong_cycles(n)
+    places = [structure.table.address, cycles.address, *map(address_of, (values, couplings.diagonal, rates, work))]
+    _procedure("fastest_by_cycles", len(places))(*places)
     return np.fmax(np.where(rates < np.inf, rates, 0.0), 1.0 / longest)
 
 
@@ -248,7 +253,19 @@ def _balancing(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> 
     """Call a procedure of `balancing`."""
     values = _contiguous(couplings.values)
     places = [couplings.structure.table.address, address_of(values), *map(address_of, arrays)]
-    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(places))(error_weights.machine_code().address(name))(*places)
+    _procedure(name, len(places))(*places)
+
+
+def _procedure(name: str, count: int) -> Callable[..., None]:
+    """Return a procedure of the error control with this number of arguments, all of them addresses."""
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(error_weights.machine_code().address(name))
+
+
+def strong_cycles(n: int) -> FieldTable:
+    """Return the work space of `strong_cycles.balance_strong_cycles` for n states."""
+    table = FieldTable(StrongCycles)
+    table.allocate(states=n)
+    return table
 
 
 def _contiguous(values: np.ndarray) -> np.ndarray:

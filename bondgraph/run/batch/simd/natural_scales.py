@@ -92,25 +92,28 @@ def by_fours(a: LaneScales, due: Ints, count: int, level: int) -> None:
                     joined += 1
             if joined > 1 and level == FASTEST_RATES:
                 fastest_of_four(a)
-            if joined > 1 and level == PROPAGATED:
+            if joined > 1 and level == PROPAGATED and a.weights[a.members[0]].scaled == FASTEST_RATES:
                 propagate_of_four(a)
 
 
 def fastest_of_four(a: LaneScales) -> None:
-    """Compute the fastest rates of the runs of a group."""
+    """Compute the fastest rates of the runs of a group, unless one of them needs its strong cycles balanced: then each does it by
+    itself."""
     w = a.weights[a.members[0]]
+    uneven = a.work[3 * w.n * FOUR :]
     load_lanes(a, a.values, "values", w.pattern.off_diagonal_count)
     load_lanes(a, a.rates, "diagonal", w.n)
     fastest(w.pattern.structure, a.values, a.rates, a.work)
-    store_lanes(a, a.rates, "fastest", w.n)
-    set_level(a, FASTEST_RATES)
+    if uneven[0] + uneven[1] + uneven[2] + uneven[3] == 0.0:
+        store_lanes(a, a.rates, "fastest", w.n)
+        set_level(a, FASTEST_RATES)
 
 
 def propagate_of_four(a: LaneScales) -> None:
     """Propagate the scales of the runs of a group along their couplings."""
     w = a.weights[a.members[0]]
     load_lanes(a, a.values, "values", w.pattern.off_diagonal_count)
-    load_lanes(a, a.rates, "fastest", w.n)
+    load_lanes(a, a.rates, "carried", w.n)
     load_lanes(a, a.scales, "later", w.n)
     propagate(w.pattern.structure, a.values, a.rates, a.scales, a.work)
     store_lanes(a, a.scales, "later", w.n)

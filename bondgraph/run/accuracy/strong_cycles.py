@@ -1,0 +1,138 @@
+"""Scales that balance strong cycles of couplings before weak ones, for couplings that the sweeps of `balancing` leave uneven.
+
+Couplings of states that are nearly at rest can be products of tiny numbers: 1e-100 beside 1e5 ahead of the bending wave in a
+beam. An ear, which is short and ignores values, may lead along such a coupling, and its scales are then a hundred decades wrong.
+Here the cycle with the largest geometric mean is balanced first and becomes one cluster, then the next one (max-balancing:
+H. Schneider and M. H. Schneider, Math. Oper. Res. 16, 1991). A level is a bound on the couplings between clusters. Relaxation
+(Bellman and Ford) finds scales that keep it, or a cycle with a larger mean. Means within the ratio of two levels count as equal.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from bondgraph.emit.elementary.functions import power
+from bondgraph.emit.kernel_language.language import Ints, Length, Reals, Table, finite, inline, larger
+from bondgraph.run.sparsity.structure import Structure
+
+STEP, MIN_RISE = 4.0, 1.0 + 2.0**-30
+"""Ratio of successive levels; least growth of a scale in a relaxation that counts."""
+WEAKEST = 2.0**-100
+"""Level, relative to that of the strongest cycle, below which cycles are left as they are."""
+HIGHEST, LOWEST = 1e250, 1e-250
+"""Range of the levels: faster couplings, of scales beyond the range of numbers, begin from scales of one."""
+NO_DRIVER = -1
+"""Driver of a cluster that no coupling has raised."""
+
+PerState = Annotated[Ints, Length(lambda g: g.states)]
+
+
+class StrongCycles(Table):
+    """Work space of `balance_strong_cycles`. A cluster has the number of one of its states.
+
+    cluster: that of each state; scale: factor on the scales of the states of a cluster; driver: coupling that has raised it, or
+    `NO_DRIVER`; mark: number of the last walk that went through it; marks: number of walks.
+    """
+
+    cluster: PerState
+    driver: PerState
+    mark: PerState
+    scale: Annotated[Reals, Length(lambda g: g.states)]
+    states: int
+    marks: int
+
+
+def balance_strong_cycles(s: Structure, g: StrongCycles, values: Reals, scales: Reals) -> None:
+    """Change the scales so that the couplings along each strong cycle are about equally fast, the strongest cycles first. From
+    scales in other units follow the same scales in these units."""
+    level = highest_level(s, values, scales)
+    if not level < HIGHEST:
+        for i in range(s.states):
+            scales[i] = 1.0
+        level = highest_level(s, values, scales)
+    for i in range(s.states):
+        g.cluster[i] = i
+        g.scale[i] = 1.0
+        g.mark[i] = 0
+    g.marks = 0
+    weakest = LOWEST
+    while level > weakest:
+        if keep_level(s, g, values, scales, level):
+            weakest = larger(weakest, level * WEAKEST)
+        level = level / STEP
+    for i in range(s.states):
+        scales[i] = scales[i] * g.scale[g.cluster[i]]
+
+
+def highest_level(s: Structure, values: Reals, scales: Reals) -> float:
+    """Return the fastest coupling, 1/s; infinite if it is not a number."""
+    level = 0.0
+    for j in range(s.inners):
+        flow = flow_of(s, values, scales, s.inner[j])
+        level = larger(level, flow if finite(flow) else math.inf)
+    return level
+
+
+@inline
+def flow_of(s: Structure, values: Reals, scales: Reals, k: int) -> float:
+    """Return a coupling with these scales, 1/s."""
+    return values[k] * scales[s.columns[k]] / scales[s.rows[k]]
+
+
+def keep_level(s: Structure, g: StrongCycles, values: Reals, scales: Reals, level: float) -> bool:
+    """Raise the scales of clusters until no coupling between them is faster than a level, and join the cycles that prevent it;
+    return True if there were any."""
+    for i in range(s.states):
+        g.driver[i] = NO_DRIVER
+    is_done, has_joined = False, False
+    while not is_done:
+        is_done = True
+        for j in range(s.inners):
+            k = s.inner[j]
+            row, column = g.cluster[s.rows[k]], g.cluster[s.columns[k]]
+            reached = flow_of(s, values, scales, k) * g.scale[column] / level
+            if row != column and reached > g.scale[row] * MIN_RISE:
+                g.scale[row] = reached
+                g.driver[row] = k
+                is_done = False
+        for i in range(s.states):
+            if closes_cycle(s, g, i):
+                join(s, g, values, scales, level, i)
+                has_joined = True
+    return has_joined
+
+
+def closes_cycle(s: Structure, g: StrongCycles, start: int) -> bool:
+    """Return True if the drivers of a state's cluster lead back to it; mark the clusters on the way."""
+    g.marks = g.marks + 1
+    if g.cluster[start] != start:
+        return False
+    at = start
+    while g.driver[at] != NO_DRIVER and g.mark[at] != g.marks:
+        g.mark[at] = g.marks
+        at = g.cluster[s.columns[g.driver[at]]]
+    return g.driver[at] != NO_DRIVER and at == start
+
+
+def join(s: Structure, g: StrongCycles, values: Reals, scales: Reals, level: float, start: int) -> None:
+    """Make one cluster of those along the cycle of drivers of one of them, and its couplings equally fast."""
+    total, length, at = 1.0, 0, start
+    while length == 0 or at != start:
+        k = g.driver[at]
+        before = g.cluster[s.columns[k]]
+        total = total * (flow_of(s, values, scales, k) * (g.scale[before] / g.scale[at]) / level)
+        length += 1
+        at = before
+    rate, scale = level * power(total, 1.0 / float(length)), g.scale[start]
+    for _ in range(length - 1):
+        k = g.driver[at]
+        scale = scale * (rate / flow_of(s, values, scales, k))
+        at = g.cluster[s.columns[k]]
+        g.scale[at] = scale
+    for i in range(s.states):
+        if g.mark[g.cluster[i]] == g.marks:
+            scales[i] = scales[i] * g.scale[g.cluster[i]]
+            g.cluster[i] = start
+    g.driver[start] = NO_DRIVER
+    g.scale[start] = 1.0
