@@ -292,6 +292,7 @@ class SensitivityWeights(ErrorWeights):
         for name, callback in self._callbacks.items():
             arguments.point(name, callback.address)
             self.addresses[name] = library.address(f"callback_{name}")
+        self.addresses["follow_decay"] = library.address("callback_follow_decay")
         self._arguments = arguments
         self.table.point("callbacks", arguments.address)
 

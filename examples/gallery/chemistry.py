@@ -35,6 +35,13 @@ def robertson() -> Graph:
     return network("Robertson", "A -> B : 0.04; 2 B -> B + C : 3e7; B + C -> A + C : 1e4", {"A": 1.0})
 
 
+@MODELS.model(SETS + "E5", statements=8, t_end=1e13, signals=amounts("y1 y2 y3 y4"), tolerance=2e-3, least=1e-14)
+def e5() -> Graph:
+    """Pyrolysis whose radicals decay over thirteen decades while they annihilate each other (Datta 1967)."""
+    text = "y1 -> y2 + y3 : 7.89e-10; y1 + y3 -> y4 : 1.1e7; y2 + y3 -> : 1.13e9; y4 -> y3 : 1.13e3"
+    return network("E5", text, {"y1": 1.76e-3})
+
+
 POLLU = "NO2 NO O3P O3 HO2 OH HCHO CO ALD MEO2 C2O3 CO2 PAN CH3O HNO3 O1D SO2 SO4 NO3 N2O5"
 
 

@@ -25,12 +25,18 @@ def run(compiled: Compiled, entry: Entry, course: Mapping[str, np.ndarray]) -> R
 
 
 def deviations(result: Result, entry: Entry, course: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Largest deviation of each signal at the published times, as a part of its largest value."""
+    """Largest deviation of each signal at the published times, as a part of its largest value, or of the present one where
+    `entry.least` is less than one."""
     at = np.searchsorted(result.t, course["t"])
     values = {original: result[path.removeprefix("-")][at] for original, path in entry.signals.items()}
     signs = {original: -1.0 if path.startswith("-") else 1.0 for original, path in entry.signals.items()}
     return {
-        original: float(np.abs(signs[original] * values[original] - wanted).max() / np.abs(wanted).max())
+        original: float(np.abs((signs[original] * values[original] - wanted) / _sizes(wanted, entry.least)).max())
         for original, wanted in course.items()
         if original in entry.signals
     }
+
+
+def _sizes(wanted: np.ndarray, least: float) -> np.ndarray:
+    """Size that each deviation is a part of (times,)."""
+    return np.asarray(np.maximum(np.abs(wanted), least * np.abs(wanted).max()))

@@ -25,6 +25,7 @@ class Entry:
     t_end : end of the run, s.
     signals : signal of the original -> signal here, with a minus sign in front where it counts the other way.
     tolerance : largest deviation, as a part of the largest value of each signal: what the published results resolve.
+    least : part of the largest value of a signal down to which deviations are parts of the present value instead.
     make : returns the graph.
     settings : of the run, besides its samples; none where the defaults do.
     """
@@ -36,6 +37,7 @@ class Entry:
     signals: Mapping[str, str]
     tolerance: float
     make: Callable[[], Graph]
+    least: float = 1.0
     settings: RunSettings = field(default_factory=RunSettings)
 
     @property
@@ -61,13 +63,14 @@ class Collection:
         t_end: float,
         signals: Mapping[str, str],
         tolerance: float,
+        least: float = 1.0,
         **settings: Unpack[RunSettings],
     ) -> Callable[[Callable[[], Graph]], Callable[[], Graph]]:
         """Decorate a function that returns the graph of a public model."""
 
         def decorated(make: Callable[[], Graph]) -> Callable[[], Graph]:
             name = make.__name__
-            self.entries[name] = Entry(name, source, statements, t_end, signals, tolerance, make, settings)
+            self.entries[name] = Entry(name, source, statements, t_end, signals, tolerance, make, least, settings)
             return make
 
         return decorated

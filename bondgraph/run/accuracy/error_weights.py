@@ -16,6 +16,7 @@ from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run.accuracy.balancing import fastest, fastest_by_cycles, propagate
+from bondgraph.run.accuracy.decayed_states import follow_decay, rates_of_decayed, runs_away
 from bondgraph.run.accuracy.fields import MODE_SETS, Control
 from bondgraph.run.accuracy.natural_scales import (
     couplings,
@@ -56,7 +57,8 @@ def procedures() -> list[Procedure]:
     """Return all procedures of the error control."""
     functions = (
         *(weights_begin, weights_refresh, weights_see, weights_test_noise, weights_decay, weights_reset),
-        *(callback_refresh, callback_test_noise, callback_decay),
+        *(weights_follow_decay, follow_decay, runs_away, rates_of_decayed),
+        *(callback_refresh, callback_test_noise, callback_decay, callback_follow_decay),
         *(fastest, fastest_by_cycles, propagate, couplings, local_scales, rounding, at_rest),
     )
     return cold(translate(functions, [function.__name__ for function in functions]))
@@ -359,6 +361,13 @@ def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
     measure_noise(w, t, x, m, h, relative, implicit)
 
 
+def weights_follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> None:
+    """Lower the sizes of decayed states to the `recent` ones where their error allowances are too coarse, and update their
+    floors."""
+    if follow_decay(w, t, x, m, recent):
+        weights_refresh(w, t, x, m)
+
+
 def weights_reset(w: Control) -> None:
     """Reset the error control to its initial state."""
     squares, scale = w.squares, w.scale
@@ -398,3 +407,7 @@ def callback_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative:
     c = w.callbacks
     c.t, c.x, c.m, c.h, c.relative = t, x, m, h, relative
     c.decay()
+
+
+def callback_follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> None:
+    """Keep the sizes: those of states and sensitivities are known from the run that is differentiated."""

@@ -103,7 +103,8 @@ class ErrorWeights:
         self._structures, self._patterns, self._lookup = structures, *_pattern_lookup(structures, table)
         table.point("meet", self._lookup.address)
         self.addresses = {
-            name: library.address(f"weights_{name}") for name in ("reset", "begin", "refresh", "test_noise", "decay")
+            name: library.address(f"weights_{name}")
+            for name in ("reset", "begin", "refresh", "test_noise", "decay", "follow_decay")
         }
         at: list[Any] = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
         step: list[Any] = [ctypes.c_double, ctypes.c_double, ctypes.c_int64]

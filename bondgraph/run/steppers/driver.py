@@ -32,7 +32,7 @@ from bondgraph.run.steppers.shared_fields import (
     next_row,
     update_levels,
 )
-from bondgraph.run.steppers.step_control import GROW, after_acceptance, judged, proposed
+from bondgraph.run.steppers.step_control import GROW, STALE, after_acceptance, judged, proposed
 
 _EARLY_FRACTION = 1e-2
 """A landing within this fraction of a step counts only if the guard has come at least halfway to zero."""
@@ -40,6 +40,8 @@ _TRUSTED = 0.05
 """Largest correction of a landing, as a fraction of its step."""
 _MOST_LANDINGS, _MOST_PUSHES = 3, 12
 """Most corrections of a landing, and most that take it past a jump."""
+_DECAY_WINDOW = 2.0
+"""Ratio of the times of two inspections of decayed states."""
 _RATIO = 4.0
 """Ratio of two reaches in the search for a jump."""
 
@@ -127,6 +129,9 @@ def accept(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
     c.t = t_new
     c.moved = True
     c.steps += 1
+    if not method.explicit:
+        for i in range(c.n):
+            c.recent[i] = larger(c.recent[i], abs(c.y[i]))
 
 
 @inline
@@ -178,6 +183,11 @@ def update_weights(c: IntegratorTable, status: int, method: Fixed) -> None:
         while following <= c.steps:
             following = NEVER if following == RENEWALS[-1] else following * 2
         c.renewal = following
+    elif c.noisy <= STALE and c.t >= c.decay_due:
+        c.weights_follow_decay(w, t, y, m, c.recent)
+        c.decay_due = _DECAY_WINDOW * t
+        for i in range(c.n):
+            c.recent[i] = abs(y[i])
     else:
         relative = rtol * (DECISIVE if c.noisy == 0 else 1.0)
         c.weights_decay(w, t, y, m, c.h, relative, not method.explicit)

@@ -44,6 +44,9 @@ def reset(c: IntegratorTable) -> None:
     c.t = 0.0
     c.pace = 0.0
     c.t_inspected = 0.0
+    c.decay_due = 0.0
+    for i in range(c.n):
+        c.recent[i] = 0.0
     c.fresh = True
     c.renewal = RENEWALS[0]
     c.rejections_before_test = NOISE_TEST_INTERVALS[0]

@@ -44,6 +44,8 @@ class IntegratorTable(StepTable):
     floor: Reals
     noise: Reals
     exceeded: Reals
+    # Largest sizes of the states since the sizes of decayed ones were last inspected.
+    recent: PerState
     window: Reals
     # Sample times, and room for `samples` rows; callback that makes room for more, or 0.
     times: Reals
@@ -74,6 +76,7 @@ class IntegratorTable(StepTable):
     weights_refresh: Routine
     weights_test_noise: Routine
     weights_decay: Routine
+    weights_follow_decay: Routine
 
     # Counts of states and integrated powers; rows to fill and filled; evaluations of guards; steps; rejections before the noise
     # test; steps that used noise; whether a segment begins.
@@ -125,7 +128,8 @@ class IntegratorTable(StepTable):
     rtol: float
     h: float
     # The next tick, or the end; largest growth of a step; length of a step to an event; length and end of the attempted step;
-    # mean step since the last inspection, at `t_inspected`, if it is too slow, or 0; step size of the factors at hand, or 0.
+    # mean step since the last inspection, at `t_inspected`, if it is too slow, or 0; next inspection of decayed states; step size
+    # of the factors at hand, or 0.
     span: float
     horizon: float
     h_max: float
@@ -134,6 +138,7 @@ class IntegratorTable(StepTable):
     trial: float
     target: float
     pace: float
+    decay_due: float
     t_inspected: float
     factored: float
 

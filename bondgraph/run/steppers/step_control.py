@@ -15,11 +15,11 @@ from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 GROW = 6.0
 """Largest growth factor of the step size."""
+STALE = 100
+"""Steps after which noise is measured again."""
 _SAFE, _SHRINK = 0.9, 0.2
 # At the smallest step size the error weights are updated once, and a step larger by this factor is tried.
 _ANOTHER = 1e3
-# Noise is measured again after this many steps.
-_STALE = 100
 
 
 def is_tick_due(c: IntegratorTable, following: float) -> bool:
@@ -116,7 +116,9 @@ def after_acceptance(c: IntegratorTable, error: float, stiff: bool, method: Fixe
     c.h = following
     if stiff:
         return Status.STIFF
-    if c.steps >= c.renewal or c.noisy > _STALE:
+    if c.steps >= c.renewal or c.noisy > STALE:
+        return Status.RENEW
+    if not method.explicit and c.t >= c.decay_due:
         return Status.RENEW
     return Status.RETRY
 
