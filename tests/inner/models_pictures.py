@@ -4,6 +4,7 @@
 
 from screwbond.models.pictures import probe
 from screwbond.models.pictures.files.gltf import GltfDraft, linear_colour
+from screwbond.models.pictures.files.logs import LoggedSignal, log_of, write_mcap
 from screwbond.models.pictures.files.moving_gltf import carried_poses, scene_bytes
 from screwbond.models.pictures.from_results.contacts import energies_of
 from screwbond.models.pictures.interpolation import poses, quaternions, turned_poses, unrotated_poses
