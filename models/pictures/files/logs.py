@@ -119,7 +119,7 @@ def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
     about = {"model": scene.title} | ({"run": scene.name} if scene.name else {})
     if result is not None and result.failure is not None:
         about["not ok"] = str(result.failure)
-    sampled = scene.t if result is None else result.t
+    sampled = result.t if result is not None and names else scene.t
     return Log(about, nanoseconds(scene.t, scene), frames, nanoseconds(sampled, scene), logged, upward(scene))
 
 

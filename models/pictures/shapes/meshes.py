@@ -175,7 +175,7 @@ TRIAD_HEAD = 0.26, 0.42
 def triad_mesh(length: float, radius: float) -> Mesh:
     """Return three arrows x, y, z in their colours; their heads do not grow with the radius of their shafts."""
     head = TRIAD_HEAD[0] * length
-    axis = joined(cylinder(radius, 0.0, length - head), cone(TRIAD_HEAD[1] * head, length - head, length))
+    axis = joined(cylinder(radius, 0.0, length - head, 12), cone(TRIAD_HEAD[1] * head, length - head, length, 16))
     return joined(*(axis.moved(along(e, np.zeros(3))).painted(colour) for e, colour in zip(np.eye(3), AXES, strict=True)))
 
 

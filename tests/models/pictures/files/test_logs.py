@@ -142,6 +142,17 @@ def test_times_that_whole_ns_cannot_tell_are_refused(times: tuple[float, ...]) -
         log_of(Scene("box", np.array(times), (solid,)), None)
 
 
+def test_the_way_out_of_times_that_are_too_close() -> None:
+    graph = Graph("coil")
+    graph.connect(Se("battery", 2.0, domain="electrical"), I("coil", inductance=0.5))
+    scene = scene_of(simulate(graph, 1.0, samples=np.array([0.0, 1e-10, 0.5, 1.0]), progress=False))
+    scene = replace(scene, solids=(Solid("coil", unrotated_poses(np.zeros((4, 3))), cuboid([1.0, 1.0, 1.0])),))
+    for signals in ((), ("coil.flow",)):
+        with pytest.raises(ModelError, match=r"E682(.*\n)*.*scene_of\(result\)\.at_times\(times\) with signals=\(\)"):
+            log_of(scene, signals)
+    assert log_of(scene.at_times([0.0, 0.5, 1.0]), ()).times.tolist() == [0, 5 * 10**8, 10**9]
+
+
 def test_what_cannot_be_logged_is_refused(tumbling: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = scene_of(tumbling)
     with pytest.raises(ModelError, match=r'E683 "box 1.posse" is no quantity of the run(.*\n)*.*result\.names'):
