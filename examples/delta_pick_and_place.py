@@ -20,8 +20,8 @@ def simulate() -> Tracking:
 
 
 if __name__ == "__main__":
-    from screwbond.models.delta.pictures.scene import film, plot_tracking, poster
-    from screwbond.models.pictures import rendering
+    from screwbond.models.delta.pictures.scene import film, plot_tracking, poster, tracking_scene
+    from screwbond.models.pictures import rendering, save_scene
     from screwbond.models.studies.tasks import output_folder
 
     out = output_folder(__doc__, "demo/delta_pick_and_place")
@@ -31,9 +31,10 @@ if __name__ == "__main__":
         f"({1e3 * tracking.rms_error:.3f} mm rms), at most {tracking.largest_torque:.2f} N m"
     )
     plot_tracking(tracking, out / "tracking.png")
+    carried = (0.0, 0.5 * tracking.motion.duration - 0.1)
+    save_scene(tracking_scene(tracking, cargo=carried), out / "pick_and_place.glb", seconds=6.0)
     can_render, why = rendering()
     if can_render:
-        carried = (0.0, 0.5 * tracking.motion.duration - 0.1)
         poster(tracking, out / "poster.png", cargo=carried)
         print(f"movie: {film(tracking, out / 'pick_and_place.mp4', seconds=6.0, cargo=carried)}")
     else:

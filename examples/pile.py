@@ -66,7 +66,7 @@ def simulate(graph: Graph, t_end: float) -> FreeBodyResult:
 
 
 if __name__ == "__main__":
-    from screwbond.models.pictures import scene_of, still
+    from screwbond.models.pictures import save_scene, scene_of, still
     from screwbond.models.studies.tasks import output_folder
 
     out = output_folder(__doc__, "demo/pile")
@@ -76,4 +76,6 @@ if __name__ == "__main__":
             f"{graph.name}: {run.contact_count[-1]} contacts press, {run.slip_speed[-1]:.1e} m/s slip,"
             f" {run.penetration[-1]:.1e} m overlap"
         )
-        still(scene_of(run), out / f"{graph.name}.png", end)
+        scene = scene_of(run)
+        save_scene(scene, out / f"{graph.name}.glb")
+        still(scene, out / f"{graph.name}.png", end)

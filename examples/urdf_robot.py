@@ -45,16 +45,17 @@ def run(t_end: float = 3.0) -> Result:
 
 
 if __name__ == "__main__":
-    from screwbond.models.pictures import movie, rendering, still
+    from screwbond.models.pictures import movie, rendering, save_scene, still
     from screwbond.models.studies.tasks import output_folder
 
     out = output_folder(__doc__, "demo/urdf_robot")
     robot, result = read(), run()
     print(robot)
     print(*(f"{event.time:.3f} s: {event.kind}" for event in result.events), sep="\n")
+    scene = robot_scene(robot, result["crane.q"], result.t, "A crane whose motors fail")
+    save_scene(scene, out / "fall.glb", seconds=6.0)
     works, reason = rendering()
     if works:
-        scene = robot_scene(robot, result["crane.q"], result.t, "A crane whose motors fail")
         still(scene, out / "held.png", 0.0)
         movie(scene, out / "fall.mp4", seconds=6.0)
         print(f"  pictures in {out}")

@@ -67,7 +67,7 @@ TASK = Task(
     _read,
     lambda scenario, options: _outcome(run_hand(scenario, rtol=options.rtol, method=options.method)),
     files=("trajectory.npz", "study.csv", "events.json", "scenario.json", "graph.svg", "equations.tex"),
-    pictures=("page.html", "figure6.png", "figure7.png", "grasp.png", "lost.png", "movie.mp4", "movie.gif"),
+    pictures=("page.html", "scene.glb", "figure6.png", "figure7.png", "grasp.png", "lost.png", "movie.mp4", "movie.gif"),
     arguments=_arguments,
     fields={"FILE.json": HandScenario, "each of motion": ReferenceStep, "parameters": HandParameters},
 )

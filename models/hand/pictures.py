@@ -12,7 +12,21 @@ import numpy as np
 from screwbond.models.hand.graph import GRASP, OBJECT, TIP, Hand, finger_name
 from screwbond.models.hand.run import HandRun, Study, rotation_vectors
 from screwbond.models.hand.scenarios import HandParameters
-from screwbond.models.pictures import Curve, EventMark, Frame, Look, Panel, Scene, Solid, movie, page, plots, scene_of, still
+from screwbond.models.pictures import (
+    Curve,
+    EventMark,
+    Frame,
+    Look,
+    Panel,
+    Scene,
+    Solid,
+    movie,
+    page,
+    plots,
+    save_scene,
+    scene_of,
+    still,
+)
 from screwbond.models.pictures.from_results.contacts import balance_panels
 from screwbond.models.pictures.from_results.links import link_poses
 from screwbond.models.pictures.interpolation import Array, poses, unrotated_poses
@@ -204,8 +218,9 @@ def _end_time(run: HandRun) -> float:
 
 
 def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
-    """Return page.html, figure7.png, grasp.png, figure6.png, movie.mp4, and lost.png if the object is lost."""
+    """Return page.html, scene.glb, figure7.png, grasp.png, figure6.png, movie.mp4, and lost.png if the object is lost."""
     end = display_end(run)
+    seconds = float(np.clip(end, 6.0, 12.0))
 
     @cache
     def scene() -> Scene:
@@ -214,7 +229,8 @@ def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
 
     loss_picture = {"lost.png": Picture(lambda path: still(scene(), path, end, size=(1280, 960)), rendering_problem, 3.0)}
     return {
-        "page.html": Picture(lambda path: page(scene(), path, seconds=float(np.clip(end, 6.0, 12.0)))),
+        "page.html": Picture(lambda path: page(scene(), path, seconds=seconds)),
+        "scene.glb": Picture(lambda path: save_scene(scene(), path, seconds=seconds)),
         "figure7.png": plot(lambda path: figure7(run, path)),
         "grasp.png": plot(lambda path: grasp_plot(run, grasp, path)),
         "figure6.png": Picture(lambda path: figure6(run, path), rendering_problem, 5.0),

@@ -23,7 +23,7 @@ from screwbond.models.maze.pictures import (
     robustness_figure,
 )
 from screwbond.models.maze.run import T_END, MazeRun, robustness, run_maze
-from screwbond.models.pictures import Scene, movie, still
+from screwbond.models.pictures import Scene, movie, save_scene, still
 from screwbond.models.pictures.probe import rendering_problem
 from screwbond.models.studies.fields import check_record, number
 from screwbond.models.studies.reading import make_from_input
@@ -42,7 +42,7 @@ from screwbond.models.studies.tasks import (
     study_command,
 )
 
-PICTURES = ("figure5.png", "figure7.png", "figure9.png", "figure10.png", "figure11.png", "path.png", "maze.png")
+PICTURES = ("figure5.png", "figure7.png", "figure9.png", "figure10.png", "figure11.png", "path.png", "maze.png", "scene.glb")
 MOVIES = ("movie.mp4", "movie.gif")
 
 
@@ -60,6 +60,7 @@ def pictures_of(run: MazeRun) -> dict[str, Picture]:
         "figure10.png": plot(lambda path: figure10(run, path)),
         "figure11.png": plot(lambda path: figure11(run, path)),
         "path.png": plot(lambda path: path_figure(run, path)),
+        "scene.glb": Picture(lambda path: save_scene(scene(), path, seconds=12.0)),
         "maze.png": Picture(lambda path: still(scene(), path, float(run.t[-1]), size=(1280, 960)), rendering_problem, 3.0),
         "movie.mp4": Picture(
             lambda path, progress: movie(scene(), path, seconds=12.0, fps=24, progress=progress),

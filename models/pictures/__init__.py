@@ -3,6 +3,8 @@
 VTK, Matplotlib and Pillow are loaded only when a picture is made.
 """
 
+from screwbond.models.pictures.files.logs import save_log
+from screwbond.models.pictures.files.moving_gltf import save_scene
 from screwbond.models.pictures.from_results.scenes import from_archive, gauss_frames, scene_of
 from screwbond.models.pictures.parts import (
     ContactDrawing,
@@ -46,6 +48,8 @@ __all__ = [
     "plots",
     "poster",
     "rendering",
+    "save_log",
+    "save_scene",
     "scene_of",
     "show",
     "still",

@@ -5,6 +5,7 @@ Builders decide colours and words; renderers know nothing of models.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,12 +25,15 @@ from screwbond.models.pictures.parts import (
     Trail,
     inside,
 )
-from screwbond.models.pictures.shapes.meshes import Mesh, directions, surface_mesh
+from screwbond.models.pictures.shapes.meshes import Mesh, directions, helix, surface_mesh
 from screwbond.models.pictures.style import force_scale
 
 from bondgraph.errors import refusal
 from bondgraph.run.results.result import Result
 from screws.renamed import answer_old_names
+
+MAX_HELIX_RADIUS = 0.15
+"""Largest radius of a helix over its length."""
 
 OPEN_THICKNESS = 0.4
 """Thickness of a contact path where the bodies are apart, over that in contact."""
@@ -184,6 +188,27 @@ class Scene:
         near = touching or [other.poses for other in self.solids if other is not solid and not other.unbounded]
         points = [in_body_axes(solid.poses, H[:, :3, 3]) for H in near]
         return surface_mesh(solid.shape, np.concatenate(points or [np.zeros((1, 3))]), self.reach, n_u, n_v)
+
+    def coil(self, spring: SpringDrawing) -> Mesh:
+        """Return the helix of a spring, along z at its mean length."""
+        return helix(spring.length, min(spring.radius * self.unit, MAX_HELIX_RADIUS * spring.length), spring.turns)
+
+    def arrow(self, force: Force) -> tuple[Array, Array]:
+        """Return starts and tips (k, 3) of the arrow of a force."""
+        vectors = force.newtons / self.scale[0]
+        return (force.points - vectors, force.points) if force.pushing else (force.points, force.points + vectors)
+
+    def corners(self, meshes: Sequence[Mesh]) -> Array:
+        """Return world points (j, 3) that outline everything that a camera must see; `meshes` are those of the solids."""
+        few = slice(None, None, max(1, len(self.t) // 40))
+        points = [frame.poses[few, :3, 3] for frame in self.frames]
+        points += [path.points[few] for path in self.all_paths if path.on is None]
+        points += [end[few] for coil in self.springs for end in (coil.starts, coil.ends)]
+        for solid, mesh in zip(self.solids, meshes, strict=True):
+            if solid.framed:
+                poses = solid.poses[few] if solid.moves() else solid.poses[:1]
+                points += [mesh.outline @ H[:3, :3].T + H[:3, 3] for H in poses]
+        return np.concatenate(points or [np.zeros((1, 3))])
 
     def at_times(self, times: ArrayLike) -> Scene:
         """Return the scene at other times (j,), s."""

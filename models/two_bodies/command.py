@@ -16,7 +16,7 @@ from screwbond.models.connections import Touchable
 from screwbond.models.contacts import ContactWarning, UntrackedContact, attach_contact, contact, find_untracked_contact
 from screwbond.models.contacts.graph import ContactGraph
 from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
-from screwbond.models.pictures import Scene, from_archive, movie, page, plots, poster
+from screwbond.models.pictures import Scene, from_archive, movie, page, plots, poster, save_scene
 from screwbond.models.pictures.from_results.contacts import energies_of, happenings_of
 from screwbond.models.pictures.probe import rendering_problem
 from screwbond.models.springs.point import attach_central_gravity, central_gravity
@@ -234,7 +234,7 @@ def run_scenario(scenario: Scenario, *, rtol: float = 1e-10, method: str = "auto
 
 
 def pictures_of(run: ContactRun) -> dict[str, Picture]:
-    """Return page.html, plots.png, poster.png and movie.mp4 of a run."""
+    """Return page.html, scene.glb, plots.png, poster.png and movie.mp4 of a run."""
 
     @cache
     def scene() -> Scene:
@@ -242,6 +242,7 @@ def pictures_of(run: ContactRun) -> dict[str, Picture]:
 
     return {
         "page.html": Picture(lambda path: page(scene(), path)),
+        "scene.glb": Picture(lambda path: save_scene(scene(), path, seconds=8.0)),
         "plots.png": plot(lambda path: plots(scene(), path)),
         "poster.png": Picture(lambda path: poster(scene(), path), rendering_problem, 8.0),
         "movie.mp4": Picture(
@@ -277,9 +278,9 @@ def save_run(
     """Write all files of a contact run to the folder `out`, all or none; return the summary.
 
     Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures page.html,
-    plots.png, poster.png and movie.mp4; `only` selects some, such as ("page", "plots"). Without rendering, one line on stderr
-    says what to install, and all other files are written. `progress` shows a bar on a terminal. `show` writes the page first
-    and opens it in the browser of the desktop; one line prints its path.
+    scene.glb, plots.png, poster.png and movie.mp4; `only` selects some, such as ("page", "plots"). Without rendering, one line on
+    stderr says what to install, and all other files are written. `progress` shows a bar on a terminal. `show` writes the page
+    first and opens it in the browser of the desktop; one line prints its path.
     """
     if show:
         path = out / "page.html"
@@ -317,7 +318,7 @@ TASK = Task(
     lambda options: read_scenario(options.scenario),
     lambda scenario, options: _outcome(run_scenario(scenario, rtol=options.rtol, method=options.method)),
     files=("trajectory.npz", "events.json", "graph.svg", "equations.tex"),
-    pictures=("page.html", "plots.png", "poster.png", "movie.mp4", "movie.gif"),
+    pictures=("page.html", "scene.glb", "plots.png", "poster.png", "movie.mp4", "movie.gif"),
     arguments=_arguments,
     fields={
         "SCENARIO.json": Scenario,

@@ -3,8 +3,11 @@
 # ruff: noqa: F401
 
 from screwbond.models.pictures import probe
+from screwbond.models.pictures.files.gltf import GltfDraft, linear_colour
+from screwbond.models.pictures.files.logs import LoggedSignal, log_of, write_mcap
+from screwbond.models.pictures.files.moving_gltf import carried_poses, scene_bytes
 from screwbond.models.pictures.from_results.contacts import energies_of
-from screwbond.models.pictures.interpolation import poses, quaternions, unrotated_poses
+from screwbond.models.pictures.interpolation import poses, quaternions, turned_poses, unrotated_poses
 from screwbond.models.pictures.parts import Curve, Panel, SpringDrawing
 from screwbond.models.pictures.plotting import plot_signals, strip
 from screwbond.models.pictures.probe import rendering
@@ -14,6 +17,7 @@ from screwbond.models.pictures.shapes.meshes import (
     Mesh,
     along,
     body_points,
+    circle,
     coloured_part,
     cuboid,
     cylinder,
@@ -25,6 +29,7 @@ from screwbond.models.pictures.shapes.meshes import (
     joined,
     lofted,
     path_tube,
+    sheet,
     stretch_poses,
 )
 from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, solids_mesh, visual_mesh

@@ -35,7 +35,10 @@ for arguments in json.loads(sys.argv[1]):
 """
 COMMON = ("summary.json", "graph.svg")
 RUNS = {
-    "contact": (["contact", str(SCENARIO)], {*COMMON, "trajectory.npz", "events.json", "equations.tex", "page.html"}),
+    "contact": (
+        ["contact", str(SCENARIO)],
+        {*COMMON, "trajectory.npz", "events.json", "equations.tex", "page.html", "scene.glb"},
+    ),
     "simulate": (
         ["delta", "simulate", "--params", "fit", "--t-end", "0.01"],
         {*COMMON, "trajectory.npz", "trajectory.csv", "singularities.json", "arm.svg", "equations.tex"},
@@ -43,9 +46,12 @@ RUNS = {
     "linearise": (["delta", "linearise", "--params", "fit"], {*COMMON, "linear.npz", "poles.csv", "arm.svg", "equations.tex"}),
     "soft-touch": (["delta", "soft-touch", "--params", "fit", "--until", "0.01"], {*COMMON, "touch.csv", "events.json"}),
     "workspace": (["delta", "workspace", "--params", "fit", "--points", "5"], {"workspace.npz", "summary.json"}),
-    "hand": (["hand"], {*COMMON, "trajectory.npz", "study.csv", "events.json", "scenario.json", "equations.tex", "page.html"}),
+    "hand": (
+        ["hand"],
+        {*COMMON, "trajectory.npz", "study.csv", "events.json", "scenario.json", "equations.tex", "page.html", "scene.glb"},
+    ),
     "impact": (["impact", "--poses", "2"], {"summary.json", "laws.npz", "masses.csv", "poses.csv", "impacts.npz"}),
-    "maze": (["maze"], {*COMMON, "trajectory.npz", "events.json", "maze.json", "equations.tex"}),
+    "maze": (["maze"], {*COMMON, "trajectory.npz", "events.json", "maze.json", "equations.tex", "scene.glb"}),
 }
 """Arguments of every command and task that writes files, and what it writes without extras."""
 

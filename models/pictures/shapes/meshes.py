@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.style import rgb, round_number
+from screwbond.models.pictures.style import AXES, rgb, round_number
 
 from bondgraph.output.short_repr import short_repr
 from screws.surfaces import nearest_coordinates
@@ -161,6 +161,22 @@ def cuboid(edges: ArrayLike) -> Mesh:
 def rod(a: Array, b: Array, radius: float, sides: int = 28) -> Mesh:
     """Return a round rod from a (3,) to b (3,), m."""
     return cylinder(radius, 0.0, float(np.linalg.norm(b - a)), sides).moved(along(b - a, a))
+
+
+def cone(radius: float, low: float, tip: float, sides: int = 28) -> Mesh:
+    """Return a closed cone along z, with its base at `low`."""
+    return lofted(circle(radius, low, sides), circle(1e-4 * radius, tip, sides))
+
+
+TRIAD_HEAD = 0.26, 0.42
+"""Length of the head of an axis of a triad over that of the axis, and radius of the head over its length."""
+
+
+def triad_mesh(length: float, radius: float) -> Mesh:
+    """Return three arrows x, y, z in their colours; their heads do not grow with the radius of their shafts."""
+    head = TRIAD_HEAD[0] * length
+    axis = joined(cylinder(radius, 0.0, length - head, 12), cone(TRIAD_HEAD[1] * head, length - head, length, 16))
+    return joined(*(axis.moved(along(e, np.zeros(3))).painted(colour) for e, colour in zip(np.eye(3), AXES, strict=True)))
 
 
 def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Mesh:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Force, Frame, Look, SpringDrawing, Trail
+from screwbond.models.pictures.parts import Force, Frame, Look, Trail
 from screwbond.models.pictures.probe import require_opengl
 from screwbond.models.pictures.scene import SPACING, Camera, Scene
-from screwbond.models.pictures.shapes.meshes import SIDES, Mesh, along, helix, path_tube, polyline, stretch_poses
+from screwbond.models.pictures.shapes.meshes import SIDES, Mesh, along, path_tube, polyline, stretch_poses
 from screwbond.models.pictures.style import AXES, FORCE, rgb
 
 from bondgraph.output.plot_style import INK
@@ -142,9 +142,10 @@ class Arrow:
     def __init__(self, window: Any, radius: float):
         import pyvista as pv
 
-        self.head = 9.0 * radius
+        self.head = HEAD[0] * radius
         shaft = pv.Cylinder(center=(0, 0, 0.5), direction=(0, 0, 1), radius=radius, height=1.0, resolution=24)
-        cone = pv.Cone(center=(0, 0, -0.5 * self.head), direction=(0, 0, 1), height=self.head, radius=3.2 * radius, resolution=32)
+        point = {"height": self.head, "radius": HEAD[1] * radius, "resolution": 32}
+        cone = pv.Cone(center=(0, 0, -0.5 * self.head), direction=(0, 0, 1), **point)
         look = {"color": FORCE, "ambient": 0.4, "diffuse": 0.65, "reset_camera": False}
         self.actors = window.add_mesh(shaft, **look), window.add_mesh(cone, **look)
 
@@ -152,12 +153,15 @@ class Arrow:
         """Draw from a point (3,) to another; hide if hardly longer than the head."""
         length = float(np.linalg.norm(tip - start))
         for actor in self.actors:
-            actor.visibility = length > 1.2 * self.head
-        if length > 1.2 * self.head:
+            actor.visibility = length > SHORTEST * self.head
+        if length > SHORTEST * self.head:
             H = along(tip - start, start)
-            H[:3, 2] *= length - 0.9 * self.head
+            H[:3, 2] *= length - OVERLAP * self.head
             self.actors[0].user_matrix, self.actors[1].user_matrix = H, along(tip - start, tip)
 
+
+SHORTEST, OVERLAP = 1.2, 0.9
+"""Least length of an arrow that is drawn, and what its head takes of it, over the head's length."""
 
 COVER_SHARE = 0.6
 """Share of the spacing below which two ghosts cover each other."""
@@ -201,8 +205,11 @@ RADIUS = 0.011
 TUBE = 0.8
 """Radius of a path over that of a Gauss frame's axes."""
 
-MAX_HELIX_RADIUS = 0.15
-"""Largest radius of a helix over its length."""
+ARROW = 0.62
+"""Radius of the shaft of a force's arrow over that of a Gauss frame's axes."""
+
+HEAD = 9.0, 3.2
+"""Length and radius of an arrow's head over the radius of its shaft."""
 
 MAX_RINGS = 4000
 """Largest number of rings of a tube."""
@@ -250,18 +257,12 @@ class Stage:
         self._solids = [self._solid(i) for i in range(len(scene.solids))]
         self._triads = [self._triad(frame) for frame in scene.all_frames]
         self._tubes = [self._tube(path) for path in scene.all_paths]
-        self._arrows = [Arrow(self.plotter, 0.62 * self.radius) for _ in scene.all_forces]
+        self._arrows = [Arrow(self.plotter, ARROW * self.radius) for _ in scene.all_forces]
         self._strings = [
             lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.show_gap else None for touch in scene.contacts
         ]
-        self._coils = [
-            painted(self.plotter, helix(c.length, self._helix_radius(c), c.turns), c.colour, Look.OPAQUE) for c in scene.springs
-        ]
+        self._coils = [painted(self.plotter, scene.coil(spring), spring.colour, Look.OPAQUE) for spring in scene.springs]
         self._order: list[int] = []
-
-    def _helix_radius(self, coil: SpringDrawing) -> float:
-        """Return the radius of a helix, m, limited for short springs."""
-        return min(coil.radius * self.scene.unit, MAX_HELIX_RADIUS * coil.length)
 
     def _glass(self, index: int, low: float, high: float, strength: float = 1.0) -> Any:
         """Return an actor of a solid with a clear middle and an opaque rim."""
@@ -303,10 +304,8 @@ class Stage:
 
     def arrow(self, force: Force) -> tuple[Array, Array] | None:
         """Return start and tip (3,) of the arrow of a force of one sample; None if it is too small to draw."""
-        vector = force.newtons[0] / self.scene.scale[0]
-        if np.linalg.norm(vector) <= 1.2 * 9.0 * 0.62 * self.radius:
-            return None
-        return (force.points[0] - vector, force.points[0]) if force.pushing else (force.points[0], force.points[0] + vector)
+        start, tip = (ends[0] for ends in self.scene.arrow(force))
+        return None if np.linalg.norm(tip - start) <= SHORTEST * HEAD[0] * ARROW * self.radius else (start, tip)
 
     def show(self, t: float, camera: Camera) -> Scene:
         """Move everything to a time (s), seen from a camera; return the scene at that time."""

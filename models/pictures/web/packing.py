@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from screwbond.models.pictures.interpolation import Array, Interpolation, quaternions
 from screwbond.models.pictures.parts import Force, Look, SpringDrawing, Trail
 from screwbond.models.pictures.scene import SPACING, Scene, direction, show_times, upward
-from screwbond.models.pictures.shapes.meshes import SIDES, Mesh, helix, path_tube
+from screwbond.models.pictures.shapes.meshes import SIDES, Mesh, path_tube
 from screwbond.models.pictures.stage.stage import GAUSS, RADIUS, TUBE
 from screwbond.models.pictures.style import AXES, FORCE
 
@@ -86,7 +86,7 @@ SAMPLES = (300, 2000)
 def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
     """Return the visible parts of a scene, by the names of the page's script; its arrays go into `packed`."""
     meshes = [scene.mesh(i, 41, 61) for i in range(len(scene.solids))]
-    corners = _corners(scene, meshes)
+    corners = scene.corners(meshes)
     centre = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
     newtons_per_metre, unit_length, _ = scene.scale
     return {
@@ -124,19 +124,6 @@ def downsampled(scene: Scene) -> Scene:
         return scene
     even = np.linspace(scene.t[0], scene.t[-1], count // 2)
     return scene.at_times(np.unique([*even, *show_times(scene, count // 2)]))
-
-
-def _corners(scene: Scene, meshes: list[Mesh]) -> Array:
-    """Return world points (j, 3) that outline everything that a camera must see."""
-    few = slice(None, None, max(1, len(scene.t) // 40))
-    points = [frame.poses[few, :3, 3] for frame in scene.frames]
-    points += [path.points[few] for path in scene.all_paths if path.on is None]
-    points += [end[few] for coil in scene.springs for end in (coil.starts, coil.ends)]
-    for solid, mesh in zip(scene.solids, meshes, strict=True):
-        if solid.framed:
-            poses = solid.poses[few] if solid.moves() else solid.poses[:1]
-            points += [mesh.outline @ H[:3, :3].T + H[:3, 3] for H in poses]
-    return np.concatenate(points or [np.zeros((1, 3))])
 
 
 def _solids(scene: Scene, meshes: list[Mesh], packed: Packed) -> list[dict[str, Any]]:
@@ -177,7 +164,7 @@ def _force(k: int, force: Force, packed: Packed) -> dict[str, Any]:
 def _coil(k: int, coil: SpringDrawing, scene: Scene, packed: Packed) -> dict[str, Any]:
     """Pack a helix along z, and its end points."""
     ends = {"start": packed.course(f"coil{k}_a", coil.starts), "end": packed.course(f"coil{k}_b", coil.ends)}
-    mesh = packed.mesh(helix(coil.length, coil.radius * scene.unit, coil.turns))
+    mesh = packed.mesh(scene.coil(coil))
     return {"mesh": mesh, "colour": coil.colour, "length": coil.length, **ends}
 
 

@@ -1,0 +1,195 @@
+"""glTF 2.0 document in one binary file (GLB): accessors, materials, meshes, nodes and one animation.
+
+Source: Khronos Group, glTF 2.0 Specification, 2021; sections are cited as "glTF 3.6".
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.shapes.meshes import Mesh
+from screwbond.models.pictures.style import rgb
+
+from bondgraph.errors import refusal
+
+COMPONENT_TYPES = {"float32": 5126, "uint32": 5125, "uint16": 5123}
+"""Codes of number types (glTF 3.6.2.2)."""
+
+WIDTHS = {(): "SCALAR", (3,): "VEC3", (4,): "VEC4"}
+"""Types of accessors by the shape of an element."""
+
+VERTICES, INDICES = 34962, 34963
+"""Codes of the use of a buffer view by meshes (glTF 5.11.5)."""
+
+TRIANGLES, LINES = 4, 1
+"""Codes of primitives (glTF 5.24.4)."""
+
+UNLIT = "KHR_materials_unlit"
+"""Extension for a material that shows its colour whatever the light."""
+
+TRANSFORMS = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
+"""Animated properties of a node, and their defaults."""
+
+
+def single_precision(values: ArrayLike, about: str) -> NDArray[np.float32]:
+    """Return values as 32-bit floats; E681 if one is not finite in them."""
+    with np.errstate(over="ignore"):
+        numbers = np.asarray(values, dtype=np.float32)
+    if not np.isfinite(numbers).all():
+        title = f'glTF has 32-bit floats, and "{about}" has values that are not finite in them'
+        raise refusal("E681", title, "scene.at_times(times) for the times at which all is finite", about=about)
+    return numbers
+
+
+def linear_colour(colour: str) -> tuple[float, float, float]:
+    """Return the linear red, green and blue of "#rrggbb", which is in sRGB (IEC 61966-2-1, 1999).
+
+    >>> [round(value, 4) for value in linear_colour("#ff8008")]
+    [1.0, 0.2159, 0.0024]
+    """
+    red, green, blue = linear(np.array(rgb(colour)) / 255.0)
+    return float(red), float(green), float(blue)
+
+
+def linear(colours: Array) -> Array:
+    """Return linear values of sRGB values, 0 to 1."""
+    return np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
+
+
+class GltfDraft:
+    """Document under construction; equal arrays, materials and meshes are stored once."""
+
+    def __init__(self, times: Array):
+        """Begin a document with the times (k,) of its animation, s, which starts at zero there; of times that are one as 32-bit
+        floats, the last counts."""
+        moments = single_precision(times - times[0], "time")
+        self._rows = np.append(np.diff(moments) > 0.0, True)
+        self._times = moments[self._rows]
+        self._data = bytearray()
+        self._tables: dict[str, list[dict[str, Any]]] = {
+            name: [] for name in ("nodes", "meshes", "materials", "accessors", "bufferViews", "cameras")
+        }
+        self._numbers: dict[tuple[str, str | bytes], int] = {}
+        self._samplers: list[dict[str, Any]] = []
+        self._channels: list[dict[str, Any]] = []
+        self._extensions: set[str] = set()
+
+    def _add(self, table: str, entry: dict[str, Any], key: str | bytes = "") -> int:
+        """Append an entry to a table, unless one of that key is there; return its number."""
+        key = key or json.dumps(entry, sort_keys=True)
+        number = self._numbers.setdefault((table, key), len(self._tables[table]))
+        if number == len(self._tables[table]):
+            self._tables[table].append(entry)
+        return number
+
+    def accessor(self, values: NDArray[Any], target: int | None = None, *, bounds: bool = False) -> int:
+        """Store an array (n,), (n, 3) or (n, 4) and return the number of its accessor; `bounds`: with its extremes."""
+        raw = np.ascontiguousarray(values).tobytes()
+        kind, code = WIDTHS[values.shape[1:]], COMPONENT_TYPES[values.dtype.name]
+        key = b"%d %s %d %d " % (code, kind.encode(), target or 0, bounds) + raw
+        if ("accessors", key) in self._numbers:
+            return self._numbers["accessors", key]
+        view = {"buffer": 0, "byteOffset": len(self._data), "byteLength": len(raw)} | ({"target": target} if target else {})
+        self._data += raw + bytes(-len(raw) % 4)  # each view begins at a multiple of four bytes
+        entry = {"bufferView": self._add("bufferViews", view), "componentType": code, "count": len(values), "type": kind}
+        if bounds:
+            entry |= {name: np.atleast_1d(side).tolist() for name, side in (("min", values.min(0)), ("max", values.max(0)))}
+        return self._add("accessors", entry, key)
+
+    def material(
+        self,
+        name: str,
+        colour: tuple[float, float, float],
+        *,
+        opacity: float = 1.0,
+        both_sides: bool = False,
+        unlit: bool = False,
+    ) -> int:
+        """Return the number of a material of a linear colour; `both_sides`: seen from behind, too."""
+        surface = {"baseColorFactor": [*colour, opacity], "metallicFactor": 0.0, "roughnessFactor": 0.6}
+        entry: dict[str, Any] = {"name": name, "pbrMetallicRoughness": surface}
+        entry |= {"alphaMode": "BLEND"} if opacity < 1.0 else {}
+        entry |= {"doubleSided": True} if both_sides else {}
+        if unlit:
+            self._extensions.add(UNLIT)
+            entry["extensions"] = {UNLIT: {}}
+        return self._add("materials", entry)
+
+    def mesh(self, name: str, mesh: Mesh, material: int, line_material: int | None = None) -> int | None:
+        """Return the number of a mesh with materials of its triangles and of its lines; None if it has neither."""
+        points = self.accessor(single_precision(mesh.points, name), VERTICES, bounds=True) if len(mesh.points) else 0
+        # The largest index of 16 bits would mark the end of a strip (glTF 3.7.2.1).
+        index = np.uint16 if len(mesh.points) < 0xFFFF else np.uint32
+        primitives: list[dict[str, Any]] = []
+        if len(mesh.faces):
+            attributes = {"POSITION": points, "NORMAL": self.accessor(unit_rows(mesh.normals), VERTICES)}
+            if mesh.colours is not None:
+                attributes["COLOR_0"] = self.accessor(linear(np.asarray(mesh.colours)).astype(np.float32), VERTICES)
+            triangles = self.accessor(mesh.faces.astype(index).ravel(), INDICES)
+            primitives.append({"attributes": attributes, "indices": triangles, "material": material})
+        if len(mesh.lines) and line_material is not None:
+            ends = self.accessor(mesh.lines.astype(index).ravel(), INDICES)
+            primitives.append({"attributes": {"POSITION": points}, "indices": ends, "material": line_material, "mode": LINES})
+        if not primitives:
+            return None
+        # Meshes of equal shapes and materials are one mesh, whatever the name.
+        return self._add("meshes", {"name": name, "primitives": primitives}, json.dumps(primitives))
+
+    def camera(self, name: str, angle: float, aspect: float, near: float, far: float) -> int:
+        """Return the number of a perspective camera: vertical angle (rad), width over height, and the distances it sees, m."""
+        view = {"yfov": angle, "aspectRatio": aspect, "znear": near, "zfar": far}
+        return self._add("cameras", {"name": name, "type": "perspective", "perspective": view})
+
+    def node(self, name: str, parent: int | None = None, **properties: int | None) -> int:
+        """Add a node below a parent, with its `mesh` or `camera`; return its number."""
+        entry = {"name": name} | {key: value for key, value in properties.items() if value is not None}
+        self._tables["nodes"].append(entry)
+        number = len(self._tables["nodes"]) - 1
+        if parent is not None:
+            self._tables["nodes"][parent].setdefault("children", []).append(number)
+        return number
+
+    def move(self, node: int, courses: Mapping[str, Array], *, steps: bool = False) -> None:
+        """Set translation, rotation (x, y, z, w) or scale of a node over time: rows (k, 3) or (k, 4) at all times, or one row.
+
+        A constant course becomes a property of the node, and a default nothing. Rotations keep their signs from row to row, since
+        viewers interpolate linearly between rows. `steps`: a row holds until the next.
+        """
+        entry = self._tables["nodes"][node]
+        for path, course in courses.items():
+            rows = single_precision(course if len(course) == 1 else course[self._rows], entry["name"])
+            if np.all(rows == rows[0]):
+                if tuple(rows[0].tolist()) != TRANSFORMS[path]:
+                    entry[path] = rows[0].tolist()
+                continue
+            times = self.accessor(self._times, bounds=True)
+            self._channels.append({"sampler": len(self._samplers), "target": {"node": node, "path": path}})
+            way = "STEP" if steps else "LINEAR"
+            self._samplers.append({"input": times, "output": self.accessor(rows), "interpolation": way})
+
+    def binary(self, scene: Mapping[str, Any], root: int) -> bytes:
+        """Return the file: a header, the document as JSON, the buffer; `scene` has name and extras, `root` is its node."""
+        document: dict[str, Any] = {"asset": {"version": "2.0", "generator": "screwbond"}, "scene": 0}
+        document["scenes"] = [{**scene, "nodes": [root]}]
+        document |= {name: entries for name, entries in self._tables.items() if entries}
+        if self._channels:
+            document["animations"] = [{"name": "run", "samplers": self._samplers, "channels": self._channels}]
+        if self._extensions:
+            document["extensionsUsed"] = sorted(self._extensions)
+        document["buffers"] = [{"byteLength": len(self._data)}]
+        text = json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
+        text += b" " * (-len(text) % 4)
+        chunks = struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(self._data), b"BIN\0") + self._data
+        return struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks
+
+
+def unit_rows(vectors: Array) -> NDArray[np.float32]:
+    """Return vectors (n, 3) as unit vectors; z in the place of a zero."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.where(lengths > 0.0, vectors / np.where(lengths > 0.0, lengths, 1.0), [0.0, 0.0, 1.0]).astype(np.float32)
