@@ -22,6 +22,8 @@ EXTRAS = {
     "yourdfpy": "urdf",
     "trimesh": "urdf",
     "coal": "collision",
+    "yaml": "yaml",
+    "libsbml": "sbml",
 }
 """Extra of setup.cfg that installs a package, by the package's import name."""
 
