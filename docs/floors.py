@@ -33,7 +33,7 @@ ROOMS = {
     ),
     "screwbond.models": (
         ("alias", "connections", "parts", "studies", "visuals"),
-        ("bodies",),
+        ("bodies", "netlist"),
         ("chains", "contacts", "joints", "planar", "springs"),
         ("pictures",),
         ("maze", "motion", "sweeping", "two_bodies", "urdf"),
