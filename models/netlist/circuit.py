@@ -8,7 +8,7 @@ from pathlib import Path
 
 from screwbond.models.netlist.cards import Card, Scope, cards_of
 from screwbond.models.netlist.devices import CELSIUS, DEVICES, Circuit, place_inductors
-from screwbond.models.netlist.flattening import Section, check_name, devices_of, sections_of
+from screwbond.models.netlist.flattening import Subcircuit, check_name, devices_of, sections_of
 from screwbond.models.netlist.waveforms import Transient
 
 from bondgraph import Graph, Sf
@@ -74,7 +74,7 @@ def _close_nodes(circuit: Circuit) -> None:
             circuit.graph.connect(node, Sf(f"{node.name} open", domain="electrical"))
 
 
-def _settings(root: Section, first: Card, name: str) -> Circuit:
+def _settings(root: Subcircuit, first: Card, name: str) -> Circuit:
     """Return an empty circuit with options, defaults of waveforms, and voltages at the start."""
     scope = Scope({word: (text, None) for word, text in root.parameters.items()})
     options = {"temp": 27.0, "tnom": 27.0, "gmin": 1e-12}

@@ -42,8 +42,8 @@ IGNORED = frozenset(
 
 
 @dataclass
-class Section:
-    """Cards of a netlist, or of a subcircuit with its ports, and what they define."""
+class Subcircuit:
+    """Cards of a subcircuit with its ports, or of the netlist itself, and what they define."""
 
     name: str = ""
     ports: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Section:
     devices: list[Card] = field(default_factory=list)
     parameters: dict[str, str] = field(default_factory=dict)
     models: dict[str, Card] = field(default_factory=dict)
-    subcircuits: dict[str, Section] = field(default_factory=dict)
+    subcircuits: dict[str, Subcircuit] = field(default_factory=dict)
     settings: list[Card] = field(default_factory=list)
     """Cards .options, .temp, .ic and .tran."""
 
@@ -64,9 +64,9 @@ class Device:
     prefix: str
     scope: Scope
     nodes: Mapping[str, str]
-    sections: tuple[Section, ...]
+    sections: tuple[Subcircuit, ...]
     """The netlist, and the subcircuits around the device's definition, whose models and subcircuits it sees."""
-    calls: tuple[Section, ...] = ()
+    calls: tuple[Subcircuit, ...] = ()
     """Subcircuits whose instances it is in."""
 
     @property
@@ -92,17 +92,17 @@ class Device:
         raise self.card.error("E641", f'"{self.name}" has the unknown model "{name[:60]}"', ", ".join(cures))
 
 
-def sections_of(cards: Iterator[Card]) -> Section:
+def sections_of(cards: Iterator[Card]) -> Subcircuit:
     """Sort cards into the netlist and its subcircuits; raise E643 for cards that are not read, E640 for unpaired .subckt."""
-    root = Section()
-    inside: list[tuple[Section, Card | None]] = [(root, None)]
+    root = Subcircuit()
+    inside: list[tuple[Subcircuit, Card | None]] = [(root, None)]
     for card in cards:
         word, section = card.words[0], inside[-1][0]
         if word == ".subckt":
             names = [each for each in card.plain[1:] if each != "params:"]
             if not names or len(inside) > DEEPEST:
                 raise card.error("E640", ".subckt needs a name, and is not nested deep", ".subckt NAME NODE ...")
-            new = Section(names[0], tuple(names[1:]), card.pairs)
+            new = Subcircuit(names[0], tuple(names[1:]), card.pairs)
             section.subcircuits[names[0]] = new
             inside.append((new, card))
         elif word == ".ends":
@@ -127,7 +127,7 @@ def sections_of(cards: Iterator[Card]) -> Section:
     return root
 
 
-def devices_of(root: Section) -> list[Device]:
+def devices_of(root: Subcircuit) -> list[Device]:
     """Return all devices, those of subcircuits with the names of their instances before their own.
 
     Raises `ModelError` E641 for an unknown subcircuit, E642 for one that contains itself, or too many devices.
@@ -159,7 +159,7 @@ def _inside(device: Device) -> list[Device]:
     return [Device(card, f"{device.name} ", scope, nodes, sections, calls) for card in section.devices]
 
 
-def _instance(device: Device) -> tuple[Section, dict[str, str], tuple[Section, ...]]:
+def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcircuit, ...]]:
     """Return the subcircuit of an instance, its ports as nodes of the flat circuit, and the sections that it sees."""
     words = [word for word in device.card.plain[1:] if word != "params:"]
     name = words[-1] if words else ""

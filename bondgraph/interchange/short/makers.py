@@ -115,6 +115,7 @@ class ElementReader:
 
         def made() -> Automaton:
             self._need_keys(path, content, ("states", "transitions"), ("initial",))
+            self._need_texts(path, content, ("initial",))
             edges = content["transitions"] if isinstance(content["transitions"], list) else [content["transitions"]]
             transitions = [self._transition(f"{path}.transitions[{k}]", edge) for k, edge in enumerate(edges)]
             states = content["states"]
@@ -126,6 +127,7 @@ class ElementReader:
 
     def _transition(self, path: str, edge: Any) -> Transition:
         self._need_keys(path, edge, TRANSITION_KEYS[:3], TRANSITION_KEYS[3:])
+        self._need_texts(path, edge, ("from", "to", "kind", "error", "accumulates", "passes"))
         read = self._signals(path, edge, [edge["when"], *dict(edge.get("resets") or {}).values()])
         resets = []
         for state, text in dict(edge.get("resets") or {}).items():
@@ -239,6 +241,12 @@ class ElementReader:
                 raise self._error("E632", f"{path}.{key}", f'{what} has the unknown key "{key[:60]}"', ", ".join(near))
             if key not in content:
                 raise self._error("E632", path, f'{what} has no "{key}"', f"{key}: ... in it")
+
+    def _need_texts(self, path: str, content: Mapping[str, Any], words: Sequence[str]) -> None:
+        """Raise E632 where one of these values is no text."""
+        for word in words:
+            if word in content and not isinstance(content[word], str):
+                raise self._error("E632", f"{path}.{word}", f"{word}: {str(content[word])[:40]!r} is no text", f'{word}: "open"')
 
     def _problem(self, code: str, path: str, title: str, *cures: str) -> Problem:
         return self.document.problem(code, path, title, *cures)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import random
 
 import numpy as np
 import pytest
 
-from bondgraph import Graph, ModelError, ScrewbondError, compile_model, dump_model, read_graph
+from bondgraph import Graph, ModelError, compile_model, dump_model, read_graph
 from bondgraph.interchange import parse_graph, short_schema
 from tests.inner.interchange import KINDS, PUBLISHED, InvalidFormula, arithmetic, quantity, yaml_document
 from tests.interchange.short.twins import BUCK, DELAYED, OSCILLATOR, QUARTIC, TWINS, delayed
@@ -147,6 +146,7 @@ AUTOMATA = [
     ("when: phase - duty", "when: phase - dty", "E634", "'dty' is unknown"),
     ("{from: on", "{start: on", "E632", 'unknown key "start"'),
     ("when: phase - duty, ", "", "E632", 'has no "when"'),
+    ("{from: on", "{from: ", "E632", "is no text"),
     ('["on", "off"]', "on", "E632", "needs a list of its states"),
     ("equations: {rise: f}", "equations: f", "E632", "equations are formulas by name"),
     ("rates: {phase: rise}", "rate: {phase: rise}", "E632", 'unknown key "rate"'),
@@ -184,22 +184,6 @@ def test_too_many_elements_are_refused() -> None:
     text = "graph: a\nelements: {" + ", ".join(f"e{k}: J1" for k in range(10_001)) + "}"
     with pytest.raises(ModelError, match="at most 10000"):
         parse_graph(text)
-
-
-def test_mutated_files_are_refused_with_a_code_or_are_graphs() -> None:
-    words = ["q", "**", "[", "{", ": ", "-> ", "9999", "1e308", "k**q**q", "*x", "\n", "null", "{}", "'", "#", "R", "%", "sin("]
-    rng, taken = random.Random(1), 0
-    for number in range(150):
-        text = [OSCILLATOR, QUARTIC, BUCK][number % 3]
-        for _ in range(rng.randint(1, 3)):
-            at = rng.randrange(len(text))
-            text = rng.choice([text[:at], text[:at] + rng.choice(words) + text[at:], text[:at] + text[at + rng.randint(1, 9) :]])
-        try:
-            parse_graph(text).freeze()
-            taken += 1
-        except ScrewbondError as error:
-            assert str(error).count("E") and error.problems[0].code.startswith("E")  # type: ignore[attr-defined]
-    assert 0 < taken < 75
 
 
 def test_errors_of_compiling_name_the_lines_of_the_file() -> None:
