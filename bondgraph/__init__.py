@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bondgraph import analysis as analysis
     from bondgraph import export as export
     from bondgraph import render as render
-    from bondgraph.interchange import dump_model, load_model, parse_model, save_model
+    from bondgraph.interchange import dump_model, load_model, parse_model, read_graph, save_model
     from bondgraph.stepping import quasistatic
     from bondgraph.sweeps import sweep
 
@@ -50,13 +50,13 @@ __all__ += ["Graph", "Model", "Bond", "Element", "Port", "Parameter", "StateSpec
 __all__ += ["Automaton", "Transition", "by_mode", "Causality", "assign_causality", "equations"]
 __all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations"]
 __all__ += ["quasistatic", "simulate", "sweep", "Result"]
-__all__ += ["dump_model", "load_model", "parse_model", "save_model"]
+__all__ += ["dump_model", "load_model", "parse_model", "read_graph", "save_model"]
 __all__ += ["ModelError", "Problem", "RoundingWarning", "UnreliableRunWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
 
 _LAZY_MODULES = {room: f"bondgraph.{room}" for room in ("analysis", "export", "interchange", "stepping", "sweeps")}
 _LAZY_MODULES |= {"render": "bondgraph.render.diagram"}
 """Packages that `import bondgraph` does not load: modules to import on first access, by name."""
-_LAZY_NAMES = dict.fromkeys(("dump_model", "load_model", "parse_model", "save_model"), "interchange")
+_LAZY_NAMES = dict.fromkeys(("dump_model", "load_model", "parse_model", "read_graph", "save_model"), "interchange")
 _LAZY_NAMES |= {"quasistatic": "stepping", "sweep": "sweeps"}
 """Public names of such packages, with their package."""
 

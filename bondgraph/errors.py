@@ -9,7 +9,8 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from screws.errors import ScrewbondError
@@ -46,8 +47,23 @@ def is_own_file(file: str) -> bool:
     return os.path.abspath(file).startswith(_PACKAGES) or file == contextlib.__file__
 
 
+_READ = ContextVar[Place | None]("line of the file that is read", default=None)
+
+
+@contextlib.contextmanager
+def reading_line(file: str, line: int) -> Iterator[None]:
+    """Make `caller_place` return this line of a file, for what is made while it is read."""
+    token = _READ.set(Place(file, line))
+    try:
+        yield
+    finally:
+        _READ.reset(token)
+
+
 def caller_place() -> Place | None:
-    """Return the innermost line on the call stack outside this project's packages."""
+    """Return the line of the file that is read, else the innermost line on the call stack outside this project's packages."""
+    if (place := _READ.get()) is not None:
+        return place
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code

@@ -33,8 +33,8 @@ ROOMS = {
     ),
     "screwbond.models": (
         ("alias", "connections", "fmu", "parts", "studies", "visuals"),
-        ("bodies",),
-        ("chains", "contacts", "joints", "planar", "springs"),
+        ("bodies", "netlist", "sbml"),
+        ("chains", "contacts", "graph_files", "joints", "planar", "springs"),
         ("pictures",),
         ("maze", "motion", "sweeping", "two_bodies", "urdf"),
         ("control", "hand", "impact"),

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.delta.command import DELTA
+from screwbond.models.graph_files import EXPORT_FILE, RUN_FILE, SHOW_FILE
 from screwbond.models.hand.command import HAND
 from screwbond.models.impact.command import IMPACT
 from screwbond.models.maze.command import MAZE_COMMAND
-from screwbond.models.studies.model_commands import DIAGRAM, EXAMPLES, RUN_SAVED, SHOW_SAVED
+from screwbond.models.studies.model_commands import DIAGRAM, EXAMPLES
 from screwbond.models.studies.tasks import Command, parser_of
 from screwbond.models.sweeping import SWEEP
 from screwbond.models.two_bodies.command import CONTACT_COMMAND
@@ -96,7 +97,8 @@ def _warm(_: Any) -> int:
 
 INFO = Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info)
 WARM = Command("warm", "compile the solvers now, so that no first run waits for it", lambda parser: None, _warm)
-COMMANDS = (CONTACT_COMMAND, DELTA, HAND, IMPACT, MAZE_COMMAND, RUN_SAVED, SHOW_SAVED, SWEEP, DIAGRAM, EXAMPLES, INFO, WARM)
+COMMANDS: tuple[Command, ...] = (CONTACT_COMMAND, DELTA, HAND, IMPACT, MAZE_COMMAND, RUN_FILE, SHOW_FILE, EXPORT_FILE)
+COMMANDS += (SWEEP, DIAGRAM, EXAMPLES, INFO, WARM)
 """Every command."""
 
 

@@ -65,4 +65,6 @@ def Block(
         breaks=names_of(breaks, "breaks"),
     )
     numbers = parameters_of({**values, **ticking}, dict.fromkeys(ticking, "s"))
-    return Element("block", name, law, (), numbers, tuple(inputs.values()), law.symbols, None, None, caller_place())
+    return Element(
+        "block", name, law, (), numbers, names_of(tuple(inputs.values()), "inputs"), law.symbols, None, None, caller_place()
+    )

@@ -173,8 +173,8 @@ class _Resolver:
         graph around it that has one."""
         around: str | None = prefix
         while around is not None:
-            inside, outside = self.scopes[around].graph, _around(around)
-            if reference in inside.inputs:
+            scope, outside = self.scopes.get(around), _around(around)  # no scope within a name that has a dot, which is E102
+            if scope is not None and reference in scope.graph.inputs:
                 return self._source_of(around, reference, user, place)
             candidate = self.aliases.get(around + reference, around + reference)
             if candidate in self.names:

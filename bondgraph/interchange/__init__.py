@@ -1,6 +1,8 @@
-"""Models as JSON files: formulas are stored as steps, and reading a file executes nothing."""
+"""Models as files: JSON of whole models, formulas as steps, and short files that people write; reading executes nothing."""
 
 from bondgraph.interchange.read import load_model, parse_model
+from bondgraph.interchange.short.graphs import parse_graph, read_graph
+from bondgraph.interchange.short.schema import short_schema
 from bondgraph.interchange.write import digest, dump_model, save_model
 
-__all__ = ["digest", "dump_model", "load_model", "parse_model", "save_model"]
+__all__ = ["digest", "dump_model", "load_model", "parse_graph", "parse_model", "read_graph", "save_model", "short_schema"]

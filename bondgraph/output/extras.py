@@ -24,6 +24,8 @@ EXTRAS = {
     "coal": "collision",
     "foxglove": "mcap",
     "rerun": "rerun",
+    "yaml": "yaml",
+    "libsbml": "sbml",
 }
 """Extra of setup.cfg that installs a package, by the package's import name."""
 

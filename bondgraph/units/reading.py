@@ -59,6 +59,8 @@ _TOKENS = re.compile(
     r"|(?P<slash>/)|(?P<open>\()|\)(?:\^?(?P<closing>\([-+]?\d+(?:/\d+|\.\d+)?\)|[-+]?\d+(?:\.\d+)?))?(?P<close>)|(?P<times>[*.\-\s]+)"
 )
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·⋅×", "0123456789-***")
+_LONGEST, _LARGEST = 200, 10_000
+"""Maximum number of characters of a text, and maximum length of the numbers of a unit, bits."""
 _SHOWN = 3
 """Most units like an unknown one in a message."""
 
@@ -74,6 +76,8 @@ def read(text: str, bases: frozenset[str] = frozenset()) -> Unit | Unreadable:
 
 @functools.lru_cache(maxsize=4096)
 def _read(text: str, bases: frozenset[str]) -> Unit | Unreadable:
+    if len(text) > _LONGEST:
+        return Unreadable(f"{text[:20]} ...", f"it has more than {_LONGEST} characters")
     plain = re.sub(r"(?<=\w)\^(?=[⁰¹²³⁴-⁹⁻])", "", text).translate(_SUPERSCRIPTS).replace("**", "^").strip()
     tokens: list[re.Match[str]] = []
     position = 0
@@ -158,19 +162,28 @@ class _Parser:
             self.at += 1
             inner = self.quotient()
             if self.fault is None and self.at < len(self.tokens) and self.tokens[self.at]["close"] is not None:
-                result.times(inner, _power(self.tokens[self.at]["closing"]))
+                self._raise(result, inner, self.tokens[self.at]["closing"])
                 self.at += 1
                 return result
             self.fault = self.fault or Unreadable(self.text, "its parentheses do not fit")
         elif token is not None and token["symbol"]:
             self.at += 1
-            power = _power(token["power"])
-            result.times(self._symbol(token["symbol"]), power)
-            if not power:
+            self._raise(result, self._symbol(token["symbol"]), token["power"])
+            if token["power"] and not _power(token["power"]):
                 self.fault = self.fault or Unreadable(token[0], f"a power of zero leaves nothing of {token['symbol']!r}")
         else:
             self.fault = self.fault or Unreadable(self.text, "a unit is missing beside a sign of a product or quotient")
         return result
+
+    def _raise(self, result: _Product, factor: _Product, text: str) -> None:
+        """Multiply the result by a power of a factor, unless its numbers would be too long to compute."""
+        power = _power(text)
+        sizes = [each.bit_length() for each in factor.ratio.as_integer_ratio()]
+        sizes += [abs(part) for exponent in factor.powers.values() for part in exponent.as_integer_ratio()]
+        if max(sizes) * max(abs(power.numerator), power.denominator) > _LARGEST:
+            self.fault = self.fault or Unreadable(self.text, f"the power {text} is too large")
+        else:
+            result.times(factor, power)
 
     def _symbol(self, name: str) -> _Product:
         if name in self.bases and name not in SYMBOLS:
@@ -225,7 +238,7 @@ def _power(text: str | None) -> Fraction:
     if not text:
         return Fraction(1)
     over, _, under = text.strip("()").partition("/")
-    return Fraction(over) / Fraction(under or 1)
+    return Fraction(over) / Fraction(under or 1) if Fraction(under or 1) else Fraction(0)
 
 
 def unknown_unit(unit: object, bases: frozenset[str] = frozenset()) -> Unreadable | None:

@@ -1,5 +1,5 @@
-"""Commands `screwbond run`, `show`, `diagram` and `examples`: run a saved model, write its report and graph, draw the bond
-graph of a script, copy the example scripts."""
+"""Tasks of models in files, run and show, and the commands `screwbond diagram` and `examples`: draw the bond graph of a script,
+copy the example scripts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import runpy
 import shutil
 import sys
 import traceback
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,17 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.studies.tasks import (
-    Command,
-    Outcome,
-    Task,
-    add_solver,
-    cost_summary,
-    end_summary,
-    graph_files,
-    study_command,
-    wall_times,
-)
+from screwbond.models.studies.tasks import Command, Outcome, Task, add_solver, cost_summary, end_summary, graph_files, wall_times
 
 from bondgraph import Compiled, compile_model, load_model
 from bondgraph.errors import FileError, Problem, ProblemError, ScrewbondError, refusal
@@ -50,15 +40,15 @@ class RunRequest:
     changes: dict[str, Any]
 
 
-def read_saved(options: Namespace) -> RunRequest:
-    """Load and compile the model of a file. Raises `ModelError` E358 for a script; as `load_model` and `compile_model`; E359 for
+def read_saved(options: Namespace, load: Callable[[Path], Graph | Model] = load_model) -> RunRequest:
+    """Load and compile the model of a file. Raises `ModelError` E358 for a script; as `load` and `compile_model`; E359 for
     invalid changes."""
     path = Path(options.model)
     if path.suffix in (".py", ".ipynb"):
         cures = (f"python {printable_path(path)}", 'save_model(graph, "model.json") in it, and the command with that file')
         why = "a file of a model is data, and nothing in it is executed"
         raise refusal("E358", f"{printable_path(path)} is a script", *cures, about=printable_path(path), why=why, places=())
-    compiled = compile_model(load_model(path))
+    compiled = compile_model(load(path))
     return RunRequest(compiled, dict(_change(compiled, text) for text in getattr(options, "set", None) or ()))
 
 
@@ -119,10 +109,6 @@ def show_saved(request: RunRequest, options: Namespace) -> Outcome:
     return Outcome({"name": compiled.model.name, **named}, files, compiled.report().splitlines())
 
 
-def _model(parser: ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL.json", help="a file of save_model")
-
-
 def _settings(group: Any) -> None:
     group.add_argument("--t-end", type=float, required=True, metavar="S", help="end of the run, s")
     group.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter or a start value; more than one")
@@ -131,10 +117,8 @@ def _settings(group: Any) -> None:
 
 
 GRAPH = ("report.txt", "graph.svg", "equations.tex")
-RUN = Task("run a model that was saved", read_saved, run_saved, ("trajectory.npz", "events.json", *GRAPH), arguments=_settings)
-SHOW = Task("write the report and the graph of a model that was saved", read_saved, show_saved, GRAPH)
-RUN_SAVED = study_command("run", RUN, arguments=_model)
-SHOW_SAVED = study_command("show", SHOW, arguments=_model)
+RUN = Task("run a model of a file", read_saved, run_saved, ("trajectory.npz", "events.json", *GRAPH), arguments=_settings)
+SHOW = Task("write the report and the graph of a model of a file", read_saved, show_saved, GRAPH)
 
 
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -5,56 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import Any, TypeVar
 
 from screwbond.models.studies.fields import Declared, declarations
 
 from bondgraph.errors import ModelError, Place, Problem, raise_if_any
-from bondgraph.interchange.strict_json import MAX_DEPTH, nesting_depth
+from bondgraph.interchange.strict_json import MAX_DEPTH, key_lines, nesting_depth
 from screws.similar_names import similar_names
-
-_SPACE = re.compile(r"[ \t\n\r]*")
-_ATOM = re.compile(r"[^,\]}\s]+")
-
-
-def key_lines(text: str) -> tuple[dict[str, int], list[str]]:
-    """Return the line of each key of a valid JSON text, the first of duplicates; and the paths of duplicates.
-
-    >>> key_lines('{"a":\\n {"b": [1,\\n 2], "b": 3}}')
-    ({'a': 1, 'a.b': 2, 'a.b[0]': 2, 'a.b[1]': 3}, ['a.b'])
-    """
-    lines: dict[str, int] = {}
-    repeated: dict[str, None] = {}
-
-    def skip(at: int) -> int:
-        return _SPACE.match(text, at).end()  # type: ignore[union-attr]
-
-    def value(at: int, path: str) -> int:
-        at = skip(at)
-        if text[at] not in "{[":
-            return scanstring(text, at + 1)[1] if text[at] == '"' else _ATOM.match(text, at).end()  # type: ignore[union-attr]
-        is_object, keys, at = text[at] == "{", dict[str, None](), skip(at + 1)
-        while text[at] not in "}]":
-            inner = f"{path}[{len(keys)}]"
-            line = text.count("\n", 0, at) + 1
-            if is_object:
-                key, at = scanstring(text, at + 1)
-                inner, at = f"{path}.{key}" if path else key, skip(at) + 1
-            if inner in keys:
-                repeated[inner] = None
-            keys[inner] = None
-            lines.setdefault(inner, line)
-            at = skip(value(at, inner))
-            at = skip(at + 1) if text[at] == "," else at
-        return at + 1
-
-    value(0, "")
-    return lines, list(repeated)
 
 
 @dataclass

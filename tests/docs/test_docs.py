@@ -61,6 +61,7 @@ EXECUTED = [
     "estimation.md",
     "export.md",
     "interchange.md",
+    "files.md",
     "stepping.md",
     "motion_and_control.md",
     "delta.md",
@@ -214,6 +215,7 @@ def test_every_element_has_its_section() -> None:
         for name in bondgraph.__all__
         if isinstance(getattr(bondgraph, name), types.FunctionType)
         and getattr(bondgraph, name).__annotations__.get("return") in ("Element", "Graph", "Graph | Element")
+        and name != "read_graph"
     }
     assert made == ELEMENTS
     titles = " ".join(title for title, _ in sections("elements.md"))

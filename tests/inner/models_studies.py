@@ -4,7 +4,6 @@
 
 from screwbond.models.studies.fields import REQUIRED, declarations, field_lines
 from screwbond.models.studies.model_commands import PACKAGE, copy_scripts, example_files
-from screwbond.models.studies.reading import key_lines
 from screwbond.models.studies.tasks import (
     SUMMARY,
     WRITERS,

@@ -33,6 +33,12 @@ def test_quotients(above: str, below: str, found: str) -> None:
     assert quotient(above, below) == found
 
 
+@pytest.mark.parametrize("unit", ["m^99999999", "(((km^99)^99)^99)^99", "m^(1/0)", "m^0", "m" * 201, "(" * 300 + "m" + ")" * 300])
+def test_units_that_would_take_for_ever_are_unreadable(unit: str) -> None:
+    assert unknown_unit(unit) is not None
+    assert unknown_unit("m^10/(kg^2 s^(1/2))") is None
+
+
 @pytest.mark.parametrize(("order", "found"), [(0, "m"), (1, "m/s"), (2, "m/s^2"), (-1, "m s"), (-2, "m s^2")])
 def test_derivatives_and_integrals(order: int, found: str) -> None:
     assert per_second("m", order) == found

@@ -71,7 +71,7 @@ def folder(tmp_path_factory):
 
 
 def test_every_command_and_task_is_run():
-    others = {"diagram", "examples", "info", "run", "show", "sweep", "warm"}  # draw nothing that needs an extra
+    others = {"diagram", "examples", "export", "info", "run", "show", "sweep", "warm"}  # draw nothing that needs an extra
     assert {command.name for command in COMMANDS} == {given[0] for given, _ in RUNS.values()} | others
     assert set(TASKS) <= set(RUNS)
 

@@ -122,6 +122,7 @@ def test_tasks() -> None:
         "delta",
         "diagram",
         "examples",
+        "export",
         "hand",
         "impact",
         "info",

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from bondgraph.errors import ModelError
-from tests.inner.models_studies import key_lines
+from tests.inner.interchange import key_lines
 from tests.inner.models_two_bodies import read_scenario
 
 EGG = {"type": "egg", "f": 0.035, "S": 0.084, "zB": 0.0104}

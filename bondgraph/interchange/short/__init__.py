@@ -1,0 +1,1 @@
+"""Graphs in files that people write, as YAML or JSON."""

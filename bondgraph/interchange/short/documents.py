@@ -1,0 +1,171 @@
+"""Documents that people write: JSON, or a YAML without anchors, aliases and tags, as content and the line of each of its keys."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bondgraph.errors import ModelError, Place, Problem, refusal
+from bondgraph.interchange.strict_json import MAX_DEPTH, key_lines, strict_json
+from bondgraph.output.extras import require_package
+from bondgraph.output.files import printable_path, system_reason
+
+LARGEST_FILE = 1_000_000
+"""Maximum size of a file that a person wrote, bytes."""
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
+_FORM = "keys graph, elements and bonds; docs/files.md has an example"
+
+
+@dataclass(frozen=True)
+class Document:
+    """Content of a file, with its name in messages and the line of each key by path, "elements.spring.C"."""
+
+    file: str
+    content: Mapping[str, Any]
+    lines: Mapping[str, int]
+
+    def place(self, path: str) -> Place:
+        """Return the line of a key, or of what is around it."""
+        while path and path not in self.lines:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return Place(self.file, self.lines.get(path, 1))
+
+    def problem(self, code: str, path: str, title: str, *cures: str, why: str = "") -> Problem:
+        """Return the problem of what stands at a path."""
+        return Problem(code, title, (why,) if why else (), (self.place(path),), cures)
+
+
+def text_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> tuple[str, str]:
+    """Return the text of a file, and its name in messages; E630 if it cannot be read, is no UTF-8, or has more than `largest`
+    bytes."""
+    source, name = Path(path), printable_path(path)
+    try:
+        size = source.stat().st_size
+        text = source.read_bytes().decode("utf-8-sig") if size <= largest else ""
+        why = "" if size <= largest else f"it has {size} bytes, and at most {largest} are read"
+    except UnicodeDecodeError:
+        text, why = "", "it is no text in UTF-8"
+    except (OSError, ValueError) as error:
+        text, why = "", system_reason(error) if isinstance(error, OSError) else str(error)
+    if why:
+        raise refusal("E630", f'"{name}" cannot be read: {why}', "the path of a text file", about=name, places=())
+    return text.replace("\r\n", "\n"), name
+
+
+def json_document(text: str, file: str) -> Document:
+    """Return the object of a JSON text; E631 for anything else."""
+    try:
+        content = strict_json(text, file, LARGEST_FILE)
+    except ModelError as error:
+        raise _invalid(file, 1, error.problems[0].title) from None
+    return Document(file, content, key_lines(text)[0])
+
+
+def yaml_document(text: str, file: str) -> Document:
+    """Return the mapping of a YAML text; E631 for anything else, for anchors, aliases and tags, and for deep nesting.
+
+    Scalars are numbers, true, false and null as in JSON, and texts: `no`, `1:30` and dates are texts.
+    """
+    require_package(f'the graph of "{file}"', "yaml")
+    import yaml
+
+    reader = _Reader(file)
+    try:
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            reader.take(event)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        what = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise _invalid(file, 1 if mark is None else mark.line + 1, f"the file is no YAML: {what}") from None
+    if not isinstance(reader.root, dict):
+        raise _invalid(file, 1, "it holds no mapping of keys")
+    return Document(file, reader.root, reader.lines)
+
+
+def _invalid(file: str, line: int, title: str, cure: str = _FORM) -> ModelError:
+    return refusal("E631", title, cure, about=file, places=(Place(file, line),))
+
+
+class _Reader:
+    """Reader of the events of a YAML text; it needs no recursion."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.root: Any = None
+        self.lines: dict[str, int] = {}
+        self.documents = 0
+        self.containers: list[tuple[Any, str]] = []
+        self.keys: list[str | None] = []
+        """The key of each open container whose value comes next; None where a key comes next, or in a list."""
+
+    def take(self, event: Any) -> None:
+        """Take the next event."""
+        kind, line = type(event).__name__, event.start_mark.line + 1
+        if kind == "AliasEvent" or getattr(event, "anchor", None):
+            raise _invalid(self.file, line, "anchors (&) and aliases (*) are not read", "the value itself; quotes around a text")
+        if getattr(event, "tag", None) not in (None, "!"):
+            raise _invalid(self.file, line, f"the tag {event.tag[:40]!r} is not read", "the value without its tag")
+        if kind == "DocumentStartEvent":
+            self.documents += 1
+            if self.documents > 1:
+                raise _invalid(self.file, line, "a second document begins here", "a file for each graph")
+        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
+            container: Any = {} if kind == "MappingStartEvent" else []
+            path = self._put(container, line)
+            if len(self.containers) >= MAX_DEPTH:
+                raise _invalid(self.file, line, f"its content is nested more than {MAX_DEPTH} deep")
+            self.containers.append((container, path))
+            self.keys.append(None)
+        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+            self.containers.pop()
+            self.keys.pop()
+        elif kind == "ScalarEvent":
+            is_key = bool(self.containers) and isinstance(self.containers[-1][0], dict) and self.keys[-1] is None
+            self._put(event.value if is_key or event.style else self._plain(event.value, line), line)
+
+    def _put(self, value: Any, line: int) -> str:
+        """Put a value, or a key, where it belongs; return its path."""
+        if not self.containers:
+            self.root = value
+            return ""
+        container, path = self.containers[-1]
+        if isinstance(container, list):
+            path = f"{path}[{len(container)}]"
+            container.append(value)
+        elif (key := self.keys[-1]) is None:
+            if not isinstance(value, str):
+                raise _invalid(self.file, line, "a key is a text, not a list or a mapping")
+            if value in container:
+                raise _invalid(self.file, line, f"the key {value[:60]!r} stands twice in one mapping")
+            container[value], self.keys[-1] = None, value
+            path = f"{path}.{value}" if path else value
+        else:
+            container[key], self.keys[-1] = value, None
+            return f"{path}.{key}" if path else key
+        self.lines.setdefault(path, line)
+        return path
+
+    def _plain(self, text: str, line: int) -> Any:
+        """Return a scalar without quotes."""
+        if text in _WORDS:
+            return _WORDS[text]
+        if not _NUMBER.fullmatch(text):
+            return text
+        if len(text) > 40:
+            raise _invalid(self.file, line, "a number in it is too long")
+        return float(text) if re.search(r"[.eE]", text) else int(text)
+
+
+def document_of(text: str, file: str) -> Document:
+    """Return the content of a text, as JSON or YAML by the ending of its file's name; E631 for another ending."""
+    endings = {".json": json_document, ".yaml": yaml_document, ".yml": yaml_document}
+    read = endings.get(Path(file).suffix.lower())
+    if read is None:
+        cures: Sequence[str] = [f"a name that ends in {ending}" for ending in endings]
+        raise refusal("E631", f'"{file}" ends neither in .yaml nor in .json', *cures, about=file, places=())
+    return read(text, file)

@@ -1,0 +1,151 @@
+"""Graphs from files that people write: elements by kind, numbers with units, formulas as text, bonds as arrows."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from bondgraph.errors import Problem, raise_if_any, reading_line
+from bondgraph.graph.builder import Graph
+from bondgraph.interchange.records import FORMAT
+from bondgraph.interchange.short.documents import Document, document_of, text_of
+from bondgraph.interchange.short.makers import KINDS, ElementReader, Maker
+from bondgraph.model.dissipation import HEAT_PORT
+from bondgraph.model.element import Element, PortRef
+from screws.similar_names import similar_names
+
+KEYS = ("graph", "elements", "automata", "bonds")
+"""Keys of a file; it needs the first two."""
+MOST_ELEMENTS = 10_000
+"""Maximum number of elements and automata of a file, and of bonds."""
+NO_PARTS: Mapping[str, Maker] = MappingProxyType({})
+Part = Element | Graph
+
+
+def read_graph(path: str | os.PathLike[str], *, parts: Mapping[str, Maker] = NO_PARTS) -> Graph:
+    """Return the graph that a file in YAML (extra `yaml`) or JSON describes; nothing in the file is run.
+
+    Parameters
+    ----------
+    path : a file that ends in .yaml, .yml or .json.
+    parts : further kinds of elements by name, such as `screwbond.models.parts.makers.MAKERS`; kinds of the language come first.
+
+    Raises `ModelError` E630 for a file that cannot be read; E631 for invalid YAML or JSON, anchors, aliases, tags; E632 for other
+    keys and values than the form has; E633 for unknown kinds and arguments; E634 for a formula that is no arithmetic; E635 for
+    bonds that join nothing; and the errors of the elements, all at once, with their lines in the file. `ExtraError` E416 where
+    PyYAML is missing.
+    """
+    return parse_graph(*text_of(path), parts=parts)
+
+
+def parse_graph(text: str, file: str = "graph.yaml", *, parts: Mapping[str, Maker] = NO_PARTS) -> Graph:
+    """Return the graph that a text describes, as `read_graph`; messages call it `file`, whose ending says what it is."""
+    document = document_of(text, file)
+    content = document.content
+    raise_if_any(file, _wrong_keys(document))
+    with reading_line(file, document.place("graph").line):
+        graph = Graph(content["graph"])
+    problems: list[Problem] = []
+    reader = ElementReader(document, {**parts, **KINDS})
+    for name, described in content["elements"].items():
+        made = reader.element(name, described)
+        if isinstance(made, tuple):
+            problems += made
+        else:
+            graph.add(made)
+    for name, described in (content.get("automata") or {}).items():
+        automaton = reader.automaton(name, described)
+        if isinstance(automaton, tuple):
+            problems += automaton
+        else:
+            place = document.place(f"automata.{name}")
+            with reading_line(place.file, place.line):
+                graph.add_automaton(automaton)
+    failed = content["elements"].keys() - set(graph)
+    for k, chain in enumerate(content.get("bonds") or ()):
+        problems += _connect(graph, document, f"bonds[{k}]", chain, failed)
+    raise_if_any(file, problems)
+    return graph
+
+
+def _wrong_keys(document: Document) -> list[Problem]:
+    """Return the problems of the keys of a document."""
+    content = document.content
+    problems = [
+        document.problem("E632", key, f'unknown key "{key[:60]}"', ", ".join(similar_names(key, KEYS) or KEYS))
+        for key in content
+        if key not in KEYS
+    ]
+    if "format" in content and content["format"] == FORMAT:
+        cure = "load_model reads it"
+        return [document.problem("E632", "format", "the file is one of save_model, no graph that a person wrote", cure)]
+    problems += [
+        document.problem("E632", "", f'the file has no "{key}"', f"{key}: ...") for key in KEYS[:2] if key not in content
+    ]
+    forms: dict[str, tuple[type | tuple[type, ...], str]] = {
+        "graph": (str, "a name"),
+        "elements": (dict, "a mapping of names to elements"),
+        "automata": ((dict, type(None)), "a mapping of names to automata"),
+        "bonds": ((list, type(None)), "a list of chains such as source -> junction"),
+    }
+    for key, (kind, words) in forms.items():
+        if key in content and not isinstance(content[key], kind):
+            problems.append(document.problem("E632", key, f'"{key}" is not {words}', f"{key}: {words}"))
+        elif isinstance(content.get(key), (dict, list)) and len(content[key]) > MOST_ELEMENTS:
+            title = f'"{key}" has {len(content[key])} entries, and at most {MOST_ELEMENTS} are read'
+            problems.append(document.problem("E632", key, title, "a script with a loop"))
+    return problems
+
+
+def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: set[str]) -> list[Problem]:
+    """Add the bonds of a chain "a -> b -> c"; return the problems of its names. A name in `failed` has its problem already."""
+    ends = [end.strip() for end in re.split(r"-+>", chain)] if isinstance(chain, str) else []
+    if len(ends) < 2 or not all(ends):
+        title = f"{chain if isinstance(chain, str) else str(chain)[:60]!r} is no chain of bonds"
+        return [document.problem("E635", path, title, "tail -> head, for the half arrow of each bond", "tail -> middle -> head")]
+    nodes = [_node(graph, end) for end in ends]
+    unknown = [end for end, node in zip(ends, nodes, strict=True) if node is None]
+    if unknown:
+        return [
+            document.problem("E635", path, f'a bond joins "{end[:60]}", which is no element', *_similar(graph, end))
+            for end in unknown
+            if end not in failed and end.rpartition(".")[0] not in failed
+        ]
+    place = document.place(path)
+    with reading_line(place.file, place.line):
+        for tail, head in itertools.pairwise(nodes):
+            graph.connect(tail, head)  # type: ignore[arg-type]
+    return []
+
+
+def _node(graph: Graph, end: str) -> Part | PortRef | None:
+    """Return the part of a name, or the port of "name.port"; None if there is none."""
+    if end in graph.parts:
+        return graph.parts[end]  # type: ignore[return-value]
+    owner, _, port = end.rpartition(".")
+    part: Any = graph.parts.get(owner)
+    if part is None or not _has_port(part, port):
+        return None
+    port_of_part: PortRef = part.port(port)
+    return port_of_part
+
+
+def _has_port(part: Part, port: str) -> bool:
+    names = _ports(part)
+    return port in names or port == HEAT_PORT or not names
+
+
+def _ports(part: Part) -> list[str]:
+    return list(part.ports) if isinstance(part, Graph) else [each.name for each in part.ports]
+
+
+def _similar(graph: Graph, end: str) -> tuple[str, ...]:
+    near = similar_names(end, list(graph.parts), most=3)
+    owner = end.rpartition(".")[0]
+    if owner in graph.parts:
+        return (f"a port of it: {', '.join(_ports(graph.parts[owner]))}",)  # type: ignore[arg-type]
+    return (" or ".join(near) if near else f"one of {', '.join(list(graph.parts)[:12])}",)

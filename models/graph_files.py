@@ -1,0 +1,149 @@
+"""Models in files of every form by their endings, and the commands `screwbond run`, `show` and `export` for them."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from screwbond.models.netlist import read_netlist
+from screwbond.models.parts.makers import MAKERS
+from screwbond.models.sbml import read_sbml
+from screwbond.models.studies.model_commands import RUN, SHOW, RunRequest, read_saved
+from screwbond.models.studies.tasks import Command, study_command
+
+from bondgraph import Graph, load_model, read_graph, save_model
+from bondgraph.errors import ScrewbondError, refusal
+from bondgraph.export import c_source, matlab_source, numpy_source
+from bondgraph.interchange.records import FORMAT
+from bondgraph.interchange.short.documents import json_document, text_of
+from bondgraph.model.model import Model
+from bondgraph.output.files import printable_path
+
+
+def _short(path: Path) -> Graph:
+    return read_graph(path, parts=MAKERS)
+
+
+def _json(path: Path) -> Graph | Model:
+    """Read a file of `save_model`, which says so, or one that a person wrote."""
+    try:
+        is_short = json_document(*text_of(path)).content.get("format") != FORMAT
+    except ScrewbondError:  # as of a saved model of more than a megabyte
+        is_short = False
+    return _short(path) if is_short else load_model(path)
+
+
+def _network(path: Path) -> Graph:
+    return read_sbml(path).graph
+
+
+READERS: Mapping[str, Callable[[Path], Graph | Model]] = MappingProxyType(
+    {".json": _json, ".yaml": _short, ".yml": _short, ".xml": _network, ".sbml": _network}
+    | dict.fromkeys((".cir", ".net", ".sp", ".spice"), read_netlist)
+)
+"""Readers of models by the endings of their files."""
+
+
+def load_any(path: Path) -> Graph | Model:
+    """Return the model of a file by its ending; E357 for an unknown one, and as the readers."""
+    read = READERS.get(path.suffix.lower())
+    if read is None:
+        title = f"no model is read from {printable_path(path)}: its ending is unknown"
+        raise refusal("E357", title, f"a file that ends in {', '.join(READERS)}", about=printable_path(path), places=())
+    return read(path)
+
+
+def read_request(options: Namespace) -> RunRequest:
+    """Load and compile the model of a file, as `read_saved`."""
+    return read_saved(options, load_any)
+
+
+def _model(parser: Any) -> None:
+    parser.add_argument("model", metavar="FILE", help=f"a model: {', '.join(READERS)}")
+
+
+def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) -> int:
+    """Call `redraw` at once, and whenever the content of a file has changed, while `go_on` says so; return how often.
+
+    Errors of this project are printed, and the next change of the file is waited for.
+    """
+    content, count = None, 0
+    while count == 0 or go_on():
+        new = path.read_bytes() if path.is_file() else b""
+        if new != content:
+            content, count = new, count + 1
+            try:
+                redraw()
+            except ScrewbondError as error:
+                print(error)
+    return count
+
+
+def _wait() -> bool:
+    """Wait a fifth of a second; False once the user interrupts."""
+    try:
+        time.sleep(0.2)
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+_SHOW = replace(SHOW, read=read_request)
+
+
+def _show(options: Namespace) -> int:
+    """Write report and graph once, or with --watch again and again."""
+    if not options.watch:
+        return _SHOW(options)
+    follow(Path(options.model), lambda: _SHOW(options), _wait)
+    return 0
+
+
+def _show_arguments(parser: ArgumentParser) -> None:
+    _AS_SHOW.fill(parser)
+    parser.add_argument("--watch", action="store_true", help="again whenever the file changes, until it is interrupted")
+
+
+@dataclass(frozen=True)
+class Export:
+    """Form in which a model is written: a line about it, and what writes it to a folder and returns the paths."""
+
+    about: str
+    write: Callable[[Graph | Model, Path], Any]
+
+
+EXPORTS: Mapping[str, Export] = MappingProxyType(
+    {
+        "json": Export("a file of save_model", lambda model, out: save_model(model, out / f"{model.name}.json")),
+        "c": Export("C source", lambda model, out: c_source(model).write(out)),
+        "matlab": Export("a MATLAB package", lambda model, out: matlab_source(model).write(out)),
+        "numpy": Export("a NumPy module", lambda model, out: numpy_source(model).write(out)),
+    }
+)
+"""Forms that `screwbond export` can write, by name."""
+
+
+def _export_arguments(parser: ArgumentParser) -> None:
+    parser.description = "Writes " + "; ".join(f"{name}: {export.about}" for name, export in EXPORTS.items()) + "."
+    _model(parser)
+    parser.add_argument("--to", choices=list(EXPORTS), required=True, help="what the model becomes")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+
+
+def _export(options: Namespace) -> int:
+    model = load_any(Path(options.model))
+    options.out.mkdir(parents=True, exist_ok=True)
+    written = EXPORTS[options.to].write(model, options.out)
+    print("\n".join(map(str, written if isinstance(written, tuple) else (written,))))
+    return 0
+
+
+_AS_SHOW = study_command("show", _SHOW, arguments=_model)
+RUN_FILE = study_command("run", replace(RUN, read=read_request), arguments=_model)
+SHOW_FILE = Command("show", SHOW.help, _show_arguments, _show)
+EXPORT_FILE = Command("export", "write a model of a file as source code, or as a file of save_model", _export_arguments, _export)

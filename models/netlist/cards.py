@@ -1,0 +1,127 @@
+"""Cards of a SPICE netlist: continued lines, comments and case resolved; and the values in them: suffixes, expressions."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bondgraph.errors import ModelError, Place, Problem
+from bondgraph.interchange.formulas import InvalidFormula
+from bondgraph.interchange.short.arithmetic import arithmetic
+from screws.similar_names import similar_names
+
+SUFFIXES = {"t": 1e12, "g": 1e9, "meg": 1e6, "k": 1e3, "mil": 25.4e-6, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
+SUFFIXES |= {"f": 1e-15, "a": 1e-18}
+"""Factors of suffixes: M is milli, MEG mega; letters behind a suffix are a unit, which SPICE ignores."""
+LONGEST_CARD = 20_000
+"""Maximum number of characters of a card with its continued lines."""
+
+_NUMBER = r"(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(meg|mil|[tgkmunpfa])?[a-z]*"
+_WORD = re.compile(r"(?:[^\s(),{}'=]+=)?(?:\{[^{}]*\}|'[^']*'|[^\s(),{}']+)")
+_FUNCTIONS = {"abs": "absolute", "ln": "log", "min": "minimum", "max": "maximum", "arctan": "atan"}
+
+
+@dataclass(frozen=True)
+class Card:
+    """Statement of a netlist: its words in lower case, with key=value as one word, and where it begins."""
+
+    file: str
+    line: int
+    words: tuple[str, ...]
+
+    def problem(self, code: str, title: str, *cures: str, why: str = "") -> Problem:
+        """Return a problem of this card."""
+        return Problem(code, title, (why,) if why else (), (Place(self.file, self.line),), cures)
+
+    def error(self, code: str, title: str, *cures: str, why: str = "") -> ModelError:
+        """Return the error of a problem of this card."""
+        return ModelError(self.file, [self.problem(code, title, *cures, why=why)])
+
+    @property
+    def pairs(self) -> dict[str, str]:
+        """Values by key of its words key=value."""
+        return dict(word.split("=", 1) for word in self.words if "=" in word)  # type: ignore[misc]
+
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """Words that are no key=value."""
+        return tuple(word for word in self.words if "=" not in word)
+
+
+def cards_of(text: str, file: str) -> Iterator[Card]:
+    """Yield the cards of a text behind its title, the first line, up to .end; without comments and .control blocks."""
+    statements: list[tuple[int, str]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if number == 1:
+            continue
+        plain = re.sub(r"(;|\s\$\s|//).*", "", line).strip().lower()
+        if not plain or plain.startswith(("*", "$")):
+            continue
+        if plain.startswith("+") and statements:
+            begin, before = statements[-1]
+            statements[-1] = (begin, f"{before} {plain[1:]}")
+        else:
+            statements.append((number, plain))
+    controls = False
+    for number, statement in statements:
+        first = statement.split(maxsplit=1)[0]
+        controls = (controls or first == ".control") and first != ".endc"
+        if first == ".end":
+            return
+        if not controls and first != ".endc":
+            if len(statement) > LONGEST_CARD:
+                raise Card(file, number, ()).error("E640", f"a card has more than {LONGEST_CARD} characters", "shorter cards")
+            yield Card(file, number, tuple(_WORD.findall(re.sub(r"\s*=\s*", "=", statement))) or (first,))
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Parameters by name as texts, of a netlist or inside a subcircuit, and the scope around it."""
+
+    texts: Mapping[str, tuple[str, Scope | None]]
+    """Text of each parameter, and the scope in which it is read; None for this one."""
+    around: Scope | None = None
+
+    def value(self, card: Card, text: str, pending: Sequence[str] = ()) -> float:
+        """Return the value of a number, or of an expression in braces or quotes.
+
+        Raises `ModelError` E640 for what is no value, E641 for an unknown parameter, E642 for parameters that define each other.
+        """
+        number = re.fullmatch(rf"([-+]?){_NUMBER}", text)
+        if number is not None:
+            value = float(f"{number[1]}{number[2]}{number[3] or ''}") * SUFFIXES.get(number[4] or "", 1.0)
+            if math.isfinite(value):
+                return value
+            raise card.error("E640", f'"{text[:60]}" is too large', "a number below 1e308")
+        if text[:1] not in ("{", "'"):
+            raise card.error("E640", f'"{text[:60]}" is no number', "a number such as 4.7k, or an expression in braces, {2*r}")
+        return self._expression(card, text[1:-1], pending)
+
+    def parameter(self, card: Card, name: str, pending: Sequence[str]) -> float:
+        """Return the value of a parameter."""
+        if name in self.texts:
+            if name in pending or len(pending) > 50:
+                raise card.error("E642", f"parameters define each other: {' -> '.join([*pending, name])}", "a number for one")
+            text, scope = self.texts[name]
+            inside = text[1:-1] if text[:1] in ("{", "'") else text
+            return self._expression(card, inside, [*pending, name]) if scope is None else scope.value(card, text)
+        if self.around is not None:
+            return self.around.parameter(card, name, ())
+        near = similar_names(name, self.texts) or list(self.texts)[:8]
+        raise card.error("E641", f'unknown parameter "{name[:60]}"', f".param {name}=..." if not near else ", ".join(near))
+
+    def _expression(self, card: Card, text: str, pending: Sequence[str]) -> float:
+        """Return the value of an expression."""
+        numbers = re.sub(rf"(?<![\w.]){_NUMBER}", lambda match: repr(self.value(card, match[0])), text)
+        words = re.sub(r"[a-z_]\w*", lambda match: _FUNCTIONS.get(match[0], match[0]), numbers.replace("^", "**"))
+        names = [each for each in dict.fromkeys(re.findall(r"(?<![\w.])[a-z_]\w*(?!\w*\s*\()", words)) if each != "pi"]
+        try:
+            formula = arithmetic(words, names)
+            value = float(formula(*(self.parameter(card, name, pending) for name in names)))
+        except (InvalidFormula, ArithmeticError, TypeError) as error:
+            raise card.error("E640", f'the expression "{text[:60]}" is refused: {error}', "arithmetic of parameters") from None
+        if not math.isfinite(value):
+            raise card.error("E640", f'the expression "{text[:60]}" is {value}', "a finite number")
+        return value

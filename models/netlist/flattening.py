@@ -1,0 +1,185 @@
+"""Subcircuits of a netlist: definitions and models by scope; every instance becomes devices with names and nodes of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from screwbond.models.netlist.cards import Card, Scope
+
+from screws.similar_names import similar_names
+
+MOST_DEVICES = 10_000
+"""Maximum number of devices behind all subcircuits."""
+DEEPEST = 20
+"""Maximum depth of subcircuits in subcircuits."""
+GROUND = ("0", "gnd")
+"""Names of the ground node."""
+IGNORED = frozenset(
+    [
+        ".ac",
+        ".dc",
+        ".op",
+        ".tf",
+        ".noise",
+        ".print",
+        ".plot",
+        ".save",
+        ".probe",
+        ".meas",
+        ".measure",
+        ".four",
+        ".nodeset",
+        ".title",
+        ".width",
+        ".disto",
+        ".pz",
+        ".sens",
+    ]
+)
+"""Cards of analyses and output, which say nothing of the circuit."""
+
+
+@dataclass
+class Subcircuit:
+    """Cards of a subcircuit with its ports, or of the netlist itself, and what they define."""
+
+    name: str = ""
+    ports: tuple[str, ...] = ()
+    defaults: dict[str, str] = field(default_factory=dict)
+    devices: list[Card] = field(default_factory=list)
+    parameters: dict[str, str] = field(default_factory=dict)
+    models: dict[str, Card] = field(default_factory=dict)
+    subcircuits: dict[str, Subcircuit] = field(default_factory=dict)
+    settings: list[Card] = field(default_factory=list)
+    """Cards .options, .temp, .ic and .tran."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """Device of a flat circuit: its card, the path of its subcircuit, its scope, and how its nodes and models are found."""
+
+    card: Card
+    prefix: str
+    scope: Scope
+    nodes: Mapping[str, str]
+    sections: tuple[Subcircuit, ...]
+    """The netlist, and the subcircuits around the device's definition, whose models and subcircuits it sees."""
+    calls: tuple[Subcircuit, ...] = ()
+    """Subcircuits whose instances it is in."""
+
+    @property
+    def name(self) -> str:
+        """Name in the flat circuit."""
+        return self.prefix + self.card.words[0]
+
+    def node(self, name: str) -> str:
+        """Return a node in the flat circuit."""
+        return "0" if name in GROUND else self.nodes.get(name, self.prefix + name)
+
+    def value(self, text: str) -> float:
+        """Return the value of a word."""
+        return self.scope.value(self.card, text)
+
+    def model(self, name: str) -> Card:
+        """Return the card of a model; E641 for an unknown one."""
+        for section in reversed(self.sections):
+            if name in section.models:
+                return section.models[name]
+        names = [each for section in self.sections for each in section.models]
+        cures = similar_names(name, names) or names[:8] or [f".model {name} d"]
+        raise self.card.error("E641", f'"{self.name}" has the unknown model "{name[:60]}"', ", ".join(cures))
+
+
+def sections_of(cards: Iterator[Card]) -> Subcircuit:
+    """Sort cards into the netlist and its subcircuits; raise E643 for cards that are not read, E640 for unpaired .subckt."""
+    root = Subcircuit()
+    inside: list[tuple[Subcircuit, Card | None]] = [(root, None)]
+    for card in cards:
+        word, section = card.words[0], inside[-1][0]
+        if word == ".subckt":
+            names = [each for each in card.plain[1:] if each != "params:"]
+            if not names or len(inside) > DEEPEST:
+                raise card.error("E640", ".subckt needs a name, and is not nested deep", ".subckt NAME NODE ...")
+            new = Subcircuit(names[0], tuple(names[1:]), card.pairs)
+            section.subcircuits[names[0]] = new
+            inside.append((new, card))
+        elif word == ".ends":
+            if len(inside) == 1:
+                raise card.error("E640", ".ends has no .subckt", "without it")
+            inside.pop()
+        elif word == ".model":
+            if len(card.plain) < 3:
+                raise card.error("E640", ".model needs a name and a type", ".model NAME D (IS=1e-14)")
+            section.models[card.plain[1]] = card
+        elif word in (".param", ".params"):
+            section.parameters.update(card.pairs)
+        elif word in (".options", ".option", ".temp", ".ic", ".tran"):
+            section.settings.append(card)
+        elif word.startswith(".") and word not in IGNORED:
+            cure = "its content in the file" if word in (".include", ".lib", ".inc") else "a netlist without it"
+            raise card.error("E643", f"the card {word[:40]} is not read", cure)
+        elif not word.startswith("."):
+            section.devices.append(card)
+    if (card_of_open := inside[-1][1]) is not None:
+        raise card_of_open.error("E640", f'the subcircuit "{inside[-1][0].name}" has no .ends', ".ends after its last card")
+    return root
+
+
+def devices_of(root: Subcircuit) -> list[Device]:
+    """Return all devices, those of subcircuits with the names of their instances before their own.
+
+    Raises `ModelError` E641 for an unknown subcircuit, E642 for one that contains itself, or too many devices.
+    """
+    scope = Scope({name: (text, None) for name, text in root.parameters.items()})
+    devices: list[Device] = []
+    pending = [Device(card, "", scope, {}, (root,)) for card in reversed(root.devices)]
+    instances = 0
+    while pending:
+        device = pending.pop()
+        if not device.card.words[0].startswith("x"):
+            devices.append(device)
+        else:
+            instances += 1
+            pending += reversed(_inside(device))
+        if len(devices) + instances > MOST_DEVICES:
+            title = f"the circuit has more than {MOST_DEVICES} devices"
+            raise device.card.error("E642", title, "fewer subcircuits in subcircuits")
+    return devices
+
+
+def _inside(device: Device) -> list[Device]:
+    """Return the devices of an instance of a subcircuit."""
+    section, nodes, sections = _instance(device)
+    texts: dict[str, tuple[str, Scope | None]] = {}
+    texts |= {name: (text, None) for name, text in (section.defaults | section.parameters).items()}
+    texts |= {name: (text, device.scope) for name, text in device.card.pairs.items()}
+    scope, calls = Scope(texts, device.scope), (*device.calls, section)
+    return [Device(card, f"{device.name} ", scope, nodes, sections, calls) for card in section.devices]
+
+
+def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcircuit, ...]]:
+    """Return the subcircuit of an instance, its ports as nodes of the flat circuit, and the sections that it sees."""
+    words = [word for word in device.card.plain[1:] if word != "params:"]
+    name = words[-1] if words else ""
+    depth = next((k for k in range(len(device.sections), 0, -1) if name in device.sections[k - 1].subcircuits), 0)
+    if not depth:
+        names = [each for section in device.sections for each in section.subcircuits]
+        cures = similar_names(name, names) or names[:8] or [f".subckt {name} ..."]
+        raise device.card.error("E641", f'"{device.name}" has the unknown subcircuit "{name[:60]}"', ", ".join(cures))
+    section = device.sections[depth - 1].subcircuits[name]
+    if any(each is section for each in device.calls) or len(device.calls) >= DEEPEST:
+        raise device.card.error("E642", f'the subcircuit "{name}" contains itself', f'without "{device.name}" in it')
+    if len(words) - 1 != len(section.ports):
+        title = f'"{device.name}" has {len(words) - 1} nodes, and the subcircuit "{name}" has {len(section.ports)} ports'
+        raise device.card.error("E640", title, f"nodes for {', '.join(section.ports)}")
+    ends = {port: device.node(node) for port, node in zip(section.ports, words, strict=False)}
+    return section, ends, (*device.sections[:depth], section)
+
+
+def check_name(device: Device, name: str) -> str:
+    """Return the name of a node or device; E640 if it cannot be one of a graph."""
+    if re.search(r"[.:\"\\]", name) or not name.isprintable():
+        raise device.card.error("E640", f'"{name[:60]}" is no name', "letters, digits, _ + - or blanks")
+    return name

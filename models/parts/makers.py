@@ -1,0 +1,14 @@
+"""Functions of all parts by name: kinds of elements for files that people write."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from screwbond.models.parts import chemical, electrical, electronics, hydraulic, machines, magnetic, motion, thermal
+
+from bondgraph import Element, Graph
+
+_DOMAINS = (chemical, electrical, electronics, hydraulic, machines, magnetic, motion, thermal)
+MAKERS: Mapping[str, Callable[..., Element | Graph]] = MappingProxyType(
+    {name: part.make for domain in _DOMAINS for name, part in domain.SHELF.parts.items()}
+)
+"""Functions of parts by name, for `bondgraph.read_graph(path, parts=MAKERS)`."""

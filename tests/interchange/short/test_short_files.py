@@ -1,0 +1,217 @@
+"""Short files: the models of the scripts of the pages, formulas that are refused, and what is wrong with its line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from bondgraph import Graph, ModelError, compile_model, dump_model, read_graph
+from bondgraph.interchange import parse_graph, short_schema
+from tests.inner.interchange import KINDS, PUBLISHED, InvalidFormula, arithmetic, quantity, yaml_document
+from tests.interchange.short.twins import BUCK, DELAYED, OSCILLATOR, QUARTIC, TWINS, delayed
+
+pytest.importorskip("yaml")
+
+
+def without_places(content):
+    if isinstance(content, dict):
+        return {key: without_places(each) for key, each in content.items() if key != "place"}
+    return [without_places(each) for each in content] if isinstance(content, list) else content
+
+
+def text_of(graph) -> str:
+    return json.dumps(without_places(json.loads(dump_model(graph))))
+
+
+@pytest.mark.parametrize("name", [name for name in TWINS if name != "delayed"])
+def test_a_short_file_is_the_model_of_its_script(name) -> None:
+    """Elements and bonds in their order, and every formula step by step: so runs are the same bits."""
+    short, script = TWINS[name]
+    assert text_of(parse_graph(short)) == text_of(script())
+
+
+def test_the_run_has_the_same_bits() -> None:
+    runs = [compile_model(graph, backend="numpy").simulate(1.0) for graph in (parse_graph(DELAYED), delayed())]
+    assert runs[0].names() == runs[1].names()
+    assert all(np.array_equal(runs[0][name], runs[1][name]) for name in runs[0].names())
+
+
+def test_json_says_the_same(tmp_path) -> None:
+    content = yaml_document(QUARTIC, "quartic.yaml").content
+    path = tmp_path / "quartic.json"
+    path.write_text(json.dumps(content, indent=1))
+    assert text_of(read_graph(path)) == text_of(parse_graph(QUARTIC))
+
+
+FORMULAS = {
+    "__import__('os').system('x')": "is no arithmetic",
+    "q.__class__": "attribute",
+    "[k for _ in q]": "list comp",
+    "lambda: 1": "is no arithmetic",
+    "q if q else 1": "where(condition, a, b)",
+    "open(q)": "there is no function 'open'",
+    "sin(x=q)": "call",
+    "q['a']": "is no arithmetic",
+    "q[k]": "whole numbers in brackets",
+    "q[0:1]": "is no arithmetic",
+    "k**q**q": "an exponent is a power itself",
+    "9**9**9": "an exponent is a power itself",
+    "((9**1000)**1000)**1000": "too large",
+    "k**5000": "beyond 1000",
+    "(-1)**0.5": "complex",
+    "1/0": "division by zero",
+    "1e999": "too large",
+    "q^2": "a power is written **",
+    "0<q<1": "one comparison",
+    "q and k": "bool op",
+    "x": "'x' is unknown; there are q, k, pi",
+    "sinn(q)": "there are sin",
+    "sin(q, k)": "sin takes 1 arguments, not 2",
+    "1j*q": "constant",
+    "q := 1": "is no arithmetic",
+    "": "is no arithmetic",
+    "(" * 300 + "q" + ")" * 300: "nested",
+    "q+" * 1000 + "q": "at most 2000",
+}
+
+
+@pytest.mark.parametrize(("text", "why"), FORMULAS.items(), ids=range(len(FORMULAS)))
+def test_a_formula_is_arithmetic_alone(text, why) -> None:
+    with pytest.raises(InvalidFormula) as refused:
+        arithmetic(text, ["q", "k"])
+    assert why in str(refused.value)
+
+
+def test_formulas_mean_what_they_mean_in_python() -> None:
+    q, k = 1.7, np.float64(2.5)
+    for text in ("-q**2", "k*q**3/3 - 2*q", "q/k*3", "2**-1 + q - k - 1", "+q", "pi*q", "1_000*q", "(q\n + k)"):
+        assert arithmetic(text, ["q", "k"])(q, k) == eval(text, {"q": q, "k": k, "pi": np.pi})  # noqa: S307
+    assert arithmetic("where(q > 1, 2*q, where(q <= 0, q, k))", ["q", "k"])(q, k) == 2 * q
+    assert arithmetic("where(q >= 2, 1, 0) + where(q < 2, 2, 0) + where(q == 1.7, 4, 0)", ["q"])(q) == 6
+    assert arithmetic("[q, [k, 1][0]][1]", ["q", "k"])(q, k) == k
+    assert arithmetic("+".join(["q"] * 900), ["q"])(1.0) == 900.0
+    assert [type(step[1]) for step in arithmetic("q**4/4.0", ["q"]).steps if step[0] == "number"] == [int, float]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("2 kN/m", (2.0, "kN/m")), ("1e-3 m", (1e-3, "m")), ("5V", (5.0, "V")), ("3 1/s", (3.0, "1/s")), ("-4.0*cos(q)", None),
+     ("1e-3", None), ("2 - q", None), ("2(q)", None), ("spring.q", None)],
+)  # fmt: skip
+def test_numbers_with_units(text, value) -> None:
+    assert quantity(text) == text if value is None else (quantity(text).value, quantity(text).unit) == value
+
+
+WRONG = [
+    ("R: {resistance: 5.0}", "R: {resistence: 5.0}", "E633", 'R has no argument "resistence"', 8),
+    ("R: {resistance: 5.0}", "R: {resistance: -5.0}", "E119", "resistance must be positive", 8),
+    ("R: {resistance: 5.0}", "R", "E110", "exactly one of", 8),
+    ("R: {resistance: 5.0}", "Q: {resistance: 5.0}", "E633", 'unknown kind "Q"', 8),
+    ("R: {resistance: 5.0}", "J1: 5.0", "E633", "J1 takes no value alone", 8),
+    ("{R: {resistance: 5.0}}", "5.0", "E632", '"damper" has no kind', 8),
+    ("R: {resistance: 5.0}", "R: {effort: c*f}", "E634", "'c' is unknown", 8),
+    ("R: {resistance: 5.0}", "R: {effort: f, parameters: [1]}", "E632", "numbers by name", 8),
+    ("R: {resistance: 5.0}", "R: {effort: s, signals: [mass.p, 3]}", "E632", "signals are paths", 8),
+    ("R: {resistance: 5.0}", "R: {resistance: 5.0 kgg}", "E156", "there is no unit 'kgg'", 8),
+    ("velocity -> damper", "velocity -> dampr", "E635", "which is no element", 9),
+    ("velocity -> damper", "velocity -> damper.heat.x", "E635", "which is no element", 9),
+    ("velocity -> damper", "velocity damper", "E635", "is no chain of bonds", 9),
+    ("graph: oscillator", "grph: oscillator", "E632", 'unknown key "grph"', 2),
+    ("graph: oscillator", "graph: [oscillator]", "E632", '"graph" is not a name', 2),
+    ("graph: oscillator", "format: screwbond-model", "E632", "one of save_model", 2),
+    ("push: {Se: 1.0}", "push: {Se: 1.0", "E631", "the file is no YAML", 5),
+    ("push: {Se: 1.0}", "push: &a {Se: 1.0}", "E631", "anchors", 4),
+    ("push: {Se: 1.0}", "push: *a", "E631", "aliases", 4),
+    ("push: {Se: 1.0}", "push: !!python/object:os.system {Se: 1.0}", "E631", "tag", 4),
+    ("push: {Se: 1.0}", "mass: {Se: 1.0}", "E631", "stands twice", 6),
+    ("push: {Se: 1.0}", "push: " + "[" * 40 + "]" * 40, "E631", "nested more than 32 deep", 4),
+    ("push: {Se: 1.0}", f"push: {{Se: {'1' * 50}}}", "E631", "too long", 4),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "code", "title", "line"), WRONG, ids=range(len(WRONG)))
+def test_what_is_wrong_is_told_with_its_line(right, wrong, code, title, line) -> None:
+    text = OSCILLATOR.replace(right, wrong)
+    assert text != OSCILLATOR
+    with pytest.raises(ModelError) as refused:
+        parse_graph(text, "oscillator.yaml").freeze()
+    problem = refused.value.problems[0]
+    assert (problem.code, f"oscillator.yaml:{line}") == (code, str(problem.places[0]))
+    assert title in str(problem)
+
+
+AUTOMATA = [
+    ("when: phase - duty", "when: phase - dty", "E634", "'dty' is unknown"),
+    ("{from: on", "{start: on", "E632", 'unknown key "start"'),
+    ("when: phase - duty, ", "", "E632", 'has no "when"'),
+    ("{from: on", "{from: ", "E632", "is no text"),
+    ('["on", "off"]', "on", "E632", "needs a list of its states"),
+    ("equations: {rise: f}", "equations: f", "E632", "equations are formulas by name"),
+    ("rates: {phase: rise}", "rate: {phase: rise}", "E632", 'unknown key "rate"'),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "code", "title"), AUTOMATA)
+def test_automata_and_blocks_that_are_wrong(right, wrong, code, title) -> None:
+    with pytest.raises(ModelError) as refused:
+        parse_graph(BUCK.replace(right, wrong), "buck.yaml")
+    assert refused.value.problems[0].code == code
+    assert title in str(refused.value)
+
+
+def test_all_problems_are_told_at_once() -> None:
+    text = OSCILLATOR.replace("R:", "Q:").replace("stiffness", "stiffnes").replace("-> mass", "-> mas")
+    with pytest.raises(ModelError) as refused:
+        parse_graph(text)
+    assert [problem.code for problem in refused.value.problems] == ["E633", "E633", "E635"]
+
+
+def test_files_that_cannot_be_read(tmp_path) -> None:
+    cases = {"none.yaml": None, "latin.yaml": b"\xe9", "large.yaml": b" " * 1_000_001, "graph.txt": b"graph: a", "a.json": b"[]"}
+    codes = {}
+    for name, content in cases.items():
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(ModelError) as refused:
+            read_graph(tmp_path / name)
+        codes[name] = refused.value.problems[0].code
+    assert codes == {"none.yaml": "E630", "latin.yaml": "E630", "large.yaml": "E630", "graph.txt": "E631", "a.json": "E631"}
+
+
+def test_too_many_elements_are_refused() -> None:
+    text = "graph: a\nelements: {" + ", ".join(f"e{k}: J1" for k in range(10_001)) + "}"
+    with pytest.raises(ModelError, match="at most 10000"):
+        parse_graph(text)
+
+
+def test_errors_of_compiling_name_the_lines_of_the_file() -> None:
+    text = OSCILLATOR.replace("push: {Se: 1.0}", "push: {Sf: 1.0}").replace("mass: {I: {inertia: 2.0}}", "mass: {Sf: 2.0}")
+    with pytest.raises(ModelError, match=r"created at two\.yaml:4 and two\.yaml:6"):
+        compile_model(parse_graph(text, "two.yaml"))
+
+
+def test_parts_of_others_are_kinds() -> None:
+    def pair(name: str, stiffness: float = 1.0) -> Graph:
+        """A spring."""
+        from bondgraph import J1, C
+
+        graph = Graph(name)
+        graph.connect(junction := J1("v"), C("spring", stiffness=stiffness))
+        return graph.expose("end", junction)
+
+    text = "graph: g\nelements: {v: J1, m: {I: 1.0}, s: {pair: {stiffness: 2.0}}}\nbonds: [v -> m, v -> s.end]"
+    model = parse_graph(text, parts={"pair": pair}).freeze()
+    assert model.elements["s.spring"].parameters["stiffness"].value == 2.0
+    with pytest.raises(ModelError, match="a port of it: end"):
+        parse_graph(text.replace("s.end", "s.start"), parts={"pair": pair})
+
+
+def test_the_published_schema_is_that_of_the_kinds() -> None:
+    assert json.loads(PUBLISHED.read_text(encoding="utf-8")) == short_schema()
+    validator = pytest.importorskip("jsonschema").Draft202012Validator(short_schema())
+    for text, _ in TWINS.values():
+        validator.validate(dict(yaml_document(text, "twin.yaml").content))
+    assert list(validator.iter_errors({"graph": "a", "elements": {"r": {"R": {"resistence": 1.0}}}}))
+    assert set(KINDS) <= set(short_schema()["properties"]["elements"]["additionalProperties"]["anyOf"][0]["enum"])

@@ -1,0 +1,71 @@
+"""Commands for models in files that people write: run, show, again when the file changes, and export."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from screwbond.models.cli import main
+
+from bondgraph import load_model, save_model
+from tests.inner.models_graph_files import READERS, follow, load_any
+
+SHORT = {
+    "graph": "loop",
+    "elements": {"l": "J1", "c": {"C": {"capacitance": 1.0, "initial": 1.0}}, "d": {"varistor": {"alpha": 1.0}}},
+    "bonds": ["l -> c", "l -> d"],
+}
+CIRCUIT = "discharge\nR1 a 0 1k\nC1 a 0 1m IC=2\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    paths = {"short": tmp_path / "short.json", "circuit": tmp_path / "circuit.CIR", "saved": tmp_path / "saved.json"}
+    paths["short"].write_text(json.dumps(SHORT))
+    paths["circuit"].write_text(CIRCUIT)
+    save_model(load_any(paths["circuit"]), paths["saved"])
+    return paths
+
+
+def test_every_form_is_run(files: dict[str, Path], tmp_path: Path) -> None:
+    runs = {}
+    for name, path in files.items():
+        assert main(["run", str(path), "--t-end", "1", "--out", str(tmp_path / name), "--only", "trajectory.npz"]) == 0
+        runs[name] = np.load(tmp_path / name / "trajectory.npz")
+    assert runs["circuit"]["c1.q"][-1] == pytest.approx(2e-3 * np.exp(-1.0), rel=1e-6)
+    assert np.array_equal(runs["circuit"]["c1.q"], runs["saved"]["c1.q"])
+    assert "d.flow" in runs["short"]  # a part is a kind
+    assert set(READERS) >= {".json", ".yaml", ".yml", ".cir"}
+
+
+def test_a_file_is_shown_again_when_it_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, contents, seen = tmp_path / "circuit.cir", [None, "wrong\nR1 a\n", None, CIRCUIT], []
+    path.write_text(CIRCUIT)
+
+    def redraw() -> None:
+        seen.append(sorted(load_any(path).freeze().elements)[:1])  # type: ignore[union-attr]
+
+    def go_on() -> bool:
+        if not contents:
+            return False
+        if (content := contents.pop(0)) is not None:
+            path.write_text(content)
+        return True
+
+    assert follow(path, redraw, go_on) == 3  # at first, the wrong one, the right one; not what stays as it is
+    assert len(seen) == 2
+    assert "E640" in capsys.readouterr().out
+
+
+def test_export(files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    for form in ("json", "c", "matlab", "numpy"):
+        assert main(["export", str(files["circuit"]), "--to", form, "--out", str(out)]) == 0
+    names = {path.relative_to(out).as_posix() for path in out.rglob("*")}
+    assert {"circuit.json", "circuit.c", "circuit.h", "circuit.py", "+circuit"} <= names
+    assert sorted(load_model(out / "circuit.json").elements) == sorted(load_any(files["circuit"]).freeze().elements)  # type: ignore[union-attr]
+    capsys.readouterr()
+    assert main(["export", str(tmp_path / "circuit.asc"), "--to", "c", "--out", str(out)]) == 2
+    assert "E357" in capsys.readouterr().err
