@@ -22,6 +22,10 @@ EXTRAS = {
     "yourdfpy": "urdf",
     "trimesh": "urdf",
     "coal": "collision",
+    "casadi": "casadi",
+    "jax": "jax",
+    "diffrax": "jax",
+    "rumoca": "modelica",
 }
 """Extra of setup.cfg that installs a package, by the package's import name."""
 
