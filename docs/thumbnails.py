@@ -34,6 +34,7 @@ DRAWN = {
     "colliding_eggs": "poster.png",
     "drive_train": "account.png",
     "excavator": "account.png",
+    "fast_arm": "torques.png",
     "pacemaker": "beats.png",
     "parallel_gripper": "forces.png",
     "pile": "heap.png",

@@ -1,7 +1,10 @@
 """Export of a compiled model: document, LaTeX equations, SymPy expressions, state equations, source code."""
 
 from bondgraph.export.code.c import CSource, c_source
+from bondgraph.export.code.casadi import to_casadi
+from bondgraph.export.code.jax import to_jax
 from bondgraph.export.code.matlab import MatlabSource, matlab_source
+from bondgraph.export.code.modelica.source import ModelicaSource, modelica_source
 from bondgraph.export.code.numpy import NumPySource, numpy_source
 from bondgraph.export.code.printer import StraightLine, straight_lines
 from bondgraph.export.code.sympy import SymPyModel, SymPyRoutine, sympy_model
@@ -30,6 +33,7 @@ __all__ = [
     "CSource",
     "Explanation",
     "MatlabSource",
+    "ModelicaSource",
     "NumPySource",
     "HamiltonEquations",
     "LagrangeEquations",
@@ -47,6 +51,7 @@ __all__ = [
     "explain",
     "latex",
     "matlab_source",
+    "modelica_source",
     "numpy_source",
     "hamilton_equations",
     "lagrange_equations",
@@ -57,4 +62,6 @@ __all__ = [
     "straight_lines",
     "sympy_model",
     "sympy_statements",
+    "to_casadi",
+    "to_jax",
 ]

@@ -26,6 +26,10 @@ EXTRAS = {
     "rerun": "rerun",
     "yaml": "yaml",
     "libsbml": "sbml",
+    "casadi": "casadi",
+    "jax": "jax",
+    "diffrax": "jax",
+    "rumoca": "modelica",
 }
 """Extra of setup.cfg that installs a package, by the package's import name."""
 

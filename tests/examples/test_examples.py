@@ -23,6 +23,7 @@ from examples import (
     dexterous_hand,
     drive_train,
     excavator,
+    fast_arm,
     pacemaker,
     parallel_gripper,
     pile,
@@ -50,6 +51,7 @@ EXAMPLES = (
     dexterous_hand,
     drive_train,
     excavator,
+    fast_arm,
     pacemaker,
     parallel_gripper,
     pile,
@@ -115,6 +117,15 @@ def test_ball_maze():
     assert run.result.ok and run.reached_centre and run.result.ledger.relative_residual < 1e-9
     assert ball_maze.last_gate() == pytest.approx(44.554526986366, abs=1e-9)
     assert "ring 1: poles +-1.4000, zeros +-0.7000 1/s" in ball_maze.report()
+
+
+def test_fast_arm():
+    """The least time to 1e-6 s, a torque at its limit all the time, and the graph at the goal to 1e-7."""
+    pytest.importorskip("casadi")
+    found, results = fast_arm.plan(), fast_arm.runs()
+    assert found.time == pytest.approx(0.190701, abs=1e-6)
+    assert np.min(np.max(np.abs(found.torques) / fast_arm.LIMITS[:, None], axis=0)) > 0.999
+    assert np.abs(results[-1].x[-1] - fast_arm.ends()[1]).max() < 1e-7
 
 
 def test_dexterous_hand():

@@ -12,6 +12,7 @@ import numpy as np
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import refusal
 from bondgraph.export.code.content import BLOCKS, Content, Entry, content_of, count, identifiers
+from bondgraph.export.code.self_contained import with_prepare
 from bondgraph.export.symbolic import elementary_forms, inputs_of
 from bondgraph.output.lazy import sympy
 from bondgraph.output.short_repr import short_repr
@@ -23,38 +24,6 @@ from screws.renamed import answer_old_names
 
 MAX_INLINE_OPERATIONS = 24
 """Maximum number of operations of a value that is written inline, if it is used once; larger ones get a symbol."""
-
-
-def with_prepare(prepare: Listing, routine: Listing, parameter_count: int) -> Listing:
-    """Return one routine of t, x, the user's parameters and m: it begins with the steps that it needs of `prepare`."""
-    p = BLOCKS.index("p")
-    added = {
-        step[2] - parameter_count for step in routine.steps if step[0] == op.INPUT and step[1] == p and step[2] >= parameter_count
-    }
-    needed: set[int] = set()
-    stack = [prepare.outputs[index] for index in added]
-    while stack:
-        position = stack.pop()
-        if position not in needed:
-            needed.add(position)
-            stack += prepare.steps[position][1:] if prepare.steps[position][0] > op.INPUT else ()
-    steps: list[Any] = []
-    position_of: dict[int, int] = {}
-    for position in sorted(needed):
-        code, *arguments = prepare.steps[position]
-        position_of[position] = len(steps)
-        if code in op.OF_BLOCKS:
-            steps.append((code, p, *arguments[1:]))
-        else:
-            steps.append((code, *(arguments if code < op.INPUT else [position_of[a] for a in arguments])))
-    positions: list[int] = []
-    for code, *arguments in routine.steps:
-        if code == op.INPUT and arguments[0] == p and arguments[1] >= parameter_count:
-            positions.append(position_of[prepare.outputs[arguments[1] - parameter_count]])
-            continue
-        positions.append(len(steps))
-        steps.append((code, *(arguments if code <= op.INPUT else [positions[a] for a in arguments])))
-    return Listing(tuple(steps), tuple(positions[output] for output in routine.outputs))
 
 
 def forms() -> dict[int, Callable[..., Any]]:

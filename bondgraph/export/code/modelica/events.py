@@ -1,0 +1,205 @@
+"""Transitions and ticks as `when` clauses.
+
+All that assign or reinitialise a variable in common stand in one chain of `elsewhen`, for a variable has one such equation. Of it
+one branch is taken in each iteration of an event: where transitions of several automata become true at once, a later one
+waits until those before it have fired.
+
+A transition reads the states that ticks set after them, a later clock those that an earlier one set, as in runs here; the rest is
+read as it was before the instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from bondgraph.assembly.system import LoweredTransition
+from bondgraph.export.code.content import Content, transition_text
+from bondgraph.export.code.modelica.expressions import RoutineText
+from bondgraph.export.code.modelica.words import text
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.routine import Listing
+
+
+@dataclass
+class Variables:
+    """Names of the model: parameters with what follows from them, states, modes; and the indices of sampled states."""
+
+    p: list[str]
+    x: list[str]
+    m: list[str]
+    held: frozenset[int]
+
+    def blocks(self, assigned: frozenset[int] = frozenset(), before: bool = False) -> list[list[str]]:
+        """Return the inputs of a routine; of states that are `assigned` at the instant, and of modes, the values `before` it."""
+        x = [f"pre({name})" if k in assigned else name for k, name in enumerate(self.x)]
+        return [["time"], x, self.p, [f"pre({name})" for name in self.m] if before else self.m]
+
+
+@dataclass
+class WhenBranch:
+    """Branch of a `when`.
+
+    Parameters
+    ----------
+    condition : of the `when`, for a transition the name of a Boolean.
+    owner : automaton or block.
+    fires : value of that Boolean; "" for a tick.
+    meaning : of it, in words.
+    assigned, reinitialised : variable -> its value after.
+    ends : the words with which it ends a run.
+    """
+
+    condition: str
+    owner: str
+    fires: str = ""
+    meaning: str = ""
+    assigned: dict[str, str] = field(default_factory=dict)
+    reinitialised: dict[str, str] = field(default_factory=dict)
+    ends: str = ""
+
+    @property
+    def touched(self) -> set[str]:
+        """Variables of which a chain has the only equation."""
+        return {*self.assigned, *self.reinitialised}
+
+
+@dataclass
+class Clauses:
+    """Declarations and equations of all transitions and ticks."""
+
+    declarations: list[str] = field(default_factory=list)
+    equations: list[str] = field(default_factory=list)
+
+
+def changes(content: Content, k: int) -> list[int]:
+    """Return the indices of the states that transition k resets."""
+    if k not in content.resets:
+        return []
+    code = content.resets[k]
+    return [i for i, output in enumerate(code.outputs) if code.steps[output] != (op.INPUT, 1, i)]
+
+
+def tick_changes(content: Content, k: int) -> list[int]:
+    """Return the indices of the states that tick k sets."""
+    code = content.ticks[k].routine
+    return [i for i, output in enumerate(code.outputs) if code.steps[output] != (op.INPUT, 1, i)]
+
+
+def is_end(event: LoweredTransition) -> bool:
+    """Return True for a transition that ends the run."""
+    return event.error is not None or event.found
+
+
+def clauses(content: Content, names: Variables) -> Clauses:
+    """Return the `when` clauses of a model."""
+    result = Clauses()
+    transitions = list(_transitions(content, names, result.declarations))
+    ticks = list(_ticks(content, names, result.declarations))
+    for chain in _chains([*transitions, *ticks]):
+        chain.sort(key=lambda branch: branch.owner)
+        result.declarations += _firings(chain)
+        result.equations += _chain_text(chain)
+    return result
+
+
+def _transitions(content: Content, names: Variables, lines: list[str]) -> Iterator[WhenBranch]:
+    events = content.system.events
+    if not events:
+        return
+    by_events = frozenset(i for k in range(len(events)) for i in changes(content, k)) & names.held
+    blocks = names.blocks(by_events, before=True)
+    guards = RoutineText(content.routines["guards"], blocks, "g")
+    lines += guards.lines
+    for k, event in enumerate(events):
+        output = guards.code.outputs[k]
+        code, *arguments = guards.code.steps[output]
+        if code == op.CONSTANT:
+            continue  # -1: it never fires
+        in_mode, guard = f"{names.m[event.slot]}", guards.number(output)
+        condition = f"pre({in_mode}) == {event.source} and {guard} > 0.0"
+        if code == op.WHERE:
+            condition = f"{guards.truth(arguments[0])} and {guards.number(arguments[1])} > 0.0"
+        branch = WhenBranch(f"fires{k}", event.automaton, condition, transition_text(content.system, event))
+        if is_end(event):
+            branch.ends = event.error or f"{event.automaton}: {event.kind}"
+        else:
+            branch.assigned[names.m[event.slot]] = str(event.target)
+            if k in content.resets:
+                _fill(branch, content.resets[k], changes(content, k), names, blocks, f"r{k}_", lines)
+        yield branch
+
+
+def _ticks(content: Content, names: Variables, lines: list[str]) -> Iterator[WhenBranch]:
+    set_by = [set(tick_changes(content, k)) for k in range(len(content.ticks))]
+    for k, tick in enumerate(content.ticks):
+        later = frozenset().union(*set_by[k:]) & names.held
+        offset = names.p[tick.offset]
+        condition = f"time >= {offset}" if tick.period is None else f"sample({offset}, {names.p[tick.period]})"
+        branch = WhenBranch(condition, tick.element)  # `sample` has its place in the `when` itself
+        _fill(branch, tick.routine, tick_changes(content, k), names, names.blocks(later, before=True), f"t{k}_", lines)
+        yield branch
+
+
+def _fill(
+    branch: WhenBranch,
+    code: Listing,
+    changed: Sequence[int],
+    names: Variables,
+    blocks: list[list[str]],
+    prefix: str,
+    lines: list[str],
+) -> None:
+    """Add to a branch what a routine sets.
+
+    Tools carry out one `reinit` after the other, and some do not let a clock read what another one sets. So what reads states of
+    either kind is a variable of its own, which is evaluated before all of them; a state by itself is read by `pre`, for tools
+    replace such a variable by the state.
+    """
+    t, x, p, m = blocks
+    jumping = {i for i in changed if i not in names.held}
+    apart = (jumping if len(jumping) > 1 else set()) | {i for i in names.held if x[i] == names.x[i]}
+    marked = [f"\0{name}\0" if i in apart else name for i, name in enumerate(x)]
+    after = RoutineText(code, [t, marked, p, m], prefix)
+    lines += [line.replace("\0", "") for line in after.lines]
+    for i in changed:
+        value = after.results[i]
+        if value in {marked[k] for k in jumping & apart}:
+            value = f"pre({value})"
+        elif "\0" in value:
+            lines.append(f"  Real {prefix}x{i} = {value};".replace("\0", ""))
+            value = f"{prefix}x{i}"
+        where = branch.reinitialised if i in jumping else branch.assigned
+        where[names.x[i]] = value.replace("\0", "")
+
+
+def _chains(branches: Sequence[WhenBranch]) -> list[list[WhenBranch]]:
+    """Return the branches in groups that touch no variable in common, in their order."""
+    chains: list[list[WhenBranch]] = []
+    for branch in branches:
+        near = [chain for chain in chains if any(branch.touched & other.touched for other in chain)]
+        chains = [chain for chain in chains if chain not in near]
+        chains.append([*(other for chain in near for other in chain), branch])
+    return chains
+
+
+def _firings(chain: Sequence[WhenBranch]) -> Iterator[str]:
+    """Yield the Booleans of transitions; one waits for those of other automata before it."""
+    for k, branch in enumerate(chain):
+        if branch.fires:
+            waits = "".join(f" and not edge({other.condition})" for other in chain[:k] if other.owner != branch.owner)
+            yield f"  Boolean {branch.condition} = {branch.fires}{waits} {text(branch.meaning)};"
+
+
+def _chain_text(chain: Sequence[WhenBranch]) -> list[str]:
+    """Return one `when` clause; every branch assigns the same discrete variables."""
+    lines: list[str] = []
+    assigned = sorted({name for branch in chain for name in branch.assigned})
+    for k, branch in enumerate(chain):
+        lines.append(f"  {'elsewhen' if k else 'when'} {branch.condition} then")
+        lines += [f"    {name} = {branch.assigned.get(name, f'pre({name})')};" for name in assigned]
+        lines += [f"    reinit({name}, {value});" for name, value in branch.reinitialised.items()]
+        if branch.ends:
+            lines.append(f"    terminate({text(branch.ends)});")
+    lines.append("  end when;")
+    return lines

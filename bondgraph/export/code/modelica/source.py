@@ -1,0 +1,115 @@
+"""Modelica source of a compiled model: one flat model of explicit equations, transitions and ticks as `when` clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.errors import refusal
+from bondgraph.export.code.content import Content, Entry, content_of, count
+from bondgraph.export.code.modelica.events import Variables, changes, clauses, tick_changes
+from bondgraph.export.code.modelica.expressions import FUNCTIONS, RoutineText
+from bondgraph.export.code.modelica.refusals import refuse
+from bondgraph.export.code.modelica.words import KEYWORDS, array, quoted, real, subscript, text, unit
+from bondgraph.output.cells import files
+from bondgraph.output.files import write_texts
+
+
+@dataclass(frozen=True)
+class ModelicaSource:
+    """One model without dependencies, the text of a file."""
+
+    name: str
+    source: str = field(repr=False)
+
+    def write(self, folder: str | Path) -> Path:
+        """Write `name.mo` to a folder, which is created if needed, and return its path. Atomic (E413)."""
+        (path,) = write_texts(folder, {f"{self.name}.mo": self.source})
+        return path
+
+    def _repr_html_(self) -> str:
+        return files(self.name, {f"{self.name}.mo": self.source})
+
+
+def modelica_source(model: Compilable, name: str | None = None) -> ModelicaSource:
+    """Return a model as flat Modelica (3.6): explicit equations of its states, `when` for transitions, `sample` for clocks.
+
+    Parameters, states and modes have the user's names, as quoted identifiers such as `'spring.q'` (letters beyond ASCII as in
+    HTML: `'&omega;.q'`), their units and start values; equations that were solved here need no symbolic work there.
+
+    Parameters
+    ----------
+    model : compiled, or a graph, which is compiled first.
+    name : of the model, an identifier; the model's name by default.
+
+    Raises `ModelError` E100 for no model, E270 if `name` is no identifier or taken, E262 if an algebraic loop has no solution at
+    the start; E335 for delays; E663, E664, E665 for transitions, ticks and algebraic loops that Modelica cannot say.
+    Source: Modelica Language Specification 3.6, sections 8.3.5 (when) and 8.3.6 (reinit).
+    """
+    compiled = compiled_form(model, "modelica_source")
+    content = content_of(compiled, name, "modelica_source")
+    if name in KEYWORDS:
+        raise refusal("E270", f'"{name}" is no name for a Modelica model', "another word", about=compiled.model.name, places=())
+    title = f"model_{content.name}" if content.name in KEYWORDS else content.name
+    refuse(compiled, content)
+    lines = list(_lines(content))
+    body = "\n".join(lines)
+    functions = [function for call, function in FUNCTIONS.items() if call in body]
+    head = f"model {title} {text(content.system.name)}"
+    return ModelicaSource(title, "\n".join([head, *functions, body, f"end {title};", ""]))
+
+
+def _lines(content: Content) -> Iterator[str]:
+    """Yield declarations, then equations."""
+    names = _variables(content)
+    prepare = RoutineText(content.routines["prepare"], [names.p], "w", frozenset(), None, "final parameter Real")
+    names.p += prepare.operands
+    rates = RoutineText(content.routines["rates"], names.blocks(), "v")
+    events = clauses(content, names)
+    moved = {i for k in range(len(content.system.events)) for i in changes(content, k)}
+    moved |= {i for k in range(len(content.ticks)) for i in tick_changes(content, k)}
+    for entry in content.p:
+        yield _parameter(entry, content.start.p[entry.start : entry.start + entry.size].reshape(entry.shape))
+    for entry in content.x:
+        for i, index in zip(range(entry.start, entry.start + entry.size), np.ndindex(*entry.shape), strict=True):
+            kind = "discrete Real" if i in names.held & moved else "Real"
+            attributes = ", ".join([f"start = {real(content.start.x[i])}", "fixed = true", *_unit(entry)])
+            yield f"  {kind} {quoted(entry.name, index)}({attributes}) {_comment(entry)};"
+    for k, entry in enumerate(content.m):
+        yield f"  discrete Integer {names.m[k]}(start = {int(content.start.m[k])}, fixed = true) {_comment(entry)};"
+    yield from prepare.lines
+    yield from rates.lines
+    yield from events.declarations
+    yield "equation"
+    for i, rate in enumerate(rates.results):
+        if i not in names.held & moved:
+            yield f"  der({names.x[i]}) = {rate};"
+    yield from events.equations
+
+
+def _variables(content: Content) -> Variables:
+    held = {state.name for state in content.system.states if state.held}
+    places = frozenset(i for entry in content.x if entry.name in held for i in range(entry.start, entry.start + entry.size))
+    p = [quoted(entry.name) + subscript(index) for entry in content.p for index in np.ndindex(*entry.shape)]
+    x = [quoted(entry.name, index) for entry in content.x for index in np.ndindex(*entry.shape)]
+    assert len(p) == count(content.p)
+    return Variables(p, x, [quoted(f"{entry.name}.mode") for entry in content.m], places)
+
+
+def _parameter(entry: Entry, value: np.ndarray) -> str:
+    dimensions = f"[{', '.join(map(str, entry.shape))}]" if entry.shape else ""
+    attributes = f"({', '.join(_unit(entry))})" if _unit(entry) and not entry.shape else ""
+    return f"  parameter Real {quoted(entry.name)}{dimensions}{attributes} = {array(value)} {_comment(entry)};"
+
+
+def _unit(entry: Entry) -> list[str]:
+    symbol = unit(entry.unit)
+    return [f'unit = "{symbol}"'] if symbol else []
+
+
+def _comment(entry: Entry) -> str:
+    return text(entry.comment)

@@ -1,0 +1,173 @@
+"""Modelica source: read and run by rumoca, it gives the run here; names come back; what it cannot say is refused."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, Automaton, C, Graph, I, ModelError, R, Se, Transition, by_mode, compile_model, signals
+from bondgraph.export import modelica_source
+from campaigns.modelica import difference, trial
+from campaigns.runs_in_c import MODELS
+from screws.scalars import floor, sin, where
+from tests.inner.export import quoted, unit, user_name
+
+WORDS = ('Größe Ω₀ 質量 "&amp;`', "when", "Mass", "mass", "<b>\\</script>", "x" * 200, "end if;", "q[1]")
+
+
+def rumoca():
+    return pytest.importorskip("rumoca", reason="no judge of Modelica source")
+
+
+def swinging(*parts, rate=3.0):
+    """A mass on a spring, driven by a sine, with other parts."""
+    graph, v = Graph("swinging"), J1("v")
+    graph.connect(Se("push", lambda t, w: sin(w * t), signals=["time"], parameters={"w": rate}), v)
+    graph.connect(v, I("mass", 0.5, initial=0.1)).connect(v, C("spring", stiffness=8.0, initial=0.3))
+    for part in parts:
+        graph.add_automaton(part) if isinstance(part, Automaton) else graph.add(part)
+    return graph
+
+
+def swapped():
+    """A transition that exchanges two states, and another one that a step of time brings about."""
+    exchange = (("spring.q", lambda p: p, "mass.p"), ("mass.p", lambda q: q, "spring.q"))
+    above = Transition("low", "high", lambda t: t - 0.4, ("time",), resets=exchange)
+    back = Transition("high", "after", lambda y: y - 0.5, ("jump.y",))
+    graph = swinging(signals.step("jump", start=0.7, after=1.0))
+    return graph.add_automaton(Automaton("turn", ("low", "high", "after"), "low", [above, back]))
+
+
+def sampled():
+    """Two clocks that tick together, the second of which reads what the first one sets."""
+    return swinging(signals.hold("first", "spring.q", period=0.1), signals.hold("second", "first.y", period=0.2))
+
+
+def together():
+    """Two automata whose transitions reset one state at one instant."""
+    named = {"one": lambda q: 0.5 * q, "other": lambda q: q + 0.2}
+    graph = swinging()
+    for name, change in sorted(named.items(), reverse=True):
+        resets = (("spring.q", change, "spring.q"),)
+        turn = Transition("a", "b", lambda t: t - 0.41, ("time",), resets=resets)
+        graph.add_automaton(Automaton(name, ("a", "b"), "a", [turn]))
+    return graph
+
+
+def broken():
+    """Functions with corners and jumps, a table, and powers of negative numbers."""
+    graph, v = Graph("broken"), J1("v")
+    table = signals.curve(np.linspace(-1.0, 1.0, 21), np.sinh(np.linspace(-1.0, 1.0, 21)))
+    graph.connect(Se("push", lambda t: where(floor(2.0 * t) < 1.0, 1.0, -0.5), signals=["time"]), v)
+    graph.connect(v, I("mass", 1.0)).connect(v, C("spring", output=lambda q: q + q**3, initial=-0.2))
+    return graph.connect(v, R("loss", effort=lambda f: 0.1 * table(f) + 0.1 * abs(f) * f))
+
+
+RUNS = {
+    "oscillator": (MODELS["oscillator"][0], 1.0),
+    "ball on a switched constraint": (MODELS["ball on a switched constraint"][0], 3.0),
+    "servo": (MODELS["servo"][0], 0.0713),
+    "Newton loop": (MODELS["Newton loop"][0], 1.0),
+    "swapped": (swapped, 0.973),
+    "together": (together, 1.0),
+    "sampled": (sampled, 0.973),
+    "broken": (broken, 1.0),
+}
+"""Models, and ends of their runs, whose fortieths are no ticks."""
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_rumoca_gives_the_run(name: str) -> None:
+    rumoca()
+    make, t_end = RUNS[name]
+    assert difference(compile_model(make(), progress=False), t_end, 41) < 1e-6
+
+
+@pytest.mark.parametrize("number", [24, 45])
+def test_random_graphs_agree(number: int) -> None:
+    rumoca()
+    assert trial(1, number) == ("agrees", "")
+
+
+def test_names_come_back() -> None:
+    judge = rumoca()
+    graph, v = Graph("names"), J1("v")
+    for k, word in enumerate(WORDS):
+        graph.connect(v, C(word, stiffness=1.0 + k, initial=0.1 * k))
+    graph.connect(v, I("inertia", 2.0))
+    source = modelica_source(graph)
+    run = judge.Session().loads(source.source, model=source.name).simulate(t=(0, 0.1), dt=0.1)
+    assert {f"{word}.q" for word in WORDS} < {user_name(name) for name in run.names}
+    states = compile_model(graph, progress=False).initial()[0]
+    found = {user_name(name): run[name][0] for name in run.names}
+    assert [found[f"{word}.q"] for word in WORDS] == pytest.approx([0.1 * k for k in range(len(WORDS))])
+    assert len(states) == len(WORDS) + 1
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_identifiers_are_those_of_the_standard(word: str) -> None:
+    assert re.fullmatch(r"'[A-Za-z0-9_!#$%&()*+,\-./:;<>=?@\[\]^{}|~ ]+'", quoted(word))
+    assert user_name(quoted(word)) == word
+
+
+def test_names_of_models() -> None:
+    graph, v = Graph("when"), J1("v")
+    graph.connect(v, I("m", 1.0)).connect(v, R("r", 1.0))
+    source = modelica_source(graph)
+    assert source.source.startswith('model model_when "when"') and source.source.endswith("end model_when;\n")
+    with pytest.raises(ModelError, match=r'E270.*"flow" is no name for a Modelica model'):
+        modelica_source(graph, name="flow")
+
+
+def test_the_file_is_named_after_the_model(tmp_path) -> None:
+    path = modelica_source(swinging(), name="Swing").write(tmp_path)
+    assert path.name == "Swing.mo" and path.read_text(encoding="utf-8").startswith('model Swing "swinging"')
+
+
+def test_units_are_those_of_the_standard() -> None:
+    texts = ("N s/m", "kg m²", "1/s", "1/(s^2 m^2)", "Ω", "V s/rad", "rad, m", "rpm", "", "1")
+    assert [unit(text) for text in texts] == ["N.s/m", "kg.m2", "1/s", "1/(s2.m2)", "Ohm", "V.s/rad", "", "", "", "1"]
+
+
+def positive_at_start():
+    return swinging(Automaton("turn", ("a", "b"), "a", [Transition("a", "b", lambda t: t + 1.0, ("time",))]))
+
+
+def reset_sample():
+    resets = (("hold.y", lambda q: q, "spring.q"),)
+    turn = Automaton("turn", ("a", "b"), "a", [Transition("a", "b", lambda t: t - 0.5, ("time",), resets=resets)])
+    return swinging(signals.hold("hold", "spring.q", period=0.1), turn)
+
+
+def loop_with_step():
+    graph, v = Graph("loop"), J1("v")
+    graph.add(signals.step("jump", start=0.5))
+    graph.connect(Se("source", lambda y: y, signals=["jump.y"]), v).connect(v, R("r", 1.0))
+    return graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
+
+
+def switched_loop():
+    graph, v = Graph("loop"), J1("v")
+    stiffer = by_mode("turn", {"a": 1.0, "b": 2.0})
+    resets = (("c.q", lambda q: -q, "c.q"),)
+    graph.add_automaton(Automaton("turn", ("a", "b"), "a", [Transition("a", "b", lambda q: 0.1 - q, ("c.q",), resets=resets)]))
+    graph.connect(v, R("r", stiffer)).connect(v, R("d", effort=lambda i: i + i**3))
+    return graph.connect(v, C("c", capacitance=0.3, initial=0.3))
+
+
+REFUSED = {
+    "E663.*contact: free to free.*ever faster": MODELS["ball to rest"][0],
+    "E663.*diode a plus: open to closed.*answered": MODELS["bridge"][0],
+    "E663.*turn: a to b.*positive at the start": positive_at_start,
+    "E663.*turn: a to b.*nonlinear algebraic loop": switched_loop,
+    'E664.*the ticks of "hold".*"turn" sets the same state': reset_sample,
+    "E665.*breaks of time": loop_with_step,
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_modelica_cannot_say_is_refused(words: str) -> None:
+    with pytest.raises(ModelError, match=f"(?s){words}.*an FMU"):
+        modelica_source(REFUSED[words]())
