@@ -22,6 +22,7 @@ from bondgraph.export.latex_lines import latex
 from bondgraph.export.paper.document import document
 from bondgraph.export.run.c import CRun, c_run
 from bondgraph.export.symbolic import sympy_statements
+from bondgraph.export.wasm.page import LivePage, live_page
 from bondgraph.tape.opcodes import OPERATIONS
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "LagrangeEquations",
     "LinearEquations",
     "LinearSystem",
+    "LivePage",
     "MechanicalEquations",
     "PortHamiltonian",
     "StateEquations",
@@ -51,6 +53,7 @@ __all__ = [
     "hamilton_equations",
     "lagrange_equations",
     "linear_equations",
+    "live_page",
     "mechanical_equations",
     "port_hamiltonian",
     "state_equations",
