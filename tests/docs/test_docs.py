@@ -69,6 +69,7 @@ EXECUTED = [
     "analysis.md",
     "estimation.md",
     "export.md",
+    "live.md",
     "interchange.md",
     "stepping.md",
     "motion_and_control.md",

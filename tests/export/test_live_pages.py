@@ -149,6 +149,7 @@ def test_a_page_without_webassembly_replays(monkeypatch):
     ("options", "code", "words"),
     [
         ({"live": {"ball.inertai": (0.5, 2.0)}}, "E620", '"ball.inertia"'),
+        ({"live": {"floor.h": (0.5, 2.0)}}, "E620", "it is no parameter"),
         ({"live": {"held.period": (0.01, 0.1)}}, "E621", "times of clocks"),
         ({"live": {"ball.inertia": (2.0, 0.5)}}, "E622", "least and its largest"),
         ({"live": {"ball.inertia": (2.0, 3.0)}}, "E622", "the present one, 1, lies between"),
@@ -161,6 +162,11 @@ def test_a_page_without_webassembly_replays(monkeypatch):
 def test_what_a_page_cannot_have_is_refused(options, code, words):
     with pytest.raises(ModelError, match=rf"{code}[\s\S]*{words}"):
         live_page(exported("juggler")[0], t_end=0.1, **options)
+
+
+def test_pure_numbers_have_no_unit():
+    facts = facts_of(live_page(exported("juggler")[0], t_end=0.1, live={"floor.restitution": (0.1, 0.9)}, show=["contact.mode"]))
+    assert facts["live"][0]["unit"] == facts["panels"][0]["unit"] == ""
 
 
 def test_a_page_stands_in_a_notebook():

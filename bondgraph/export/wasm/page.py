@@ -164,7 +164,7 @@ def _panel_facts(panels: Sequence[Panel]) -> list[dict[str, Any]]:
     columns = itertools.count()
     return [
         {
-            "unit": panel[0][1].unit,
+            "unit": _seen(panel[0][1].unit),
             "curves": [{"name": label, "column": next(columns)} for word, slot in panel for label in _labels(word, slot)],
         }
         for panel in panels
@@ -179,17 +179,21 @@ def _columns(result: Result, panels: Sequence[Panel]) -> dict[str, Any]:
 
 def _slider(run: RunContent, name: str, bounds: tuple[float, float]) -> dict[str, Any]:
     """Return the facts of a slider. Raises `ModelError` E620, E621, E622."""
-    model, entries = run.content.system.name, {entry.name: entry for entry in run.content.p}
-    entry = entries.get(name)
-    if entry is None or entry.size != 1:
-        numbers = [each.name for each in run.content.p if each.size == 1 and each.identifier]
-        why = "the model has no parameter of this name" if entry is None else f"its shape is {entry.shape}"
+    model, layout = run.content.system.name, run.program.layout
+    try:
+        slot = layout[name]
+    except KeyError:
+        numbers = [word for word in layout.names("p") if not layout[word].shape]
         near = [f'"{each}"' for each in similar_names(name, numbers) or numbers[:MOST_PANELS]]
-        raise refusal("E620", f'"{name}" cannot have a slider: {why}', *near, about=model)
-    if entry.start in run.fixed:
+        raise refusal("E620", f'"{name}" cannot have a slider: the model has no such parameter', *near, about=model) from None
+    if slot.block != "p" or slot.shape:
+        why = f"its shape is {slot.shape}" if slot.shape else "it is no parameter"
+        cures = [f'a component, "{next(_labels(name, slot))}"'] if slot.block == "p" else []
+        raise refusal("E620", f'"{name}" cannot have a slider: {why}', *cures, about=model)
+    if slot.start in run.fixed:
         why = "the times of clocks or breaks depend on it, and they were found before the run was exported"
         raise refusal("E621", f'"{name}" cannot have a slider', "a page for each of its values", about=model, why=why)
-    word = run.image.arrays["p"] + entry.start
+    word = run.image.arrays["p"] + slot.start
     value = float(run.image.words[word : word + 1].view(np.float64)[0])
     try:
         low, high = map(float, bounds)
@@ -199,7 +203,12 @@ def _slider(run: RunContent, name: str, bounds: tuple[float, float]) -> dict[str
         why = f"a range is its least and its largest value, and the present one, {value:g}, lies between them"
         cure = f'live={{"{name}": ({min(0.5 * value, 2.0 * value):g}, {max(0.5 * value, 2.0 * value) or 1.0:g})}}'
         raise refusal("E622", f'the range of "{name}" is invalid: {bounds!r}', cure, about=model, why=why)
-    return {"name": name, "unit": entry.unit, "index": entry.start, "value": value, "low": low, "high": high}
+    return {"name": name, "unit": _seen(slot.unit), "index": slot.start, "value": value, "low": low, "high": high}
+
+
+def _seen(unit: str) -> str:
+    """Return a unit as a page shows it: none of a pure number."""
+    return "" if unit == "1" else unit
 
 
 def _filled(title: str, data: str) -> str:
