@@ -135,6 +135,30 @@ def test_a_page_in_a_browser(tmp_path):
         assert window.complaints == []
 
 
+@needs_chromium
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", CASES)
+def test_a_browser_takes_the_steps_of_the_run_at_both_ends_of_a_slider(name, tmp_path):
+    case, (compiled, page) = CASES[name], exported(name)
+    parameter, *ends, _ = case.slider
+    path = page.write(tmp_path / "page.html")
+    assert path.stat().st_size < 102_400
+    with browser() as window:
+        window.open(path)
+        window.run("new Promise(done => { const wait = () => globalThis.live ? done(1) : setTimeout(wait, 5); wait(); })")
+        for end in ends:
+            run = compiled.simulate(case.t_end, parameters={parameter: end}, samples=samples(case), **case.settings)
+            got = window.run(
+                f"(({{ steps, columns }}) => ({{ steps, columns: columns.map(column => [...column]) }}))"
+                f"(live.run([[live.S.live[0].index, {end}]]))"
+            )
+            assert got["steps"] == run.statistics.steps
+            columns = np.concatenate([run[shown].reshape(len(run.t), -1) for shown in case.show], axis=1)
+            np.testing.assert_array_equal(np.transpose(got["columns"]), columns)
+        assert window.asked == [path.resolve().as_uri()]
+        assert window.complaints == []
+
+
 def test_a_page_without_webassembly_replays(monkeypatch):
     monkeypatch.setattr(live_page_module, "is_available", lambda: False)
     compiled = compile_model(oscillator())

@@ -29,7 +29,7 @@ from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 from screws.similar_names import similar_names
 
 MOST_PANELS = 4
-"""Most states that are shown if none are chosen."""
+"""Most quantities that are shown if none are chosen."""
 _FRAME = "width: 100%; height: 560px; border: 1px solid #d5d9e0; border-radius: 8px"
 """Style of a page inside a notebook."""
 _REPLAYS = "this page replays a run only: the llvmlite with which it was made cannot write WebAssembly"
@@ -79,7 +79,7 @@ def live_page(
     again in the browser whenever a slider moves.
 
     The page is one file that opens offline. It holds the model and its solver as WebAssembly, and takes the steps of `simulate`,
-    with its bits in browsers that have a fused multiply-add or not. Start values stay as they were exported: where they followed
+    with the same bits. Start values stay as they were exported: where they followed
     from a parameter, they do not follow it there. Where llvmlite cannot write WebAssembly, the page replays the run and says so.
 
     Parameters
@@ -88,7 +88,8 @@ def live_page(
     path : file to write, which must end in .html.
     t_end : end of the run, s.
     live : parameters with sliders, by name, each with its least and its largest value: `{"spring.stiffness": (10, 200)}`.
-    show : quantities to plot, a panel for each name, or for a list of names with the same unit; by default the first states.
+    show : quantities to plot, a panel for each name, or for a list of names with the same unit; by default
+        the first states and outputs.
     title : heading; by default the model's name.
     initial, parameters : changes of start values and parameters, as of `simulate`.
 
@@ -126,19 +127,24 @@ def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> l
     """Return the quantities of each panel. Raises `ModelError` E623."""
     layout, name = compiled.program.layout, compiled.model.name
     if show is None:
-        states = [state for state in layout.names("x") if not layout[state].shape]
-        show = states[:MOST_PANELS]
+        plain = [word for block in ("x", "out") for word in layout.names(block) if _has_one_unit(layout[word])]
+        show = plain[:MOST_PANELS]
     panels: list[Panel] = [
         [(word, layout[word])] if isinstance(word, str) else [(each, layout[each]) for each in word] for word in show
     ]
     for panel in panels:
-        for word, slot in panel:
-            if slot.block == "p":
-                raise _invisible(name, word, why="it is a parameter, which has one value in a run")
-        if len({slot.unit for _, slot in panel}) != 1 or not all(slot.size for _, slot in panel):
+        names, units = [word for word, _ in panel], {slot.unit for _, slot in panel}
+        if any(slot.block == "p" for _, slot in panel):
+            raise _invisible(name, *names, why="a parameter has one value in a run")
+        if len(units) != 1 or not all(_has_one_unit(slot) for _, slot in panel):
             words = ", ".join(f'"{word}" ({slot.unit or "1"})' for word, slot in panel)
-            raise _invisible(name, *(word for word, _ in panel), why=f"a panel has curves of one unit, and these are {words}")
+            raise _invisible(name, *names, why=f"a panel has curves of one unit, and these are {words or 'none'}")
     return panels
+
+
+def _has_one_unit(slot: Slot) -> bool:
+    """Return True for a number or an array, not empty, whose components have the same unit."""
+    return slot.size > 0 and not set(",;") & set(slot.unit)
 
 
 def _invisible(model: str, *names: str, why: str) -> ModelError:
