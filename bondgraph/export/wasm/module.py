@@ -19,7 +19,7 @@ from bondgraph.emit.interpreter import code as interpreter
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.machine import binding, have_llvm
 from bondgraph.emit.printers.llvm_procedures import module_text, number
-from bondgraph.export.run.functions import libraries
+from bondgraph.export.run.functions import solver_libraries
 from bondgraph.export.wasm.binary import with_exports
 from bondgraph.export.wasm.multiply_add import multiply_add
 from bondgraph.run.steppers.method import Method
@@ -124,7 +124,7 @@ def _hide(module: Any, is_shown: Callable[[str], bool]) -> None:
 @functools.cache
 def solver_module(method: Method) -> bytes:
     """Return the module of a solver, the same for all models: runs by a method, and error control."""
-    written = {letter: library for letter, library in libraries(method).items() if letter != "i_"}
+    written = solver_libraries(method)
     called = [each.name for letter, library in written.items() if letter != "s_" for each in library if not each.internal]
     return compiled([*map(module_text, written.values()), _elementary_text()], [*OF_SOLVER, *called])
 
