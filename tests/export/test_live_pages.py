@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from bondgraph import ModelError, compile_model
+from bondgraph import J1, C, Graph, I, ModelError, compile_model
 from bondgraph.export import LivePage, live_page
 from tests.browser import browser, needs_chromium
 from tests.export.live_models import CASES, Case, oscillator
@@ -99,7 +99,9 @@ def test_a_run_that_ends_early_says_why(tmp_path):
     assert len(ended["t"]) < len(whole["t"])
 
 
-NASTY = "</script><script>alert(1)</script><!--"
+NASTY = '</script><script>alert(1)</script><!-- Ω "q" \\'
+LOADED = "new Promise(done => {{ const wait = () => {} ? done(1) : setTimeout(wait, 5); wait(); }})"
+"""Waits until something is there."""
 
 
 @needs_chromium
@@ -112,7 +114,7 @@ def test_a_page_in_a_browser(tmp_path):
     expected = {k: compiled.simulate(5.0, parameters={"spring.stiffness": k}) for k in (50.0, 10.0, 200.0)}
     with browser() as window:
         window.open(path)
-        window.run("new Promise(done => { const wait = () => globalThis.live ? done(1) : setTimeout(wait, 5); wait(); })")
+        window.run(LOADED.format("globalThis.live"))
         assert window.run("document.title") == NASTY
         assert window.run("document.querySelectorAll('script').length") == 2
         assert f"{expected[50.0].statistics.steps} steps in" in window.run("document.getElementById('told').textContent")
@@ -145,7 +147,7 @@ def test_a_browser_takes_the_steps_of_the_run_at_both_ends_of_a_slider(name, tmp
     assert path.stat().st_size < 102_400
     with browser() as window:
         window.open(path)
-        window.run("new Promise(done => { const wait = () => globalThis.live ? done(1) : setTimeout(wait, 5); wait(); })")
+        window.run(LOADED.format("globalThis.live"))
         for end in ends:
             run = compiled.simulate(case.t_end, parameters={parameter: end}, samples=samples(case), **case.settings)
             got = window.run(
@@ -156,6 +158,25 @@ def test_a_browser_takes_the_steps_of_the_run_at_both_ends_of_a_slider(name, tmp
             columns = np.concatenate([run[shown].reshape(len(run.t), -1) for shown in case.show], axis=1)
             np.testing.assert_array_equal(np.transpose(got["columns"]), columns)
         assert window.asked == [path.resolve().as_uri()]
+        assert window.complaints == []
+
+
+@needs_chromium
+@pytest.mark.thorough
+def test_names_do_no_harm_and_a_notebook_shows_the_page(tmp_path):
+    graph, v = Graph(NASTY), J1("v", domain="translation")
+    graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, C(NASTY, stiffness=10.0))
+    page = live_page(graph, t_end=1.0, live={f"{NASTY}.stiffness": (1.0, 20.0)}, show=[f"{NASTY}.q"])
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!DOCTYPE html><title>cell</title>{page._repr_html_()}", encoding="utf-8")
+    with browser() as window:
+        window.open(notebook)
+        window.run(LOADED.format("document.querySelector('iframe').contentWindow.live"))
+        inside = "document.querySelector('iframe').contentDocument"
+        assert window.run(f"{inside}.title") == NASTY
+        assert window.run(f"{inside}.querySelector('label span').textContent") == f"{NASTY}.stiffness"
+        assert window.run(f"{inside}.querySelectorAll('script').length") == 2
+        assert f"{page.steps} steps in" in window.run(f"{inside}.getElementById('told').textContent")
         assert window.complaints == []
 
 
