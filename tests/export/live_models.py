@@ -83,7 +83,7 @@ def stiff() -> Graph:
 CASES = {
     "oscillator": Case(oscillator, 5.0, {}, ("spring.stiffness", 10.0, 200.0, 75.0), ("mass.flow", "spring.q")),
     "van der Pol": Case(van_der_pol, 20.0, {}, ("f.mu", 0.5, 3.0, 2.0), ("c.q", "r.effort")),
-    "ball to rest": Case(bouncing_ball.with_restitution, 6.0, {}, ("ball.inertia", 0.5, 2.0, 1.5), ("floor.h",)),
+    "ball to rest": Case(bouncing_ball.with_restitution, 6.0, {}, ("ball.inertia", 0.5, 2.0, 1.5), ("floor.h", "contact.mode")),
     "ball on a constraint": Case(
         lambda: bouncing_ball.on_constraint(20.0), 6.0, {}, ("ball.inertia", 0.5, 2.0, 1.5), ("floor.h", "ball.flow")
     ),

@@ -20,8 +20,10 @@ from tests.inner.compile import Compiled
 from tests.inner.emit import fma
 from tests.inner.export import live_page_module, multiply_add
 
-QUICK = ("van der Pol",)
-JUGGLER = Case(juggler, 3.0, {"rtol": 1e-6, "t_start": 2.0}, ("ball.inertia", 0.5, 3.0, 1.5), ("air.flow", "contact.mode"))
+QUICK = ("van der Pol", "ball to rest")
+JUGGLER = Case(
+    juggler, 3.0, {"rtol": 1e-6, "t_start": 2.0}, ("ball.inertia", 0.5, 3.0, 1.5), ("air.flow", "pull.effort", "contact.mode")
+)
 
 
 @functools.cache
