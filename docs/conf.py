@@ -20,7 +20,7 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.addnodes import toctree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from docs import contents, reference, scripts, thumbnails
+from docs import contents, live_pages, reference, scripts, thumbnails
 from docs.accents import with_accents
 from docs.docstrings import restructured
 from docs.notebooks import notebooks
@@ -37,7 +37,8 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery"]
 exclude_patterns = ["README.md"]
 html_title = project
 html_theme = "furo"
-html_static_path = [str(DOCS / "static")]
+made = tempfile.TemporaryDirectory(prefix="screwbond-pages-")
+html_static_path = [str(DOCS / "static"), made.name]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_theme_options = {"top_of_page_buttons": []}
@@ -85,11 +86,12 @@ def adapt(_: Any, page: str, source: list[str]) -> None:
 def stage(app: Any, _: Any) -> None:
     """Write what is made of the packages and of the examples, before Sphinx looks for sources."""
     scripts.stage(Path(staged.name), thumbnails.of_examples())
+    live_pages.write(Path(made.name) / "live")
     reference.write(Path(app.srcdir) / "api")
-    made = Path(app.srcdir) / "examples"
-    made.mkdir(exist_ok=True)
+    copies = Path(app.srcdir) / "examples"
+    copies.mkdir(exist_ok=True)
     for path in notebooks().values():
-        shutil.copy2(path, made / path.name)
+        shutil.copy2(path, copies / path.name)
 
 
 def docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:

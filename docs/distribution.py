@@ -19,7 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = re.compile(r"(!\[[^\]]*\]\()(?!https?:)([^)]+)\)")
-LINK = re.compile(r"((?<!!)\[[^\]]*\]\()(?!https?:|#)([^)]+)\)")
+LINK = re.compile(r"((?:(?<!!)\[[^\]]*|\))\]\()(?!https?:|#)([^)]+)\)")
+"""A link, of words or of a picture."""
 
 
 def published(text: str, address: str, tag: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bondgraph.emit.interpreter.steps import derivatives
 from bondgraph.emit.kernel import AT_SAMPLE, DeferredKernel, Kernel, LaneKernels
-from bondgraph.emit.llvm import QUICK, compile_in_lanes, compile_routines, steps_in_machine_code
+from bondgraph.emit.llvm import QUICK, compile_in_lanes, compile_routines, routines_text, steps_in_machine_code
 from bondgraph.emit.machine import have_llvm
 from bondgraph.emit.numpy import numpy_kernel, preset_kernel
 from bondgraph.errors import refusal
@@ -79,13 +79,24 @@ def _compiled_at_once(needed: Mapping[str, Code]) -> list[Code]:
     return [routine for name, routine in needed.items() if name not in DEFERRED | INTERPRETED]
 
 
+def _modules_of_runs(routines: Mapping[str, Code]) -> list[list[Code]]:
+    """Return the routines that a run calls, by the modules of machine code that `kernels_of` makes of them."""
+    needed = _needed(routines)
+    together = {name: routine for name, routine in needed.items() if name != "jacobian"}
+    alone = [[needed["jacobian"]]] if "jacobian" in needed else []
+    return [_compiled_at_once(together), *alone]
+
+
 def native_steps(routines: Mapping[str, Code]) -> dict[str, Listing]:
     """Return the steps of the routines, and of each case of one with alternatives, that the machine code of `kernels_of` has and
     that a run calls, with fusions."""
-    needed = _needed(routines)
-    together = {name: routine for name, routine in needed.items() if name != "jacobian"}
-    alone = [needed["jacobian"]] if "jacobian" in needed else []
-    return steps_in_machine_code(_compiled_at_once(together)) | steps_in_machine_code(alone)
+    steps = [steps_in_machine_code(module) for module in _modules_of_runs(routines)]
+    return {name: listing for module in steps for name, listing in module.items()}
+
+
+def native_texts(routines: Mapping[str, Code]) -> list[str]:
+    """Return the LLVM texts of the machine code of `kernels_of` that a run calls."""
+    return [routines_text(module) for module in _modules_of_runs(routines)]
 
 
 def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Sequence[Slot]) -> tuple[Kernel, tuple[int, ...]]:

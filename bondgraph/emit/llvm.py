@@ -78,9 +78,11 @@ class Library:
         return machine_kernel(name, sizes, outputs, self.addresses[name], loop, self, has_loop)
 
 
-def routines_text(routines: Sequence[Code], single_limit: int = SINGLE_LIMIT, part: int = PART_STEPS) -> str:
-    """Return the LLVM text that `compile_routines` compiles."""
-    return _module(routines, single_limit, part)[0]
+def routines_text(
+    routines: Sequence[Code], single_limit: int = SINGLE_LIMIT, part: int = PART_STEPS, *, fused: bool = True
+) -> str:
+    """Return the LLVM text that `compile_routines` compiles, unless `fused` with `quick` = 0."""
+    return _module(routines, single_limit, part, fused)[0]
 
 
 def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool = True) -> tuple[str, int]:

@@ -25,6 +25,7 @@ from bondgraph.export.latex_lines import latex
 from bondgraph.export.paper.document import document
 from bondgraph.export.run.c import CRun, c_run
 from bondgraph.export.symbolic import sympy_statements
+from bondgraph.export.wasm.page import LivePage, live_page
 from bondgraph.tape.opcodes import OPERATIONS
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "LagrangeEquations",
     "LinearEquations",
     "LinearSystem",
+    "LivePage",
     "MechanicalEquations",
     "PortHamiltonian",
     "StateEquations",
@@ -56,6 +58,7 @@ __all__ = [
     "hamilton_equations",
     "lagrange_equations",
     "linear_equations",
+    "live_page",
     "mechanical_equations",
     "port_hamiltonian",
     "state_equations",

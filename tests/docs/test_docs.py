@@ -32,7 +32,16 @@ from screwbond.models.pictures import Scene, page, scene_of
 import bondgraph
 from bondgraph import J1, C, Compiled, Constraint, Graph, I, R, ScrewbondError, Se, compile_model, signals
 from bondgraph.analysis import linearise, linearise_sampled, operating_point, passivity, sensitivities, steady_state
-from bondgraph.export import c_run, c_source, document, linear_equations, mechanical_equations, port_hamiltonian, state_equations
+from bondgraph.export import (
+    c_run,
+    c_source,
+    document,
+    linear_equations,
+    live_page,
+    mechanical_equations,
+    port_hamiltonian,
+    state_equations,
+)
 from docs.pages import DOCS, FRONT, program_of, run_page, text_of
 from screwbond.imports import ShadowError, check_packages
 from screws.contact import closest_points
@@ -60,6 +69,7 @@ EXECUTED = [
     "analysis.md",
     "estimation.md",
     "export.md",
+    "live.md",
     "interchange.md",
     "files.md",
     "stepping.md",
@@ -328,6 +338,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E279", lambda: document(rc(), style="word")),
     ("E280", lambda: document(lettered(r"\mathscr{Q}"), style="typst")),
     ("E281", lambda: c_run(rc(), 1.0)),
+    ("E623", lambda: live_page(rc(), t_end=1.0, show=["r.resistance"])),
     ("E301", lambda: rc().simulate(0.0)),
     ("E302", lambda: rc().simulate(1.0, rtol=2.0)),
     ("E303", lambda: rc().simulate(1.0, samples=-0.1)),

@@ -67,15 +67,20 @@ def function_names(prefix: str, calls: Iterable[str], has_events: bool) -> Funct
 
 
 @functools.cache
-def _libraries(method: Method) -> dict[str, list[Procedure]]:
-    """Return all procedures that runs by a method may call, by the letters before their names; they have names in common."""
+def solver_libraries(method: Method) -> dict[str, list[Procedure]]:
+    """Return the procedures of a solver by the letters before their names in C; they have names in common."""
     return {
         "s_": solver(method),
         "w_": error_weights.procedures(),
         "r_": pattern_rooms.procedures(),
         "q_": translate([stop_unanswered], [stop_unanswered.__name__]),
-        "i_": interpreter(1),
     }
+
+
+@functools.cache
+def _libraries(method: Method) -> dict[str, list[Procedure]]:
+    """Return all procedures that runs by a method may call, with those of the interpreter of derivatives."""
+    return {**solver_libraries(method), "i_": interpreter(1)}
 
 
 def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:

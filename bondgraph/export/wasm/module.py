@@ -1,0 +1,205 @@
+"""LLVM text -> a module of WebAssembly, by the target that llvmlite has: no compiler and no linker is needed.
+
+Modules share one memory, with 8-byte words for addresses as in machine code here, and one table of functions. WebAssembly has no
+fused multiply-add; `multiply_add` takes its place, so that numbers have the bits of machine code.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, cast
+
+from bondgraph.emit import cache
+from bondgraph.emit.elementary import trigonometry
+from bondgraph.emit.elementary.code import ELEMENTARY, PERIODIC, symbol
+from bondgraph.emit.elementary.functions import FAR, OF_TWO
+from bondgraph.emit.interpreter import code as interpreter
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.machine import binding, have_llvm
+from bondgraph.emit.printers.llvm_procedures import module_text, number
+from bondgraph.export.run.functions import solver_libraries
+from bondgraph.export.wasm.binary import with_exports
+from bondgraph.export.wasm.multiply_add import multiply_add
+from bondgraph.run.steppers.method import Method
+
+TRIPLE = "wasm32-unknown-unknown"
+"""Target of LLVM."""
+OF_SOLVER = ("begin_run", "advance_run", "run")
+"""Procedures of a solver that begin and advance a run, the last with events."""
+INTERPRETER = ("interpret", "step_")
+"""Beginnings of the names of functions of the interpreter of derivatives."""
+_FUSED = multiply_add.__name__
+_REPLACED = {"@llvm.fma.f64(": f"@{_FUSED}(", "getelementptr ptr,": "getelementptr i64,", "alloca ptr": "alloca i64"}
+_WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
+"""Large workspace of a kernel, as `emit.text` takes it from the heap."""
+_SHARED = "elementary."
+"""Beginning of the names of functions that texts share."""
+_DEFINITION = re.compile(r"^(define .*) {$", re.MULTILINE)
+_TABLE = re.compile(r'^@(table\.[\w.]+) = internal constant \[(\d+) x i8\] c"(.*)", align 8$', re.MULTILINE)
+"""Array of constants, as `emit.tables` writes it."""
+
+
+@functools.cache
+def _target() -> Any:
+    """Return the target; None where LLVM was built without it."""
+    llvm = binding()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        return llvm.Target.from_triple(TRIPLE)
+    except RuntimeError:
+        return None
+
+
+def is_available() -> bool:
+    """Return True if LLVM can write WebAssembly here."""
+    return have_llvm() and _target() is not None
+
+
+def compiled(texts: Sequence[str], exported: Iterable[str], features: str = "") -> bytes:
+    """Return a module with these functions and all that they need, of LLVM texts that call each other by name; it is kept on
+    disk. Raises a ValueError if its data would need a linker."""
+    import llvmlite
+
+    names = sorted(set(exported))
+    key = cache.key(TRIPLE, features, llvmlite.__version__, *names, *texts)
+    code = cache.load(key)
+    if code is None:
+        code = _object(texts, set(names), features)
+        cache.store(key, code)
+    return with_exports(code, names)
+
+
+def _object(texts: Sequence[str], exported: Collection[str], features: str) -> bytes:
+    """Return the object file of a module."""
+    llvm, module = binding(), cast(Any, None)
+    machine = _target().create_target_machine(features=features, opt=2, reloc="pic")
+    for text in texts:
+        part = llvm.parse_assembly(_for_target(text))
+        _hide(part, lambda name: name in exported or name.startswith(_SHARED))
+        if module is None:
+            module = part
+        else:
+            module.link_in(part)
+    _hide(module, exported.__contains__)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def _for_target(text: str) -> str:
+    """Return a text with addresses of 8 bytes in tables, with all workspaces on the stack, without the content of arrays of
+    constants (`constants`), and with `multiply_add`, unless it defines that."""
+    for old, new in _REPLACED.items() if f"@{_FUSED}(" not in text else ():
+        text = text.replace(old, new)
+    text = _WORKSPACE.sub(r"alloca i8, i64 \1, align 64", text).replace("call void @free(", "; free(")
+    text = _TABLE.sub(r"@\1 = external constant [\2 x i8]", text)
+    return _DEFINITION.sub(r'\1 "no-jump-tables"="true" {', text)
+
+
+def workspaces(texts: Iterable[str]) -> int:
+    """Return the bytes of all large workspaces in LLVM texts."""
+    return sum(int(size) for text in texts for size in _WORKSPACE.findall(text))
+
+
+def constants(texts: Iterable[str]) -> dict[str, bytes]:
+    """Return the arrays of constants of LLVM texts, by name, which the memory of the modules must hold (symbols of "GOT.mem")."""
+    return {name: bytes.fromhex(bits.replace("\\", "")) for text in texts for name, _, bits in _TABLE.findall(text)}
+
+
+def _hide(module: Any, is_shown: Callable[[str], bool]) -> None:
+    """Make all other functions of a module internal, so that the optimiser drops those that nothing calls."""
+    for function in module.functions:
+        if not function.is_declaration and not is_shown(function.name):
+            function.linkage = "internal"
+
+
+@functools.cache
+def solver_module(method: Method) -> bytes:
+    """Return the module of a solver, the same for all models: runs by a method, and error control."""
+    written = solver_libraries(method)
+    called = [each.name for letter, library in written.items() if letter != "s_" for each in library if not each.internal]
+    return compiled([*map(module_text, written.values()), _elementary_text()], [*OF_SOLVER, *called])
+
+
+def model_module(texts: Sequence[str], exported: Collection[str]) -> bytes:
+    """Return the module of a model: its kernels, from their LLVM texts, and what it needs of the interpreter of derivatives."""
+    interpreted = any(name.startswith(INTERPRETER) for name in exported)
+    return compiled([*texts, *([_interpreter_text()] if interpreted else []), _elementary_text()], exported)
+
+
+@functools.cache
+def _interpreter_text() -> str:
+    return module_text(interpreter.procedures(1), interpreter.texts(1))
+
+
+@functools.cache
+def multiply_add_modules() -> tuple[bytes, bytes]:
+    """Return two modules of `multiply_add`: by the processor's instruction, where a browser has it (relaxed SIMD, which may
+    also round twice), and by products and sums."""
+    vectors = [f"%{x}2 = insertelement <2 x double> poison, double %{x}, i32 0" for x in "xyz"]
+    intrinsic, vector = "@llvm.wasm.relaxed.madd.v2f64", "<2 x double>"
+    passed = ", ".join(f"{vector} %{x}2" for x in "xyz")
+    lines = [
+        f"declare {vector} {intrinsic}({vector}, {vector}, {vector})",
+        f"define double @{_FUSED}(double %x, double %y, double %z) {{",
+        *vectors,
+        f"%both = call {vector} {intrinsic}({passed})",
+        f"%one = extractelement {vector} %both, i32 0",
+        "ret double %one",
+        "}",
+    ]
+    by_sums = module_text(translate([multiply_add], [_FUSED]))
+    return compiled(["\n".join(lines)], [_FUSED], "+simd128,+relaxed-simd"), compiled([by_sums], [_FUSED])
+
+
+@functools.cache
+def _elementary_text() -> str:
+    """Return the text of the elementary functions, for one number."""
+    functions = module_text(translate(list(ELEMENTARY.values())))
+    declared = [f"declare double @llvm.{name}.f64(double)" for name in PERIODIC]
+    entries = [_entry(name, function) for name, function in ELEMENTARY.items()]
+    return "\n".join([functions, *declared, *entries, _joint_entry()])
+
+
+_PURE = "nounwind willreturn memory(none)"
+
+
+def _entry(name: str, function: Callable[..., float]) -> str:
+    """Return the function that kernels call; JavaScript computes sines, cosines and tangents of far angles."""
+    letters = [f"double %{letter}" for letter in "xy"[: 1 + (function in OF_TWO)]]
+    lines = ["entry:", f"%near = call double @{function.__name__}({', '.join(letters)})"]
+    if name in PERIODIC:
+        lines += [
+            "%size = call double @llvm.fabs.f64(double %x)",
+            f"%is_far = fcmp ogt double %size, {number(FAR)}",
+            "br i1 %is_far, label %far, label %done",
+            "far:",
+            f"%outer = call double @llvm.{name}.f64(double %x)",
+            "ret double %outer",
+            "done:",
+        ]
+    lines.append("ret double %near")
+    return f"define double @{symbol(name, 1)}({', '.join(letters)}) {_PURE} {{\n" + "\n".join(lines) + "\n}\n"
+
+
+def _joint_entry() -> str:
+    """Return the function that kernels call for sines and cosines together: inlined, it computes those that are used."""
+    count, both = trigonometry.JOINT_ANGLES, trigonometry.result()
+    vector, sums, lines = f"<{count} x double>", {"sin": "poison", "cos": "poison"}, list[str]()
+    for k in range(count):
+        lines.append(f"%x{k} = extractelement {vector} %x, i32 {k}")
+        for name, row in sums.items():
+            lines.append(f"%{name}.{k} = call double @{symbol(name, 1)}(double %x{k})")
+            lines.append(f"%{name}s{k} = insertelement {vector} {row}, double %{name}.{k}, i32 {k}")
+            sums[name] = f"%{name}s{k}"
+    lines += [f"%one = insertvalue {both} poison, {vector} {sums['sin']}, 0"]
+    lines += [f"%both = insertvalue {both} %one, {vector} {sums['cos']}, 1", f"ret {both} %both"]
+    return f"define {both} @{trigonometry.symbol()}({vector} %x) alwaysinline {_PURE} {{\n" + "\n".join(lines) + "\n}\n"

@@ -1,0 +1,44 @@
+"""Fused multiply-add for processors without one, such as WebAssembly's, as a function of the kernel language."""
+
+from __future__ import annotations
+
+import struct
+
+from bondgraph.emit.kernel_language.language import bits_down, bits_sum, bits_up, finite, inline
+
+
+def _of_bits(bits: int) -> float:
+    (number,) = struct.unpack("<d", struct.pack("<q", bits))
+    return float(number)
+
+
+_HALF_OF_LOW, _LOW = _of_bits(1 << 26), 27
+"""Half a unit of the high half of a number, in bits, and the count of bits of its low half."""
+
+
+@inline
+def high_half(x: float) -> float:
+    """Return a number rounded to its first 26 bits."""
+    return bits_up(bits_down(bits_sum(x, _HALF_OF_LOW), _LOW), _LOW)
+
+
+@inline
+def sum_error(x: float, y: float, total: float) -> float:
+    """Return what the rounded sum of two numbers lacks (Knuth 1969)."""
+    other = total - x
+    return (x - (total - other)) + (y - other)
+
+
+def multiply_add(x: float, y: float, z: float) -> float:
+    """Return x y + z, rounded once: product and sum with their rounding errors (Dekker 1971).
+
+    The last bit may be wrong where the errors together need more than 53 bits and half a unit decides, where a product is below
+    1e-290, and the result is infinite where a product above 1e308 meets a sum below it.
+    """
+    product = x * y
+    x_high, y_high = high_half(x), high_half(y)
+    x_low, y_low = x - x_high, y - y_high
+    product_error = x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
+    total = product + z
+    result = total + (sum_error(product, z, total) + product_error)
+    return result if finite(result) and result != 0.0 else total

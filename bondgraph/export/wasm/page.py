@@ -1,0 +1,225 @@
+"""A page that simulates: one HTML file that opens offline, with sliders for parameters and curves of the run."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.errors import ModelError, refusal
+from bondgraph.export.run.c import run_content
+from bondgraph.export.run.source import RunContent
+from bondgraph.export.wasm.instance import instance_of, page_json, script
+from bondgraph.export.wasm.module import is_available
+from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
+from bondgraph.run.program.names import Slot
+from bondgraph.run.results.result import Result
+from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
+from screws.similar_names import similar_names
+
+MOST_PANELS = 4
+"""Most quantities that are shown if none are chosen."""
+_FRAME = "width: 100%; height: 560px; border: 1px solid #d5d9e0; border-radius: 8px"
+"""Style of a page inside a notebook."""
+_REPLAYS = "this page replays a run only: the llvmlite with which it was made cannot write WebAssembly"
+
+
+@dataclass(frozen=True)
+class LivePage:
+    """Page that simulates; notebooks display it.
+
+    Parameters
+    ----------
+    title : its heading.
+    text : the whole file. It needs no network and no other file.
+    steps : number of steps that its first run took here.
+    """
+
+    title: str
+    text: str
+    steps: int
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the file and return its path. Raises `FileError` E415 for another ending than .html, E414 if it fails."""
+        known_ending(path, ".html")
+        return write_text(path, self.text)
+
+    def __repr__(self) -> str:
+        return f'LivePage("{self.title}", {len(self.text) / 1024:.0f} KB)'
+
+    def _repr_html_(self) -> str:
+        return f'<iframe title="{html.escape(self.title)}" style="{_FRAME}" srcdoc="{html.escape(self.text)}"></iframe>'
+
+
+@spelled_settings
+def live_page(
+    model: Compilable,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    t_end: float,
+    live: Mapping[str, tuple[float, float]] | None = None,
+    show: Sequence[str | Sequence[str]] | None = None,
+    title: str | None = None,
+    initial: Initial | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    **settings: Unpack[RunSettings],
+) -> LivePage:
+    """Return a page in which the model simulates: a slider for each of some parameters, and curves of the run, which is done
+    again in the browser whenever a slider moves.
+
+    The page is one file that opens offline. It holds the model and its solver as WebAssembly, and takes the steps of `simulate`,
+    with the same bits. Start values stay as they were exported: where they followed
+    from a parameter, they do not follow it there. Where llvmlite cannot write WebAssembly, the page replays the run and says so.
+
+    Parameters
+    ----------
+    model : compiled, or a graph, which is compiled first.
+    path : file to write, which must end in .html.
+    t_end : end of the run, s.
+    live : parameters with sliders, by name, each with its least and its largest value: `{"spring.stiffness": (10, 200)}`.
+    show : quantities to plot, a panel for each name, or for a list of names with the same unit; by default
+        the first states and outputs.
+    title : heading; by default the model's name.
+    initial, parameters : changes of start values and parameters, as of `simulate`.
+
+    Raises `ModelError` as `simulate` and `c_run` (E281); E620 for a parameter that cannot have a slider, E621 for one that moves
+    clocks, E622 for an invalid range, E623 for quantities that cannot be shown together, or at all;
+    `FileError` E415, E414 as `LivePage.write`.
+    """
+    if path is not None:
+        known_ending(path, ".html")
+    compiled = compiled_form(model, "live_page", progress=settings.get("progress", True))
+    panels = _panels(compiled, show)
+    run, steps = run_content(compiled, t_end, "live_page", None, parameters, initial, settings)
+    facts: dict[str, Any] = {
+        "panels": _panel_facts(panels),
+        "live": [_slider(run, name, bounds) for name, bounds in (live or {}).items()],
+        "span": [float(run.dates[0]), float(run.dates[-1])],
+    }
+    if is_available():
+        data = instance_of(run, [slot for panel in panels for _, slot in panel]).text(facts)
+    else:
+        replay = compiled.simulate(t_end, parameters=parameters, initial=initial, **settings)
+        data = page_json({**facts, "events": False, "why": _REPLAYS, "replay": _columns(replay, panels)})
+    heading = compiled.model.name if title is None else title
+    page = LivePage(heading, _filled(heading, data), steps)
+    if path is not None:
+        page.write(path)
+    return page
+
+
+Panel = Sequence[tuple[str, Slot]]
+"""Quantities with a panel in common, by name."""
+
+
+def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> list[Panel]:
+    """Return the quantities of each panel. Raises `ModelError` E623."""
+    layout, name = compiled.program.layout, compiled.model.name
+    if show is None:
+        plain = [word for block in ("x", "out") for word in layout.names(block) if _has_one_unit(layout[word])]
+        show = plain[:MOST_PANELS]
+    panels: list[Panel] = [
+        [(word, layout[word])] if isinstance(word, str) else [(each, layout[each]) for each in word] for word in show
+    ]
+    for panel in panels:
+        names, units = [word for word, _ in panel], {slot.unit for _, slot in panel}
+        if any(slot.block == "p" for _, slot in panel):
+            raise _invisible(name, *names, why="a parameter has one value in a run")
+        if len(units) != 1 or not all(_has_one_unit(slot) for _, slot in panel):
+            words = ", ".join(f'"{word}" ({slot.unit or "1"})' for word, slot in panel)
+            raise _invisible(name, *names, why=f"a panel has curves of one unit, and these are {words or 'none'}")
+    return panels
+
+
+def _has_one_unit(slot: Slot) -> bool:
+    """Return True for a number or an array, not empty, whose components have the same unit."""
+    return slot.size > 0 and not set(",;") & set(slot.unit)
+
+
+def _invisible(model: str, *names: str, why: str) -> ModelError:
+    shown = ", ".join(f'"{name}"' for name in names)
+    return refusal(
+        "E623",
+        f"{shown or 'an empty panel'} cannot be shown on a page",
+        "a panel of its own for each unit",
+        "states, outputs and modes, by `compiled.names()`",
+        about=model,
+        why=why,
+    )
+
+
+def _labels(name: str, slot: Slot) -> Iterator[str]:
+    """Yield the names of the numbers of a quantity."""
+    for index in np.ndindex(slot.shape):
+        yield f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def _panel_facts(panels: Sequence[Panel]) -> list[dict[str, Any]]:
+    """Return what the script draws in each panel: unit, and curves with their columns."""
+    columns = itertools.count()
+    return [
+        {
+            "unit": _seen(panel[0][1].unit),
+            "curves": [{"name": label, "column": next(columns)} for word, slot in panel for label in _labels(word, slot)],
+        }
+        for panel in panels
+    ]
+
+
+def _columns(result: Result, panels: Sequence[Panel]) -> dict[str, Any]:
+    """Return the columns of a run that is replayed."""
+    columns = [result[word].reshape(len(result.t), -1).T for panel in panels for word, _ in panel]
+    return {"t": result.t.tolist(), "columns": nonfinite_to_null(np.vstack(columns).tolist())}
+
+
+def _slider(run: RunContent, name: str, bounds: tuple[float, float]) -> dict[str, Any]:
+    """Return the facts of a slider. Raises `ModelError` E620, E621, E622."""
+    model, layout = run.content.system.name, run.program.layout
+    try:
+        slot = layout[name]
+    except KeyError:
+        numbers = [word for word in layout.names("p") if not layout[word].shape]
+        near = [f'"{each}"' for each in similar_names(name, numbers) or numbers[:MOST_PANELS]]
+        raise refusal("E620", f'"{name}" cannot have a slider: the model has no such parameter', *near, about=model) from None
+    if slot.block != "p" or slot.shape:
+        why = f"its shape is {slot.shape}" if slot.shape else "it is no parameter"
+        cures = [f'a component, "{next(_labels(name, slot))}"'] if slot.block == "p" else []
+        raise refusal("E620", f'"{name}" cannot have a slider: {why}', *cures, about=model)
+    if slot.start in run.fixed:
+        why = "the times of clocks or breaks depend on it, and they were found before the run was exported"
+        raise refusal("E621", f'"{name}" cannot have a slider', "a page for each of its values", about=model, why=why)
+    word = run.image.arrays["p"] + slot.start
+    value = float(run.image.words[word : word + 1].view(np.float64)[0])
+    try:
+        low, high = map(float, bounds)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not (low < high and math.isfinite(high - low) and low <= value <= high):
+        why = f"a range is its least and its largest value, and the present one, {value:g}, lies between them"
+        cure = f'live={{"{name}": ({min(0.5 * value, 2.0 * value):g}, {max(0.5 * value, 2.0 * value) or 1.0:g})}}'
+        raise refusal("E622", f'the range of "{name}" is invalid: {bounds!r}', cure, about=model, why=why)
+    return {"name": name, "unit": _seen(slot.unit), "index": slot.start, "value": value, "low": low, "high": high}
+
+
+def _seen(unit: str) -> str:
+    """Return a unit as a page shows it: none of a pure number."""
+    return "" if unit == "1" else unit
+
+
+def _filled(title: str, data: str) -> str:
+    """Return the text of a page."""
+    files = resources.files(__package__)
+    parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", "page.js")}
+    filled = {"TITLE": html.escape(title), "STYLE": parts["page.css"], "SCRIPT": script() + parts["page.js"], "DATA": data}
+    return re.sub("@([A-Z]+)@", lambda mark: filled[mark[1]], parts["page.html"])

@@ -1,0 +1,73 @@
+// A run in WebAssembly: modules of solver and model share a memory, in which the image of the run stands behind the stack.
+async function simulator(S) {
+  const digits = new Map();
+  for (let code = 33; code < 127; code++) if (!'"\\<'.includes(String.fromCharCode(code))) digits.set(String.fromCharCode(code), digits.size);
+  const unpacked = async text => {  // two digits for 13 bits, packed by zlib; a digit that is left at the end for six
+    const bytes = new Uint8Array(text.length);
+    let bits = 0, count = 0, length = 0;
+    for (let k = 0; k < text.length; k += 2) {
+      const pair = k + 1 < text.length, value = digits.get(text[k]);
+      bits = pair ? (bits << 13) | (digits.size * value + digits.get(text[k + 1])) : (bits << 6) | value;
+      for (count += pair ? 13 : 6; count >= 8; bits &= (1 << count) - 1) bytes[length++] = bits >> (count -= 8);
+    }
+    const packed = new Blob([bytes.subarray(0, length)]);
+    return new Uint8Array(await new Response(packed.stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
+  };
+  const [instruction, sums, solver, model, planes] = await Promise.all([S.instruction, S.sums, S.solver, S.model, S.image].map(unpacked));
+  const image = planes.map((_, k) => planes[(k % 8) * S.words + (k >> 3)]);
+  const n = S.dates.count, base = S.stack, since = base + 8 * S.words, dates = since + 8 * n, rows = dates + 8 * n;
+  const modes = rows + 8 * n * S.width, out = modes + 8 * n * S.modes, end = out + 8 * S.shown;
+  const memory = new WebAssembly.Memory({ initial: Math.ceil((end + 64) / 65536) });
+  const table = new WebAssembly.Table({ initial: S.calls.length + 1, element: "anyfunc" });
+  const stack = new WebAssembly.Global({ value: "i32", mutable: true }, base);
+  const env = { __linear_memory: memory, __indirect_function_table: table, __stack_pointer: stack, sin: Math.sin, cos: Math.cos, tan: Math.tan };
+  // Multiply-add by the processor's instruction, if this browser has it and it rounds once.
+  const fused = async bytes => (await WebAssembly.instantiate(bytes, { env })).instance.exports.multiply_add, tiny = 2 ** -30;
+  env.multiply_add = WebAssembly.validate(instruction) ? await fused(instruction) : null;
+  if (env.multiply_add?.(1 + tiny, 1 - tiny, -1) !== -tiny * tiny) env.multiply_add = await fused(sums);
+  const tables = Object.fromEntries(Object.entries(S.tables).map(([name, value]) => [name, new WebAssembly.Global({ value: "i32", mutable: true }, value)]));
+  const linked = async bytes => (await WebAssembly.instantiate(bytes, { env, "GOT.mem": tables })).instance.exports;
+  const [A, B] = [await linked(solver), await linked(model)];
+  S.calls.forEach((name, k) => table.set(k + 1, B[name] || A[name]));
+  const bytes = new Uint8Array(memory.buffer), reals = new Float64Array(memory.buffer), words = new BigInt64Array(memory.buffer);
+  const at = name => base / 8 + S.at[name], read = name => Number(words[at(name)]);
+  const [T, D, P, held, R, M] = [since / 8, dates / 8, at("p"), at("held"), rows / 8, modes / 8];
+  for (const [times, place] of [[S.times, T], [S.dates, D]]) {
+    if (times.packed) bytes.set(await unpacked(times.packed), 8 * place);
+    else for (let k = 0; k < n; k++) reals[place + k] = k < n - 1 ? times.step * k : times.end;
+  }
+  // Values of parameters by their indices -> dates of samples, columns of values at these, dates and names of events, and what the run took.
+  // A run of more than `patience` milliseconds is given up.
+  function run(values, patience = 20000) {
+    const start = performance.now(), events = [];
+    let status = -1, patient = true;
+    bytes.set(image, base);
+    stack.value = base;
+    for (const [index, value] of values) reals[P + index] = value;
+    if (S.prepares) B.prepare(8 * P, 8 * (P + S.parameters));
+    if (S.events) words[at("all_held")] = BigInt(modes);
+    words[at("budget")] = 4000n;
+    const begun = A[S.begin](8 * at("table"), 8 * at("x"), 8 * at("m"), since, rows, BigInt(n));
+    if (begun) do {
+      status = Number(A[S.advance](8 * at("table")));
+      words[at("tried")] = 0n;
+      patient = performance.now() - start < patience;
+      if (!S.events) continue;
+      const log = read("log") / 8, logged = read("logged");
+      for (let k = 0; k < logged; k++) events.push([reals[log + S.event.width * k + S.event.time], S.transitions[reals[log + S.event.width * k + S.event.transition]]]);
+      words[at("events_left")] -= BigInt(logged);
+      words[at("logged")] = 0n;
+    } while (status === S.log_full || (status === S.pause && patient));
+    const samples = begun ? read("written") + 1 : 0, filled = S.events && begun ? read("held_rows") + 1 : 0;
+    for (let k = filled; k < samples; k++) for (let i = 0; i < S.modes; i++) reals[M + S.modes * k + i] = reals[read("held") / 8 + i];
+    const columns = S.columns.map(() => new Float64Array(samples));
+    for (let k = 0; k < samples; k++) {
+      if (S.shown) B.shown(8 * (D + k), rows + 8 * S.width * k, 8 * P, modes + 8 * S.modes * k, out);
+      S.columns.forEach(([from, i], j) => { columns[j][k] = reals[(from === "states" ? R + S.width * k : from === "modes" ? M + S.modes * k : out / 8) + i]; });
+    }
+    const why = !begun ? S.not_started : S.outcomes[S.events ? read("outcome") : 0] || S.endings[status] || "";
+    const wrong = begun && status === S.done ? "" : status === S.pause && begun ? "it takes too long in a browser" : why;
+    return { status, wrong, t: reals.slice(D, D + samples), columns, events, steps: read("steps"), milliseconds: performance.now() - start };
+  }
+  return { run };
+}

@@ -1,0 +1,50 @@
+"""Pages that simulate, in node: their data and their script, without a browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bondgraph.export import LivePage
+
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="no node to run WebAssembly with")
+DATA = '<script type="application/json" id="run">', "</script>"
+SCRIPT = '"use strict";\n', "// Page of a run"
+RUNS = """
+simulator(S).then(({ run }) => {
+  for (const values of CHANGES) {
+    const { wrong, t, columns, steps, events } = run(values);
+    console.log(JSON.stringify({ wrong, t: [...t], columns: columns.map(column => [...column]), steps, events }));
+  }
+});
+"""
+
+
+def between(text: str, marks: tuple[str, str]) -> str:
+    """What stands in a text between two marks."""
+    return text.partition(marks[0])[2].partition(marks[1])[0]
+
+
+def facts_of(page: LivePage) -> dict[str, Any]:
+    """The data of a page."""
+    facts: dict[str, Any] = json.loads(between(page.text, DATA))
+    return facts
+
+
+def runs_in_node(page: LivePage, folder: Path, *changes: Mapping[str, float], flags: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The runs of a page with the parameters of its sliders, and with changes of these by name."""
+    facts, path = facts_of(page), folder / "runs.js"
+    index = {slider["name"]: slider["index"] for slider in facts["live"]}
+    values = [[[index[name], value] for name, value in change.items()] for change in ({}, *changes)]
+    data = f"const S = {json.dumps(facts)}, CHANGES = {json.dumps(values)};\n"
+    path.write_text(data + between(page.text, SCRIPT) + RUNS, encoding="utf-8")
+    done = subprocess.run([str(NODE), *flags, path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,0 +1,223 @@
+"""Pages that simulate: WebAssembly takes the steps of the run here, with its bits; what a page cannot have is refused."""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+import re
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, C, Graph, I, ModelError, compile_model
+from bondgraph.export import LivePage, live_page
+from tests.browser import browser, needs_chromium
+from tests.export.live_models import CASES, Case, oscillator
+from tests.export.live_pages import facts_of, needs_node, runs_in_node
+from tests.export.test_run_in_c import cradle, juggler
+from tests.inner.compile import Compiled
+from tests.inner.emit import fma
+from tests.inner.export import live_page_module, multiply_add
+
+QUICK = ("van der Pol", "ball to rest")
+JUGGLER = Case(
+    juggler, 3.0, {"rtol": 1e-6, "t_start": 2.0}, ("ball.inertia", 0.5, 3.0, 1.5), ("air.flow", "pull.effort", "contact.mode")
+)
+
+
+@functools.cache
+def exported(name: str) -> tuple[Compiled, LivePage]:
+    """A model, and its page with 101 samples."""
+    case = JUGGLER if name == "juggler" else CASES[name]
+    compiled = compile_model(case.graph())
+    parameter, low, high, _ = case.slider
+    settings = {**case.settings, "samples": samples(case)}
+    return compiled, live_page(compiled, t_end=case.t_end, live={parameter: (low, high)}, show=case.show, **settings)
+
+
+def samples(case: Case) -> np.ndarray:
+    """The sample times of a case, s."""
+    return np.linspace(case.settings.get("t_start", 0.0), case.t_end, 101)
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["juggler", *(pytest.param(k, marks=() if k in QUICK else pytest.mark.thorough) for k in CASES)])
+def test_a_page_gives_the_bits_of_the_run(name, tmp_path):
+    case = JUGGLER if name == "juggler" else CASES[name]
+    compiled, page = exported(name)
+    parameter, *_, other = case.slider
+    own, changed = runs_in_node(page, tmp_path, {parameter: other})
+    for got, parameters in ((own, {}), (changed, {parameter: other})):
+        run = compiled.simulate(case.t_end, parameters=parameters, samples=samples(case), **case.settings)
+        columns = np.concatenate([run[shown].reshape(len(run.t), -1) for shown in case.show], axis=1)
+        assert (got["wrong"], got["steps"], len(got["events"])) == ("", run.statistics.steps, len(run.events))
+        np.testing.assert_array_equal(got["t"], run.t)
+        np.testing.assert_array_equal(np.transpose(got["columns"]), columns)
+        np.testing.assert_array_equal([time for time, _ in got["events"]], run.events.times)
+    assert own["columns"] != changed["columns"]
+    assert page.steps == own["steps"]
+
+
+@needs_node
+@pytest.mark.thorough
+def test_the_processor_s_own_multiply_add_gives_the_same_bits(tmp_path):
+    page = exported("van der Pol")[1]
+    ways = [runs_in_node(page, tmp_path, flags=flags)[0] for flags in ((), ("--experimental-wasm-relaxed-simd",))]
+    assert ways[0]["columns"] == ways[1]["columns"]
+
+
+def test_multiply_add_rounds_once():
+    draw = random.Random(3)
+    for _ in range(3000):
+        x, y = (
+            draw.choice([draw.uniform(-2.0, 2.0), 1.0 + draw.randrange(9) * 2.0**-52, 3.0 ** draw.randrange(-30, 30)])
+            for _ in "xy"
+        )
+        z = draw.choice(
+            [-x * y, -x * y * (1.0 + 2.0**-52), draw.uniform(-1.0, 1.0), x * y * 2.0 ** draw.randrange(-60, 60), 0.0, -0.0]
+        )
+        got, expected = (float(rule(np.float64(x), np.float64(y), np.float64(z))) for rule in (multiply_add, fma))
+        assert got == expected
+        assert math.copysign(1.0, got) == math.copysign(1.0, expected)
+    with np.errstate(all="ignore"):
+        for numbers in (
+            (math.inf, 1.0, 1.0),
+            (1e200, 1e200, 1.0),
+            (1.0, 1.0, -math.inf),
+            (math.nan, 1.0, 1.0),
+            (math.inf, 0.0, 1.0),
+        ):
+            np.testing.assert_equal(multiply_add(*map(np.float64, numbers)), fma(*map(np.float64, numbers)))
+
+
+@needs_node
+def test_a_run_that_ends_early_says_why(tmp_path):
+    """The run of the export has no collision, that of other parameters has two at once, which only Python settles."""
+    page = live_page(cradle(0.5), t_end=0.4, live={"push.value": (0.0, 20.0)}, show=["m0.flow"])
+    whole, ended = runs_in_node(page, tmp_path, {"push.value": 10.0})
+    assert whole["wrong"] == ""
+    assert "needs Python" in ended["wrong"]
+    assert len(ended["t"]) < len(whole["t"])
+
+
+NASTY = '</script><script>alert(1)</script><!-- Ω "q" \\'
+LOADED = "new Promise(done => {{ const wait = () => {} ? done(1) : setTimeout(wait, 5); wait(); }})"
+"""Waits until something is there."""
+
+
+@needs_chromium
+def test_a_page_in_a_browser(tmp_path):
+    compiled, live = compile_model(oscillator()), {"spring.stiffness": (10.0, 200.0), "push.value": (-2.0, 2.0)}
+    path = tmp_path / "page.html"
+    page = live_page(compiled, path, t_end=5.0, live=live, show=["mass.flow", "spring.q"], title=NASTY)
+    assert path.read_text(encoding="utf-8") == page.text
+    assert len(page.text) < 80_000
+    expected = {k: compiled.simulate(5.0, parameters={"spring.stiffness": k}) for k in (50.0, 10.0, 200.0)}
+    with browser() as window:
+        window.open(path)
+        window.run(LOADED.format("globalThis.live"))
+        assert window.run("document.title") == NASTY
+        assert window.run("document.querySelectorAll('script').length") == 2
+        assert f"{expected[50.0].statistics.steps} steps in" in window.run("document.getElementById('told').textContent")
+        for edge in ("Home", "End"):
+            window.run("document.querySelector('input').focus()")
+            window.press(edge)
+            window.rest()
+            stiffness = 10.0 if edge == "Home" else 200.0
+            label = window.run("document.querySelector('label').innerText").split("\n")
+            assert label[:2] == ["spring.stiffness", f"{stiffness:g} N/m"]
+            told = window.run("document.getElementById('told').textContent")
+            assert f"{expected[stiffness].statistics.steps} steps in" in told
+            got = window.run(f"live.run([[live.S.live[0].index, {stiffness}]]).columns.map(column => [...column])")
+            run = expected[stiffness]
+            np.testing.assert_array_equal(got, [run["mass.flow"], run["spring.q"]])
+        window.resize(390, 844)
+        window.rest()
+        assert window.overflow() == 0
+        assert window.asked == [path.resolve().as_uri()]
+        assert window.complaints == []
+
+
+@needs_chromium
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", CASES)
+def test_a_browser_takes_the_steps_of_the_run_at_both_ends_of_a_slider(name, tmp_path):
+    case, (compiled, page) = CASES[name], exported(name)
+    parameter, *ends, _ = case.slider
+    path = page.write(tmp_path / "page.html")
+    assert path.stat().st_size < 102_400
+    with browser() as window:
+        window.open(path)
+        window.run(LOADED.format("globalThis.live"))
+        for end in ends:
+            run = compiled.simulate(case.t_end, parameters={parameter: end}, samples=samples(case), **case.settings)
+            got = window.run(
+                f"(({{ steps, columns }}) => ({{ steps, columns: columns.map(column => [...column]) }}))"
+                f"(live.run([[live.S.live[0].index, {end}]]))"
+            )
+            assert got["steps"] == run.statistics.steps
+            columns = np.concatenate([run[shown].reshape(len(run.t), -1) for shown in case.show], axis=1)
+            np.testing.assert_array_equal(np.transpose(got["columns"]), columns)
+        assert window.asked == [path.resolve().as_uri()]
+        assert window.complaints == []
+
+
+@needs_chromium
+@pytest.mark.thorough
+def test_names_do_no_harm_and_a_notebook_shows_the_page(tmp_path):
+    graph, v = Graph(NASTY), J1("v", domain="translation")
+    graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, C(NASTY, stiffness=10.0))
+    page = live_page(graph, t_end=1.0, live={f"{NASTY}.stiffness": (1.0, 20.0)}, show=[f"{NASTY}.q"])
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!DOCTYPE html><title>cell</title>{page._repr_html_()}", encoding="utf-8")
+    with browser() as window:
+        window.open(notebook)
+        window.run(LOADED.format("document.querySelector('iframe').contentWindow.live"))
+        inside = "document.querySelector('iframe').contentDocument"
+        assert window.run(f"{inside}.title") == NASTY
+        assert window.run(f"{inside}.querySelector('label span').textContent") == f"{NASTY}.stiffness"
+        assert window.run(f"{inside}.querySelectorAll('script').length") == 2
+        assert f"{page.steps} steps in" in window.run(f"{inside}.getElementById('told').textContent")
+        assert window.complaints == []
+
+
+def test_a_page_without_webassembly_replays(monkeypatch):
+    monkeypatch.setattr(live_page_module, "is_available", lambda: False)
+    compiled = compile_model(oscillator())
+    page = live_page(compiled, t_end=1.0, live={"spring.stiffness": (10.0, 200.0)}, show=["spring.q"], samples=0.1)
+    facts = facts_of(page)
+    np.testing.assert_array_equal(facts["replay"]["columns"], [compiled.simulate(1.0, samples=0.1)["spring.q"]])
+    assert facts["why"] == "this page replays a run only: the llvmlite with which it was made cannot write WebAssembly"
+    assert "solver" not in facts
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        ({"live": {"ball.inertai": (0.5, 2.0)}}, "E620", '"ball.inertia"'),
+        ({"live": {"floor.h": (0.5, 2.0)}}, "E620", "it is no parameter"),
+        ({"live": {"held.period": (0.01, 0.1)}}, "E621", "times of clocks"),
+        ({"live": {"ball.inertia": (2.0, 0.5)}}, "E622", "least and its largest"),
+        ({"live": {"ball.inertia": (2.0, 3.0)}}, "E622", "the present one, 1, lies between"),
+        ({"live": {"ball.inertia": 2.0}}, "E622", r'live=\{"ball.inertia": \(0.5, 2\)\}'),
+        ({"show": ["ball.inertia"]}, "E623", "one value in a run"),
+        ({"show": [["ball.p", "floor.h"]]}, "E623", r'"ball.p" \(N s\), "floor.h" \(m\)'),
+        ({"show": [[]]}, "E623", "an empty panel"),
+    ],
+)
+def test_what_a_page_cannot_have_is_refused(options, code, words):
+    with pytest.raises(ModelError, match=rf"{code}[\s\S]*{words}"):
+        live_page(exported("juggler")[0], t_end=0.1, **options)
+
+
+def test_pure_numbers_have_no_unit():
+    facts = facts_of(live_page(exported("juggler")[0], t_end=0.1, live={"floor.restitution": (0.1, 0.9)}, show=["contact.mode"]))
+    assert facts["live"][0]["unit"] == facts["panels"][0]["unit"] == ""
+
+
+def test_a_page_stands_in_a_notebook():
+    page = exported("juggler")[1]
+    assert re.fullmatch(r'LivePage\("toy", \d+ KB\)', repr(page))
+    cell = page._repr_html_()
+    assert cell.startswith('<iframe title="toy"') and cell.count("<") == 2 and "srcdoc=" in cell
