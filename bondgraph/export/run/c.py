@@ -72,18 +72,32 @@ def c_run(
 
     Raises `ModelError` as `simulate` and as `c_source`; E281 for a run that needs Python, or does not reach its end.
     """
-    compiled = compiled_form(model, "c_run", progress=settings.get("progress", True))
+    run, steps = run_content(model, t_end, "c_run", name, parameters, initial, settings)
+    return CRun(run.content.name, header_text(run), source_file(run), run.build, run.method.name, steps)
+
+
+def run_content(
+    model: Compilable,
+    t_end: float,
+    caller: str,
+    name: str | None,
+    parameters: Mapping[str, Any] | None,
+    initial: Initial | None,
+    settings: RunSettings,
+) -> tuple[RunContent, int]:
+    """Return the content of a run that leaves this process, and the number of steps that it took here; `caller` is the exporting
+    function. Raises as `c_run`."""
+    compiled = compiled_form(model, caller, progress=settings.get("progress", True))
     prepared = compiled.prepare_run(t_end, **settings)
     x, p, m = prepared.start_values(parameters, initial)
     _refuse_python(compiled, prepared.program)
     choice, steps = _chosen(compiled, prepared.program, (x, p, m))
-    content = content_of(compiled, name, "c_run")
+    content = content_of(compiled, name, caller)
     space = _workspace(prepared.program, choice)
     build = f"cc -std=c99 -O2 -ffp-contract=off {content.name}.c main.c -lm"
     times, dates = prepared.program.wanted
     image, method = image_of(space, p, x, m), space.integrator.method
-    run = RunContent(content, image, method, compiled.program, times, dates, _clock_parameters(compiled, content), build)
-    return CRun(content.name, header_text(run), source_file(run), build, method.name, steps)
+    return RunContent(content, image, method, compiled.program, times, dates, _clock_parameters(compiled, content), build), steps
 
 
 def _workspace(prepared: PreparedProgram, choice: Selection) -> Workspace:
@@ -129,7 +143,7 @@ def _text(status: Status) -> str:
 
 
 def _refused(compiled: Compiled, why: str, *cures: str) -> ModelError:
-    title = f'the run of "{compiled.model.name}" cannot leave as C'
+    title = f'the run of "{compiled.model.name}" cannot be exported'
     return refusal("E281", title, *cures, about=compiled.model.name, why=why)
 
 
@@ -145,7 +159,7 @@ def _refuse_python(compiled: Compiled, prepared: PreparedProgram) -> None:
         why = f"its clocks ({clocks}) meet the nonlinear loop of {loops}: Python solves that"
         raise _refused(compiled, why, here, "a small C or I that breaks the loop")
     if is_large(compiled.system):
-        raise _refused(compiled, "a model of so many equal parts is compiled to loops, which have no form in C yet", here)
+        raise _refused(compiled, "a model of so many equal parts is compiled to loops, which cannot be exported yet", here)
 
 
 def _quoted(names: Iterable[str]) -> str:
