@@ -60,6 +60,7 @@ EXECUTED = [
     "analysis.md",
     "estimation.md",
     "export.md",
+    "fmu.md",
     "interchange.md",
     "stepping.md",
     "motion_and_control.md",
