@@ -6,7 +6,9 @@ import concurrent.futures
 import itertools
 import re
 import shutil
+import subprocess
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model, signals
 from bondgraph.errors import SourceOnlyWarning
 from bondgraph.export import fmu
 from tests.export.test_run_in_c import cradle, juggler
-from tests.inner.export import PLATFORMS, base_unit, build
+from tests.inner.export import PLATFORMS, base_unit, build, content_of
 
 fmpy = pytest.importorskip("fmpy")
 fmi2, fmi3, validation = (pytest.importorskip(f"fmpy.{name}") for name in ("fmi2", "fmi3", "validation"))
@@ -48,7 +50,7 @@ def toy(models, folder):
 
 @pytest.fixture(scope="module")
 def swing(models, folder):
-    inputs, outputs = ["push.value"], ["mass.flow"]
+    inputs, outputs = ["push.value"], ["mass.flow", "mass.p"]
     return fmu(models[1], folder / "swing.fmu", t_end=5.0, version=2, inputs=inputs, outputs=outputs, name="swing", **SETTINGS)
 
 
@@ -186,6 +188,19 @@ def test_an_input_that_jumps_at_a_point_is_the_model_with_that_step(opened_swing
     one.freeInstance()
 
 
+def test_partial_derivatives_are_those_of_the_equations(opened_swing, opened):
+    """p' = u - q / C - R p / m and q' = p / m of the swing; the ball's height changes by p / m."""
+    one, named = opened_swing.instance("Model"), opened_swing.references
+    unknowns = [named[name] for name in ("der(mass.p)", 'der("spring" Δ.q)', "mass.flow", "mass.p")]
+    expected = np.array([[-2.5, -50.0, 1.0], [0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    for k, known in enumerate(("mass.p", '"spring" Δ.q', "push.value")):
+        assert one.getDirectionalDerivative(unknowns, [named[known]], [1.0]) == expected[:, k].tolist()
+    ball, named = opened.instance("Model"), opened.references
+    knowns, rate = [named["floor.h"], named["ball.p"]], [named["der(floor.h)"]]
+    assert ball.getAdjointDerivative(rate, knowns, [3.0], nSensitivity=2) == [0.0, 3.0]
+    refused(opened, "no derivatives by value", lambda: ball.getDirectionalDerivative(rate, rate, [1.0]))
+
+
 def test_the_start_and_the_end_may_be_others(opened_swing, models):
     run = models[1].simulate(10.0, samples=0.5, **SETTINGS)
     one = opened_swing.instance(span=13.0, start=3.0)
@@ -244,7 +259,7 @@ def test_names_survive_and_units_have_exponents(swing):
 
 
 def test_an_archive_is_a_function_of_its_model(swing, models, folder):
-    options = {"inputs": ["push.value"], "outputs": ["mass.flow"], "name": "swing", "t_end": 5.0, "version": 2}
+    options = {"inputs": ["push.value"], "outputs": ["mass.flow", "mass.p"], "name": "swing", "t_end": 5.0, "version": 2}
     again = fmu(models[1], folder / "again.fmu", **options, **SETTINGS)
     assert again.path.read_bytes() == swing.path.read_bytes()
     assert {"modelDescription.xml", "documentation/index.html"} <= set(zipfile.ZipFile(again.path).namelist())
@@ -292,3 +307,19 @@ def test_platforms_have_names_in_both_versions():
         "x86_64-darwin": ("darwin64", "dylib"),
     }
     assert all(re.fullmatch(r"(x86_64|aarch64)-(linux|windows|darwin)", name) for name in PLATFORMS)
+
+
+@pytest.mark.thorough
+def test_no_call_touches_what_it_may_not(models, tmp_path):
+    """Built with sanitizers, which end the program at the first access to foreign memory or undefined result."""
+    unit = fmu(models[0], tmp_path / "toy.fmu", t_end=SPAN, sources=True, **SETTINGS)
+    with zipfile.ZipFile(unit.path) as packed:
+        for name in ("model.c", "library.c"):
+            (tmp_path / name).write_bytes(packed.read(f"sources/{name}"))
+    calls = Path(__file__).with_name("fmu_calls.c")
+    checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-Wno-unused-parameter"]
+    command = ["gcc", "-std=c99", "-O1", "-ffp-contract=off", "-w", *checks, f"-I{tmp_path}", str(calls), "library.c", "-lm"]
+    subprocess.run([*command, "-o", "calls"], cwd=tmp_path, check=True)
+    parameter = next(each.start for each in content_of(models[0], None, "test").p if each.name == "ball.inertia")
+    done = subprocess.run([tmp_path / "calls", str(parameter)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 wrong\n", "")

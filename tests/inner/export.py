@@ -4,7 +4,7 @@
 
 from bondgraph.export.code import sympy
 from bondgraph.export.code.c import C_LOOKUPS, C, c_functions, c_number
-from bondgraph.export.code.content import MAX_LENGTH, identifier, identifiers, model_identifier
+from bondgraph.export.code.content import MAX_LENGTH, content_of, identifier, identifiers, model_identifier
 from bondgraph.export.code.matlab import MATLAB
 from bondgraph.export.code.native import native_dialect, own_functions
 from bondgraph.export.code.numpy import NUMPY

@@ -12,6 +12,7 @@ import numpy as np
 from bondgraph.export.code.c import c_number
 from bondgraph.export.code.content import comment_safe, count
 from bondgraph.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE
+from bondgraph.export.fmi.partials import Partials
 from bondgraph.export.fmi.variables import ModelVariable
 from bondgraph.export.run.functions import function_names, kernels_text, library_text
 from bondgraph.export.run.source import OUTCOMES, RunContent, image_text
@@ -83,27 +84,35 @@ class Scaling:
     scales: bool
 
 
-def scaling_of(base: Image, start: float, later: tuple[float, Image] | None, twice: Image | None, loose: Image) -> Scaling:
+def scaling_of(base: Image, start: float, later: tuple[float, Image] | None, twice: Image | None, loose: Image | None) -> Scaling:
     """Return the words that follow from the experiment, by comparison with images of runs that begin `later`, take `twice` as
     long, and have four times the tolerance; None for one that cannot be."""
-    numbers = base.words.view(np.float64)
+    spans, tolerances = _proportional(base, twice, 2.0), _proportional(base, loose, 4.0)
+    starts = None if later is None else _changed(base, later[1])
+    if starts is not None and later is not None:
+        before, after = (image.words.view(np.float64)[starts] for image in (base, later[1]))
+        if not (np.all(before == start) and np.all(after == later[0])):
+            starts = None
 
-    def changed(other: Image) -> np.ndarray | None:
-        same = base.places == other.places and base.calls == other.calls and len(base.words) == len(other.words)
-        return np.flatnonzero(base.words != other.words) if same else None
+    def listed(words: np.ndarray | None) -> tuple[int, ...]:
+        return () if words is None else tuple(map(int, words))
 
-    spans = None if twice is None else changed(twice)
-    scales = spans is not None and twice is not None and bool(np.all(twice.words.view(np.float64)[spans] == 2.0 * numbers[spans]))
-    starts = None if later is None else changed(later[1])
-    moves = starts is not None and later is not None and bool(np.all(numbers[starts] == start))
-    moves = moves and later is not None and bool(np.all(later[1].words.view(np.float64)[starts] == later[0]))
-    tolerances = changed(loose)
-    assert tolerances is not None and np.all(loose.words.view(np.float64)[tolerances] == 4.0 * numbers[tolerances])
+    return Scaling(listed(starts), listed(spans), listed(tolerances), starts is not None, spans is not None)
 
-    def listed(words: np.ndarray | None, follows: bool) -> tuple[int, ...]:
-        return tuple(map(int, words)) if follows and words is not None else ()
 
-    return Scaling(listed(starts, moves), listed(spans, scales), listed(tolerances, True), moves, scales)
+def _changed(base: Image, other: Image) -> np.ndarray | None:
+    """Return the words in which two images differ; None if they have another structure."""
+    same = base.places == other.places and base.calls == other.calls and len(base.words) == len(other.words)
+    return np.flatnonzero(base.words != other.words) if same else None
+
+
+def _proportional(base: Image, other: Image | None, factor: float) -> np.ndarray | None:
+    """Return the words in which two images differ; None if they do not differ by this factor alone."""
+    words = None if other is None else _changed(base, other)
+    if words is None or other is None:
+        return None
+    before, after = (image.words.view(np.float64)[words] for image in (base, other))
+    return words if bool(np.all(after == factor * before)) else None
 
 
 def solver_source(method: Method) -> str:
@@ -121,6 +130,7 @@ def model_source(
     kinds: Sequence[str],
     version: int,
     fixed: Iterable[int],
+    partials: Partials | None,
 ) -> tuple[str, str]:
     """Return the source of a model as a unit, and the token that it expects: the same for the same source."""
     content, image, program = run.content, run.image, run.program
@@ -128,7 +138,11 @@ def model_source(
     of_calls = {name: each.replace(f"{_PREFIX}k_", f"{_OWN}k_") for name, each in names.of_calls.items()}
     called = {*of_calls, "prepare", "outputs", "rates", "guards"}
     printed = [name for name, code in content.code.items() if name in called and code.outputs]
-    kernels = kernels_text(content.code, printed, (), _OWN)
+    code = dict(content.code)
+    if partials is not None and partials.rows:
+        code["partials"] = partials.routine
+        printed.append("partials")
+    kernels = kernels_text(code, printed, (), _OWN)
     outer = sorted({name for name in of_calls.values() if name.startswith(_PREFIX)})
     externs = "".join(f"extern void {name}();\n" for name in outer if f"{name}(" not in _HEAD)
     guards = 0 if program.guards is None else program.guards.n_out
@@ -141,7 +155,7 @@ def model_source(
         "NM": program.modes,
         "NY": count(content.y),
         "NG": guards,
-        "NJ": 0,
+        "NJ": 0 if partials is None else len(partials.rows),
         "WIDTH": int(image.words[image.word("integrator", "width")]),
         "WORDS": len(image.words),
         "HAS_EVENTS": run.has_events,
@@ -166,7 +180,10 @@ def model_source(
     cases = " ".join(f'case {int(outcome)}: return "{text}";' for outcome, text in OUTCOMES.items())
     defined.append(f"#define OUTCOMES {cases}")
     lists = {"starts": (0, *scaling.starts), "spans": (0, *scaling.spans), "tolerances": (0, *scaling.tolerances)}
-    lists |= {"pointers": image.pointers, "fixed": (0, *sorted(fixed)), "inputs": (0,)}
+    lists |= {"pointers": image.pointers, "fixed": (0, *sorted(fixed))}
+    lists |= {"inputs": (0, *(() if partials is None else partials.inputs))}
+    if partials is not None and partials.rows:
+        lists |= {"columns_at": partials.columns, "entry_rows": partials.rows}
     arrays = [f"static const uint32_t {name}[] = {{{', '.join(map(str, values))}}};" for name, values in lists.items()]
     states = [float(len(each.states)) for each in variables if each.states] or [0.0]
     arrays.append(f"static const double mode_counts[] = {{{', '.join(map(c_number, states))}}};")

@@ -65,14 +65,14 @@ static int set_states(Instance *c, const double *states, size_t count)
     return FINE;
 }
 
-/* Row of an unknown among rates and outputs, or column of a known among states and inputs, -1 for another reference. */
+/* Row of an unknown among rates, values and states, or column of a known among states and inputs; -1 for another reference. */
 static int row_of(uint32_t reference)
 {
     size_t first;
     int kind;
     if (!values_of(reference, &kind, &first))
         return -1;
-    return kind == RATE ? (int)first : kind == OUTPUT ? NX + (int)first : -1;
+    return kind == RATE ? (int)first : kind == OUTPUT ? NX + (int)first : kind == STATE ? NX + NY + (int)first : -1;
 }
 
 static int column_of(uint32_t reference)
