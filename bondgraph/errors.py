@@ -179,6 +179,10 @@ class CacheWarning(UserWarning):
     """Warning that compiled code is not cached, or not in the chosen folder; models are compiled again each time."""
 
 
+class SourceOnlyWarning(UserWarning):
+    """Warning that a functional mock-up unit has source files but no library, for there is no compiler."""
+
+
 def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
     """Raise one `ModelError` with all problems, if there are any."""
     if problems:

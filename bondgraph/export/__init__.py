@@ -9,6 +9,7 @@ from bondgraph.export.code.numpy import NumPySource, numpy_source
 from bondgraph.export.code.printer import StraightLine, straight_lines
 from bondgraph.export.code.sympy import SymPyModel, SymPyRoutine, sympy_model
 from bondgraph.export.explanation import Explanation, explain
+from bondgraph.export.fmi.writer import FMU, fmu
 from bondgraph.export.forms.derivation.port_hamiltonian import port_hamiltonian
 from bondgraph.export.forms.energy_forms import hamilton_equations, lagrange_equations, mechanical_equations
 from bondgraph.export.forms.linear_form import LinearEquations, linear_equations
@@ -32,6 +33,7 @@ __all__ = [
     "OPERATIONS",
     "CRun",
     "CSource",
+    "FMU",
     "Explanation",
     "MatlabSource",
     "ModelicaSource",
@@ -51,6 +53,7 @@ __all__ = [
     "c_source",
     "document",
     "explain",
+    "fmu",
     "latex",
     "matlab_source",
     "modelica_source",

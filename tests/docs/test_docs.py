@@ -70,6 +70,7 @@ EXECUTED = [
     "estimation.md",
     "export.md",
     "live.md",
+    "fmu.md",
     "interchange.md",
     "files.md",
     "stepping.md",

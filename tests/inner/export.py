@@ -4,12 +4,15 @@
 
 from bondgraph.export.code import sympy
 from bondgraph.export.code.c import C_LOOKUPS, C, c_functions, c_number
-from bondgraph.export.code.content import MAX_LENGTH, identifier, identifiers, model_identifier
+from bondgraph.export.code.content import MAX_LENGTH, content_of, identifier, identifiers, model_identifier
 from bondgraph.export.code.matlab import MATLAB
 from bondgraph.export.code.modelica.words import quoted, unit, user_name
 from bondgraph.export.code.native import native_dialect, own_functions
 from bondgraph.export.code.numpy import NUMPY
 from bondgraph.export.code.printer import Dialect, pieces
+from bondgraph.export.fmi import build
+from bondgraph.export.fmi.base_units import base_unit
+from bondgraph.export.fmi.build import PLATFORMS
 from bondgraph.export.forms.algebra.canonical import exact, rational
 from bondgraph.export.forms.algebra.through_tape import sympy_forms
 from bondgraph.export.latex_lines import _aligned, latex

@@ -93,14 +93,14 @@ def run_content(
     _refuse_python(compiled, prepared.program)
     choice, steps = _chosen(compiled, prepared.program, (x, p, m))
     content = content_of(compiled, name, caller)
-    space = _workspace(prepared.program, choice)
+    space = workspace_of(prepared.program, choice)
     build = f"cc -std=c99 -O2 -ffp-contract=off {content.name}.c main.c -lm"
     times, dates = prepared.program.wanted
     image, method = image_of(space, p, x, m), space.integrator.method
     return RunContent(content, image, method, compiled.program, times, dates, _clock_parameters(compiled, content), build), steps
 
 
-def _workspace(prepared: PreparedProgram, choice: Selection) -> Workspace:
+def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
     """Return a new workspace of this method, with all kernels compiled, that never pauses."""
     kernels_of(prepared.program)
     space = Workspace(prepared.program, prepared.settings, choice, prepared.wanted)
@@ -111,11 +111,11 @@ def _workspace(prepared: PreparedProgram, choice: Selection) -> Workspace:
 def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int]:
     """Run once; return the method with which machine code reaches the end, or a transition that ends the run, and its steps."""
     choice, (x, p, m), program = prepared.choice, start, prepared.program
-    space = _workspace(prepared, choice)
+    space = workspace_of(prepared, choice)
     course = space.run(p, x, m, prepared.wanted[0])
     if course.status == Status.STIFF:
         choice = selection_after_stiffness(program, choice)
-        space = _workspace(prepared, choice)
+        space = workspace_of(prepared, choice)
         course = space.run(p, x, m, prepared.wanted[0])
     if space.settler is not None and _has_asked(space.settler):
         name = program.transitions[int(space.settler.table["wanted"])].name

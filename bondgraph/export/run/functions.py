@@ -90,11 +90,28 @@ def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
     for letter, library in _libraries(method).items():
         roots = {name.removeprefix(prefix + letter) for name in (*called, names.begin, names.advance)}
         procedures += renamed(reached(library, roots), prefix + letter)
+    return _printed(procedures, prefix)
+
+
+def _printed(procedures: list[Procedure], prefix: str) -> tuple[str, set[str]]:
+    """Return procedures as text, and the names of the rules and lookups that they need."""
     rule_names = {f"{prefix}i_{rule}" for rule in _RULES}
     lookups = {f"{prefix}i_{name}" for name in C_LOOKUPS}
     text = source_text(procedures, statics=rule_names | lookups, prefix=prefix)
     needed = {name for name in rule_names | lookups if f"{name}(" in text}
     return text, {name.removeprefix(f"{prefix}i_") for name in needed}
+
+
+def library_text(method: Method, prefix: str) -> str:
+    """Return everything that runs by a method may call but the kernels of their models: one text for all models. Its functions,
+    whose names have a prefix, are for other files."""
+    procedures = list[Procedure]()
+    for letter, library in _libraries(method).items():
+        for procedure, before in zip(renamed(library, prefix + letter), library, strict=True):
+            procedure.internal = before.internal
+            procedures.append(procedure)
+    text, needed = _printed(procedures, prefix)
+    return "\n".join([text, kernels_text({}, (), needed, prefix)])
 
 
 def kernels_text(code: Mapping[str, Code], called: Iterable[str], needed: Collection[str], prefix: str) -> str:

@@ -197,7 +197,9 @@ def source_file(run: RunContent) -> str:
     printed = [name for name in run.content.code if name in called]
     kernels = kernels_text(run.content.code, printed, needed, f"{n}_")
     head = f'/* {n}: the run of the model "{comment_safe(run.content.system.name)}"; see {n}.h. */\n#include "{n}.h"\n'
-    return "\n".join([head, runtime, kernels, _image_text(run, names), _interface_text(run, names, set(printed))])
+    return "\n".join(
+        [head, runtime, kernels, image_text(run.image, names.of_calls, n), _interface_text(run, names, set(printed))]
+    )
 
 
 def _listed(items: Iterable[str]) -> str:
@@ -208,9 +210,9 @@ def _pairs(name: str, pairs: Sequence[tuple[int, int]]) -> str:
     return f"static const uint32_t {name}[][2] = {{\n{_listed(f'{{{a},{b}}}' for a, b in pairs)}\n}};\n"
 
 
-def _image_text(run: RunContent, names: FunctionNames) -> str:
-    """Return the image as constants, and the function that loads it."""
-    n, image = run.content.name, run.image
+def image_text(image: Image, of_calls: Mapping[str, str], n: str) -> str:
+    """Return an image as constants, and the function that loads it, with names that begin with `n`; `of_calls` are the names of
+    the functions that it calls."""
     segments = image.segments()
     functions = list(dict.fromkeys(name for _, name in image.calls))
     data = [f"{int(word):#x}" for _, part in segments for word in part]
@@ -221,7 +223,7 @@ static const uint64_t {n}_data[] = {{
 {_pairs(f"{n}_segments", [(first, len(part)) for first, part in segments])}
 {_pairs(f"{n}_places", image.places)}
 static void (*const {n}_functions[])(void) = {{
-{_listed(f"(void (*)(void)){names.of_calls[name]}" for name in functions)}
+{_listed(f"(void (*)(void)){of_calls[name]}" for name in functions)}
 }};
 {_pairs(f"{n}_calls", [(word, functions.index(name)) for word, name in image.calls])}
 static void {n}_load(char *block)

@@ -32,12 +32,14 @@ class Image:
     Parameters
     ----------
     places : (word, word that it points to); calls : (word, name of a function).
+    pointers : words that point into the block, now or in the course of a run.
     tables, arrays : first words of some tables and arrays, by the names that the caller gave them.
     """
 
     words: np.ndarray
     places: tuple[tuple[int, int], ...]
     calls: tuple[tuple[int, str], ...]
+    pointers: tuple[int, ...]
     tables: Mapping[str, tuple[int, FieldTable]]
     arrays: Mapping[str, int]
 
@@ -92,19 +94,22 @@ def linked(tables: Mapping[str, FieldTable], arrays: Mapping[str, np.ndarray], n
     """
     every = list(_reached(tables.values()))
     memory = _Memory([*itertools.chain.from_iterable(map(_pieces, every)), *arrays.values()])
-    words, places, calls = memory.words(), list[tuple[int, int]](), list[tuple[int, str]]()
+    words, places, calls, pointers = memory.words(), list[tuple[int, int]](), list[tuple[int, str]](), list[int]()
     for what, index, address, is_code in itertools.chain.from_iterable(_pointers(table, memory) for table in every):
         words[index] = 0
+        if not is_code:
+            pointers.append(index)
+        if not address:
+            continue
         if is_code and address not in names:
             raise ValueError(f"{what} is the address of an unknown function")
         if is_code:
             calls.append((index, names[address]))
-        elif address:
+        else:
             places.append((index, memory.word(address)))
     firsts = {name: (memory.word(table.address), table) for name, table in tables.items()}
-    return Image(
-        words, tuple(places), tuple(calls), firsts, {name: memory.word(address_of(each)) for name, each in arrays.items()}
-    )
+    beginnings = {name: memory.word(address_of(each)) for name, each in arrays.items()}
+    return Image(words, tuple(places), tuple(calls), tuple(pointers), firsts, beginnings)
 
 
 def _reached(tables: Iterable[FieldTable]) -> Iterator[FieldTable]:
@@ -173,12 +178,11 @@ def _pointers(table: FieldTable, memory: _Memory) -> Iterator[tuple[str, int, in
     first, rows = memory.word(table.address), rows_of_code(table.kind)
     for (name, kind), (index, _) in zip(types_of(table.kind).items(), table.kind.layout().values(), strict=True):
         what, address = f"{table.kind.__name__}.{name}", int(table[name])
-        if not address or kind in (float, int, bool):
+        if kind in (float, int, bool):
             continue
         yield what, first + index, address, isinstance(kind, Code)
-        if not isinstance(kind, Array) or (kind.entries in (float, int) and name not in rows):
+        if not address or not isinstance(kind, Array) or (kind.entries in (float, int) and name not in rows):
             continue
         entries, at = table.arrays[name].reshape(-1), memory.word(address)
         for k in range(0, len(entries), rows.get(name, 1)):
-            if entries[k]:
-                yield f"{what}[{k}]", at + k, int(entries[k]), name in rows or isinstance(kind.entries, Code)
+            yield f"{what}[{k}]", at + k, int(entries[k]), name in rows or isinstance(kind.entries, Code)

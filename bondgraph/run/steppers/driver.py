@@ -7,11 +7,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from bondgraph.emit.kernel_language.language import Fixed, inline, larger
+from bondgraph.emit.kernel_language.language import Fixed, Reals, inline, larger
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run import algebraic_loops
 from bondgraph.run.accuracy.error_weights import DECISIVE, NEVER, RENEWALS
+from bondgraph.run.clock_schedule import SAME_TIME
 from bondgraph.run.delays.history import add_row, look_back, look_back_at, mark_break
 from bondgraph.run.events import accumulation, dead_centres, guards, iteration, mode_search, questions, root_finding, transitions
 from bondgraph.run.events.iteration import handle_event
@@ -22,7 +23,7 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers import initial_step, sample_clocks
 from bondgraph.run.steppers.initial_step import first_step
 from bondgraph.run.steppers.method import AT_HAND, DAMPED, NOT_AT_HAND, Method
-from bondgraph.run.steppers.sample_clocks import flush
+from bondgraph.run.steppers.sample_clocks import carry_out_ticks, due, flush, last_due
 from bondgraph.run.steppers.shared_fields import (
     IntegratorTable,
     derivative,
@@ -32,7 +33,7 @@ from bondgraph.run.steppers.shared_fields import (
     next_row,
     update_levels,
 )
-from bondgraph.run.steppers.step_control import GROW, STALE, after_acceptance, judged, proposed
+from bondgraph.run.steppers.step_control import GROW, STALE, after_acceptance, is_tick_due, judged, proposed
 
 _EARLY_FRACTION = 1e-2
 """A landing within this fraction of a step counts only if the guard has come at least halfway to zero."""
@@ -147,18 +148,84 @@ def move_to_end(c: Any, method: Fixed) -> None:
 
 def run(c: IntegratorTable, method: Fixed) -> int:
     """Integrate through events, until one ends the run, the log is full, or what else ends `advance_run`."""
-    s = c.instants
     while True:
         status = advance_run(c, method)
-        if status != Status.EVENT:
+        if status == Status.EVENT:
+            status = pass_event(c)
+        if status != Status.RETRY:
             return status
-        s.t, s.written = c.t, c.written
-        if not handle_event(s):
-            return Status.EVENT_ENDS
-        c.fresh, c.tried = True, 0
+
+
+def pass_event(c: IntegratorTable) -> int:
+    """Handle the event at t and begin the next segment; return `RETRY` to continue, `EVENT_ENDS`, or `LOG_FULL`."""
+    s = c.instants
+    s.t, s.written = c.t, c.written
+    if not handle_event(s):
+        return Status.EVENT_ENDS
+    c.fresh, c.tried = True, 0
+    c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)
+    if s.logged + s.reserve > s.log_room:
+        return Status.LOG_FULL
+    return Status.RETRY
+
+
+def resume(c: IntegratorTable, p: Reals, count: int) -> int:
+    """Continue at t with other parameters p (count,): fire the guards that jump, solve loops; return as `pass_event`. A run in
+    co-simulation calls it where inputs have changed."""
+    c.fresh, c.is_landing = True, False
+    if c.guard_count > 0:
+        guard_values(c, c.t, c.y, c.g)
+    for i in range(count):
+        c.p[i] = p[i]
+    if c.instants is None:
         c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)
-        if s.logged + s.reserve > s.log_room:
-            return Status.LOG_FULL
+        return Status.RETRY
+    if c.guard_count > 0:
+        after = c.g[c.guard_count * (POINTS - 1) :]
+        guard_values(c, c.t, c.y, after)
+        for i in range(c.guard_count):
+            c.fired[i] = int(c.g[i] < 0.0 and after[i] >= 0.0)
+        update_levels(c, after)
+    return pass_event(c)
+
+
+def has_tick(c: IntegratorTable) -> bool:
+    """Return True if a tick is due at t, before the end."""
+    return c.clock_count > 0 and is_tick_due(c, due(c))
+
+
+def settle_at(c: IntegratorTable, t: float) -> int:
+    """Carry out the ticks and the events that are due at t, where a foreign solver has set the state; return as `pass_event`."""
+    c.t = t
+    following = due(c)
+    if c.clock_count > 0 and following - t <= larger(abs(t), abs(following)) * SAME_TIME:
+        carry_out_ticks(c, t, last_due(c, following))
+    if c.instants is None:
+        return Status.RETRY
+    if c.guard_count > 0:
+        guard_values(c, t, c.y, c.g)
+    for i in range(c.guard_count):
+        c.fired[i] = int(c.g[i] > 0.0)
+    return pass_event(c)
+
+
+def see_step(c: IntegratorTable, t: float, x: Reals) -> None:
+    """Take note of the states x (n,) at t, the end of a step of a foreign solver: their sizes, and the levels of guards."""
+    for i in range(c.n):
+        c.size[i] = larger(c.size[i], abs(x[i]))
+    if c.guard_count > 0:
+        now = c.g[c.guard_count * (POINTS - 1) :]
+        guard_values(c, t, x, now)
+        update_levels(c, now)
+
+
+def look_within(c: IntegratorTable, y: Reals, theta: float, row: Reals, method: Fixed) -> None:
+    """Write the row at a fraction of the step just accepted, which began at y (width,) and has samples."""
+    for i in range(c.width):
+        c.y[i] = y[i]
+    method.dense(c, theta, row, method)
+    for i in range(c.width):
+        c.y[i] = c.y_new[i]
 
 
 def advance_run(c: IntegratorTable, method: Fixed) -> int:
@@ -347,7 +414,8 @@ _COLD = frozenset(
     for function in (
         *(initial_step.begin_run, initial_step.open_run, initial_step.reset, first_step, guard_values),
         *(ready, samples, dense_samples, noisy_step, update_weights, advance_run, land, approach_jump, is_past, jump_shift),
-        *(sample_clocks.due, flush, sample_clocks.carry_out_ticks, sample_clocks.time_of_ticks, sample_clocks.tick),
+        *(pass_event, resume, has_tick, settle_at, see_step, look_within),
+        *(due, flush, sample_clocks.carry_out_ticks, sample_clocks.time_of_ticks, sample_clocks.tick),
         sample_clocks.start_clocks,
         *(
             each
@@ -364,8 +432,21 @@ def translated(method: Method) -> list[Procedure]:
     """Return the procedures of a method and of the loop around its steps; no exported one has a name that the C library has, as
     it has `advance`."""
     with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, after_acceptance]
-    with_method += [ready, update_weights, dense_samples, advance_run, run]
-    functions: list[Callable[..., Any]] = [guard_values, derivative, flush, proposed, handle_event, look_back_at]
+    with_method += [ready, update_weights, dense_samples, look_within, advance_run, run]
+    functions: list[Callable[..., Any]] = [
+        guard_values,
+        derivative,
+        flush,
+        proposed,
+        handle_event,
+        pass_event,
+        resume,
+        has_tick,
+        settle_at,
+        see_step,
+        due,
+    ]
+    functions.append(look_back_at)
     functions += [
         *(functools.partial(each, method=method) for each in with_method),
         initial_step.open_run,
@@ -376,6 +457,12 @@ def translated(method: Method) -> list[Procedure]:
         "flush",
         "look_back_at",
         "handle_event",
+        "pass_event",
+        "resume",
+        "has_tick",
+        "settle_at",
+        "see_step",
+        "due",
         "open_run",
         "begin_run",
         *(each.__name__ for each in with_method[2:]),

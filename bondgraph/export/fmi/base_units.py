@@ -1,0 +1,35 @@
+"""Units over the base units of the standard: the text of a unit in, exponents, factor and offset out."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from bondgraph.units import Unit, read
+
+_RADIAN = "rad_"
+"""Symbol of the radian where it counts as a base unit; elsewhere it is 1."""
+BASE_UNITS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
+
+
+def base_unit(text: str) -> dict[str, str] | None:
+    """Return the attributes of a base unit, in the order of the standard; None for a unit that it cannot express, such as one of
+    several components, or with a fraction as an exponent.
+
+    >>> base_unit("kN/mm"), base_unit("rad/s")
+    ({'kg': '1', 's': '-2', 'factor': '1000000.0'}, {'s': '-1', 'rad': '1'})
+    >>> base_unit("rad, m")
+    """
+    unit = read(re.sub(r"\brad\b", _RADIAN, text), frozenset({_RADIAN}))
+    if not isinstance(unit, Unit):
+        return None
+    powers = {"rad" if base == _RADIAN else base: power for base, power in unit.dimension}
+    if powers.keys() - set(BASE_UNITS) or any(power.denominator != 1 for power in powers.values()):
+        return None
+    factor = float(unit.ratio) * math.pi ** float(unit.turns)
+    attributes = {base: str(powers[base].numerator) for base in BASE_UNITS if base in powers}
+    if factor != 1.0:
+        attributes["factor"] = repr(factor)
+    if unit.zero:
+        attributes["offset"] = repr(float(unit.zero * unit.ratio))
+    return attributes

@@ -1,0 +1,112 @@
+"""Build libraries of functional mock-up units: the C compiler of this machine, or ziglang's for other platforms.
+
+What all models have in common is compiled once for each method, compiler and platform, and its object kept in the cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bondgraph.emit import cache
+from bondgraph.errors import refusal
+from bondgraph.export.fmi.source import LIBRARY, MODEL
+
+HOST = "host"
+"""Name of the platform of this machine."""
+_FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-g0", "-w")
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Platform of a library: its name in version 3.0 and in 2.0, the ending of libraries, and ziglang's name of it."""
+
+    name: str
+    name_of_2: str
+    ending: str
+    target: str
+
+
+PLATFORMS = {
+    each.name: each
+    for each in (
+        Platform("x86_64-linux", "linux64", "so", "x86_64-linux-gnu.2.17"),
+        Platform("aarch64-linux", "aarch64-linux", "so", "aarch64-linux-gnu.2.17"),
+        Platform("x86_64-windows", "win64", "dll", "x86_64-windows-gnu"),
+        Platform("x86_64-darwin", "darwin64", "dylib", "x86_64-macos"),
+        Platform("aarch64-darwin", "aarch64-darwin", "dylib", "aarch64-macos"),
+    )
+}
+"""Platforms by name."""
+_SYSTEMS = {"Linux": "linux", "Windows": "windows", "Darwin": "darwin"}
+_PROCESSORS = {"AMD64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64", "aarch64": "aarch64"}
+
+
+def this_platform() -> Platform | None:
+    """Return the platform of this machine, None if it is no known one."""
+    return PLATFORMS.get(f"{_PROCESSORS.get(platform.machine())}-{_SYSTEMS.get(platform.system())}")
+
+
+def host_compiler() -> tuple[str, ...]:
+    """Return the command of the C compiler of this machine: CC, else cc, gcc or clang; empty if there is none."""
+    named = os.environ.get("CC")
+    for command in (named, "cc", "gcc", "clang"):
+        words = shlex.split(command) if command else []
+        if words and shutil.which(words[0]):
+            return tuple(words)
+        if command and command == named:
+            return ()
+    return ()
+
+
+def cross_compiler(target: str) -> tuple[str, ...]:
+    """Return the command of ziglang's compiler for a platform; empty if it is not installed."""
+    if importlib.util.find_spec("ziglang") is None:
+        return ()
+    return (sys.executable, "-m", "ziglang", "cc", "-target", target)
+
+
+def library(sources: Mapping[str, str], identifier: str, kind: Platform, command: Sequence[str]) -> bytes:
+    """Return the library that a compiler makes of the sources for a platform. Raises `ModelError` E605 if the compiler fails."""
+    flags = [*_FLAGS, *(["-fPIC"] if kind.ending != "dll" else [])]
+    name = cache.key("fmi", sources[LIBRARY], *command, _version(tuple(command)), *flags)
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in sources.items():
+            Path(folder, file).write_text(text, encoding="utf-8")
+        common = cache.load(name)
+        if common is None:
+            _compile([*command, *flags, "-c", LIBRARY, "-o", "library.o"], folder)
+            common = Path(folder, "library.o").read_bytes()
+            cache.store(name, common)
+        Path(folder, "library.o").write_bytes(common)
+        made = f"{identifier}.{kind.ending}"
+        libraries = ["-lm"] if kind.ending == "so" else []
+        stripped = [] if kind.ending == "dylib" else ["-Wl,-s"]
+        _compile([*command, *flags, "-shared", MODEL, "library.o", *libraries, *stripped, "-o", made], folder)
+        return Path(folder, made).read_bytes()
+
+
+def _compile(command: Sequence[str], folder: str) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()][:6]
+        title = f'the compiler "{command[0]}" cannot build the library'
+        cures = ("another compiler, named by the environment variable CC", "platforms=(), for a unit of sources")
+        raise refusal("E605", title, *cures, about="fmu", why=lines, places=())
+
+
+@functools.cache
+def _version(command: tuple[str, ...]) -> str:
+    """Return what a compiler says of itself."""
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    return done.stdout.partition("\n")[0]

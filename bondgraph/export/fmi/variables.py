@@ -1,0 +1,182 @@
+"""Variables of a functional mock-up unit: what the importer reads and sets, of the content of a model's code."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import numpy as np
+
+from bondgraph.assembly.system import System, is_internal
+from bondgraph.errors import refusal
+from bondgraph.export.code.content import Content, Entry
+from screws.similar_names import similar_names
+
+PLACES = 24
+"""Number of bits of a value reference that count numbers of one kind."""
+
+
+class VariableKind(IntEnum):
+    """VariableKind of a variable; value references begin with it."""
+
+    TIME = 0
+    STATE = 1
+    RATE = 2
+    PARAMETER = 3
+    OUTPUT = 4
+    MODE = 5
+    INDICATOR = 6
+
+
+@dataclass(frozen=True, eq=False)
+class ModelVariable:
+    """ModelVariable of a unit.
+
+    Parameters
+    ----------
+    kind, name : of the user; a rate is "der(name)".
+    first : index of its first number among those of its kind.
+    shape, unit : of its value.
+    causality, variability : words of the standard.
+    start : numbers (size,) at the start, if the importer may know or set them.
+    aliases : further names of the same value.
+    states : names of the states of an automaton.
+    """
+
+    kind: VariableKind
+    name: str
+    first: int
+    causality: str
+    variability: str
+    shape: tuple[int, ...] = ()
+    unit: str = ""
+    start: np.ndarray | None = None
+    aliases: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Count of its numbers."""
+        return math.prod(self.shape)
+
+    def reference(self, number: int = 0) -> int:
+        """Return the value reference of one of its numbers; that of the first is that of all."""
+        return (self.kind << PLACES) + self.first + number
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Choices of the user: inputs, outputs (the name under which each is computed -> the user's), and the parameters, by index,
+    that cannot be set."""
+
+    inputs: frozenset[str]
+    outputs: Mapping[str, str]
+    fixed: frozenset[int]
+
+
+def interface_of(
+    content: Content, inputs: Sequence[str], outputs: Sequence[str], clocks: Collection[int], starts: Collection[int]
+) -> Interface:
+    """Return the checked interface; `clocks` and `starts` are the parameters, by index, that move clocks and decide start values.
+
+    Raises `ModelError` E600 for an input that is no parameter, E601 for an output that has no value, E602 for an input that
+    decides clocks or start values.
+    """
+    system = content.system
+    parameters = {entry.name: entry for entry in content.p if entry.identifier}
+    values = {entry.name for entry in (*content.x, *content.y) if entry.identifier}
+    for name in inputs:
+        if name not in parameters:
+            raise _unknown(system, "E600", f'the input "{name}" is no parameter', name, parameters)
+        numbers = set(range(parameters[name].start, parameters[name].start + parameters[name].size))
+        for reason, decided in (("the times of clocks or breaks", clocks), ("start values", starts)):
+            if numbers & set(decided):
+                title = f'the input "{name}" decides {reason}'
+                raise refusal("E602", title, "an input that acts during the run", about=system.name)
+    named: dict[str, str] = {}
+    for name in outputs:
+        computed = system.resolve(name)
+        if computed not in values:
+            raise _unknown(system, "E601", f'the output "{name}" has no value', name, [*values, *_shown(system.aliases)])
+        if named.setdefault(computed, name) != name:
+            title = f'the outputs "{named[computed]}" and "{name}" are one value'
+            raise refusal("E601", title, "one of them: the importer reads it under this name", about=system.name)
+    return Interface(frozenset(inputs), named, frozenset(clocks) | frozenset(starts))
+
+
+def _unknown(system: System, code: str, title: str, name: str, names: Iterable[str]) -> Exception:
+    near = ", ".join(f'"{each}"' for each in similar_names(name, names))
+    cures = (f"one of {near}",) if near else ("a name of the model's own",)
+    return refusal(code, title, *cures, about=system.name)
+
+
+def _shown(aliases: Iterable[str]) -> Iterator[str]:
+    return (alias for alias in aliases if not is_internal(alias) and not alias.startswith("-"))
+
+
+def variables_of(
+    content: Content, interface: Interface, start: Mapping[str, np.ndarray], guards: int, exchange: bool
+) -> tuple[ModelVariable, ...]:
+    """Return all variables; `start` are the numbers of the arrays x, p and m, `guards` the number of event indicators.
+
+    Only a unit for model `exchange` has rates and indicators. An output has the user's name alone, without aliases.
+    """
+    system, aliases = content.system, _aliases(content)
+
+    def variable(kind: VariableKind, entry: Entry, causality: str, variability: str, block: str = "") -> ModelVariable:
+        begin = start[block][entry.start : entry.start + entry.size] if block else None
+        named = ModelVariable(kind, entry.name, entry.start, causality, variability, entry.shape, entry.unit, begin)
+        return replace(named, aliases=aliases.get(entry.name, ()))
+
+    def shown(kind: VariableKind, entry: Entry, block: str = "") -> ModelVariable:
+        named = interface.outputs.get(entry.name)
+        if named is None:
+            return variable(kind, entry, "local", "continuous", block)
+        return replace(variable(kind, entry, "output", "continuous", block), name=named, aliases=())
+
+    def parameter(entry: Entry) -> ModelVariable:
+        words = ("parameter", "tunable")
+        if entry.name in interface.inputs:
+            words = ("input", "continuous")
+        elif interface.fixed & set(range(entry.start, entry.start + entry.size)):
+            words = ("local", "constant")
+        return variable(VariableKind.PARAMETER, entry, *words, "p")
+
+    states = [shown(VariableKind.STATE, entry, "x") for entry in content.x]
+    result = [ModelVariable(VariableKind.TIME, "time", 0, "independent", "continuous", unit="s"), *states]
+    if exchange:
+        rates = ((each, f"der({each.name})") for each in states)
+        result += [ModelVariable(VariableKind.RATE, name, each.first, "local", "continuous", each.shape) for each, name in rates]
+    result += [parameter(entry) for entry in content.p if entry.identifier]
+    result += [shown(VariableKind.OUTPUT, entry) for entry in content.y if entry.identifier]
+    for entry, (names, _) in zip(content.m, system.modes.values(), strict=True):
+        result.append(replace(variable(VariableKind.MODE, entry, "local", "discrete", "m"), states=tuple(names)))
+    if exchange:
+        result += [ModelVariable(VariableKind.INDICATOR, f"guard {k + 1}", k, "local", "continuous") for k in range(guards)]
+    return _named_once(result)
+
+
+def _aliases(content: Content) -> dict[str, tuple[str, ...]]:
+    """Return the further names of each value."""
+    further: dict[str, list[str]] = {}
+    for alias in _shown(content.system.aliases):
+        further.setdefault(content.system.aliases[alias], []).append(alias)
+    return {name: tuple(sorted(names)) for name, names in further.items()}
+
+
+def _named_once(variables: Iterable[ModelVariable]) -> tuple[ModelVariable, ...]:
+    """Return the variables without aliases that are names of others; a name that is taken gets a number."""
+    taken, result = set[str](), list[ModelVariable]()
+    every = list(variables)
+    names = {variable.name for variable in every}
+    for variable in every:
+        name, number = variable.name, 2
+        while name in taken:
+            name, number = f"{variable.name} ({number})", number + 1
+        taken.add(name)
+        aliases = tuple(alias for alias in variable.aliases if alias not in names and alias not in taken)
+        taken |= set(aliases)
+        result.append(replace(variable, name=name, aliases=aliases))
+    return tuple(result)

@@ -1,0 +1,242 @@
+"""Write a model with its solver as a functional mock-up unit, FMI 2.0 or 3.0, that other simulation tools load."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+from xml.etree import ElementTree as Xml
+
+import numpy as np
+
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.errors import Problem, RunError, ScrewbondError, SourceOnlyWarning, refusal
+from bondgraph.export.code.content import Content
+from bondgraph.export.fmi import build
+from bondgraph.export.fmi.archive import write_archive
+from bondgraph.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE, UnitContent, description, document
+from bondgraph.export.fmi.documentation import documentation
+from bondgraph.export.fmi.partials import partials_of
+from bondgraph.export.fmi.source import LIBRARY, MODEL, DefaultExperiment, Scaling, model_source, scaling_of, solver_source
+from bondgraph.export.fmi.variables import interface_of, variables_of
+from bondgraph.export.run.c import Numbers, run_content, workspace_of
+from bondgraph.output.files import known_ending
+from bondgraph.run.batch.image import Image, image_of
+from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
+
+KINDS = (CO_SIMULATION, MODEL_EXCHANGE)
+"""Interface types that a unit may offer."""
+VERSIONS = (2, 3)
+_CHANGE = 1e-6
+"""Relative change of a parameter by which its effect on the start is found."""
+_SHIFT = 2.0**-20
+"""Shift of the start by which its effect is found, as a fraction of the run; a power of two, so that sums are exact."""
+
+
+@dataclass(frozen=True)
+class FMU:
+    """A functional mock-up unit that has been written.
+
+    Parameters
+    ----------
+    path : of the file.
+    version : of the standard, 2 or 3.
+    identifier : name of the library; token : that the importer repeats.
+    kinds : interface types.
+    platforms : for which it has a library; none for a unit of sources.
+    method : of integration in co-simulation; steps : that the run took here.
+    """
+
+    path: Path
+    version: int
+    identifier: str
+    token: str
+    kinds: tuple[str, ...]
+    platforms: tuple[str, ...]
+    method: str
+    steps: int
+
+
+@spelled_settings
+def fmu(
+    model: Compilable,
+    path: str | os.PathLike[str],
+    *,
+    t_end: float,
+    version: int = 3,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+    kinds: Sequence[str] = KINDS,
+    platforms: Sequence[str] = (build.HOST,),
+    sources: bool = False,
+    name: str | None = None,
+    initial: Initial | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    **settings: Unpack[RunSettings],
+) -> FMU:
+    """Write a model with its solver as a functional mock-up unit.
+
+    In co-simulation it takes the steps of `simulate`: communication points do not cut them. The run is done here once, as for
+    `c_run`.
+
+    Parameters
+    ----------
+    model : compiled, or a graph, which is compiled first.
+    path : of the file, which ends with .fmu.
+    t_end : end of the experiment that the unit suggests, s; it sets the scale of time of the solver.
+    version : of the standard: 2 for FMI 2.0, 3 for FMI 3.0.
+    inputs : parameters that the importer sets in the course of a run, such as "push.value".
+    outputs : values that are outputs; all others can be read too.
+    kinds : interface types: "co-simulation", "model exchange".
+    platforms : "host", or "x86_64-linux", "aarch64-linux", "x86_64-windows", "x86_64-darwin", "aarch64-darwin", which need the
+        package ziglang; none for a unit of sources.
+    sources : also write the source files.
+    name : of the library, an identifier; the model's name by default.
+    initial, parameters : changes of start values and parameters, as of `simulate`.
+
+    Without a compiler the unit has its sources alone, and a `SourceOnlyWarning` says so.
+
+    Raises `ModelError` as `c_run`; E600 to E602 for inputs and outputs, E603 for another version, kind or platform, E604 where
+    ziglang is missing, E605 if a compiler fails; `FileError` E414 or E415 for the path.
+    """
+    compiled = compiled_form(model, "fmu", progress=settings.get("progress", True))
+    _refuse_choices(compiled, version, kinds, platforms)
+    known_ending(path, ".fmu")
+    run, steps = run_content(compiled, t_end, "fmu", name, parameters, initial, settings)
+    content, program = run.content, run.program
+    prepared = compiled.prepare_run(t_end, **settings)
+    x, p, m = prepared.start_values(parameters, initial)
+    at = prepared.program.settings
+    experiment = DefaultExperiment(at.t_start, at.span, at.rtol)
+    interface = interface_of(content, inputs, outputs, run.fixed, _deciding_starts(compiled, content, parameters, initial))
+    scaling = _scaling(compiled, (x, p, m), t_end, experiment, {**settings, "method": run.method.name})
+    guards = 0 if program.guards is None else program.guards.n_out
+    start = {"x": x, "p": p, "m": m}
+    variables = variables_of(content, interface, start, guards, MODEL_EXCHANGE in kinds)
+    partials = partials_of(compiled.system, variables) if MODEL_EXCHANGE in kinds else None
+    text, token = model_source(run, experiment, scaling, variables, kinds, version, interface.fixed, partials)
+    texts = {LIBRARY: solver_source(run.method), MODEL: text}
+    binaries, built = _binaries(texts, content.name, version, platforms)
+    with_sources = sources or not binaries
+    files = {f"binaries/{folder}/{content.name}.{ending}": made for folder, ending, made in binaries}
+    if with_sources:
+        files |= {f"sources/{file}": source.encode() for file, source in texts.items()}
+        if version == 3:
+            files["sources/buildDescription.xml"] = _build_description(content.name)
+    listed = tuple(texts) if with_sources else ()
+    ordered = tuple(kind for kind in KINDS if kind in kinds)
+    unit = UnitContent(
+        compiled.model.name,
+        content.name,
+        token,
+        ordered,
+        guards if MODEL_EXCHANGE in kinds else 0,
+        at.t_start,
+        at.t_start + at.span,
+        at.rtol,
+        derivatives=partials is not None,
+        sources=listed,
+    )
+    files["modelDescription.xml"] = description(unit, variables, version)
+    files |= documentation(compiled.model, variables, version)
+    return FMU(write_archive(path, files), version, content.name, token, ordered, built, run.method.name, steps)
+
+
+def _refuse_choices(compiled: Compiled, version: int, kinds: Sequence[str], platforms: Sequence[str]) -> None:
+    """Refuse other versions, kinds and platforms."""
+    about, all_platforms = compiled.model.name, (build.HOST, *build.PLATFORMS)
+    for argument, values, allowed in (
+        ("version", (version,), VERSIONS),
+        ("kinds", kinds, KINDS),
+        ("platforms", platforms, all_platforms),
+    ):
+        one_of = ", ".join(map(repr, allowed))
+        if isinstance(values, str) or (argument == "kinds" and not values):
+            raise refusal("E603", f"{argument}={values!r} is no tuple of names", f"some of {one_of}", about=about)
+        for value in values:
+            if value not in allowed:
+                raise refusal("E603", f"{argument}: {value!r} is unknown", f"one of {one_of}", about=about)
+
+
+def _deciding_starts(
+    compiled: Compiled, content: Content, parameters: Mapping[str, Any] | None, initial: Initial | None
+) -> tuple[int, ...]:
+    """Return the parameters, by index, that start values or modes follow from: each is changed by a millionth."""
+    x, m, p = compiled.starting_point(initial, parameters)
+    solved = [k for name in content.system.guesses for k in content.system.places[name]]  # the run solves for them at its start
+    deciding = list[int]()
+    for entry in content.p:
+        if entry.identifier:
+            numbers = p[entry.start : entry.start + entry.size].reshape(entry.shape)
+            other = np.where(numbers == 0.0, _CHANGE, numbers * (1.0 + _CHANGE))
+            try:
+                x_other, m_other, _ = compiled.starting_point(initial, {**(parameters or {}), entry.name: other})
+            except ScrewbondError:  # another value has no start
+                deciding += range(entry.start, entry.start + entry.size)
+                continue
+            moved = np.abs(x_other - x) > 1e-3 * _CHANGE * np.maximum(1.0, np.abs(x))
+            moved[solved] = False
+            if moved.any() or not np.array_equal(m, m_other):
+                deciding += range(entry.start, entry.start + entry.size)
+    return tuple(deciding)
+
+
+def _scaling(compiled: Compiled, start: Numbers, t_end: float, experiment: DefaultExperiment, settings: Any) -> Scaling:
+    """Return which words of the image follow from start, length and tolerance of the experiment."""
+    x, p, m = start
+    shared = {key: value for key, value in settings.items() if key != "samples"}
+
+    def image(end: float, **changes: float) -> Image | None:
+        try:
+            prepared = compiled.prepare_run(end, **{**shared, **changes}).program
+            return image_of(workspace_of(prepared, prepared.choice), p, x, m)
+        except RunError:  # such as a clock that ticks too often for a run twice as long
+            return None
+
+    base, loose = image(t_end), image(t_end, rtol=4.0 * experiment.tolerance)
+    assert base is not None
+    shift = experiment.span * _SHIFT
+    later = image(t_end + shift, t_start=experiment.start + shift)
+    return scaling_of(
+        base,
+        experiment.start,
+        None if later is None else (experiment.start + shift, later),
+        image(t_end + experiment.span),
+        loose,
+    )
+
+
+def _binaries(
+    texts: Mapping[str, str], identifier: str, version: int, platforms: Sequence[str]
+) -> tuple[list[tuple[str, str, bytes]], tuple[str, ...]]:
+    """Return (folder, ending, content) of each library, and the names of their platforms."""
+    made = list[tuple[str, str, bytes]]()
+    names = list[str]()
+    for wanted in platforms:
+        kind = build.this_platform() if wanted == build.HOST else build.PLATFORMS[wanted]
+        command = build.host_compiler() if wanted == build.HOST else build.cross_compiler(build.PLATFORMS[wanted].target)
+        if wanted != build.HOST and not command:
+            title = f'a library for "{wanted}" needs the package ziglang'
+            raise refusal("E604", title, 'pip install "screwbond[cross]"', about="fmu")
+        if kind is None or not command:
+            title = "there is no C compiler: the unit has its sources, and importers that compile can use it"
+            cures = ("a compiler, as cc, gcc or clang, or named by the environment variable CC", 'pip install "screwbond[cross]"')
+            warnings.warn(SourceOnlyWarning(Problem("E606", title, cures=cures)), stacklevel=4)
+            continue
+        made.append((kind.name_of_2 if version == 2 else kind.name, kind.ending, build.library(texts, identifier, kind, command)))
+        names.append(kind.name)
+    return made, tuple(names)
+
+
+def _build_description(identifier: str) -> bytes:
+    """Return buildDescription.xml of version 3.0."""
+    root = Xml.Element("fmiBuildDescription", fmiVersion="3.0")
+    configuration = Xml.SubElement(root, "BuildConfiguration", modelIdentifier=identifier)
+    files = Xml.SubElement(configuration, "SourceFileSet", language="C99", compilerOptions="-ffp-contract=off")
+    for file in (LIBRARY, MODEL):
+        Xml.SubElement(files, "SourceFile", name=file)
+    return document(root)
