@@ -259,6 +259,13 @@ class System:
         return _indices(self.parameters)
 
     @cached_property
+    def source_places(self) -> tuple[int, ...]:
+        """Indices in p of the parameters of sources."""
+        sources = {power.element for power in self.powers if power.role == "supplied"}
+        named = ((name.rpartition(".")[0], where) for name, where in self.parameter_places.items())
+        return tuple(k for element, where in named if element in sources for k in where)
+
+    @cached_property
     def producers(self) -> dict[str, Statement]:
         """Statement that computes each value."""
         return {out: statement for statement in self.statements for out in statement.outs}

@@ -168,10 +168,17 @@ class Compiled(Frozen):
         x, m, started = changed_start(self.model, self.system, others, parameters, earlier)
         if self.program.loops and not self.system.guesses & set(others):
             meant = {**self.model.guesses, **guesses}
-            x = start_on_branch(self.model, self.program, t, x, p, m, meant, self._begun_unknowns)
+            with_sources = functools.partial(self._with_sources, p)
+            x = start_on_branch(self.model, self.program, t, x, with_sources, m, meant, self._begun_unknowns)
         evaluate = functools.partial(self.evaluate, 0.0, x, p, m)
         raise_if_any(self.model.name, contradicting_starts(self.model, self.causality, self.system, dependent, evaluate))
         return x, m, started
+
+    def _with_sources(self, p: np.ndarray, part: float) -> np.ndarray:
+        """Return p (parameters,) of the kernels with all sources at this part of their values."""
+        users = p[: sum(len(where) for where in self.system.parameter_places.values())].copy()
+        users[list(self.system.source_places)] *= part
+        return np.concatenate([users, self.prepare(users)])
 
     @cached_property
     def _begun_unknowns(self) -> frozenset[int]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.system import System
+from bondgraph.compile.source_stepping import follow_sources, without_solution
 from bondgraph.errors import ModelError, Problem, caller_place
 from bondgraph.model.arguments import in_unit
 from bondgraph.model.model import Model
@@ -292,21 +293,31 @@ def start_on_branch(
     program: Program,
     t: float,
     x: np.ndarray,
-    p: np.ndarray,
+    parameters: Callable[[float], np.ndarray],
     m: np.ndarray,
     guesses: Mapping[str, Any],
     begun: frozenset[int],
 ) -> np.ndarray:
     """Return the start state x (n,) with the solution of the nonlinear loops that is meant: the only one, or the nearest to the
     guesses by name. A start from which Newton's method finds the only one is returned as it is. Loops of `begun` unknowns
-    (indices in x), whose elements have start values of their own, are left to Newton's method.
+    (indices in x), whose elements have start values of their own, are left to Newton's method. Where no solution is seen, it is
+    followed from sources of zero; `parameters`(part) gives p with the sources at a part of their values.
 
-    Raises `ModelError` E215 where there are several solutions and no guess tells them apart.
+    Raises `ModelError` E215 where there are several solutions and no guess tells them apart, E206 where residuals overflow and no
+    solution is seen.
     """
+    p = parameters(1.0)
     first, failed = Bound(program, p).consistent(t, x, m)
     loops = [loop for loop in program.loops if not begun.issuperset(loop.states)]
     states = solutions_of(loops, t, first if begun else x, p, m)
     if not states:
+        if failed is None:
+            return x
+        stepped = follow_sources(program, t, x, parameters, m)
+        if stepped.x is not None and stepped.part == 1.0:
+            return stepped.x
+        if stepped.part > 0.0 and not np.isfinite(failed.kernel.many(t, x[None], p, m)).all():
+            raise ModelError(model.name, [without_solution(model, failed, stepped.part)])
         return x
     if len(states) == 1:
         unknowns = [state for loop in loops for state in loop.states]

@@ -156,7 +156,8 @@ def _solver(context: TracingContext, loop: Loop, entries: Entries, right: Sequen
     """Return a solver with the pivots of the samples, as they are or by the natural sizes of equations and unknowns, with the
     largest guesses for which the matrix is regular; one size if an element has an initial guess.
 
-    If no order of pivots suits all modes, pivots are chosen at run time.
+    If no order of pivots suits all modes, pivots are chosen at run time. Where the sources let relations overflow, pivots are
+    chosen at weaker ones, from which the start is followed (`compile.source_stepping`).
     """
     count, everything = len(right), tuple(range(len(right)))
     free = all(context.system.values[unknown.value].near is None for unknown in loop.unknowns)
@@ -175,6 +176,12 @@ def _solver(context: TracingContext, loop: Loop, entries: Entries, right: Sequen
         first_error = first_error or SingularSystem(*singular)
         context.sampled.shrink([k for name in loop.guesses for k in context.system.places[name]], GUESS_FACTOR)
     assert first_error is not None
+    for power in range(1, GUESS_SIZES):
+        samples = context.sampled.weakened(context.system.source_places, GUESS_FACTOR**power)(entries)
+        if all(np.isfinite(values).all() for values in samples.values()):
+            for numbers in (samples, equilibrated(samples, count, count)):
+                if not eliminate(entries, right, numbers).equations:
+                    return functools.partial(_solved, samples=numbers)
     raise first_error
 
 

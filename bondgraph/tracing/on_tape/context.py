@@ -90,6 +90,15 @@ class Samples:
         for k in states:
             self.shrunk[k] = self.shrunk.get(k, 1.0) * factor
 
+    def weakened(self, sources: Sequence[int], factor: float) -> Samples:
+        """Return samples with the parameters of sources, at these indices, and all states times a factor."""
+        scaled = []
+        for t, x, p, m in self.states:
+            weak = np.array(p, dtype=float)
+            weak[list(sources)] *= factor
+            scaled.append((t, factor * np.asarray(x), weak, m))
+        return Samples(self._tape, scaled)
+
     def _forget(self) -> None:
         self._cache.clear()
         self._rounding.clear()

@@ -1,0 +1,88 @@
+"""Source stepping: the unknowns of nonlinear loops at the start, followed from sources of zero to the given ones (homotopy).
+
+Newton's method fails where the first guess overflows: of five exponential diodes in series on 24 V, one gets it all. With the
+sources at a part of themselves the solution is a curve that begins at zero; secants predict its next point, Newton's method
+corrects it, and the step grows or shrinks with its success (Nagel 1975, SPICE2; Allgower and Georg 1990).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.errors import Problem
+from bondgraph.model.element import named
+from bondgraph.model.laws import Junction
+from bondgraph.model.model import Model
+from bondgraph.run.bound import Bound
+from bondgraph.run.program import NewtonLoop, Program
+from bondgraph.tracing.singular_messages import domain_of
+
+FIRST_STEP, LEAST_STEP = 0.1, 1e-5
+"""First and least step of the part of the sources."""
+
+GROWTH, SHRINKAGE = 2.0, 0.25
+"""Factors of the step after a solution, and after none."""
+
+
+@dataclass(frozen=True)
+class CurveEnd:
+    """End of source stepping: the largest part of the sources with a solution, and x (n,) there; None without sources too."""
+
+    part: float
+    x: np.ndarray | None
+
+
+def follow_sources(
+    program: Program, t: float, x: np.ndarray, parameters: Callable[[float], np.ndarray], m: np.ndarray
+) -> CurveEnd:
+    """Follow the unknowns of nonlinear loops, which are in x (n,), from sources of zero to the given ones.
+
+    `parameters`(part) gives p (parameters,) of the kernels with all sources at this part of their values. Charged storages are
+    sources too where the others do not suffice.
+    """
+    alone = _continued(program, t, lambda part: x, parameters, m)
+    if alone.part == 1.0:
+        return alone
+    return max(alone, _continued(program, t, lambda part: part * x, parameters, m), key=lambda each: each.part)
+
+
+def _continued(
+    program: Program, t: float, states: Callable[[float], np.ndarray], parameters: Callable[[float], np.ndarray], m: np.ndarray
+) -> CurveEnd:
+    unknowns = [state for loop in program.loops for state in loop.states]
+
+    def solved(part: float, guess: np.ndarray) -> np.ndarray | None:
+        x = states(part).copy()
+        x[unknowns] = guess
+        at, failed = Bound(program, parameters(part)).consistent(t, x, m)
+        return at if failed is None else None
+
+    at = solved(0.0, states(1.0)[unknowns])
+    part, step, slope = 0.0, FIRST_STEP, np.zeros(len(unknowns))
+    while at is not None and part < 1.0 and step > LEAST_STEP:
+        following = min(1.0, part + step)
+        ahead = solved(following, at[unknowns] + (following - part) * slope)
+        if ahead is None:
+            step *= SHRINKAGE
+        else:
+            slope = (ahead[unknowns] - at[unknowns]) / (following - part)
+            at, part, step = ahead, following, GROWTH * step
+    return CurveEnd(part, at)
+
+
+def without_solution(model: Model, loop: NewtonLoop, part: float) -> Problem:
+    """Return E206 of a loop whose residuals overflow at the start, and whose solution ends at this part of the sources."""
+    elements = [each for each in model.elements_at(loop.elements) if not isinstance(each.law, Junction)]
+    details = (
+        f"what each of these gives depends on what it gets in return: {named(elements)}",
+        f"from sources of zero on there is a solution up to {part:.3g} of their values",
+        "at their values the relations overflow",
+    )
+    resistor = domain_of(model, elements).part("R")
+    cures = ("smaller sources", f"{resistor} in the loop, which bounds what the relations get")
+    return Problem(
+        "E206", "no solution of an algebraic loop is found", details, tuple(each.place for each in elements[:12]), cures
+    )
