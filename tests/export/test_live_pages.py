@@ -67,17 +67,26 @@ def test_the_processor_s_own_multiply_add_gives_the_same_bits(tmp_path):
     assert ways[0]["columns"] == ways[1]["columns"]
 
 
+TIES = (
+    ("0x1.0001p-5", "0x1.0000000008p+42", "0x1.b03511181d7c8p-95"),
+    ("0x1.000000000001p+59", "0x1.08p+52", "0x1.0p+0"),
+    ("0x1.01p+10", "0x1.000000000008p+47", "0x1.fa0cbf4e74c2p-61"),
+    ("0x1.000000004p+44", "0x1.1655ep+19", "-0x1.25b205e7467p-59"),
+)
+"""Products that lie half a unit between two numbers, so that a sum far below decides."""
+
+
 def test_multiply_add_rounds_once():
-    draw = random.Random(3)
+    draw, cases = random.Random(3), [tuple(map(float.fromhex, tie)) for tie in TIES]
     for _ in range(3000):
         x, y = (
             draw.choice([draw.uniform(-2.0, 2.0), 1.0 + draw.randrange(9) * 2.0**-52, 3.0 ** draw.randrange(-30, 30)])
             for _ in "xy"
         )
-        z = draw.choice(
-            [-x * y, -x * y * (1.0 + 2.0**-52), draw.uniform(-1.0, 1.0), x * y * 2.0 ** draw.randrange(-60, 60), 0.0, -0.0]
-        )
-        got, expected = (float(rule(np.float64(x), np.float64(y), np.float64(z))) for rule in (multiply_add, fma))
+        z = draw.choice([-x * y, -x * y * (1.0 + 2.0**-52), draw.uniform(-1.0, 1.0), x * y * 2.0 ** draw.randrange(-60, 60), 0.0])
+        cases += [(x, y, z), (x, y, -0.0)]
+    for case in cases:
+        got, expected = (float(rule(*map(np.float64, case))) for rule in (multiply_add, fma))
         assert got == expected
         assert math.copysign(1.0, got) == math.copysign(1.0, expected)
     with np.errstate(all="ignore"):

@@ -14,6 +14,8 @@ def _of_bits(bits: int) -> float:
 
 _HALF_OF_LOW, _LOW = _of_bits(1 << 26), 27
 """Half a unit of the high half of a number, in bits, and the count of bits of its low half."""
+_NEXT, _PREVIOUS = _of_bits(1), _of_bits(-1)
+"""Steps from a number to its neighbours of larger and of smaller size, in bits."""
 
 
 @inline
@@ -29,16 +31,27 @@ def sum_error(x: float, y: float, total: float) -> float:
     return (x - (total - other)) + (y - other)
 
 
-def multiply_add(x: float, y: float, z: float) -> float:
-    """Return x y + z, rounded once: product and sum with their rounding errors (Dekker 1971).
+@inline
+def sum_to_odd(x: float, y: float) -> float:
+    """Return the sum of two numbers; unless it is exact, the neighbour whose last bit is odd: a further sum then rounds right."""
+    total = x + y
+    error = sum_error(x, y, total)
+    is_even = bits_up(bits_down(total, 1), 1) == total
+    odd = bits_sum(total, _NEXT if (error > 0.0) == (total > 0.0) else _PREVIOUS)
+    return odd if is_even and error != 0.0 else total
 
-    The last bit may be wrong where the errors together need more than 53 bits and half a unit decides, where a product is below
-    1e-290, and the result is infinite where a product above 1e308 meets a sum below it.
+
+def multiply_add(x: float, y: float, z: float) -> float:
+    """Return x y + z, rounded once: product and sum with their rounding errors (Dekker 1971), whose sum is rounded to odd (Boldo
+    and Melquiond 2008).
+
+    The last bit may be wrong where a product is below 1e-290, and the result is infinite where a product above 1e308 meets a sum
+    below it.
     """
     product = x * y
     x_high, y_high = high_half(x), high_half(y)
     x_low, y_low = x - x_high, y - y_high
     product_error = x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
     total = product + z
-    result = total + (sum_error(product, z, total) + product_error)
+    result = total + sum_to_odd(sum_error(product, z, total), product_error)
     return result if finite(result) and result != 0.0 else total
