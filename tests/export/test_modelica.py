@@ -7,14 +7,52 @@ import re
 import numpy as np
 import pytest
 
-from bondgraph import J1, Automaton, C, Graph, I, ModelError, R, Se, Transition, by_mode, compile_model, signals
-from bondgraph.export import modelica_source
+from bondgraph import (
+    J1,
+    Automaton,
+    Block,
+    C,
+    Friction,
+    Graph,
+    I,
+    ModelError,
+    R,
+    Se,
+    StateSpec,
+    Transition,
+    by_mode,
+    compile_model,
+    signals,
+)
+from bondgraph.export import OPERATIONS, modelica_source
 from campaigns.modelica import difference, trial
 from campaigns.runs_in_c import MODELS
-from screws.scalars import floor, sin, where
-from tests.inner.export import quoted, unit, user_name
+from screws.scalars import (
+    acos,
+    asin,
+    atan,
+    atan2,
+    cos,
+    equal,
+    exp,
+    expm1,
+    floor,
+    log,
+    maximum,
+    minimum,
+    sign,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+    where,
+)
+from tests.inner.export import TEXTS, quoted, unit, user_name
 
 WORDS = ('Größe Ω₀ 質量 "&amp;`', "when", "Mass", "mass", "<b>\\</script>", "x" * 200, "end if;", "q[1]")
+
+
+LEAVES = {"constant", "table", "table of inputs", "input"}
 
 
 def rumoca():
@@ -65,6 +103,28 @@ def broken():
     return graph.connect(v, R("loss", effort=lambda f: 0.1 * table(f) + 0.1 * abs(f) * f))
 
 
+def formulas():
+    """Every function of `screws.scalars` that the tape has, with operands that are sums, products and quotients of parameters."""
+
+    def force(t, q, a, b):
+        angles = atan2(q, a) + asin(0.3 * q) + acos(0.3 * q) + atan(q) + 0.1 * tan(q)
+        growth = expm1(q) + log(1.0 + q * q) + exp(a * q) / (1.0 / (a + b)) + sqrt(1.0 + q * q) * (a + b)
+        corners = minimum(q, 0.1) - maximum(q, -0.1) + sign(q - 0.05) + tanh(q) + (1.0 + q * q) ** a - (q - 1.0) ** 3
+        parts = where((q < 0.1) & (q > -0.1) | ~(q <= 0.2), 0.3, -0.3) + where(equal(floor(4.0 * q), 1.0), 0.2, -0.1)
+        return 0.2 * (angles + growth + corners + parts) + cos(t)
+
+    graph, v = Graph("formulas"), J1("v")
+    given = {"signals": ["time", "spring.q"], "parameters": {"a": 0.7, "b": 0.4}}
+    graph.connect(v, Se("pull", force, **given)).connect(v, I("mass", 0.5, initial=0.1))
+    return graph.connect(v, C("spring", stiffness=8.0, initial=0.3)).connect(v, R("damper", 1.0))
+
+
+def once():
+    """A sample of one tick alone."""
+    sample = Block("once", [], inputs={"u": "spring.q"}, states={"y": StateSpec(0.0)}, updates={"y": "u"}, offset=0.41)
+    return swinging(sample)
+
+
 RUNS = {
     "oscillator": (MODELS["oscillator"][0], 1.0),
     "ball on a switched constraint": (MODELS["ball on a switched constraint"][0], 3.0),
@@ -74,6 +134,8 @@ RUNS = {
     "together": (together, 1.0),
     "sampled": (sampled, 0.973),
     "broken": (broken, 1.0),
+    "formulas": (formulas, 1.0),
+    "once": (once, 1.0),
 }
 """Models, and ends of their runs, whose fortieths are no ticks."""
 
@@ -89,6 +151,20 @@ def test_rumoca_gives_the_run(name: str) -> None:
 def test_random_graphs_agree(number: int) -> None:
     rumoca()
     assert trial(1, number) == ("agrees", "")
+
+
+def test_every_operation_has_its_text() -> None:
+    assert {one.name for one in OPERATIONS} == {*(OPERATIONS[code].name for code in TEXTS), *LEAVES}
+
+
+def test_time_alone_makes_events() -> None:
+    source = modelica_source(MODELS["servo"][0]()).source
+    assert "= (if (time < 'wanted.start') then 'wanted.before' else 'wanted.after');" in source
+    assert "noEvent(if (pre('controller.count') < 0.5) then" in source
+    assert (
+        source.count("  discrete Real 'controller.") == 5
+        and "  Real 'coil.p'(start = 0.0, fixed = true, unit = \"Wb\")" in source
+    )
 
 
 def test_names_come_back() -> None:
@@ -135,6 +211,16 @@ def positive_at_start():
     return swinging(Automaton("turn", ("a", "b"), "a", [Transition("a", "b", lambda t: t + 1.0, ("time",))]))
 
 
+def friction():
+    graph, v = Graph("friction"), J1("v")
+    graph.connect(Se("push", lambda t: 2.0 * t, signals=["time"]), v).connect(v, I("mass", 1.0))
+    return graph.connect(v, Friction("rub", 1.0))
+
+
+def tick_at_start():
+    return swinging(Block("once", [], inputs={"u": "spring.q"}, states={"y": StateSpec(0.0)}, updates={"y": "u"}, offset=0.0))
+
+
 def reset_sample():
     resets = (("hold.y", lambda q: q, "spring.q"),)
     turn = Automaton("turn", ("a", "b"), "a", [Transition("a", "b", lambda t: t - 0.5, ("time",), resets=resets)])
@@ -160,6 +246,8 @@ def switched_loop():
 REFUSED = {
     "E663.*contact: free to free.*ever faster": MODELS["ball to rest"][0],
     "E663.*diode a plus: open to closed.*answered": MODELS["bridge"][0],
+    "E663.*rub: forward to stick.*dry friction": friction,
+    'E664.*ticks? of "once".*at the start': tick_at_start,
     "E663.*turn: a to b.*positive at the start": positive_at_start,
     "E663.*turn: a to b.*nonlinear algebraic loop": switched_loop,
     'E664.*the ticks of "hold".*"turn" sets the same state': reset_sample,
