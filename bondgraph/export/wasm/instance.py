@@ -59,15 +59,22 @@ class Instance:
     def text(self, more: Mapping[str, Any]) -> str:
         """Return the instance, with further facts, as JSON for a page; modules and image are packed (`packed_text`)."""
         instruction, sums = multiply_add_modules()
-        planes = self.image.view(np.uint8).reshape(-1, 8).T  # first bytes of all words, then second bytes, ...: these pack better
         binaries = {
             "instruction": instruction,
             "sums": sums,
             "solver": self.solver,
             "model": self.model,
-            "image": planes.tobytes(),
+            "image": _sparse(self.image),
         }
         return page_json({**self.facts, **more, **{name: packed_text(content) for name, content in binaries.items()}})
+
+
+def _sparse(words: np.ndarray) -> bytes:
+    """Return the words that are not zero, and before each the distance from the last one: first bytes of all, then second bytes,
+    and so on, which pack better."""
+    places = np.flatnonzero(words)
+    steps = np.diff(places, prepend=0).astype("<u4")
+    return b"".join(each.view(np.uint8).reshape(len(places), -1).T.tobytes() for each in (steps, words[places].astype("<u8")))
 
 
 def page_json(content: Any) -> str:

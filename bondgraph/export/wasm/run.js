@@ -14,7 +14,11 @@ async function simulator(S) {
     return new Uint8Array(await new Response(packed.stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
   };
   const [instruction, sums, solver, model, planes] = await Promise.all([S.instruction, S.sums, S.solver, S.model, S.image].map(unpacked));
-  const image = planes.map((_, k) => planes[(k % 8) * S.words + (k >> 3)]);
+  const image = new Uint8Array(8 * S.words), count = planes.length / 12;
+  for (let k = 0, word = 0; k < count; k++) {
+    for (let byte = 0; byte < 4; byte++) word += planes[byte * count + k] << (8 * byte);
+    for (let byte = 0; byte < 8; byte++) image[8 * word + byte] = planes[(4 + byte) * count + k];
+  }
   const n = S.dates.count, base = S.stack, since = base + 8 * S.words, dates = since + 8 * n, rows = dates + 8 * n;
   const modes = rows + 8 * n * S.width, out = modes + 8 * n * S.modes, end = out + 8 * S.shown;
   const memory = new WebAssembly.Memory({ initial: Math.ceil((end + 64) / 65536) });
