@@ -169,8 +169,11 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
         cures = similar_names(name, names) or names[:8] or [f".subckt {name} ..."]
         raise device.card.error("E641", f'"{device.name}" has the unknown subcircuit "{name[:60]}"', ", ".join(cures))
     section = device.sections[depth - 1].subcircuits[name]
-    if any(each is section for each in device.calls) or len(device.calls) >= DEEPEST:
+    if any(each is section for each in device.calls):
         raise device.card.error("E642", f'the subcircuit "{name}" contains itself', f'without "{device.name}" in it')
+    if len(device.calls) >= DEEPEST:
+        title = f'"{device.name}" is more than {DEEPEST} subcircuits deep'
+        raise device.card.error("E642", title, "fewer subcircuits in subcircuits")
     if len(words) - 1 != len(section.ports):
         title = f'"{device.name}" has {len(words) - 1} nodes, and the subcircuit "{name}" has {len(section.ports)} ports'
         raise device.card.error("E640", title, f"nodes for {', '.join(section.ports)}")

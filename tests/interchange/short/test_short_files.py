@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from bondgraph import Graph, ModelError, compile_model, dump_model, read_graph
+from bondgraph import Block, Graph, ModelError, compile_model, dump_model, read_graph
 from bondgraph.interchange import parse_graph, short_schema
 from tests.inner.interchange import KINDS, PUBLISHED, InvalidFormula, arithmetic, quantity, yaml_document
 from tests.interchange.short.twins import BUCK, DELAYED, OSCILLATOR, QUARTIC, TWINS, delayed
@@ -190,6 +190,16 @@ def test_errors_of_compiling_name_the_lines_of_the_file() -> None:
     text = OSCILLATOR.replace("push: {Se: 1.0}", "push: {Sf: 1.0}").replace("mass: {I: {inertia: 2.0}}", "mass: {Sf: 2.0}")
     with pytest.raises(ModelError, match=r"created at two\.yaml:4 and two\.yaml:6"):
         compile_model(parse_graph(text, "two.yaml"))
+
+
+def test_names_and_inputs_that_nothing_can_have_are_refused() -> None:
+    """Of scripts too: these were a KeyError and a TypeError."""
+    for name, path, code in (("1.0", "time", "E102"), ("gain", None, "E150"), ("gain", 5, "E150")):
+        graph = Graph("g")
+        with pytest.raises(ModelError) as refused:
+            graph.add(Block(name, [("y", lambda u: u, ["u"])], inputs={"u": path}))  # type: ignore[dict-item]
+            graph.freeze()
+        assert refused.value.problems[0].code == code
 
 
 def test_parts_of_others_are_kinds() -> None:

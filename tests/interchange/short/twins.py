@@ -356,12 +356,124 @@ elements:
 bonds: [push -> v, v -> mass, v -> drag]
 """
 
+
+def motor():
+    graph = Graph("motor")
+    current, shaft = J1("current", domain="electrical"), J1("shaft", domain="rotation")
+    graph.connect(Se("supply", 12.0), current).connect(current, I("coil", inductance=2e-3))
+    graph.connect(current, R("wire", resistance=1.5))
+    graph.connect(current, transducer := GY("motor constant", 0.05)).connect(transducer, shaft)
+    return graph.connect(shaft, I("rotor", inertia=1e-4)).connect(shaft, R("bearing", resistance=2e-5))
+
+
+MOTOR = """
+graph: motor
+elements:
+  supply: {Se: 12.0}
+  current: {J1: {domain: electrical}}
+  coil: {I: {inductance: 2e-3}}
+  wire: {R: {resistance: 1.5}}
+  motor constant: {GY: 0.05}
+  shaft: {J1: {domain: rotation}}
+  rotor: {I: {inertia: 1e-4}}
+  bearing: {R: {resistance: 2e-5}}
+bonds: [supply -> current -> coil, current -> wire, current -> motor constant -> shaft, shaft -> rotor, shaft -> bearing]
+"""
+
+
+def servo():
+    graph, shaft = Graph("servo"), J1("shaft")
+    graph.connect(Se("motor", lambda u: u, signals=["control.y"]), shaft)
+    graph.connect(shaft, I("rotor", 0.02)).connect(shaft, R("bearing", 0.01))
+    graph.add(
+        signals.step("goal", start=0.1, after=10.0),
+        signals.integrator("angle", "rotor.flow"),
+        signals.summation("error", {"goal.y": 1, "angle.y": -1}),
+        signals.sampled_pid("control", "error.y", kp=4.0, kd=0.4, period=1e-3, time_constant=2e-3, measurement="angle.y"),
+    )
+    return graph
+
+
+SERVO = """
+graph: servo
+elements:
+  motor: {Se: {effort: u, signals: {u: control.y}}}
+  shaft: J1
+  rotor: {I: 0.02}
+  bearing: {R: 0.01}
+  goal: {step: {start: 0.1, after: 10.0}}
+  angle: {integrator: rotor.flow}
+  error: {summation: {inputs: {goal.y: 1, angle.y: -1}}}
+  control: {sampled_pid: {error: error.y, kp: 4.0, kd: 0.4, period: 1e-3, time_constant: 2e-3, measurement: angle.y}}
+bonds: [motor -> shaft -> rotor, shaft -> bearing]
+"""
+
+
+def bridge():
+    mains, a, b, plus = J1("mains"), J0("a"), J0("b"), J0("plus")
+    graph = Graph("bridge").connect(Se("u", lambda t: 20 * sin(314.16 * t), signals="time"), mains)
+    graph.connect(b, mains).connect(mains, a).connect(mains, R("winding", 1.0)).connect(b, R("leak", 1e6))
+    for name, tail, head in (("a plus", a, plus), ("b plus", b, plus), ("ground a", None, a), ("ground b", None, b)):
+        arm = J1(name)
+        graph.connect(arm, Diode(f"diode {name}")).connect(arm, R(f"R {name}", 1e-3)).connect(arm, head)
+        if tail:
+            graph.connect(tail, arm)
+    return graph.connect(plus, C("reservoir", capacitance=1e-3)).connect(plus, R("load", 50.0))
+
+
+BRIDGE = """
+graph: bridge
+elements:
+  u: {Se: 20*sin(314.16*time)}
+  mains: J1
+  b: J0
+  a: J0
+  winding: {R: 1.0}
+  leak: {R: 1e6}
+  a plus: J1
+  diode a plus: Diode
+  R a plus: {R: 1e-3}
+  plus: J0
+  b plus: J1
+  diode b plus: Diode
+  R b plus: {R: 1e-3}
+  ground a: J1
+  diode ground a: Diode
+  R ground a: {R: 1e-3}
+  ground b: J1
+  diode ground b: Diode
+  R ground b: {R: 1e-3}
+  reservoir: {C: {capacitance: 1e-3}}
+  load: {R: 50.0}
+bonds:
+  - u -> mains
+  - b -> mains -> a
+  - mains -> winding
+  - b -> leak
+  - a plus -> diode a plus
+  - a plus -> R a plus
+  - a plus -> plus
+  - a -> a plus
+  - b plus -> diode b plus
+  - b plus -> R b plus
+  - b plus -> plus
+  - b -> b plus
+  - ground a -> diode ground a
+  - ground a -> R ground a
+  - ground a -> a
+  - ground b -> diode ground b
+  - ground b -> R ground b
+  - ground b -> b
+  - plus -> reservoir
+  - plus -> load
+"""
+
 TWINS = {
     function.__name__: (text, function)
     for text, function in [
         (OSCILLATOR, oscillator), (QUARTIC, quartic), (SUPPLY, supply), (RC, rc), (KETTLE, kettle), (SYNTHESIS, synthesis),
         (JENKIN, jenkin), (BUCK, buck), (GEARS, gears), (DELAYED, delayed), (DRIVE, drive), (PENDULUM, pendulum), (CART, cart),
-        (SLOT, slot), (DRIVEN, driven),
+        (MOTOR, motor), (SERVO, servo), (BRIDGE, bridge), (SLOT, slot), (DRIVEN, driven),
     ]
 }  # fmt: skip
 """Short file and script by name."""

@@ -121,6 +121,9 @@ def test_the_line_is_that_of_the_card_and_all_are_told() -> None:
 
 
 def test_subcircuits_that_multiply_without_end_are_refused() -> None:
+    deep = "\n".join(f".subckt s{k} a b\nX1 a b s{k + 1}\n.ends" for k in range(25))
+    with pytest.raises(ModelError, match="more than 20 subcircuits deep"):
+        parse_netlist(f"deep\nX1 a 0 s0\n{deep}\n.subckt s25 a b\nR1 a b 1\n.ends\n")
     doubling = "\n".join(f".subckt s{k} a b\nX1 a b s{k + 1}\nX2 a b s{k + 1}\n.ends" for k in range(18))
     with pytest.raises(ModelError, match="more than 10000 devices"):
         parse_netlist(f"bomb\nX1 a 0 s0\n{doubling}\n.subckt s18 a b\nR1 a b 1\n.ends\n")
