@@ -201,6 +201,17 @@ def test_partial_derivatives_are_those_of_the_equations(opened_swing, opened):
     refused(opened, "no derivatives by value", lambda: ball.getDirectionalDerivative(rate, rate, [1.0]))
 
 
+def test_many_tiny_steps_reach_the_end(opened_swing, models):
+    """The importer adds them up, and arrives 3e-13 s too late."""
+    one, t, h = opened_swing.instance(span=5.0), 0.0, 5.0 / 20000
+    for _ in range(20000):
+        one.doStep(t, h)
+        t += h
+    assert 5.0 < t
+    (momentum,) = one.getReal([opened_swing.references["mass.p"]])
+    assert momentum == models[1].simulate(5.0, **SETTINGS)["mass.p"][-1]
+
+
 def test_the_start_and_the_end_may_be_others(opened_swing, models):
     run = models[1].simulate(10.0, samples=0.5, **SETTINGS)
     one = opened_swing.instance(span=13.0, start=3.0)
