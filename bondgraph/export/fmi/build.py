@@ -24,7 +24,7 @@ from bondgraph.export.fmi.source import LIBRARY, MODEL
 
 HOST = "host"
 """Name of the platform of this machine."""
-_FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-g0", "-w")
+_FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-ffunction-sections", "-g0", "-w")
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ def library(sources: Mapping[str, str], identifier: str, kind: Platform, command
         Path(folder, "library.o").write_bytes(common)
         made = f"{identifier}.{kind.ending}"
         libraries = ["-lm"] if kind.ending == "so" else []
-        stripped = [] if kind.ending == "dylib" else ["-Wl,-s"]
-        _compile([*command, *flags, "-shared", MODEL, "library.o", *libraries, *stripped, "-o", made], folder)
+        lean = ["-Wl,-dead_strip"] if kind.ending == "dylib" else ["-Wl,--gc-sections", "-Wl,-s"]
+        _compile([*command, *flags, "-shared", MODEL, "library.o", *libraries, *lean, "-o", made], folder)
         return Path(folder, made).read_bytes()
 
 
