@@ -207,7 +207,7 @@ def test_many_tiny_steps_reach_the_end(opened_swing, models):
     for _ in range(20000):
         one.doStep(t, h)
         t += h
-    assert 5.0 < t
+    assert t > 5.0
     (momentum,) = one.getReal([opened_swing.references["mass.p"]])
     assert momentum == models[1].simulate(5.0, **SETTINGS)["mass.p"][-1]
 
