@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model, signals
+from bondgraph import J1, Automaton, C, Graph, I, ModelError, R, Se, Transition, compile_model, signals
 from bondgraph.errors import SourceOnlyWarning
 from bondgraph.export import fmu
 from tests.export.test_run_in_c import cradle, juggler
@@ -201,6 +201,17 @@ def test_partial_derivatives_are_those_of_the_equations(opened_swing, opened):
     refused(opened, "no derivatives by value", lambda: ball.getDirectionalDerivative(rate, rate, [1.0]))
 
 
+def test_many_tiny_steps_reach_the_end(opened_swing, models):
+    """The importer adds them up, and arrives 3e-13 s too late."""
+    one, t, h = opened_swing.instance(span=5.0), 0.0, 5.0 / 20000
+    for _ in range(20000):
+        one.doStep(t, h)
+        t += h
+    assert 5.0 < t
+    (momentum,) = one.getReal([opened_swing.references["mass.p"]])
+    assert momentum == models[1].simulate(5.0, **SETTINGS)["mass.p"][-1]
+
+
 def test_the_start_and_the_end_may_be_others(opened_swing, models):
     run = models[1].simulate(10.0, samples=0.5, **SETTINGS)
     one = opened_swing.instance(span=13.0, start=3.0)
@@ -307,6 +318,31 @@ def test_platforms_have_names_in_both_versions():
         "x86_64-darwin": ("darwin64", "dylib"),
     }
     assert all(re.fullmatch(r"(x86_64|aarch64)-(linux|windows|darwin)", name) for name in PLATFORMS)
+
+
+def limited() -> Graph:
+    """A spring whose stroke ends the run."""
+    graph, velocity = Graph("limited"), J1("velocity", domain="translation")
+    graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0)).connect(
+        velocity, C("spring", stiffness=1.0)
+    )
+    limit = Transition("free", "over", lambda q: q - 0.5, ("spring.q",), kind="limit", error="the spring has reached its limit")
+    return graph.add_automaton(Automaton("end", ("free", "over"), "free", (limit,)))
+
+
+@pytest.mark.thorough
+def test_a_transition_that_ends_the_run_asks_for_the_end(tmp_path):
+    """1 - cos(t / sqrt 2) is 0.5 at t = sqrt 2 pi / 3."""
+    compiled = compile_model(limited())
+    end = np.sqrt(2.0) * np.pi / 3.0
+    opened = Opened(fmu(compiled, tmp_path / "three.fmu", t_end=5.0, **SETTINGS))
+    _, terminate, _, last = opened.instance(span=5.0).doStep(0.0, 2.0)
+    assert terminate and abs(last - end) < 1e-5
+    assert "a transition ends the run" in opened.said[-1]
+    one = Opened(fmu(compiled, tmp_path / "two.fmu", t_end=5.0, version=2, **SETTINGS)).instance(span=5.0)
+    with pytest.raises(fmpy.fmi1.FMICallException, match="discard"):
+        one.doStep(0.0, 2.0)
+    assert one.getBooleanStatus(fmi2.fmi2Terminated)
 
 
 @pytest.mark.thorough

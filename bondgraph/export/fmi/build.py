@@ -24,7 +24,7 @@ from bondgraph.export.fmi.source import LIBRARY, MODEL
 
 HOST = "host"
 """Name of the platform of this machine."""
-_FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-g0", "-w")
+_FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-ffunction-sections", "-g0", "-w")
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ def library(sources: Mapping[str, str], identifier: str, kind: Platform, command
         Path(folder, "library.o").write_bytes(common)
         made = f"{identifier}.{kind.ending}"
         libraries = ["-lm"] if kind.ending == "so" else []
-        stripped = [] if kind.ending == "dylib" else ["-Wl,-s"]
-        _compile([*command, *flags, "-shared", MODEL, "library.o", *libraries, *stripped, "-o", made], folder)
+        lean = ["-Wl,-dead_strip"] if kind.ending == "dylib" else ["-Wl,--gc-sections", "-Wl,-s"]
+        _compile([*command, *flags, "-shared", MODEL, "library.o", *libraries, *lean, "-o", made], folder)
         return Path(folder, made).read_bytes()
 
 
@@ -107,6 +107,7 @@ def _compile(command: Sequence[str], folder: str) -> None:
 
 @functools.cache
 def _version(command: tuple[str, ...]) -> str:
-    """Return what a compiler says of itself."""
-    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    """Return what a compiler says of itself; ziglang's leaves an empty file where it is asked."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([*command, "--version"], cwd=folder, capture_output=True, text=True, check=False)
     return done.stdout.partition("\n")[0]

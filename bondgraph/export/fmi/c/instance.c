@@ -358,15 +358,15 @@ static void show_within(Instance *c, double t)
 }
 
 /* Reach a communication point. The run takes its own steps, the last one beyond the point; ticks and events at the point
- * belong to it. */
-static int reach(Instance *c, double t)
+ * belong to it. A point beyond the stop time by no more than `slack` is the stop time: importers add up steps. */
+static int reach(Instance *c, double t, double slack)
 {
     char *b = c->block, *table = b + 8 * (size_t)AT_C;
     int status = c->s.changed ? take_changes(c) : FINE;
     if (status)
         return status;
     const double stop = real_at(b, AT_C_STOP);
-    if (fabs(t - stop) <= SAME_TIME * fabs(stop))
+    if (fabs(t - stop) <= SAME_TIME * fabs(stop) || (t > stop && t - stop <= slack))
         t = stop;
     if (t > stop) {
         if (c->s.stop_given)
@@ -415,12 +415,12 @@ static int reach(Instance *c, double t)
 /* Reach the end of a step from a communication point. */
 static int take_step(Instance *c, double from, double length)
 {
-    const double since = from - c->s.start;
+    const double since = from - c->s.start, slack = 1e-6 * length + 1e-14 * (fabs(c->s.start) + fabs(c->s.now));
     if (!isfinite(from) || !(length > 0.0) || !isfinite(length))
         return refuse(c, "a step from %.17g s of length %.17g s is not forward in time", from, length);
-    if (fabs(since - c->s.now) > 1e-6 * length + 1e-14 * (fabs(c->s.start) + fabs(c->s.now)))
+    if (fabs(since - c->s.now) > slack)
         return refuse(c, "a step begins at %.17g s, where the instance is not", from);
-    return reach(c, from + length - c->s.start);
+    return reach(c, from + length - c->s.start, slack);
 }
 
 /* Return the number of values of a reference, 0 for an unknown one, and where they begin among those of their kind. */
