@@ -107,6 +107,7 @@ def _compile(command: Sequence[str], folder: str) -> None:
 
 @functools.cache
 def _version(command: tuple[str, ...]) -> str:
-    """Return what a compiler says of itself."""
-    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    """Return what a compiler says of itself; ziglang's leaves an empty file where it is asked."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([*command, "--version"], cwd=folder, capture_output=True, text=True, check=False)
     return done.stdout.partition("\n")[0]

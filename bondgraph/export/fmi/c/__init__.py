@@ -1,0 +1,1 @@
+"""C sources of FMUs: the functions of FMI 2.0 and 3.0 over the run of a model."""
