@@ -269,7 +269,7 @@ def refuse_wrong(
         if bad := {each: values[each] for each, value in numbers.items() if not (least <= value < inf and value > above)}:
             title = f'network "{name}": {argument} has {", ".join(f"{each} = {value!r}" for each, value in bad.items())}'
             raise refusal("E137", title, "positive numbers", about=name)
-        if strangers := [str(each) for each in values if species is not None and each not in species]:
+        if species is not None and (strangers := [str(each) for each in values if each not in species]):
             title = f'network "{name}": {argument} has {", ".join(strangers)}, which is not among {", ".join(species)}'
             raise refusal("E570", title, "names as the text has them; a held species has no amount at the start", about=name)
 

@@ -66,11 +66,11 @@ def _propagated_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, siz
     couplings = bound.jacobian_couplings(t, x, m)
     speed = _fastest_rates(couplings, longest)
     scales = np.fmax(size, _source_rates(bound, t, x, m, speed) / speed)
-    return reference.propagated(couplings, _fastest_rates(couplings, max(longest, bound.span)), scales)
+    return reference.propagated(couplings, speed, scales)
 
 
 def _fastest_rates(couplings: JacobianCouplings, longest: float) -> np.ndarray:
     """Return the fastest rate at which each state is coupled (n,), 1/s. Slow couplings, or entries that happen to vanish here,
-    count up to the reach of this time: the longest step for a source, the whole run for a coupling."""
+    count up to the reach of the longest step."""
     fastest = reference.fastest(couplings)
     return np.fmax(np.where(fastest < np.inf, fastest, 0.0), 1.0 / longest)

@@ -68,8 +68,8 @@ TRANSITION_KEYS = ("from", "to", "when", "signals", "resets", "kind", "error", "
 def quantity(value: Any) -> Any:
     """Return a value of a file as an argument: "2 kN/m" and {value: [1, 2], unit: m} as a `Parameter`, all else as it stands.
 
-    >>> quantity("2 kN/m"), quantity("spring.q"), quantity(3)
-    (Parameter(value=2.0, unit='kN/m'), 'spring.q', 3)
+    >>> quantity("2 kN/m").value, quantity("2 kN/m").unit, quantity("spring.q"), quantity(3)
+    (2.0, 'kN/m', 'spring.q', 3)
     """
     if isinstance(value, Mapping):
         if set(value) == {"value", "unit"} and isinstance(value["unit"], str):

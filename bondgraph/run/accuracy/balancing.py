@@ -21,7 +21,7 @@ from bondgraph.run.sparsity.structure import MAX_COUPLING, Structure
 
 MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
 """Largest number of sweeps of the balancing, and largest ratio of the sums over a row and a column."""
-FAR = 4.0
+FAR = 16.0
 """Ratio of these sums, after all sweeps, that shows couplings along ears to be of very unequal strength."""
 MIN_GROWTH = 1.001
 """Least growth that counts: without it, a ring with unit gains would creep upwards by rounding."""

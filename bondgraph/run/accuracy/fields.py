@@ -133,7 +133,6 @@ class Control(Table):
     entry_groups: Ints
     # Work space.
     fastest: PerState
-    carried: PerState
     balance: Balance
     reached: Reached
     cycles: StrongCycles
@@ -193,7 +192,6 @@ class Control(Table):
     origin: float
     rtol: float
     longest: float
-    span: float
     collected: float
     energy: float
     spread: float

@@ -3,8 +3,7 @@ others.
 
 A state at zero has no size yet to compare errors with. Its source gives it one: its rate, or the scale of a coupled state, over
 the fastest rate at which it is coupled. Propagated from state to state, this decays along weak couplings, as the states
-themselves do. A source counts for a longest step, since it may change; couplings count for the whole run, so that what has not
-been reached yet has the scale of what will reach it. With states in other units the scales change as the states do.
+themselves do. With states in other units the scales change as the states do.
 """
 
 from __future__ import annotations
@@ -78,17 +77,17 @@ def propagated_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> 
         return
     fastest_by_cycles(w.pattern.structure, w.cycles, w.values, w.diagonal, w.fastest, w.balance)
     local_scales(w, t, x, m, size)
-    propagate(w.pattern.structure, w.values, w.carried, w.later, w.reached)
+    propagate(w.pattern.structure, w.values, w.fastest, w.later, w.reached)
 
 
 def local_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
-    """Compute the scales before propagation along the couplings into `later`, and the fastest rate of each state: at least that
-    of the longest step into `fastest`, for its source, and that of the whole run into `carried`, for its couplings."""
-    n, speed, carried, driven, later = w.n, w.fastest, w.carried, w.driven, w.later
+    """Compute the scales before propagation along the couplings into `later`, and the fastest rate of each state, at least that
+    of the longest step, into `fastest`."""
+    n, speed, driven, later = w.n, w.fastest, w.driven, w.later
+    least = 1.0 / w.longest
     for i in range(n):
-        rate = speed[i] if speed[i] < math.inf else 0.0
-        speed[i] = larger(rate, 1.0 / w.longest)
-        carried[i] = larger(rate, 1.0 / larger(w.span, w.longest))
+        rate = speed[i]
+        speed[i] = larger(rate if rate < math.inf else 0.0, least)
     source_rates(w, t, x, m)
     for i in range(n):
         later[i] = larger(size[i], driven[i] / speed[i])

@@ -97,7 +97,7 @@ class ErrorWeights:
         for name, count in counts.items():
             table[name] = count
         table["rejections_before_test"], table["boost"], table["boosted"] = NOISE_TEST_INTERVALS[0], 1.0, 1.0
-        table["origin"], table["span"], table["rtol"], table["longest"] = bound.origin, bound.span, rtol, longest
+        table["origin"], table["rtol"], table["longest"] = bound.origin, rtol, longest
         table["collected"] = ACCUMULATED_NOISE * float(np.sqrt(max(self._n, 1)))
         table.point("cycles", strong_cycles(self._n))
         self._structures, self._patterns, self._lookup = structures, *_pattern_lookup(structures, table)

@@ -113,7 +113,7 @@ def propagate_of_four(a: LaneScales) -> None:
     """Propagate the scales of the runs of a group along their couplings."""
     w = a.weights[a.members[0]]
     load_lanes(a, a.values, "values", w.pattern.off_diagonal_count)
-    load_lanes(a, a.rates, "carried", w.n)
+    load_lanes(a, a.rates, "fastest", w.n)
     load_lanes(a, a.scales, "later", w.n)
     propagate(w.pattern.structure, a.values, a.rates, a.scales, a.work)
     store_lanes(a, a.scales, "later", w.n)
