@@ -354,7 +354,8 @@ def test_no_call_touches_what_it_may_not(models, tmp_path):
             (tmp_path / name).write_bytes(packed.read(f"sources/{name}"))
     calls = Path(__file__).with_name("fmu_calls.c")
     checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-Wno-unused-parameter"]
-    command = ["gcc", "-std=c99", "-O0", "-g1", "-ffp-contract=off", "-w", *checks, f"-I{tmp_path}", str(calls), "library.c", "-lm"]
+    options = ["-std=c99", "-O0", "-g1", "-ffp-contract=off", "-w", *checks, f"-I{tmp_path}"]
+    command = ["gcc", *options, str(calls), "library.c", "-lm"]
     subprocess.run([*command, "-o", "calls"], cwd=tmp_path, check=True)
     parameter = next(each.start for each in content_of(models[0], None, "test").p if each.name == "ball.inertia")
     done = subprocess.run([tmp_path / "calls", str(parameter)], capture_output=True, text=True, check=False)
