@@ -12,8 +12,6 @@ from pathlib import Path, PurePosixPath
 
 from screwbond.models.fmu.description import Description, description_of, refused
 
-from bondgraph.errors import FileError, Problem
-
 _MOST_BYTES, _MOST_FILES = 1 << 30, 10_000
 """Largest size of an FMU when unpacked, and largest number of its files."""
 _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
@@ -42,8 +40,8 @@ class Archive:
 def unpack(path: str | Path) -> Archive:
     """Return the FMU in a file, unpacked.
 
-    Raises `ModelError` E690 for a file that is no FMU, or whose archive leads out of its folder, is too large, or has no library
-    for this machine; `FileError` E390 if it cannot be read.
+    Raises `ModelError` E690 for a file that cannot be read or is no FMU, and for an archive that leads out of its folder, is too
+    large, or has no library for this platform.
     """
     path = Path(path)
     try:
@@ -56,7 +54,7 @@ def unpack(path: str | Path) -> Archive:
             wanted_folders = (f"{PurePosixPath(wanted).parent}/", "resources/")
             archive.extractall(folder.name, [name for name in archive.namelist() if name.startswith(wanted_folders)])
     except OSError as error:
-        raise FileError(Problem("E350", f'"{path}" cannot be read', (error.strerror or str(error),))) from None
+        raise refused(path, "it cannot be read", error.strerror or str(error), cure="the path of an FMU") from None
     except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise refused(path, "it is no archive with a modelDescription.xml", str(error)) from None
     return Archive(path, description, Path(folder.name) / wanted, folder)
@@ -73,8 +71,8 @@ def _refuse_unsafe(path: Path, archive: zipfile.ZipFile) -> None:
 
 
 def _library_of(description: Description, archive: zipfile.ZipFile, path: Path) -> str:
-    """Return the entry with the library for this machine."""
-    system, ending, of_version_2 = _SYSTEMS[sys.platform]
+    """Return the entry with the library for this platform."""
+    system, ending, of_version_2 = _SYSTEMS.get(sys.platform, (sys.platform, ".so", sys.platform))
     machine = _MACHINES.get(platform.machine(), platform.machine())
     name = f"{machine}-{system}" if description.version == 3 else of_version_2
     wanted = f"binaries/{name}/{description.identifier}{ending}"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 from bondgraph.errors import ModelError, refusal
 
@@ -22,12 +23,11 @@ _KINDS = {
     },
 }
 """XML element of a variable -> the type that its functions are named after, by version."""
-CAUSALITIES = ("input", "output", "parameter", "local", "independent", "calculatedParameter", "structuralParameter")
 
 
 @dataclass(frozen=True)
 class Variable:
-    """Scalar variable of an FMU: reference, causality, type, start value (NaN without one) and unit."""
+    """Variable of an FMU: reference, causality, type, start value (NaN without one) and unit."""
 
     name: str
     reference: int
@@ -40,10 +40,10 @@ class Variable:
 
 @dataclass(frozen=True)
 class Description:
-    """Version of FMI (2 or 3), name, token, library, whether a process may have one instance only, and variables by name."""
+    """Version of FMI (2 or 3), token, library, whether a process may have one instance only, and scalar variables and arrays by
+    name."""
 
     version: int
-    name: str
     token: str
     identifier: str
     only_one: bool
@@ -51,17 +51,16 @@ class Description:
 
 
 def refused(path: str | Path, why: str, *details: str, cure: str = "an FMU of FMI 2.0 or 3.0 with co-simulation") -> ModelError:
-    """Return E690: this file cannot be taken as an FMU."""
-    return refusal("E690", f'"{Path(path).name}" cannot be taken: {why}', cure, about=str(path), why=details)
+    """Return E690: this file cannot be used as an FMU."""
+    return refusal("E690", f'"{Path(path).name}" cannot be used: {why}', cure, about=str(path), why=details)
 
 
 def description_of(path: Path, text: bytes) -> Description:
-    """Read a description; E690 for text that is none, and for an FMU without co-simulation."""
-    if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
-        raise refused(path, "its modelDescription.xml defines entities")
+    """Read a description. Raises `ModelError` E690 for malformed XML, and for an FMU without co-simulation."""
     try:
+        _refuse_document_type(path, text)
         root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
+    except (expat.ExpatError, ElementTree.ParseError) as error:
         raise refused(path, "its modelDescription.xml cannot be read", str(error)) from None
     version = {"2": 2, "3": 3}.get(root.get("fmiVersion", "").partition(".")[0])
     if version is None:
@@ -76,7 +75,18 @@ def description_of(path: Path, text: bytes) -> Description:
     identifier = ways.get("modelIdentifier", "")
     if not identifier.isidentifier():
         raise refused(path, f'its modelIdentifier "{identifier}" is no identifier')
-    return Description(version, root.get("modelName", ""), token, identifier, once, {each.name: each for each in variables})
+    return Description(version, token, identifier, once, {each.name: each for each in variables})
+
+
+def _refuse_document_type(path: Path, text: bytes) -> None:
+    """Refuse a document type, in any encoding: it can define entities that grow without bound or read other files."""
+
+    def begins(*_: object) -> None:
+        raise refused(path, "its modelDescription.xml has a document type")
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = begins
+    parser.Parse(text, True)
 
 
 def _variable(version: int, element: ElementTree.Element) -> Variable | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from bondgraph import GY, J0, J1, C, Diode, Graph, I, R, Se, signals
+from bondgraph import J1, C, Graph, I, R, Se, signals
+from campaigns.runs_in_c import bridge, newton_loop, oscillator, servo, stiff
 from examples import bouncing_ball
-from screws.scalars import sin
 from tests.systems import SYSTEMS
 
 
@@ -21,13 +21,6 @@ class Case(NamedTuple):
     show: tuple[str, ...]
 
 
-def oscillator() -> Graph:
-    """A mass on a spring with a damper, under a constant push."""
-    graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
-    graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
-    return graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
-
-
 def van_der_pol() -> Graph:
     """x'' = mu (1 - x^2) x' - x, with friction along a curve through points."""
     graph, v = Graph("Van der Pol"), J1("v")
@@ -37,49 +30,6 @@ def van_der_pol() -> Graph:
     return graph.connect(push, v)
 
 
-def servo() -> Graph:
-    """A DC motor under a sampled PID at 1 kHz."""
-    graph, current, speed, motor = (
-        Graph("servo"),
-        J1("current", domain="electrical"),
-        J1("speed", domain="rotation"),
-        GY("k", 0.05),
-    )
-    graph.add(signals.step("wanted", start=0.05, after=100.0), signals.summation("error", {"wanted.y": 1, "rotor.flow": -1}))
-    limits = (-24.0, 24.0)
-    graph.add(signals.sampled_pid("pid", "error.y", kp=0.05, ki=2.0, kd=1e-4, period=1e-3, limits=limits))
-    graph.connect(Se("supply", lambda u: u, signals=["pid.y"]), current).connect(current, R("winding", 1.0))
-    graph.connect(current, I("coil", 2e-3)).connect(current, motor).connect(motor, speed)
-    return graph.connect(speed, I("rotor", 1e-4)).connect(speed, R("bearing", 1e-4))
-
-
-def bridge() -> Graph:
-    """A rectifier of four ideal diodes before a capacitor and its load."""
-    mains, a, b, plus = J1("mains"), J0("a"), J0("b"), J0("plus")
-    graph = Graph("bridge").connect(Se("u", lambda t: 20 * sin(314.16 * t), signals="time"), mains)
-    graph.connect(b, mains).connect(mains, a).connect(mains, R("winding", 1.0)).connect(b, R("leak", 1e6))
-    for name, tail, head in (("a plus", a, plus), ("b plus", b, plus), ("ground a", None, a), ("ground b", None, b)):
-        arm = J1(name)
-        graph.connect(arm, Diode(f"diode {name}")).connect(arm, R(f"R {name}", 1e-3)).connect(arm, head)
-        if tail is not None:
-            graph.connect(tail, arm)
-    return graph.connect(plus, C("reservoir", capacitance=1e-3)).connect(plus, R("load", 50.0))
-
-
-def newton_loop() -> Graph:
-    """A source charges a capacitor through a resistor and a nonlinear one."""
-    graph, v = Graph("loop"), J1("v")
-    graph.connect(Se("source", lambda t: 2.0 * sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 1.0))
-    return graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
-
-
-def stiff() -> Graph:
-    """A mass whose damper stops it far faster than its spring moves it."""
-    graph, v = Graph("stiff"), J1("v")
-    graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, C("c", stiffness=1e3, initial=1.0))
-    return graph.connect(v, R("r", 1e3))
-
-
 CASES = {
     "oscillator": Case(oscillator, 5.0, {}, ("spring.stiffness", 10.0, 200.0, 75.0), ("mass.flow", "spring.q")),
     "van der Pol": Case(van_der_pol, 20.0, {}, ("f.mu", 0.5, 3.0, 2.0), ("c.q", "r.effort")),
@@ -87,7 +37,7 @@ CASES = {
     "ball on a constraint": Case(
         lambda: bouncing_ball.on_constraint(20.0), 6.0, {}, ("ball.inertia", 0.5, 2.0, 1.5), ("floor.h", "ball.flow")
     ),
-    "servo": Case(servo, 0.5, {}, ("pid.kp", 0.01, 0.1, 0.07), ("rotor.flow", "pid.y")),
+    "servo": Case(servo, 0.5, {}, ("controller.kp", 0.01, 0.1, 0.07), ("rotor.flow", "controller.y")),
     "bridge": Case(bridge, 0.1, {}, ("load.resistance", 20.0, 100.0, 30.0), ("plus.effort",)),
     "Newton loop": Case(newton_loop, 2.0, {}, ("c.capacitance", 0.1, 1.0, 0.5), ("c.q", "d.flow")),
     "stiff": Case(stiff, 300.0, {"method": "rodas5p"}, ("r.resistance", 500.0, 2000.0, 800.0), ("c.q",)),

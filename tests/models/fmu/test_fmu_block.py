@@ -61,7 +61,7 @@ def archive(folder: Path, libraries, version: int = 3, entries=(), **changes: st
     """An FMU with the controller."""
     path = folder / f"pid{version}.fmu"
     with zipfile.ZipFile(path, "w") as file:
-        file.writestr("modelDescription.xml", description(version, **changes))
+        file.writestr("modelDescription.xml", description(version, **changes).encode(changes.get("coding", "utf-8")))
         file.writestr(f"binaries/{changes.get('platform', PLATFORM[version])}/controller.so", libraries[version])
         for entry in entries:
             file.writestr(entry, "text")
@@ -149,11 +149,13 @@ WRONG = {
     "other platform": ({"platform": "riscv-plan9"}, {}, "no library for x86_64-linux[\\s\\S]*riscv-plan9"),
     "model exchange alone": ({"ways": '<ModelExchange modelIdentifier="controller"/>'}, {}, "no co-simulation"),
     "version": ({"stated": "1.0"}, {}, "FMI 1.0"),
-    "entities": ({"before": '<!DOCTYPE a [<!ENTITY b "c">]>'}, {}, "entities"),
+    "entities": ({"before": '<!DOCTYPE a [<!ENTITY b "c">]>'}, {}, "document type"),
+    "entities in another coding": ({"before": "<!DOCTYPE a>", "coding": "utf-16"}, {}, "document type"),
+    "no file": (None, {"path": "nowhere.fmu"}, "cannot be read"),
     "not well formed": ({"before": "<"}, {}, "cannot be read"),
     "identifier leads out": ({"ways": '<CoSimulation modelIdentifier="../controller"/>'}, {}, "no identifier"),
     "entry leads out": ({"entries": ["../out"]}, {}, "leads out"),
-    "absolute entry": ({"entries": ["/tmp/out"]}, {}, "leads out"),
+    "absolute entry": ({"entries": ["/etc/out"]}, {}, "leads out"),
     "unknown input": ({}, {"inputs": {"eror": "error.y"}}, 'does not have "eror"[\\s\\S]*error'),
     "output as input": ({}, {"inputs": {"effort.y": "error.y"}}, 'has as output "effort.y"'),
     "input as parameter": ({}, {"parameters": {"error": 1.0}}, "has as input"),
@@ -170,7 +172,7 @@ def test_wrong_files_and_names_are_refused(case, libraries, tmp_path):
     else:
         path = archive(tmp_path, libraries, **changes)
     with pytest.raises(ModelError, match=f"E69[01][\\s\\S]*{text}"):
-        block(path, **arguments)
+        block(**{"path": path, **arguments})
 
 
 def test_an_fmu_that_does_not_know_its_token_cannot_be_instantiated(libraries, tmp_path):
