@@ -267,7 +267,7 @@ class InterpretedKernel(Kernel):
 
 
 class AnsweredKernel(InterpretedKernel):
-    """Kernel of machine code whose outputs a Python function then changes, as `InterpretedKernel` calls it.
+    """Kernel of machine code whose outputs a Python function then changes; exceptions are kept as in `InterpretedKernel`.
 
     Parameters
     ----------

@@ -35,9 +35,9 @@ def fmu_block(
 ) -> Element:
     """Return a block whose states are the outputs of an FMU (FMI 2.0 or 3.0, co-simulation), called at the ticks of a clock.
 
-    At the tick k the inputs go in, the FMU goes on by a period from k x `period` on, and its outputs come out and are held: a
-    controller that is sampled with this period acts as one in the graph does. An FMU whose outputs are continuous is shown at the
-    end of a step from its beginning on. Each run and thread has an instance of its own.
+    At tick k the block sets the inputs, lets the FMU step from k x `period` to the next tick, and holds its outputs until then: a
+    controller that is sampled with this period acts as one in the graph does. An FMU with continuous dynamics computes outputs
+    for the end of a period; the block has them one period early. Each run and thread has an instance of its own.
 
     Opening the file unpacks it; a run executes its library, which may do anything: take FMUs that you trust.
 

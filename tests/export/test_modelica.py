@@ -1,4 +1,4 @@
-"""Modelica source: read and run by rumoca, it gives the run here; names come back; what it cannot say is refused."""
+"""Modelica source: read and run by rumoca, it gives the run here; names come back; what it cannot express is refused."""
 
 from __future__ import annotations
 

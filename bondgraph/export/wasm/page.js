@@ -75,7 +75,7 @@ function addSliders(changed) {
     return () => { slider.value = value; values.set(index, value); output.textContent = withUnit(written(value), unit); };
   });
   if (fields.length) {
-    const button = make("button", { type: "button" }, "as exported");
+    const button = make("button", { type: "button" }, "Reset");
     button.onclick = () => { fields.forEach(reset => reset()); changed(); };
     $("sliders").append(button);
   }

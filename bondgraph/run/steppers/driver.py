@@ -210,7 +210,7 @@ def settle_at(c: IntegratorTable, t: float) -> int:
 
 
 def see_step(c: IntegratorTable, t: float, x: Reals) -> None:
-    """Take note of the states x (n,) at t, the end of a step of a foreign solver: their sizes, and the levels of guards."""
+    """Update the sizes of states and the levels of guards at the end of a step of a foreign solver, with states x (n,) at t."""
     for i in range(c.n):
         c.size[i] = larger(c.size[i], abs(x[i]))
     if c.guard_count > 0:

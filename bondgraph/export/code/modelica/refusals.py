@@ -1,4 +1,4 @@
-"""Refusals of transitions, ticks and algebraic loops that a Modelica model cannot say, by the name of the element."""
+"""Refusals of transitions, ticks and algebraic loops that a Modelica model cannot express, by the name of the element."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CURES = ("an FMU of the model, which brings its own solver along", "c_run(model,
 
 
 def refuse(compiled: Compiled, content: Content) -> None:
-    """Raise `ModelError` with all that this model cannot say: E663 transitions, E664 ticks, E665 algebraic loops."""
+    """Raise `ModelError` with all that Modelica cannot express: E663 transitions, E664 ticks, E665 algebraic loops."""
     problems = [*_transitions(compiled, content), *_ticks(content), *_loops(content)]
     if problems:
         raise ModelError(compiled.model.name, problems)
@@ -30,12 +30,12 @@ def _transitions(compiled: Compiled, content: Content) -> Iterator[Problem]:
         if not why and positive[k]:
             why = "its guard is positive at the start, so that it fires there: `when` waits for a guard to become positive"
         if why:
-            title = f'the transition "{transition_text(system, event)}" cannot leave as Modelica'
+            title = f'the transition "{transition_text(system, event)}" cannot be written as Modelica'
             yield Problem("E663", title, (why,), (), CURES)
 
 
 def _reason(content: Content, k: int, event: LoweredTransition) -> str:
-    """Return why a transition cannot leave, "" if it can."""
+    """Return why a transition cannot be written, "" if it can."""
     if event.accumulates is not None:
         return "it happens ever faster and comes to rest: infinitely many events in finite time"
     if k in content.pushes:
@@ -56,12 +56,12 @@ def _ticks(content: Content) -> Iterator[Problem]:
             other = owners.setdefault(i, tick.element)
             shared = other if other != tick.element else events.get(i, "")
             if shared:
-                title = f'the ticks of "{tick.element}" cannot leave as Modelica'
+                title = f'the ticks of "{tick.element}" cannot be written as Modelica'
                 why = f'"{shared}" sets the same state, and both may happen at one instant'
                 yield Problem("E664", title, (why,), (), CURES)
                 break
         if tick.period is None and content.start.p[tick.offset] <= 0.0:
-            title = f'the tick of "{tick.element}" cannot leave as Modelica'
+            title = f'the tick of "{tick.element}" cannot be written as Modelica'
             yield Problem("E664", title, ("it is at the start, where `when` does not fire",), (), CURES)
 
 
@@ -69,6 +69,5 @@ def _loops(content: Content) -> Iterator[Problem]:
     if content.loops and (content.ticks or breaks_of(content.system) is not None):
         names = ", ".join(f'"{name}"' for loop, _ in content.loops for name in loop.guesses)
         why = f"at ticks and breaks of time its unknowns ({names}) jump, and are solved anew"
-        yield Problem(
-            "E665", "the nonlinear algebraic loop cannot leave as Modelica", (why,), (), ("a small C or I in the loop", *CURES)
-        )
+        title = "the nonlinear algebraic loop cannot be written as Modelica"
+        yield Problem("E665", title, (why,), (), ("a small C or I in the loop", *CURES))

@@ -47,7 +47,7 @@ def modelica_source(model: Compilable, name: str | None = None) -> ModelicaSourc
     name : of the model, an identifier; the model's name by default.
 
     Raises `ModelError` E100 for no model, E270 if `name` is no identifier or taken, E262 if an algebraic loop has no solution at
-    the start; E335 for delays; E663, E664, E665 for transitions, ticks and algebraic loops that Modelica cannot say.
+    the start; E335 for delays; E663, E664, E665 for transitions, ticks and algebraic loops that Modelica cannot express.
     Source: Modelica Language Specification 3.6, sections 8.3.5 (when) and 8.3.6 (reinit).
     """
     compiled = compiled_form(model, "modelica_source")
