@@ -2,8 +2,9 @@
 # make environment  set everything up that the checks need
 # make test   set everything up, run every check that is quick or often finds something
 # make thorough  the other checks: types, notebooks, links of the site, pages in a browser, drawn pictures, documents set in type,
-#   benchmarks in quick form, code for other processors
+#   benchmarks in quick form
 # make verify  the checks of `make test` and `make thorough` in one go, which is a minute shorter: files are collected once
+# make release  what a release needs besides: solvers made by other compilers and for other processors, sanitizers (minutes)
 # make portable  the checks that compare text and tight numbers once more, as NumPy and BLAS round on the least processor of the family
 # make pictures  draw every picture under docs/ anew
 # make notebooks  run the notebooks of examples/ and store what they show
@@ -33,14 +34,15 @@ ONE_THREAD = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Two workers take one file after the other, in the order of tests/conftest.py: the longest first.
 SHARED = -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo environment test thorough verify portable pictures notebooks docs dist bench campaign mutants clean
+.PHONY: demo environment test thorough verify release portable pictures notebooks docs dist bench campaign mutants clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m examples.rolling_eggs --out demo --open
 
 environment: $(VENV)/dev.stamp
 
-test: WHICH := -m "not thorough"
+WHICH := -m "not release"
+test: WHICH := -m "not thorough and not release"
 test: verify
 
 verify: $(VENV)/dev.stamp
@@ -51,6 +53,9 @@ verify: $(VENV)/dev.stamp
 # Only files with such a check are collected.
 thorough: $(VENV)/dev.stamp
 	$(ONE_THREAD) $(BIN)/python -m pytest -q $(SHARED) -m thorough `grep -rl --include="test_*.py" mark.thorough tests`
+
+release: $(VENV)/dev.stamp
+	$(ONE_THREAD) $(BIN)/python -m pytest -q $(SHARED) -m release `grep -rl --include="test_*.py" mark.release tests`
 
 portable: $(VENV)/dev.stamp
 	$(ONE_THREAD) OPENBLAS_CORETYPE=Prescott NPY_DISABLE_CPU_FEATURES="$(DISPATCHED)" \

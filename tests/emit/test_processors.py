@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("llvmlite")
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.release
 
 ROOT = Path(__file__).parents[2]
 UNKEPT = {**os.environ, "SCREWBOND_CACHE": "off"}

@@ -37,7 +37,7 @@ def test_courses_are_of_many_sorts(native):
     assert len(set(native.values())) == len(native) >= 30
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 @needed
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_every_course_has_the_same_bits(compiler, native):
@@ -56,7 +56,7 @@ def library() -> str:
     return found if Path(found).is_absolute() else ""
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 @pytest.mark.skipif(not library(), reason="no sanitizer of gcc is installed: nothing looked for undefined behaviour")
 def test_sanitizers_find_nothing(native):
     """Numbers and addresses of every course under the eyes of a compiler's sanitizers, and still the same bits."""
