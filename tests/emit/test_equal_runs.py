@@ -12,7 +12,7 @@ import pytest
 from tests.emit.test_fusions import processors
 
 pytest.importorskip("llvmlite")
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.release
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import hashlib

@@ -144,7 +144,7 @@ def test_the_order_in_which_a_model_was_built_does_not_count(name):
 
 def test_cells_are_searched_for_once(monkeypatch):
     """A graph that was drawn before is drawn as if it were new, without a search; what is remembered does not grow for ever."""
-    model = hoist().freeze()
+    model = chain(4).freeze()
     monkeypatch.setattr(search, "_cache", known := {})
     first = diagram(model).svg
     assert known
