@@ -45,8 +45,6 @@ def provide_rooms(control: FieldTable, rows: np.ndarray, columns: np.ndarray) ->
     control.point("rooms", rooms)
     control.point("graph", graph)
     control.tables |= {f"room {k}": table for k, table in enumerate(tables)}
-    control.point("entry_rows", np.ascontiguousarray(rows, dtype=np.int64))
-    control.point("entry_columns", np.ascontiguousarray(columns, dtype=np.int64))
     return tables[::2]
 
 

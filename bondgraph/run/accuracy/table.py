@@ -100,6 +100,9 @@ class ErrorWeights:
         table["origin"], table["rtol"], table["longest"] = bound.origin, rtol, longest
         table["collected"] = ACCUMULATED_NOISE * float(np.sqrt(max(self._n, 1)))
         table.point("cycles", strong_cycles(self._n))
+        table.arrays["guesses"][[state for loop in program.loops for state in loop.states]] = 1.0
+        for name in ("rows", "columns"):
+            table.point(f"entry_{name}", np.ascontiguousarray(getattr(structures, name), dtype=np.int64))
         self._structures, self._patterns, self._lookup = structures, *_pattern_lookup(structures, table)
         table.point("meet", self._lookup.address)
         self.addresses = {
