@@ -154,11 +154,6 @@ class ErrorWeights:
         table["lanes"] = lanes
 
     @property
-    def entries(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of the entries of the Jacobian of error control (entries,)."""
-        return self._structures.rows, self._structures.columns
-
-    @property
     def known(self) -> np.ndarray:
         """Return the size of each state so far, or from its couplings (n,)."""
         return np.fmax(self.size[: self._n], self.scale)
@@ -303,7 +298,7 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
     def looked_up() -> int:
         slot = (int(table["oldest"]) - 1) % PATTERNS
         if patterns[slot] is not None:
-            for room in provide_rooms(table, structures.rows, structures.columns):
+            for room in provide_rooms(table):
                 room["structure_key"] = room.address  # runs side by side have different rooms
             table.point("meet", code_of_rooms().address(pattern_in_room.__name__))
         patterns[slot] = pattern(nonzero_flags)
