@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bondgraph.elements import J0, J1
@@ -23,8 +23,11 @@ class Arrow(NamedTuple):
     head: Node
 
 
-def branch(graph: str, start: Node | None, stop: Node | None, parts: tuple[Node, ...]) -> Iterator[Arrow]:
-    """Yield the bonds of parts that share one flow from the node `start` to the node `stop`; None is ground.
+def branch(
+    graph: str, start: Node | None, stop: Node | None, parts: tuple[Node, ...], taken: Container[str] = ()
+) -> Iterator[Arrow]:
+    """Yield the bonds of parts that share one flow from the node `start` to the node `stop`; None is ground. Names that are
+    `taken` are left to their owners.
 
     Between 0-junctions the flow passes a 1-junction. Between 1-junctions it is the flow of `stop` less that of `start`. A source
     makes the effort or flow of `stop` larger.
@@ -32,7 +35,7 @@ def branch(graph: str, start: Node | None, stop: Node | None, parts: tuple[Node,
     Raises `ModelError` E178 for nodes that are not junctions of one type, and for a branch without parts.
     """
     kind = _type_of(graph, start, stop)
-    name = junction_name(graph, "branch", parts)
+    name = junction_name(graph, "branch of", parts, taken)
     grounded = start is None if kind == 1 or _is_source(parts[0]) else stop is None
     if grounded and (kind == 1 or len(parts) == 1):
         yield from joined(stop if start is None else start, parts)
@@ -41,7 +44,7 @@ def branch(graph: str, start: Node | None, stop: Node | None, parts: tuple[Node,
     if kind == 0:
         chain = start, shared, stop
     else:
-        difference = J0(f"difference at {_name(parts[0])}")
+        difference = J0(junction_name(graph, "difference at", parts, taken))
         yield Arrow(difference, shared)
         chain = stop, difference, start
     yield from (Arrow(tail, head) for tail, head in itertools.pairwise(each for each in chain if each is not None))
@@ -54,20 +57,22 @@ def joined(junction: Any, parts: Iterable[Node]) -> Iterator[Arrow]:
         yield Arrow(part, junction) if _is_source(part) else Arrow(junction, part)
 
 
-def junction_name(graph: str, word: str, parts: Sequence[Node]) -> str:
-    """Return the name of a junction of parts, after the first of them: "loop of supply".
+def junction_name(graph: str, word: str, parts: Sequence[Node], taken: Container[str]) -> str:
+    """Return the name of a junction of parts, after the first of them: "loop of supply"; of another port of the same part, after
+    that port too: "branch of transformer 2".
 
     Raises `ModelError` E178 for no parts.
     """
     if not parts:
-        title = f"a {word} without parts"
+        title = f"a {word.split()[0]} without parts"
         cures = (
             'between(a, b, R("r", 1.0))',
             'series(Se("u", 1.0), R("r", 1.0))',
             'parallel(R("r", 1.0), C("c", capacitance=1.0))',
         )
         raise refusal("E178", title, *cures, about=graph)
-    return f"{word} of {_name(parts[0])}"
+    name, first = f"{word} {_name(parts[0])}", parts[0]
+    return f"{name} {first.name}" if name in taken and isinstance(first, PortRef) and first.name else name
 
 
 def _type_of(graph: str, *ends: Node | None) -> int:

@@ -243,7 +243,7 @@ class Graph(Draft):
         Raises `ModelError` E178 unless both nodes are J0, or both J1, and for no parts.
         """
         self._need_parts(*(end for end in (start, stop) if end is not None), *parts)
-        for tail, head in list(branch(self.name, start, stop, parts)):
+        for tail, head in list(branch(self.name, start, stop, parts, self.parts)):
             self.connect(tail, head)
         return self
 
@@ -254,18 +254,18 @@ class Graph(Draft):
 
         Raises `ModelError` E178 for no parts.
         """
-        return self._share(J1, "loop", parts)
+        return self._share(J1, "loop of", parts)
 
     def parallel(self, *parts: Node) -> Element:
         """Add parts that share one effort, and return their J0, named after the first, as `series` does.
 
         Raises `ModelError` E178 for no parts.
         """
-        return self._share(J0, "node", parts)
+        return self._share(J0, "node of", parts)
 
     def _share(self, junction: Callable[[str], Element], word: str, parts: Sequence[Node]) -> Element:
         self._need_parts(*parts)
-        shared = junction(junction_name(self.name, word, parts))
+        shared = junction(junction_name(self.name, word, parts, self.parts))
         for tail, head in joined(shared, parts):
             self.connect(tail, head)
         return shared

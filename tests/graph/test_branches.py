@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
-from bondgraph import J0, J1, C, Diode, Element, Graph, I, ModelError, R, Se, Sf, compile_model
+from bondgraph import J0, J1, C, Diode, Element, Graph, I, ModelError, R, Se, Sf, compile_model, multiport
 
 NODES: dict[str, Callable[[str], Element]] = {"J0": J0, "J1": lambda name: J1(name, domain="translation")}
 
@@ -109,3 +110,17 @@ def test_what_reads_a_removed_part_is_told() -> None:
     graph.series(Se("u", lambda y: y, signals=["r.flow"]), R("r", 1.0), R("s", 1.0))
     with pytest.raises(ModelError, match=r'E106.*"r.flow"'):
         graph.remove("r").freeze()
+
+
+def test_each_winding_has_a_branch_of_its_own() -> None:
+    """A part lies in several branches, by one port after the other: i' = L^-1 (u - R i)."""
+    ports = dict.fromkeys(("1", "2"), "electrical")
+    coils = multiport("I", "coils", lambda p: (p[0] ** 2 - p[0] * p[1] + p[1] ** 2) / 1.5, ports, initial=[0.0, 0.0])
+    graph, a, b, c = Graph("windings"), J0("a"), J0("b"), J0("c")
+    graph.between(None, a, Se("u", 1.0)).between(a, b, coils.port("1")).between(c, b, coils.port("2"))
+    graph.between(b, None, R("r", 1.0)).between(c, None, R("load", 1.0))
+    assert {"branch of coils", "branch of coils 2"} <= set(graph.parts)
+    inductances, resistances = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[1.0, 1.0], [1.0, 2.0]])
+    decayed = expm(-np.linalg.solve(inductances, resistances))
+    currents = (np.eye(2) - decayed) @ np.linalg.solve(resistances, [1.0, 0.0])
+    assert final(graph, "r.flow", "load.flow") == pytest.approx([currents.sum(), -currents[1]], rel=1e-7)

@@ -89,7 +89,9 @@ def test_patterns_in_rooms_are_those_of_python(seed):
     entries = len(indices)
     table.allocate(n=n, quadratures=0, storages=0, modes=0, parameters=0, entry_count=entries, number_count=0)
     table["n"], table["entry_count"] = n, entries
-    provide_rooms(table, structures.rows, structures.columns)
+    for name in ("rows", "columns"):
+        table.point(f"entry_{name}", np.ascontiguousarray(getattr(structures, name), dtype=np.int64))
+    provide_rooms(table)
     for oldest in (1, 2, 0, 1):
         flags = random.integers(0, 2, entries)
         table.arrays["nonzero_flags"][:] = flags

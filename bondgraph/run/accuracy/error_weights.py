@@ -31,6 +31,8 @@ from bondgraph.run.kernel_functions import formula_time
 
 SCALE_PART = 0.1
 """Fraction of the natural scale against which errors are measured while a state is smaller."""
+MAX_GUESS = 1e3
+"""Largest scale of a guess of a loop, relative to its size: the loop holds it far below what its drivers could move it to."""
 RENEWALS = tuple(2**k for k in range(2, 12))
 """Numbers of steps after which the scales are refreshed."""
 NEVER = 2**62
@@ -124,13 +126,15 @@ def remember(w: Control, m: Reals) -> bool:
 
 def weights_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
     """Update the natural scales, and the floors with them."""
-    scale, floor, moved, held, beyond = w.scale, w.floor, w.moved, w.held, w.beyond
+    size, scale, floor, moved, held, beyond = w.size, w.scale, w.floor, w.moved, w.held, w.beyond
     natural_scales(w, t, x, m)
     for i in range(w.n):
         scale[i] = larger(w.scales[i], w.nominal[i])
     measure_terms(w, t, x, m)
     raise_resting(w)
     for i in range(w.n):
+        if w.guesses[i] == 1.0 and w.has_moved[i] == 1.0:
+            scale[i] = smaller(scale[i], size[i] * MAX_GUESS)
         absolute, relative = w.absolute[i], scale[i] * SCALE_PART
         floor[i] = absolute if w.has_absolute else relative
         moved[i] = x[i] + scale[i]

@@ -105,7 +105,8 @@ class Control(Table):
     ladder: Reals
     directions: Reals
     # Kept sparsity patterns, and the present one; meet: looks one up by `nonzero_flags`. coupled_at: where the present couplings
-    # were evaluated. For a run without Python (`pattern_rooms`): rooms for patterns, graph under search, entries of the Jacobian.
+    # were evaluated. guesses: 1 for a guess of a loop, on which the rates only seem to depend. For a run without Python
+    # (`pattern_rooms`): rooms for patterns, graph under search. Rows and columns of the entries of the Jacobian.
     patterns: Patterns
     pattern: SparsityPattern
     meet: PatternLookup
@@ -114,6 +115,7 @@ class Control(Table):
     diagonal: PerState
     values: PerEntry
     coupled_at: Point
+    guesses: PerState
     rooms: Rooms
     graph: CouplingGraph
     entry_rows: Ints

@@ -95,8 +95,9 @@ def local_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
 
 def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
     """Compute the largest rate of each state now and soon into `driven`: a fraction of its own time, 1 / `fastest`, later, when
-    its source may have begun to act. Over longer times the other states cannot be held fixed."""
-    n, largest, speed, later = w.n, w.driven, w.fastest, w.beyond
+    its source may have begun to act. Over longer times the other states cannot be held fixed. Where a rate grows steeply with the
+    source, as that of an exponential law does, the state itself moves before; its rate counts over its own time then."""
+    n, largest, speed, later, is_steep = w.n, w.driven, w.fastest, w.beyond, False
     if not w.rated:
         w.rates(formula_time(w, t), x, w.p, m, largest)
     w.rated = False
@@ -108,11 +109,23 @@ def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
         longest = larger(longest, ahead)
     while wait <= longest and not w.autonomous:
         w.rates(formula_time(w, t + wait), x, w.p, m, later)
+        grows = False
         for i in range(n):
             ahead, rate = DISPLACEMENT / speed[i], abs(later[i])
+            if wait <= ahead < wait * DECADE and largest[i] * DECADE < rate < math.inf:
+                grows = True
+        if grows:
+            couplings(w, t + wait, x, m)
+            is_steep = True
+        for i in range(n):
+            ahead, rate = DISPLACEMENT / speed[i], abs(later[i])
+            if grows and w.diagonal[i] > speed[i]:
+                rate = rate * (speed[i] / w.diagonal[i])
             if wait <= ahead < wait * DECADE and rate < math.inf:
                 largest[i] = larger(largest[i], rate)
         wait = wait * DECADE
+    if is_steep:
+        couplings(w, t, x, m)
     for i in range(n):
         rate = largest[i]
         largest[i] = rate if rate < math.inf else 0.0
@@ -154,7 +167,7 @@ def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
 def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None:
     """Raise `sigma` to the changes of the rates, now and later, by roundings of the parameters: sums that cancel may round
     alike at all states near x."""
-    p, above, below, sigma, golden = w.p_moved, w.beyond, w.held, w.sigma, 0.0
+    p, above, below, sigma, speed, golden, is_steep = w.p_moved, w.beyond, w.held, w.sigma, w.fastest, 0.0, False
     for ahead in unrolled(TIMES):
         time = formula_time(w, t + ahead * w.longest)
         for side in unrolled((1.0, -1.0)):
@@ -165,10 +178,22 @@ def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None
                 p[i] = w.p[i] * (side * (part - 0.5) * SHIFT + 1.0)
             w.rates(time, x, p, m, above if side > 0.0 else below)
         golden += GOLDEN * GOLDEN
+        grows = False
         for i in range(w.n):
             change = abs(above[i] - below[i])
+            if ahead > 0.0 and not w.autonomous and finite(change) and change > sigma[i] * DECADE:
+                grows = True
+        if grows:
+            couplings(w, t + ahead * w.longest, x, m)
+            is_steep = True
+        for i in range(w.n):
+            change = abs(above[i] - below[i])
+            if grows and w.diagonal[i] > speed[i]:
+                change = change * (speed[i] / w.diagonal[i])
             if finite(change):
                 sigma[i] = larger(sigma[i], change)
+    if is_steep:
+        couplings(w, t, x, m)
 
 
 def raise_resting(w: Control) -> None:
@@ -213,8 +238,10 @@ def idle_energy(w: Control, t: float, x: Reals, m: Reals) -> float:
 
 
 def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate the couplings: the pattern, the diagonal and the off-diagonal values; return at once if they are current."""
-    count, nonzero_flags, nonzeros, diagonal, values = w.entry_count, w.nonzero_flags, w.nonzeros, w.diagonal, w.values
+    """Evaluate the couplings: the pattern, the diagonal and the off-diagonal values; return at once if they are current. Guesses
+    of loops drive nothing: the rates depend on the solution, and the drift correction is no rate of the model."""
+    count, columns, guesses = w.entry_count, w.entry_columns, w.guesses
+    nonzero_flags, nonzeros, diagonal, values = w.nonzero_flags, w.nonzeros, w.diagonal, w.values
     time = formula_time(w, t)
     if are_current(w, time, x, m):
         return
@@ -225,7 +252,7 @@ def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
         if not w.interpreted:
             w.couple(time, x, w.p, m, nonzeros)
     for i in range(count):
-        value = abs(nonzeros[i])
+        value = 0.0 if guesses[columns[i]] == 1.0 else abs(nonzeros[i])
         nonzeros[i] = value
         nonzero_flags[i] = int(MIN_COUPLING < value < MAX_COUPLING)
     find_pattern(w)

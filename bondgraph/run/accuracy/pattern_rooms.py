@@ -18,10 +18,9 @@ from bondgraph.run.sparsity.structure import Structure
 from bondgraph.run.table import FieldTable
 
 
-def provide_rooms(control: FieldTable, rows: np.ndarray, columns: np.ndarray) -> list[FieldTable]:
-    """Give the table of an error control rooms for patterns of a Jacobian with these entries (entries,), sorted by columns, and
-    return these."""
-    n, entries = int(control["n"]), len(rows)
+def provide_rooms(control: FieldTable) -> list[FieldTable]:
+    """Give the table of an error control rooms for patterns of its Jacobian, and return these."""
+    n, entries = int(control["n"]), int(control["entry_count"])
     rooms = np.zeros(PATTERNS, dtype=np.int64)
     graph = FieldTable(CouplingGraph)
     graph.allocate(states=n, couplings=entries)
@@ -45,8 +44,6 @@ def provide_rooms(control: FieldTable, rows: np.ndarray, columns: np.ndarray) ->
     control.point("rooms", rooms)
     control.point("graph", graph)
     control.tables |= {f"room {k}": table for k, table in enumerate(tables)}
-    control.point("entry_rows", np.ascontiguousarray(rows, dtype=np.int64))
-    control.point("entry_columns", np.ascontiguousarray(columns, dtype=np.int64))
     return tables[::2]
 
 

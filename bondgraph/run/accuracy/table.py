@@ -100,6 +100,9 @@ class ErrorWeights:
         table["origin"], table["rtol"], table["longest"] = bound.origin, rtol, longest
         table["collected"] = ACCUMULATED_NOISE * float(np.sqrt(max(self._n, 1)))
         table.point("cycles", strong_cycles(self._n))
+        table.arrays["guesses"][[state for loop in program.loops for state in loop.states]] = 1.0
+        for name in ("rows", "columns"):
+            table.point(f"entry_{name}", np.ascontiguousarray(getattr(structures, name), dtype=np.int64))
         self._structures, self._patterns, self._lookup = structures, *_pattern_lookup(structures, table)
         table.point("meet", self._lookup.address)
         self.addresses = {
@@ -149,11 +152,6 @@ class ErrorWeights:
         for name, length in {"t": 1, "x": self._n, "p": program.parameters, "m": program.modes, "out": width}.items():
             table.point(f"wide_{name}", aligned_zeros(length * lanes))
         table["lanes"] = lanes
-
-    @property
-    def entries(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of the entries of the Jacobian of error control (entries,)."""
-        return self._structures.rows, self._structures.columns
 
     @property
     def known(self) -> np.ndarray:
@@ -300,7 +298,7 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
     def looked_up() -> int:
         slot = (int(table["oldest"]) - 1) % PATTERNS
         if patterns[slot] is not None:
-            for room in provide_rooms(table, structures.rows, structures.columns):
+            for room in provide_rooms(table):
                 room["structure_key"] = room.address  # runs side by side have different rooms
             table.point("meet", code_of_rooms().address(pattern_in_room.__name__))
         patterns[slot] = pattern(nonzero_flags)

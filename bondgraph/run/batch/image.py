@@ -64,7 +64,7 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> I
     weights, tables = space.weights, {"integrator": space.table, "weights": space.weights.table}
     space.bound.p[:] = p
     space.schedules.follow_parameters(p)
-    provide_rooms(weights.table, *weights.entries)
+    provide_rooms(weights.table)
     names = {address: name for name, address in interpreter.machine_code().addresses.items()}
     if space.settler is not None:
         space.settler.ready()

@@ -20,6 +20,10 @@ NEWTON_ROUNDING = 1e-6
 ZERO_RATIO = 1e-9
 """Fraction of the natural size of an unknown below which it counts as zero, up to rounding of the formulas."""
 
+ROUNDING = 1e-12
+"""Step of an unknown that rounding leaves, relative to its natural size at the level that the loop has reached: a current that a
+symmetry holds at zero is a sum of others."""
+
 
 @dataclass(frozen=True)
 class LostSolution:
@@ -115,7 +119,9 @@ class _LoopCheck:
         self._suspects: list[tuple[int, np.ndarray, np.ndarray]] = []
 
     def _allowed(self) -> np.ndarray:
-        return self._tolerance * np.fmax(self._sizes, ZERO_RATIO * np.array(self._loop.sizes))
+        natural = np.array(self._loop.sizes)
+        zero = np.fmax(self._tolerance * ZERO_RATIO, ROUNDING * np.max(self._sizes / natural, initial=0.0))
+        return np.fmax(self._tolerance * self._sizes, zero * natural)
 
     def see(self, first: int, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
         """Check the samples from the number `first` on. Unknowns may grow, which clears samples that are suspect now; but a
