@@ -11,27 +11,13 @@ import numpy as np
 import pytest
 from screwbond.models.fmu import fmu_block
 
-from bondgraph import (
-    J0,
-    Block,
-    C,
-    Graph,
-    ModelError,
-    R,
-    RunError,
-    compile_model,
-    load_model,
-    measures,
-    save_model,
-    signals,
-    sweep,
-)
+from bondgraph import Block, ModelError, RunError, compile_model, load_model, measures, save_model, signals, sweep
 from bondgraph.analysis import differentiate, linearise, linearise_sampled, steady_state
 from bondgraph.estimation import run_sensitivities
 from bondgraph.export import c_run, c_source, document, fmu, latex, live_page, modelica_source, sympy_statements
 from bondgraph.interchange import dump_model
 from screws.scalars import sqrt
-from tests.models.fmu.units import CAN_BUILD, archive, block, built, plant, twin
+from tests.models.fmu.units import CAN_BUILD, archive, block, built, pid_unit, plant, still, twin
 
 pytestmark = pytest.mark.skipif(not CAN_BUILD, reason="no C compiler makes the FMUs")
 
@@ -58,12 +44,6 @@ def living(model) -> int:
     """The number of instances of a model's FMU."""
     (clock,) = (clock for clock in model.program.clocks if clock.library)
     return ctypes.c_int.in_dll(ctypes.CDLL(str(clock.library.unit.archive.library)), "living").value
-
-
-def still(name: str) -> Graph:
-    """A graph whose bonds do nothing."""
-    v = J0("v", domain="electrical")
-    return Graph(name).connect(v, C("c", capacitance=1.0)).connect(v, R("r", 1.0))
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -142,6 +122,25 @@ def test_each_thread_has_an_instance_of_its_own(compiled):
     assert living(compiled[3]) == 0
 
 
+def test_runs_in_threads_do_not_wait_for_each_other(compiled, paths):
+    """Each step waits, in the library, for one of the other run."""
+    model = compile_model(plant(block(paths[3], parameters={"meet": 1.0})))
+    with ThreadPoolExecutor(2) as pool:
+        assert all(run.ok for run in pool.map(lambda _: model.simulate(0.01, progress=False), range(2)))
+
+
+def test_a_library_may_allow_one_instance_at_a_time(libraries, tmp_path):
+    ways = '<CoSimulation modelIdentifier="unit" canBeInstantiatedOnlyOncePerProcess="true"/>'
+    model = compile_model(plant(block(archive(tmp_path, libraries[3], ways=ways))))
+    assert model.simulate(0.01).ok and model.simulate(0.01).ok
+    (clock,) = (clock for clock in model.program.clocks if clock.library)
+    instance = clock.library.unit.begin("other", 0.0, [0.4, 1e-3, 0.0])
+    with pytest.raises(RunError, match=r'E692 the FMU of "pid" allows one instance in a process'):
+        model.simulate(0.01)
+    instance.free()
+    assert model.simulate(0.01).ok
+
+
 @pytest.mark.parametrize(("version", "words"), [(2, "too much 1"), (3, "too much")])
 def test_an_fmu_that_fails_ends_the_run_with_its_words(version, words, compiled):
     text = rf'E692 the FMU of "pid" fails in fmi{version}DoStep with status 3 at t = 0\.05 s\n  {words}\n'
@@ -175,7 +174,7 @@ def test_functions_that_need_formulas_refuse_it(what, compiled):
 
 
 def test_ticks_have_no_function_of_a_time_and_a_state(compiled):
-    with pytest.raises(RunError, match="E349"):
+    with pytest.raises(RunError, match=r'E349 [\s\S]*"pid" has ticks'):
         compiled[3].ode()
 
 
@@ -210,16 +209,6 @@ def test_a_model_file_names_a_library_and_never_opens_it(paths, compiled, tmp_pa
         load_model(file, libraries={"pid": paths[3]})
 
 
-def controller_unit(path, version: int, period: float, offset: float):
-    """A PID of ours as a unit; it samples its input, as a library does."""
-    graph = still("unit")
-    sampled = {"states": {"y": 0.0}, "updates": {"y": "next"}, "period": period, "offset": offset}
-    graph.add(Block("u", [("next", lambda value: value, ["value"])], parameters={"value": 0.0}, **sampled))
-    graph.add(signals.sampled_pid("pid", "u.y", kp=0.4, ki=2.0, kd=1e-3, period=period, offset=offset))
-    fmu(graph, path, t_end=0.5, t_start=offset, version=version, inputs=["u.value"], outputs=["pid.y"], kinds=["co-simulation"])
-    return path
-
-
 @pytest.mark.parametrize(
     ("version", "period", "offset"),
     [(3, 1e-3, 5e-4), *(pytest.param(*each, marks=pytest.mark.thorough) for each in ((2, 1e-3, 0.0), (2, 7e-4, 1e-4)))],
@@ -229,7 +218,7 @@ def test_a_plant_with_its_controller_as_a_unit_of_ours_is_the_whole_graph(versio
     start = offset + 50 * period
     own = signals.sampled_pid("pid", "error.y", kp=0.4, ki=2.0, kd=1e-3, period=period, offset=offset)
     expected = compile_model(plant(own, "pid.y", start)).simulate(0.2, samples=0.01)
-    unit = controller_unit(tmp_path / "unit.fmu", version, period, offset)
+    unit = pid_unit(tmp_path / "unit.fmu", version, period, offset)
     part = fmu_block(unit, inputs={"u.value": "error.y"}, outputs=["pid.y"], period=period, offset=offset, name="unit")
     run = compile_model(plant(part, "unit.pid.y", start)).simulate(0.2, samples=0.01)
     assert run.statistics.steps == expected.statistics.steps

@@ -1,18 +1,22 @@
 /* A unit of FMI 2 or 3 (-DVERSION=...): a controller, effort = gain error + sum, where a step adds error x period to the sum and fails
  * where error > limit; feedthroughs of three types; a stair that rises at each 10 ms; and an output that only steps compute. */
+#define _DEFAULT_SOURCE
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define JOIN_(a, b) fmi##a##b
 #define JOIN(a, b) JOIN_(a, b)
 #define FMI(name) JOIN(VERSION, name)
-enum { ERROR, EFFORT, GAIN, LIMIT, STEPS, ON, WHOLE, WHOLE_OUT, FLAG, FLAG_OUT, SMALL, SMALL_OUT, STAIR, LATE, NUMBERS };
+enum { ERROR, EFFORT, GAIN, LIMIT, STEPS, ON, WHOLE, WHOLE_OUT, FLAG, FLAG_OUT, SMALL, SMALL_OUT, STAIR, LATE, MEET, NUMBERS };
 
 typedef struct { double value[NUMBERS], sum, start, time; void *logger; void *environment; } Instance;
 
 int living;
+static atomic_long arrived;
 
 static Instance *made(void *logger, void *environment)
 {
@@ -37,6 +41,12 @@ static int step(Instance *c, double time, double period)
         ((void (*)(void *, int, const char *, const char *))c->logger)(c->environment, 3, "", "too much");
 #endif
         return 3;
+    }
+    if (c->value[MEET] != 0.0) {
+        const long both = (atomic_fetch_add(&arrived, 1) / 2 + 1) * 2;
+        for (int k = 0; atomic_load(&arrived) < both; k++)
+            if (usleep(200) || k > 100000)
+                return 3;
     }
     c->sum = fma(e, period, c->sum);
     c->value[STEPS] += 1.0;

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from screwbond.models.fmu import fmu_block
 
-from bondgraph import J1, Block, C, Graph, I, R, Se, signals
+from bondgraph import J0, J1, Block, C, Graph, I, R, Se, signals
+from bondgraph.export import fmu
 
 HERE = Path(__file__).parent
 CAN_BUILD = bool(shutil.which("cc")) and sys.platform == "linux"
@@ -32,6 +33,7 @@ ROWS = (
     ("Float32", "small.out", "output"),
     ("UInt64", "stair", "output"),
     ("Float64", "late", "output"),
+    ("Float64", "meet", "parameter"),
 )
 
 
@@ -91,3 +93,19 @@ def plant(controller, path: str = "pid.effort.y", start: float = 0.05) -> Graph:
     graph.add(controller)
     graph.connect(Se("torque", lambda u: u, signals=[path]), speed).connect(speed, I("rotor", inertia=0.02))
     return graph.connect(speed, R("bearing", 0.1)).connect(speed, C("spring", stiffness=2.0))
+
+
+def still(name: str) -> Graph:
+    """A graph whose bonds do nothing."""
+    v = J0("v", domain="electrical")
+    return Graph(name).connect(v, C("c", capacitance=1.0)).connect(v, R("r", 1.0))
+
+
+def pid_unit(path: Path, version: int, period: float, offset: float) -> Path:
+    """A PID of ours as a unit; it samples its input, as a library does."""
+    graph = still("unit")
+    graph.add(Block("u", [("y", lambda value: value, ["value"])], parameters={"value": 0.0}))
+    graph.add(signals.hold("held", "u.y", period, offset=offset))
+    graph.add(signals.sampled_pid("pid", "held.y", kp=0.4, ki=2.0, kd=1e-3, period=period, offset=offset))
+    fmu(graph, path, t_end=0.5, t_start=offset, version=version, inputs=["u.value"], outputs=["pid.y"], kinds=["co-simulation"])
+    return path
