@@ -18,6 +18,7 @@ import numpy as np
 from screwbond.models.fmu import fmu_block
 
 from bondgraph import Compiled, Graph, compile_model, signals
+from bondgraph.model.element import Element
 from tests.models.fmu.units import CAN_BUILD, archive, block, built, pid_unit, plant, twin
 
 T_END = 0.2
@@ -27,7 +28,7 @@ MOST = 10.0
 """CPU microseconds that a tick may take beyond one of a controller in the graph."""
 
 
-def pid(period: float, offset: float = 0.0):
+def pid(period: float, offset: float = 0.0) -> Element:
     """The controller in the graph."""
     return signals.sampled_pid("pid", "error.y", kp=0.4, ki=2.0, kd=1e-3, period=period, offset=offset)
 
@@ -78,8 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             failures += empty - whole > MOST
             print(f"FMI {version}.0, one input, three outputs, empty steps: {empty - whole:+.2f} us", flush=True)
         in_graph = microseconds(plant(pid(1e-3), "pid.y"), asked.ticks)
-        unit, wires = pid_unit(folder / "unit.fmu", 2, 1e-3, 0.0), {"inputs": {"u.value": "error.y"}, "outputs": ["pid.y"]}
-        part = fmu_block(unit, period=1e-3, name="unit", **wires)
+        unit = pid_unit(folder / "unit.fmu", 2, 1e-3, 0.0)
+        part = fmu_block(unit, inputs={"u.value": "error.y"}, outputs=["pid.y"], period=1e-3, name="unit")
         with_unit = microseconds(plant(part, "unit.pid.y"), asked.ticks)
         failures += with_unit - in_graph > MOST
         print(f"unit of our PID, with its own time: {with_unit - in_graph:+.2f} us")

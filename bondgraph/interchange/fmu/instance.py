@@ -39,20 +39,26 @@ class _Callbacks(ctypes.Structure):
 
 class FmuInstance:
     """Instance of an FMU for the block named `element`, on its own grid: `start` + count x `period`, s. Its functions are called
-    by address; `groups` are the variables of each type, with the word "Set" or "Get"."""
+    by address: `words` are the addresses of those that make a step and end the initialisation, and of function, references and
+    values of each of `groups`, the variables of one type with the word "Set" or "Get"."""
 
     def __init__(
         self, archive: Archive, element: str, period: float, start: float, groups: Sequence[tuple[str, Sequence[FmuVariable]]]
     ):
         self._archive, self._version, self._element = archive, archive.description.version, element
-        self.period, self.start, self._words, self._component = period, start, list[str](), c_void_p()
+        self.period, self.start, self._said, self._component = period, start, list[str](), c_void_p()
         try:
             self._code = ctypes.CDLL(str(archive.library))
         except OSError as error:
             raise self.failed("has a library that cannot be loaded", start, str(error)) from None
-        self._groups = [
-            (verb, *_arrays(self._version, variables), variables[0].type_name) for verb, variables in groups if variables
-        ]
+        version = f"fmi{self._version}"
+        self._free = self._function(f"{version}FreeInstance")
+        self._free.restype = None
+        self.words = [_address(self._function(f"{version}{name}")) for name in ("DoStep", "ExitInitializationMode")]
+        self._arrays = [(verb, variables[0].type_name, *_arrays(self._version, variables)) for verb, variables in groups]
+        for verb, name, references, values in self._arrays:
+            function = self._function(f"{version}{verb}{name}")
+            self.words += [_address(function), ctypes.addressof(references), ctypes.addressof(values)]
         self._component.value = self._made()
         if not self._component:
             raise self.failed("cannot be instantiated", start)
@@ -61,16 +67,6 @@ class FmuInstance:
     def address(self) -> int:
         """Address that its functions take first."""
         return self._component.value or 0
-
-    def words(self) -> list[int]:
-        """Return the addresses of the functions that make a step and end the initialisation, and of function, references and
-        values of each group."""
-        names = [f"fmi{self._version}{name}" for name in ("DoStep", "ExitInitializationMode")]
-        words = [_address(self._function(name)) for name in names]
-        for verb, references, values, kind in self._groups:
-            function = self._function(f"fmi{self._version}{verb}{kind}")
-            words += [_address(function), ctypes.addressof(references), ctypes.addressof(values)]
-        return words
 
     def begin(self, parameters: Mapping[FmuVariable, float]) -> None:
         """Set parameters and enter the initialisation."""
@@ -95,8 +91,8 @@ class FmuInstance:
 
     def failed(self, what: str, time: float, *details: str) -> RunError:
         """Return E692: the FMU cannot go on at a time, s; with its last words."""
-        words = (*details, *self._words[-_MOST_WORDS:])
-        self._words.clear()
+        words = (*details, *self._said[-_MOST_WORDS:])
+        self._said.clear()
         title = f'the FMU of "{self._element}" {what} at t = {time:.9g} s'
         return RunError(Problem("E692", title, words or ("it gives no reason",), cures=("other inputs, parameters or period",)))
 
@@ -113,11 +109,11 @@ class FmuInstance:
 
     def _made(self) -> int | None:
         """Instantiate; return the address of the instance."""
-        version, flag, description, words = self._version, _FLAG[self._version], self._archive.description, self._words
+        version, flag, description, said = self._version, _FLAG[self._version], self._archive.description, self._said
 
         def hear(status: int, message: bytes | None) -> None:
             if status > _WARNING and message:
-                words.append(message.decode(errors="replace"))
+                said.append(message.decode(errors="replace"))
 
         name, token = c_char_p(self._element.encode()), c_char_p(description.token.encode())
         off, on = flag(0), flag(1)
@@ -141,9 +137,7 @@ class FmuInstance:
     def free(self) -> None:
         """Free the instance in its library."""
         if self._component:
-            free = self._function(f"fmi{self._version}FreeInstance")
-            free.restype = None
-            free(self._component)
+            self._free(self._component)
             self._component = c_void_p()
 
     def __del__(self) -> None:

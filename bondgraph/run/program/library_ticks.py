@@ -26,14 +26,13 @@ class LibraryInstance(Protocol):
 
     start: float
     period: float
+    words: Sequence[int]
+    """Addresses of the functions that make a step and end the initialisation, and of function, references and values of each
+    group: inputs, then outputs."""
 
     @property
     def address(self) -> int:
         """Address that its functions take first."""
-
-    def words(self) -> Sequence[int]:
-        """Return the addresses of the functions that make a step and end the initialisation, and of function, references and
-        values of each group: inputs, then outputs."""
 
     def failed(self, what: str, time: float) -> RunError:
         """Return the error of a call that failed at a time (s), with the words of the library."""
@@ -99,7 +98,7 @@ class LibraryKernel(Kernel):
         p = (ctypes.c_double * self.sizes[2]).from_address(int(words[_PLACES["parameters"]]))
         instance = tick.unit.begin(tick.element, float(numbers[_PLACES["time"]]), [p[place] for place in tick.parameters])
         self.__dict__["_instance"] = instance
-        step, initialised, *groups = instance.words()
+        step, initialised, *groups = instance.words
         for name, word in (("instance", instance.address), ("step", step), ("initialised", initialised)):
             words[_PLACES[name]] = word
         words[len(FIELDS) :] = groups

@@ -131,15 +131,16 @@ def test_a_description_of_great_depth_is_read(library, folder):
 
 
 LIBRARIES = {
-    "another token": ({"token": "other"}, None, "cannot be instantiated"),
-    "no library": ({}, b"\x7fELF no more", "has a library that cannot be loaded"),
+    "another token": ({"token": "other"}, bytes, "cannot be instantiated"),
+    "no library": ({}, lambda whole: b"\x7fELF no more", "has a library that cannot be loaded"),
+    "without steps": ({}, lambda whole: whole.replace(b"fmi3DoStep", b"fmi3NoStep"), "has no function fmi3DoStep"),
 }
 
 
 @pytest.mark.parametrize("case", LIBRARIES)
 def test_a_library_that_cannot_be_used_ends_the_run(case, library, folder):
     changes, content, text = LIBRARIES[case]
-    model = compile_model(plant(block(archive(folder, content or library, **changes))))
+    model = compile_model(plant(block(archive(folder, content(library), **changes))))
     with pytest.raises(RunError, match=f'E692 the FMU of "pid" {text}'):
         model.simulate(0.1)
 
