@@ -344,7 +344,7 @@ static int take_changes(Instance *c)
     lend(c, 0);
     c->s.changed = c->s.in_step = 0;
     status = judged(c, sb_s_resume(table, (char *)c->s.p, NP_ALL));
-    while (c->s.repeats && status == FINE && (c->s.pending || sb_s_has_tick(table)))
+    while (HAS_CLOCKS && c->s.repeats && status == FINE && (c->s.pending || sb_s_has_tick(table)))
         status = advance(c);
     show(c);
     return status;
