@@ -368,7 +368,7 @@ def _block(draft: Assembly, path: str, element: Element) -> None:
         updates = tuple((names[state], names[value]) for state, value in law.updates.items())
         period = None if law.period is None else names[law.period]
         numbers = tuple(names[each] for each in element.parameters)
-        draft.clocks.append(Clock(path, names[law.offset], period, updates, external=law.external, parameters=numbers))
+        draft.clocks.append(Clock(path, names[law.offset], period, updates, library=law.library, parameters=numbers))
     if law.delay is not None:
         updates = tuple((names[state], names[value]) for state, value in law.updates.items())
         draft.clocks.append(Clock(path, "", None, updates, names[law.delay], law.history))

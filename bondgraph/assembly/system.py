@@ -16,7 +16,7 @@ import numpy as np
 
 from bondgraph.assembly.indeterminate import Indeterminate, IndeterminateCircuits
 from bondgraph.model.automata import Start
-from bondgraph.model.ops import Op
+from bondgraph.model.ops import ForeignLibrary, Op
 from bondgraph.output.short_repr import short_repr
 from bondgraph.units import Conversion
 
@@ -118,9 +118,9 @@ class Clock:
     """Parameter that is a delay: there are no ticks, the states have these values that much later."""
     history: Callable[[float], float] | float | None = None
     """Values before the start, as in `laws.SignalBlock`."""
-    external: Callable[[float, list[float], list[float]], None] | None = None
+    library: ForeignLibrary | None = None
     parameters: tuple[str, ...] = ()
-    """Function that changes the new values, as in `laws.SignalBlock`, and the names of its parameters."""
+    """Library that changes the new values, as in `laws.SignalBlock`, and the names of the parameters of the block."""
 
 
 class Power(NamedTuple):

@@ -176,7 +176,7 @@ def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Co
         title, why = f'{asker} does not take the delay "{delay}"', "the state of a delay is the course of a signal, not a number"
         cure = "a transfer_function in its place: for a short delay T (1 - s T/2) / (1 + s T/2) (Pade)"
         raise refusal("E335", title, cure, about=compiled.model.name, why=why)
-    if asker not in _WITH_LIBRARIES and (clock := next((clock for clock in compiled.program.clocks if clock.external), None)):
+    if asker not in _WITH_LIBRARIES and (clock := next((clock for clock in compiled.program.clocks if clock.library), None)):
         title, why = f'{asker} does not take "{clock.name}"', "what it does is known to its library alone, and not as a formula"
         raise refusal("E693", title, "a block of formulas in its place", about=compiled.model.name, why=why)
     return compiled

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.assembly.system import Clock, LoweredTransition, System
-from bondgraph.emit.kernel import AnsweredKernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
+from bondgraph.model.ops import ForeignLibrary
 from bondgraph.output.lazy import LazyRow, LazyTable
 from bondgraph.run.program import (
     CollisionFriction,
@@ -28,6 +28,7 @@ from bondgraph.run.program import (
 )
 from bondgraph.run.program.balances import Island, connected_islands
 from bondgraph.run.program.bonds import bond_variables
+from bondgraph.run.program.library_ticks import LibraryTick
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tracing.events.collisions import colliding
 from bondgraph.tracing.events.time_events import breaks_of
@@ -165,20 +166,18 @@ def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tu
             clock.element,
             math.inf if clock.period is None else layout[clock.period].start,
             layout[clock.offset].start,
-            kernels.get(f"tick_{index}") if clock.external is None else _external_tick(clock, kernels[f"tick_{index}"], layout),
-            clock.external is not None,
+            kernels.get(f"tick_{index}"),
+            None if clock.library is None else _library_tick(clock, clock.library, kernels[f"tick_{index}"], layout),
         )
         for index, clock in enumerate(system.clocks)
         if clock.updates and not clock.delay
     )
 
 
-def _external_tick(clock: Clock, kernel: Kernel, layout: Layout) -> Kernel:
-    """Return a tick whose new values an external function changes."""
-    external, places = clock.external, [layout[state].start for state, _ in clock.updates]
-    parameters = [layout[name].start for name in clock.parameters]
-    assert external is not None
-    return AnsweredKernel(kernel, external, 2, parameters, places)
+def _library_tick(clock: Clock, library: ForeignLibrary, kernel: Kernel, layout: Layout) -> LibraryTick:
+    """Return the ticks of a block whose new values come from a library."""
+    places = tuple(layout[state].start for state, _ in clock.updates)
+    return LibraryTick(clock.element, library.unit, kernel, places, tuple(layout[name].start for name in clock.parameters))
 
 
 def _delays(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tuple[RunDelay, ...]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -264,49 +263,6 @@ class InterpretedKernel(Kernel):
 
     def __repr__(self) -> str:
         return f"InterpretedKernel({self.name!r}, sizes={self.sizes}, n_out={self.n_out})"
-
-
-class AnsweredKernel(InterpretedKernel):
-    """Kernel of machine code whose outputs a Python function then changes; exceptions are kept as in `InterpretedKernel`.
-
-    Parameters
-    ----------
-    kernel : the machine code.
-    answer : (first number of the first block, numbers of a block, outputs) -> None; it changes the outputs in place.
-    inputs, block : places of these numbers in the block with this index.
-    places : places of these outputs.
-    """
-
-    is_machine_code = True  # type: ignore[assignment]
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        answer: Callable[[float, list[float], list[float]], None],
-        block: int,
-        inputs: Sequence[int],
-        places: Sequence[int],
-    ):
-        entries, taken = ctypes.c_double * kernel.sizes[block], ctypes.c_double * kernel.n_out
-        form = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(kernel.sizes) + 1))
-        first, calculate, errors = ctypes.c_double.from_address, form(kernel.address or 0), list[BaseException]()
-
-        def called(*addresses: int) -> None:
-            calculate(*addresses)
-            values = taken.from_address(addresses[-1])
-            try:
-                read = entries.from_address(addresses[block]) if inputs else ()
-                changed = [values[k] for k in places]
-                answer(first(addresses[0]).value, [read[k] for k in inputs], changed)
-            except BaseException as error:
-                errors.append(error)
-                changed = [math.nan] * len(places)
-            for k, value in zip(places, changed, strict=True):
-                values[k] = value
-
-        function = form(called)
-        super().__init__(kernel.name, kernel.sizes, kernel.n_out, function)
-        self.__dict__.update(_errors=errors, _called=function, keep=kernel)
 
 
 def _array_at(address: int | None, count: int) -> np.ndarray:

@@ -251,8 +251,10 @@ def _elements(model: Model) -> Iterator[str]:
         linear = isinstance(law, (laws.Storage, laws.Resistor)) and law.linear
         if linear and (len(element.parameters) != 1 or not set(element.parameters) <= set(COEFFICIENTS)):
             yield f"{label} is linear, and has not one coefficient"
+        library = law.library if isinstance(law, laws.SignalBlock) else None
+        foreign = () if library is None else (*library.states, *library.parameters)
         for name in (*element.parameters, *law.states(), *(port.name for port in element.ports)):
-            if not is_name(name.removesuffix("'")):
+            if name not in foreign and not is_name(name.removesuffix("'")):
                 yield f"{label} has something of the name {name[:60]!r}, which is no name"
         for name, parameter in element.parameters.items():
             if parameter.not_below and parameter.not_below not in element.parameters:

@@ -15,6 +15,7 @@ import numpy as np
 from bondgraph.checks import check_model
 from bondgraph.errors import ModelError, Place, raise_if_any
 from bondgraph.interchange.consistency import inconsistencies
+from bondgraph.interchange.fmu.attached import with_libraries
 from bondgraph.interchange.formulas import (
     MAX_OPERATIONS,
     MAX_STEPS,
@@ -229,13 +230,17 @@ def _alternative(form: Field, content: Any) -> Field:
     return next((option for option in form.of if option.form not in ("none", "record")), form.of[0])
 
 
-def parse_model(text: str, file: str = "model", *, largest: int = MAX_BYTES) -> Model:
+def parse_model(
+    text: str, file: str = "model", *, largest: int = MAX_BYTES, libraries: Mapping[str, str | Path] | None = None
+) -> Model:
     """Return the model that a text of `dump_model` holds, checked like a frozen graph; messages call it `file`.
 
-    A text of more than `largest` characters is refused.
+    A text of more than `largest` characters is refused. A text names the FMUs of its blocks, but nothing opens them: `libraries`
+    maps the names of these blocks to files.
 
     Raises `ModelError`: E351 for invalid JSON, or beyond the limits; E352 for no model, or another version; E353 for an invalid
-    record or value; E354 for an invalid formula; E355 for parts that do not fit together; and the errors of `Graph.freeze`.
+    record or value; E354 for an invalid formula; E355 for parts that do not fit together; the errors of `Graph.freeze`; E690 to
+    E696 for FMUs that are missing, others, or unfit.
     """
     content = strict_json(text, file, largest)
     if content.get("format") != FORMAT:
@@ -258,13 +263,14 @@ def parse_model(text: str, file: str = "model", *, largest: int = MAX_BYTES) -> 
     model = replace(model, elements=elements)
     raise_if_any(file, inconsistencies(model))
     raise_if_any(file, check_model(model))
-    return model
+    return with_libraries(model, libraries or {}, file)
 
 
-def load_model(path: str | Path, *, largest: int = MAX_BYTES) -> Model:
+def load_model(path: str | Path, *, largest: int = MAX_BYTES, libraries: Mapping[str, str | Path] | None = None) -> Model:
     """Return the model in a file of `save_model`, for `compile_model`, `simulate` and everything else that takes a model.
 
-    A file of more than `largest` bytes is refused: raise the limit for a large model from a source that you trust.
+    A file of more than `largest` bytes is refused: raise the limit for a large model from a source that you trust. A file names
+    the FMUs of its blocks, but nothing opens them: `libraries={"pid": "pid.fmu"}` gives the file for the block "pid".
 
     Raises `ModelError` E357 if the file cannot be read; and as `parse_model`.
     """
@@ -280,7 +286,7 @@ def load_model(path: str | Path, *, largest: int = MAX_BYTES) -> Model:
         raise file_error(
             "E357", printable_path(source), "", f"the file cannot be read: {why}", "the path of a file of save_model"
         ) from None
-    return parse_model(text, printable_path(source), largest=largest)
+    return parse_model(text, printable_path(source), largest=largest, libraries=libraries)
 
 
 def _formulas(decoder: Decoder, content: Any) -> dict[str, RecordedFormula]:

@@ -22,7 +22,7 @@ from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, Port
 from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.model import Bond, Collider, CollisionSet, ContactPoint, End, Face, Model, SignalEntry, Visible
-from bondgraph.model.ops import IDENTITY, NEGATE, Choice, Constant, Gate, Op
+from bondgraph.model.ops import IDENTITY, NEGATE, Choice, Constant, ForeignLibrary, Gate, Op
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 
 FORMAT, VERSION = "screwbond-model", 1
@@ -32,7 +32,7 @@ MODEL_RECORDS: tuple[type, ...] = (
     *(Automaton, Transition),
     *(laws.Parameter, laws.ByMode, laws.StateSpec, laws.Action, laws.Equation, Mechanics),
     *(laws.Storage, laws.InertialField, laws.Resistor, ResistorField, laws.Reaction, laws.IdealConstraint, laws.IdealSwitch),
-    *(laws.Source, HeatFlow, laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock),
+    *(laws.Source, HeatFlow, laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock, ForeignLibrary),
     *(Ball, Box, Capsule, HalfSpace, Hull),
 )
 """Records of a model."""
@@ -48,8 +48,8 @@ NUMERIC_FIELDS = {(laws.Parameter, "value"), (laws.ByMode, "values"), (laws.Stat
 """Fields that hold a number or an array of numbers (the second a mapping of these), and the first also values by mode."""
 ANYTHING = {(Visible, "shape")}
 """Fields of the model that hold any allowed value."""
-UNSAVED = {(Model, "starts")}
-"""Fields that no file has: computed start values are saved as fixed numbers."""
+UNSAVED = {(Model, "starts"), (ForeignLibrary, "unit")}
+"""Fields that no file has: computed start values are saved as fixed numbers, and a library is named."""
 WORDS = {(laws.Parameter, "max_value"): "most", (CollisionSet, "max_contacts"): "most", (CollisionSet, "exclude"): "apart"}
 """Fields whose word in a file is not their name: files of version 1 have the words that they always had."""
 PLAIN_TYPES = (str, int, float, bool)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from bondgraph.model.mechanics import Mechanics
-from bondgraph.model.ops import Op
+from bondgraph.model.ops import ForeignLibrary, Op
 from bondgraph.model.quadrature import complement, work
 from bondgraph.output.short_repr import short_repr
 from screws.renamed import answer_old_names
@@ -387,9 +387,9 @@ class SignalBlock(Law):
     units: dict[str, str] = field(default_factory=dict)
     """LaTeX, and units, by local name."""
     updates: dict[str, str] = field(default_factory=dict)
-    """Local names of values after a tick by state; all are evaluated before any is set. Then `external`, (t, p, x) -> None, may
-    change them: x (states,) in place, by the parameters p, both in the order of the element."""
-    external: Callable[[float, list[float], list[float]], None] | None = None
+    """Local names of values after a tick by state; all are evaluated before any is set. Then a `library` gives its outputs, which
+    are the first states; its inputs as they are sampled follow, and the number of its steps."""
+    library: ForeignLibrary | None = None
     period: str | None = None
     offset: str | None = None
     """Parameters that are the time between ticks, and of the first one, s: they are at offset + n period, n = 0, 1, ..."""

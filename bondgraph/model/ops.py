@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, reduce
 from operator import add
 from typing import Any, NoReturn, Self
@@ -87,6 +87,30 @@ class Choice(Op):
 
     active: tuple[int, ...] = ()
     """Modes with `held`."""
+
+
+@dataclass(frozen=True)
+class ForeignLibrary:
+    """Library of foreign code in the place of formulas: a functional mock-up unit.
+
+    Parameters
+    ----------
+    file, digest : name of its file, and the SHA-256 of its bytes.
+    inputs, outputs, parameters : names of its variables, in the order of the signals, states and parameters of the block.
+    unit : the library when it is open (a `run.program.library_ticks.Unit`); a model file has none.
+    """
+
+    file: str
+    digest: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    unit: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """States of its block: outputs, inputs as they are sampled, and the number of steps that it has taken."""
+        return (*self.outputs, *(f"sampled {name}" for name in self.inputs), "steps taken")
 
 
 def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bondgraph.run import algebraic_loops
 from bondgraph.run.program import NewtonLoop, Program
+from bondgraph.run.program.library_ticks import LibraryKernel
 from bondgraph.run.sparsity.structure import JacobianCouplings
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ class Bound:
     def check(self) -> None:
         """Raise the exception, if any, that interpreted formulas stored when machine code called them."""
         program = self.program
-        for clock in program.clocks:
-            if clock.external and clock.kernel is not None:
-                clock.kernel.check()
+        for clock, kernel in zip(program.clocks, self.tick_kernels, strict=True):
+            if clock.library is not None and kernel is not None:
+                kernel.check()
         if not program.is_machine_code:
             at_events = (
                 program.boxes,
@@ -123,12 +124,17 @@ class Bound:
 
     def tick(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return x after a tick of clock `index`."""
-        kernel = self.program.clocks[index].kernel
+        kernel = self.tick_kernels[index]
         if kernel is None:
             return x.copy()
         after = self._values(kernel, t, x, m)
         kernel.check()
         return after
+
+    @cached_property
+    def tick_kernels(self) -> tuple[Kernel | None, ...]:
+        """Kernel of each clock; those of libraries have an instance of their own in this run."""
+        return tuple(clock.kernel if clock.library is None else LibraryKernel(clock.library) for clock in self.program.clocks)
 
     def consistent(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, NewtonLoop | None]:
         """Solve nonlinear algebraic loops (`algebraic_loops`); return x with their unknowns, and the loop that failed or None."""

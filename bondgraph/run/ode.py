@@ -96,7 +96,8 @@ def ode_functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: n
         raise RunError(Problem("E349", title, cures=("`simulate`, which keeps their history",)))
     if program.clocks:
         title = f'"{program.name}" has sampled blocks, and no function of a time and a state can carry out their ticks'
-        raise RunError(Problem("E349", title, cures=("`simulate`, which runs the clocks", "a continuous controller")))
+        cures = ("`simulate`, which runs the clocks", "a continuous controller")
+        raise RunError(Problem("E349", title, (f'"{program.clocks[0].name}" has ticks',), cures=cures))
     return _functions(program, t, x, p, m, sparse)
 
 

@@ -108,7 +108,7 @@ class PreparedProgram:
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
-        apart = program.delays or any(clock.external for clock in program.clocks)
+        apart = program.delays or any(clock.library for clock in program.clocks)
         return program.is_machine_code and made and not (ticks and program.loops) and not apart
 
     @cached_property

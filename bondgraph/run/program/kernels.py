@@ -10,6 +10,7 @@ from bondgraph.errors import Problem, RunError
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
+    from bondgraph.run.program.library_ticks import LibraryTick
 
 
 @dataclass(frozen=True)
@@ -21,14 +22,14 @@ class RunClock:
     name : name of the element, for messages.
     period, offset : in s: a float, or the index (int) of a number in p; an infinite period means a single tick.
     kernel : x after the tick, (n,).
-    external : whether a function outside of the model takes part in it, which keeps what it has seen of a run.
+    library : the ticks of a library, which take the place of the kernel; each run has an instance of its own.
     """
 
     name: str
     period: float | int
     offset: float | int
     kernel: Kernel | None = None
-    external: bool = False
+    library: LibraryTick | None = None
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ class OneStep(Integrator):
 
     def share(self, ticks: ClockSchedule) -> None:
         """Pass the clocks to the machine code."""
-        kernels = [None if row is None else self._bound.program.clocks[row].kernel for row in ticks.clocks]
+        kernels = [None if row is None else self._bound.tick_kernels[row] for row in ticks.clocks]
         addresses = [0 if kernel is None else kernel.address or 0 for kernel in kernels]
         arrays = {
             "periods": ticks.period,

@@ -6,7 +6,7 @@ enum { STATE = 1, RATE, PARAMETER, OUTPUT, MODE, INDICATOR, KINDS };
 
 /* What a saved state holds besides the two blocks. */
 typedef struct {
-    int phase, stop_given, changed, pending, in_step, prepared, known, ends;
+    int phase, stop_given, changed, pending, in_step, repeats, prepared, known, ends;
     double start, stop, tolerance, now, shown, goal, begun, length;
     double x[NX + 1], m[NM + 1], p[NP_ALL + 1], y[NY + 1];
 } State;
@@ -251,8 +251,10 @@ static int advance(Instance *c)
     }
 #endif
     const int may_pass = whole_at(b, AT_C_FRESH) || whole_at(b, AT_C_IS_LANDING) || t + 1.05 * real_at(b, AT_C_H) >= c->s.goal;
-    if (may_pass)
+    if (may_pass && !c->s.repeats)
         memcpy(c->before, b, 8 * (size_t)WORDS);
+    if (HAS_CLOCKS && t >= c->s.goal && sb_s_has_tick(table))
+        c->s.repeats = 1; /* inputs that are set at this point belong to the ticks there */
     set_whole(b, AT_C_TRIED, 0);
     const int64_t status = sb_s_advance_run(table);
     if (real_at(b, AT_C_T) != t) {
@@ -319,7 +321,7 @@ static int begin(Instance *c)
     return FINE;
 }
 
-/* Go back to the present point, if the run is ahead, and go on with the new parameters. */
+/* Go back to the present point, if the run is ahead, and before the ticks there; go on with the new parameters. */
 static int take_changes(Instance *c)
 {
     char *b = c->block, *table = b + 8 * (size_t)AT_C;
@@ -336,11 +338,14 @@ static int take_changes(Instance *c)
         set_real(b, AT_C_STOP, stop);
         if (status == FAILED || status == RUN_ENDS)
             return status;
-    }
+    } else if (c->s.repeats)
+        memcpy(b, c->before, 8 * (size_t)WORDS);
     prepare(c);
     lend(c, 0);
     c->s.changed = c->s.in_step = 0;
     status = judged(c, sb_s_resume(table, (char *)c->s.p, NP_ALL));
+    while (HAS_CLOCKS && c->s.repeats && status == FINE && (c->s.pending || sb_s_has_tick(table)))
+        status = advance(c);
     show(c);
     return status;
 }
@@ -365,6 +370,7 @@ static int reach(Instance *c, double t, double slack)
     int status = c->s.changed ? take_changes(c) : FINE;
     if (status)
         return status;
+    c->s.repeats = 0;
     const double stop = real_at(b, AT_C_STOP);
     if (fabs(t - stop) <= SAME_TIME * fabs(stop) || (t > stop && t - stop <= slack))
         t = stop;
@@ -387,6 +393,8 @@ static int reach(Instance *c, double t, double slack)
         const double first = sb_s_due(table), size = fmax(fabs(c->time), fabs(first));
         if (isfinite(first) && fabs(first - c->time) <= SAME_TIME * size)
             c->time = first;
+        if (c->time > real_at(b, AT_C_STOP)) /* by rounding */
+            set_real(b, AT_C_STOP, c->time);
 #endif
         c->s.goal = c->time;
         status = advance(c);
@@ -440,6 +448,8 @@ static const double *indicators(Instance *c);
 static int get_values(Instance *c, const uint32_t *references, size_t count, double *values, size_t room, int whole)
 {
     size_t written = 0;
+    if (c->s.changed && c->s.repeats && take_changes(c))
+        return FAILED;
     for (size_t k = 0; k < count; k++) {
         size_t first;
         int kind;

@@ -26,16 +26,21 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Variable:
-    """Variable of an FMU: reference, causality, type, start value (NaN without one) and unit."""
+class FmuVariable:
+    """FmuVariable of an FMU: reference, causality, type, start value (NaN without one) and unit."""
 
     name: str
     reference: int
     causality: str
-    kind: str
+    type_name: str
     start: float
     unit: str
     is_scalar: bool
+
+    @property
+    def is_real(self) -> bool:
+        """True for numbers that need not be whole."""
+        return self.type_name in ("Real", "Float64", "Float32")
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Description:
     token: str
     identifier: str
     only_one: bool
-    variables: Mapping[str, Variable]
+    variables: Mapping[str, FmuVariable]
 
 
 def refused(path: str | Path, why: str, *details: str, cure: str = "an FMU of FMI 2.0 or 3.0 with co-simulation") -> ModelError:
@@ -60,7 +65,7 @@ def description_of(path: Path, text: bytes) -> Description:
     try:
         _refuse_document_type(path, text)
         root = ElementTree.fromstring(text)
-    except (expat.ExpatError, ElementTree.ParseError) as error:
+    except (expat.ExpatError, ElementTree.ParseError, LookupError, ValueError) as error:
         raise refused(path, "its modelDescription.xml cannot be read", str(error)) from None
     version = {"2": 2, "3": 3}.get(root.get("fmiVersion", "").partition(".")[0])
     if version is None:
@@ -89,16 +94,16 @@ def _refuse_document_type(path: Path, text: bytes) -> None:
     parser.Parse(text, True)
 
 
-def _variable(version: int, element: ElementTree.Element) -> Variable | None:
+def _variable(version: int, element: ElementTree.Element) -> FmuVariable | None:
     """Return a variable; None for one of text or bytes."""
     typed = element if version == 3 else next(iter(element), element)
     kind = _KINDS[version].get(typed.tag)
     reference = element.get("valueReference", "")
-    if kind is None or not reference.isdigit():
+    if kind is None or not reference.isdecimal() or not int(reference) < 1 << 32:
         return None
     causality = element.get("causality", "local")
     is_scalar = element.find("Dimension") is None
-    return Variable(
+    return FmuVariable(
         element.get("name", ""),
         int(reference),
         causality,

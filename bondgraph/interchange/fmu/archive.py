@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import lzma
 import platform
 import stat
+import struct
 import sys
 import tempfile
 import zipfile
+import zlib
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from screwbond.models.fmu.description import Description, description_of, refused
+from bondgraph.interchange.fmu.description import Description, description_of, refused
 
-_MOST_BYTES, _MOST_FILES = 1 << 30, 10_000
-"""Largest size of an FMU when unpacked, and largest number of its files."""
+_MOST_BYTES, _MOST_FILES, _MOST_TEXT = 1 << 30, 10_000, 1 << 26
+"""Largest size of an FMU, packed and unpacked, largest number of its files, and largest size of its description."""
 _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
 _SYSTEMS = {
     "linux": ("linux", ".so", "linux64"),
@@ -24,9 +29,10 @@ _SYSTEMS = {
 
 @dataclass(frozen=True)
 class Archive:
-    """FMU that is unpacked in a temporary `folder`, which goes with this record."""
+    """FMU that is unpacked in a temporary `folder`, which goes with this record; `digest` is the SHA-256 of its file."""
 
     path: Path
+    digest: str
     description: Description
     library: Path
     folder: tempfile.TemporaryDirectory[str]
@@ -44,26 +50,34 @@ def unpack(path: str | Path) -> Archive:
     large, or has no library for this platform.
     """
     path = Path(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            _refuse_unsafe(path, archive)
-            text = archive.read("modelDescription.xml")
-            description = description_of(path, text)
-            wanted = _library_of(description, archive, path)
-            folder = tempfile.TemporaryDirectory(prefix="fmu")
-            wanted_folders = (f"{PurePosixPath(wanted).parent}/", "resources/")
-            archive.extractall(folder.name, [name for name in archive.namelist() if name.startswith(wanted_folders)])
-    except OSError as error:
-        raise refused(path, "it cannot be read", error.strerror or str(error), cure="the path of an FMU") from None
-    except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise refused(path, "it is no archive with a modelDescription.xml", str(error)) from None
-    return Archive(path, description, Path(folder.name) / wanted, folder)
+    with ExitStack() as on_error:
+        try:
+            with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+                _refuse_unsafe(path, archive)
+                description = description_of(path, archive.read("modelDescription.xml"))
+                wanted = _library_of(description, archive, path)
+                folder = tempfile.TemporaryDirectory(prefix="fmu")
+                on_error.callback(folder.cleanup)
+                wanted_folders = (f"{PurePosixPath(wanted).parent}/", "resources/")
+                archive.extractall(folder.name, [name for name in archive.namelist() if name.startswith(wanted_folders)])
+                file.seek(0)
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise refused(path, "it cannot be read", error.strerror or str(error), cure="the path of an FMU") from None
+        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error) as error:
+            raise refused(path, "it is no whole archive", str(error)) from None
+        except (KeyError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+            raise refused(path, "it is no archive with a modelDescription.xml", str(error)) from None
+        on_error.pop_all()
+    return Archive(path, digest, description, Path(folder.name) / wanted, folder)
 
 
 def _refuse_unsafe(path: Path, archive: zipfile.ZipFile) -> None:
     entries = archive.infolist()
-    if len(entries) > _MOST_FILES or sum(entry.file_size for entry in entries) > _MOST_BYTES:
+    if len(entries) > _MOST_FILES or sum(max(entry.file_size, entry.compress_size) for entry in entries) > _MOST_BYTES:
         raise refused(path, f"unpacked it has more than {_MOST_FILES} files or {_MOST_BYTES >> 30} GiB")
+    if any(entry.file_size > _MOST_TEXT for entry in entries if entry.filename == "modelDescription.xml"):
+        raise refused(path, f"its modelDescription.xml has more than {_MOST_TEXT >> 20} MiB")
     for entry in entries:
         place = PurePosixPath(entry.filename.replace("\\", "/"))
         if place.is_absolute() or ".." in place.parts or ":" in entry.filename or stat.S_ISLNK(entry.external_attr >> 16):

@@ -1,0 +1,154 @@
+"""Instance of an FMU for co-simulation, FMI 2.0 and 3.0: made, set up and freed by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Mapping, Sequence
+from ctypes import byref, c_bool, c_char_p, c_double, c_int, c_size_t, c_uint32, c_void_p
+from typing import Any
+
+from bondgraph.errors import Problem, RunError
+from bondgraph.interchange.fmu.archive import Archive
+from bondgraph.interchange.fmu.description import FmuVariable
+from bondgraph.interchange.fmu.words import listener, logger
+
+_WARNING = 1
+"""Largest status with which an FMU goes on."""
+_MOST_WORDS = 4
+"""Most messages of an FMU that an error shows."""
+_TYPES: Mapping[int, Mapping[str, Any]] = {
+    2: {"Real": c_double, "Integer": c_int, "Boolean": c_int},
+    3: {
+        "Float64": c_double,
+        "Float32": ctypes.c_float,
+        "Boolean": c_bool,
+        **{f"{sign}Int{n}": getattr(ctypes, f"c_{sign.lower()}int{n}") for sign in ("", "U") for n in (8, 16, 32, 64)},
+    },
+}
+"""C type of each type of variable, by version."""
+_FLAG = {2: c_int, 3: c_bool}
+_LOGGER = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
+
+
+class _Callbacks(ctypes.Structure):
+    """Functions that an FMU of version 2 may call."""
+
+    _fields_ = [(name, c_void_p) for name in ("logger", "allocate", "free", "finished", "environment")]
+
+
+class FmuInstance:
+    """Instance of an FMU for the block named `element`, on its own grid: `start` + count x `period`, s. Its functions are called
+    by address: `words` are the addresses of those that make a step and end the initialisation, and of function, references and
+    values of each of `groups`, the variables of one type with the word "Set" or "Get"."""
+
+    def __init__(
+        self, archive: Archive, element: str, period: float, start: float, groups: Sequence[tuple[str, Sequence[FmuVariable]]]
+    ):
+        self._archive, self._version, self._element = archive, archive.description.version, element
+        self.period, self.start, self._said, self._component = period, start, list[str](), c_void_p()
+        try:
+            self._code = ctypes.CDLL(str(archive.library))
+        except OSError as error:
+            raise self.failed("has a library that cannot be loaded", start, str(error)) from None
+        version = f"fmi{self._version}"
+        self._free = self._function(f"{version}FreeInstance")
+        self._free.restype = None
+        self.words = [_address(self._function(f"{version}{name}")) for name in ("DoStep", "ExitInitializationMode")]
+        self._arrays = [(verb, variables[0].type_name, *_arrays(self._version, variables)) for verb, variables in groups]
+        for verb, name, references, values in self._arrays:
+            function = self._function(f"{version}{verb}{name}")
+            self.words += [_address(function), ctypes.addressof(references), ctypes.addressof(values)]
+        self._component.value = self._made()
+        if not self._component:
+            raise self.failed("cannot be instantiated", start)
+
+    @property
+    def address(self) -> int:
+        """Address that its functions take first."""
+        return self._component.value or 0
+
+    def begin(self, parameters: Mapping[FmuVariable, float]) -> None:
+        """Set parameters and enter the initialisation."""
+        for variable, value in parameters.items():
+            references, values = _arrays(self._version, [variable])
+            try:
+                values[0] = value if variable.is_real else round(value)
+                fits = variable.is_real or values[0] == round(value)
+            except (ValueError, OverflowError):
+                fits = False
+            if not fits:
+                raise self.failed(f'cannot take {value:.9g} for "{variable.name}", of type {variable.type_name}', self.start)
+            one = c_size_t(1)
+            self._call(
+                f"fmi{self._version}Set{variable.type_name}", references, one, values, *([one] if self._version == 3 else [])
+            )
+        flag, start, none = _FLAG[self._version], c_double(self.start), c_double(0.0)
+        span = (flag(0), none, start, flag(0), none)
+        if self._version == 2:
+            self._call("fmi2SetupExperiment", *span)
+        self._call(f"fmi{self._version}EnterInitializationMode", *(span if self._version == 3 else ()))
+
+    def failed(self, what: str, time: float, *details: str) -> RunError:
+        """Return E692: the FMU cannot go on at a time, s; with its last words."""
+        words = (*details, *self._said[-_MOST_WORDS:])
+        self._said.clear()
+        title = f'the FMU of "{self._element}" {what} at t = {time:.9g} s'
+        return RunError(Problem("E692", title, words or ("it gives no reason",), cures=("other inputs, parameters or period",)))
+
+    def _function(self, name: str) -> Any:
+        try:
+            return getattr(self._code, name)
+        except AttributeError:
+            raise self.failed(f"has no function {name}", self.start) from None
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        """Call a function of the FMU for this instance; E692 with its words if it fails."""
+        if (status := self._function(name)(self._component, *arguments)) > _WARNING:
+            raise self.failed(f"fails in {name} with status {status}", self.start)
+
+    def _made(self) -> int | None:
+        """Instantiate; return the address of the instance."""
+        version, flag, description, said = self._version, _FLAG[self._version], self._archive.description, self._said
+
+        def hear(status: int, message: bytes | None) -> None:
+            if status > _WARNING and message:
+                said.append(message.decode(errors="replace"))
+
+        name, token = c_char_p(self._element.encode()), c_char_p(description.token.encode())
+        off, on = flag(0), flag(1)
+        if version == 2:
+            self._logger, c = listener(hear), ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+            allocate, release, environment = (ctypes.cast(each, c_void_p) for each in (c.calloc, c.free, self._logger))
+            self._callbacks = _Callbacks(logger(), allocate, release, None, environment)
+            place = c_char_p(self._archive.resources.as_uri().encode())
+            arguments: tuple[Any, ...] = (name, c_int(1), token, place, byref(self._callbacks), off, on)
+            make = self._function("fmi2Instantiate")
+        else:
+            self._logger = _LOGGER(lambda _, status, category, message: hear(status, message))
+            place, nothing = c_char_p(f"{self._archive.resources}/".encode()), c_void_p()
+            flags, none = (off, on, off, off), (nothing, c_size_t(0), nothing)
+            arguments = (name, token, place, *flags, *none, self._logger, nothing)
+            make = self._function("fmi3InstantiateCoSimulation")
+        make.restype = c_void_p
+        made: int | None = make(*arguments)
+        return made
+
+    def free(self) -> None:
+        """Free the instance in its library."""
+        if self._component:
+            self._free(self._component)
+            self._component = c_void_p()
+
+    def __del__(self) -> None:
+        self.free()
+
+
+def _arrays(version: int, variables: Sequence[FmuVariable]) -> tuple[Any, Any]:
+    """Return the references and the values of variables of one type, in C."""
+    count = len(variables)
+    return (c_uint32 * count)(*(each.reference for each in variables)), (_TYPES[version][variables[0].type_name] * count)()
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, c_void_p).value or 0

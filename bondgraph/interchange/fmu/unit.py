@@ -1,0 +1,115 @@
+"""Open FMU with the variables that a block sets and reads."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bondgraph.errors import Problem, RunError, refusal
+from bondgraph.interchange.fmu.archive import Archive, unpack
+from bondgraph.interchange.fmu.description import FmuVariable
+from bondgraph.interchange.fmu.instance import FmuInstance
+from bondgraph.run.program.library_code import VariableGroup
+from screws.similar_names import similar_names
+
+_MOST_LISTED = 8
+"""Most names in a message."""
+
+
+@dataclass(frozen=True, eq=False)
+class FmuUnit:
+    """FMU whose inputs (`driven`), outputs (`taken`) and parameters (`tuned`) a block uses; it makes an instance for each run."""
+
+    archive: Archive
+    driven: Sequence[FmuVariable]
+    taken: Sequence[FmuVariable]
+    tuned: Sequence[FmuVariable]
+    _living: weakref.WeakSet[FmuInstance] = field(default_factory=weakref.WeakSet, repr=False)
+
+    @property
+    def version(self) -> int:
+        """Version of FMI."""
+        return self.archive.description.version
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the outputs, then of the inputs."""
+        return tuple(each.name for each in (*self.taken, *self.driven))
+
+    @property
+    def outputs(self) -> list[VariableGroup]:
+        """Outputs by type."""
+        return _groups(self.taken, 0)
+
+    @property
+    def inputs(self) -> list[VariableGroup]:
+        """Inputs by type."""
+        return _groups(self.driven, len(self.taken))
+
+    def begin(self, element: str, t: float, parameters: Sequence[float]) -> FmuInstance:
+        """Return a new instance in its initialisation; `parameters` end with period and offset of the ticks, s."""
+        if self.archive.description.only_one and any(each.address for each in self._living):
+            title = f'the FMU of "{element}" allows one instance in a process'
+            raise RunError(Problem("E692", title, ("another run has it",), cures=("runs one after the other",)))
+        *tuned, period, offset = parameters
+        variables = (*self.taken, *self.driven)
+        groups = [
+            (verb, [variables[place] for place in group.places])
+            for verb, each in (("Set", self.inputs), ("Get", self.outputs))
+            for group in each
+        ]
+        instance = FmuInstance(self.archive, element, period, offset + round((t - offset) / period) * period, groups)
+        self._living.add(instance)
+        try:
+            instance.begin(dict(zip(self.tuned, tuned, strict=True)))
+        except RunError:
+            instance.free()
+            raise
+        return instance
+
+
+def _groups(variables: Sequence[FmuVariable], first: int) -> list[VariableGroup]:
+    """Return variables by their types, with places that count from `first`."""
+    of_kind: dict[str, list[int]] = {}
+    for place, variable in enumerate(variables, first):
+        of_kind.setdefault(variable.type_name, []).append(place)
+    return [VariableGroup(kind, tuple(places)) for kind, places in of_kind.items()]
+
+
+def open_unit(path: str | Path, inputs: Iterable[str], outputs: Iterable[str], parameters: Iterable[str]) -> FmuUnit:
+    """Open an FMU for variables by their names.
+
+    Raises `ModelError` E690 for a file that is no such FMU, E691 for variables that it does not have or that are of another kind.
+    """
+    archive = unpack(path)
+    return FmuUnit(
+        archive,
+        _variables(archive, inputs, ("input",), "inputs"),
+        _variables(archive, outputs, ("output", "local"), "outputs"),
+        _variables(archive, parameters, ("parameter",), "parameters"),
+    )
+
+
+def _variables(archive: Archive, names: Iterable[str], causalities: Sequence[str], argument: str) -> list[FmuVariable]:
+    """Return variables by their names; E691 for unknown ones and for others than these causalities."""
+    there = archive.description.variables
+    if isinstance(names, str):
+        title = f"{argument} are {names!r}, where several names are wanted"
+        raise refusal("E691", title, f'{argument}=["{names}"]', about=argument)
+    names = list(names)
+    for each in names:
+        if each not in there:
+            what = "does not have"
+        elif not there[each].is_scalar:
+            what = "has as an array"
+        elif there[each].causality not in causalities:
+            what = f"has as {there[each].causality}"
+        else:
+            continue
+        fitting = [key for key, one in there.items() if one.causality in causalities]
+        likely = similar_names(each, fitting) or fitting[:_MOST_LISTED]
+        cure = f"one of {', '.join(likely)}" if likely else "another FMU"
+        raise refusal("E691", f'{argument}: "{archive.path.name}" {what} "{each}"', cure, about=argument)
+    return [there[each] for each in names]

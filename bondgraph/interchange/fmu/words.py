@@ -1,0 +1,49 @@
+"""Words of an FMU of version 2: its logger takes a format and values, as `printf` does, which machine code turns into a text."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import platform
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from bondgraph.emit.llvm import Library, compile_ir
+
+_HEARD = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p)
+_ROOM = 1024
+"""Bytes of a text; what is longer is cut."""
+_BY_VALUE = sys.platform == "win32" or (sys.platform == "darwin" and platform.machine() == "arm64")
+"""True where the list of the values is a pointer, which C passes by value; elsewhere a record, passed by its address."""
+_TEXT = f"""declare i32 @vsnprintf(ptr, i64, ptr, ptr)
+declare void @llvm.va_start.p0(ptr)
+declare void @llvm.va_end.p0(ptr)
+define void @say(ptr %environment, ptr %name, i32 %status, ptr %category, ptr %format, ...) {{
+  %list = alloca [4 x i64], align 16
+  %text = alloca [{_ROOM} x i8]
+  call void @llvm.va_start.p0(ptr %list)
+  %first = load ptr, ptr %list
+  %length = call i32 @vsnprintf(ptr %text, i64 {_ROOM}, ptr %format, ptr {"%first" if _BY_VALUE else "%list"})
+  call void @llvm.va_end.p0(ptr %list)
+  call void %environment(i32 %status, ptr %text)
+  ret void
+}}
+"""
+
+
+@functools.cache
+def _library() -> Library:
+    c = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
+    printf = getattr(c, "_vsnprintf" if sys.platform == "win32" else "vsnprintf")
+    return compile_ir(_TEXT, {"vsnprintf": ctypes.cast(printf, ctypes.c_void_p).value or 0}, quick=True)
+
+
+def logger() -> int:
+    """Return the address of a logger of version 2, whose environment is the address of a `listener`."""
+    return _library().address("say")
+
+
+def listener(hear: Callable[[int, bytes | None], None]) -> Any:
+    """Return a C function of the status and the text of a message."""
+    return _HEARD(hear)

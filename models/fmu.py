@@ -1,0 +1,74 @@
+"""Functional Mock-up Units (FMI 2.0 and 3.0, co-simulation) as sampled blocks of a graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bondgraph import Block
+from bondgraph.interchange.fmu.unit import open_unit
+from bondgraph.model.element import Element
+from bondgraph.model.laws import SignalBlock
+from bondgraph.model.ops import ForeignLibrary
+
+__all__ = ["fmu_block"]
+
+
+def fmu_block(
+    path: str | Path,
+    *,
+    inputs: Mapping[str, str],
+    outputs: Sequence[str],
+    period: Any,
+    offset: Any = 0.0,
+    parameters: Mapping[str, float] | None = None,
+    name: str | None = None,
+) -> Element:
+    """Return a block whose states are the outputs of an FMU (FMI 2.0 or 3.0, co-simulation), called at the ticks of a clock.
+
+    At a tick the FMU steps from the tick before to this one, with the inputs of that one; then it gets the inputs of this tick,
+    and the block holds its outputs until the next one. Inputs that reach an output without a step act at once, as in the graph.
+    An FMU that computes its outputs in its steps alone gives each of them one period later. The FMU steps on a grid of its own,
+    `offset` + count x `period`. Each run has an instance of its own.
+
+    Opening the file unpacks it; a run executes its library, which may do anything: take FMUs that you trust.
+
+    Parameters
+    ----------
+    path : of the FMU.
+    inputs : variables of the FMU -> signals, {"u.value": "error.y"}.
+    outputs : variables of the FMU; each is the signal `<name>.<variable>`.
+    period, offset : time between ticks, and of the first one, s.
+    parameters : values of the FMU's parameters, which become parameters of the block.
+    name : of the block, that of the file by default.
+
+    Raises `ModelError` E690 for a file that is no such FMU, E691 for variables that it does not have or that are of another kind;
+    a run raises `RunError` E692 with the words of an FMU that fails; E693: functions that need formulas do not take the block.
+    """
+    name, parameters = name or Path(path).stem, dict(parameters or {})
+    unit = open_unit(path, inputs, outputs, parameters)
+    library = ForeignLibrary(Path(path).name, unit.archive.digest, tuple(inputs), tuple(outputs), tuple(parameters), unit=unit)
+    locals_in = {f"in{k}": path for k, path in enumerate(inputs.values())}
+    following = {state: f"next {state}" for state in library.states}
+    starts = {each.name: each.start for each in unit.taken if math.isfinite(each.start)}
+    *held, steps = library.states
+    sampled = held[len(outputs) :]
+    block = Block(
+        name,
+        [
+            *((following[state], lambda y: y, [state]) for state in outputs),
+            *((following[state], lambda u: u, [word]) for state, word in zip(sampled, locals_in, strict=True)),
+            (following[steps], lambda k: k + 1.0, [steps]),
+        ],
+        inputs=locals_in,
+        states={**dict.fromkeys(library.states, 0.0), **starts},
+        updates=following,
+        parameters=parameters,
+        units={each.name: each.unit for each in unit.taken},
+        period=period,
+        offset=offset,
+    )
+    return replace(block, law=replace(block.law_as(SignalBlock), library=library))
