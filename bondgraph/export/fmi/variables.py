@@ -134,7 +134,7 @@ def variables_of(
         named = interface.outputs.get(entry.name)
         if named is None:
             return variable(kind, entry, "local", "continuous", block)
-        return replace(variable(kind, entry, "output", "continuous", block), name=named, aliases=())
+        return replace(variable(kind, entry, "output", "continuous", block), name=named, aliases=())  # validators expect none
 
     def parameter(entry: Entry) -> ModelVariable:
         words = ("parameter", "tunable")
