@@ -240,13 +240,15 @@ def test_reference_results_are_those_of_the_unit(folder: Path) -> None:
 
 
 def test_reference_results_have_a_column_for_each_number_in_version_2(folder: Path) -> None:
+    """An empty parameter is not listed."""
     graph, v = Graph("plane"), J1("v", domain="translation")
-    graph.connect(v, I("mass", 1.0, initial=np.array([1.0, 2.0]))).connect(v, R("drag", 1.0))
+    graph.connect(v, I("mass", 1.0, initial=np.array([1.0, 2.0])))
+    for name in ("drag", "more drag"):
+        graph.connect(v, R(name, effort=lambda f, none, r: r * f, parameters={"none": np.zeros(0), "r": 0.5}))
     compiled = compile_model(graph)
-    two, three = (
-        reference(fmu(compiled, folder / "plane.fmu", t_end=1.0, version=version, page=False, **SOURCES).path)
-        for version in (2, 3)
-    )
+    units = [fmu(compiled, folder / f"plane {k}.fmu", t_end=1.0, version=k, page=False, **SOURCES).path for k in (2, 3)]
+    assert not [problem for path in units for problem in validate(str(path))]
+    two, three = map(reference, units)
     assert list(two) == ["time", "mass.p[1]", "mass.p[2]"]
     np.testing.assert_array_equal(np.hstack(list(two.values())), np.hstack(list(three.values())))
     assert three["mass.p"][-1] == pytest.approx(np.exp(-1.0) * np.array([1.0, 2.0]), rel=1e-6)
