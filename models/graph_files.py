@@ -18,7 +18,8 @@ from screwbond.models.studies.tasks import Command, study_command
 
 from bondgraph import Graph, load_model, read_graph, save_model
 from bondgraph.errors import ScrewbondError, refusal
-from bondgraph.export import c_source, matlab_source, numpy_source
+from bondgraph.export import c_source, fmu, matlab_source, modelica_source, numpy_source, to_casadi
+from bondgraph.export.code.content import model_identifier
 from bondgraph.interchange.records import FORMAT
 from bondgraph.interchange.short.documents import json_document, text_of
 from bondgraph.model.model import Model
@@ -111,18 +112,38 @@ def _show_arguments(parser: ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Export:
-    """Form in which a model is written: a line about it, and what writes it to a folder and returns the paths."""
+    """Form in which a model is written: a line about it, and what writes it to a folder, with the options of the command, and
+    returns the paths."""
 
     about: str
-    write: Callable[[Graph | Model, Path], Any]
+    write: Callable[[Graph | Model, Path, Namespace], Any]
+
+
+def _fmu(model: Graph | Model, out: Path, options: Namespace) -> Path:
+    """Write a functional mock-up unit. Raises `ModelError` E613 without an end of its run; as `fmu`."""
+    if options.t_end is None:
+        title = "a functional mock-up unit needs the end of a run"
+        raise refusal("E613", title, "--t-end 10, in s", about=model.name, places=())
+    path = out / f"{model_identifier(model.name)}.fmu"
+    chosen = {"version": options.fmi_version, "inputs": options.input or (), "outputs": options.output or ()}
+    return fmu(model, path, t_end=options.t_end, **chosen).path
+
+
+def _casadi(model: Graph | Model, out: Path, _: Namespace) -> Path:
+    function, path = to_casadi(model), out / f"{model_identifier(model.name)}.casadi"
+    function.save(str(path))
+    return path
 
 
 EXPORTS: Mapping[str, Export] = MappingProxyType(
     {
-        "json": Export("a file of save_model", lambda model, out: save_model(model, out / f"{model.name}.json")),
-        "c": Export("C source", lambda model, out: c_source(model).write(out)),
-        "matlab": Export("a MATLAB package", lambda model, out: matlab_source(model).write(out)),
-        "numpy": Export("a NumPy module", lambda model, out: numpy_source(model).write(out)),
+        "json": Export("a file of save_model", lambda model, out, _: save_model(model, out / f"{model.name}.json")),
+        "c": Export("C source", lambda model, out, _: c_source(model).write(out)),
+        "matlab": Export("a MATLAB package", lambda model, out, _: matlab_source(model).write(out)),
+        "numpy": Export("a NumPy module", lambda model, out, _: numpy_source(model).write(out)),
+        "modelica": Export("a Modelica model", lambda model, out, _: modelica_source(model).write(out)),
+        "fmu": Export("a functional mock-up unit (FMI), with a C compiler", _fmu),
+        "casadi": Export("the rates as a function for casadi.Function.load", _casadi),
     }
 )
 """Forms that `screwbond export` can write, by name."""
@@ -133,12 +154,17 @@ def _export_arguments(parser: ArgumentParser) -> None:
     _model(parser)
     parser.add_argument("--to", choices=list(EXPORTS), required=True, help="what the model becomes")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    unit = parser.add_argument_group("of a functional mock-up unit")
+    unit.add_argument("--t-end", type=float, metavar="S", help="end of its run, s; required")
+    unit.add_argument("--input", action="append", metavar="NAME", help="a parameter that the importer sets; more than one")
+    unit.add_argument("--output", action="append", metavar="NAME", help="a value that is an output; more than one")
+    unit.add_argument("--fmi-version", type=int, choices=(2, 3), default=3, help="version of the standard, 3 by default")
 
 
 def _export(options: Namespace) -> int:
     model = load_any(Path(options.model))
     options.out.mkdir(parents=True, exist_ok=True)
-    written = EXPORTS[options.to].write(model, options.out)
+    written = EXPORTS[options.to].write(model, options.out, options)
     print("\n".join(map(str, written if isinstance(written, tuple) else (written,))))
     return 0
 
@@ -146,4 +172,9 @@ def _export(options: Namespace) -> int:
 _AS_SHOW = study_command("show", _SHOW, arguments=_model)
 RUN_FILE = study_command("run", replace(RUN, read=read_request), arguments=_model)
 SHOW_FILE = Command("show", SHOW.help, _show_arguments, _show)
-EXPORT_FILE = Command("export", "write a model of a file as source code, or as a file of save_model", _export_arguments, _export)
+EXPORT_FILE = Command(
+    "export",
+    "write a model of a file as source code, as a functional mock-up unit, or as a file of save_model",
+    _export_arguments,
+    _export,
+)

@@ -26,6 +26,7 @@ class UnitContent:
     name : of the model; identifier : of the library; token : that the importer has to repeat.
     kinds : interface types; indicators : number of event indicators.
     start, stop, tolerance : of the experiment that was exported, s and relative.
+    step : of communication, s, with which the experiment was exported.
     derivatives : whether directional derivatives are provided.
     sources : names of source files, for version 2.0.
     """
@@ -38,6 +39,7 @@ class UnitContent:
     start: float
     stop: float
     tolerance: float
+    step: float
     derivatives: bool
     sources: tuple[str, ...] = ()
 
@@ -171,6 +173,7 @@ def _units(root: Xml.Element, variables: Iterable[ModelVariable]) -> set[str]:
 
 def _experiment(root: Xml.Element, unit: UnitContent) -> None:
     times = {"startTime": _number(unit.start), "stopTime": _number(unit.stop), "tolerance": _number(unit.tolerance)}
+    times["stepSize"] = _number(unit.step)
     Xml.SubElement(root, "DefaultExperiment", times)
 
 
@@ -184,6 +187,11 @@ def _initial(variable: ModelVariable) -> dict[str, str]:
 def _scalars(variables: Iterable[ModelVariable]) -> Iterable[tuple[ModelVariable, int]]:
     """Yield each number of each variable."""
     return ((variable, number) for variable in variables for number in range(variable.size))
+
+
+def scalar_names(variable: ModelVariable) -> list[str]:
+    """Return the names of the numbers of a variable, as version 2.0 has them."""
+    return [_element_name(variable, number) for number in range(variable.size)]
 
 
 def _element_name(variable: ModelVariable, number: int) -> str:

@@ -1,47 +1,78 @@
-"""Documentation of a functional mock-up unit: the picture of its graph, as a page and as an icon."""
+"""Documentation of a functional mock-up unit: a page that simulates, with the picture of the graph, and an icon."""
 
 from __future__ import annotations
 
 import importlib.util
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
 
-from bondgraph.export.fmi.variables import ModelVariable
-from bondgraph.model.model import Model
-from bondgraph.render.diagram import diagram
+from bondgraph.export.fmi.variables import ModelVariable, VariableKind
+from bondgraph.render.diagram import Diagram
 
+MOST_SLIDERS = 6
+"""Most parameters with a slider if none are chosen."""
 _ROW = "<tr><td>{causality}</td><td>{name}</td><td>{unit}</td></tr>"
 
 
-def documentation(model: Model, variables: Iterable[ModelVariable], version: int) -> dict[str, bytes]:
-    """Return files by name: a page with the graph, its inputs and outputs, and an icon where Matplotlib can draw it."""
-    picture, title = diagram(model), escape(model.name)
+def documentation(picture: Diagram, name: str, variables: Iterable[ModelVariable], live: str = "", why: str = "") -> bytes:
+    """Return the page of a model: its graph, inputs and outputs, after the `live` page; without one, `why` says the reason."""
+    title = escape(name)
     rows = [
         _ROW.format(causality=each.causality, name=escape(each.name), unit=escape(each.unit))
         for each in variables
         if each.causality in ("input", "output")
     ]
+    body = f"""\
+<section style="padding: 0 22px">
+{picture.svg}
+<table style="text-align: left; border-spacing: 16px 4px">
+<tr><th>causality</th><th>variable</th><th>unit</th></tr>
+{chr(10).join(rows)}
+</table>
+</section>
+</body>"""
+    if live:
+        before, end, after = live.rpartition("</body>")
+        assert end
+        return f"{before}{body}{after}".encode()
+    line = f"<p>{escape(why)}</p>\n" if why else ""
     page = f"""\
 <!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"><title>{title}</title></head>
 <body>
 <h1>{title}</h1>
-{picture.svg}
-<table>
-<tr><th>causality</th><th>variable</th><th>unit</th></tr>
-{chr(10).join(rows)}
-</table>
-</body>
+{line}{body}
 </html>
 """
-    files = {"documentation/index.html": page.encode()}
+    return page.encode()
+
+
+def slider_ranges(variables: Iterable[ModelVariable]) -> Mapping[str, tuple[float, float]]:
+    """Return parameters with a range for a slider: the numbers of inputs, then those of other tunable parameters, from half to
+    twice their value; of an input that is zero, from -1 to 1. Matrices have none."""
+    settable = [each for each in variables if each.kind is VariableKind.PARAMETER and each.variability != "constant"]
+    every = [each for each in settable if len(each.shape) < 2]
+    ranges = dict[str, tuple[float, float]]()
+    for variable in sorted(every, key=lambda each: each.causality != "input"):
+        assert variable.start is not None
+        for number, value in enumerate(map(float, variable.start)):
+            name = f"{variable.name}[{number}]" if variable.shape else variable.name
+            if value:
+                ranges[name] = min(0.5 * value, 2.0 * value), max(0.5 * value, 2.0 * value)
+            elif variable.causality == "input":
+                ranges[name] = -1.0, 1.0
+    return dict(list(ranges.items())[:MOST_SLIDERS])
+
+
+def icons(picture: Diagram, version: int) -> dict[str, bytes]:
+    """Return the graph as an icon, files by name, where Matplotlib can draw it."""
     if importlib.util.find_spec("matplotlib") is None:
-        return files
+        return {}
     with tempfile.TemporaryDirectory() as folder:
         icon = picture.write(Path(folder, "icon.png")).read_bytes()
     if version == 2:
-        return {**files, "model.png": icon}
-    return {**files, "terminalsAndIcons/icon.png": icon, "terminalsAndIcons/icon.svg": picture.svg.encode()}
+        return {"model.png": icon}
+    return {"terminalsAndIcons/icon.png": icon, "terminalsAndIcons/icon.svg": picture.svg.encode()}

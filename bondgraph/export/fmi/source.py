@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -115,6 +116,7 @@ def _proportional(base: Image, other: Image | None, factor: float) -> np.ndarray
     return words if bool(np.all(after == factor * before)) else None
 
 
+@functools.cache
 def solver_source(method: Method) -> str:
     """Return the source of everything that all models with a method have in common."""
     return (

@@ -85,8 +85,8 @@ def interface_of(
     decides clocks or start values.
     """
     system = content.system
-    parameters = {entry.name: entry for entry in content.p if entry.identifier}
-    values = {entry.name for entry in (*content.x, *content.y) if entry.identifier}
+    parameters = {entry.name: entry for entry in _listed(content.p)}
+    values = {entry.name for entry in _listed((*content.x, *content.y))}
     for name in inputs:
         if name not in parameters:
             raise _unknown(system, "E600", f'the input "{name}" is no parameter', name, parameters)
@@ -112,6 +112,11 @@ def _unknown(system: System, code: str, title: str, name: str, names: Iterable[s
     return refusal(code, title, *cures, about=system.name)
 
 
+def _listed(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries that a unit lists: those of the user, and not empty."""
+    return [entry for entry in entries if entry.identifier and entry.size]
+
+
 def _shown(aliases: Iterable[str]) -> Iterator[str]:
     return (alias for alias in aliases if not is_internal(alias) and not alias.startswith("-"))
 
@@ -134,7 +139,7 @@ def variables_of(
         named = interface.outputs.get(entry.name)
         if named is None:
             return variable(kind, entry, "local", "continuous", block)
-        return replace(variable(kind, entry, "output", "continuous", block), name=named, aliases=())
+        return replace(variable(kind, entry, "output", "continuous", block), name=named, aliases=())  # validators expect none
 
     def parameter(entry: Entry) -> ModelVariable:
         words = ("parameter", "tunable")
@@ -144,13 +149,13 @@ def variables_of(
             words = ("local", "constant")
         return variable(VariableKind.PARAMETER, entry, *words, "p")
 
-    states = [shown(VariableKind.STATE, entry, "x") for entry in content.x]
+    states = [shown(VariableKind.STATE, entry, "x") for entry in content.x if entry.size]
     result = [ModelVariable(VariableKind.TIME, "time", 0, "independent", "continuous", unit="s"), *states]
     if exchange:
         rates = ((each, f"der({each.name})") for each in states)
         result += [ModelVariable(VariableKind.RATE, name, each.first, "local", "continuous", each.shape) for each, name in rates]
-    result += [parameter(entry) for entry in content.p if entry.identifier]
-    result += [shown(VariableKind.OUTPUT, entry) for entry in content.y if entry.identifier]
+    result += [parameter(entry) for entry in _listed(content.p)]
+    result += [shown(VariableKind.OUTPUT, entry) for entry in _listed(content.y)]
     for entry, (names, _) in zip(content.m, system.modes.values(), strict=True):
         result.append(replace(variable(VariableKind.MODE, entry, "local", "discrete", "m"), states=tuple(names)))
     if exchange:

@@ -19,20 +19,28 @@ from bondgraph.export.code.content import Content
 from bondgraph.export.fmi import build
 from bondgraph.export.fmi.archive import write_archive
 from bondgraph.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE, UnitContent, description, document
-from bondgraph.export.fmi.documentation import documentation
+from bondgraph.export.fmi.documentation import documentation, icons, slider_ranges
 from bondgraph.export.fmi.partials import partials_of
+from bondgraph.export.fmi.references import POINTS, reference_files, sample_times
 from bondgraph.export.fmi.source import LIBRARY, MODEL, DefaultExperiment, Scaling, model_source, scaling_of, solver_source
-from bondgraph.export.fmi.variables import interface_of, variables_of
+from bondgraph.export.fmi.terminals import driven, terminals_and_icons, terminals_of
+from bondgraph.export.fmi.variables import ModelVariable, interface_of, variables_of
 from bondgraph.export.run.c import Numbers, run_content, workspace_of
+from bondgraph.export.wasm.module import is_available
+from bondgraph.export.wasm.page import live_page
 from bondgraph.output.files import known_ending
+from bondgraph.render.diagram import diagram
 from bondgraph.run.batch.image import Image, image_of
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 
+Page = bool | Mapping[str, tuple[float, float]]
+"""Choice of a page: with sliders of its own, with these, or none."""
 KINDS = (CO_SIMULATION, MODEL_EXCHANGE)
 """Interface types that a unit may offer."""
 VERSIONS = (2, 3)
 _CHANGE = 1e-6
 """Relative change of a parameter by which its effect on the start is found."""
+_NOT_LIVE = "This page does not simulate: the llvmlite here cannot write WebAssembly."
 _SHIFT = 2.0**-20
 """Shift of the start by which its effect is found, as a fraction of the run; a power of two, so that sums are exact."""
 
@@ -73,6 +81,7 @@ def fmu(
     kinds: Sequence[str] = KINDS,
     platforms: Sequence[str] = (build.HOST,),
     sources: bool = False,
+    page: Page = True,
     name: str | None = None,
     initial: Initial | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -80,8 +89,8 @@ def fmu(
 ) -> FMU:
     """Write a model with its solver as a functional mock-up unit.
 
-    In co-simulation it takes the steps of `simulate`: communication points do not cut them. The run is done here once, as for
-    `c_run`.
+    In co-simulation it takes the steps of `simulate`: communication points do not cut them. The run is done here, as for `c_run`,
+    and again for the reference results and for the page.
 
     Parameters
     ----------
@@ -95,16 +104,22 @@ def fmu(
     platforms : "host", or "x86_64-linux", "aarch64-linux", "x86_64-windows", "x86_64-darwin", "aarch64-darwin", which need the
         package ziglang; none for a unit of sources.
     sources : also write the source files.
+    page : True if the documentation is a `live_page`, with sliders for the inputs and the first parameters; or ranges of its
+        sliders by name, `{"spring.stiffness": (10, 200)}`.
     name : of the library, an identifier; the model's name by default.
     initial, parameters : changes of start values and parameters, as of `simulate`.
+
+    An open port of a graph becomes a terminal: its effort or flow is an input that is zero at first, the other an output. The
+    unit holds results of the run here as a reference.
 
     Without a compiler the unit has its sources alone, and a `SourceOnlyWarning` says so.
 
     Raises `ModelError` as `c_run`; E600 to E602 for inputs and outputs, E603 for another version, kind or platform, E604 where
     ziglang is missing, E605 if a compiler fails; `FileError` E414 or E415 for the path.
     """
-    compiled = compiled_form(model, "fmu", progress=settings.get("progress", True))
-    _refuse_choices(compiled, version, kinds, platforms)
+    ports = driven(model)
+    compiled = compiled_form(ports.model, "fmu", progress=settings.get("progress", True))
+    _refuse_choices(compiled, version, kinds, platforms, page)
     known_ending(path, ".fmu")
     run, steps = run_content(compiled, t_end, "fmu", name, parameters, initial, settings)
     content, program = run.content, run.program
@@ -112,7 +127,10 @@ def fmu(
     x, p, m = prepared.start_values(parameters, initial)
     at = prepared.program.settings
     experiment = DefaultExperiment(at.t_start, at.span, at.rtol)
-    interface = interface_of(content, inputs, outputs, run.fixed, _deciding_starts(compiled, content, parameters, initial))
+    named = {compiled.system.resolve(output) for output in outputs}
+    outputs = [*outputs, *(answer for answer in ports.outputs if compiled.system.resolve(answer) not in named)]
+    starts = _deciding_starts(compiled, content, parameters, initial)
+    interface = interface_of(content, [*inputs, *ports.inputs], outputs, run.fixed, starts)
     scaling = _scaling(compiled, (x, p, m), t_end, experiment, {**settings, "method": run.method.name})
     guards = 0 if program.guards is None else program.guards.n_out
     start = {"x": x, "p": p, "m": m}
@@ -138,16 +156,39 @@ def fmu(
         at.t_start,
         at.t_start + at.span,
         at.rtol,
+        at.span / POINTS,
         derivatives=partials is not None,
         sources=listed,
     )
     files["modelDescription.xml"] = description(unit, variables, version)
-    files |= documentation(compiled.model, variables, version)
+    again: dict[str, Any] = {"parameters": parameters, "initial": initial, **settings, "method": run.method.name}
+    times = sample_times(at.t_start, at.span)
+    files |= reference_files(compiled.simulate(t_end, **{**again, "samples": times}), times, variables, content.name, version)
+    picture = diagram(compiled)
+    files |= icons(picture, version)
+    if version == 3:
+        icon = (picture.width, picture.height) if "terminalsAndIcons/icon.png" in files else None
+        terminals = terminals_of(compiled.model, variables, compiled.system.aliases)
+        files |= terminals_and_icons(terminals, icon)
+    live = "" if page is False or not is_available() else _live(compiled, t_end, page, variables, again)
+    files["documentation/index.html"] = documentation(
+        picture, compiled.model.name, variables, live, "" if page is False else _NOT_LIVE
+    )
     return FMU(write_archive(path, files), version, content.name, token, ordered, built, run.method.name, steps)
 
 
-def _refuse_choices(compiled: Compiled, version: int, kinds: Sequence[str], platforms: Sequence[str]) -> None:
-    """Refuse other versions, kinds and platforms."""
+def _live(compiled: Compiled, t_end: float, page: Page, variables: Sequence[ModelVariable], settings: Mapping[str, Any]) -> str:
+    """Return the text of a page that simulates, with curves of the outputs whose components have one unit."""
+    shown = [each.name for each in variables if each.causality == "output" and not set(",;") & set(each.unit)]
+    live = page if isinstance(page, Mapping) else slider_ranges(variables)
+    return live_page(compiled, t_end=t_end, live=live, show=shown or None, **settings).text
+
+
+def _refuse_choices(compiled: Compiled, version: int, kinds: Sequence[str], platforms: Sequence[str], page: Page) -> None:
+    """Refuse other versions, kinds, platforms and pages."""
+    if not isinstance(page, bool | Mapping):
+        cure = 'page={"spring.stiffness": (10, 200)}, or True or False'
+        raise refusal("E614", f"page={page!r} is no table of ranges by name", cure, about=compiled.model.name)
     about, all_platforms = compiled.model.name, (build.HOST, *build.PLATFORMS)
     for argument, values, allowed in (
         ("version", (version,), VERSIONS),

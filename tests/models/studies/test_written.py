@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +68,39 @@ def test_export(files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFi
     names = {path.relative_to(out).as_posix() for path in out.rglob("*")}
     assert {"circuit.json", "circuit.c", "circuit.h", "circuit.py", "+circuit"} <= names
     assert sorted(load_model(out / "circuit.json").elements) == sorted(load_any(files["circuit"]).freeze().elements)  # type: ignore[union-attr]
+    assert main(["export", str(files["circuit"]), "--to", "modelica", "--out", str(out)]) == 0
+    assert "end circuit;" in (out / "circuit.mo").read_text()
     capsys.readouterr()
     assert main(["export", str(tmp_path / "circuit.asc"), "--to", "c", "--out", str(out)]) == 2
     assert "E357" in capsys.readouterr().err
+
+
+def test_export_of_a_unit(
+    files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, names = ["export", str(files["circuit"]), "--to", "fmu", "--out", str(tmp_path)], ["--input", "r1.resistance"]
+    assert main(command) == 2
+    assert "E613 a functional mock-up unit needs the end of a run" in capsys.readouterr().err
+    assert main([*command, "--t-end", "1", "--output", "c1.p"]) == 2
+    assert 'E601 the output "c1.p" has no value' in capsys.readouterr().err
+    monkeypatch.setenv("CC", "/nowhere/cc")
+    assert main([*command, "--t-end", "2", *names, "--output", "c1.q", "--fmi-version", "2"]) == 0
+    printed = capsys.readouterr()
+    assert "E606 there is no C compiler: the unit has its sources" in printed.err
+    assert printed.out.strip() == str(tmp_path / "circuit.fmu")
+    described = zipfile.ZipFile(tmp_path / "circuit.fmu").read("modelDescription.xml").decode()
+    assert all(text in described for text in ('fmiVersion="2.0"', 'stopTime="2.0"', 'causality="input"', 'causality="output"'))
+
+
+def test_export_of_casadi(
+    files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["export", str(files["circuit"]), "--to", "casadi", "--out", str(tmp_path)]
+    monkeypatch.setitem(sys.modules, "casadi", None)
+    assert main(command) == 2
+    assert "E416" in capsys.readouterr().err
+    monkeypatch.undo()
+    casadi = pytest.importorskip("casadi")
+    assert main(command) == 0
+    rates = casadi.Function.load(str(tmp_path / "circuit.casadi"))
+    assert float(rates([0.0], [2e-3], [1e3, 1e-3, 0.0][: rates.size1_in("p")], [])) == pytest.approx(-2e-3, rel=1e-9)

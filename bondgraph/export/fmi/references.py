@@ -1,0 +1,77 @@
+"""Reference results of a functional mock-up unit: the run here as a file of its archive.
+
+Source: Modelica Association, FMI Layered Standard References (FMI-LS-REF), 1.0.0-alpha.1.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from xml.etree import ElementTree as Xml
+
+import numpy as np
+
+from bondgraph.export.fmi.description import document, scalar_names
+from bondgraph.export.fmi.variables import ModelVariable, VariableKind
+from bondgraph.run.results.result import Result
+
+POINTS = 100
+"""Number of communication steps of the experiment."""
+_MOMENT = 2.0**-46
+"""Time, as a fraction of the latest, after which a value is that after the ticks and events at a point."""
+_JUMP = 1e-9
+"""Change in this time, as a fraction of the largest value, that is a jump."""
+_FOLDER = "extra/org.fmi-standard.fmi-ls-ref"
+_SPACE = "http://fmi-standard.org/fmi-ls-manifest"
+_ABOUT = {
+    "name": "org.fmi-standard.fmi-ls-ref",
+    "version": "1.0.0-alpha.1",
+    "description": "Layered Standard providing information on related files included in an FMU.",
+}
+
+
+def sample_times(start: float, span: float) -> np.ndarray:
+    """Return the times (2 POINTS + 1,) at which a reference run is sampled, s: each communication point, and a moment later."""
+    points = np.append(start + span / POINTS * np.arange(POINTS), start + span)
+    return np.sort(np.concatenate([points, points[:-1] + _MOMENT * np.max(np.abs(points))]))
+
+
+def _values_at_points(samples: np.ndarray) -> np.ndarray:
+    """Return the values (POINTS + 1, n) at the communication points, after the ticks and events there, as a unit has them."""
+    before = samples[::2]
+    after = np.vstack([samples[1::2], samples[-1:]])[: len(before)]
+    return np.where(np.abs(after - before) > _JUMP * np.max(np.abs(samples), axis=0), after, before)
+
+
+def reference_files(
+    result: Result, times: np.ndarray, variables: Iterable[ModelVariable], identifier: str, version: int
+) -> dict[str, bytes]:
+    """Return files by name: outputs, or states where there are none, as a table of comma-separated values, and the manifest; the
+    run was sampled at `times`, those of `sample_times`, or ended before the last.
+
+    The numbers of an array stand in one cell, separated by blanks, in version 3, and in a column each in version 2.
+    """
+    every, sampled = list(variables), np.isin(result.t, times)
+    shown = [each for each in every if each.causality == "output"] or [each for each in every if each.kind is VariableKind.STATE]
+    head, columns = ["time"], [[repr(float(t)) for t in result.t[sampled][::2]]]
+    for variable in shown:
+        numbers = _values_at_points(result[variable.name].reshape(len(result.t), -1)[sampled])
+        texts = [[repr(float(number)) for number in row] for row in numbers]
+        if version == 2:
+            head += scalar_names(variable)
+            columns += [list(column) for column in zip(*texts, strict=True)]
+        else:
+            head.append(variable.name)
+            columns.append([" ".join(row) for row in texts])
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(zip(*columns, strict=True))
+    name = f"{identifier}_out.csv"
+    root = Xml.Element(
+        "fmiReferences", {"xmlns:fmi-ls": _SPACE, **{f"fmi-ls:fmi-ls-{key}": text for key, text in _ABOUT.items()}}
+    )
+    about = {"type": "text/csv", "source": name, "role": "result", "description": "Output of the default experiment"}
+    Xml.SubElement(root, "Related", about)
+    return {f"{_FOLDER}/{name}": table.getvalue().encode(), f"{_FOLDER}/fmi-ls-manifest.xml": document(root)}
