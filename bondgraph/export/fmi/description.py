@@ -15,6 +15,8 @@ from bondgraph.export.fmi.variables import ModelVariable, VariableKind
 CO_SIMULATION, MODEL_EXCHANGE = "co-simulation", "model exchange"
 _ELEMENTS = {MODEL_EXCHANGE: "ModelExchange", CO_SIMULATION: "CoSimulation"}
 """Element of each interface type, in the order of the standard."""
+_OF_3 = {MODEL_EXCHANGE: "needsCompletedIntegratorStep", CO_SIMULATION: "hasEventMode"}
+"""What version 3.0 says of each besides."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,8 @@ def _interfaces(root: Xml.Element, unit: UnitContent, flags: dict[str, str]) -> 
             element = Xml.SubElement(root, tag, {"modelIdentifier": unit.identifier, **flags})
             if kind == CO_SIMULATION:
                 element.attrib["canHandleVariableCommunicationStepSize"] = "true"
+            if root.attrib["fmiVersion"] == "3.0":
+                element.attrib[_OF_3[kind]] = "true"
             elements.append(element)
     return elements
 

@@ -25,6 +25,8 @@ from bondgraph.run.steppers.method import Method
 
 LIBRARY, MODEL = "library.c", "model.c"
 """Source files: what all models have in common, and the model."""
+_PARTS = ("exports.h", "instance.c", "values.c", "stepping.c", "states.c", "exchange.c", "functions.c")
+"""Parts of a unit's source that both versions have in common, in this order."""
 _PREFIX, _OWN = "sb_", "fmu_"
 _FIELDS = {
     "integrator": "t stop h tried budget most fresh is_landing times rows samples written trial y m levels window clock_count",
@@ -187,10 +189,10 @@ def model_source(
     arrays = [f"static const uint32_t {name}[] = {{{', '.join(map(str, values))}}};" for name, values in lists.items()]
     states = [float(len(each.states)) for each in variables if each.states] or [0.0]
     arrays.append(f"static const double mode_counts[] = {{{', '.join(map(c_number, states))}}};")
-    nominal = [c_number(float(size) or 1.0) for size in program.nominal] or ["1.0"]
+    nominal = [c_number(float(f"{size:.2g}") or 1.0) for size in run.sizes] or ["1.0"]
     arrays.append(f"static const double nominal[] = {{{', '.join(nominal)}}};")
     arrays.append(_sizes(variables))
-    parts = ["exports.h", "instance.c", "exchange.c", f"fmi{version}.c"]
+    parts = [*_PARTS, f"fmi{version}.c"]
     glue = [files("bondgraph.export.fmi").joinpath("c", part).read_text(encoding="utf-8") for part in parts]
     title = f'/* {content.name}: the model "{comment_safe(content.system.name)}", written by screwbond. */'
     text = "\n".join([title, *defined, _HEAD, externs, kernels, image_text(image, of_calls, "fmu"), *arrays, *glue])
