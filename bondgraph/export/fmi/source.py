@@ -13,7 +13,7 @@ from bondgraph.export.code.c import c_number
 from bondgraph.export.code.content import comment_safe, count
 from bondgraph.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE
 from bondgraph.export.fmi.partials import Partials
-from bondgraph.export.fmi.variables import ModelVariable
+from bondgraph.export.fmi.variables import ModelVariable, VariableKind
 from bondgraph.export.run.functions import function_names, kernels_text, library_text
 from bondgraph.export.run.source import OUTCOMES, RunContent, image_text
 from bondgraph.run.batch.image import Image
@@ -131,7 +131,6 @@ def model_source(
     variables: Sequence[ModelVariable],
     kinds: Sequence[str],
     version: int,
-    fixed: Iterable[int],
     partials: Partials | None,
 ) -> tuple[str, str]:
     """Return the source of a model as a unit, and the token that it expects: the same for the same source."""
@@ -182,7 +181,7 @@ def model_source(
     cases = " ".join(f'case {int(outcome)}: return "{text}";' for outcome, text in OUTCOMES.items())
     defined.append(f"#define OUTCOMES {cases}")
     lists = {"starts": (0, *scaling.starts), "spans": (0, *scaling.spans), "tolerances": (0, *scaling.tolerances)}
-    lists |= {"pointers": image.pointers, "fixed": (0, *sorted(fixed))}
+    lists |= {"pointers": image.pointers}
     lists |= {"inputs": (0, *(() if partials is None else partials.inputs))}
     if partials is not None and partials.rows:
         lists |= {"columns_at": partials.columns, "entry_rows": partials.rows}
@@ -191,7 +190,7 @@ def model_source(
     arrays.append(f"static const double mode_counts[] = {{{', '.join(map(c_number, states))}}};")
     nominal = [c_number(float(f"{size:.2g}") or 1.0) for size in run.sizes] or ["1.0"]
     arrays.append(f"static const double nominal[] = {{{', '.join(nominal)}}};")
-    arrays.append(_sizes(variables))
+    arrays += [_sizes(variables), _constants(variables)]
     parts = [*_PARTS, f"fmi{version}.c"]
     glue = [files("bondgraph.export.fmi").joinpath("c", part).read_text(encoding="utf-8") for part in parts]
     title = f'/* {content.name}: the model "{comment_safe(content.system.name)}", written by screwbond. */'
@@ -208,3 +207,23 @@ def _sizes(variables: Iterable[ModelVariable]) -> str:
         "static size_t size_of_reference(uint32_t reference)\n{\n    switch (reference) {\n"
         f"{''.join(cases)}    default: return 1;\n    }}\n}}\n"
     )
+
+
+def _constants(variables: Iterable[ModelVariable]) -> str:
+    """Return a function that says why a parameter cannot be set; NULL for one that can be."""
+    constants = [each for each in variables if each.kind is VariableKind.PARAMETER and each.variability == "constant"]
+    cases = [
+        f"    case {each.first + k}: return {_c_text(f'{each.name} is a {each.description}')};\n"
+        for each in constants
+        for k in range(each.size)
+    ]
+    return (
+        "static const char *why_constant(size_t parameter)\n{\n    switch (parameter) {\n"
+        f"{''.join(cases)}    default: return NULL;\n    }}\n}}\n"
+    )
+
+
+def _c_text(text: str) -> str:
+    """Return a text as a C literal, other letters than the plain ones as octal numbers of their bytes."""
+    plain = {*map(ord, " .,_"), *filter(lambda byte: chr(byte).isalnum(), range(128))}
+    return f'"{"".join(chr(byte) if byte in plain else f"{chr(92)}{byte:03o}" for byte in text.encode())}"'

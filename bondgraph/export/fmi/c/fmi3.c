@@ -124,7 +124,7 @@ FUNCTION(UpdateDiscreteStates, EVENTS,
 static int do_step(Instance *c, double from, double length, bool *event, bool *ends, bool *early, double *last)
 {
     const int status = take_step(c, from, length);
-    *event = status == FINE && c->s.kind & EVENT_MODE && waits(c);
+    *event = status == FINE && c->s.kind == EVENT_MODE && waits(c, c->s.shown);
     *early = c->early;
     *ends = status == RUN_ENDS;
     *last = c->s.start + c->s.now;

@@ -6,18 +6,21 @@
 #define TEXT(words) TEXT_(words)
 #if BY_ELEMENT
 #define FMI fmi2
-#define PREFIX FMI2_FUNCTION_PREFIX
 typedef int Boolean;
+#ifdef FMI2_FUNCTION_PREFIX
+#define PREFIX FMI2_FUNCTION_PREFIX
+#endif
 #else
 #define FMI fmi3
-#define PREFIX FMI3_FUNCTION_PREFIX
 typedef bool Boolean;
+#ifdef FMI3_FUNCTION_PREFIX
+#define PREFIX FMI3_FUNCTION_PREFIX
 #endif
-#if defined(FMI2_FUNCTION_PREFIX) || defined(FMI3_FUNCTION_PREFIX)
+#endif
+#ifndef PREFIX
+#define PREFIX
+#endif
 #define NAMED(name) JOINED(PREFIX, JOINED(FMI, name))
-#else
-#define NAMED(name) JOINED(FMI, name)
-#endif
 typedef enum { fmiOK, fmiWarning, fmiDiscard, fmiError, fmiFatal } Status;
 
 enum { SHOWN = SETUP | EVENTS | CONTINUOUS | ENDED, ANY = MADE | STEPPING | SHOWN, BEFORE_END = ANY & ~ENDED };
@@ -45,8 +48,7 @@ EXPORT void NAMED(FreeInstance)(void *instance)
     free_instance(instance);
 }
 
-FUNCTION(SetDebugLogging, ANY, (void *instance, Boolean on, size_t count, const char *const categories[]),
-         (FINE))
+FUNCTION(SetDebugLogging, ANY, (void *instance, Boolean on, size_t count, const char *const categories[]), FINE)
 FUNCTION(ExitInitializationMode, SETUP, (void *instance), begin_phase(c))
 FUNCTION(EnterEventMode, STEPPING | CONTINUOUS | EVENTS, (void *instance), enter(c, EVENTS))
 FUNCTION(EnterContinuousTimeMode, EVENTS, (void *instance), enter(c, CONTINUOUS))

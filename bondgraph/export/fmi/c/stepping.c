@@ -176,18 +176,17 @@ static void show_within(Instance *c, double t)
     c->s.known = 0;
 }
 
-/* Whether the run has reached what is shown, and an event or a tick waits there. */
-static int waits(Instance *c)
+/* Whether an event or a tick waits at the time of the run, and this is not beyond `t`. */
+static int waits(Instance *c, double t)
 {
-    char *table = c->block + 8 * (size_t)AT_C;
-    return real_at(c->block, AT_C_T) <= c->s.shown && (c->s.pending || (HAS_CLOCKS && sb_s_has_tick(table)));
+    return real_at(c->block, AT_C_T) <= t && (c->s.pending || (HAS_CLOCKS && sb_s_has_tick(c->block + 8 * (size_t)AT_C)));
 }
 
 /* Handle the events and carry out the ticks that wait. */
 static int settle(Instance *c)
 {
     int status = FINE;
-    while (status == FINE && waits(c))
+    while (status == FINE && waits(c, c->s.shown))
         status = advance(c);
     if (status == FAILED || status == RUN_ENDS)
         return status;
@@ -195,12 +194,27 @@ static int settle(Instance *c)
     return FINE;
 }
 
-/* Go on to the time where a sample is written, or, if the instance returns early, to the first event or tick before. */
+/* In event mode: show the run where an event or a tick waits that has not been told, at the point or, if the instance returns early,
+ * before it; return 1 there. */
+static int stops(Instance *c)
+{
+    const double t = real_at(c->block, AT_C_T);
+    if (c->s.kind != EVENT_MODE || t <= c->s.shown || (t < c->time && !c->returns_early) || !waits(c, c->time))
+        return 0;
+    c->early = t < c->time;
+    c->s.now = c->s.shown = t;
+    show(c);
+    return 1;
+}
+
+/* Go on until the sample at `c->time` is written, or the run stops before. */
 static int run_on(Instance *c)
 {
     char *b = c->block;
     int status = FINE;
     while (whole_at(b, AT_C_WRITTEN) < 1 && status == FINE) {
+        if (stops(c))
+            return FINE;
 #if HAS_CLOCKS
         const double first = sb_s_due(b + 8 * (size_t)AT_C), size = fmax(fabs(c->time), fabs(first));
         if (isfinite(first) && fabs(first - c->time) <= SAME_TIME * size)
@@ -208,17 +222,10 @@ static int run_on(Instance *c)
 #endif
         c->s.goal = c->time;
         status = advance(c);
-        if (c->returns_early && whole_at(b, AT_C_WRITTEN) < 1 && status == FINE) {
-            c->s.now = c->s.shown = real_at(b, AT_C_T);
-            show(c);
-            c->early = waits(c);
-            if (c->early)
-                return FINE;
-        }
     }
-    return status == FAILED || status == RUN_ENDS     ? status
-           : whole_at(b, AT_C_WRITTEN) < 1 ? refuse(c, "the communication point was not reached")
-                                           : FINE;
+    if (status == FAILED || status == RUN_ENDS)
+        return status;
+    return whole_at(b, AT_C_WRITTEN) < 1 ? refuse(c, "the communication point was not reached") : FINE;
 }
 
 /* Reach a communication point. The run takes its own steps, the last one beyond the point; ticks and events at the point
@@ -227,7 +234,7 @@ static int run_on(Instance *c)
 static int reach(Instance *c, double t, double slack)
 {
     char *b = c->block;
-    int status = waits(c) ? settle(c) : FINE;
+    int status = waits(c, c->s.shown) ? settle(c) : FINE;
     if (!status && c->s.changed)
         status = take_changes(c);
     if (status)
@@ -279,22 +286,22 @@ static int take_step(Instance *c, double from, double length)
     return reach(c, from + length - c->s.start, slack);
 }
 
+#if !BY_ELEMENT
 /* Event mode of co-simulation: handle what waits, with the inputs that are set now; `next` is the time of the next tick, s. */
 static int pass_events(Instance *c, int *jumps, double *next)
 {
     double x[NX + 1];
     memcpy(x, c->s.x, 8 * NX);
-    int status = c->s.pending && waits(c) ? advance(c) : FINE;
+    int status = c->s.pending && waits(c, c->s.shown) ? advance(c) : FINE;
     if (!status && c->s.changed)
         status = take_changes(c);
-    if (!status && waits(c))
-        status = settle(c);
     if (!status && real_at(c->block, AT_C_T) <= c->s.shown)
-        show(c);
+        status = settle(c);
     *jumps = memcmp(x, c->s.x, 8 * NX) != 0;
     *next = c->s.start + (HAS_CLOCKS ? sb_s_due(c->block + 8 * (size_t)AT_C) : HUGE_VAL);
     return status;
 }
+#endif
 
 /* Begin the run, and the phase after initialization. */
 static int begin_phase(Instance *c)

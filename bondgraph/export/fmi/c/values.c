@@ -122,14 +122,6 @@ static int get_wholes(Instance *c, const uint32_t *references, size_t count, Who
     return FINE;
 }
 
-static int is_listed(const uint32_t *list, size_t length, size_t index)
-{
-    for (size_t k = 1; k < length; k++)
-        if (list[k] == index)
-            return 1;
-    return 0;
-}
-
 /* Set the values of references. */
 static int set_values(Instance *c, const uint32_t *references, size_t count, const double *values, size_t given, int whole)
 {
@@ -149,8 +141,8 @@ static int set_values(Instance *c, const uint32_t *references, size_t count, con
             const double value = values[read + i];
             if (!isfinite(value))
                 return refuse(c, "a value for reference %u is not finite", references[k]);
-            if (kind == PARAMETER && is_listed(fixed, sizeof fixed / sizeof *fixed, first + i))
-                return refuse(c, "value reference %u is a constant: it decides clocks or start values", references[k]);
+            if (kind == PARAMETER && why_constant(first + i))
+                return refuse(c, "%s", why_constant(first + i));
             if (kind == MODE && !(value >= 0.0 && value < mode_counts[first + i]))
                 return refuse(c, "mode %u has no state %.17g", references[k], value);
             if (to[first + i] != value || signbit(to[first + i]) != signbit(value)) {
