@@ -15,6 +15,8 @@ from bondgraph.export.fmi.variables import ModelVariable, VariableKind
 CO_SIMULATION, MODEL_EXCHANGE = "co-simulation", "model exchange"
 _ELEMENTS = {MODEL_EXCHANGE: "ModelExchange", CO_SIMULATION: "CoSimulation"}
 """Element of each interface type, in the order of the standard."""
+_OF_3 = {MODEL_EXCHANGE: "needsCompletedIntegratorStep", CO_SIMULATION: "hasEventMode"}
+"""Flag of each that version 3.0 has besides."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,8 @@ def _of_version_3(unit: UnitContent, variables: Sequence[ModelVariable]) -> Xml.
     for variable in variables:
         about = {"name": variable.name, "valueReference": str(variable.reference())}
         about |= {"causality": variable.causality, "variability": variable.variability}
+        if variable.description:
+            about["description"] = variable.description
         if variable.states:
             about["declaredType"] = _type_of(variable)
         about |= _initial(variable)
@@ -125,6 +129,8 @@ def _of_version_2(unit: UnitContent, variables: Sequence[ModelVariable]) -> Xml.
         indices[variable.reference(number)] = index
         about = {"name": _element_name(variable, number), "valueReference": str(variable.reference(number))}
         about |= {"causality": variable.causality, "variability": variable.variability, **_initial(variable)}
+        if variable.description:
+            about["description"] = variable.description
         element = Xml.SubElement(listed, "ScalarVariable", about)
         value = Xml.SubElement(element, "Integer" if variable.states else "Real")
         if variable.kind is VariableKind.RATE:
@@ -155,6 +161,8 @@ def _interfaces(root: Xml.Element, unit: UnitContent, flags: dict[str, str]) -> 
             element = Xml.SubElement(root, tag, {"modelIdentifier": unit.identifier, **flags})
             if kind == CO_SIMULATION:
                 element.attrib["canHandleVariableCommunicationStepSize"] = "true"
+            if root.attrib["fmiVersion"] == "3.0":
+                element.attrib[_OF_3[kind]] = "true"
             elements.append(element)
     return elements
 

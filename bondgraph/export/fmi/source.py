@@ -14,7 +14,7 @@ from bondgraph.export.code.c import c_number
 from bondgraph.export.code.content import comment_safe, count
 from bondgraph.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE
 from bondgraph.export.fmi.partials import Partials
-from bondgraph.export.fmi.variables import ModelVariable
+from bondgraph.export.fmi.variables import ModelVariable, VariableKind
 from bondgraph.export.run.functions import function_names, kernels_text, library_text
 from bondgraph.export.run.source import OUTCOMES, RunContent, image_text
 from bondgraph.run.batch.image import Image
@@ -26,6 +26,8 @@ from bondgraph.run.steppers.method import Method
 
 LIBRARY, MODEL = "library.c", "model.c"
 """Source files: what all models have in common, and the model."""
+_PARTS = ("exports.h", "instance.c", "values.c", "stepping.c", "states.c", "exchange.c", "functions.c")
+"""Parts of a unit's source that both versions have in common, in this order."""
 _PREFIX, _OWN = "sb_", "fmu_"
 _FIELDS = {
     "integrator": "t stop h tried budget most fresh is_landing times rows samples written trial y m levels window clock_count",
@@ -131,7 +133,6 @@ def model_source(
     variables: Sequence[ModelVariable],
     kinds: Sequence[str],
     version: int,
-    fixed: Iterable[int],
     partials: Partials | None,
 ) -> tuple[str, str]:
     """Return the source of a model as a unit, and the token that it expects: the same for the same source."""
@@ -182,17 +183,17 @@ def model_source(
     cases = " ".join(f'case {int(outcome)}: return "{text}";' for outcome, text in OUTCOMES.items())
     defined.append(f"#define OUTCOMES {cases}")
     lists = {"starts": (0, *scaling.starts), "spans": (0, *scaling.spans), "tolerances": (0, *scaling.tolerances)}
-    lists |= {"pointers": image.pointers, "fixed": (0, *sorted(fixed))}
+    lists |= {"pointers": image.pointers}
     lists |= {"inputs": (0, *(() if partials is None else partials.inputs))}
     if partials is not None and partials.rows:
         lists |= {"columns_at": partials.columns, "entry_rows": partials.rows}
     arrays = [f"static const uint32_t {name}[] = {{{', '.join(map(str, values))}}};" for name, values in lists.items()]
     states = [float(len(each.states)) for each in variables if each.states] or [0.0]
     arrays.append(f"static const double mode_counts[] = {{{', '.join(map(c_number, states))}}};")
-    nominal = [c_number(float(size) or 1.0) for size in program.nominal] or ["1.0"]
+    nominal = [c_number(float(f"{size:.2g}") or 1.0) for size in run.sizes] or ["1.0"]
     arrays.append(f"static const double nominal[] = {{{', '.join(nominal)}}};")
-    arrays.append(_sizes(variables))
-    parts = ["exports.h", "instance.c", "exchange.c", f"fmi{version}.c"]
+    arrays += [_sizes(variables), _constants(variables)]
+    parts = [*_PARTS, f"fmi{version}.c"]
     glue = [files("bondgraph.export.fmi").joinpath("c", part).read_text(encoding="utf-8") for part in parts]
     title = f'/* {content.name}: the model "{comment_safe(content.system.name)}", written by screwbond. */'
     text = "\n".join([title, *defined, _HEAD, externs, kernels, image_text(image, of_calls, "fmu"), *arrays, *glue])
@@ -208,3 +209,23 @@ def _sizes(variables: Iterable[ModelVariable]) -> str:
         "static size_t size_of_reference(uint32_t reference)\n{\n    switch (reference) {\n"
         f"{''.join(cases)}    default: return 1;\n    }}\n}}\n"
     )
+
+
+def _constants(variables: Iterable[ModelVariable]) -> str:
+    """Return a function that says why a parameter cannot be set; NULL for one that can be."""
+    constants = [each for each in variables if each.kind is VariableKind.PARAMETER and each.variability == "constant"]
+    cases = [
+        f"    case {each.first + k}: return {_c_text(f'{each.name} is a {each.description}')};\n"
+        for each in constants
+        for k in range(each.size)
+    ]
+    return (
+        "static const char *why_constant(size_t parameter)\n{\n    switch (parameter) {\n"
+        f"{''.join(cases)}    default: return NULL;\n    }}\n}}\n"
+    )
+
+
+def _c_text(text: str) -> str:
+    """Return a text as a C literal, other letters than the plain ones as octal numbers of their bytes."""
+    plain = {*map(ord, " .,_"), *filter(lambda byte: chr(byte).isalnum(), range(128))}
+    return f'"{"".join(chr(byte) if byte in plain else f"{chr(92)}{byte:03o}" for byte in text.encode())}"'

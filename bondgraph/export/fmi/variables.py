@@ -43,6 +43,7 @@ class ModelVariable:
     start : numbers (size,) at the start, if the importer may know or set them.
     aliases : further names of the same value.
     states : names of the states of an automaton.
+    description : what an importer should know besides.
     """
 
     kind: VariableKind
@@ -55,6 +56,7 @@ class ModelVariable:
     start: np.ndarray | None = None
     aliases: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
+    description: str = ""
 
     @property
     def size(self) -> int:
@@ -68,12 +70,12 @@ class ModelVariable:
 
 @dataclass(frozen=True)
 class Interface:
-    """Choices of the user: inputs, outputs (the name under which each is computed -> the user's), and the parameters, by index,
-    that cannot be set."""
+    """Choices of the user: inputs, outputs (the name under which each is computed -> the user's), and what the parameters that
+    cannot be set decide, by name."""
 
     inputs: frozenset[str]
     outputs: Mapping[str, str]
-    fixed: frozenset[int]
+    constants: Mapping[str, str]
 
 
 def interface_of(
@@ -87,14 +89,17 @@ def interface_of(
     system = content.system
     parameters = {entry.name: entry for entry in _listed(content.p)}
     values = {entry.name for entry in _listed((*content.x, *content.y))}
+    constants: dict[str, str] = {}
+    for reason, decided in (("the times of clocks or breaks", clocks), ("start values", starts)):
+        for name, entry in parameters.items():
+            if not set(decided).isdisjoint(range(entry.start, entry.start + entry.size)):
+                constants.setdefault(name, reason)
     for name in inputs:
         if name not in parameters:
             raise _unknown(system, "E600", f'the input "{name}" is no parameter', name, parameters)
-        numbers = set(range(parameters[name].start, parameters[name].start + parameters[name].size))
-        for reason, decided in (("the times of clocks or breaks", clocks), ("start values", starts)):
-            if numbers & set(decided):
-                title = f'the input "{name}" decides {reason}'
-                raise refusal("E602", title, "an input that acts during the run", about=system.name)
+        if name in constants:
+            title = f'the input "{name}" decides {constants[name]}'
+            raise refusal("E602", title, "an input that acts during the run", about=system.name)
     named: dict[str, str] = {}
     for name in outputs:
         computed = system.resolve(name)
@@ -103,7 +108,7 @@ def interface_of(
         if named.setdefault(computed, name) != name:
             title = f'the outputs "{named[computed]}" and "{name}" are one value'
             raise refusal("E601", title, "one of them: the importer reads it under this name", about=system.name)
-    return Interface(frozenset(inputs), named, frozenset(clocks) | frozenset(starts))
+    return Interface(frozenset(inputs), named, constants)
 
 
 def _unknown(system: System, code: str, title: str, name: str, names: Iterable[str]) -> Exception:
@@ -145,9 +150,11 @@ def variables_of(
         words = ("parameter", "tunable")
         if entry.name in interface.inputs:
             words = ("input", "continuous")
-        elif interface.fixed & set(range(entry.start, entry.start + entry.size)):
+        elif entry.name in interface.constants:
             words = ("local", "constant")
-        return variable(VariableKind.PARAMETER, entry, *words, "p")
+        said = interface.constants.get(entry.name)
+        named = variable(VariableKind.PARAMETER, entry, *words, "p")
+        return replace(named, description=f"constant, because it decides {said}" if said else "")
 
     states = [shown(VariableKind.STATE, entry, "x") for entry in content.x if entry.size]
     result = [ModelVariable(VariableKind.TIME, "time", 0, "independent", "continuous", unit="s"), *states]

@@ -57,6 +57,7 @@ class FMU:
     kinds : interface types.
     platforms : for which it has a library; none for a unit of sources.
     method : of integration in co-simulation; steps : that the run took here.
+    constants : parameters that the importer cannot set, because clocks, breaks or start values follow from them.
     """
 
     path: Path
@@ -67,6 +68,7 @@ class FMU:
     platforms: tuple[str, ...]
     method: str
     steps: int
+    constants: tuple[str, ...]
 
 
 @spelled_settings
@@ -136,7 +138,7 @@ def fmu(
     start = {"x": x, "p": p, "m": m}
     variables = variables_of(content, interface, start, guards, MODEL_EXCHANGE in kinds)
     partials = partials_of(compiled.system, variables) if MODEL_EXCHANGE in kinds else None
-    text, token = model_source(run, experiment, scaling, variables, kinds, version, interface.fixed, partials)
+    text, token = model_source(run, experiment, scaling, variables, kinds, version, partials)
     texts = {LIBRARY: solver_source(run.method), MODEL: text}
     binaries, built = _binaries(texts, content.name, version, platforms)
     with_sources = sources or not binaries
@@ -174,7 +176,8 @@ def fmu(
     files["documentation/index.html"] = documentation(
         picture, compiled.model.name, variables, live, "" if page is False else _NOT_LIVE
     )
-    return FMU(write_archive(path, files), version, content.name, token, ordered, built, run.method.name, steps)
+    written, constants = write_archive(path, files), tuple(interface.constants)
+    return FMU(written, version, content.name, token, ordered, built, run.method.name, steps, constants)
 
 
 def _live(compiled: Compiled, t_end: float, page: Page, variables: Sequence[ModelVariable], settings: Mapping[str, Any]) -> str:

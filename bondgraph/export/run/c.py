@@ -91,13 +91,14 @@ def run_content(
     prepared = compiled.prepare_run(t_end, **settings)
     x, p, m = prepared.start_values(parameters, initial)
     _refuse_python(compiled, prepared.program)
-    choice, steps = _chosen(compiled, prepared.program, (x, p, m))
+    choice, steps, sizes = _chosen(compiled, prepared.program, (x, p, m))
     content = content_of(compiled, name, caller)
     space = workspace_of(prepared.program, choice)
     build = f"cc -std=c99 -O2 -ffp-contract=off {content.name}.c main.c -lm"
     times, dates = prepared.program.wanted
     image, method = image_of(space, p, x, m), space.integrator.method
-    return RunContent(content, image, method, compiled.program, times, dates, _clock_parameters(compiled, content), build), steps
+    fixed = _clock_parameters(compiled, content)
+    return RunContent(content, image, method, compiled.program, times, dates, fixed, sizes, build), steps
 
 
 def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
@@ -108,8 +109,9 @@ def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
     return space
 
 
-def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int]:
-    """Run once; return the method with which machine code reaches the end, or a transition that ends the run, and its steps."""
+def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int, np.ndarray]:
+    """Run once; return the method with which machine code reaches the end, or a transition that ends the run, its steps, and the
+    size of each state (n,) below which the error control did not look."""
     choice, (x, p, m), program = prepared.choice, start, prepared.program
     space = workspace_of(prepared, choice)
     course = space.run(p, x, m, prepared.wanted[0])
@@ -124,7 +126,7 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
     if course.status != Status.STOP and not (space.settler is not None and _is_terminal(space.settler, course.status)):
         why = f"it ends at t = {course.t:.6g} s: {_text(course.status)}"
         raise _refused(compiled, why, "`simulate` with the same settings, whose result says what is wrong")
-    return choice, course.effort.steps
+    return choice, course.effort.steps, space.table.arrays["floor"][: program.states].copy()
 
 
 def _has_asked(settler: EventHandler) -> bool:

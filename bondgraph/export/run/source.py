@@ -53,6 +53,7 @@ class RunContent:
     program : that was run.
     times, dates : sample times since the start and on the user's clock (samples,), s.
     fixed : indices of parameters that move clocks, and so cannot be set.
+    sizes : of each state (n,): the error control kept its errors below these times the relative tolerance in the run done here.
     build : command that compiles the file.
     """
 
@@ -63,6 +64,7 @@ class RunContent:
     times: np.ndarray
     dates: np.ndarray
     fixed: tuple[int, ...]
+    sizes: np.ndarray
     build: str
 
     @property

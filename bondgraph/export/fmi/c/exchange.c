@@ -1,18 +1,5 @@
 /* Model exchange: the importer integrates, and the model says what happens at events. */
 
-static const double *indicators(Instance *c)
-{
-#if NG
-    double t = formula_time(c);
-    const char *levels = place_at(c->block, AT_C_LEVELS);
-    prepare(c);
-    fmu_k_guards((char *)&t, (char *)c->s.x, (char *)c->s.p, (char *)c->s.m, (char *)c->levels);
-    for (size_t k = 0; k < NG; k++)
-        c->levels[k] -= real_at(levels, k);
-#endif
-    return c->levels;
-}
-
 /* Bring parameters, states and modes of the instance into the run. */
 static void enter_values(Instance *c)
 {

@@ -1,0 +1,184 @@
+/* Values of an instance: what follows from states, parameters and modes, by value reference. */
+
+/* Compute what the parameters alone decide. */
+static void prepare(Instance *c)
+{
+#if HAS_PREPARE
+    if (!c->s.prepared)
+        fmu_k_prepare((char *)c->s.p, (char *)(c->s.p + NP));
+#endif
+    c->s.prepared = 1;
+}
+
+/* Time of the formulas: just before a break that is ahead, just after one that has passed. */
+static double formula_time(const Instance *c)
+{
+    const double t = c->s.start + c->s.shown;
+    if (c->s.phase & (MADE | SETUP))
+        return t;
+    const char *window = place_at(c->block, AT_C_WINDOW);
+    return fmax(fmin(t, real_at(window, 1)), real_at(window, 0));
+}
+
+static double *outputs(Instance *c)
+{
+#if HAS_OUTPUTS
+    if (!c->s.known) {
+        double t = formula_time(c);
+        prepare(c);
+        fmu_k_outputs((char *)&t, (char *)c->s.x, (char *)c->s.p, (char *)c->s.m, (char *)c->s.y);
+    }
+#endif
+    c->s.known = 1;
+    return c->s.y;
+}
+
+static double *rates(Instance *c)
+{
+#if NX
+    double t = formula_time(c);
+    prepare(c);
+    fmu_k_rates((char *)&t, (char *)c->s.x, (char *)c->s.p, (char *)c->s.m, (char *)c->rates);
+#endif
+    return c->rates;
+}
+
+/* Show states and modes at the time of the run. */
+static void show(Instance *c)
+{
+    memcpy(c->s.x, place_at(c->block, AT_C_Y), 8 * NX);
+    memcpy(c->s.m, place_at(c->block, AT_C_M), 8 * NM);
+    c->s.known = 0;
+}
+
+static const double *indicators(Instance *c)
+{
+#if NG
+    double t = formula_time(c);
+    const char *levels = place_at(c->block, AT_C_LEVELS);
+    prepare(c);
+    fmu_k_guards((char *)&t, (char *)c->s.x, (char *)c->s.p, (char *)c->s.m, (char *)c->levels);
+    for (size_t k = 0; k < NG; k++)
+        c->levels[k] -= real_at(levels, k);
+#endif
+    return c->levels;
+}
+
+/* Return the number of values of a reference, 0 for an unknown one, and where they begin among those of their kind. */
+static size_t values_of(uint32_t reference, int *kind, size_t *first)
+{
+    static const size_t counts[] = {1, NX, NX, NP, NY, NM, NG};
+    *kind = (int)(reference >> 24);
+    *first = reference & 0xFFFFFF;
+    if (*kind >= KINDS || (*kind == 0 && *first > 0) || (*kind == RATE && !HAS_EXCHANGE) || *first >= counts[*kind])
+        return 0;
+    return BY_ELEMENT ? 1 : size_of_reference(reference);
+}
+
+static int take_changes(Instance *c);
+
+/* Read the values of references; `whole` for integers, which only modes are. */
+static int get_values(Instance *c, const uint32_t *references, size_t count, double *values, size_t room, int whole)
+{
+    size_t written = 0;
+    if (c->s.changed && c->s.repeats && take_changes(c))
+        return FAILED;
+    for (size_t k = 0; k < count; k++) {
+        size_t first;
+        int kind;
+        const size_t size = values_of(references[k], &kind, &first);
+        const double *from = NULL, t = c->s.start + c->s.now;
+        if (!size || (kind == MODE) != whole)
+            return refuse(c, "there is no %s with the value reference %u", whole ? "mode" : "real value", references[k]);
+        if (size > room - written)
+            return refuse(c, "there is no room for the values of reference %u", references[k]);
+        switch (kind) {
+        case 0: from = &t; break;
+        case STATE: from = c->s.x; break;
+        case RATE: from = rates(c); break;
+        case PARAMETER: from = c->s.p; break;
+        case OUTPUT: from = outputs(c); break;
+        case MODE: from = c->s.m; break;
+        default: from = indicators(c); break;
+        }
+        memcpy(values + written, from + first, 8 * size);
+        written += size;
+    }
+    return written == room ? FINE : refuse(c, "%zu values are asked for, and the references have %zu", room, written);
+}
+
+#if BY_ELEMENT
+typedef int Whole;
+#else
+typedef int64_t Whole;
+#endif
+
+static int get_wholes(Instance *c, const uint32_t *references, size_t count, Whole *values, size_t room)
+{
+    double value = 0.0;
+    if (count != room)
+        return refuse(c, "%zu values are asked for, and the references have %zu", room, count);
+    for (size_t k = 0; k < count; k++) {
+        if (get_values(c, references + k, 1, &value, 1, 1))
+            return FAILED;
+        values[k] = (Whole)value;
+    }
+    return FINE;
+}
+
+/* Set the values of references. */
+static int set_values(Instance *c, const uint32_t *references, size_t count, const double *values, size_t given, int whole)
+{
+    size_t read = 0;
+    for (size_t k = 0; k < count; k++) {
+        size_t first;
+        int kind;
+        const size_t size = values_of(references[k], &kind, &first);
+        double *to = kind == STATE ? c->s.x : kind == PARAMETER ? c->s.p : c->s.m;
+        if (!size || (kind == MODE) != whole || (kind != STATE && kind != PARAMETER && kind != MODE))
+            return refuse(c, "the value reference %u cannot be set", references[k]);
+        if (size > given - read)
+            return refuse(c, "there are too few values for reference %u", references[k]);
+        if (kind != PARAMETER && c->s.phase & ~(MADE | SETUP))
+            return refuse(c, "start values cannot be set after initialization (value reference %u)", references[k]);
+        for (size_t i = 0; i < size; i++) {
+            const double value = values[read + i];
+            if (!isfinite(value))
+                return refuse(c, "a value for reference %u is not finite", references[k]);
+            if (kind == PARAMETER && why_constant(first + i))
+                return refuse(c, "%s", why_constant(first + i));
+            if (kind == MODE && !(value >= 0.0 && value < mode_counts[first + i]))
+                return refuse(c, "mode %u has no state %.17g", references[k], value);
+            if (to[first + i] != value || signbit(to[first + i]) != signbit(value)) {
+                to[first + i] = value;
+                c->s.known = 0;
+                if (kind == PARAMETER) {
+                    c->s.prepared = 0;
+                    c->s.changed = 1;
+                }
+            }
+        }
+        read += size;
+    }
+    return read == given ? FINE : refuse(c, "%zu values are given, and the references have %zu", given, read);
+}
+
+static int set_wholes(Instance *c, const uint32_t *references, size_t count, const Whole *values, size_t given)
+{
+    if (count != given)
+        return refuse(c, "%zu values are given, and the references have %zu", given, count);
+    for (size_t k = 0; k < count; k++) {
+        const double value = (double)values[k];
+        if (set_values(c, references + k, 1, &value, 1, 1))
+            return FAILED;
+    }
+    return FINE;
+}
+
+static int copy(Instance *c, double *values, size_t room, const double *from, size_t count)
+{
+    if (room != count)
+        return refuse(c, "%zu values are asked for, and there are %zu", room, count);
+    memcpy(values, from, 8 * count);
+    return FINE;
+}
