@@ -19,7 +19,7 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import ModelError, refusal
 from bondgraph.export.run.c import run_content
 from bondgraph.export.run.source import RunContent
-from bondgraph.export.wasm.instance import instance_of, page_json, page_part, script
+from bondgraph.export.wasm.instance import instance_of, packed_text, page_json, page_part, script
 from bondgraph.export.wasm.module import is_available
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
 from bondgraph.run.program.names import Slot
@@ -107,7 +107,7 @@ def live_page(
         "span": [float(run.dates[0]), float(run.dates[-1])],
     }
     native = compiled.simulate(t_end, parameters=parameters, initial=initial, **settings)
-    facts["doubts"] = doubts_of(native)
+    facts |= {"doubts": doubts_of(native), "script": packed_text(f'"use strict";\n{script()}{page_part("page.js")}'.encode())}
     if is_available():
         data = instance_of(run, [slot for panel in panels for _, slot in panel]).text(facts)
     else:
@@ -224,6 +224,6 @@ def _seen(unit: str) -> str:
 
 def _filled(title: str, data: str) -> str:
     """Return the text of a page."""
-    style, lines = page_part("page.css") + page_part("sliders.css"), script() + page_part("page.js")
-    filled = {"TITLE": html.escape(title), "STYLE": style, "SCRIPT": lines, "DATA": data}
+    style = page_part("page.css") + page_part("sliders.css")
+    filled = {"TITLE": html.escape(title), "STYLE": style, "SCRIPT": page_part("inflate.js"), "DATA": data}
     return re.sub("@([A-Z]+)@", lambda mark: filled[mark[1]], page_part("page.html"))

@@ -1,19 +1,6 @@
 // A run in WebAssembly: modules of solver and model share a memory, in which the image of the run stands behind the stack.
 async function simulator(S) {
-  const digits = new Map();
-  for (let code = 33; code < 127; code++) if (!'"\\<'.includes(String.fromCharCode(code))) digits.set(String.fromCharCode(code), digits.size);
-  const unpacked = async text => {  // two digits for 13 bits, packed by zlib; a digit that is left at the end for six
-    const bytes = new Uint8Array(text.length);
-    let bits = 0, count = 0, length = 0;
-    for (let k = 0; k < text.length; k += 2) {
-      const pair = k + 1 < text.length, value = digits.get(text[k]);
-      bits = pair ? (bits << 13) | (digits.size * value + digits.get(text[k + 1])) : (bits << 6) | value;
-      for (count += pair ? 13 : 6; count >= 8; bits &= (1 << count) - 1) bytes[length++] = bits >> (count -= 8);
-    }
-    const packed = new Blob([bytes.subarray(0, length)]);
-    return new Uint8Array(await new Response(packed.stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
-  };
-  const [instruction, sums, solver, model, planes] = await Promise.all([S.instruction, S.sums, S.solver, S.model, S.image].map(unpacked));
+  const [instruction, sums, solver, model, planes] = await Promise.all([S.instruction, S.sums, S.solver, S.model, S.image].map(inflated));
   const image = new Uint8Array(8 * S.words), count = planes.length / 12;
   for (let k = 0, word = 0; k < count; k++) {
     for (let byte = 0; byte < 4; byte++) word += planes[byte * count + k] << (8 * byte);
@@ -37,7 +24,7 @@ async function simulator(S) {
   const at = name => base / 8 + S.at[name], read = name => Number(words[at(name)]);
   const [T, D, P, held, R, M] = [since / 8, dates / 8, at("p"), at("held"), rows / 8, modes / 8];
   for (const [times, place] of [[S.times, T], [S.dates, D]]) {
-    if (times.packed) bytes.set(await unpacked(times.packed), 8 * place);
+    if (times.packed) bytes.set(await inflated(times.packed), 8 * place);
     else for (let k = 0; k < n; k++) reals[place + k] = k < n - 1 ? times.step * k : times.end;
   }
   // What is shown at the time, of the states and with the modes at these addresses.

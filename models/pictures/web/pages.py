@@ -350,7 +350,7 @@ def page(
     if live is not None:
         run = f'<script type="application/json" id="run">{run_data(scene, content, live, settings or {})}</script>\n'
         style += page_part("sliders.css")
-        lines += [script(), files.joinpath("live.js").read_text(encoding="utf-8")]
+        lines += [page_part("inflate.js"), script(), files.joinpath("live.js").read_text(encoding="utf-8")]
     seen = bool(scene.solids or scene.frames or scene.springs or scene.paths or scene.forces)
     graph, brief = bond_graph_svg(scene.result, small=seen) if scene.result is not None else ("", "")
     filled = {

@@ -336,7 +336,9 @@ def everything() -> Graph:
     return attach_joint(graph, hinge, wall, door)
 
 
-LOADED = "new Promise(done => { const wait = () => globalThis.live ? done(1) : setTimeout(wait, 5); wait(); })"
+LOADED = """new Promise((done, no) => {
+  const wait = () => globalThis.live ? done(1) : setTimeout(wait, 5);
+  wait(); setTimeout(no, 60000); })"""
 
 
 def arrays_of(data: dict[str, Any], count: int) -> dict[str, np.ndarray]:
