@@ -43,7 +43,7 @@ function drawPanel({ canvas, curves, outputs, unit }) {
   g.strokeStyle = ofPage("frame"); g.strokeRect(LEFT + .5, TOP + .5, w - LEFT - RIGHT - 1, h - TOP - FOOT - 1);
   g.save(); g.beginPath(); g.rect(LEFT, TOP, w - LEFT - RIGHT, h - TOP - FOOT); g.clip();
   for (const [t] of now.events.slice(0, 400)) line([X(t), TOP], [X(t), TOP + 6]);
-  for (const [run, alpha, width] of first === now ? [[now, 1, 1.8]] : [[first, .28, 1.4], [now, 1, 1.8]]) curves.forEach(({ column }, k) => {
+  for (const [run, alpha, width] of first === now ? [[now, 1, 1.8]] : [[first, .4, 1.4], [now, 1, 1.8]]) curves.forEach(({ column }, k) => {
     g.globalAlpha = alpha; g.lineWidth = width; g.strokeStyle = colour(k);
     line(...Array.from(run.curves.columns[column], (v, i) => [X(run.curves.t[i]), Y(v)]));
   });
@@ -53,7 +53,7 @@ function drawPanel({ canvas, curves, outputs, unit }) {
   if (seen) { const found = t.findIndex(time => time >= start + pointer * (end - start)); at = found < 0 ? at : found; }
   if (seen) { g.strokeStyle = ofPage("muted"); g.lineWidth = 1; line([X(t[at]), TOP], [X(t[at]), h - FOOT]); }
   g.restore();
-  curves.forEach(({ column }, k) => { outputs[k].textContent = t.length ? `${withUnit(written(columns[column][at]), unit)} at ${written(t[at])} s` : ""; });
+  curves.forEach(({ column }, k) => { outputs[k].textContent = t.length ? `${withUnit(written(Math.abs(columns[column][at]) < 1e-9 * (high - low) ? 0 : columns[column][at]), unit)} at ${written(t[at])} s` : ""; });
 }
 function draw() { if (now) panels.forEach(drawPanel); }
 function show(run) {
@@ -63,9 +63,8 @@ function show(run) {
 }
 if (S.replay) show({ ...S.replay, events: [], jumps: [], wrong: "" });
 else simulator(S).then(({ run }) => {
-  let waiting = false;
-  const again = () => { waiting = false; show(run(values)); };
-  addSliders($("sliders"), S.live, values, () => { if (!waiting) { waiting = true; requestAnimationFrame(again); } });
+  const again = () => { show(run(values)); return now.milliseconds; };
+  addSliders($("sliders"), S.live, values, again);
   again();
   globalThis.live = { run, S };
 }, error => tellRun($("told"), S, { wrong: `this browser cannot simulate: ${error.message}` }));

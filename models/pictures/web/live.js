@@ -97,9 +97,8 @@ function show_run(run) {
 }
 if (L.replay) tellRun($("told"), L, {});
 else simulator(L).then(({ run }) => {
-  let waiting = false;
-  const again = () => { waiting = false; show_run(run(values)); };
-  addSliders($("sliders"), L.live, values, () => { if (!waiting) { waiting = true; requestAnimationFrame(again); } });
+  const again = () => { const latest = run(values); show_run(latest); return latest.milliseconds; };
+  addSliders($("sliders"), L.live, values, again);
   again();
   globalThis.live = { run, S: L, again: changes => { for (const [k, v] of changes) values.set(k, v); again(); } };
 }, error => tellRun($("told"), L, { wrong: `this browser cannot simulate: ${error.message}` }));

@@ -211,8 +211,12 @@ def characteristic_quantities(result: Result) -> list[str]:
 
 def first_plots(scene: Scene) -> list[str]:
     """Return the names plotted initially on a page that simulates: gaps of contacts, then characteristic quantities."""
+    if scene.result is None:
+        return []
+    names = plottable(scene.result)
     gaps = [touch.source.gap.name for touch in scene.contacts if touch.source is not None]
-    return [*gaps, *([] if scene.result is None else characteristic_quantities(scene.result))][:4]
+    shortest = [names.names[names.key(scene.result, gap)][0] for gap in gaps]
+    return [*shortest, *characteristic_quantities(scene.result)][:4]
 
 
 def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> dict[str, Any]:
