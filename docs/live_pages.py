@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Unpack
 
+from screwbond.models.hand import HandScenario, run_hand
 from screwbond.models.pictures import Page, page
 
 from bondgraph import Result
@@ -55,7 +56,9 @@ def _fast_arm() -> Page:
 
 
 def _dexterous_hand() -> Page:
-    return _scene(_example("dexterous_hand").simulate().result, "object.pose.mass", low=0.8, high=1.25, rtol=1e-8)
+    hand = _example("dexterous_hand").hand()
+    scenario = HandScenario("hand", 2.5, hand.steps, hand.parameters, description="to the side")
+    return _scene(run_hand(scenario, progress=False).result, "object.pose.mass", low=0.8, high=1.25, rtol=1e-8)
 
 
 def _soft_touch() -> Page:
