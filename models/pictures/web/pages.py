@@ -210,13 +210,14 @@ def characteristic_quantities(result: Result) -> list[str]:
 
 
 def first_plots(scene: Scene) -> list[str]:
-    """Return the names plotted initially on a page that simulates: gaps of contacts, then characteristic quantities."""
+    """Return the names plotted initially on a page that simulates: gaps, then characteristic quantities, or else states."""
     if scene.result is None:
         return []
     names = plottable(scene.result)
     gaps = [touch.source.gap.name for touch in scene.contacts if touch.source is not None]
     shortest = [names.names[names.key(scene.result, gap)][0] for gap in gaps]
-    return [*shortest, *characteristic_quantities(scene.result)][:4]
+    states = [found[0] for (block, *_), found in names.names.items() if block == "x"]
+    return [*shortest, *characteristic_quantities(scene.result)][:4] or states[:2]
 
 
 def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> dict[str, Any]:
