@@ -12,12 +12,16 @@ from bondgraph.emit.interpreter import code
 from bondgraph.emit.llvm import CompileError, Library
 from bondgraph.emit.machine import vector_width
 from bondgraph.errors import Problem
+from bondgraph.export.wasm.module import is_available, multiply_add_modules, solver_module
 from bondgraph.methods import METHODS, MethodEntry
 from bondgraph.render.layout import board
 from bondgraph.run.accuracy import error_weights, pattern_rooms
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.simd import lane_loop
 from bondgraph.run.sparsity import coupling_graph
+from bondgraph.run.steppers import dop853
+from bondgraph.run.steppers.explicit import method_of
+from bondgraph.run.steppers.rosenbrock.rodas5p import RODAS5P
 from bondgraph.stepping import step
 from bondgraph.stepping.free_bodies import gauss_seidel
 
@@ -27,7 +31,15 @@ def _of_method(entry: MethodEntry) -> Callable[[], Library]:
     return lambda: entry.load().machine_code()
 
 
-PARTS: Mapping[str, Callable[[], Library]] = {
+def _of_pages() -> None:
+    """Compile to WebAssembly what pages share: the solvers of the methods of "auto"."""
+    if is_available():
+        multiply_add_modules()
+        for method in (method_of(dop853.TABLEAU), RODAS5P):
+            solver_module(method)
+
+
+PARTS: Mapping[str, Callable[[], object]] = {
     **{f"{entry.name}, of order {entry.order}, with events": _of_method(entry) for entry in METHODS.values()},
     "error control": error_weights.machine_code,
     "coupling graph of a Jacobian": coupling_graph.machine_code,
@@ -39,6 +51,7 @@ PARTS: Mapping[str, Callable[[], Library]] = {
     "steps with rigid contacts": step.machine_code,
     "contacts of free bodies": gauss_seidel.machine_code,
     "layout of diagrams": board.machine_code,
+    "pages that simulate": _of_pages,
 }
 """Machine code of this project by purpose."""
 

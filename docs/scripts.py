@@ -9,6 +9,8 @@ import ast
 import re
 from pathlib import Path
 
+from docs.live_pages import ABSENT
+
 DOCS = Path(__file__).parent
 EXAMPLES = DOCS.parent / "examples"
 HEADER = """Examples
@@ -27,9 +29,16 @@ def titled(path: Path, thumbnail: str) -> str:
     assert isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant) and isinstance(said.value.value, str), path
     title = path.stem.replace("_", " ").capitalize().replace("Urdf", "URDF")
     told = map(marked_up, said.value.value.strip("\n").split("\n\n"))
-    text = "\n\n".join([f"{title}\n{'=' * len(title)}", *told, f".. image:: /{thumbnail}"])
+    text = "\n\n".join([f"{title}\n{'=' * len(title)}", *told, f".. image:: /{thumbnail}", live_line(path.stem)])
     body = "\n".join(source.splitlines()[said.end_lineno :])
     return f'r"""\n{text}\n"""\n{thumbnail_line(thumbnail)}\n{body}\n'
+
+
+def live_line(name: str) -> str:
+    """The link to the page that simulates an example, or why it has none, as reStructuredText."""
+    if name in ABSENT:
+        return f"No page simulates this example: {ABSENT[name]}."
+    return f'.. raw:: html\n\n   <p><a href="../_static/live/{name}.html">Run this example in the browser, with sliders</a></p>'
 
 
 def thumbnail_line(picture: str) -> str:

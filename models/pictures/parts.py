@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import Mesh
+from screwbond.models.pictures.sources import Source, TouchSource
 from screwbond.models.pictures.style import AMBER, blend
 
 from bondgraph.output.plot_style import INK, MUTED
@@ -49,6 +50,7 @@ class Solid:
     ghosts : time (s) from which earlier poses are shown; None: never.
     legend : meaning of its colour.
     framed : True if a camera must see all of it.
+    source : of its poses, for pages that simulate; None if they follow from no signal.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Solid:
     ghosts: float | None = None
     legend: str = ""
     framed: bool = True
+    source: Source | None = None
 
     @property
     def unbounded(self) -> bool:
@@ -103,6 +106,7 @@ class Frame:
     label : text and index.
     at_axis : True if the label stands beside the z axis, not at the origin.
     shown : (k,) visibility; None: always.
+    source : as of a solid.
     """
 
     poses: Array
@@ -111,6 +115,7 @@ class Frame:
     label: tuple[str, str] = ("", "")
     at_axis: bool = False
     shown: NDArray[np.bool_] | None = None
+    source: Source | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +152,7 @@ class Force:
 class SpringDrawing:
     """Spring between points (k, 3) and (k, 3), drawn as a helix between them.
 
-    `turns`, `radius` : of the helix; the radius over the scene's unit.
+    `turns`, `radius` : of the helix; the radius over the scene's unit. `sources`: of poses whose origins are its ends.
     """
 
     name: str
@@ -156,6 +161,7 @@ class SpringDrawing:
     colour: str = MUTED
     turns: int = 9
     radius: float = 0.3
+    sources: tuple[Source, Source] | None = None
 
     @cached_property
     def length(self) -> float:
@@ -178,6 +184,7 @@ class ContactDrawing:
     pushing : True if the arrow ends at the contact.
     apart : True if its frames are shown also while the gap is open.
     mark : suffix of the labels of its frames; None: no labels.
+    source : of frames, force and gap.
     """
 
     name: str
@@ -190,6 +197,7 @@ class ContactDrawing:
     pushing: bool = False
     show_gap: bool = True
     mark: str | None = ""
+    source: TouchSource | None = None
 
 
 @dataclass(frozen=True, eq=False)

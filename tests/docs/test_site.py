@@ -18,7 +18,7 @@ import pytest
 
 import bondgraph
 import screws
-from docs import contents, reference, scripts, thumbnails
+from docs import contents, live_pages, reference, scripts, thumbnails
 from docs.docstrings import restructured
 from docs.notebooks import notebooks
 from docs.pages import DOCS
@@ -89,6 +89,11 @@ def test_every_example_has_its_picture() -> None:
     assert {path.stem for path in thumbnails.THUMBNAILS.iterdir()} == set(thumbnails.DRAWN)
 
 
+def test_every_example_has_a_live_page_or_a_reason() -> None:
+    assert not set(live_pages.PAGES) & set(live_pages.ABSENT)
+    assert {*live_pages.PAGES, *live_pages.ABSENT} == {path.stem for path in scripts.EXAMPLES.glob("[!_]*.py")}
+
+
 def test_a_script_of_the_gallery_is_the_example_below_its_title(tmp_path: Path) -> None:
     scripts.stage(tmp_path, thumbnails.of_examples())
     for path in scripts.EXAMPLES.glob("[!_]*.py"):
@@ -139,7 +144,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         str(folder / "site"),
     ]
     done = subprocess.run(
-        command, cwd=DOCS.parent, env={**os.environ, "PYTHONPATH": str(DOCS.parent)}, capture_output=True, text=True, check=False
+        command,
+        cwd=DOCS.parent,
+        env={**os.environ, "PYTHONPATH": str(DOCS.parent), live_pages.SWITCH: "0"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return folder / "site"

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from bondgraph.export import LivePage
+from tests.inner.export import page_part, script
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="no node to run WebAssembly with")
 DATA = '<script type="application/json" id="run">', "</script>"
-SCRIPT = '"use strict";\n', "// Page of a run"
 RUNS = """
 simulator(S).then(({ run }) => {
   for (const values of CHANGES) {
-    const { wrong, t, columns, steps, events } = run(values);
-    console.log(JSON.stringify({ wrong, t: [...t], columns: columns.map(column => [...column]), steps, events }));
+    const { wrong, t, columns, steps, events, jumps } = run(values);
+    console.log(JSON.stringify({ wrong, t: [...t], columns: columns.map(column => [...column]), steps, events, jumps }));
   }
 });
 """
@@ -44,7 +44,7 @@ def runs_in_node(page: LivePage, folder: Path, *changes: Mapping[str, float], fl
     index = {slider["name"]: slider["index"] for slider in facts["live"]}
     values = [[[index[name], value] for name, value in change.items()] for change in ({}, *changes)]
     data = f"const S = {json.dumps(facts)}, CHANGES = {json.dumps(values)};\n"
-    path.write_text(data + between(page.text, SCRIPT) + RUNS, encoding="utf-8")
+    path.write_text(data + page_part("inflate.js") + script() + RUNS, encoding="utf-8")
     done = subprocess.run([str(NODE), *flags, path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

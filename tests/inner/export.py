@@ -29,4 +29,5 @@ from bondgraph.export.paper.notation.definitions import FORMS, latex_parts
 from bondgraph.export.paper.notation.letters import _of_words, split
 from bondgraph.export.symbolic import sympy_statements
 from bondgraph.export.wasm import page as live_page_module
+from bondgraph.export.wasm.instance import page_part, script
 from bondgraph.export.wasm.multiply_add import multiply_add

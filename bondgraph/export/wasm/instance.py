@@ -36,7 +36,7 @@ BASE = len(DIGITS)
 """Digits of packed bytes, and their number: printable characters, without those that mean something in HTML or JSON."""
 _SHOWN = "shown"
 """Name of the kernel of the outputs that a page shows."""
-_SOURCES = {"x": "states", "m": "modes", "out": "outputs"}
+_SOURCES = {"x": "states", "m": "modes", "out": "outputs", "p": "parameters"}
 """Array of a value over time, by the block of its slot."""
 
 
@@ -96,8 +96,13 @@ def packed_text(content: bytes) -> str:
 
 
 def script() -> str:
-    """Return the JavaScript of `simulator`, which runs an instance."""
-    return resources.files(__package__).joinpath("run.js").read_text(encoding="utf-8")
+    """Return the JavaScript that runs an instance (`simulator`) and moves its parameters (`addSliders`)."""
+    return page_part("run.js") + page_part("sliders.js")
+
+
+def page_part(name: str) -> str:
+    """Return the text of a file of this folder."""
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
@@ -133,12 +138,18 @@ def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
         "log_full": int(Status.LOG_FULL),
         "not_started": RETURNED["NOT_STARTED"][1],
         "endings": {int(status): text for status, text in RETURNED.values()},
-        "event": {"width": row.width, "time": SCALARS.index("time"), "transition": SCALARS.index("transition")},
+        "event": {"width": row.width, **{name: SCALARS.index(name) for name in ("time", "transition")}, **_starts(row)},
         "transitions": [edge.name for edge in run.program.transitions],
         "outcomes": {int(outcome): text for outcome, text in OUTCOMES.items()},
     }
     words, facts["tables"] = _with_tables(_linked(run, names, stack), constants(texts), stack)
     return Instance(solver_module(run.method), model_module(texts, kernels), words, {**facts, "words": len(words)})
+
+
+def _starts(row: RowLayout) -> dict[str, int]:
+    """Return where states and modes before and after an event stand in its row."""
+    sides = {"x_before": row.x_before, "x_after": row.x_after, "m_before": row.m_before, "m_after": row.m_after}
+    return {name: side.start for name, side in sides.items()}
 
 
 def _columns(shown: Sequence[Slot]) -> list[tuple[str, int]]:

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -20,7 +19,7 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import ModelError, refusal
 from bondgraph.export.run.c import run_content
 from bondgraph.export.run.source import RunContent
-from bondgraph.export.wasm.instance import instance_of, page_json, script
+from bondgraph.export.wasm.instance import instance_of, packed_text, page_json, page_part, script
 from bondgraph.export.wasm.module import is_available
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
 from bondgraph.run.program.names import Slot
@@ -32,7 +31,7 @@ MOST_PANELS = 4
 """Most quantities that are shown if none are chosen."""
 _FRAME = "width: 100%; height: 560px; border: 1px solid #d5d9e0; border-radius: 8px"
 """Style of a page inside a notebook."""
-_REPLAYS = "this page replays a run only: the llvmlite with which it was made cannot write WebAssembly"
+REPLAYS = "this page replays a run only: the llvmlite with which it was made cannot write WebAssembly"
 
 
 @dataclass(frozen=True)
@@ -104,14 +103,15 @@ def live_page(
     run, steps = run_content(compiled, t_end, "live_page", None, parameters, initial, settings)
     facts: dict[str, Any] = {
         "panels": _panel_facts(panels),
-        "live": [_slider(run, name, bounds) for name, bounds in (live or {}).items()],
+        "live": [slider_facts(run, name, bounds) for name, bounds in (live or {}).items()],
         "span": [float(run.dates[0]), float(run.dates[-1])],
     }
+    native = compiled.simulate(t_end, parameters=parameters, initial=initial, **settings)
+    facts |= {"doubts": doubts_of(native), "script": packed_text(f'"use strict";\n{script()}{page_part("page.js")}'.encode())}
     if is_available():
         data = instance_of(run, [slot for panel in panels for _, slot in panel]).text(facts)
     else:
-        replay = compiled.simulate(t_end, parameters=parameters, initial=initial, **settings)
-        data = page_json({**facts, "events": False, "why": _REPLAYS, "replay": _columns(replay, panels)})
+        data = page_json({**facts, "events": False, "why": REPLAYS, "replay": _columns(native, panels)})
     heading = compiled.model.name if title is None else title
     page = LivePage(heading, _filled(heading, data), steps)
     if path is not None:
@@ -183,7 +183,7 @@ def _columns(result: Result, panels: Sequence[Panel]) -> dict[str, Any]:
     return {"t": result.t.tolist(), "columns": nonfinite_to_null(np.vstack(columns).tolist())}
 
 
-def _slider(run: RunContent, name: str, bounds: tuple[float, float]) -> dict[str, Any]:
+def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dict[str, Any]:
     """Return the facts of a slider. Raises `ModelError` E620, E621, E622."""
     model, layout = run.content.system.name, run.program.layout
     try:
@@ -212,6 +212,11 @@ def _slider(run: RunContent, name: str, bounds: tuple[float, float]) -> dict[str
     return {"name": name, "unit": _seen(slot.unit), "index": slot.start, "value": value, "low": low, "high": high}
 
 
+def doubts_of(result: Result) -> list[str]:
+    """Return why a run cannot be trusted, a line for each reason."""
+    return [f'{doubt.reason}, at about t = {doubt.time:.4g} s ("{doubt.suspect}")' for doubt in result.warnings]
+
+
 def _seen(unit: str) -> str:
     """Return a unit as a page shows it: none of a pure number."""
     return "" if unit == "1" else unit
@@ -219,7 +224,6 @@ def _seen(unit: str) -> str:
 
 def _filled(title: str, data: str) -> str:
     """Return the text of a page."""
-    files = resources.files(__package__)
-    parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", "page.js")}
-    filled = {"TITLE": html.escape(title), "STYLE": parts["page.css"], "SCRIPT": script() + parts["page.js"], "DATA": data}
-    return re.sub("@([A-Z]+)@", lambda mark: filled[mark[1]], parts["page.html"])
+    style = page_part("page.css") + page_part("sliders.css")
+    filled = {"TITLE": html.escape(title), "STYLE": style, "SCRIPT": page_part("inflate.js"), "DATA": data}
+    return re.sub("@([A-Z]+)@", lambda mark: filled[mark[1]], page_part("page.html"))

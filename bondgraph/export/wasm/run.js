@@ -1,19 +1,6 @@
 // A run in WebAssembly: modules of solver and model share a memory, in which the image of the run stands behind the stack.
 async function simulator(S) {
-  const digits = new Map();
-  for (let code = 33; code < 127; code++) if (!'"\\<'.includes(String.fromCharCode(code))) digits.set(String.fromCharCode(code), digits.size);
-  const unpacked = async text => {  // two digits for 13 bits, packed by zlib; a digit that is left at the end for six
-    const bytes = new Uint8Array(text.length);
-    let bits = 0, count = 0, length = 0;
-    for (let k = 0; k < text.length; k += 2) {
-      const pair = k + 1 < text.length, value = digits.get(text[k]);
-      bits = pair ? (bits << 13) | (digits.size * value + digits.get(text[k + 1])) : (bits << 6) | value;
-      for (count += pair ? 13 : 6; count >= 8; bits &= (1 << count) - 1) bytes[length++] = bits >> (count -= 8);
-    }
-    const packed = new Blob([bytes.subarray(0, length)]);
-    return new Uint8Array(await new Response(packed.stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
-  };
-  const [instruction, sums, solver, model, planes] = await Promise.all([S.instruction, S.sums, S.solver, S.model, S.image].map(unpacked));
+  const [instruction, sums, solver, model, planes] = await Promise.all([S.instruction, S.sums, S.solver, S.model, S.image].map(inflated));
   const image = new Uint8Array(8 * S.words), count = planes.length / 12;
   for (let k = 0, word = 0; k < count; k++) {
     for (let byte = 0; byte < 4; byte++) word += planes[byte * count + k] << (8 * byte);
@@ -37,13 +24,20 @@ async function simulator(S) {
   const at = name => base / 8 + S.at[name], read = name => Number(words[at(name)]);
   const [T, D, P, held, R, M] = [since / 8, dates / 8, at("p"), at("held"), rows / 8, modes / 8];
   for (const [times, place] of [[S.times, T], [S.dates, D]]) {
-    if (times.packed) bytes.set(await unpacked(times.packed), 8 * place);
+    if (times.packed) bytes.set(await inflated(times.packed), 8 * place);
     else for (let k = 0; k < n; k++) reals[place + k] = k < n - 1 ? times.step * k : times.end;
   }
-  // Values of parameters by their indices -> dates of samples, columns of values at these, dates and names of events, and what the run took.
+  // What is shown at the time, of the states and with the modes at these addresses.
+  function shown(time, x, m) {
+    if (S.shown) B.shown(time, x, 8 * P, m, out);
+    const from = { states: x / 8, modes: m / 8, outputs: out / 8, parameters: P };
+    return S.columns.map(([block, i]) => reals[from[block] + i]);
+  }
+  // Values of parameters by their indices -> dates of samples, columns of values at these, dates and names of events with the values
+  // on both sides (`jumps`), and what the run took.
   // A run of more than `patience` milliseconds is given up.
   function run(values, patience = 20000) {
-    const start = performance.now(), events = [];
+    const start = performance.now(), events = [], jumps = [];
     let status = -1, patient = true;
     bytes.set(image, base);
     stack.value = base;
@@ -57,21 +51,37 @@ async function simulator(S) {
       words[at("tried")] = 0n;
       patient = performance.now() - start < patience;
       if (!S.events) continue;
-      const log = read("log") / 8, logged = read("logged");
-      for (let k = 0; k < logged; k++) events.push([reals[log + S.event.width * k + S.event.time], S.transitions[reals[log + S.event.width * k + S.event.transition]]]);
+      const log = read("log"), logged = read("logged");
+      for (let k = 0; k < logged; k++) {
+        const row = log + 8 * S.event.width * k, word = name => row + 8 * S.event[name];
+        events.push([reals[word("time") / 8], S.transitions[reals[word("transition") / 8]]]);
+        if (events.length <= 1000) jumps.push([shown(word("time"), word("x_before"), word("m_before")), shown(word("time"), word("x_after"), word("m_after"))]);
+      }
       words[at("events_left")] -= BigInt(logged);
       words[at("logged")] = 0n;
     } while (status === S.log_full || (status === S.pause && patient));
     const samples = begun ? read("written") + 1 : 0, filled = S.events && begun ? read("held_rows") + 1 : 0;
     for (let k = filled; k < samples; k++) for (let i = 0; i < S.modes; i++) reals[M + S.modes * k + i] = reals[read("held") / 8 + i];
     const columns = S.columns.map(() => new Float64Array(samples));
-    for (let k = 0; k < samples; k++) {
-      if (S.shown) B.shown(8 * (D + k), rows + 8 * S.width * k, 8 * P, modes + 8 * S.modes * k, out);
-      S.columns.forEach(([from, i], j) => { columns[j][k] = reals[(from === "states" ? R + S.width * k : from === "modes" ? M + S.modes * k : out / 8) + i]; });
-    }
+    for (let k = 0; k < samples; k++) shown(8 * (D + k), rows + 8 * S.width * k, modes + 8 * S.modes * k).forEach((v, j) => { columns[j][k] = v; });
     const why = !begun ? S.not_started : S.outcomes[S.events ? read("outcome") : 0] || S.endings[status] || "";
     const wrong = begun && status === S.done ? "" : status === S.pause && begun ? "it takes too long in a browser" : why;
-    return { status, wrong, t: reals.slice(D, D + samples), columns, events, steps: read("steps"), milliseconds: performance.now() - start };
+    return { status, wrong, t: reals.slice(D, D + samples), columns, events, jumps, steps: read("steps"), milliseconds: performance.now() - start };
   }
   return { run };
+}
+// Times and columns of a run with both sides of its events, for curves: what happens at one time has a value before and one after.
+function curvesOf({ t, columns, events, jumps }) {
+  if (!jumps.length) return { t, columns };
+  const times = [], rows = [];
+  let k = 0;
+  const samplesUntil = time => { for (; k < t.length && t[k] <= time; k++) { times.push(t[k]); rows.push(columns.map(column => column[k])); } };
+  jumps.forEach(([before, after], j) => {
+    const time = events[j][0];
+    samplesUntil(time);
+    if (!j || events[j - 1][0] < time) { times.push(time); rows.push(before); } else { times.pop(); rows.pop(); }
+    times.push(time); rows.push(after);
+  });
+  samplesUntil(Infinity);
+  return { t: times, columns: columns.map((_, j) => rows.map(row => row[j])) };
 }

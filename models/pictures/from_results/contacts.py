@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from screwbond.models.contacts.trajectory import contact_intervals, contact_trajectory
+from screwbond.models.contacts.trajectory import contact_intervals, contact_trajectory, find_contact
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import ContactDrawing, Curve, EventMark, Panel, Solid
+from screwbond.models.pictures.sources import Signal, TouchSource, of_signal, product
 from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, SOLIDS
 
 from bondgraph.model.domains import GENERIC
@@ -55,9 +56,21 @@ def touches_of(
                 contact_intervals(result, path),
                 show_gap=single,
                 mark="'" * k,
+                source=_source(result, path, touched.bodies),
             )
         )
     return touches, contact_panels(gaps, forces, coordinates)
+
+
+def _source(result: Result, path: str, bodies: tuple[str, str]) -> TouchSource | None:
+    """Return the sources of a contact in continuous time: the Gauss frames in their present charts, the wrench of the law."""
+    contact = find_contact(result, path)
+    if contact.forces:
+        return None  # of steps, which no page makes
+    pairs = zip(bodies, contact.point.frames, strict=True)
+    first, second = (product(of_signal(f"{body}.pose"), of_signal(frame)) for body, frame in pairs)
+    force = tuple(Signal(f"{path}.wrench", k) for k in range(3, 6))
+    return TouchSource((first, second), force, Signal(contact.point.gap), path)
 
 
 def contact_panels(gaps: list[Curve], forces: list[Curve], coordinates: list[Panel]) -> list[Panel]:

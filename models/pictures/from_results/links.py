@@ -13,6 +13,7 @@ from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import Look, Solid
 from screwbond.models.pictures.shapes.meshes import Mesh, along, globe, joined, rod
 from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, solids_mesh, visuals_mesh
+from screwbond.models.pictures.sources import Source, fixed, of_links
 from screwbond.models.visuals import Appearance, visuals_of
 
 from screws.shapes import HalfSpace
@@ -102,11 +103,18 @@ class RodLinks:
         """Return the colour of a link."""
         return self.colours[k % len(self.colours)]
 
-    def solids(self, courses: Array, name: str = "") -> list[Solid]:
-        """Return all links, and the base, at poses `courses` (links, k, 4, 4); `name`: prefix of names."""
+    def solids(self, courses: Array, name: str = "", sources: Sequence[Source | None] = ()) -> list[Solid]:
+        """Return all links, and the base, at poses `courses` (links, k, 4, 4) with their sources; `name`: prefix of names."""
         shapes = {k: mesh for k in range(len(self.tree.links)) if (mesh := self.mesh(k)) is not None}
         links = [
-            Solid(f"{name}{self.tree.links[k].name}", courses[k], mesh, self.colour(k), look=Look.OPAQUE)
+            Solid(
+                f"{name}{self.tree.links[k].name}",
+                courses[k],
+                mesh,
+                self.colour(k),
+                look=Look.OPAQUE,
+                source=sources[k] if sources else None,
+            )
             for k, mesh in shapes.items()
         ]
         # A free base has no stand.
@@ -114,7 +122,7 @@ class RodLinks:
             return links
         base = rod(np.array([0.0, 0.0, -0.5]) * self.radius, self.joints[0], 1.6 * self.radius).painted(JOINT)
         poses = np.tile(self.tree.base, (courses.shape[1], 1, 1))
-        return [*links, Solid(f"{name}base", poses, base, JOINT, look=Look.OPAQUE)]
+        return [*links, Solid(f"{name}base", poses, base, JOINT, look=Look.OPAQUE, source=fixed(self.tree.base))]
 
     def touching(self, k: int, courses: Array, point: Array) -> Solid:
         """Return a contact point (3,) of a link as a small ball."""
@@ -122,16 +130,17 @@ class RodLinks:
         return Solid("point", courses[k], ball, self.colour(0), look=Look.OPAQUE)
 
 
-def linkage_solids(tree: Tree, q: Array, name: str = "") -> list[Solid]:
-    """Return the links of a tree at coordinates q (k, n): by their visuals, or as rods between joints."""
+def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:
+    """Return the links of a tree at coordinates q (k, n), the values of a signal: by their visuals, or as rods between joints."""
+    sources = of_links(tree, signal) if signal else [None] * len(tree.links)
     courses = link_poses(tree, q)
     with_visuals = []
     for k, link in enumerate(tree.links):
         if visuals := visuals_of(link.name, link.visual):
             mesh, colour = visuals_mesh(visuals, LINKS[k % len(LINKS)]), visuals[0].colour or LINKS[k % len(LINKS)]
-            with_visuals.append(Solid(f"{name}{link.name}", courses[k], mesh, colour, look=Look.OPAQUE))
+            with_visuals.append(Solid(f"{name}{link.name}", courses[k], mesh, colour, look=Look.OPAQUE, source=sources[k]))
     # If some links have visuals, the others are only frames.
-    rods = [] if with_visuals else RodLinks(tree, _link_ends(tree)).solids(courses, name)
+    rods = [] if with_visuals else RodLinks(tree, _link_ends(tree)).solids(courses, name, sources)
     return [*with_visuals, *rods]
 
 

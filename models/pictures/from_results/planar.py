@@ -17,6 +17,7 @@ from screwbond.models.pictures.interpolation import Array, turned_poses, unrotat
 from screwbond.models.pictures.parts import ContactDrawing, Curve, Look, Panel, Solid
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
 from screwbond.models.pictures.shapes.visual_meshes import visuals_mesh
+from screwbond.models.pictures.sources import fixed
 from screwbond.models.pictures.style import AXES, FORCE, SOLIDS
 from screwbond.models.planar import PlanarAppearance, PlanarContactGeometry
 
@@ -119,7 +120,7 @@ def grounds(result: Result, placed: Sequence[PlacedTouch], size: float) -> dict[
         )
         mesh = sheet(np.array([(-a, -b, 0.0), (a, -b, 0.0), (a, b, 0.0), (-a, b, 0.0)]))
         poses = np.tile(H, (len(result.t), 1, 1))
-        sheets[key] = Solid("ground", poses, mesh, GROUND, AXES[0], look=Look.WALL)
+        sheets[key] = Solid("ground", poses, mesh, GROUND, AXES[0], look=Look.WALL, source=fixed(H))
     return sheets
 
 

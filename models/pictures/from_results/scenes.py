@@ -38,6 +38,7 @@ from screwbond.models.pictures.parts import ContactDrawing, Curve, Frame, Look, 
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.shapes.meshes import Mesh, grid_sheet
 from screwbond.models.pictures.shapes.visual_meshes import joint_mesh
+from screwbond.models.pictures.sources import fixed, in_plane, of_signal, product
 from screwbond.models.pictures.style import FORCE, PATHS, SOLIDS
 from screwbond.models.visuals import Appearance
 
@@ -204,23 +205,26 @@ def _add_body(draft: _SceneBuilder, body: Visible, key: str, looks: Appearance) 
     """Add a body under a key, with its frame."""
     H, called = draft.course(body.signals["pose"]), draft.names.get(body.path, body.path)
     draft.note_gravity(looks.gravity)
+    source = of_signal(body.signals["pose"])
     solid = body_solid(called, H, looks, draft.colours(body.path), draft.endless_size() if looks.solids else 1.0)
     if solid is not None:
         # Ghosts of single links of a mechanism are useless.
         carried = any(body.path.startswith(_prefix(chain)) for chain in draft.chains)
-        draft.solids[key] = replace(solid, ghosts=None) if carried else solid
+        draft.solids[key] = replace(solid, ghosts=None if carried else solid.ghosts, source=source)
     if looks.visuals or (looks.solids and looks.surface is None):
         return
     numbered = looks.surface is not None
     if looks.surface is None or not looks.surface.unbounded:
-        draft.frames.append(Frame(H, *BODY_AXES, label=("O", str(len(draft.solids))) if numbered else (called, "")))
+        draft.frames.append(
+            Frame(H, *BODY_AXES, label=("O", str(len(draft.solids))) if numbered else (called, ""), source=source)
+        )
 
 
 def _chain(draft: _SceneBuilder, chain: Visible) -> None:
     tree, count = chain.shape.tree, len(draft.result.t)
     draft.note_gravity(chain.shape.gravity)
     q = time_series(draft.result, chain.signals["q"]).reshape(count, -1)
-    for solid in linkage_solids(tree, q, _prefix(chain.path)):
+    for solid in linkage_solids(tree, q, _prefix(chain.path), chain.signals["q"]):
         # A link in contact may be present already, with its surface.
         draft.solids[solid.name if solid.name not in draft.solids else f"{solid.name} (link)"] = solid
 
@@ -235,16 +239,18 @@ def _planar_body(draft: _SceneBuilder, body: Visible) -> None:
     H, called = planar_poses(draft.result, body.signals), draft.names.get(body.path, body.path)
     draft.note_gravity(np.array([0.0, -body.shape.gravity, 0.0]))
     size = planar_size(draft.result, draft.visible)
-    draft.solids[body.path] = plate(called, H, body.shape, draft.colours(body.path), size)
+    source = in_plane(body.signals)
+    draft.solids[body.path] = replace(plate(called, H, body.shape, draft.colours(body.path), size), source=source)
     if not body.shape.visuals:
-        draft.frames.append(Frame(H, *BODY_AXES, label=(called, "")))
+        draft.frames.append(Frame(H, *BODY_AXES, label=(called, ""), source=source))
 
 
 def _joint(draft: _SceneBuilder, joint: Visible) -> None:
     H = draft.course(joint.signals["pose"]) @ draft.course(joint.signals["frame"])
+    source = product(of_signal(joint.signals["pose"]), of_signal(joint.signals["frame"]))
 
     def solid(size: float) -> Solid:
-        return Solid(joint.path, H, joint_mesh(joint.shape, size), JOINT, look=Look.OPAQUE)
+        return Solid(joint.path, H, joint_mesh(joint.shape, size), JOINT, look=Look.OPAQUE, source=source)
 
     if joint_mesh(joint.shape, 1.0).faces.size:
         draft.joints.append(solid)
@@ -252,14 +258,16 @@ def _joint(draft: _SceneBuilder, joint: Visible) -> None:
 
 def _spring(draft: _SceneBuilder, spring: Visible) -> None:
     starts, ends = (time_series(draft.result, spring.signals[end]) for end in "ab")
-    draft.coils.append(SpringDrawing(spring.path, starts, ends))
+    sources = of_signal(spring.signals["a"]), of_signal(spring.signals["b"])
+    draft.coils.append(SpringDrawing(spring.path, starts, ends, sources=sources))
 
 
 def _spatial_spring(draft: _SceneBuilder, spring: Visible) -> None:
     starts, ends = (
         (draft.course(spring.signals[f"pose {end}"]) @ draft.course(spring.signals[f"frame {end}"]))[:, :3, 3] for end in "ab"
     )
-    draft.coils.append(SpringDrawing(spring.path, starts, ends))
+    first, second = (product(of_signal(spring.signals[f"pose {end}"]), of_signal(spring.signals[f"frame {end}"])) for end in "ab")
+    draft.coils.append(SpringDrawing(spring.path, starts, ends, sources=(first, second)))
 
 
 BUILDERS: dict[str, Callable[[_SceneBuilder, Visible], None]] = {
@@ -298,9 +306,9 @@ def _loose_frames(result: Result) -> list[Frame]:
             continue
         values = result[name]
         if slot.shape == (7,) and np.allclose(np.linalg.norm(values[:, :4], axis=1), 1.0, atol=1e-3):
-            frames.append(Frame(poses_of(result, name), *BODY_AXES, label=(name, "")))
+            frames.append(Frame(poses_of(result, name), *BODY_AXES, label=(name, ""), source=of_signal(name)))
         elif slot.shape == (4, 4) and all(is_pose(H) for H in values[:: max(1, len(values) // 20)]):
-            frames.append(Frame(values, *BODY_AXES, label=(name, "")))
+            frames.append(Frame(values, *BODY_AXES, label=(name, ""), source=of_signal(name)))
     return frames
 
 
@@ -332,7 +340,7 @@ def _floor(solids: list[Solid], up: Array, extent: float) -> Solid | None:
     if not extent > 0.0:
         return None
     H, mesh = grid_sheet(points, up, FLOOR_MARGIN * extent)
-    return Solid("floor", np.tile(H, (len(solids[0].poses), 1, 1)), mesh, FLOOR, look=Look.WALL, framed=False)
+    return Solid("floor", np.tile(H, (len(solids[0].poses), 1, 1)), mesh, FLOOR, look=Look.WALL, framed=False, source=fixed(H))
 
 
 def gauss_frames(surface: Any, uv: ArrayLike, pose: ArrayLike, charts: ArrayLike | None = None) -> Array:

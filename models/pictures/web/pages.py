@@ -21,11 +21,13 @@ import numpy as np
 from screwbond.models.pictures.from_results.scenes import scene_of
 from screwbond.models.pictures.parts import Panel
 from screwbond.models.pictures.plotting import plain_text, shown_unit, title_with_unit
-from screwbond.models.pictures.scene import Scene, show_times
+from screwbond.models.pictures.scene import OPEN_THICKNESS, Scene, show_times
 from screwbond.models.pictures.style import AXES, ENERGIES, FORCE
+from screwbond.models.pictures.web.live import Live, run_data
 from screwbond.models.pictures.web.packing import SAMPLES, Downsampling, EventRows, Packed, downsampled, pack_scene
 
 from bondgraph.errors import refusal
+from bondgraph.export.wasm.instance import page_part, script
 from bondgraph.model.laws import Junction, Storing
 from bondgraph.model.model import Model
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
@@ -34,6 +36,7 @@ from bondgraph.render.diagram import diagram
 from bondgraph.run.program import Slot
 from bondgraph.run.program.bonds import BondValues
 from bondgraph.run.results.result import Result
+from bondgraph.run_arguments import RunSettings
 
 MAX_NODES = 400
 """Largest number of nodes, with nested graphs folded, that is drawn."""
@@ -111,7 +114,7 @@ def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Call
         words = (domain.effort, domain.flow)
         bonds.append({**ends, "effort": effort, "flow": flow, "words": words, "power": packed.curve(thin.select(power))})
     switches = [
-        {**switch, "mode": packed.curve(thin.select(rows.values(f"{name}.mode")))}
+        {**switch, "signal": f"{name}.mode", "mode": packed.curve(thin.select(rows.values(f"{name}.mode")))}
         for name, switches in _switches(model).items()
         if f"{name}.mode" in result
         for switch in switches
@@ -204,6 +207,17 @@ def characteristic_quantities(result: Result) -> list[str]:
     for unit, name in units:
         largest[unit] = max(largest.get(unit, 0.0), float(np.nanmax(np.abs(result[name]), initial=0.0)))
     return sorted(names, key=lambda name: sizes[name] <= NEGLIGIBLE_SHARE * largest.get(layout[name].unit, 0.0))[:4]
+
+
+def first_plots(scene: Scene) -> list[str]:
+    """Return the names plotted initially on a page that simulates: gaps, then characteristic quantities, or else states."""
+    if scene.result is None:
+        return []
+    names = plottable(scene.result)
+    gaps = [touch.source.gap.name for touch in scene.contacts if touch.source is not None]
+    shortest = [names.names[names.key(scene.result, gap)][0] for gap in gaps]
+    states = [found[0] for (block, *_), found in names.names.items() if block == "x"]
+    return [*shortest, *characteristic_quantities(scene.result)][:4] or states[:2]
 
 
 def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> dict[str, Any]:
@@ -303,8 +317,13 @@ def page(
     show: float | None = None,
     *,
     plots: Sequence[str] | None = None,
+    live: Live | None = None,
+    settings: RunSettings | None = None,
 ) -> Page:
     """Return a page of any result: moving bodies, its bond graph with the power on the bonds, and plots of chosen quantities.
+
+    With `live` it holds the model and its solver too: a slider moves a parameter, the browser runs the model again with the steps
+    of `simulate`, and shows bodies, power and plots of that run.
 
     Parameters
     ----------
@@ -313,26 +332,40 @@ def page(
     seconds : duration of playing at speed 1.
     show : the time (s) at which it opens; by default the start.
     plots : names of quantities plotted initially; by default those of the scene. All others can be chosen on the page.
+    live : parameters with sliders, by name, each with its least and its largest value: `{"spring.stiffness": (10, 200)}`.
+    settings : with `live`, those of the run where they are not the defaults of `simulate`: `{"rtol": 1e-9}`.
 
     Raises `ModelError` E580 for anything else, E581 for unknown quantities, E582 for invalid times, E583 for fewer than two
-    samples; `FileError` E415, E414 as `Page.write`.
+    samples; with `live` E620 to E622 for parameters without a slider, E624 to E626 and E281 for runs that a page cannot repeat;
+    `FileError` E415, E414 as `Page.write`.
     """
     if path is not None:
         known_ending(path, ".html")
     scene = _scene(shown)
     _times(scene, seconds, show)
+    if live is not None:
+        # The run in the page has samples of its own, the same for all that is drawn, and no energy account.
+        scene = replace(downsampled(scene), panels=())
+        plots = first_plots(scene) if plots is None else plots
     files = resources.files("screwbond.models.pictures.web")
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
-    data = json.dumps(nonfinite_to_null(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
+    content = contents(scene, seconds, show, plots)
+    data = json.dumps(nonfinite_to_null(content), separators=(",", ":"), allow_nan=False)
+    style, lines, run = parts["page.css"], [parts[name] for name in SCRIPTS], ""
+    if live is not None:
+        run = f'<script type="application/json" id="run">{run_data(scene, content, live, settings or {})}</script>\n'
+        style += page_part("sliders.css")
+        lines += [page_part("inflate.js"), script(), files.joinpath("live.js").read_text(encoding="utf-8")]
     seen = bool(scene.solids or scene.frames or scene.springs or scene.paths or scene.forces)
     graph, brief = bond_graph_svg(scene.result, small=seen) if scene.result is not None else ("", "")
     filled = {
         "TITLE": html.escape(scene.title),
-        "STYLE": parts["page.css"],
+        "STYLE": style,
         "PARTS": " ".join(["scene"] * seen + ["graph"] * bool(graph)),
         "GRAPH": graph,
         "BRIEF": brief,
-        "SCRIPT": "\n".join(parts[name] for name in SCRIPTS),
+        "SCRIPT": "\n".join(lines),
+        "RUN": run,
         # Prevent names from ending the data, or starting a comment in it.
         "DATA": data.replace("<", "\\u003c"),
     }
@@ -385,6 +418,8 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
         "palette": (*AXES, *ENERGIES[1:2], FORCE, *ENERGIES[2:]),
         "contacts": scene.contact_intervals(),
         "events": events if len(events) <= MAX_EVENT_MARKS else [],
+        "most_marks": MAX_EVENT_MARKS,
+        "open_thickness": OPEN_THICKNESS,
         "playback": playback.tolist(),
         "seconds": seconds,
         "show": float(scene.t[0]) if show is None else show,

@@ -9,11 +9,11 @@ function quantityPanels(k, words = "") {
       name: size === 1 ? "" : size === 3 ? "xyz"[i] : String(b * size + i), dash: false })) }));
 }
 function addPanel(plot, first = false, bond = null) {
-  const own = plot.curves.map(c => curve(c.curve)), [least, most] = [Math.min(...own.map(c => c.least)), Math.max(...own.map(c => c.most))], outputs = own.map(() => make("output", { "aria-live": "off" })), close = make("button", { type: "button", "aria-label": `Remove ${plot.title}` }, "×");
+  const own = plot.curves.map(c => curve(c.curve)), outputs = own.map(() => make("output", { "aria-live": "off" })), close = make("button", { type: "button", "aria-label": `Remove ${plot.title}` }, "×");
   const legend = plot.curves.map((c, k) => { const mark = make("i", { class: "swatch", style: `color:${c.colour};border-top-style:${c.dash ? "dashed" : "solid"}` });
     return make("span", {}, ...(plot.curves.length > 1 || c.name ? [mark, c.name + " "] : []), outputs[k]); });
   const canvas = make("canvas", { role: "img", "aria-label": `${plot.title} over time` }), node = make("div", { class: "panel" + (bond === null ? "" : " ofbond") }, make("div", {}, make("b", { title: plot.title }, plot.title), ...legend, close), canvas);
-  const panel = { plot, own, range: most - least, size: Math.max(-least, most), outputs, canvas, node, bond, key: "", still: document.createElement("canvas") };
+  const panel = { plot, own, outputs, canvas, node, bond, key: "", still: document.createElement("canvas") };
   close.onclick = () => { removePanel(panel); render(); };
   // Those of a bond stand first, then what was asked for last.
   const at = first ? panels.filter(p => p.bond !== null).length : panels.length;
@@ -67,8 +67,10 @@ function drawPanel(panel) {
 }
 // The words first: they decide how much room there is for the curves.
 function drawPlots() {
-  panels.forEach(({ own, outputs, size, range }) => outputs.forEach((output, k) => { const v = valueAt(own[k], t);
-    output.textContent = written(v, lastDigit(v, range, Math.max(own[k].step, 1e-6 * size))); }));
+  panels.forEach(({ own, outputs }) => {
+    const least = Math.min(...own.map(c => c.least)), most = Math.max(...own.map(c => c.most)), size = Math.max(-least, most);
+    outputs.forEach((output, k) => { const v = valueAt(own[k], t); output.textContent = written(v, lastDigit(v, most - least, Math.max(own[k].step, 1e-6 * size))); });
+  });
   panels.forEach(drawPanel);
 }
 

@@ -89,8 +89,9 @@ function look() {
   return { eye, V, P, PV: mul(P, V) };
 }
 // Way that each solid with ghosts has gone since its ghosts count.
-const travel = M.solids.map(o => { if (o.ghosts === null) return null; const s = [0], p = A[o.pose + "_p"];
+const travelled = () => M.solids.map(o => { if (o.ghosts === null) return null; const s = [0], p = A[o.pose + "_p"];
   for (let i = 1; i < p.length / 3; i++) s.push(s[i - 1] + (T[i] > o.ghosts ? Math.hypot(p[3 * i] - p[3 * i - 3], p[3 * i + 1] - p[3 * i - 2], p[3 * i + 2] - p[3 * i - 1]) : 0)); return s; });
+let travel = travelled();
 function ghostPoses(k, low) {
   const s = travel[k], { pose: name, ghosts } = M.solids[k], gap = M.ghost_spacing, found = [];
   if (!s || T[low] < ghosts) return found;

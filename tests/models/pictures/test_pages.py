@@ -8,6 +8,7 @@ import html
 import json
 import pickle
 import re
+from dataclasses import replace
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -15,12 +16,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from screwbond.models import read_scenario, two_body_graph
-from screwbond.models.pictures import Page, Scene, page, scene_of
+from screwbond.models import (
+    attach_between,
+    attach_contact,
+    contact,
+    ground,
+    point_spring,
+    read_scenario,
+    rigid_body,
+    spatial_spring,
+    two_body_graph,
+)
+from screwbond.models.chains import Chain, Link, chain_graph
+from screwbond.models.joints import attach_joint, joint_graph
+from screwbond.models.pictures import Page, Scene, Solid, page, scene_of
 
-from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, simulate
+from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, compile_model, simulate
 from examples.bouncing_ball import with_restitution
+from screws.joints import fixed, revolute
+from screws.poses import pose
+from screws.surfaces import plane, sphere
 from tests.browser import Browser, browser, needs_chromium
+from tests.inner.models_chains import cylinder_inertia
+from tests.inner.models_pictures import cuboid, live
 from tests.inner.run import Result
 
 
@@ -286,3 +304,99 @@ def test_mechanics_of_a_spring_open_what_tells() -> None:
     data = data_of(page(simulate(graph, t_end=1.0, progress=False)))
     assert [name for _, name in data["open"]] == ["mass.flow", "spring.effort"]
     assert [plot["title"] for plot in data["plots"]] == ["energy (mJ)", "energy ledger residual (J)"]
+
+
+def everything() -> Graph:
+    """What a page draws from signals: a chain that touches a table, bodies on springs of both kinds, a joint, frames, a floor."""
+    at = {
+        place: np.asarray(pose(np.eye(3), place), dtype=float) for place in ((0.0, 0.0, 0.0), (0.0, -0.3, 0.0), (0.4, 0.0, 0.0))
+    }
+    inner = Link(
+        "inner", revolute((0, 1, 0)), cylinder_inertia(1.0, 0.03, (0.0, 0.0, 0.0), (0.4, 0.0, 0.0)), np.eye(4), damping=0.5
+    )
+    tip = Link("tip", fixed(), None, at[0.4, 0.0, 0.0], surface=sphere(0.03))
+    base = np.asarray(pose(np.eye(3), (0.0, 0.0, 0.2)), dtype=float)
+    graph, table, wall = Graph("everything"), ground("table", surface=plane()), ground("wall")
+    arm = chain_graph(Chain("arm", (inner, tip), base), ports=("tip",), gravity=(0.0, 0.0, -9.81), position=(0.3,))
+    touch = contact("touch", table, arm.link("tip"), constrained="v_z", normal_stiffness=1e4, normal_damping=50.0)
+    attach_contact(graph, touch, table, arm.link("tip"))
+    moved: dict[str, Any] = {"position": (0.0, 0.0, 0.6), "velocity": (0.3, 0.0, 0.0), "angular_velocity": (1.0, 2.0, 0.5)}
+    block = rigid_body("block", mass=1.0, inertia=(2e-3, 2e-3, 2e-3), **moved)
+    attach_between(graph, point_spring("spring", 60.0, point_a=(0.2, 0.0, 0.9), point_b=(0.0, 0.0, 0.05)), wall, block)
+    attach_between(graph, spatial_spring("bush", rotational=1.0, translational=10.0, frame_a=base), wall, block)
+    door = rigid_body(
+        "door",
+        mass=1.0,
+        inertia=(1e-2, 1e-2, 1e-2),
+        position=(0.0, 0.3, 0.0),
+        velocity=(0.0, 0.0, 0.3),
+        angular_velocity=(1.0, 0.0, 0.0),
+    )
+    hinge = joint_graph("hinge", revolute((1, 0, 0)), frame_a=at[0.0, 0.0, 0.0], frame_b=at[0.0, -0.3, 0.0])
+    return attach_joint(graph, hinge, wall, door)
+
+
+LOADED = """new Promise((done, no) => {
+  const wait = () => globalThis.live ? done(1) : setTimeout(wait, 5);
+  wait(); setTimeout(no, 60000); })"""
+
+
+def arrays_of(data: dict[str, Any], count: int) -> dict[str, np.ndarray]:
+    """Poses, ends of springs, points and vectors of forces over time of a page, by name."""
+    found = {}
+    for name, packed in data["arrays"].items():
+        if isinstance(packed, str) and re.search(r"_[pq]$|^force|^coil|_end$|_shown$", name):
+            values = np.frombuffer(base64.b64decode(packed), "<f4").astype(float)
+            size = 4 if name.endswith("_q") else 1 if name.endswith("_shown") else 3
+            found[name] = np.broadcast_to(values.reshape(-1, size), (count, size))
+    return found
+
+
+@pytest.mark.thorough
+@needs_chromium
+def test_a_slider_moves_everything_as_another_run_does(tmp_path: Path, window: Browser) -> None:
+    compiled, samples = compile_model(everything()), np.linspace(0.0, 0.4, 41)
+    stiffness = "spring.spring.stiffness"
+    path = page(compiled.simulate(0.4, samples=samples), live={stiffness: (20.0, 200.0)}, show=0.4).write(tmp_path / "all.html")
+    window.open(path)
+    window.run(LOADED)
+    for value, changes in ((60.0, []), (150.0, [[0, 150.0]])):
+        run = compiled.simulate(0.4, samples=samples, parameters={stiffness: value})
+        window.run(f"live.again({changes}.map(([k, v]) => [live.S.live[k].index, v]))")
+        data = data_of(page(run, plots=["block.pose"]))
+        wanted = arrays_of(data, len(samples))
+        assert {name[:4] for name in wanted} >= {"soli", "fram", "coil", "path", "forc"}
+        got = window.run(f"Object.fromEntries({sorted(wanted)}.map(name => [name, [...A[name]]]))")
+        for name, rows in wanted.items():
+            values = np.broadcast_to(np.reshape(got[name], (-1, rows.shape[1])), rows.shape)
+            turned = np.sign(np.sum(values * rows, axis=1, keepdims=True)) if name.endswith("_q") else 1.0
+            np.testing.assert_allclose(turned * values, rows, atol=2e-5 * max(1.0, np.abs(rows).max()), err_msg=name)
+        assert window.run("$('told').textContent").startswith(f"{run.statistics.steps} steps, {len(run.events)} events in")
+        times = window.run("M.events")
+        assert times == run.events.times[~run.events.internal].tolist()
+        bonds = window.run("M.bonds.map(bond => [bond.name, [...curve(bond.power).values], [...curve(bond.power).times]])")
+        for name, power, at in bonds:
+            _, first = np.unique(at, return_index=True)
+            rows = np.isin(np.asarray(at)[first], samples)
+            values, expected = np.asarray(power)[first][rows], run.bond_values(name).power
+            np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12 * max(1.0, np.abs(expected).max()), err_msg=name)
+    quiet(window, path)
+
+
+def test_what_cannot_run_in_a_page_is_refused(driven: Result) -> None:
+    sliders = {"bearing.resistance": (0.005, 0.02)}
+    with pytest.raises(ModelError, match=r"E624[\s\S]*in this process"):
+        page(pickle.loads(pickle.dumps(driven)), live=sliders)  # noqa: S301 its own
+    still = Solid("pot", np.tile(np.eye(4), (201, 1, 1)), cuboid((1.0, 1.0, 1.0)))
+    with pytest.raises(ModelError, match=r'E625[\s\S]*"pot"'):
+        page(replace(scene_of(driven), solids=(still,)), live=sliders)
+    with pytest.raises(ModelError, match=r"E626[\s\S]*settings"):
+        page(driven, live=sliders, settings={"rtol": 1e-11})
+
+
+def test_a_page_without_webassembly_shows_the_run_and_says_so(driven: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "is_available", lambda: False)
+    found = re.search(r'id="run">(.*?)</script>', page(driven, live={"bearing.resistance": (0.005, 0.02)}).text, re.DOTALL)
+    assert found is not None
+    facts = json.loads(found[1])
+    assert "cannot write WebAssembly" in facts["why"] and "solver" not in facts

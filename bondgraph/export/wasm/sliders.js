@@ -1,0 +1,42 @@
+// Sliders of parameters, and a button that takes all back; `values` are those of the parameters by their indices. A run that takes
+// long is done again only when the slider is let go.
+const PATIENT = 300;  // ms
+const withUnit = (text, unit) => unit ? `${text} ${unit}` : text;
+function addSliders(form, live, values, run) {
+  let waiting = false, took = 0;
+  const changed = let_go => {
+    if (waiting || (took > PATIENT && !let_go)) return;
+    waiting = true; requestAnimationFrame(() => { waiting = false; took = run(); });
+  };
+  const fields = live.map(({ index, name, unit, value, low, high }) => {
+    const output = make("output"), slider = make("input", { type: "range", min: low, max: high, step: "any", "aria-label": name });
+    const set = v => { values.set(index, v); output.textContent = withUnit(written(v), unit); slider.setAttribute("aria-valuetext", output.textContent); };
+    const reset = () => { slider.value = value; set(value); };
+    // Keys move by a two-hundredth of the range, whose ends and exported value are met exactly.
+    slider.oninput = () => { set(Number(slider.value)); changed(false); };
+    slider.onchange = () => { if (took > PATIENT) changed(true); };
+    slider.onkeydown = e => {
+      const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -20, PageUp: 20, Home: -Infinity, End: Infinity }[e.key];
+      if (steps === undefined) return;
+      e.preventDefault(); e.stopPropagation();
+      const next = Math.min(high, Math.max(low, Number(slider.value) + steps * (high - low) / 200));
+      slider.value = next; set(next); changed(true);
+    };
+    form.append(make("label", {}, make("span", {}, name), output, slider, make("small", {}, withUnit(written(low), unit)), make("small", {}, withUnit(written(high), unit))));
+    reset();
+    return reset;
+  });
+  if (!fields.length) return;
+  const button = make("button", { type: "button" }, "Reset");
+  button.onclick = () => { fields.forEach(reset => reset()); changed(true); };
+  form.append(button);
+}
+// What is said of a run: that it ended early and why, what `simulate` doubts in the run as exported, or what it took.
+function tellRun(node, S, run) {
+  const events = S.events ? `, ${run.events?.length} event${run.events?.length === 1 ? "" : "s"}` : "", end = run.t?.length ? run.t[run.t.length - 1] : null;
+  const early = end === null ? run.wrong : `the run ended at ${written(end)} s: ${run.wrong}`;
+  const took = S.replay ? S.why : `${run.steps} steps${events} in ${run.milliseconds?.toFixed(run.milliseconds < 10 ? 1 : 0)} ms, solved in this page`;
+  const doubts = S.doubts.map(doubt => `simulate() is in doubt about the run as exported: ${doubt}`);
+  node.textContent = [run.wrong ? early : took, ...doubts].join("; ");
+  node.classList.toggle("wrong", Boolean(run.wrong || doubts.length));
+}

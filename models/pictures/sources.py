@@ -1,0 +1,88 @@
+"""Sources of poses: how a page computes what it draws from the signals of a run, at each sample.
+
+A source is a rule of the page's script (`live.js`) with numbers, signals and further sources; it gives a pose (4, 4) at a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from screwbond.models.chains import Tree
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Component of a signal: its name, and the index of the number."""
+
+    name: str
+    index: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Rule of the script, and its arguments: numbers, arrays, signals, other sources."""
+
+    rule: str
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TouchSource:
+    """Sources of a contact.
+
+    Parameters
+    ----------
+    frames : of both Gauss frames.
+    force : on the first body, in the axes of the second frame: a signal for each component; empty for none.
+    gap : signal, m.
+    contact : its path.
+    """
+
+    frames: tuple[Source, Source]
+    force: tuple[Signal, ...]
+    gap: Signal
+    contact: str
+
+
+def fixed(pose: np.ndarray) -> Source:
+    """Return the source of a pose (4, 4) that does not move."""
+    return Source("fixed", (np.asarray(pose, dtype=float),))
+
+
+def of_signal(name: str) -> Source:
+    """Return the source of a signal: a pose (7,) or (4, 4), or a position (3,)."""
+    return Source("signal", (Signal(name),))
+
+
+def product(first: Source, second: Source) -> Source:
+    """Return the source of the product of two poses."""
+    return Source("product", (first, second))
+
+
+def in_plane(signals: Mapping[str, str]) -> Source:
+    """Return the source of a place in the plane: a signal (2,) or (3,), or numbers by "x", "y" and "angle"."""
+    if "place" in signals:
+        return Source("place", (Signal(signals["place"]),))
+    return Source("plane", tuple(Signal(signals[word]) if word in signals else None for word in ("x", "y", "angle")))
+
+
+def of_links(tree: Tree, q: str) -> list[Source]:
+    """Return the sources of the poses H_0_k of all links of a tree, from the signal of its coordinates (n,)."""
+    sections = tree.sections
+    frames = [fixed(np.asarray(tree.base))]
+    for section, drive in zip(sections.freedoms, sections.drives, strict=True):
+        factor, offset = (1.0, 0.0) if drive.direct else (drive.factor, drive.offset)
+        start = _pose(section.R, section.p)
+        motion = (section.axis, section.sign, section.turns, section.pitch, Signal(q, drive.coordinate), factor, offset)
+        frames.append(Source("freedom", (frames[section.before], start, *motion)))
+    links = zip(sections.carrier, sections.R, sections.p, strict=True)
+    return [product(frames[carrier], fixed(_pose(R, p))) for carrier, R, p in links]
+
+
+def _pose(R: np.ndarray, p: np.ndarray) -> np.ndarray:
+    H = np.eye(4)
+    H[:3, :3], H[:3, 3] = R, p
+    return H
