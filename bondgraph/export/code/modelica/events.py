@@ -6,6 +6,10 @@ waits until those before it have fired.
 
 A transition reads the states that ticks set after them, a later clock those that an earlier one set, as in runs here; the rest is
 read as it was before the instant.
+
+A guard that is positive at the start fires there: all wait for `begun`, which the event at time 0 makes true, since `when` needs
+a condition that becomes true. The unknowns of nonlinear loops belong to the modes and samples before an instant, so that what
+fires cannot depend on itself; the next iteration of the event solves them anew.
 """
 
 from __future__ import annotations
@@ -23,12 +27,14 @@ from bondgraph.tape.routine import Listing
 
 @dataclass
 class Variables:
-    """Names of the model: parameters with what follows from them, states, modes; and the indices of sampled states."""
+    """Names of the model: parameters with what follows from them, states, modes; and the indices of sampled states that
+    change, and of those that are the unknowns of nonlinear loops."""
 
     p: list[str]
     x: list[str]
     m: list[str]
-    held: frozenset[int]
+    discrete: frozenset[int]
+    unknowns: frozenset[int]
 
     def blocks(self, assigned: frozenset[int] = frozenset(), before: bool = False) -> list[list[str]]:
         """Return the inputs of a routine; of states that are `assigned` at the instant, and of modes, the values `before` it."""
@@ -42,9 +48,9 @@ class WhenBranch:
 
     Parameters
     ----------
-    condition : of the `when`, for a transition the name of a Boolean.
+    condition : of the `when`, for a transition or a single tick the name of a Boolean.
     owner : automaton or block.
-    fires : value of that Boolean; "" for a tick.
+    fires : value of that Boolean; "" for a clock.
     meaning : of it, in words.
     assigned, reinitialised : variable -> its value after.
     ends : the words with which it ends a run.
@@ -72,18 +78,26 @@ class Clauses:
     equations: list[str] = field(default_factory=list)
 
 
+def loop_unknowns(content: Content) -> frozenset[int]:
+    """Return the indices of the states that are the unknowns of nonlinear loops."""
+    guesses = {name for loop, _ in content.loops for name in loop.guesses}
+    return frozenset(i for entry in content.x if entry.name in guesses for i in range(entry.start, entry.start + entry.size))
+
+
 def changes(content: Content, k: int) -> list[int]:
     """Return the indices of the states that transition k resets."""
-    if k not in content.resets:
-        return []
-    code = content.resets[k]
-    return [i for i, output in enumerate(code.outputs) if code.steps[output] != (op.INPUT, 1, i)]
+    return _changed(content, content.resets[k]) if k in content.resets else []
 
 
 def tick_changes(content: Content, k: int) -> list[int]:
     """Return the indices of the states that tick k sets."""
-    code = content.ticks[k].routine
-    return [i for i, output in enumerate(code.outputs) if code.steps[output] != (op.INPUT, 1, i)]
+    return _changed(content, content.ticks[k].routine)
+
+
+def _changed(content: Content, code: Listing) -> list[int]:
+    skipped = loop_unknowns(content)
+    moved = (i for i, output in enumerate(code.outputs) if code.steps[output] != (op.INPUT, 1, i))
+    return [i for i in moved if i not in skipped]
 
 
 def is_end(event: LoweredTransition) -> bool:
@@ -91,11 +105,18 @@ def is_end(event: LoweredTransition) -> bool:
     return event.error is not None or event.found
 
 
+BEGUN = '  discrete Boolean begun(start = false, fixed = true) "true from the event at the start on";'
+BEGIN = ("  when sample(0.0, 1e9) then", "    begun = true;", "  end when;")
+
+
 def clauses(content: Content, names: Variables) -> Clauses:
     """Return the `when` clauses of a model."""
     result = Clauses()
     transitions = list(_transitions(content, names, result.declarations))
     ticks = list(_ticks(content, names, result.declarations))
+    if any(branch.fires for branch in (*transitions, *ticks)):
+        result.declarations.insert(0, BEGUN)
+        result.equations += BEGIN
     for chain in _chains([*transitions, *ticks]):
         chain.sort(key=lambda branch: branch.owner)
         result.declarations += _firings(chain)
@@ -107,20 +128,19 @@ def _transitions(content: Content, names: Variables, lines: list[str]) -> Iterat
     events = content.system.events
     if not events:
         return
-    by_events = frozenset(i for k in range(len(events)) for i in changes(content, k)) & names.held
+    by_events = frozenset(i for k in range(len(events)) for i in changes(content, k)) & names.discrete
     blocks = names.blocks(by_events, before=True)
-    guards = RoutineText(content.routines["guards"], blocks, "g")
+    code = content.routines["guards"]
+    parts = [_condition(code, output) for output in code.outputs]
+    guards = RoutineText(Listing(code.steps, tuple(a for part in parts for a in part)), blocks, "g")
     lines += guards.lines
-    for k, event in enumerate(events):
-        output = guards.code.outputs[k]
-        code, *arguments = guards.code.steps[output]
-        if code == op.CONSTANT:
-            continue  # -1: it never fires
-        in_mode, guard = f"{names.m[event.slot]}", guards.number(output)
-        condition = f"pre({in_mode}) == {event.source} and {guard} > 0.0"
-        if code == op.WHERE:
-            condition = f"{guards.truth(arguments[0])} and {guards.number(arguments[1])} > 0.0"
-        branch = WhenBranch(f"fires{k}", event.automaton, condition, transition_text(content.system, event))
+    for k, (event, part) in enumerate(zip(events, parts, strict=True)):
+        if not part:
+            continue
+        *conditions, guard = part
+        allowed = guards.truth(conditions[0]) if conditions else f"pre({names.m[event.slot]}) == {event.source}"
+        fires = f"begun and {allowed} and {guards.number(guard)} > 0.0"
+        branch = WhenBranch(f"fires{k}", event.automaton, fires, transition_text(content.system, event))
         if is_end(event):
             branch.ends = event.error or f"{event.automaton}: {event.kind}"
         else:
@@ -130,13 +150,23 @@ def _transitions(content: Content, names: Variables, lines: list[str]) -> Iterat
         yield branch
 
 
+def _condition(code: Listing, output: int) -> tuple[int, ...]:
+    """Return the steps of a guard by itself, after that of the condition under which it counts; none if it never fires."""
+    kind, *arguments = code.steps[output]
+    if kind == op.CONSTANT:
+        return ()  # -1
+    return tuple(arguments[:2]) if kind == op.WHERE else (output,)
+
+
 def _ticks(content: Content, names: Variables, lines: list[str]) -> Iterator[WhenBranch]:
     set_by = [set(tick_changes(content, k)) for k in range(len(content.ticks))]
     for k, tick in enumerate(content.ticks):
-        later = frozenset().union(*set_by[k:]) & names.held
+        later = frozenset().union(*set_by[k:]) & names.discrete
         offset = names.p[tick.offset]
-        condition = f"time >= {offset}" if tick.period is None else f"sample({offset}, {names.p[tick.period]})"
-        branch = WhenBranch(condition, tick.element)  # `sample` has its place in the `when` itself
+        if tick.period is None:
+            branch = WhenBranch(f"ticks{k}", tick.element, f"begun and time >= {offset}", f"tick of {tick.element}")
+        else:  # `sample` has its place in the `when` itself
+            branch = WhenBranch(f"sample({offset}, {names.p[tick.period]})", tick.element)
         _fill(branch, tick.routine, tick_changes(content, k), names, names.blocks(later, before=True), f"t{k}_", lines)
         yield branch
 
@@ -157,8 +187,8 @@ def _fill(
     replace such a variable by the state.
     """
     t, x, p, m = blocks
-    jumping = {i for i in changed if i not in names.held}
-    apart = (jumping if len(jumping) > 1 else set()) | {i for i in names.held if x[i] == names.x[i]}
+    jumping = {i for i in changed if i not in names.discrete}
+    apart = (jumping if len(jumping) > 1 else set()) | {i for i in names.discrete if x[i] == names.x[i]}
     marked = [f"\0{name}\0" if i in apart else name for i, name in enumerate(x)]
     after = RoutineText(code, [t, marked, p, m], prefix)
     lines += [line.replace("\0", "") for line in after.lines]
@@ -184,7 +214,7 @@ def _chains(branches: Sequence[WhenBranch]) -> list[list[WhenBranch]]:
 
 
 def _firings(chain: Sequence[WhenBranch]) -> Iterator[str]:
-    """Yield the Booleans of transitions; one waits for those of other automata before it."""
+    """Yield the Booleans of a chain; one waits for those of other owners before it."""
     for k, branch in enumerate(chain):
         if branch.fires:
             waits = "".join(f" and not edge({other.condition})" for other in chain[:k] if other.owner != branch.owner)
