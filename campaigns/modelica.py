@@ -60,7 +60,7 @@ def rows_of(compiled: Compiled, source: str, name: str, grid: np.ndarray, solver
     if errors:
         raise ValueError(errors[0])
     model = rumoca.Session().loads(source, model=name)
-    config = rumoca.SimConfig(solver=solver, rtol=1e-9, atol=1e-12, max_wall_seconds=SECONDS)
+    config = rumoca.SimConfig(solver=solver, rtol=1e-9, atol=1e-12, max_wall_seconds=SECONDS / 3)
     result = model.simulate(t=(0.0, grid[-1]), dt=grid[1], config=config)
     layout = compiled.program.layout
     names = [quoted(state.name, index) for state in compiled.system.states for index in np.ndindex(*layout[state.name].shape)]

@@ -95,6 +95,14 @@ def together():
     return graph
 
 
+def in_turn():
+    """An automaton moves on twice at one instant; in between the guard of another one, which is later by name, is positive."""
+    first = [Transition("a", "b", lambda t: t - 0.41, ("time",)), Transition("b", "c", lambda t: t - 0.2, ("time",))]
+    resets = (("spring.q", lambda q: q + 0.2, "spring.q"),)
+    second = Transition("a", "b", lambda mode: 0.5 - abs(mode - 1.0), ("first.mode",), resets=resets)
+    return swinging(Automaton("first", ("a", "b", "c"), "a", first), Automaton("second", ("a", "b"), "a", [second]))
+
+
 def broken():
     """Functions with corners and jumps, a table, and powers of negative numbers."""
     graph, v = Graph("broken"), J1("v")
@@ -165,6 +173,7 @@ RUNS = {
     "Newton loop": (MODELS["Newton loop"][0], 1.0),
     "swapped": (swapped, 0.973),
     "together": (together, 1.0),
+    "in turn": (in_turn, 1.0),
     "sampled": (sampled, 0.973),
     "broken": (broken, 1.0),
     "formulas": (formulas, 1.0),

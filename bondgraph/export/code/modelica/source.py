@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,12 +11,13 @@ import numpy as np
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import refusal
 from bondgraph.export.code.content import Content, Entry, content_of, count
-from bondgraph.export.code.modelica.events import Variables, changes, clauses, loop_unknowns, tick_changes
+from bondgraph.export.code.modelica.events import Variables, changes, clauses, solved_anew, tick_changes
 from bondgraph.export.code.modelica.expressions import FUNCTIONS, RoutineText
 from bondgraph.export.code.modelica.refusals import refuse
 from bondgraph.export.code.modelica.words import KEYWORDS, array, quoted, real, subscript, text, unit
 from bondgraph.output.cells import files
 from bondgraph.output.files import write_texts
+from bondgraph.run.events.impacts.fired_transitions import by_name
 from bondgraph.tape.routine import Listing
 
 
@@ -57,14 +58,14 @@ def modelica_source(model: Compilable, name: str | None = None) -> ModelicaSourc
         raise refusal("E270", f'"{name}" is no name for a Modelica model', "another word", about=compiled.model.name, places=())
     title = f"model_{content.name}" if content.name in KEYWORDS else content.name
     refuse(content)
-    lines = list(_lines(content))
+    lines = list(_lines(content, by_name(compiled.program.transitions)))
     body = "\n".join(lines)
     functions = [function for call, function in FUNCTIONS.items() if call in body]
     head = f"model {title} {text(content.system.name)}"
     return ModelicaSource(title, "\n".join([head, *functions, body, f"end {title};", ""]))
 
 
-def _lines(content: Content) -> Iterator[str]:
+def _lines(content: Content, order: Sequence[int]) -> Iterator[str]:
     """Yield declarations, then equations."""
     names = _variables(content)
     prepare = RoutineText(content.routines["prepare"], [names.p], "w", frozenset(), None, "final parameter Real")
@@ -72,10 +73,9 @@ def _lines(content: Content) -> Iterator[str]:
     moving = [i for i in range(len(names.x)) if i not in names.discrete | names.unknowns]
     rates = RoutineText(_part(content.routines["rates"], moving), names.blocks(), "v")
     before = names.blocks(names.discrete, before=True)
-    loops = [
-        RoutineText(_part(steps, range(len(steps.outputs) // 2)), before, f"n{k}_") for k, (_, steps) in enumerate(content.loops)
-    ]
-    events = clauses(content, names)
+    halves = [(k, steps, len(steps.outputs) // 2) for k, (_, steps) in enumerate(content.loops) if names.unknowns]
+    loops = [RoutineText(_part(steps, range(half, 2 * half)), before, f"n{k}_") for k, steps, half in halves]
+    events = clauses(content, names, order)
     for entry in content.p:
         yield _parameter(entry, content.start.p[entry.start : entry.start + entry.size].reshape(entry.shape))
     for entry in content.x:
@@ -95,7 +95,7 @@ def _lines(content: Content) -> Iterator[str]:
     for i, rate in zip(moving, rates.results, strict=True):
         yield f"  der({names.x[i]}) = {rate};"
     for loop in loops:
-        yield from (f"  0.0 = {residual};" for residual in loop.results)
+        yield from (f"  0.0 = {step};" for step in loop.results)
     yield from events.equations
 
 
@@ -112,7 +112,7 @@ def _variables(content: Content) -> Variables:
     p = [quoted(entry.name) + subscript(index) for entry in content.p for index in np.ndindex(*entry.shape)]
     x = [quoted(entry.name, index) for entry in content.x for index in np.ndindex(*entry.shape)]
     assert len(p) == count(content.p)
-    return Variables(p, x, [quoted(f"{entry.name}.mode") for entry in content.m], held & changed, loop_unknowns(content))
+    return Variables(p, x, [quoted(f"{entry.name}.mode") for entry in content.m], held & changed, solved_anew(content))
 
 
 def _parameter(entry: Entry, value: np.ndarray) -> str:
