@@ -3,7 +3,7 @@
 `python -m campaigns.modelica [MODEL ...]` prints a table: lines of the source, and the largest difference of all states at all
 samples, relative to the size of each state, before and after the events at sample times; or the code of the refusal. `--write`
 writes it into docs/modelica.md. `--count N --seed S` draws random graphs until N of them leave as Modelica, and counts those
-that agree, by verdict. Each model has `SECONDS`. It exits with 1 if one differs or fails.
+that agree, by verdict. Each model has 60 s of a processor. It exits with 1 if one differs or fails.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import argparse
 import collections
 import itertools
 import multiprocessing
+import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,10 +35,12 @@ SAMPLES = 51
 T_END = 0.0973
 """End of the runs of random graphs, s."""
 TOLERANCE = 1e-6
+ABSOLUTE = 1e-14
+"""Absolute tolerance of rumoca."""
 SECONDS = 60.0
-"""Wall time that a model may take in all."""
-SOLVERS = ("rk-like", "bdf")
-"""Methods of rumoca, the implicit one for models with which the explicit one fails."""
+"""Time of a processor that a model may take in all."""
+SOLVERS = {"rk-like": 1e-9, "bdf": 1e-10}
+"""Methods of rumoca and their tolerances, the implicit one for models with which the explicit one fails."""
 INSTANT = 1e-10
 """Part of a run within which tools place an event at one instant."""
 PAGE = Path(__file__).parents[1] / "docs" / "modelica.md"
@@ -60,7 +64,7 @@ def rows_of(compiled: Compiled, source: str, name: str, grid: np.ndarray, solver
     if errors:
         raise ValueError(errors[0])
     model = rumoca.Session().loads(source, model=name)
-    config = rumoca.SimConfig(solver=solver, rtol=1e-9, atol=1e-12, max_wall_seconds=SECONDS / 3)
+    config = rumoca.SimConfig(solver=solver, rtol=SOLVERS[solver], atol=ABSOLUTE, max_wall_seconds=20.0 * SECONDS)
     result = model.simulate(t=(0.0, grid[-1]), dt=grid[1], config=config)
     layout = compiled.program.layout
     names = [quoted(state.name, index) for state in compiled.system.states for index in np.ndindex(*layout[state.name].shape)]
@@ -72,23 +76,33 @@ def rows_of(compiled: Compiled, source: str, name: str, grid: np.ndarray, solver
     return found
 
 
-def difference(compiled: Compiled, t_end: float, samples: int = SAMPLES, solver: str = SOLVERS[0]) -> float:
+def difference(
+    compiled: Compiled,
+    t_end: float,
+    samples: int = SAMPLES,
+    solver: str = "rk-like",
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> float:
     """Largest difference from the run here, relative to the size of each state along it; nan if that run ends early.
 
-    Where the judge has rows before and after an event at a sample, both count. It has one alone of an event that rounding puts
-    to either side of a sample: it may be what is before or after.
+    A state that is zero by symmetry is noise: no state counts as smaller than a million times what two runs here differ by, or
+    the absolute tolerance of the judge. Where the judge has rows before and after an event at a sample, both count. It has one
+    alone of an event that rounding puts to either side of a sample: it may be what is before or after.
     """
     source = modelica_source(compiled)
     grid = np.linspace(0.0, t_end, samples)
     around = np.unique(np.concatenate([grid, grid[1:] - INSTANT * t_end, grid + INSTANT * t_end]))
-    here = compiled.simulate(float(around[-1]), samples=around, rtol=1e-11, progress=False)
+    here, rough = (
+        compiled.simulate(float(around[-1]), **{**settings, "samples": around, "rtol": rtol, "progress": False})
+        for rtol in (1e-11, 1e-9)
+    )
     if len(here.t) < len(around) or not np.all(np.isfinite(here.x)) or np.any(np.abs(here.x) > 1e8):
         return float("nan")
     layout, sizes = compiled.program.layout, np.zeros(here.x.shape[1])
     for state in compiled.system.states:
         part = slice(layout[state.name].start, layout[state.name].start + layout[state.name].size)
-        sizes[part] = np.abs(here.x[:, part]).max(initial=0.0)
-    sizes = np.maximum(sizes, 1e-9 * sizes.max(initial=1e-9))
+        noise = np.abs(here.x[:, part] - rough.x[: len(here.t), part]).max(initial=ABSOLUTE)
+        sizes[part] = np.abs(here.x[:, part]).max(initial=noise / TOLERANCE)
     worst = 0.0
     for t, rows in zip(grid, rows_of(compiled, source.source, source.name, grid, solver), strict=True):
         known = here.x[np.abs(around - t) <= 1.5 * INSTANT * t_end]
@@ -98,8 +112,10 @@ def difference(compiled: Compiled, t_end: float, samples: int = SAMPLES, solver:
     return worst
 
 
-def verdict(make: Callable[[], Graph], t_end: float) -> Verdict:
-    """Judge a model."""
+def verdict(
+    make: Callable[[], Graph], t_end: float, solver: str = "rk-like", settings: Mapping[str, Any] = MappingProxyType({})
+) -> Verdict:
+    """Judge a model by one method of rumoca."""
     try:
         compiled = compile_model(make(), progress=False)
     except ModelError:
@@ -108,39 +124,42 @@ def verdict(make: Callable[[], Graph], t_end: float) -> Verdict:
         lines = modelica_source(compiled).source.count("\n")
     except ModelError as error:
         return Verdict(f"refused, {error.problems[0].code}", remark=error.problems[0].title)
-    found = Verdict("failed", lines)
+    try:
+        gap = difference(compiled, t_end, solver=solver, settings=settings)
+    except Exception as error:  # whatever the judge says
+        return Verdict("failed", lines, remark=f"{type(error).__name__}: {str(error)[:300]}")
+    if np.isnan(gap):
+        return Verdict("ends early", lines)
+    return Verdict("agrees" if gap <= TOLERANCE else "differs", lines, gap, solver)
+
+
+def _send(pipe: Connection, make: Callable[[], Graph], t_end: float, solver: str, settings: Mapping[str, Any]) -> None:
+    import resource  # not on Windows
+
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used + SECONDS / 2), resource.RLIM_INFINITY))
+    pipe.send(verdict(make, t_end, solver, settings))
+
+
+def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any] = MappingProxyType({})) -> Verdict:
+    """Judge a model in a process of its own, which ends when its time is over; by each method, until one agrees."""
+    context = multiprocessing.get_context("fork")
+    found = Verdict("out of time")
     for solver in SOLVERS:
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_send, args=(sender, make, t_end, solver, settings))
+        process.start()
+        sender.close()
         try:
-            gap = difference(compiled, t_end, solver=solver)
-        except Exception as error:  # whatever the judge says
-            found = Verdict("failed", lines, remark=f"{type(error).__name__}: {str(error)[:300]}")
-            continue
-        if np.isnan(gap):
-            return Verdict("ends early", lines)
-        found = Verdict("agrees" if gap <= TOLERANCE else "differs", lines, gap, solver)
-        if gap <= TOLERANCE:
+            found = receiver.recv()
+        except EOFError:
+            process.join()
+            ended = process.exitcode == -signal.SIGXCPU
+            found = Verdict("out of time") if ended else Verdict("failed", remark=f"ended by {process.exitcode}")
+        process.join()
+        if found.kind not in ("failed", "differs", "out of time"):
             break
     return found
-
-
-def _send(pipe: Connection, make: Callable[[], Graph], t_end: float) -> None:
-    pipe.send(verdict(make, t_end))
-
-
-def limited(make: Callable[[], Graph], t_end: float, seconds: float = SECONDS) -> Verdict:
-    """Judge a model in a process of its own, which is killed when its time is over."""
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(sender, make, t_end))
-    process.start()
-    sender.close()
-    try:
-        return receiver.recv() if receiver.poll(seconds) else Verdict("out of time")
-    except EOFError:
-        return Verdict("failed", remark="the process died")
-    finally:
-        process.kill()
-        process.join()
 
 
 def trial(seed: int, number: int) -> Verdict:
@@ -165,8 +184,8 @@ def table(names: Iterable[str]) -> tuple[list[str], collections.Counter[str]]:
     """Lines of a table of models, printed as they come, and the count of each verdict."""
     lines, counts = ["| model | lines | rumoca |", "|---|---|---|"], collections.Counter[str]()
     for name in names:
-        make, t_end, _ = MODELS[name]
-        found = limited(make, t_end)
+        make, t_end, settings = MODELS[name]
+        found = limited(make, t_end, settings)
         counts[found.kind] += 1
         said = f"agrees, {found.gap:.0e}" if found.kind == "agrees" else found.kind
         lines.append(f"| {name} | {found.lines or ''} | {said} |")

@@ -124,8 +124,8 @@ BEGIN = ("  when sample(0.0, 1e9) then", "    begun = true;", "  end when;")
 def clauses(content: Content, names: Variables, order: Sequence[int]) -> Clauses:
     """Return the `when` clauses of a model; `order` is that in which its transitions fire at one instant."""
     result = Clauses()
-    found = dict(_transitions(content, names, result.declarations))
-    transitions = [found[k] for k in order if k in found]
+    branches = dict(_transitions(content, names, result.declarations))
+    transitions = [branches[k] for k in order if k in branches]
     ticks = list(_ticks(content, names, result.declarations))
     if any(branch.fires for branch in (*transitions, *ticks)):
         result.declarations.insert(0, BEGUN)
