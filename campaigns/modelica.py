@@ -2,8 +2,8 @@
 
 `python -m campaigns.modelica [MODEL ...]` prints a table: lines of the source, and the largest difference of all states at all
 samples, relative to the size of each state, before and after the events at sample times; or the code of the refusal. `--write`
-writes it into docs/modelica.md. `--count N --seed S` draws random graphs until N of them leave as Modelica, and counts those
-that agree, by verdict. Each model has 60 s of a processor. It exits with 1 if one differs or fails.
+writes its rows into docs/modelica.md. `--count N --seed S` draws random graphs until N of them leave as Modelica and run
+here, and counts them by verdict. Each model has 60 s of a processor. It exits with 1 if one differs or fails.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import argparse
 import collections
 import itertools
 import multiprocessing
+import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import MappingProxyType
@@ -39,8 +40,11 @@ ABSOLUTE = 1e-14
 """Absolute tolerance of rumoca."""
 SECONDS = 60.0
 """Time of a processor that a model may take in all."""
-SOLVERS = {"rk-like": 1e-9, "bdf": 1e-10}
-"""Methods of rumoca and their tolerances, the implicit one for models with which the explicit one fails."""
+METHODS = (("rk-like", 1e-9), ("bdf", 1e-10), ("bdf", 1e-9))
+"""Methods of rumoca with their tolerances, as they are tried: the implicit one where the explicit one fails, and with a larger
+tolerance where rumoca finds its own interpolation too coarse for the smaller one."""
+COMPARED = ("agrees", "differs", "failed", "out of time")
+"""Verdicts on a model that leaves as Modelica, and that runs here."""
 INSTANT = 1e-10
 """Part of a run within which tools place an event at one instant."""
 PAGE = Path(__file__).parents[1] / "docs" / "modelica.md"
@@ -56,7 +60,7 @@ class Verdict(NamedTuple):
     remark: str = ""
 
 
-def rows_of(compiled: Compiled, source: str, name: str, grid: np.ndarray, solver: str) -> list[np.ndarray]:
+def rows_of(compiled: Compiled, source: str, name: str, grid: np.ndarray, method: tuple[str, float]) -> list[np.ndarray]:
     """Rows of states (rows, n) of a run by rumoca at each time of a grid: one, or those before and after an event."""
     import rumoca
 
@@ -64,7 +68,7 @@ def rows_of(compiled: Compiled, source: str, name: str, grid: np.ndarray, solver
     if errors:
         raise ValueError(errors[0])
     model = rumoca.Session().loads(source, model=name)
-    config = rumoca.SimConfig(solver=solver, rtol=SOLVERS[solver], atol=ABSOLUTE, max_wall_seconds=20.0 * SECONDS)
+    config = rumoca.SimConfig(solver=method[0], rtol=method[1], atol=ABSOLUTE, max_wall_seconds=20.0 * SECONDS)
     result = model.simulate(t=(0.0, grid[-1]), dt=grid[1], config=config)
     layout = compiled.program.layout
     names = [quoted(state.name, index) for state in compiled.system.states for index in np.ndindex(*layout[state.name].shape)]
@@ -80,7 +84,7 @@ def difference(
     compiled: Compiled,
     t_end: float,
     samples: int = SAMPLES,
-    solver: str = "rk-like",
+    method: tuple[str, float] = METHODS[0],
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> float:
     """Largest difference from the run here, relative to the size of each state along it; nan if that run ends early.
@@ -104,7 +108,7 @@ def difference(
         noise = np.abs(here.x[:, part] - rough.x[: len(here.t), part]).max(initial=ABSOLUTE)
         sizes[part] = np.abs(here.x[:, part]).max(initial=noise / TOLERANCE)
     worst = 0.0
-    for t, rows in zip(grid, rows_of(compiled, source.source, source.name, grid, solver), strict=True):
+    for t, rows in zip(grid, rows_of(compiled, source.source, source.name, grid, method), strict=True):
         known = here.x[np.abs(around - t) <= 1.5 * INSTANT * t_end]
         sides = [known[:-1], known[-1:]] if len(rows) > 1 and t > 0.0 else [known]
         for row, side in zip(rows[[0, -1]] if len(sides) > 1 else rows[-1:], sides, strict=True):
@@ -113,7 +117,10 @@ def difference(
 
 
 def verdict(
-    make: Callable[[], Graph], t_end: float, solver: str = "rk-like", settings: Mapping[str, Any] = MappingProxyType({})
+    make: Callable[[], Graph],
+    t_end: float,
+    method: tuple[str, float] = METHODS[0],
+    settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> Verdict:
     """Judge a model by one method of rumoca."""
     try:
@@ -125,29 +132,33 @@ def verdict(
     except ModelError as error:
         return Verdict(f"refused, {error.problems[0].code}", remark=error.problems[0].title)
     try:
-        gap = difference(compiled, t_end, solver=solver, settings=settings)
+        gap = difference(compiled, t_end, method=method, settings=settings)
+    except ModelError:
+        return Verdict("ends early", lines)
     except Exception as error:  # whatever the judge says
         return Verdict("failed", lines, remark=f"{type(error).__name__}: {str(error)[:300]}")
     if np.isnan(gap):
         return Verdict("ends early", lines)
-    return Verdict("agrees" if gap <= TOLERANCE else "differs", lines, gap, solver)
+    return Verdict("agrees" if gap <= TOLERANCE else "differs", lines, gap, method[0])
 
 
-def _send(pipe: Connection, make: Callable[[], Graph], t_end: float, solver: str, settings: Mapping[str, Any]) -> None:
+def _send(
+    pipe: Connection, make: Callable[[], Graph], t_end: float, method: tuple[str, float], settings: Mapping[str, Any]
+) -> None:
     import resource  # not on Windows
 
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used + SECONDS / 2), resource.RLIM_INFINITY))
-    pipe.send(verdict(make, t_end, solver, settings))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used + SECONDS / len(METHODS)), resource.RLIM_INFINITY))
+    pipe.send(verdict(make, t_end, method, settings))
 
 
 def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any] = MappingProxyType({})) -> Verdict:
     """Judge a model in a process of its own, which ends when its time is over; by each method, until one agrees."""
     context = multiprocessing.get_context("fork")
     found = Verdict("out of time")
-    for solver in SOLVERS:
+    for method in METHODS:
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_send, args=(sender, make, t_end, solver, settings))
+        process = context.Process(target=_send, args=(sender, make, t_end, method, settings))
         process.start()
         sender.close()
         try:
@@ -173,25 +184,32 @@ def random_graphs(count: int, seed: int) -> collections.Counter[str]:
     for number in itertools.count():
         found = limited(lambda number=number: drawn(seed, number).graph, T_END)  # type: ignore[misc]
         counts[found.kind] += 1
-        if found.kind in ("differs", "failed", "out of time"):
+        if found.kind in COMPARED[1:]:
             print(f"{number}: {found.kind}, {found.gap:.1e} {found.remark}", flush=True)
-        if sum(counts[kind] for kind in counts if kind != "no model" and not kind.startswith("refused")) == count:
+        if sum(counts[kind] for kind in COMPARED) == count:
             return counts
     raise AssertionError
 
 
-def table(names: Iterable[str]) -> tuple[list[str], collections.Counter[str]]:
-    """Lines of a table of models, printed as they come, and the count of each verdict."""
-    lines, counts = ["| model | lines | rumoca |", "|---|---|---|"], collections.Counter[str]()
+def rows(names: Iterable[str]) -> Iterator[tuple[str, Verdict]]:
+    """Row of a table of each model, and its verdict, as they come."""
     for name in names:
         make, t_end, settings = MODELS[name]
         found = limited(make, t_end, settings)
-        counts[found.kind] += 1
         said = f"agrees, {found.gap:.0e}" if found.kind == "agrees" else found.kind
-        lines.append(f"| {name} | {found.lines or ''} | {said} |")
-        print(lines[-1], found.remark, f"{found.gap:.1e}", flush=True)
-    total = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
-    return [*lines, "", f"{sum(counts.values())} models: {total}."], counts
+        yield f"| {name} | {found.lines or ''} | {said} |", found
+
+
+def written(page: str, fresh: Iterable[str]) -> str:
+    """The page with fresh rows in its table, which keeps those of other models, and with the count of each verdict."""
+    before, rest = page.split(START)
+    old, after = rest.split(END)
+    lines = {line.split("|")[1].strip(): line for line in [*old.splitlines(), *fresh] if line.startswith("|")}
+    kept = [lines[name] for name in MODELS if name in lines]
+    kinds = collections.Counter(re.sub(r", \d.*", "", line.split("|")[3].strip()) for line in kept)
+    total = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    head = ["| model | lines | rumoca |", "|---|---|---|"]
+    return before + START + "\n".join([*head, *kept, "", f"{len(kept)} models: {total}.", ""]) + END + after
 
 
 def main() -> int:
@@ -209,12 +227,13 @@ def main() -> int:
         counts = random_graphs(asked.count, asked.seed)
         print(*(f"{count} {kind}" for kind, count in counts.most_common()), sep="\n")
     else:
-        lines, counts = table(asked.models or MODELS)
-        print(lines[-1])
+        counts, fresh = collections.Counter[str](), []
+        for row, found in rows(asked.models or MODELS):
+            counts[found.kind] += 1
+            fresh.append(row)
+            print(row, found.remark, f"{found.gap:.1e}", flush=True)
         if asked.write:
-            before, rest = PAGE.read_text(encoding="utf-8").split(START)
-            text = before + START + "\n".join([*lines, ""]) + END + rest.split(END)[1]
-            write_texts(PAGE.parent, {PAGE.name: text})
+            write_texts(PAGE.parent, {PAGE.name: written(PAGE.read_text(encoding="utf-8"), fresh)})
     return int(counts["differs"] + counts["failed"] > 0)
 
 
