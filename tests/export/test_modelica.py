@@ -267,8 +267,8 @@ def test_the_file_is_named_after_the_model(tmp_path) -> None:
 
 
 def test_units_are_those_of_the_standard() -> None:
-    texts = ("N s/m", "kg m²", "1/s", "1/(s^2 m^2)", "Ω", "V s/rad", "rad, m", "rpm", "", "1")
-    assert [unit(text) for text in texts] == ["N.s/m", "kg.m2", "1/s", "1/(s2.m2)", "Ohm", "V.s/rad", "", "", "", "1"]
+    texts = ("N s/m", "kg m²", "1/s", "1/(s^2 m^2)", "Ω", "kohm", "V s/rad", "rad, m", "rpm", "", "1")
+    assert [unit(text) for text in texts] == ["N.s/m", "kg.m2", "1/s", "1/(s2.m2)", "Ohm", "kOhm", "V.s/rad", "", "", "", "1"]
 
 
 def friction():

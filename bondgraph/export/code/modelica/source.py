@@ -117,7 +117,7 @@ def _variables(content: Content) -> Variables:
 
 def _parameter(entry: Entry, value: np.ndarray) -> str:
     dimensions = f"[{', '.join(map(str, entry.shape))}]" if entry.shape else ""
-    attributes = f"({', '.join(_unit(entry))})" if _unit(entry) and not entry.shape else ""
+    attributes = "".join(f"({'each ' * bool(entry.shape)}{attribute})" for attribute in _unit(entry))
     return f"  parameter Real {quoted(entry.name)}{dimensions}{attributes} = {array(value)} {_comment(entry)};"
 
 
