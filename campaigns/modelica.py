@@ -1,96 +1,239 @@
-"""Models as Modelica: the random graphs of `random_graphs`, run by rumoca, and compared with the run here at grid times.
+"""Models as Modelica, run by rumoca and compared with the run here: known ones, the gallery, and random graphs.
 
-`python -m campaigns.modelica --count N --seed S` counts the graphs that agree, that are refused, by code, and that differ. A
-graph whose run here ends early, or whose states grow beyond measure, is not compared. It exits with 1 if any differ.
+`python -m campaigns.modelica [MODEL ...]` prints a table: lines of the source, and the largest difference of all states at all
+samples, relative to the size of each state, before and after the events at sample times; or the code of the refusal. `--write`
+writes its rows into docs/modelica.md. `--count N --seed S` draws random graphs until N of them leave as Modelica and run
+here, and counts them by verdict. Each model has 60 s of a processor. It exits with 1 if one differs or fails.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import itertools
+import multiprocessing
+import re
+import signal
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bondgraph import ModelError, compile_model
+from bondgraph import Graph, ModelError, compile_model
 from bondgraph.compile.compiled import Compiled
 from bondgraph.export import modelica_source
 from bondgraph.export.code.modelica.words import quoted
 from bondgraph.output.extras import missing_package
+from bondgraph.output.files import write_texts
 from campaigns.random_graphs import drawn
+from campaigns.runs_in_c import MODELS
 
 SAMPLES = 51
 T_END = 0.0973
-"""End of the runs, s: no grid time is a tick or the instant of all events, where one side may show what was before."""
+"""End of the runs of random graphs, s."""
 TOLERANCE = 1e-6
-WALL_SECONDS = 60.0
+ABSOLUTE = 1e-14
+"""Absolute tolerance of rumoca."""
+SECONDS = 60.0
+"""Time of a processor that a model may take in all."""
+METHODS = (("rk-like", 1e-9), ("bdf", 1e-10), ("bdf", 1e-9))
+"""Methods of rumoca with their tolerances, as they are tried: the implicit one where the explicit one fails, and with a larger
+tolerance where rumoca finds its own interpolation too coarse for the smaller one."""
+COMPARED = ("agrees", "differs", "failed", "out of time")
+"""Verdicts on a model that leaves as Modelica, and that runs here."""
+INSTANT = 1e-10
+"""Part of a run within which tools place an event at one instant."""
+PAGE = Path(__file__).parents[1] / "docs" / "modelica.md"
+START, END = "<!-- python -m campaigns.modelica --write -->\n", "<!-- end -->\n"
 
 
-def course(compiled: Compiled, t_end: float, samples: int = SAMPLES) -> np.ndarray:
-    """States (samples, n) of a model as rumoca runs its Modelica source; rows that a tool adds at events are left out."""
+class Verdict(NamedTuple):
+    """What became of a model: "agrees", "differs", "failed", "out of time", "ends early", "no model" or "refused, E663"."""
+
+    kind: str
+    lines: int = 0
+    gap: float = float("nan")
+    remark: str = ""
+
+
+def rows_of(compiled: Compiled, source: str, name: str, grid: np.ndarray, method: tuple[str, float]) -> list[np.ndarray]:
+    """Rows of states (rows, n) of a run by rumoca at each time of a grid: one, or those before and after an event."""
     import rumoca
 
-    source = modelica_source(compiled)
-    errors = [str(each) for each in rumoca.validate_source(source.source) if "error" in str(each)]
+    errors = [str(each) for each in rumoca.validate_source(source) if "error" in str(each)]
     if errors:
         raise ValueError(errors[0])
-    model = rumoca.Session().loads(source.source, model=source.name)
-    config = rumoca.SimConfig(rtol=1e-9, atol=1e-12, max_wall_seconds=WALL_SECONDS)
-    result = model.simulate(t=(0.0, t_end), dt=t_end / (samples - 1), config=config)
+    model = rumoca.Session().loads(source, model=name)
+    config = rumoca.SimConfig(solver=method[0], rtol=method[1], atol=ABSOLUTE, max_wall_seconds=20.0 * SECONDS)
+    result = model.simulate(t=(0.0, grid[-1]), dt=grid[1], config=config)
+    layout = compiled.program.layout
+    names = [quoted(state.name, index) for state in compiled.system.states for index in np.ndindex(*layout[state.name].shape)]
+    columns = [np.asarray(result[name], dtype=float) for name in names]
     times = np.asarray(result.time)
+    table = np.stack(columns, axis=1) if columns else np.zeros((len(times), 0))
+    found = [table[np.abs(times - t) <= INSTANT * grid[-1]] for t in grid]
+    assert all(len(rows) for rows in found), "the run ended early"
+    return found
+
+
+def difference(
+    compiled: Compiled,
+    t_end: float,
+    samples: int = SAMPLES,
+    method: tuple[str, float] = METHODS[0],
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> float:
+    """Largest difference from the run here, relative to the size of each state along it; nan if that run ends early.
+
+    A state that is zero by symmetry is noise: no state counts as smaller than a million times what two runs here differ by, or
+    the absolute tolerance of the judge. Where the judge has rows before and after an event at a sample, both count. It has one
+    alone of an event that rounding puts to either side of a sample: it may be what is before or after.
+    """
+    source = modelica_source(compiled)
     grid = np.linspace(0.0, t_end, samples)
-    rows = [int(np.argmin(np.abs(times - t))) for t in grid]
-    assert np.allclose(times[rows], grid, atol=1e-9 * t_end), "the run ended early"
-    layout, columns = compiled.program.layout, []
-    for state in compiled.system.states:
-        names = [quoted(state.name, index) for index in np.ndindex(*layout[state.name].shape)]
-        columns += [np.asarray(result[name], dtype=float)[rows] for name in names]
-    return np.stack(columns, axis=1) if columns else np.zeros((samples, 0))
-
-
-def difference(compiled: Compiled, t_end: float, samples: int = SAMPLES) -> float:
-    """Largest difference from the run here, relative to the size of each state along it; nan if that run ends early."""
-    here = compiled.simulate(t_end, samples=np.linspace(0.0, t_end, samples), rtol=1e-10, progress=False)
-    if len(here.t) < samples or not np.all(np.isfinite(here.x)) or np.any(np.abs(here.x) > 1e8):
+    around = np.unique(np.concatenate([grid, grid[1:] - INSTANT * t_end, grid + INSTANT * t_end]))
+    here, rough = (
+        compiled.simulate(float(around[-1]), **{**settings, "samples": around, "rtol": rtol, "progress": False})
+        for rtol in (1e-11, 1e-9)
+    )
+    if len(here.t) < len(around) or not np.all(np.isfinite(here.x)) or np.any(np.abs(here.x) > 1e8):
         return float("nan")
-    there = course(compiled, t_end, samples)
-    sizes = np.maximum(np.abs(here.x).max(axis=0), 1e-6 * max(np.abs(here.x).max(initial=0.0), 1e-6))
-    return float(np.max(np.abs(there - here.x) / sizes, initial=0.0))
+    layout, sizes = compiled.program.layout, np.zeros(here.x.shape[1])
+    for state in compiled.system.states:
+        part = slice(layout[state.name].start, layout[state.name].start + layout[state.name].size)
+        noise = np.abs(here.x[:, part] - rough.x[: len(here.t), part]).max(initial=ABSOLUTE)
+        sizes[part] = np.abs(here.x[:, part]).max(initial=noise / TOLERANCE)
+    worst = 0.0
+    for t, rows in zip(grid, rows_of(compiled, source.source, source.name, grid, method), strict=True):
+        known = here.x[np.abs(around - t) <= 1.5 * INSTANT * t_end]
+        sides = [known[:-1], known[-1:]] if len(rows) > 1 and t > 0.0 else [known]
+        for row, side in zip(rows[[0, -1]] if len(sides) > 1 else rows[-1:], sides, strict=True):
+            worst = max(worst, float(np.min(np.max(np.abs(row - side) / sizes, axis=1, initial=0.0))))
+    return worst
 
 
-def trial(seed: int, number: int) -> tuple[str, str]:
-    """Verdict on one graph, and what is known of it."""
+def verdict(
+    make: Callable[[], Graph],
+    t_end: float,
+    method: tuple[str, float] = METHODS[0],
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> Verdict:
+    """Judge a model by one method of rumoca."""
     try:
-        compiled = compile_model(drawn(seed, number).graph, progress=False)
+        compiled = compile_model(make(), progress=False)
     except ModelError:
-        return "no model", ""
+        return Verdict("no model")
     try:
-        gap = difference(compiled, T_END)
+        lines = modelica_source(compiled).source.count("\n")
     except ModelError as error:
-        return f"refused, {error.problems[0].code}", ""
+        return Verdict(f"refused, {error.problems[0].code}", remark=error.problems[0].title)
+    try:
+        gap = difference(compiled, t_end, method=method, settings=settings)
+    except ModelError:
+        return Verdict("ends early", lines)
     except Exception as error:  # whatever the judge says
-        return "failed", f"{type(error).__name__}: {str(error)[:300]}"
+        return Verdict("failed", lines, remark=f"{type(error).__name__}: {str(error)[:300]}")
     if np.isnan(gap):
-        return "not compared", ""
-    return ("agrees", "") if gap <= TOLERANCE else ("differs", f"{gap:.1e}")
+        return Verdict("ends early", lines)
+    return Verdict("agrees" if gap <= TOLERANCE else "differs", lines, gap, method[0])
+
+
+def _send(
+    pipe: Connection, make: Callable[[], Graph], t_end: float, method: tuple[str, float], settings: Mapping[str, Any]
+) -> None:
+    import resource  # not on Windows
+
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used + SECONDS / len(METHODS)), resource.RLIM_INFINITY))
+    pipe.send(verdict(make, t_end, method, settings))
+
+
+def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any] = MappingProxyType({})) -> Verdict:
+    """Judge a model in a process of its own, which ends when its time is over; by each method, until one agrees."""
+    context = multiprocessing.get_context("fork")
+    found = Verdict("out of time")
+    for method in METHODS:
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_send, args=(sender, make, t_end, method, settings))
+        process.start()
+        sender.close()
+        try:
+            found = receiver.recv()
+        except EOFError:
+            process.join()
+            ended = process.exitcode == -signal.SIGXCPU
+            found = Verdict("out of time") if ended else Verdict("failed", remark=f"ended by {process.exitcode}")
+        process.join()
+        if found.kind not in ("failed", "differs", "out of time"):
+            break
+    return found
+
+
+def trial(seed: int, number: int) -> Verdict:
+    """Verdict on a random graph."""
+    return verdict(lambda: drawn(seed, number).graph, T_END)
+
+
+def random_graphs(count: int, seed: int) -> collections.Counter[str]:
+    """Draw graphs until so many leave as Modelica; print those that do not agree, and count all verdicts."""
+    counts: collections.Counter[str] = collections.Counter()
+    for number in itertools.count():
+        found = limited(lambda number=number: drawn(seed, number).graph, T_END)  # type: ignore[misc]
+        counts[found.kind] += 1
+        if found.kind in COMPARED[1:]:
+            print(f"{number}: {found.kind}, {found.gap:.1e} {found.remark}", flush=True)
+        if sum(counts[kind] for kind in COMPARED) == count:
+            return counts
+    raise AssertionError
+
+
+def rows(names: Iterable[str]) -> Iterator[tuple[str, Verdict]]:
+    """Row of a table of each model, and its verdict, as they come."""
+    for name in names:
+        make, t_end, settings = MODELS[name]
+        found = limited(make, t_end, settings)
+        said = f"agrees, {found.gap:.0e}" if found.kind == "agrees" else found.kind
+        yield f"| {name} | {found.lines or ''} | {said} |", found
+
+
+def written(page: str, fresh: Iterable[str]) -> str:
+    """The page with fresh rows in its table, which keeps those of other models, and with the count of each verdict."""
+    before, rest = page.split(START)
+    old, after = rest.split(END)
+    lines = {line.split("|")[1].strip(): line for line in [*old.splitlines(), *fresh] if line.startswith("|")}
+    kept = [lines[name] for name in MODELS if name in lines]
+    kinds = collections.Counter(re.sub(r", \d.*", "", line.split("|")[3].strip()) for line in kept)
+    total = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    head = ["| model | lines | rumoca |", "|---|---|---|"]
+    return before + START + "\n".join([*head, *kept, "", f"{len(kept)} models: {total}.", ""]) + END + after
 
 
 def main() -> int:
-    """Judge the graphs and print what became of them."""
+    """Judge the models that are named, or all, or random graphs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("models", nargs="*", choices=[[], *MODELS], help="all by default")
+    parser.add_argument("--count", type=int, default=0, help="judge so many random graphs instead")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="write the table into the page")
     asked = parser.parse_args()
     if missing := missing_package("rumoca"):
         print(missing)
         return 0
-    counts: collections.Counter[str] = collections.Counter()
-    for number in range(asked.count):
-        verdict, remark = trial(asked.seed, number)
-        counts[verdict] += 1
-        if remark:
-            print(f"{number}: {verdict}, {remark}", flush=True)
-    print(*(f"{count} {verdict}" for verdict, count in counts.most_common()), sep="\n")
+    if asked.count:
+        counts = random_graphs(asked.count, asked.seed)
+        print(*(f"{count} {kind}" for kind, count in counts.most_common()), sep="\n")
+    else:
+        counts, fresh = collections.Counter[str](), []
+        for row, found in rows(asked.models or MODELS):
+            counts[found.kind] += 1
+            fresh.append(row)
+            print(row, found.remark, f"{found.gap:.1e}", flush=True)
+        if asked.write:
+            write_texts(PAGE.parent, {PAGE.name: written(PAGE.read_text(encoding="utf-8"), fresh)})
     return int(counts["differs"] + counts["failed"] > 0)
 
 

@@ -1,15 +1,20 @@
 """Transitions and ticks as `when` clauses.
 
 All that assign or reinitialise a variable in common stand in one chain of `elsewhen`, for a variable has one such equation. Of it
-one branch is taken in each iteration of an event: where transitions of several automata become true at once, a later one
-waits until those before it have fired.
+one branch is taken in each iteration of an event. Where transitions of several automata become true at once, the first by name
+fires first, as in runs here: the others wait for the next iteration, in which what it has changed may have changed their guards.
 
 A transition reads the states that ticks set after them, a later clock those that an earlier one set, as in runs here; the rest is
 read as it was before the instant.
+
+A guard that is positive at the start fires there: all wait for `begun`, which the event at time 0 makes true, since `when` needs
+a condition that becomes true. The unknowns of nonlinear loops belong to the modes and samples before an instant, so that what
+fires cannot depend on itself; the next iteration of the event solves them anew.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -19,16 +24,19 @@ from bondgraph.export.code.modelica.expressions import RoutineText
 from bondgraph.export.code.modelica.words import text
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing
+from bondgraph.tracing.events.time_events import breaks_of
 
 
 @dataclass
 class Variables:
-    """Names of the model: parameters with what follows from them, states, modes; and the indices of sampled states."""
+    """Names of the model: parameters with what follows from them, states, modes; and the indices of sampled states that
+    change, and of unknowns that are solved anew at events."""
 
     p: list[str]
     x: list[str]
     m: list[str]
-    held: frozenset[int]
+    discrete: frozenset[int]
+    unknowns: frozenset[int]
 
     def blocks(self, assigned: frozenset[int] = frozenset(), before: bool = False) -> list[list[str]]:
         """Return the inputs of a routine; of states that are `assigned` at the instant, and of modes, the values `before` it."""
@@ -42,12 +50,13 @@ class WhenBranch:
 
     Parameters
     ----------
-    condition : of the `when`, for a transition the name of a Boolean.
+    condition : of the `when`, for a transition or a single tick the name of a Boolean.
     owner : automaton or block.
-    fires : value of that Boolean; "" for a tick.
+    fires : value of that Boolean; "" for a clock.
     meaning : of it, in words.
     assigned, reinitialised : variable -> its value after.
     ends : the words with which it ends a run.
+    stays : its condition may stay true after it.
     """
 
     condition: str
@@ -57,6 +66,7 @@ class WhenBranch:
     assigned: dict[str, str] = field(default_factory=dict)
     reinitialised: dict[str, str] = field(default_factory=dict)
     ends: str = ""
+    stays: bool = False
 
     @property
     def touched(self) -> set[str]:
@@ -72,17 +82,33 @@ class Clauses:
     equations: list[str] = field(default_factory=list)
 
 
+def solved_anew(content: Content) -> frozenset[int]:
+    """Return the indices of the states that are the unknowns of nonlinear loops, if they jump during a run: at ticks, at breaks
+    of time, or where a transition resets states. Otherwise those states follow their loops by themselves, as in runs here."""
+    events = content.system.events
+    jumps = any(_differences(content.resets[k]) for k in content.resets if not is_end(events[k]))
+    if not (content.ticks or jumps or breaks_of(content.system) is not None):
+        return frozenset()
+    guesses = {name for loop, _ in content.loops for name in loop.guesses}
+    return frozenset(i for entry in content.x if entry.name in guesses for i in range(entry.start, entry.start + entry.size))
+
+
 def changes(content: Content, k: int) -> list[int]:
     """Return the indices of the states that transition k resets."""
-    if k not in content.resets:
-        return []
-    code = content.resets[k]
-    return [i for i, output in enumerate(code.outputs) if code.steps[output] != (op.INPUT, 1, i)]
+    return _changed(content, content.resets[k]) if k in content.resets else []
 
 
 def tick_changes(content: Content, k: int) -> list[int]:
     """Return the indices of the states that tick k sets."""
-    code = content.ticks[k].routine
+    return _changed(content, content.ticks[k].routine)
+
+
+def _changed(content: Content, code: Listing) -> list[int]:
+    unknowns = solved_anew(content)
+    return [i for i in _differences(code) if i not in unknowns]
+
+
+def _differences(code: Listing) -> list[int]:
     return [i for i, output in enumerate(code.outputs) if code.steps[output] != (op.INPUT, 1, i)]
 
 
@@ -91,52 +117,69 @@ def is_end(event: LoweredTransition) -> bool:
     return event.error is not None or event.found
 
 
-def clauses(content: Content, names: Variables) -> Clauses:
-    """Return the `when` clauses of a model."""
+BEGUN = '  discrete Boolean begun(start = false, fixed = true) "true from the event at the start on";'
+BEGIN = ("  when sample(0.0, 1e9) then", "    begun = true;", "  end when;")
+
+
+def clauses(content: Content, names: Variables, order: Sequence[int]) -> Clauses:
+    """Return the `when` clauses of a model; `order` is that in which its transitions fire at one instant."""
     result = Clauses()
-    transitions = list(_transitions(content, names, result.declarations))
+    branches = dict(_transitions(content, names, result.declarations))
+    transitions = [branches[k] for k in order if k in branches]
     ticks = list(_ticks(content, names, result.declarations))
+    if any(branch.fires for branch in (*transitions, *ticks)):
+        result.declarations.insert(0, BEGUN)
+        result.equations += BEGIN
+    result.declarations += _firings(transitions, [branch for branch in ticks if branch.fires])
     for chain in _chains([*transitions, *ticks]):
-        chain.sort(key=lambda branch: branch.owner)
-        result.declarations += _firings(chain)
         result.equations += _chain_text(chain)
     return result
 
 
-def _transitions(content: Content, names: Variables, lines: list[str]) -> Iterator[WhenBranch]:
+def _transitions(content: Content, names: Variables, lines: list[str]) -> Iterator[tuple[int, WhenBranch]]:
     events = content.system.events
     if not events:
         return
-    by_events = frozenset(i for k in range(len(events)) for i in changes(content, k)) & names.held
+    by_events = frozenset(i for k in range(len(events)) for i in changes(content, k)) & names.discrete
     blocks = names.blocks(by_events, before=True)
-    guards = RoutineText(content.routines["guards"], blocks, "g")
+    code = content.routines["guards"]
+    parts = [_condition(code, output) for output in code.outputs]
+    guards = RoutineText(Listing(code.steps, tuple(a for part in parts for a in part)), blocks, "g")
     lines += guards.lines
-    for k, event in enumerate(events):
-        output = guards.code.outputs[k]
-        code, *arguments = guards.code.steps[output]
-        if code == op.CONSTANT:
-            continue  # -1: it never fires
-        in_mode, guard = f"{names.m[event.slot]}", guards.number(output)
-        condition = f"pre({in_mode}) == {event.source} and {guard} > 0.0"
-        if code == op.WHERE:
-            condition = f"{guards.truth(arguments[0])} and {guards.number(arguments[1])} > 0.0"
-        branch = WhenBranch(f"fires{k}", event.automaton, condition, transition_text(content.system, event))
+    for k, (event, part) in enumerate(zip(events, parts, strict=True)):
+        if not part:
+            continue
+        *conditions, guard = part
+        allowed = guards.truth(conditions[0]) if conditions else f"pre({names.m[event.slot]}) == {event.source}"
+        fires = f"begun and {allowed} and {guards.number(guard)} > 0.0"
+        branch = WhenBranch(f"fires{k}", event.automaton, fires, transition_text(content.system, event))
+        branch.stays = is_end(event) or event.source == event.target
         if is_end(event):
             branch.ends = event.error or f"{event.automaton}: {event.kind}"
         else:
             branch.assigned[names.m[event.slot]] = str(event.target)
             if k in content.resets:
                 _fill(branch, content.resets[k], changes(content, k), names, blocks, f"r{k}_", lines)
-        yield branch
+        yield k, branch
+
+
+def _condition(code: Listing, output: int) -> tuple[int, ...]:
+    """Return the steps of a guard by itself, after that of the condition under which it counts; none if it never fires."""
+    kind, *arguments = code.steps[output]
+    if kind == op.CONSTANT:
+        return ()  # -1
+    return tuple(arguments[:2]) if kind == op.WHERE else (output,)
 
 
 def _ticks(content: Content, names: Variables, lines: list[str]) -> Iterator[WhenBranch]:
     set_by = [set(tick_changes(content, k)) for k in range(len(content.ticks))]
     for k, tick in enumerate(content.ticks):
-        later = frozenset().union(*set_by[k:]) & names.held
+        later = frozenset().union(*set_by[k:]) & names.discrete
         offset = names.p[tick.offset]
-        condition = f"time >= {offset}" if tick.period is None else f"sample({offset}, {names.p[tick.period]})"
-        branch = WhenBranch(condition, tick.element)  # `sample` has its place in the `when` itself
+        if tick.period is None:
+            branch = WhenBranch(f"ticks{k}", tick.element, f"begun and time >= {offset}", f"tick of {tick.element}")
+        else:  # `sample` has its place in the `when` itself
+            branch = WhenBranch(f"sample({offset}, {names.p[tick.period]})", tick.element)
         _fill(branch, tick.routine, tick_changes(content, k), names, names.blocks(later, before=True), f"t{k}_", lines)
         yield branch
 
@@ -157,13 +200,12 @@ def _fill(
     replace such a variable by the state.
     """
     t, x, p, m = blocks
-    jumping = {i for i in changed if i not in names.held}
-    apart = (jumping if len(jumping) > 1 else set()) | {i for i in names.held if x[i] == names.x[i]}
+    jumping = {i for i in changed if i not in names.discrete}
+    apart = (jumping if len(jumping) > 1 else set()) | {i for i in names.discrete if x[i] == names.x[i]}
     marked = [f"\0{name}\0" if i in apart else name for i, name in enumerate(x)]
-    after = RoutineText(code, [t, marked, p, m], prefix)
+    after = RoutineText(Listing(code.steps, tuple(code.outputs[i] for i in changed)), [t, marked, p, m], prefix)
     lines += [line.replace("\0", "") for line in after.lines]
-    for i in changed:
-        value = after.results[i]
+    for i, value in zip(changed, after.results, strict=True):
         if value in {marked[k] for k in jumping & apart}:
             value = f"pre({value})"
         elif "\0" in value:
@@ -183,12 +225,17 @@ def _chains(branches: Sequence[WhenBranch]) -> list[list[WhenBranch]]:
     return chains
 
 
-def _firings(chain: Sequence[WhenBranch]) -> Iterator[str]:
-    """Yield the Booleans of transitions; one waits for those of other automata before it."""
-    for k, branch in enumerate(chain):
-        if branch.fires:
-            waits = "".join(f" and not edge({other.condition})" for other in chain[:k] if other.owner != branch.owner)
-            yield f"  Boolean {branch.condition} = {branch.fires}{waits} {text(branch.meaning)};"
+def _firings(transitions: Sequence[WhenBranch], ticks: Sequence[WhenBranch]) -> Iterator[str]:
+    """Yield the Booleans of ticks, and of transitions in their order, which wait for those of other automata before them."""
+    wait, groups = "", [list(group) for _, group in itertools.groupby(transitions, lambda branch: branch.owner)]
+    for number, group in enumerate([list(ticks), *groups]):
+        for branch in group:
+            yield f"  Boolean {branch.condition} = {branch.fires}{wait} {text(branch.meaning)};"
+        if 0 < number < len(groups):
+            before = [f"moves{number - 1}"] * (number > 1)
+            moves = (f"edge({branch.condition})" if branch.stays else branch.condition for branch in group)
+            yield f"  Boolean moves{number} = {' or '.join([*before, *moves])};"
+            wait = f" and not moves{number}"
 
 
 def _chain_text(chain: Sequence[WhenBranch]) -> list[str]:

@@ -14,7 +14,7 @@ from bondgraph.emit.fusions import operation_of
 from bondgraph.export.code.modelica.words import array, real
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node, leaf_length, table_values
-from bondgraph.tape.routine import Listing
+from bondgraph.tape.routine import Listing, reached
 
 MAX_INLINE = 60
 """Most characters of an expression that is written inline, if it is used once."""
@@ -86,7 +86,7 @@ class RoutineText:
 
     Parameters
     ----------
-    code : its steps.
+    code : its steps, of which those that its outputs need are written.
     blocks : text of each input, by the number of its block.
     prefix : of the names of its own variables, which no name of the user resembles: those are quoted.
     moving : blocks of which a value is not known before the run: x and m.
@@ -108,15 +108,16 @@ class RoutineText:
 
     def __post_init__(self) -> None:
         self._uses = [0] * len(self.code.steps)
-        for step in self.code.steps:
+        needed = set(reached(self.code.steps, self.code.outputs))
+        for position, step in enumerate(self.code.steps):
             operands = step[1:] if step[0] > op.INPUT else ()
-            for a in operands:
+            for a in operands if position in needed else ():
                 self._uses[a] += 1
             self._moves.append((step[0] in op.OF_BLOCKS and step[1] in self.moving) or any(self._moves[a] for a in operands))
         for output in self.code.outputs:
             self._uses[output] += 1
         for position, step in enumerate(self.code.steps):
-            if step[0] > op.INPUT:
+            if step[0] > op.INPUT and position in needed:
                 self._write(position, step)
 
     @property

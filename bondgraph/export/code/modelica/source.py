@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,12 +11,14 @@ import numpy as np
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import refusal
 from bondgraph.export.code.content import Content, Entry, content_of, count
-from bondgraph.export.code.modelica.events import Variables, changes, clauses, tick_changes
+from bondgraph.export.code.modelica.events import Variables, changes, clauses, solved_anew, tick_changes
 from bondgraph.export.code.modelica.expressions import FUNCTIONS, RoutineText
 from bondgraph.export.code.modelica.refusals import refuse
 from bondgraph.export.code.modelica.words import KEYWORDS, array, quoted, real, subscript, text, unit
 from bondgraph.output.cells import files
 from bondgraph.output.files import write_texts
+from bondgraph.run.events.impacts.fired_transitions import by_name
+from bondgraph.tape.routine import Listing
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def modelica_source(model: Compilable, name: str | None = None) -> ModelicaSourc
     name : of the model, an identifier; the model's name by default.
 
     Raises `ModelError` E100 for no model, E270 if `name` is no identifier or taken, E262 if an algebraic loop has no solution at
-    the start; E335 for delays; E663, E664, E665 for transitions, ticks and algebraic loops that Modelica cannot express.
+    the start; E335 for delays; E663, E664 for transitions and ticks that Modelica cannot express.
     Source: Modelica Language Specification 3.6, sections 8.3.5 (when) and 8.3.6 (reinit).
     """
     compiled = compiled_form(model, "modelica_source")
@@ -55,54 +57,67 @@ def modelica_source(model: Compilable, name: str | None = None) -> ModelicaSourc
     if name in KEYWORDS:
         raise refusal("E270", f'"{name}" is no name for a Modelica model', "another word", about=compiled.model.name, places=())
     title = f"model_{content.name}" if content.name in KEYWORDS else content.name
-    refuse(compiled, content)
-    lines = list(_lines(content))
+    refuse(content)
+    lines = list(_lines(content, by_name(compiled.program.transitions)))
     body = "\n".join(lines)
     functions = [function for call, function in FUNCTIONS.items() if call in body]
     head = f"model {title} {text(content.system.name)}"
     return ModelicaSource(title, "\n".join([head, *functions, body, f"end {title};", ""]))
 
 
-def _lines(content: Content) -> Iterator[str]:
+def _lines(content: Content, order: Sequence[int]) -> Iterator[str]:
     """Yield declarations, then equations."""
     names = _variables(content)
     prepare = RoutineText(content.routines["prepare"], [names.p], "w", frozenset(), None, "final parameter Real")
     names.p += prepare.operands
-    rates = RoutineText(content.routines["rates"], names.blocks(), "v")
-    events = clauses(content, names)
-    moved = {i for k in range(len(content.system.events)) for i in changes(content, k)}
-    moved |= {i for k in range(len(content.ticks)) for i in tick_changes(content, k)}
+    moving = [i for i in range(len(names.x)) if i not in names.discrete | names.unknowns]
+    rates = RoutineText(_part(content.routines["rates"], moving), names.blocks(), "v")
+    before = names.blocks(names.discrete, before=True)
+    halves = [(k, steps, len(steps.outputs) // 2) for k, (_, steps) in enumerate(content.loops) if names.unknowns]
+    loops = [RoutineText(_part(steps, range(half, 2 * half)), before, f"n{k}_") for k, steps, half in halves]
+    events = clauses(content, names, order)
     for entry in content.p:
         yield _parameter(entry, content.start.p[entry.start : entry.start + entry.size].reshape(entry.shape))
     for entry in content.x:
         for i, index in zip(range(entry.start, entry.start + entry.size), np.ndindex(*entry.shape), strict=True):
-            kind = "discrete Real" if i in names.held & moved else "Real"
-            attributes = ", ".join([f"start = {real(content.start.x[i])}", "fixed = true", *_unit(entry)])
+            kind = "discrete Real" if i in names.discrete else "Real"
+            fixed = [] if i in names.unknowns else ["fixed = true"]
+            attributes = ", ".join([f"start = {real(content.start.x[i])}", *fixed, *_unit(entry)])
             yield f"  {kind} {quoted(entry.name, index)}({attributes}) {_comment(entry)};"
     for k, entry in enumerate(content.m):
         yield f"  discrete Integer {names.m[k]}(start = {int(content.start.m[k])}, fixed = true) {_comment(entry)};"
     yield from prepare.lines
     yield from rates.lines
+    for loop in loops:
+        yield from loop.lines
     yield from events.declarations
     yield "equation"
-    for i, rate in enumerate(rates.results):
-        if i not in names.held & moved:
-            yield f"  der({names.x[i]}) = {rate};"
+    for i, rate in zip(moving, rates.results, strict=True):
+        yield f"  der({names.x[i]}) = {rate};"
+    for loop in loops:
+        yield from (f"  0.0 = {step};" for step in loop.results)
     yield from events.equations
 
 
+def _part(code: Listing, outputs: Iterable[int]) -> Listing:
+    """Return a routine with some of its outputs."""
+    return Listing(code.steps, tuple(code.outputs[k] for k in outputs))
+
+
 def _variables(content: Content) -> Variables:
-    held = {state.name for state in content.system.states if state.held}
-    places = frozenset(i for entry in content.x if entry.name in held for i in range(entry.start, entry.start + entry.size))
+    sampled = {state.name for state in content.system.states if state.held}
+    held = frozenset(i for entry in content.x if entry.name in sampled for i in range(entry.start, entry.start + entry.size))
+    changed = {i for k in range(len(content.system.events)) for i in changes(content, k)}
+    changed |= {i for k in range(len(content.ticks)) for i in tick_changes(content, k)}
     p = [quoted(entry.name) + subscript(index) for entry in content.p for index in np.ndindex(*entry.shape)]
     x = [quoted(entry.name, index) for entry in content.x for index in np.ndindex(*entry.shape)]
     assert len(p) == count(content.p)
-    return Variables(p, x, [quoted(f"{entry.name}.mode") for entry in content.m], places)
+    return Variables(p, x, [quoted(f"{entry.name}.mode") for entry in content.m], held & changed, solved_anew(content))
 
 
 def _parameter(entry: Entry, value: np.ndarray) -> str:
     dimensions = f"[{', '.join(map(str, entry.shape))}]" if entry.shape else ""
-    attributes = f"({', '.join(_unit(entry))})" if _unit(entry) and not entry.shape else ""
+    attributes = "".join(f"({'each ' * bool(entry.shape)}{attribute})" for attribute in _unit(entry))
     return f"  parameter Real {quoted(entry.name)}{dimensions}{attributes} = {array(value)} {_comment(entry)};"
 
 

@@ -72,7 +72,7 @@ def unit(words: str) -> str:
     >>> unit("kg m^2/s"), unit("N s/(m rad)"), unit("1/s"), unit("rpm")
     ('kg.m2/s', 'N.s/(m.rad)', '1/s', '')
     """
-    above, slash, below = words.translate(_SUPERSCRIPTS).partition("/")
+    above, slash, below = words.translate(_SUPERSCRIPTS).replace("ohm", "Ohm").partition("/")
     below = below.strip()
     is_group = below.startswith("(") and below.endswith(")")
     if slash and not is_group and len(below.split()) > 1:
