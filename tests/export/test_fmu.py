@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph import J1, Automaton, C, Graph, I, ModelError, R, Se, Transition, compile_model, signals
+from bondgraph import J1, Automaton, Block, C, Graph, I, ModelError, R, Se, Transition, compile_model, signals
 from bondgraph.errors import SourceOnlyWarning
 from bondgraph.export import fmu
+from tests.export.live_models import resistive
 from tests.export.test_run_in_c import cradle, juggler
 from tests.inner.export import PLATFORMS, base_unit, build, content_of
 
@@ -121,6 +122,13 @@ def test_co_simulation_takes_the_steps_of_a_run(which, count, request, models):
     for name in names:
         np.testing.assert_array_equal(result[name][same], run[name][same])
         np.testing.assert_allclose(result[name], run[name], rtol=1e-11, atol=1e-12)
+
+
+def test_a_model_without_states_runs(folder):
+    compiled = compile_model(resistive())
+    unit = fmu(compiled, folder / "resistive.fmu", t_end=1.0, kinds=["co-simulation"], outputs=["r.flow"], **SETTINGS)
+    result = fmpy.simulate_fmu(str(unit.path), stop_time=1.0, output_interval=0.125)
+    np.testing.assert_array_equal(result["r.flow"], compiled.simulate(1.0, samples=0.125, **SETTINGS)["r.flow"])
 
 
 def test_ticks_and_events_at_a_point_belong_to_it(opened, models):
@@ -267,6 +275,18 @@ def test_names_survive_and_units_have_exponents(swing):
     assert base_unit("rad/s") == {"s": "-1", "rad": "1"}
     assert base_unit("°C") == {"K": "1", "offset": "273.15"}
     assert base_unit("m^0.5") is base_unit("rad, m") is None
+
+
+def test_an_empty_array_is_no_variable(folder):
+    """It would have the value reference of the variable after it."""
+    graph = oscillator()
+    graph.add(Block("none", [("y", lambda p: np.zeros(0), ["u"]), ("z", lambda p: 2.0 * p, ["u"])], inputs={"u": "mass.p"}))
+    unit = fmu(graph, folder / "none.fmu", t_end=1.0, platforms=(), **SETTINGS)
+    described = fmpy.read_model_description(str(unit.path))
+    assert compile_model(graph).program.layout["none.y"].shape == (0,)
+    assert {"none.y", "none.z"} & {each.name for each in described.modelVariables} == {"none.z"}
+    with pytest.raises(ModelError, match=r'E601 the output "none\.y" has no value'):
+        fmu(graph, folder / "none.fmu", t_end=1.0, outputs=["none.y"], platforms=(), **SETTINGS)
 
 
 def test_an_archive_is_a_function_of_its_model(swing, models, folder):

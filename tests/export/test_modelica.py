@@ -26,7 +26,6 @@ from bondgraph import (
 )
 from bondgraph.export import OPERATIONS, modelica_source
 from campaigns.modelica import difference, trial
-from campaigns.runs_in_c import MODELS
 from screws.scalars import (
     acos,
     asin,
@@ -47,6 +46,7 @@ from screws.scalars import (
     tanh,
     where,
 )
+from tests.export.live_models import CASES
 from tests.inner.export import TEXTS, quoted, unit, user_name
 
 WORDS = ('Größe Ω₀ 質量 "&amp;`', "when", "Mass", "mass", "<b>\\</script>", "x" * 200, "end if;", "q[1]")
@@ -126,10 +126,10 @@ def once():
 
 
 RUNS = {
-    "oscillator": (MODELS["oscillator"][0], 1.0),
-    "ball on a switched constraint": (MODELS["ball on a switched constraint"][0], 3.0),
-    "servo": (MODELS["servo"][0], 0.0713),
-    "Newton loop": (MODELS["Newton loop"][0], 1.0),
+    "oscillator": (CASES["oscillator"].graph, 1.0),
+    "ball on a constraint": (CASES["ball on a constraint"].graph, 3.0),
+    "servo": (CASES["servo"].graph, 0.0713),
+    "Newton loop": (CASES["Newton loop"].graph, 1.0),
     "swapped": (swapped, 0.973),
     "together": (together, 1.0),
     "sampled": (sampled, 0.973),
@@ -158,7 +158,7 @@ def test_every_operation_has_its_text() -> None:
 
 
 def test_time_alone_makes_events() -> None:
-    source = modelica_source(MODELS["servo"][0]()).source
+    source = modelica_source(CASES["servo"].graph()).source
     assert "= (if (time < 'wanted.start') then 'wanted.before' else 'wanted.after');" in source
     assert "noEvent(if (pre('controller.count') < 0.5) then" in source
     assert (
@@ -244,8 +244,8 @@ def switched_loop():
 
 
 REFUSED = {
-    "E663.*contact: free to free.*ever faster": MODELS["ball to rest"][0],
-    "E663.*diode a plus: open to closed.*answered": MODELS["bridge"][0],
+    "E663.*contact: free to free.*ever faster": CASES["ball to rest"].graph,
+    "E663.*diode a plus: open to closed.*answered": CASES["bridge"].graph,
     "E663.*rub: forward to stick.*dry friction": friction,
     'E664.*ticks? of "once".*at the start': tick_at_start,
     "E663.*turn: a to b.*positive at the start": positive_at_start,

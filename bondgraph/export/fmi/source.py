@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -115,6 +116,7 @@ def _proportional(base: Image, other: Image | None, factor: float) -> np.ndarray
     return words if bool(np.all(after == factor * before)) else None
 
 
+@functools.cache
 def solver_source(method: Method) -> str:
     """Return the source of everything that all models with a method have in common."""
     return (
@@ -136,8 +138,8 @@ def model_source(
     content, image, program = run.content, run.image, run.program
     names = function_names(_PREFIX, (name for _, name in image.calls), run.has_events)
     of_calls = {name: each.replace(f"{_PREFIX}k_", f"{_OWN}k_") for name, each in names.of_calls.items()}
-    called = {*of_calls, "prepare", "outputs", "rates", "guards"}
-    printed = [name for name, code in content.code.items() if name in called and code.outputs]
+    called = {name for name in ("prepare", "outputs", "rates", "guards") if name in content.code and content.code[name].outputs}
+    printed = [name for name in content.code if name in called or name in of_calls]
     code = dict(content.code)
     if partials is not None and partials.rows:
         code["partials"] = partials.routine
