@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ from bondgraph.errors import SourceOnlyWarning
 from bondgraph.export import fmu
 from tests.export.live_models import resistive
 from tests.export.test_run_in_c import cradle, juggler
-from tests.inner.export import PLATFORMS, base_unit, build, content_of
+from tests.inner.export import PLATFORMS, base_unit, build, content_of, fmi_source
+from tests.inner.run import dop853, method_of
 
 fmpy = pytest.importorskip("fmpy")
 fmi2, fmi3, validation = (pytest.importorskip(f"fmpy.{name}") for name in ("fmi2", "fmi3", "validation"))
@@ -294,6 +296,20 @@ def test_an_archive_is_a_function_of_its_model(swing, models, folder):
     again = fmu(models[1], folder / "again.fmu", **options, **SETTINGS)
     assert again.path.read_bytes() == swing.path.read_bytes()
     assert {"modelDescription.xml", "documentation/index.html"} <= set(zipfile.ZipFile(again.path).namelist())
+
+
+def test_the_text_of_own_solvers_is_kept(monkeypatch):
+    """A tableau of somebody else may have the same name."""
+    printed, kept, write = list[str](), dict[str, bytes](), fmi_source.solver_source.__wrapped__
+    monkeypatch.setattr(fmi_source, "library_text", lambda method, prefix: printed.append(method.name) or f"text {len(printed)}")
+    monkeypatch.setattr(fmi_source.cache, "sources", lambda: "as they are")
+    monkeypatch.setattr(fmi_source.cache, "load", kept.get)
+    monkeypatch.setattr(fmi_source.cache, "store", kept.__setitem__)
+    own, other = method_of(dop853.TABLEAU), method_of(replace(dop853.TABLEAU, boundary=1.0))
+    assert write(own) == write(own)
+    assert len({write(own), write(other), write(other)}) == 3
+    monkeypatch.setattr(fmi_source.cache, "sources", lambda: "as they are now")
+    assert write(own).endswith("text 4")
 
 
 def test_without_a_compiler_the_unit_has_sources(models, folder, monkeypatch):
