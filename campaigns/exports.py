@@ -258,7 +258,7 @@ def in_node(job: Job) -> str:
     path.write_text(f"const S = {facts};\n{script()}{_IN_NODE}", encoding="utf-8")
     done = subprocess.run(["node", path], cwd=job.folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        return f"{FAILS}: {done.stderr.strip().splitlines()[-1]}"
+        return f"{FAILS}: {next((line for line in done.stderr.splitlines() if 'Error' in line), 'node')}"
     told = json.loads(done.stdout)
     numbers = np.fromfile(job.folder / "run.bin").reshape(-1, told["samples"]).T
     cuts = np.cumsum([1, *(each.shape[1] for each in blocks.values())])[:-1]
@@ -342,7 +342,7 @@ def cells(name: str, columns: Sequence[str], compiler: str, runner: str, seconds
             os.killpg(process.pid or 0, signal.SIGKILL)
     process.join()
     if process.exitcode != -signal.SIGKILL:
-        rest = f"{FAILS}: the process died by signal {-(process.exitcode or 0)}"
+        rest = f"{FAILS}: the process ended with {process.exitcode}"
     return {**row, **{column: rest for column in columns if column not in row}}
 
 
@@ -356,9 +356,9 @@ as C, as a functional mock-up unit and as WebAssembly, against `simulate`. `pyth
   give the bits of all event times, C those of the states before and after each event, and of integrated powers.
 * C is compiled by gcc and by clang without optimisation, by clang without a warning, libraries of units by gcc with `-O2`. FMPy
   validates the units, those of version 3.0 with model exchange, and runs them in co-simulation, by `simulate_fmu`, at points that
-  are no ticks. WebAssembly runs in node.
+  are no ticks: there, and at breaks of time, a unit has the values just after. WebAssembly runs in node.
 * Machine code here is that of `SCREWBOND_PROCESSOR=baseline`.
-* Refused models say why: [E281](errors.md) is a run of which only Python can do a part.
+* Refused models say why: [E281](errors.md) is a run of which only Python can do a part. What was not run has a dash.
 """
 _ROW = re.compile(r"^\| `([^`]+)` \| (.*) \|$", re.MULTILINE)
 

@@ -124,8 +124,8 @@ def _proportional(base: Image, other: Image | None, factor: float) -> np.ndarray
 def solver_source(method: Method) -> str:
     """Return the source of everything that all models with a method have in common; that of the project's own methods comes from
     the cache while its sources are unchanged."""
-    own = (method_of(dop853.TABLEAU), method_of(dopri5.TABLEAU), RODAS5P)
-    sources = cache.sources() if method in own else ""
+    published = (method_of(dop853.TABLEAU), method_of(dopri5.TABLEAU), RODAS5P)
+    sources = cache.sources() if method in published else ""
     name = cache.key("source of units", method.name, sources) if sources else ""
     stored = cache.load(name) if name else None
     if stored is not None:
