@@ -11,6 +11,7 @@ from benchmarks import (
     chain,
     delta,
     events,
+    exports,
     front_end,
     hand,
     hand_mujoco,
@@ -46,6 +47,7 @@ MAINS = {
     "prepared": prepared.main,
     "stiff": stiff.main,
     "events": events.main,
+    "exports": exports.main,
     "BondGraphTools": bondgraphtools.main,
 }
 """Every file of this folder that measures something by itself."""

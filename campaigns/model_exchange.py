@@ -26,7 +26,6 @@ import numpy as np
 from bondgraph import J0, J1, Automaton, Block, C, Constraint, Graph, I, R, Se, Transition, compile_model
 from bondgraph.compile.compiled import Compiled
 from bondgraph.export import FMU, fmu
-from campaigns.runs_in_c import van_der_pol
 from tests.export.live_models import CASES
 
 POINTS = 100
@@ -163,6 +162,13 @@ class Plain:
                     solver.reset(t)
             found.append(self.x[0])
         return np.array(found)
+
+
+def van_der_pol() -> Graph:
+    """Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x."""
+    graph, v = Graph("Van der Pol"), J1("v")
+    force = Se("f", lambda x, v, mu: mu * (1 - x * x) * v, signals=["c.q", "m.flow"], parameters={"mu": 1.0})
+    return graph.connect(v, I("m", 1.0)).connect(v, C("c", stiffness=1.0, initial=2.0)).connect(force, v)
 
 
 TWINS: dict[str, tuple[Callable[[], Graph], float, str, Callable[[np.ndarray], np.ndarray]]] = {

@@ -29,8 +29,8 @@ from bondgraph.export import modelica_source
 from bondgraph.export.code.modelica.words import quoted
 from bondgraph.output.extras import missing_package
 from bondgraph.output.files import write_texts
+from campaigns.exports import MODELS
 from campaigns.random_graphs import drawn
-from campaigns.runs_in_c import MODELS
 
 SAMPLES = 51
 T_END = 0.0973

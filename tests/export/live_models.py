@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from bondgraph import J1, C, Graph, I, R, Se, signals
-from campaigns.runs_in_c import bridge, newton_loop, oscillator, servo, stiff
+from bondgraph import GY, J0, J1, C, Diode, Graph, I, R, Se, signals
 from examples import bouncing_ball
+from screws.scalars import sin
 from tests.systems import SYSTEMS
 
 
@@ -19,6 +19,59 @@ class Case(NamedTuple):
     settings: Mapping[str, Any]
     slider: tuple[str, float, float, float]
     show: tuple[str, ...]
+
+
+def oscillator() -> Graph:
+    """A mass on a spring with a damper under a constant force."""
+    graph, v = Graph("oscillator"), J1("velocity", domain="translation")
+    graph.connect(Se("push", 1.0), v).connect(v, I("mass", inertia=2.0))
+    return graph.connect(v, C("spring", stiffness=50.0)).connect(v, R("damper", resistance=5.0))
+
+
+def stiff() -> Graph:
+    """A mass on a spring with a damper that is far faster than both."""
+    graph, v = Graph("stiff"), J1("v")
+    graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, C("c", stiffness=1e3, initial=1.0))
+    return graph.connect(v, R("r", 1e3))
+
+
+def servo() -> Graph:
+    """A DC motor under a sampled PID at 1 kHz."""
+    graph, current, speed = Graph("servo"), J1("current", domain="electrical"), J1("speed", domain="rotation")
+    graph.add(signals.step("wanted", start=0.05, after=100.0))
+    graph.add(signals.summation("error", {"wanted.y": 1, "rotor.flow": -1}))
+    graph.add(signals.sampled_pid("controller", "error.y", kp=0.05, ki=2.0, kd=1e-4, period=1e-3, limits=(-24.0, 24.0)))
+    graph.connect(Se("supply", lambda u: u, signals=["controller.y"]), current)
+    graph.connect(current, R("winding", 1.0)).connect(current, I("coil", 2e-3))
+    motor = GY("motor", 0.05)
+    graph.connect(current, motor).connect(motor, speed)
+    return graph.connect(speed, I("rotor", 1e-4)).connect(speed, R("bearing", 1e-4))
+
+
+def bridge() -> Graph:
+    """A rectifier of four diodes with a reservoir."""
+    mains, a, b, plus = J1("mains"), J0("a"), J0("b"), J0("plus")
+    graph = Graph("bridge").connect(Se("u", lambda t: 20 * sin(314.16 * t), signals="time"), mains)
+    graph.connect(b, mains).connect(mains, a).connect(mains, R("winding", 1.0)).connect(b, R("leak", 1e6))
+    for name, tail, head in (("a plus", a, plus), ("b plus", b, plus), ("ground a", None, a), ("ground b", None, b)):
+        arm = J1(name)
+        graph.connect(arm, Diode(f"diode {name}")).connect(arm, R(f"R {name}", 1e-3)).connect(arm, head)
+        if tail is not None:
+            graph.connect(tail, arm)
+    return graph.connect(plus, C("reservoir", capacitance=1e-3)).connect(plus, R("load", 50.0))
+
+
+def newton_loop() -> Graph:
+    """A source that charges a capacitor through a resistor and a nonlinear resistor."""
+    graph, v = Graph("loop"), J1("v")
+    graph.connect(Se("source", lambda t: 2.0 * sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 1.0))
+    return graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
+
+
+def resistive() -> Graph:
+    """A source that changes in time at a resistor: a model without states."""
+    v = J1("v")
+    return Graph("resistive").connect(Se("source", lambda t: sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 2.0))
 
 
 def van_der_pol() -> Graph:

@@ -8,16 +8,19 @@ import re
 import shutil
 import subprocess
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bondgraph import J1, Automaton, C, Graph, I, ModelError, R, Se, Transition, compile_model, signals
+from bondgraph import J1, Automaton, Block, C, Graph, I, ModelError, R, Se, Transition, compile_model, signals
 from bondgraph.errors import SourceOnlyWarning
 from bondgraph.export import fmu
+from tests.export.live_models import resistive
 from tests.export.test_run_in_c import cradle, juggler
-from tests.inner.export import PLATFORMS, base_unit, build, content_of
+from tests.inner.export import PLATFORMS, base_unit, build, content_of, fmi_source
+from tests.inner.run import dop853, method_of
 
 fmpy = pytest.importorskip("fmpy")
 fmi2, fmi3, validation = (pytest.importorskip(f"fmpy.{name}") for name in ("fmi2", "fmi3", "validation"))
@@ -121,6 +124,13 @@ def test_co_simulation_takes_the_steps_of_a_run(which, count, request, models):
     for name in names:
         np.testing.assert_array_equal(result[name][same], run[name][same])
         np.testing.assert_allclose(result[name], run[name], rtol=1e-11, atol=1e-12)
+
+
+def test_a_model_without_states_runs(folder):
+    compiled = compile_model(resistive())
+    unit = fmu(compiled, folder / "resistive.fmu", t_end=1.0, kinds=["co-simulation"], outputs=["r.flow"], **SETTINGS)
+    result = fmpy.simulate_fmu(str(unit.path), stop_time=1.0, output_interval=0.125)
+    np.testing.assert_array_equal(result["r.flow"], compiled.simulate(1.0, samples=0.125, **SETTINGS)["r.flow"])
 
 
 def test_ticks_and_events_at_a_point_belong_to_it(opened, models):
@@ -328,11 +338,37 @@ def test_names_survive_and_units_have_exponents(swing):
     assert base_unit("m^0.5") is base_unit("rad, m") is None
 
 
+def test_an_empty_array_is_no_variable(folder):
+    """It would have the value reference of the variable after it."""
+    graph = oscillator()
+    graph.add(Block("none", [("y", lambda p: np.zeros(0), ["u"]), ("z", lambda p: 2.0 * p, ["u"])], inputs={"u": "mass.p"}))
+    unit = fmu(graph, folder / "none.fmu", t_end=1.0, platforms=(), **SETTINGS)
+    described = fmpy.read_model_description(str(unit.path))
+    assert compile_model(graph).program.layout["none.y"].shape == (0,)
+    assert {"none.y", "none.z"} & {each.name for each in described.modelVariables} == {"none.z"}
+    with pytest.raises(ModelError, match=r'E601 the output "none\.y" has no value'):
+        fmu(graph, folder / "none.fmu", t_end=1.0, outputs=["none.y"], platforms=(), **SETTINGS)
+
+
 def test_an_archive_is_a_function_of_its_model(swing, models, folder):
     options = {"inputs": ["push.value"], "outputs": ["mass.flow", "mass.p"], "name": "swing", "t_end": 5.0, "version": 2}
     again = fmu(models[1], folder / "again.fmu", **options, **SETTINGS)
     assert again.path.read_bytes() == swing.path.read_bytes()
     assert {"modelDescription.xml", "documentation/index.html"} <= set(zipfile.ZipFile(again.path).namelist())
+
+
+def test_the_text_of_own_solvers_is_kept(monkeypatch):
+    """A tableau of somebody else may have the same name."""
+    printed, kept, write = list[str](), dict[str, bytes](), fmi_source.solver_source.__wrapped__
+    monkeypatch.setattr(fmi_source, "library_text", lambda method, prefix: printed.append(method.name) or f"text {len(printed)}")
+    monkeypatch.setattr(fmi_source.cache, "sources", lambda: "as they are")
+    monkeypatch.setattr(fmi_source.cache, "load", kept.get)
+    monkeypatch.setattr(fmi_source.cache, "store", kept.__setitem__)
+    own, other = method_of(dop853.TABLEAU), method_of(replace(dop853.TABLEAU, boundary=1.0))
+    assert write(own) == write(own)
+    assert len({write(own), write(other), write(other)}) == 3
+    monkeypatch.setattr(fmi_source.cache, "sources", lambda: "as they are now")
+    assert write(own).endswith("text 4")
 
 
 def test_without_a_compiler_the_unit_has_sources(models, folder, monkeypatch):

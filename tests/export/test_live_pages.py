@@ -14,7 +14,7 @@ from screwbond.models.pictures import page
 from bondgraph import J1, C, Graph, I, ModelError, compile_model, simulate
 from bondgraph.export import LivePage, live_page
 from tests.browser import browser, needs_chromium
-from tests.export.live_models import CASES, Case, oscillator
+from tests.export.live_models import CASES, Case, oscillator, resistive
 from tests.export.live_pages import facts_of, needs_node, runs_in_node
 from tests.export.test_run_in_c import cradle, juggler
 from tests.inner.compile import Compiled
@@ -75,6 +75,13 @@ def test_a_page_gives_the_bits_of_the_run(name, tmp_path):
     assert_same(changed, name, {parameter: other})
     assert own["columns"] != changed["columns"]
     assert page.steps == own["steps"]
+
+
+@needs_node
+def test_a_model_without_states_runs(tmp_path):
+    compiled = compile_model(resistive())
+    (got,) = runs_in_node(live_page(compiled, t_end=1.0, show=["r.flow"], samples=0.1), tmp_path)
+    np.testing.assert_array_equal(got["columns"], [compiled.simulate(1.0, samples=0.1)["r.flow"]])
 
 
 TIES = (

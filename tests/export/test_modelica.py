@@ -27,7 +27,6 @@ from bondgraph import (
 )
 from bondgraph.export import OPERATIONS, modelica_source
 from campaigns.modelica import difference, trial
-from campaigns.runs_in_c import MODELS, servo
 from screws.scalars import (
     acos,
     asin,
@@ -48,6 +47,7 @@ from screws.scalars import (
     tanh,
     where,
 )
+from tests.export.live_models import CASES
 from tests.inner.export import TEXTS, quoted, unit, user_name
 
 WORDS = ('Größe Ω₀ 質量 "&amp;`', "when", "Mass", "mass", "<b>\\</script>", "x" * 200, "end if;", "q[1]")
@@ -167,10 +167,10 @@ def sampled_loop():
 
 
 RUNS = {
-    "oscillator": (MODELS["oscillator"][0], 1.0),
-    "ball on a switched constraint": (MODELS["ball on a switched constraint"][0], 3.0),
-    "servo": (MODELS["servo"][0], 0.0713),
-    "Newton loop": (MODELS["Newton loop"][0], 1.0),
+    "oscillator": (CASES["oscillator"].graph, 1.0),
+    "ball on a constraint": (CASES["ball on a constraint"].graph, 3.0),
+    "servo": (CASES["servo"].graph, 0.0713),
+    "Newton loop": (CASES["Newton loop"].graph, 1.0),
     "swapped": (swapped, 0.973),
     "together": (together, 1.0),
     "in turn": (in_turn, 1.0),
@@ -203,7 +203,7 @@ def test_random_graphs_agree(number: int) -> None:
 def test_before_and_after_events_at_samples() -> None:
     """Every sample is a tick, or the start of a step of time, and every value there has its twin."""
     rumoca()
-    assert difference(compile_model(servo(), progress=False), 0.06, 61) < 1e-6
+    assert difference(compile_model(CASES["servo"].graph(), progress=False), 0.06, 61) < 1e-6
 
 
 def test_a_judge_that_sees_a_tick_late_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +222,7 @@ def test_every_operation_has_its_text() -> None:
 
 
 def test_time_alone_makes_events() -> None:
-    source = modelica_source(MODELS["servo"][0]()).source
+    source = modelica_source(CASES["servo"].graph()).source
     assert "= (if (time < 'wanted.start') then 'wanted.before' else 'wanted.after');" in source
     assert "noEvent(if (pre('controller.count') < 0.5) then" in source
     assert (
@@ -284,8 +284,8 @@ def reset_sample():
 
 
 REFUSED = {
-    "E663.*contact: free to free.*ever faster": MODELS["ball to rest"][0],
-    "E663.*diode a plus: open to closed.*answered": MODELS["bridge"][0],
+    "E663.*contact: free to free.*ever faster": CASES["ball to rest"].graph,
+    "E663.*diode a plus: open to closed.*answered": CASES["bridge"].graph,
     "E663.*rub: forward to stick.*dry friction": friction,
     'E664.*the ticks of "hold".*"turn" sets the same state': reset_sample,
 }

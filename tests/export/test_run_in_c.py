@@ -17,6 +17,7 @@ from bondgraph.export import CRun, c_run
 from screws.scalars import sin
 from tests.inner.compile import Compiled
 from tests.inner.run import EventOutcome
+from tests.run.test_singular_positions import crank
 
 GCC = shutil.which("gcc")
 needs_compiler = pytest.mark.skipif(GCC is None, reason="no gcc to compile the C source with")
@@ -162,6 +163,14 @@ def test_collisions_at_the_same_time_are_refused():
     with pytest.raises(ModelError, match=r'E281[\s\S]*"a0"[\s\S]*impacts="sequential"'):
         c_run(compiled, 0.3)
     assert c_run(compiled, 0.3, impacts="sequential").steps
+
+
+def test_a_run_that_passes_a_singular_position_is_refused():
+    """Machine code alone would reach the end another way; a run that ends before the first dead centre leaves."""
+    with pytest.raises(ModelError, match=r'E281[\s\S]*singular="keep"'):
+        c_run(crank(), 3.0, singular="keep")
+    steps = crank().simulate(0.2, singular="keep").statistics.steps
+    assert c_run(crank(), 0.2, singular="keep").steps == steps
 
 
 ENDS = """

@@ -12,6 +12,7 @@ from bondgraph.export.code.native import native_dialect, own_functions
 from bondgraph.export.code.numpy import NUMPY
 from bondgraph.export.code.printer import Dialect, pieces
 from bondgraph.export.fmi import build
+from bondgraph.export.fmi import source as fmi_source
 from bondgraph.export.fmi import writer as fmu_writer
 from bondgraph.export.fmi.base_units import base_unit
 from bondgraph.export.fmi.build import PLATFORMS

@@ -61,7 +61,7 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers import dop853, driver, explicit, initial_step, integrator, step_control
 from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.dopri5 import TABLEAU
-from bondgraph.run.steppers.explicit import Tableau, explicit_method
+from bondgraph.run.steppers.explicit import Tableau, explicit_method, method_of
 from bondgraph.run.steppers.rosenbrock import coefficients, powers, rodas5p
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 from bondgraph.run.streaming import energy_account, run

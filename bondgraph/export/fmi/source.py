@@ -10,6 +10,7 @@ from importlib.resources import files
 
 import numpy as np
 
+from bondgraph.emit import cache
 from bondgraph.export.code.c import c_number
 from bondgraph.export.code.content import comment_safe, count
 from bondgraph.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE
@@ -22,7 +23,10 @@ from bondgraph.run.clock_schedule import SAME_TIME
 from bondgraph.run.events.state import EventOutcome
 from bondgraph.run.settings import RTOL_RANGE
 from bondgraph.run.status import Status
+from bondgraph.run.steppers import dop853, dopri5
+from bondgraph.run.steppers.explicit import method_of
 from bondgraph.run.steppers.method import Method
+from bondgraph.run.steppers.rosenbrock.rodas5p import RODAS5P
 
 LIBRARY, MODEL = "library.c", "model.c"
 """Source files: what all models have in common, and the model."""
@@ -120,10 +124,19 @@ def _proportional(base: Image, other: Image | None, factor: float) -> np.ndarray
 
 @functools.cache
 def solver_source(method: Method) -> str:
-    """Return the source of everything that all models with a method have in common."""
-    return (
-        f"/* Solver, error control and interpreter of screwbond, by the method {method.name}. */\n{library_text(method, _PREFIX)}"
-    )
+    """Return the source of everything that all models with a method have in common; that of the project's own methods comes from
+    the cache while its sources are unchanged."""
+    published = (method_of(dop853.TABLEAU), method_of(dopri5.TABLEAU), RODAS5P)
+    sources = cache.sources() if method in published else ""
+    name = cache.key("source of units", method.name, sources) if sources else ""
+    stored = cache.load(name) if name else None
+    if stored is not None:
+        return stored.decode()
+    head = f"/* Solver, error control and interpreter of screwbond, by the method {method.name}. */"
+    text = f"{head}\n{library_text(method, _PREFIX)}"
+    if name:
+        cache.store(name, text.encode())
+    return text
 
 
 def model_source(
@@ -139,8 +152,8 @@ def model_source(
     content, image, program = run.content, run.image, run.program
     names = function_names(_PREFIX, (name for _, name in image.calls), run.has_events)
     of_calls = {name: each.replace(f"{_PREFIX}k_", f"{_OWN}k_") for name, each in names.of_calls.items()}
-    called = {*of_calls, "prepare", "outputs", "rates", "guards"}
-    printed = [name for name, code in content.code.items() if name in called and code.outputs]
+    called = {name for name in ("prepare", "outputs", "rates", "guards") if name in content.code and content.code[name].outputs}
+    printed = [name for name in content.code if name in called or name in of_calls]
     code = dict(content.code)
     if partials is not None and partials.rows:
         code["partials"] = partials.routine

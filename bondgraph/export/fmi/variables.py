@@ -131,7 +131,8 @@ def variables_of(
 ) -> tuple[ModelVariable, ...]:
     """Return all variables; `start` are the numbers of the arrays x, p and m, `guards` the number of event indicators.
 
-    Only a unit for model `exchange` has rates and indicators. An output has the user's name alone, without aliases.
+    Only a unit for model `exchange` has rates and indicators. An output has the user's name alone, without aliases. Empty arrays
+    are left out: they would share the reference of what comes after them.
     """
     system, aliases = content.system, _aliases(content)
 
@@ -167,7 +168,7 @@ def variables_of(
         result.append(replace(variable(VariableKind.MODE, entry, "local", "discrete", "m"), states=tuple(names)))
     if exchange:
         result += [ModelVariable(VariableKind.INDICATOR, f"guard {k + 1}", k, "local", "continuous") for k in range(guards)]
-    return _named_once(result)
+    return _named_once(each for each in result if each.size)
 
 
 def _aliases(content: Content) -> dict[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from bondgraph.errors import ModelError, refusal
 from bondgraph.export.code.c import CSource
 from bondgraph.export.code.content import Content, content_of, count
 from bondgraph.export.run.source import RunContent, header_text, source_file
+from bondgraph.methods import AUTO
 from bondgraph.run.batch.image import image_of, kernels_of
 from bondgraph.run.batch.prepared import PreparedProgram
 from bondgraph.run.batch.workspace import Workspace
@@ -97,6 +98,11 @@ def run_content(
     build = f"cc -std=c99 -O2 -ffp-contract=off {content.name}.c main.c -lm"
     times, dates = prepared.program.wanted
     image, method = image_of(space, p, x, m), space.integrator.method
+    if prepared.program.settings.singular == "keep":
+        named = method.name if settings.get("method", AUTO) == AUTO else settings["method"]
+        here = compiled.prepare_run(t_end, **{**settings, "method": named}).program.judged(x, p, m)
+        if here.statistics.steps != steps:
+            raise _passes_singular_positions(compiled)
     fixed = _clock_parameters(compiled, content)
     return RunContent(content, image, method, compiled.program, times, dates, fixed, sizes, build), steps
 
@@ -124,6 +130,8 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
         why = f'"{name}" may collide at the same time as others: several collisions are one problem then'
         raise _refused(compiled, why, 'impacts="sequential", if one collision after the other is meant')
     if course.status != Status.STOP and not (space.settler is not None and _is_terminal(space.settler, course.status)):
+        if prepared.settings.singular == "keep":
+            raise _passes_singular_positions(compiled)
         why = f"it ends at t = {course.t:.6g} s: {_text(course.status)}"
         raise _refused(compiled, why, "`simulate` with the same settings, whose result says what is wrong")
     return choice, course.effort.steps, space.table.arrays["floor"][: program.states].copy()
@@ -142,6 +150,11 @@ def _is_terminal(settler: EventHandler, status: Status) -> bool:
 
 def _text(status: Status) -> str:
     return "the run takes too many steps" if status == Status.PAUSE else status.text
+
+
+def _passes_singular_positions(compiled: Compiled) -> ModelError:
+    why = 'it passes a singular position (singular="keep"), which Python does'
+    return _refused(compiled, why, "`simulate`, which has Python at hand", "a t_end before that position")
 
 
 def _refused(compiled: Compiled, why: str, *cures: str) -> ModelError:

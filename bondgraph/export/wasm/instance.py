@@ -110,7 +110,7 @@ def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
     places = [k for slot in shown if slot.block == "out" for k in range(slot.start, slot.stop)]
     names = list(dict.fromkeys(name for _, name in run.image.calls))
     code = run.content.code
-    kernels = [name for name in (*names, "prepare") if name in code and code[name].outputs]
+    kernels = [name for name in code if name in names or (name == "prepare" and code[name].outputs)]
     kernels += [name for name in names if name.startswith(INTERPRETER)]
     texts = native_texts(code)
     if places:
