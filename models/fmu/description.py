@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +61,7 @@ def description_of(path: Path, text: bytes) -> Description:
     try:
         _refuse_document_type(path, text)
         root = ElementTree.fromstring(text)
-    except (expat.ExpatError, ElementTree.ParseError) as error:
+    except (expat.ExpatError, ElementTree.ParseError, LookupError, ValueError) as error:  # unknown encodings too
         raise refused(path, "its modelDescription.xml cannot be read", str(error)) from None
     version = {"2": 2, "3": 3}.get(root.get("fmiVersion", "").partition(".")[0])
     if version is None:
@@ -94,7 +95,7 @@ def _variable(version: int, element: ElementTree.Element) -> Variable | None:
     typed = element if version == 3 else next(iter(element), element)
     kind = _KINDS[version].get(typed.tag)
     reference = element.get("valueReference", "")
-    if kind is None or not reference.isdigit():
+    if kind is None or not re.fullmatch("[0-9]{1,10}", reference):
         return None
     causality = element.get("causality", "local")
     is_scalar = element.find("Dimension") is None

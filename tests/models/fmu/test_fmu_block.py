@@ -151,6 +151,7 @@ WRONG = {
     "version": ({"stated": "1.0"}, {}, "FMI 1.0"),
     "entities": ({"before": '<!DOCTYPE a [<!ENTITY b "c">]>'}, {}, "document type"),
     "entities in another coding": ({"before": "<!DOCTYPE a>", "coding": "utf-16"}, {}, "document type"),
+    "unknown coding": ({"before": '<?xml version="1.0" encoding="nothing"?>'}, {}, "cannot be read"),
     "no file": (None, {"path": "nowhere.fmu"}, "cannot be read"),
     "not well formed": ({"before": "<"}, {}, "cannot be read"),
     "identifier leads out": ({"ways": '<CoSimulation modelIdentifier="../controller"/>'}, {}, "no identifier"),
