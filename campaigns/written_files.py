@@ -34,7 +34,7 @@ from campaigns.processes import Progress, each
 from campaigns.saved import unequal
 from campaigns.written_scripts import script_of
 from tests.interchange.short.twins import TWINS
-from tests.models.netlist.circuits import CIRCUITS
+from tests.models.netlist.circuits import CIRCUITS, RESTING
 from tests.models.sbml.networks import NETWORKS
 
 WORDS: Mapping[str, str] = {
@@ -71,7 +71,10 @@ _DESCRIPTIONS = (
 )
 TEXTS: Mapping[str, Callable[[], list[str]]] = {
     "short": lambda: [text for text, _ in TWINS.values()],
-    "netlist": lambda: [text for text, *_ in CIRCUITS.values()],
+    "netlist": lambda: [
+        *(f"{text}.tran 1u 1m uic\n" for text, *_ in CIRCUITS.values()),
+        *(text for text, *_ in RESTING.values()),
+    ],
     "sbml": lambda: [network.text() for network in NETWORKS.values()],
     "fmu": lambda: list(_DESCRIPTIONS),
 }
