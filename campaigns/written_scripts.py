@@ -55,7 +55,10 @@ def formula(text: str, names: Sequence[str]) -> Callable[..., Any]:
 def script_of(text: str) -> Graph:
     """Return the graph of a short file, by a second reading."""
     content = _content(yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-    graph = Graph(content["graph"])
+    return _filled(Graph(content["graph"]), content)
+
+
+def _filled(graph: Graph, content: Mapping[str, Any]) -> Graph:
     for name, described in content["elements"].items():
         graph.add(_element(name, described))
     for name, described in (content.get("automata") or {}).items():
@@ -65,6 +68,10 @@ def script_of(text: str) -> Graph:
     for chain in content.get("bonds") or ():
         for tail, head in pairwise(re.split(r"-+>", chain)):
             graph.connect(_end(graph, tail.strip()), _end(graph, head.strip()))
+    for port, end in (content.get("ports") or {}).items():
+        graph.expose(port, _end(graph, end))
+    for signal, source in (content.get("exports") or {}).items():
+        graph.export(signal, source)
     return graph
 
 
@@ -89,6 +96,8 @@ def _element(name: str, described: Any) -> Element | Graph:
     kind, arguments = next(iter(described.items())) if is_named else (described, {})
     if kind == "Block":
         return _block(name, arguments)
+    if kind == "Graph":
+        return _filled(Graph(name), arguments)
     maker = KINDS[kind]
     first = list(inspect.signature(maker).parameters.values())[1:2]
     takes_value = "value" in list(inspect.signature(maker).parameters)[1:]

@@ -34,7 +34,7 @@ STRONGEST = 1e6
 
 @dataclass(frozen=True)
 class Settings:
-    """What the cards of a netlist say of all devices, and where these begin."""
+    """Settings of a netlist for all of its devices, and their start."""
 
     name: str
     options: Mapping[str, float]

@@ -10,7 +10,7 @@ from typing import Any
 
 from screwbond.models.parts.reactions import Reaction, Stoichiometry
 from screwbond.models.sbml.formulas import Law, Tree, evaluated, names_in
-from screwbond.models.sbml.reading import Conversion, Species, document_of
+from screwbond.models.sbml.reading import Conversion, Species, network_content
 
 from bondgraph import J0, J1, TF, Block, Ce, Graph, Re, Se
 from bondgraph.errors import ModelError
@@ -48,7 +48,7 @@ def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
 
 def parse_sbml(text: str, file: str = "network.xml", name: str = "") -> SBMLNetwork:
     """Return the network of the text of an SBML file, as `read_sbml`; messages call it `file`."""
-    document = document_of(text, file)
+    document = network_content(text, file)
     title, species, reactions = name or document.name, document.species, document.reactions
     graph = _with_bonds(title, species, reactions)
     if isinstance(graph, str):

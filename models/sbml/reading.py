@@ -44,7 +44,7 @@ class Conversion:
 
 
 @dataclass(frozen=True)
-class Document:
+class NetworkContent:
     """Network of a file: its name, its species and its reactions."""
 
     name: str
@@ -52,7 +52,7 @@ class Document:
     reactions: Mapping[str, Conversion]
 
 
-def document_of(text: str, file: str) -> Document:
+def network_content(text: str, file: str) -> NetworkContent:
     """Return the content of an SBML text; E650, E651 or E652 for what is not read, E416 without libsbml."""
     require_package(f'the network of "{file}"', "libsbml")
     _check_tags(text, file)
@@ -89,7 +89,7 @@ class _Reader:
         self.values: dict[str, float] = {}
         self.nodes = 0
 
-    def read(self, text: str) -> Document:
+    def read(self, text: str) -> NetworkContent:
         """Return the name of the model, its species and its reactions."""
         import libsbml
 
@@ -115,7 +115,7 @@ class _Reader:
         if not species or not reactions:
             raise _error("E652", self.file, model.getLine(), "the model has no species, or no reactions", "a reaction network")
         title = model.getId() if re.fullmatch(r"\w+", model.getId() or "") else Path(self.file).stem
-        return Document(title, species, reactions)
+        return NetworkContent(title, species, reactions)
 
     def _refuse(self, model: Any) -> None:
         """Raise E651 for parts of SBML that would change the motion and are not read."""
