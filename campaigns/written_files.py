@@ -180,9 +180,9 @@ def of_fmpy(text: str, description: Description) -> list[str]:
         (Path(folder) / "modelDescription.xml").write_bytes(text.encode("utf-8"))
         read = fmpy.read_model_description(folder, validate=False)
     kinds = {"Real", "Integer", "Float64", "Float32", "Boolean", "Enumeration", "Int32"}
-    found = [] if read.guid == description.token else ["the token"]
+    found = [] if (read.guid or "") == description.token else ["the token"]
     for variable in read.modelVariables:
-        if variable.type not in kinds:
+        if variable.type not in kinds or not 0 <= variable.valueReference < 2**32:
             continue
         one = description.variables.get(variable.name)
         if one is None and description.version == 2:  # FMPy takes an unknown type for that of the variable before

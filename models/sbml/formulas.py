@@ -88,6 +88,14 @@ def names_in(tree: Tree) -> Iterator[str]:
             yield from names_in(each)
 
 
+def extent(tree: Tree, of_names: Mapping[str, tuple[int, int]] = MappingProxyType({})) -> tuple[int, int]:
+    """Return the number of nodes and the depth of a formula in which names stand for formulas of these extents."""
+    if tree[0] in ("name", "number"):
+        return of_names.get(tree[1], (1, 1)) if tree[0] == "name" else (1, 1)
+    below = [extent(each, of_names) for each in tree[1:]]
+    return 1 + sum(nodes for nodes, _ in below), 1 + max((depth for _, depth in below), default=0)
+
+
 def substituted(tree: Tree, arguments: Mapping[str, Tree]) -> Tree:
     """Return a formula with others in the place of these names."""
     if tree[0] == "name":

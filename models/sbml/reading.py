@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from screwbond.models.sbml.formulas import ARITIES, MOST_NODES, OPERATIONS, Tree, evaluated, substituted
+from screwbond.models.sbml.formulas import ARITIES, MOST_NODES, OPERATIONS, Tree, evaluated, extent, substituted
 
 from bondgraph.errors import ModelError, Place, refusal
 from bondgraph.output.extras import require_package
@@ -67,7 +67,7 @@ def _check_tags(text: str, file: str) -> None:
             "E650", file, text.count("\n", 0, declared.start()) + 1, "it has a document type or entities", "without them"
         )
     depth = 0
-    hidden = r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>"  # tags in there are none
+    hidden = r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)"  # tags in there are none
     text = re.sub(hidden, lambda each: "\n" * each[0].count("\n"), text, flags=re.DOTALL)
     for tag in re.finditer(r"<(/?)[^\s<>!?/][^<>]*?(/?)>", text):
         depth += -1 if tag[1] else 0 if tag[2] else 1
@@ -225,6 +225,10 @@ class _Reader:
         if kind == libsbml.AST_FUNCTION and name in self.functions:
             names, body = self.functions[name]
             if len(names) == len(below):
+                nodes, deep = extent(body, dict(zip(names, map(extent, below), strict=True)))
+                self.nodes += nodes
+                if self.nodes > MOST_NODES or deep > DEEPEST:
+                    raise _error("E650", self.file, line, f'the function "{name}" grows without bound', "a smaller formula")
                 return substituted(body, dict(zip(names, below, strict=True)))
         word = _words().get(kind, name)
         if word not in OPERATIONS and word != "piecewise":

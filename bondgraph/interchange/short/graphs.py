@@ -138,7 +138,7 @@ _FORMS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
 
 def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: set[str]) -> list[Problem]:
     """Add the bonds of a chain "a -> b -> c"; return the problems of its names. A name in `failed` has its problem already."""
-    ends = [end.strip() for end in re.split(r"-+>", chain)] if isinstance(chain, str) else []
+    ends = [end.strip() for end in re.split(r"(?<!-)-+>", chain)] if isinstance(chain, str) else []
     if len(ends) < 2 or not all(ends):
         title = f"{chain if isinstance(chain, str) else str(chain)[:60]!r} is no chain of bonds"
         return [document.problem("E635", path, title, "tail -> head, for the half arrow of each bond", "tail -> middle -> head")]

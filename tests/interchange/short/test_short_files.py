@@ -169,6 +169,14 @@ def test_json_has_no_keys_twice_and_no_depth() -> None:
             parse_graph(text, "a.json")
 
 
+def test_long_texts_take_no_longer_than_they_are() -> None:
+    with pytest.raises(ModelError, match="E635"):
+        parse_graph("graph: a\nelements: {r: J1}\nbonds: ['" + "-" * 900_000 + "']")
+    twice = ", ".join(f'"e{k}": "J1"' for k in (*range(50_000), 49_999))
+    with pytest.raises(ModelError, match="'e49999' stands twice"):
+        parse_graph('{"graph": "a", "elements": {' + twice + "}}", "a.json")
+
+
 def test_formulas_mean_what_they_mean_in_python() -> None:
     q, k = 1.7, np.float64(2.5)
     for text in ("-q**2", "k*q**3/3 - 2*q", "q/k*3", "2**-1 + q - k - 1", "+q", "pi*q", "1_000*q", "(q\n + k)"):

@@ -156,6 +156,15 @@ def test_the_line_is_that_of_the_card_and_all_are_told() -> None:
     assert problems == {("E640", "wrong.cir:3"), ("E643", "wrong.cir:6")}
 
 
+def test_parameters_that_name_two_others_are_computed_once() -> None:
+    """Their sums are Fibonacci's: 1e10 evaluations of 50 parameters, one after the other."""
+    texts = " ".join(f"p{k}={{p{k + 1}+p{k + 2}}}" for k in range(48))
+    model = parse_netlist(f"title\n.param {texts} p48=1 p49=1\nR1 a 0 {{p0}}\n").freeze()
+    assert model.elements["r1"].parameters["resistance"].value == 12586269025.0
+    with pytest.raises(ModelError, match="more than 20000 characters"):
+        parse_netlist("title\nR1 a 0 1\n" + "+ a\n" * 200_000)
+
+
 def test_subcircuits_that_multiply_without_end_are_refused() -> None:
     deep = "\n".join(f".subckt s{k} a b\nX1 a b s{k + 1}\n.ends" for k in range(25))
     with pytest.raises(ModelError, match="more than 20 subcircuits deep"):

@@ -91,6 +91,15 @@ def test_what_cannot_be_read_is_refused(case) -> None:
     assert str(problem.places[0]).startswith("wrong.xml:")
 
 
+def test_functions_that_double_each_other_are_refused() -> None:
+    functions = {"f0": "lambda(x, x + x)"} | {f"f{k}": f"lambda(x, f{k - 1}(f{k - 1}(x)))" for k in range(1, 20)}
+    with pytest.raises(ModelError, match="grows without bound"):
+        parse_sbml(replace(NETWORKS["gene"], functions={**NETWORKS["gene"].functions, **functions}).text())
+    for text in ("<!--", "<?", "<![CDATA["):
+        with pytest.raises(ModelError, match="E650"):
+            parse_sbml(text * 100_000)
+
+
 def test_files(tmp_path) -> None:
     path = tmp_path / "network.xml"
     path.write_text(TEXT)
