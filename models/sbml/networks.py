@@ -75,6 +75,8 @@ def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Convers
     import sympy
 
     symbols = {name: sympy.Symbol(name, positive=True) for name in species}
+    if negative := [name for name, each in species.items() if not each.amount >= 0]:
+        return f'"{negative[0]}" begins below zero, where it has no potential'
     balanced = []
     for name, each in reactions.items():
         integers = all(count == int(count) for side in (each.reactants, each.products) for count in side.values())

@@ -58,6 +58,14 @@ def test_a_cycle_without_detailed_balance_becomes_rates() -> None:
     assert result["network.A"][-1] == pytest.approx(driven.concentrations(3.0)["A"], rel=1e-8)
 
 
+def test_amounts_below_zero_have_rates_alone() -> None:
+    network = replace(NETWORKS["triangle"], species={"A": -1.0, "B": 0.5, "C": 0.1})
+    read = parse_sbml(network.text())
+    assert read.reason == '"A" begins below zero, where it has no potential'
+    result = compile_model(read.graph).simulate(3.0, samples=[0.0, 3.0], rtol=1e-10)
+    assert result["network.A"][-1] == pytest.approx(network.concentrations(3.0)["A"], rel=1e-8)
+
+
 RULE = '<listOfRules><rateRule variable="kf"><math xmlns="http://www.w3.org/1998/Math/MathML"><cn>1</cn></math></rateRule></listOfRules>'
 REFUSED = {
     "doctype": (lambda t: t.replace("<sbml", '<!DOCTYPE a [<!ENTITY b "c">]>\n<sbml', 1), "E650", "entities"),
