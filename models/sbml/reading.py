@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from screwbond.models.sbml.formulas import ARITIES, MOST_NODES, OPERATIONS, Tree, evaluated, extent, substituted
+from screwbond.models.sbml.formulas import ARITIES, MOST_NODES, OPERATIONS, Tree, evaluated, extent, names_in, substituted
 
 from bondgraph.errors import ModelError, Place, refusal
 from bondgraph.output.extras import require_package
@@ -164,11 +164,9 @@ class _Reader:
         try:
             value = float(evaluated(tree, values))
         except (KeyError, ArithmeticError, TypeError, ValueError) as error:
-            raise _error(
-                "E652", self.file, line, f"a formula has no value at the start: {error}", "numbers for its names"
-            ) from None
+            raise _error("E652", self.file, line, f"a formula has no value: {error}", "numbers for its names") from None
         if not math.isfinite(value):
-            raise _error("E652", self.file, line, f"a formula is {value} at the start", "finite numbers")
+            raise _error("E652", self.file, line, f"a formula is {value}", "finite numbers")
         return value
 
     def _reaction(self, item: Any, species: Mapping[str, Species]) -> Conversion:
@@ -196,7 +194,10 @@ class _Reader:
         if tree[0] == "number":
             return tree
         if tree[0] != "name":
-            return (tree[0], *(self._bound(each, values, species, line) for each in tree[1:]))
+            bound = (tree[0], *(self._bound(each, values, species, line) for each in tree[1:]))
+            if not any(names_in(bound)):
+                self._number(bound, {}, line)  # raises where numbers alone have no value
+            return bound
         name = tree[1]
         if name in values and not math.isnan(values[name]):
             return ("number", values[name])

@@ -81,6 +81,11 @@ REFUSED = {
     ),
     "operation": (lambda t: t.replace("<minus/>", "<quotient/>", 1), "E651", "is not read"),
     "name": (lambda t: t.replace("<ci> kf </ci>", "<ci> nobody </ci>", 1), "E652", '"nobody"'),
+    "no number": (
+        lambda t: t.replace("<ci> kf </ci>", "<apply><root/><degree><cn>0</cn></degree><cn>2</cn></apply>", 1),
+        "E652",
+        "no value",
+    ),
     "no law": (lambda t: t[: t.index("<kineticLaw>")] + t[t.index("</kineticLaw>") + 13 :], "E652", "has no kinetic law"),
     "no value": (lambda t: t.replace('id="kf" value="2"', 'id="kf"'), "E652", '"kf", which has no value'),
     "no size": (lambda t: t.replace('size="0.5" ', ""), "E652", "has no size"),
