@@ -75,7 +75,10 @@ def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) 
     """
     content, count = None, 0
     while count == 0 or go_on():
-        new = path.read_bytes() if path.is_file() else b""
+        try:
+            new = path.read_bytes()
+        except OSError:  # an editor may put a new file in its place
+            new = b"no file"
         if new != content:
             content, count = new, count + 1
             try:

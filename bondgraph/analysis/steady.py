@@ -1,23 +1,18 @@
 """Operating points (steady states): states, and optionally parameters, for which the rates vanish, and their sensitivities.
 
-Damped Newton iteration for square, under- and overdetermined equations, with the exact Jacobian. The step is accepted by the
-natural monotonicity test, which does not depend on the scaling of the equations; where the Jacobian is singular the step keeps
-conserved quantities, if it can, and is the shortest one if not.
-
-References
-----------
-P. Deuflhard, "Newton Methods for Nonlinear Problems", Springer (2011), sections 3.3 and 4.3.
+Damped Newton iteration (`damped_newton`) with the exact Jacobian from the tape.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from bondgraph.analysis.damped_newton import NewtonResult, least_change, newton_in_own_units
 from bondgraph.analysis.derivatives import SPARSE, Derivatives, differentiate, warn_of_samplers
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
@@ -27,160 +22,12 @@ from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, refusal
 from bondgraph.output.cells import cell, items, line, table
 from bondgraph.output.short_repr import short_repr
-from bondgraph.run.algebraic_loops import SUFFICIENT_DECREASE
 from bondgraph.run.program import Slot
 from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
 
-_RANK = 1e-10
-_MAX_DENSE = 3000
-_MIN_DAMPING = 2.0**-40
-
-
-@dataclass(frozen=True, eq=False)
-class NewtonResult:
-    """Result of the Newton iteration.
-
-    Parameters
-    ----------
-    z : unknowns; residual : equations there.
-    converged : True if the last step was below the tolerance and the residual is small relative to its terms.
-    iterations : number of steps; history : size of each step, relative to |z| + nominal.
-    rank : of the Jacobian at the end.
-    free : (unknowns, deficiency) directions that the equations do not determine, in units of `nominal`.
-    """
-
-    z: np.ndarray
-    residual: np.ndarray
-    converged: bool
-    iterations: int
-    history: tuple[float, ...]
-    rank: int
-    free: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class _Solver:
-    """Newton steps with one Jacobian, in units of `scale`."""
-
-    step: Callable[[np.ndarray], np.ndarray]
-    rank: int
-    free: np.ndarray
-
-
-def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
-    """Return a solver of J dz = -r: sparse LU where J is sparse, square and regular, else the singular values."""
-    rows, columns = jacobian.shape
-    none = np.zeros((columns, 0))
-    if hasattr(jacobian, "toarray") and rows == columns:
-        from scipy.sparse import csc_array, diags_array
-        from scipy.sparse.linalg import splu
-
-        scaled = csc_array(jacobian @ diags_array(scale))
-        try:
-            lu = splu(scaled)
-        except RuntimeError:  # exactly singular
-            lu = None
-        pivots = np.abs(lu.U.diagonal()) if lu is not None else np.zeros(1)
-        if lu is not None and pivots.min() > 1e-14 * pivots.max():
-            return _Solver(lambda r: scale * -lu.solve(r), rows, none)
-    if columns > _MAX_DENSE:
-        raise np.linalg.LinAlgError(f"the Jacobian of {columns} unknowns is singular")
-    dense = jacobian.toarray() if hasattr(jacobian, "toarray") else np.asarray(jacobian)
-    dense = dense * scale
-    size = np.linalg.norm(dense, axis=1)
-    size[size == 0.0] = 1.0
-    width = np.linalg.norm(dense / size[:, None], axis=0)
-    if np.all(width > 0.0):
-        # with unit columns too, wide scales do not look like a rank deficiency; free directions need true lengths
-        u, s, vt = np.linalg.svd(dense / size[:, None] / width, full_matrices=False)
-        if len(s) == columns and s.min(initial=1.0) > _RANK * s.max(initial=0.0):
-            inverse = (vt.T / s) @ u.T
-            return _Solver(lambda r: -scale * (inverse @ (r / size)) / width, columns, none)
-    u, s, vt = np.linalg.svd(dense / size[:, None])
-    rank = int(np.sum(s > _RANK * s.max(initial=0.0)))
-    short = (vt[:rank].T / s[:rank]) @ u[:, :rank].T
-    free = vt[rank:].T
-    weight = (u[:, rank:].T / size) * scale if conserve and rows == columns else np.zeros((0, columns))
-
-    def step(r: np.ndarray) -> np.ndarray:
-        dz = -(short @ (r / size))
-        if len(weight):
-            # these combinations of the rates vanish, so those of the states are conserved; hold them where possible
-            move, *_ = np.linalg.lstsq(weight @ free, -(weight @ dz), rcond=_RANK)
-            moved = dz + free @ move
-            if np.linalg.norm(weight @ moved) <= 1e-8 * np.linalg.norm(weight) * np.linalg.norm(dz):
-                dz = moved
-        return scale * dz
-
-    return _Solver(step, rank, free)
-
-
-def newton(
-    equations: Callable[[np.ndarray], tuple[np.ndarray, Any]],
-    start: np.ndarray,
-    nominal: np.ndarray,
-    tolerance: float,
-    iterations: int,
-    conserve: bool = False,
-) -> NewtonResult:
-    """Solve equations(z) = 0, where equations returns the residual (k,) and the Jacobian (k, n), dense or sparse.
-
-    With `conserve`, equation i is the rate of unknown i, and combinations of rates that vanish identically are conserved.
-    Raises `numpy.linalg.LinAlgError` if the Jacobian of more than 3000 unknowns is singular.
-    """
-    z = np.array(start, dtype=float)
-    residual, jacobian = equations(z)
-    history: list[float] = []
-    damping = 1.0
-    solver = _factorised(jacobian, nominal + np.abs(z), conserve)
-
-    def result(stuck: bool) -> NewtonResult:
-        terms = abs(jacobian) @ (nominal + np.abs(z))
-        small = bool(np.all(np.abs(residual) <= max(1e3 * tolerance, 1e-9) * (terms + 1e-300)))
-        return NewtonResult(z, residual, small and not stuck, len(history), tuple(history), solver.rank, solver.free)
-
-    for _ in range(iterations):
-        scale = nominal + np.abs(z)
-        step = solver.step(residual)
-        length = float(np.sqrt(np.mean((step / scale) ** 2))) if len(step) else 0.0
-        history.append(length)
-        if length <= tolerance:
-            z = z + step
-            residual, jacobian = equations(z)
-            return result(stuck=False)
-        damping = min(1.0, 4.0 * damping)
-        while True:
-            trial = z + damping * step
-            trial_residual, trial_jacobian = equations(trial)
-            good = bool(np.all(np.isfinite(trial_residual)) and np.all(np.isfinite(_numbers(trial_jacobian))))
-            if good:
-                simplified = solver.step(trial_residual)
-                next_length = float(np.sqrt(np.mean((simplified / scale) ** 2)))
-                if next_length <= (1.0 - SUFFICIENT_DECREASE * damping) * length or (damping == 1.0 and next_length <= tolerance):
-                    break
-            damping *= 0.5
-            if damping < _MIN_DAMPING:
-                return result(stuck=True)
-        z, residual, jacobian = trial, trial_residual, trial_jacobian
-        solver = _factorised(jacobian, nominal + np.abs(z), conserve)
-    return result(stuck=True)
-
-
-def _numbers(jacobian: Any) -> np.ndarray:
-    return jacobian.data if hasattr(jacobian, "toarray") else jacobian
-
-
-def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return X (n, k) with matrix X = -right that keeps conserved quantities, and True for each column that solves its
-    equation."""
-    solver = _factorised(matrix, scale, conserve=True)
-    columns = [solver.step(column) for column in right.T]
-    x = np.array(columns).T.reshape(right.shape)
-    # changes of other states are the scale for a state that does not change
-    reach = scale[:, None] * np.max(np.abs(x) / scale[:, None], axis=0, initial=0.0)
-    terms = abs(matrix) @ reach + np.abs(right)
-    return x, np.all(np.abs(matrix @ x + right) <= 1e-8 * np.maximum(terms, 1e-300), axis=0)
+_NUDGE = 2.0**-50
+"""Relative change of all numbers that shows how large the terms of an equation are: it changes by as much of them."""
 
 
 @short_repr
@@ -296,11 +143,20 @@ def operating_point(
         matrix = derivatives.matrix(nonzeros)[rows][:, unknowns]
         return np.concatenate([rates, outputs - target_values])[rows], matrix if n >= SPARSE else matrix.toarray()
 
+    def sizes(z: np.ndarray) -> np.ndarray:
+        residual, change = equations(z)[0], np.zeros(len(rows))
+        random = np.random.default_rng(1)
+        for _ in range(4):
+            place = at(z * _nearly_one(random, len(z)))
+            rates, outputs, _ = derivatives.values(replace(place, p=place.p * _nearly_one(random, len(place.p))))
+            change = np.fmax(change, np.abs(np.concatenate([rates, outputs - target_values])[rows] - residual))
+        return change / _NUDGE
+
     nominal = np.abs(np.concatenate([compiled.program.typical[indices], np.ones(len(derivatives.inputs))])[unknowns])
     begin = np.concatenate([start.x[indices[open_states]], start.p[list(derivatives.input_places)]])
     square = len(open_states) == n == len(rows) and not goals and not moving_indices.size
     try:
-        solution = newton(equations, begin, nominal, tolerance, iterations, conserve=square)
+        solution = newton_in_own_units(equations, begin, nominal, tolerance, iterations, square, sizes)
     except np.linalg.LinAlgError as failure:
         title, cures = "the operating point is not determined", ("fix some states: fixed=[...]",)
         raise refusal("E256", title, *cures, about=compiled.model.name, why=str(failure), places=()) from failure
@@ -316,6 +172,10 @@ def operating_point(
     return OperatingPoint(
         compiled, point, derivatives.states, point.x[indices], solved, undetermined, due, solution.iterations, solution.history
     )
+
+
+def _nearly_one(random: np.random.Generator, count: int) -> np.ndarray:
+    return 1.0 + random.choice((-_NUDGE, _NUDGE), count)
 
 
 def steady_state(

@@ -255,7 +255,8 @@ def _program(steps: Sequence[Step], count: int) -> tuple[list[Callable[[Values],
     program = []
     for name, *operands in steps:
         if name != SLOPES:
-            program.append(_operation(count, FUNCTIONS[name], operands))
+            is_table = name in scalars.LOOKUPS and len(operands) > 2 and max(operands[1:]) < 0
+            program.append((_lookup if is_table else _operation)(count, FUNCTIONS[name], operands))
             count += 1
             continue
         x, others, piece, outs = operands
@@ -278,6 +279,16 @@ def _operation(result: int, function: Callable[..., Any], numbers: Sequence[int]
         values[result] = function(*[values[n] for n in numbers])
 
     return nary
+
+
+def _lookup(result: int, function: Callable[..., Any], numbers: Sequence[int]) -> Callable[[Values], None]:
+    """Return a lookup in a table of constants, which stays one: selected one by one, its values would count as jumps."""
+    first, *table = numbers
+
+    def lookup(values: Values) -> None:
+        values[result] = function(values[first], np.array([values[n] for n in table], dtype=float))
+
+    return lookup
 
 
 def _slopes(

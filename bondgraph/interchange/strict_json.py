@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
@@ -62,8 +63,7 @@ def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
     def pairs(entries: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         content = dict(entries)
         if len(content) < len(entries):
-            keys = [key for key, _ in entries]
-            duplicate = next(key for key in keys if keys.count(key) > 1)
+            duplicate = Counter(key for key, _ in entries).most_common(1)[0][0]
             raise file_error("E351", file, "", f"the key {duplicate[:60]!r} stands twice in one object")
         return content
 
@@ -99,18 +99,20 @@ def key_lines(text: str) -> tuple[dict[str, int], list[str]]:
     """
     lines: dict[str, int] = {}
     repeated: dict[str, None] = {}
+    line, counted = 1, 0
 
     def skip(at: int) -> int:
         return _SPACE.match(text, at).end()  # type: ignore[union-attr]
 
     def value(at: int, path: str) -> int:
+        nonlocal line, counted
         at = skip(at)
         if text[at] not in "{[":
             return scanstring(text, at + 1)[1] if text[at] == '"' else _ATOM.match(text, at).end()  # type: ignore[union-attr]
         is_object, keys, at = text[at] == "{", dict[str, None](), skip(at + 1)
         while text[at] not in "}]":
             inner = f"{path}[{len(keys)}]"
-            line = text.count("\n", 0, at) + 1
+            line, counted = line + text.count("\n", counted, at), at
             if is_object:
                 key, at = scanstring(text, at + 1)
                 inner, at = f"{path}.{key}" if path else key, skip(at) + 1

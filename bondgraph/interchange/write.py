@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.system import System
+from bondgraph.causality.balances import with_balances
 from bondgraph.compile.changes import changed_start
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, equations
+from bondgraph.compile.references import with_references
 from bondgraph.errors import ModelError, Place, ScrewbondError, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.interchange.consistency import MAX_DIMENSION, FormulaOwner, argument_shapes, result_count
@@ -294,7 +296,7 @@ def dump_model(model: Compilable) -> str:
     if not isinstance(model, (Graph, Model, Compiled)):
         raise no_model(model, "dump_model")
     flat = model.model if isinstance(model, Compiled) else model.freeze() if isinstance(model, Graph) else model
-    system = model.system if isinstance(model, Compiled) else equations(flat)
+    system = model.system if isinstance(model, Compiled) else equations(*with_balances(with_references(flat)))
     saved = with_fixed_starts(flat, system)
     encoder = Encoder(FormulaOwner(saved), system)
     shown, missing = _visible_records(encoder, saved.visible)

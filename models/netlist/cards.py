@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bondgraph.errors import ModelError, Place, Problem
 from bondgraph.interchange.formulas import InvalidFormula
@@ -52,7 +52,7 @@ class Card:
 
 def cards_of(text: str, file: str) -> Iterator[Card]:
     """Yield the cards of a text behind its title, the first line, up to .end; without comments and .control blocks."""
-    statements: list[tuple[int, str]] = []
+    statements: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if number == 1:
             continue
@@ -60,12 +60,12 @@ def cards_of(text: str, file: str) -> Iterator[Card]:
         if not plain or plain.startswith(("*", "$")):
             continue
         if plain.startswith("+") and statements:
-            begin, before = statements[-1]
-            statements[-1] = (begin, f"{before} {plain[1:]}")
+            statements[-1][1].append(plain[1:])
         else:
-            statements.append((number, plain))
+            statements.append((number, [plain]))
     controls = False
-    for number, statement in statements:
+    for number, pieces in statements:
+        statement = " ".join(pieces)
         first = statement.split(maxsplit=1)[0]
         controls = (controls or first == ".control") and first != ".endc"
         if first == ".end":
@@ -83,6 +83,8 @@ class Scope:
     texts: Mapping[str, tuple[str, Scope | None]]
     """Text of each parameter, and the scope in which it is read; None for this one."""
     around: Scope | None = None
+    values: dict[str, float] = field(default_factory=dict)
+    """Values of parameters that are computed already."""
 
     def value(self, card: Card, text: str, pending: Sequence[str] = ()) -> float:
         """Return the value of a number, or of an expression in braces or quotes.
@@ -101,12 +103,16 @@ class Scope:
 
     def parameter(self, card: Card, name: str, pending: Sequence[str]) -> float:
         """Return the value of a parameter."""
+        if name in self.values:
+            return self.values[name]
         if name in self.texts:
             if name in pending or len(pending) > 50:
                 raise card.error("E642", f"parameters define each other: {' -> '.join([*pending, name])}", "a number for one")
             text, scope = self.texts[name]
             inside = text[1:-1] if text[:1] in ("{", "'") else text
-            return self._expression(card, inside, [*pending, name]) if scope is None else scope.value(card, text)
+            value = self._expression(card, inside, [*pending, name]) if scope is None else scope.value(card, text)
+            self.values[name] = value
+            return value
         if self.around is not None:
             return self.around.parameter(card, name, ())
         near = similar_names(name, self.texts) or list(self.texts)[:8]

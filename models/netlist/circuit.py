@@ -4,39 +4,72 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from screwbond.models.netlist.cards import Card, Scope, cards_of
-from screwbond.models.netlist.devices import CELSIUS, DEVICES, Circuit, place_inductors
-from screwbond.models.netlist.flattening import Subcircuit, check_name, devices_of, sections_of
+from screwbond.models.netlist.devices import CELSIUS, DEVICES, Circuit, Settings, place_inductors
+from screwbond.models.netlist.flattening import Device, Subcircuit, check_name, devices_of, sections_of
+from screwbond.models.netlist.starts import operating_starts
 from screwbond.models.netlist.waveforms import Transient
 
-from bondgraph import Graph, Sf
+from bondgraph import Graph, R, Se, Sf
 from bondgraph.errors import ModelError, Problem, raise_if_any, reading_line
 from bondgraph.interchange.short.documents import text_of
 
+HOLD = 1e-10
+"""Resistance through which nodes of .ic are held, ohm, as in SPICE."""
 
-def read_netlist(path: str | os.PathLike[str], name: str = "") -> Graph:
+
+def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | None = None) -> Graph:
     """Return the circuit of a SPICE netlist as a graph, called `name`, by default as the file.
 
     R, L, C, K, V, I (SIN, PULSE, PWL), E, F, G, H, D, S, X; .model, .param, .subckt, .options (temp, tnom, gmin), .ic. A node is
-    the junction "node NAME", its voltage `node NAME.effort`. The run begins at IC= and .ic, else at zero, as with UIC.
+    the junction "node NAME", its voltage `node NAME.effort`. The run begins at the operating point of t = 0, at which nodes of
+    .ic have its voltages; with `uic`, by default as .tran says, at IC=, .ic and zero.
 
     Raises `ModelError` E630 for a file that cannot be read; E640 for a card that cannot be read; E641 for an unknown parameter,
     model, subcircuit or source; E642 for what contains itself, or too many devices; E643 for devices, cards and parameters that
-    are not read; E644 for devices that join nothing; all at once where they are in several devices.
+    are not read; E644 for devices that join nothing; all at once where they are in several devices. E653 if there is no
+    operating point, or no unique one; E654 for IC= where neither .tran nor `uic` says whether it counts.
 
     Source: Nagel 1975 (SPICE2); ngspice manual, version 39.
     """
     text, file = text_of(path)
-    return parse_netlist(text, file, name)
+    return parse_netlist(text, file, name, uic=uic)
 
 
-def parse_netlist(text: str, file: str = "circuit.cir", name: str = "") -> Graph:
+def parse_netlist(text: str, file: str = "circuit.cir", name: str = "", *, uic: bool | None = None) -> Graph:
     """Return the circuit of the text of a netlist, as `read_netlist`; messages call it `file`."""
     root = sections_of(cards_of(text, file))
-    devices = devices_of(root)
-    circuit = _settings(root, Card(file, 1, ("",)), name or Path(file).stem)
+    devices, first = devices_of(root), Card(file, 1, ("",))
+    settings = _settings(root, first, name or Path(file).stem)
+    if settings.uic if uic is None else uic:
+        return _circuit(devices, settings, first).graph
+    if uic is None and settings.uic is None:
+        _refuse_starts(devices)
+    at_zero = _circuit(devices, replace(settings, starts={}), first)
+    if not (at_zero.is_driven or settings.voltages):
+        return at_zero.graph
+    held = _circuit(devices, replace(settings, starts={}, is_held=True), first) if settings.voltages else at_zero
+    starts, modes = operating_starts(first, held.graph)
+    return _circuit(devices, replace(settings, starts=starts, modes=modes), first).graph
+
+
+def _refuse_starts(devices: Sequence[Device]) -> None:
+    """Raise E654 for IC= in a netlist without .tran: SPICE reads it with UIC, and ignores it without."""
+    for device in devices:
+        if "ic" in device.card.pairs and device.card.words[0][0] in "cl":
+            title = f'"{device.name}" has IC=, and the netlist does not say whether it counts'
+            raise device.card.error("E654", title, "uic=True or uic=False of read_netlist", ".tran 1u 1m UIC", "no IC=")
+
+
+def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circuit:
+    """Return the circuit of these devices."""
+    file = first.file
+    with reading_line(file, first.line):
+        circuit = Circuit(Graph(settings.name), settings)
     problems: list[Problem] = []
     names: set[str] = set()
     order = list(DEVICES)
@@ -60,10 +93,11 @@ def parse_netlist(text: str, file: str = "circuit.cir", name: str = "") -> Graph
     raise_if_any(file, problems)
     place_inductors(circuit)
     _close_nodes(circuit)
+    _hold_nodes(circuit, first)
     if not circuit.nodes:
         cure = "devices behind the title, which is the first line"
-        raise Card(file, 1, ()).error("E644", "the netlist has no devices", cure)
-    return circuit.graph
+        raise first.error("E644", "the netlist has no devices", cure)
+    return circuit
 
 
 def _close_nodes(circuit: Circuit) -> None:
@@ -74,11 +108,21 @@ def _close_nodes(circuit: Circuit) -> None:
             circuit.graph.connect(node, Sf(f"{node.name} open", domain="electrical"))
 
 
-def _settings(root: Subcircuit, first: Card, name: str) -> Circuit:
-    """Return an empty circuit with options, defaults of waveforms, and voltages at the start."""
+def _hold_nodes(circuit: Circuit, first: Card) -> None:
+    """Add sources of the voltages of .ic while the operating point is sought; E641 for an unknown node."""
+    for name, voltage in circuit.settings.voltages.items():
+        if name not in circuit.nodes:
+            raise first.error("E641", f'.ic has the unknown node "{name[:60]}"', ", ".join(list(circuit.nodes)[:8]))
+        if circuit.settings.is_held:
+            source, wire = Se(f"hold {name}", voltage, domain="electrical"), R(f"wire to hold {name}", HOLD)
+            circuit.graph.between(None, circuit.nodes[name], source, wire)
+
+
+def _settings(root: Subcircuit, first: Card, name: str) -> Settings:
+    """Return options, defaults of waveforms, and voltages at the start."""
     scope = Scope({word: (text, None) for word, text in root.parameters.items()})
     options = {"temp": 27.0, "tnom": 27.0, "gmin": 1e-12}
-    transient, voltages = Transient(), dict[str, float]()
+    transient, voltages, uic = Transient(), dict[str, float](), None
     for card in root.settings:
         word, values = card.words[0], card.plain[1:]
         if word in (".options", ".option"):
@@ -89,13 +133,12 @@ def _settings(root: Subcircuit, first: Card, name: str) -> Circuit:
             numbers = [scope.value(card, each) for each in values if each != "uic"]
             if len(numbers) < 2:
                 raise card.error("E640", ".tran needs a step and an end", ".tran 1u 10m uic")
-            transient = Transient(numbers[0], numbers[1])
+            transient, uic = Transient(numbers[0], numbers[1]), "uic" in values
         else:
             voltages |= _start_voltages(card, scope)
     if not (options["gmin"] > 0 and min(options["temp"], options["tnom"]) > -CELSIUS):
         raise first.error("E640", "gmin is positive, and temp and tnom lie above absolute zero", ".options temp=27 gmin=1e-12")
-    with reading_line(first.file, first.line):
-        return Circuit(Graph(name), options, transient, voltages)
+    return Settings(name, options, transient, voltages, uic)
 
 
 def _start_voltages(card: Card, scope: Scope) -> dict[str, float]:

@@ -32,15 +32,31 @@ STRONGEST = 1e6
 """Current of a junction, A, above which its characteristic goes on as its tangent."""
 
 
-@dataclass
-class Circuit:
-    """Graph of a circuit under construction, and what its cards say of all devices."""
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a netlist for all of its devices, and their start."""
 
-    graph: Graph
+    name: str
     options: Mapping[str, float]
     transient: Transient
     voltages: Mapping[str, float]
     """Voltages of nodes at the start, of .ic."""
+    uic: bool | None
+    """True if .tran has UIC; None without .tran."""
+    starts: Mapping[str, float] | None = None
+    """Charges and fluxes at the start by name; None for those of IC= and .ic."""
+    modes: Mapping[str, str] = field(default_factory=dict)
+    """States of switches at the start."""
+    is_held: bool = False
+    """True if sources hold the nodes of .ic."""
+
+
+@dataclass
+class Circuit:
+    """Graph of a circuit under construction."""
+
+    graph: Graph
+    settings: Settings
     nodes: dict[str, Element] = field(default_factory=dict)
     sources: set[str] = field(default_factory=set)
     """Voltage sources, whose currents others read."""
@@ -48,6 +64,8 @@ class Circuit:
     """Device, inductance and start current by name."""
     couplings: dict[frozenset[str], tuple[Device, float]] = field(default_factory=dict)
     """Card and factor of coupled pairs."""
+    is_driven: bool = False
+    """True if a source is not zero at t = 0."""
 
     def node(self, device: Device, name: str) -> Element | None:
         """Return the junction of a node; None for ground."""
@@ -87,12 +105,13 @@ def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
     return device.value(words[0])
 
 
-def _start(circuit: Circuit, device: Device) -> float:
-    """Return IC= of a capacitor, else its voltage by .ic."""
-    if "ic" in device.card.pairs:
-        return device.value(device.card.pairs["ic"])
-    one, two = (circuit.voltages.get(device.node(each), 0.0) for each in device.card.plain[1:3])
-    return one - two
+def _charge(circuit: Circuit, device: Device, capacitance: float) -> float:
+    """Return the charge of a capacitor at the start: of the operating point, else by IC=, else by .ic."""
+    ic = device.value(device.card.pairs["ic"]) if "ic" in device.card.pairs else None
+    if circuit.settings.starts is not None:
+        return circuit.settings.starts.get(f"{device.name}.q", 0.0)
+    one, two = (circuit.settings.voltages.get(device.node(each), 0.0) for each in device.card.plain[1:3])
+    return capacitance * (one - two if ic is None else ic)
 
 
 def _join(circuit: Circuit, device: Device, *parts: Node) -> None:
@@ -108,7 +127,7 @@ def _resistor(circuit: Circuit, device: Device) -> None:
 def _capacitor(circuit: Circuit, device: Device) -> None:
     first, second = circuit.ends(device)
     value = _number(device, "c", ("ic",))
-    capacitor = C(device.name, capacitance=value, initial=value * _start(circuit, device))
+    capacitor = C(device.name, capacitance=value, initial=_charge(circuit, device, value))
     circuit.graph.between(first, second, capacitor)
 
 
@@ -120,8 +139,9 @@ def _inductor(circuit: Circuit, device: Device) -> None:
 
 def _source(circuit: Circuit, device: Device) -> None:
     """Add a source: of a voltage from the second node to the first, of a current from the first through it to the second."""
-    value, numbers = waveform(device, _words(device, 2), circuit.transient)
+    value, numbers = waveform(device, _words(device, 2), circuit.settings.transient)
     first, second = circuit.ends(device)
+    circuit.is_driven |= (value(0.0, **numbers) if callable(value) else value) != 0.0
     signals = {"t": "time"} if callable(value) else {}
     words: dict[str, Any] = {"parameters": numbers, "signals": signals} if callable(value) else {}
     _between(circuit, device, first, second, value, words)
@@ -181,12 +201,12 @@ def _diode(circuit: Circuit, device: Device) -> None:
     card = device.model(words[0])
     read = _parameters(device, card, "d", DIODE, NEUTRAL, DIODE_ZEROS)
     area = device.value(words[1]) if len(words) > 1 else device.value(device.card.pairs.get("area", "1"))
-    kelvin, nominal = (circuit.options[word] + CELSIUS for word in ("temp", "tnom"))
+    kelvin, nominal = (circuit.settings.options[word] + CELSIUS for word in ("temp", "tnom"))
     warm, thermal = kelvin / nominal, BOLTZMANN * kelvin
     saturation = read["is"] * area * math.exp((warm - 1) * read["eg"] / (read["n"] * thermal)) * warm ** (read["xti"] / read["n"])
     if not (saturation > 0 and read["n"] > 0 and area > 0 and read["rs"] >= 0):
         raise device.card.error("E640", f'"{device.name}": IS, N and its area are positive, RS is not negative', "IS=1e-14 N=1")
-    values = {"Is": saturation, "Vt": read["n"] * thermal, "Rp": 1.0 / circuit.options["gmin"]}
+    values = {"Is": saturation, "Vt": read["n"] * thermal, "Rp": 1.0 / circuit.settings.options["gmin"]}
     junction = diode(device.name, **values, top=max(math.log(STRONGEST / saturation), 1.0))
     series = [R(f"{device.name} rs", read["rs"] / area)] if read["rs"] else []
     circuit.graph.between(first, second, junction, *series)
@@ -206,7 +226,7 @@ def _switch(circuit: Circuit, device: Device) -> None:
     levels = {"gain": 1.0}
     circuit.graph.add(Block(control, [("v", _GAINS[tuple(inputs)], ["gain", *inputs])], inputs=inputs, parameters=levels))
     thresholds = (read["vt"] - read["vh"], read["vt"] + read["vh"])
-    initial = "high" if device.card.plain[-1] == "on" else "low"
+    initial = circuit.settings.modes.get(relay, "high" if device.card.plain[-1] == "on" else "low")
     off, on = 1.0 / read["roff"], 1.0 / read["ron"]
     circuit.graph.add(hysteresis(relay, f"{control}.v", *thresholds, low=off, high=on, initial=initial))
     contact = R(device.name, flow=lambda e, g: g * e, signals={"g": f"{relay}.y"}, domain="electrical")
@@ -253,7 +273,9 @@ def place_inductors(circuit: Circuit) -> None:
         device, inductance, current = circuit.inductors[group[0]]
         with reading_line(device.card.file, device.card.line):
             if len(group) == 1:
-                coil = I(device.name, inductance=inductance, initial=inductance * current)
+                starts = circuit.settings.starts
+                flux = inductance * current if starts is None else starts.get(f"{device.name}.p", 0.0)
+                coil = I(device.name, inductance=inductance, initial=flux)
                 _join(circuit, device, coil)
             else:
                 _field(circuit, group)
@@ -279,8 +301,10 @@ def _field(circuit: Circuit, group: Sequence[str]) -> None:
         return sum(inverse[j][k] * psi[j] * psi[k] for j in count for k in count) / 2
 
     ports = dict.fromkeys((f"{k}" for k in range(1, len(group) + 1)), "electrical")
-    start = (matrix @ [current for *_, current in rows]).tolist()
-    part = multiport("I", "+".join(group), energy, ports, initial=start)
+    name, start = "+".join(group), (matrix @ [current for *_, current in rows]).tolist()
+    if circuit.settings.starts is not None:
+        start = [circuit.settings.starts.get(f"{name}.storage.p[{k}]", 0.0) for k in range(len(group))]
+    part = multiport("I", name, energy, ports, initial=start)
     for port, (device, _, _) in zip(ports, rows, strict=True):
         _join(circuit, device, part.port(port))
 

@@ -111,6 +111,28 @@ def test_strong_nonlinearity_is_damped() -> None:
     assert point.iterations > 5
 
 
+def test_a_diode_in_the_way_is_conducting() -> None:
+    """At no current a diode lets nothing through: the first step of its flux is 1e-14 Wb, far below 1, and far from rest."""
+    graph = Graph("rectifier")
+    loop, out = J1("loop", domain="electrical"), J0("out", domain="electrical")
+    shockley = R("diode", flow=lambda e, Is, Vt: Is * (exp(e / Vt) - 1.0), parameters={"Is": 1e-14, "Vt": 0.025})
+    graph.connect(Se("source", 5.0), loop).connect(loop, R("series", 1e3)).connect(loop, shockley).connect(loop, I("coil", 1e-3))
+    graph.connect(loop, out).connect(out, C("filter", capacitance=1e-6)).connect(out, R("load", 2e3))
+    point = steady_state(graph)
+    current = point["coil.flow"]
+    assert 3e3 * current + 0.025 * np.log(1.0 + current / 1e-14) == pytest.approx(5.0, rel=1e-9)
+    assert point["out.effort"] == pytest.approx(2e3 * current, rel=1e-9) and 2.5 < point["out.effort"] < 3.0
+
+
+def test_forces_that_cancel_leave_a_body_at_rest() -> None:
+    """0.1 + 0.2 - 0.3 is 5.6e-17, a rounding of the sources and no push."""
+    graph, v = Graph("tug"), J1("v", domain="translation")
+    for name, force in (("one", 0.1), ("two", 0.2), ("three", -0.3)):
+        graph.connect(Se(name, force), v)
+    graph.connect(v, I("body", 1.0)).connect(v, C("spring", stiffness=1.0))
+    assert steady_state(graph)["spring.effort"] == pytest.approx(0.0, abs=1e-15)
+
+
 def test_no_solution() -> None:
     with pytest.raises(ModelError, match=r"E25[34]") as caught:
         steady_state(signals("never", lambda x: 1.0 + x * x, {"x": 2.0}))
@@ -141,7 +163,7 @@ def test_sparse_models() -> None:
 
 
 def test_a_large_singular_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bondgraph.analysis.steady._MAX_DENSE", 2)
+    monkeypatch.setattr("bondgraph.analysis.damped_newton._MAX_DENSE", 2)
     with pytest.raises(ModelError, match="E256"):
         steady_state(signals("chemistry", lambda a, b, c: (b - a, a - b, -c), {"a": 1.0, "b": 2.0, "c": 3.0}))
 

@@ -2,6 +2,6 @@
 
 # ruff: noqa: F401
 
+from bondgraph.analysis.damped_newton import newton
 from bondgraph.analysis.linear import DENSE
-from bondgraph.analysis.steady import newton
 from bondgraph.analysis.transfer import TransferFunction

@@ -3,4 +3,5 @@
 # ruff: noqa: F401
 
 from screwbond.models.parts.icons import ICONS
+from screwbond.models.parts.makers import MAKERS
 from screwbond.models.parts.record import Part

@@ -25,6 +25,7 @@ from bondgraph import (
     elements,
     equations,
     load_model,
+    multiport,
     parse_model,
     save_model,
     simulate,
@@ -33,6 +34,7 @@ from bondgraph.export import latex
 from bondgraph.interchange import digest
 from campaigns.small_models import SMALL
 from examples import rolling_eggs
+from screws import scalars
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 from screws.surfaces import closed_surface, parametric
 from tests.inner.assembly import ASSEMBLE, System
@@ -144,6 +146,27 @@ def test_files_are_the_same_in_every_process_and_read_in_a_fresh_one(tmp_path: P
     found = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == digest(written) == hashlib.sha256(written.encode()).hexdigest()[:32]
     assert list(load_model(path).elements) == list(SMALL["rectifier"]().freeze().elements)
+
+
+def test_a_graph_whose_node_needs_a_constraint_is_saved_as_it_is_compiled() -> None:
+    """The current of a coupled coil without a load is zero: its node has no element that sets its voltage."""
+    graph, a, b = Graph("open coil"), elements.J1("a", domain="electrical"), elements.J0("b", domain="electrical")
+    ports = {"1": "electrical", "2": "electrical"}
+    coils = multiport("I", "coils", lambda p: p[0] ** 2 - p[0] * p[1] + p[1] ** 2, ports, initial=[0.0, 0.0])
+    graph.connect(elements.Se("source", 1.0), a).connect(a, elements.R("r", 1.0)).connect(a, coils.port("1"))
+    graph.connect(b, coils.port("2")).connect(b, elements.Sf("open", 0.0, domain="electrical"))
+    first, second = simulate(graph, 0.1), simulate(parse_model(dump_model(graph)), 0.1)
+    assert first.names() == second.names()
+    assert all(np.array_equal(first[name], second[name]) for name in first.names())
+
+
+def test_a_short_table_stays_one() -> None:
+    """A capacitor at a source of a piecewise linear voltage takes the derivative of the table, which does not jump."""
+    graph, node = Graph("tabled"), elements.J0("node", domain="electrical")
+    source = elements.Se("source", lambda t: scalars.interpolate(t, [0.0, 0.1, 0.2, 0.25], [0.0, 1.0, -1.0, 0.0]), signals="time")
+    graph.connect(source, node).connect(node, elements.C("c", capacitance=2.0)).connect(node, elements.R("r", 1.0))
+    first, second = simulate(graph, 0.3), simulate(parse_model(dump_model(graph)), 0.3)
+    assert all(np.array_equal(first[name], second[name]) for name in first.names())
 
 
 def test_start_values_that_follow_are_written_as_found() -> None:

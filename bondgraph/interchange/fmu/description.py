@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +100,7 @@ def _variable(version: int, element: ElementTree.Element) -> FmuVariable | None:
     typed = element if version == 3 else next(iter(element), element)
     kind = _KINDS[version].get(typed.tag)
     reference = element.get("valueReference", "")
-    if kind is None or not reference.isdecimal() or not int(reference) < 1 << 32:
+    if kind is None or not re.fullmatch("[0-9]{1,10}", reference) or not int(reference) < 1 << 32:
         return None
     causality = element.get("causality", "local")
     is_scalar = element.find("Dimension") is None

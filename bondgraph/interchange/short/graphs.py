@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +21,8 @@ from screws.similar_names import similar_names
 
 KEYS = ("graph", "elements", "automata", "bonds")
 """Keys of a file; it needs the first two."""
+NESTED_KEYS = ("elements", "automata", "bonds", "ports", "exports")
+"""Keys of a graph in another; it needs the first."""
 MOST_ELEMENTS = 10_000
 """Maximum number of elements and automata of a file, and of bonds."""
 NO_PARTS: Mapping[str, Maker] = MappingProxyType({})
@@ -46,11 +49,35 @@ def parse_graph(text: str, file: str = "graph.yaml", *, parts: Mapping[str, Make
     """Return the graph that a text describes, as `read_graph`; messages call it `file`, whose ending says what it is."""
     document = document_of(text, file)
     content = document.content
-    raise_if_any(file, _wrong_keys(document))
+    raise_if_any(file, _wrong_keys(document, "", content, KEYS, 2))
     with reading_line(file, document.place("graph").line):
         graph = Graph(content["graph"])
-    problems: list[Problem] = []
-    reader = ElementReader(document, {**parts, **KINDS})
+    raise_if_any(file, _fill(graph, ElementReader(document, {**parts, **KINDS}, _nested), content))
+    return graph
+
+
+def _nested(reader: ElementReader, name: str, path: str, content: Any) -> Graph:
+    """Return a graph in the place of an element, with its ports and the signals that it exports."""
+    document = reader.document
+    raise_if_any(document.file, _wrong_keys(document, f"{path}.", content, NESTED_KEYS, 1))
+    graph = Graph(name)
+    problems = _fill(graph, replace(reader, within=f"{path}."), content)
+    for port, end in (content.get("ports") or {}).items():
+        node = _node(graph, end) if isinstance(end, str) else None
+        if node is None:
+            title = f'the port "{port[:60]}" is "{str(end)[:60]}", which is no element'
+            problems.append(document.problem("E635", f"{path}.ports.{port}", title, *_similar(graph, str(end))))
+        else:
+            graph.expose(port, node)
+    for signal, source in (content.get("exports") or {}).items():
+        graph.export(signal, source)
+    raise_if_any(document.file, problems)
+    return graph
+
+
+def _fill(graph: Graph, reader: ElementReader, content: Mapping[str, Any]) -> list[Problem]:
+    """Add the elements, automata and bonds of a mapping to a graph; return their problems."""
+    document, within, problems = reader.document, reader.within, list[Problem]()
     for name, described in content["elements"].items():
         made = reader.element(name, described)
         if isinstance(made, tuple):
@@ -62,48 +89,56 @@ def parse_graph(text: str, file: str = "graph.yaml", *, parts: Mapping[str, Make
         if isinstance(automaton, tuple):
             problems += automaton
         else:
-            place = document.place(f"automata.{name}")
+            place = document.place(f"{within}automata.{name}")
             with reading_line(place.file, place.line):
                 graph.add_automaton(automaton)
     failed = content["elements"].keys() - set(graph)
     for k, chain in enumerate(content.get("bonds") or ()):
-        problems += _connect(graph, document, f"bonds[{k}]", chain, failed)
-    raise_if_any(file, problems)
-    return graph
+        problems += _connect(graph, document, f"{within}bonds[{k}]", chain, failed)
+    return problems
 
 
-def _wrong_keys(document: Document) -> list[Problem]:
-    """Return the problems of the keys of a document."""
-    content = document.content
-    problems = [
-        document.problem("E632", key, f'unknown key "{key[:60]}"', ", ".join(similar_names(key, KEYS) or KEYS))
-        for key in content
-        if key not in KEYS
-    ]
-    if "format" in content and content["format"] == FORMAT:
+def _wrong_keys(document: Document, within: str, content: Any, keys: Sequence[str], needed: int) -> list[Problem]:
+    """Return the problems of the keys of a graph, of which the first so many are needed."""
+    if not isinstance(content, Mapping):
+        return [document.problem("E632", within[:-1], "a graph is no mapping", f"{keys[0]}: ...")]
+    if content.get("format") == FORMAT and not within:
         cure = "load_model reads it"
         return [document.problem("E632", "format", "the file is one of save_model, no graph that a person wrote", cure)]
-    problems += [
-        document.problem("E632", "", f'the file has no "{key}"', f"{key}: ...") for key in KEYS[:2] if key not in content
+    what = "the graph" if within else "the file"
+    problems = [
+        document.problem("E632", f"{within}{key}", f'unknown key "{key[:60]}"', ", ".join(similar_names(key, keys) or keys))
+        for key in content
+        if key not in keys
     ]
-    forms: dict[str, tuple[type | tuple[type, ...], str]] = {
-        "graph": (str, "a name"),
-        "elements": (dict, "a mapping of names to elements"),
-        "automata": ((dict, type(None)), "a mapping of names to automata"),
-        "bonds": ((list, type(None)), "a list of chains such as source -> junction"),
-    }
-    for key, (kind, words) in forms.items():
-        if key in content and not isinstance(content[key], kind):
-            problems.append(document.problem("E632", key, f'"{key}" is not {words}', f"{key}: {words}"))
-        elif isinstance(content.get(key), (dict, list)) and len(content[key]) > MOST_ELEMENTS:
-            title = f'"{key}" has {len(content[key])} entries, and at most {MOST_ELEMENTS} are read'
-            problems.append(document.problem("E632", key, title, "a script with a loop"))
+    missing = [key for key in keys[:needed] if key not in content]
+    problems += [document.problem("E632", within[:-1], f'{what} has no "{key}"', f"{key}: ...") for key in missing]
+    for key, (kind, words) in _FORMS.items():
+        if key not in content or key not in keys:
+            continue
+        path, value = f"{within}{key}", content[key]
+        if not isinstance(value, kind):
+            problems.append(document.problem("E632", path, f'"{key}" is not {words}', f"{key}: {words}"))
+        elif isinstance(value, (dict, list)) and len(value) > MOST_ELEMENTS:
+            title = f'"{key}" has {len(value)} entries, and at most {MOST_ELEMENTS} are read'
+            problems.append(document.problem("E632", path, title, "a script with a loop"))
     return problems
+
+
+_FORMS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    "graph": (str, "a name"),
+    "elements": (dict, "a mapping of names to elements"),
+    "automata": ((dict, type(None)), "a mapping of names to automata"),
+    "bonds": ((list, type(None)), "a list of chains such as source -> junction"),
+    "ports": ((dict, type(None)), "a mapping of names to elements, or to ports of them"),
+    "exports": ((dict, type(None)), "a mapping of names to signals"),
+}
+"""Types of the values under the keys of a graph."""
 
 
 def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: set[str]) -> list[Problem]:
     """Add the bonds of a chain "a -> b -> c"; return the problems of its names. A name in `failed` has its problem already."""
-    ends = [end.strip() for end in re.split(r"-+>", chain)] if isinstance(chain, str) else []
+    ends = [end.strip() for end in re.split(r"(?<!-)-+>", chain)] if isinstance(chain, str) else []
     if len(ends) < 2 or not all(ends):
         title = f"{chain if isinstance(chain, str) else str(chain)[:60]!r} is no chain of bonds"
         return [document.problem("E635", path, title, "tail -> head, for the half arrow of each bond", "tail -> middle -> head")]

@@ -25,6 +25,7 @@ from bondgraph.interchange.short.documents import Document
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Parameter
+from bondgraph.model.modal import by_mode
 from screws.similar_names import similar_names
 
 Maker = Callable[..., Element | Graph]
@@ -66,7 +67,8 @@ TRANSITION_KEYS = ("from", "to", "when", "signals", "resets", "kind", "error", "
 
 
 def quantity(value: Any) -> Any:
-    """Return a value of a file as an argument: "2 kN/m" and {value: [1, 2], unit: m} as a `Parameter`, all else as it stands.
+    """Return a value of a file as an argument: "2 kN/m" and {value: [1, 2], unit: m} as a `Parameter`, {automaton: a,
+    values: {free: 0.0, touching: 5.0}} as a parameter for each state, all else as it stands.
 
     >>> quantity("2 kN/m").value, quantity("2 kN/m").unit, quantity("spring.q"), quantity(3)
     (2.0, 'kN/m', 'spring.q', 3)
@@ -74,6 +76,8 @@ def quantity(value: Any) -> Any:
     if isinstance(value, Mapping):
         if set(value) == {"value", "unit"} and isinstance(value["unit"], str):
             return Parameter(value["value"], value["unit"])
+        if set(value) == {"automaton", "values"} and isinstance(value["values"], Mapping):
+            return by_mode(value["automaton"], {state: quantity(each) for state, each in value["values"].items()})
         return {key: quantity(each) for key, each in value.items()}
     parts = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
     return Parameter(float(parts[1]), parts[2]) if parts else value
@@ -85,15 +89,21 @@ class ElementReader:
 
     document: Document
     kinds: Mapping[str, Maker]
+    nested: Callable[[ElementReader, str, str, Any], Graph]
+    """Reader of a graph in the place of an element, by its name, its path in the document and its content."""
+    within: str = ""
+    """Path of the graph whose elements are read, with a point at its end."""
 
     def element(self, name: str, content: Any) -> Element | Graph | tuple[Problem, ...]:
         """Return an element of a name and what the file says of it."""
-        path = f"elements.{name}"
+        path = f"{self.within}elements.{name}"
         kind, described = next(iter(content.items())) if isinstance(content, Mapping) and len(content) == 1 else (content, {})
         if not isinstance(kind, str):
             return (self._problem("E632", path, f'"{name}" has no kind', _FORM),)
         if kind == "Block":
             return self._made(path, name, kind, lambda: self._block(name, path, described))
+        if kind == "Graph":
+            return self._made(path, name, kind, lambda: self.nested(self, name, f"{path}.{kind}", described))
         if kind not in self.kinds:
             near = similar_names(kind, self.kinds) or list(self.kinds)[:12]
             return (self._problem("E633", path, f'"{name}" is of the unknown kind "{kind[:60]}"', ", ".join(near)),)
@@ -111,7 +121,7 @@ class ElementReader:
 
     def automaton(self, name: str, content: Any) -> Automaton | tuple[Problem, ...]:
         """Return an automaton: its states, and its transitions with guards as formulas of signals."""
-        path = f"automata.{name}"
+        path = f"{self.within}automata.{name}"
 
         def made() -> Automaton:
             self._need_keys(path, content, ("states", "transitions"), ("initial",))

@@ -16,6 +16,7 @@ PUBLISHED = Path(__file__).resolve().parents[3] / "docs" / "static" / "graph.sch
 _ANY: dict[str, Any] = {}
 _TEXT = {"type": "string"}
 _PATHS = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}, {"type": "object", "additionalProperties": _TEXT}]}
+_NAMES = {"type": ["object", "null"], "additionalProperties": _TEXT}
 _FORMULA = {"type": ["string", "number"], "description": "a formula"}
 
 
@@ -25,19 +26,22 @@ def short_schema(parts: Mapping[str, Maker] = NO_PARTS) -> dict[str, Any]:
     described = {kind: _arguments(kind, maker) for kind, maker in kinds.items()}
     block = _object(dict.fromkeys(BLOCK_KEYS, _ANY), ("equations",))
     one_kind = {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": False}
-    element = {"anyOf": [{"enum": list(kinds)}, {**one_kind, "properties": {**described, "Block": block}}]}
+    one_of = {**one_kind, "properties": {**described, "Block": block, "Graph": {"$ref": "#/$defs/graph"}}}
+    element = {"anyOf": [{"enum": list(kinds)}, one_of]}
     edge = _object(dict.fromkeys(TRANSITION_KEYS, _ANY), TRANSITION_KEYS[:3])
     states = {"type": "array", "items": _TEXT, "minItems": 1}
     edges = {"anyOf": [edge, {"type": "array", "items": edge}]}
     automaton = _object({"states": states, "initial": _TEXT, "transitions": edges}, ("states", "transitions"))
     chain = {"type": "string", "pattern": "^[^>]+(-+>[^>]+)+$"}
     keys = {
-        "graph": {"type": "string", "description": "name of the graph"},
-        "elements": {"type": "object", "additionalProperties": element},
+        "elements": {"type": "object", "additionalProperties": {"$ref": "#/$defs/element"}},
         "automata": {"type": ["object", "null"], "additionalProperties": automaton},
         "bonds": {"type": ["array", "null"], "items": chain},
     }
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_object(keys, ("graph", "elements"))}
+    nested = _object({**keys, "ports": _NAMES, "exports": _NAMES}, ("elements",))
+    file = _object({"graph": {"type": "string", "description": "name of the graph"}, **keys}, ("graph", "elements"))
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"element": element, "graph": nested}}
+    return {**head, **file}
 
 
 def _object(properties: Mapping[str, Any], required: tuple[str, ...]) -> dict[str, Any]:

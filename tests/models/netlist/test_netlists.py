@@ -6,16 +6,45 @@ import pytest
 from screwbond.models.netlist import parse_netlist, read_netlist
 
 from bondgraph import ModelError, compile_model
+from bondgraph.analysis import linearise
 from tests.inner.models_netlist import Card, Scope
-from tests.models.netlist.circuits import CIRCUITS
+from tests.models.netlist.circuits import CIRCUITS, RESTING
 
 
 @pytest.mark.parametrize("name", CIRCUITS)
 def test_voltages_are_those_of_ngspice(name) -> None:
     text, end, voltages = CIRCUITS[name]
-    result = compile_model(parse_netlist(text)).simulate(end, samples=[0.0, end], rtol=1e-9)
+    result = compile_model(parse_netlist(text, uic=True)).simulate(end, samples=[0.0, end], rtol=1e-9)
     for node, voltage in voltages.items():
         assert result[f"node {node}.effort"][-1] == pytest.approx(voltage, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", RESTING)
+def test_without_uic_a_run_begins_at_the_operating_point_of_ngspice(name) -> None:
+    text, _, voltages = RESTING[name]
+    found = linearise(parse_netlist(text), outputs=[f"node {node}.effort" for node in voltages]).values
+    assert found == pytest.approx([voltage for voltage, _ in voltages.values()], rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["conducting at rest", "transformer with current", "held nodes"])
+def test_runs_from_the_operating_point_are_those_of_ngspice(name) -> None:
+    """`python -m campaigns.netlists` compares all of them, and with the ngspice that is installed."""
+    text, end, voltages = RESTING[name]
+    result = compile_model(parse_netlist(text)).simulate(end, samples=[0.0, end], rtol=1e-9)
+    for node, (_, voltage) in voltages.items():
+        assert result[f"node {node}.effort"][-1] == pytest.approx(voltage, rel=1e-5)
+
+
+def test_tran_says_whether_ic_counts() -> None:
+    text = "start\nV1 a 0 4\nR1 a b 1k\nC1 b 0 1u IC=1\nR2 b 0 3k\n"
+
+    def start(*cards: str, **words: bool) -> float:
+        graph = parse_netlist(text + "\n".join(cards), **words)
+        return compile_model(graph, backend="numpy").simulate(1e-9)["c1.effort"][0]
+
+    assert start(".tran 1u 1m UIC") == start(uic=True) == start(".tran 1u 1m", uic=True) == pytest.approx(1.0)
+    assert start(".tran 1u 1m") == start(uic=False) == pytest.approx(3.0)
+    assert start(".tran 1u 1m", ".ic V(b)=2") == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +58,7 @@ def test_suffixes_and_expressions(text, value) -> None:
 
 
 def graph_text(text: str) -> list[str]:
-    model = parse_netlist(text).freeze()
+    model = parse_netlist(text, uic=True).freeze()
     parameters = {f"{path}.{name}": each.value for path, part in model.elements.items() for name, each in part.parameters.items()}
     return [*map(str, sorted(parameters.items())), *sorted(f"{bond.tail.element} {bond.head.element}" for bond in model.bonds)]
 
@@ -48,7 +77,8 @@ def test_a_node_of_one_device_is_open(tmp_path) -> None:
 
 
 def test_start_voltages_are_those_of_ic() -> None:
-    graph = parse_netlist("start\nC1 a b 1u\nC2 b 0 2u IC=3\nR1 a 0 1k\nR2 b 0 1k\nL1 a 0 1m IC=2\n.ic V(a)=5 V(b)=1\n")
+    text = "start\nC1 a b 1u\nC2 b 0 2u IC=3\nR1 a 0 1k\nR2 b 0 1k\nL1 a 0 1m IC=2\n.ic V(a)=5 V(b)=1\n.tran 1n 1u uic\n"
+    graph = parse_netlist(text)
     result = compile_model(graph, backend="numpy").simulate(1e-9)
     assert [result[name][0] for name in ("c1.q", "c2.q", "l1.p")] == pytest.approx([4e-6, 6e-6, 2e-3], rel=1e-12)
 
@@ -100,6 +130,12 @@ REFUSED = [
     ("R1 a 0 1e308k", "E640", "is too large"),
     ("D1 a 0 m\n.model m d(N=1e-9)\n.temp 50", "E640", "out of range"),
     ("* nothing", "E644", "has no devices"),
+    (".ic V(b)=1\nR1 a 0 1", "E641", 'unknown node "b"'),
+    ("V1 a 0 1\nR1 a b 1\nC1 b c 1u\nC2 c 0 1u", "E653", "no unique operating point"),
+    ("I1 0 a 1\nC1 a 0 1u", "E653", "no operating point"),
+    ("V1 a 0 1\nL1 a 0 1m", "E653", "no operating point"),
+    ("V1 a 0 1\nR0 a b 1k\nS1 b 0 b 0 m\n.model m sw(vt=0.5 ron=1)", "E653", "turn each other"),
+    ("C1 a 0 1u IC=2\nR1 a 0 1k", "E654", "does not say whether it counts"),
 ]
 
 
@@ -118,6 +154,15 @@ def test_the_line_is_that_of_the_card_and_all_are_told() -> None:
         parse_netlist("title\n* comment\nR1 a\n+ 0 one\nC1 a 0 1u\nM1 a b c d nmos\n", "wrong.cir")
     problems = {(each.code, str(each.places[0])) for each in refused.value.problems}
     assert problems == {("E640", "wrong.cir:3"), ("E643", "wrong.cir:6")}
+
+
+def test_parameters_that_name_two_others_are_computed_once() -> None:
+    """Their sums are Fibonacci's: 1e10 evaluations of 50 parameters, one after the other."""
+    texts = " ".join(f"p{k}={{p{k + 1}+p{k + 2}}}" for k in range(48))
+    model = parse_netlist(f"title\n.param {texts} p48=1 p49=1\nR1 a 0 {{p0}}\n").freeze()
+    assert model.elements["r1"].parameters["resistance"].value == 12586269025.0
+    with pytest.raises(ModelError, match="more than 20000 characters"):
+        parse_netlist("title\nR1 a 0 1\n" + "+ a\n" * 200_000)
 
 
 def test_subcircuits_that_multiply_without_end_are_refused() -> None:

@@ -58,6 +58,14 @@ def test_a_cycle_without_detailed_balance_becomes_rates() -> None:
     assert result["network.A"][-1] == pytest.approx(driven.concentrations(3.0)["A"], rel=1e-8)
 
 
+def test_amounts_below_zero_have_rates_alone() -> None:
+    network = replace(NETWORKS["triangle"], species={"A": -1.0, "B": 0.5, "C": 0.1})
+    read = parse_sbml(network.text())
+    assert read.reason == '"A" begins below zero, where it has no potential'
+    result = compile_model(read.graph).simulate(3.0, samples=[0.0, 3.0], rtol=1e-10)
+    assert result["network.A"][-1] == pytest.approx(network.concentrations(3.0)["A"], rel=1e-8)
+
+
 RULE = '<listOfRules><rateRule variable="kf"><math xmlns="http://www.w3.org/1998/Math/MathML"><cn>1</cn></math></rateRule></listOfRules>'
 REFUSED = {
     "doctype": (lambda t: t.replace("<sbml", '<!DOCTYPE a [<!ENTITY b "c">]>\n<sbml', 1), "E650", "entities"),
@@ -65,6 +73,7 @@ REFUSED = {
     "not XML": (lambda t: "graph: a", "E650", "it is no SBML"),
     "empty": (lambda t: "", "E650", "it is no SBML"),
     "deep": (lambda t: "<a>" * 5000, "E650", "nested more than 100 deep"),
+    "deep behind tags that are none": (lambda t: f"<!--{'</é>' * 5000}-->" + "<é>" * 5000, "E650", "nested more than 100 deep"),
     "rule": (
         lambda t: t.replace("<listOfReactions>", RULE.replace("kf", "kr") + "<listOfReactions>", 1),
         "E651",
@@ -72,6 +81,11 @@ REFUSED = {
     ),
     "operation": (lambda t: t.replace("<minus/>", "<quotient/>", 1), "E651", "is not read"),
     "name": (lambda t: t.replace("<ci> kf </ci>", "<ci> nobody </ci>", 1), "E652", '"nobody"'),
+    "no number": (
+        lambda t: t.replace("<ci> kf </ci>", "<apply><root/><degree><cn>0</cn></degree><cn>2</cn></apply>", 1),
+        "E652",
+        "no value",
+    ),
     "no law": (lambda t: t[: t.index("<kineticLaw>")] + t[t.index("</kineticLaw>") + 13 :], "E652", "has no kinetic law"),
     "no value": (lambda t: t.replace('id="kf" value="2"', 'id="kf"'), "E652", '"kf", which has no value'),
     "no size": (lambda t: t.replace('size="0.5" ', ""), "E652", "has no size"),
@@ -88,6 +102,15 @@ def test_what_cannot_be_read_is_refused(case) -> None:
     problem = refused.value.problems[0]
     assert problem.code == code and title in problem.title
     assert str(problem.places[0]).startswith("wrong.xml:")
+
+
+def test_functions_that_double_each_other_are_refused() -> None:
+    functions = {"f0": "lambda(x, x + x)"} | {f"f{k}": f"lambda(x, f{k - 1}(f{k - 1}(x)))" for k in range(1, 20)}
+    with pytest.raises(ModelError, match="grows without bound"):
+        parse_sbml(replace(NETWORKS["gene"], functions={**NETWORKS["gene"].functions, **functions}).text())
+    for text in ("<!--", "<?", "<![CDATA["):
+        with pytest.raises(ModelError, match="E650"):
+            parse_sbml(text * 100_000)
 
 
 def test_files(tmp_path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -13,13 +14,15 @@ from screwbond.models.cli import main
 
 from bondgraph import load_model, save_model
 from tests.inner.models_graph_files import READERS, follow, load_any
+from tests.models.sbml.networks import NETWORKS
 
 SHORT = {
     "graph": "loop",
     "elements": {"l": "J1", "c": {"C": {"capacitance": 1.0, "initial": 1.0}}, "d": {"varistor": {"alpha": 1.0}}},
     "bonds": ["l -> c", "l -> d"],
 }
-CIRCUIT = "discharge\nR1 a 0 1k\nC1 a 0 1m IC=2\n"
+CIRCUIT = "discharge\nR1 a 0 1k\nC1 a 0 1m IC=2\n.tran 1m 1 uic\n"
+YAML = "graph: loop\nelements: {l: J1, c: {C: {capacitance: 1.0, initial: 1.0}}, r: {R: 2.0}}\nbonds: [l -> c, l -> r]\n"
 
 
 @pytest.fixture
@@ -59,6 +62,38 @@ def test_a_file_is_shown_again_when_it_changes(tmp_path: Path, capsys: pytest.Ca
     assert follow(path, redraw, go_on) == 3  # at first, the wrong one, the right one; not what stays as it is
     assert len(seen) == 2
     assert "E640" in capsys.readouterr().out
+
+
+def broken(content: bytes) -> list[bytes | None]:
+    """A file as an editor may leave it for an instant: empty, cut off, in another coding, gone."""
+    return [b"", content[: len(content) // 2], b"\xff\xfe\x00", None, content]
+
+
+@pytest.mark.parametrize("form", ["short", "circuit", "saved", "yaml", "network"])
+def test_show_survives_every_broken_file(
+    form: str, files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip({"yaml": "yaml", "network": "libsbml"}.get(form, "numpy"))
+    files["yaml"], files["network"] = tmp_path / "loop.yml", tmp_path / "network.sbml"
+    files["yaml"].write_text(YAML)
+    if form == "network":
+        files["network"].write_text(NETWORKS["michaelis"].text())
+    path, said = files[form], list[str]()
+    contents = iter(broken(path.read_bytes()))
+
+    def go_on() -> bool:
+        said.append(capsys.readouterr().out)
+        content = next(contents, b"end")
+        if content is None:
+            path.unlink()
+        elif content != b"end":
+            path.write_bytes(content)
+        return content != b"end"
+
+    monkeypatch.setattr("screwbond.models.graph_files._wait", go_on)
+    assert main(["show", "--watch", str(path), "--out", str(tmp_path / "out")]) == 0
+    assert "strokes" in said[0] and said[0] == said[-1]
+    assert all(re.search(r"^E\d{3} ", text, re.MULTILINE) for text in said[1:-1]) and len(said) == 6
 
 
 def test_export(files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,64 @@
+"""Graphs of the pages: the code of a page, of which what builds is run, and what computes is left out."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+from bondgraph import Graph, Model, ModelError
+
+ROOT = Path(__file__).resolve().parents[3]
+_COSTLY = re.compile(
+    r"\b(simulate|compile_model|compile|sweep|run_many|estimate|print|steady_state|operating_point|linearise|write|show|diagram|fmu|"
+    r"live_page|page|save_\w+|\w+_source|to_jax|to_casadi|c_run|run_sensitivities|freeze|report|latex|document|Path|import_module|"
+    r"\w+_equations|pile|free_body_stepper|prepare\w*|build\w*|plan\w*|settle\w*)\("
+)
+"""Calls of statements that are left out."""
+
+
+def blocks(page: str) -> list[str]:
+    """Return the Python blocks of a page."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+@functools.cache
+def graphs_of(page: str) -> dict[str, Model | None]:
+    """Return the graphs that a page builds by name, as they stand behind the block of their building, None for one with problems;
+    a name that comes again has a number, "train #2"."""
+    space: dict[str, Any] = {"__name__": "page"}
+    found, seen = dict[str, Model | None](), list[Graph]()
+    for code in blocks(page):
+        for statement in ast.parse(code).body:
+            for piece in _building(statement):
+                with warnings.catch_warnings(), contextlib.suppress(Exception):  # what needs a result that was left out
+                    warnings.simplefilter("ignore")
+                    exec(piece, space)  # noqa: S102
+        for value in list(space.values()):
+            if isinstance(value, Graph) and not any(value is other for other in seen):
+                seen.append(value)
+                count = sum(name.partition(" #")[0] == value.name for name in found)
+                found[value.name if not count else f"{value.name} #{count + 1}"] = _frozen(value)
+    return found
+
+
+def _frozen(graph: Graph) -> Model | None:
+    try:
+        return graph.freeze()
+    except ModelError:
+        return None
+
+
+def _building(statement: ast.stmt) -> list[str]:
+    """Return what a statement builds: itself, or its calls of `connect` where it computes as well."""
+    text = ast.unparse(statement)
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return [text] * bool(re.match(r"(from|import) (bondgraph|screws|screwbond|numpy|math)\b", text))
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) or not _COSTLY.search(text):
+        return [text]
+    calls = (node for node in ast.walk(statement) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute))
+    return [ast.unparse(call) for call in calls if call.func.attr == "connect"][:1]
