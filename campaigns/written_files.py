@@ -151,7 +151,7 @@ def of_libsbml(text: str, network: SBMLNetwork) -> list[str]:
         amount, rate = (f"{name}.q", f"{name}.flow") if network.has_bonds else (f"network.{name}", f"network.{name} rate")
         sign = -1.0 if network.has_bonds else 1.0  # half arrows lead out of Ce
         close = math.isclose(result[amount][0], amounts[name], rel_tol=1e-12, abs_tol=1e-300)
-        if not close or not abs(sign * result[rate][0] - rates[name]) <= 1e-9 * terms[name] + 1e-300:
+        if not close or not abs(sign * result[rate][0] - rates[name]) <= 1e-9 * terms[name] + 1e-12 * abs(amounts[name]):
             found.append(f"{name}: {result[amount][0]}, {result[rate][0]}, not {amounts[name]}, {rates[name]}")
     return found
 
