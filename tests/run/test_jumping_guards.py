@@ -4,7 +4,7 @@ length."""
 import numpy as np
 import pytest
 
-from bondgraph import J1, Automaton, C, Graph, I, R, Se, Transition, by_mode, signals
+from bondgraph import J1, Automaton, Block, C, Graph, I, R, Se, Transition, by_mode, signals
 from screws.scalars import absolute, floor, maximum, minimum, sign, sqrt, where
 
 PAIRS = (
@@ -121,6 +121,19 @@ def test_a_thermostat_of_two_comparators_keeps_time(backend):
     half = np.log(1.1 / 0.9)
     assert len(times) == 96
     assert times == pytest.approx(np.log(2.0 / 0.9) + half * np.arange(len(times)), abs=1e-12)
+
+
+@pytest.mark.parametrize("length", [20.0, 200.0])
+def test_a_thermostat_of_large_terms_keeps_time(length):
+    """The signs next to a crossing follow the rounding of terms that both move."""
+    graph = thermostat((lambda high: high - 0.5, "high.y"), (lambda low: 0.5 - low, "low.y"))
+    graph.add(Block("far", [("y", lambda v, t: v + 273.15 + 5.0 * t, ["v", "t"])], inputs={"v": "v.flow", "t": "time"}))
+    for name, level in (("high", 274.25), ("low", 274.05)):
+        graph.add(signals.ramp(f"{name} level", slope=5.0, offset=level))
+        graph.add(signals.comparator(name, "far.y", f"{name} level.y"))
+    times = graph.compile().simulate(length).events.times
+    half = np.log(1.1 / 0.9)
+    assert times == pytest.approx(np.log(2.0 / 0.9) + half * np.arange(len(times)), rel=0.0, abs=1e-10)
 
 
 def test_what_another_event_sees_ahead_of_it_is_no_jump():

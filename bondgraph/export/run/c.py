@@ -100,7 +100,8 @@ def run_content(
     image, method = image_of(space, p, x, m), space.integrator.method
     if prepared.program.settings.singular == "keep":
         named = method.name if settings.get("method", AUTO) == AUTO else settings["method"]
-        here = compiled.prepare_run(t_end, **{**settings, "method": named}).program.judged(x, p, m)
+        there: RunSettings = {**settings, "method": named}
+        here = compiled.prepare_run(t_end, **there).program.judged(x, p, m)
         if here.statistics.steps != steps:
             raise _passes_singular_positions(compiled)
     fixed = _clock_parameters(compiled, content)

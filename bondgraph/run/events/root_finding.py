@@ -25,8 +25,9 @@ _SEARCHES, _NARROWEST = 60, 1e-13
 _STRAIGHT, _SURE = 8, 2
 _STEEP = 1024.0
 """A guard this much steeper at its zero than on average may jump there."""
-_JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE = 0.25, 8.0, 64.0
-"""A jump keeps its height to this ratio, in reaches from the first (in time resolutions) to the square of the scale times it."""
+_JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
+"""A jump keeps its height to this ratio from one distance to the next; the nearest one (in time resolutions), the ratio of two,
+and how many there are beyond the nearest."""
 _FLAT = 2.0**-20
 """Part of a bracket before an exact zero in which a guard that jumped to zero is zero too."""
 
@@ -295,13 +296,16 @@ def measure_slope(c: StepTable, h: float, crossing: float, step: Fixed) -> None:
 
 
 def is_jump(c: StepTable, h: float, crossing: float, step: Fixed) -> bool:
-    """Return True if the guard that fires first keeps its values on both sides of its zero, however near or far: a jump."""
+    """Return True if the guard that fires first keeps its values on both sides of its zero from one distance to the next: a jump.
+    At the nearest distances its sign may follow the rounding of its terms."""
     reach, first = resolution(c, h) * _JUMP_REACH, c.first
     ahead, behind = guard_at(c, h, crossing + reach, first, step), guard_at(c, h, crossing - reach, first, step)
-    height = (ahead - behind) * _JUMP_RATIO
-    jumps = height > 0.0
-    for scale in unrolled((_JUMP_SCALE, _JUMP_SCALE**2)):
-        beyond = guard_at(c, h, crossing + reach * scale, first, step)
-        before = guard_at(c, h, crossing - reach * scale, first, step)
-        jumps = jumps and abs(beyond - ahead) <= height and abs(before - behind) <= height
+    jumps = False
+    for _ in range(_JUMP_SCALES):
+        reach = reach * _JUMP_SCALE
+        beyond, before = guard_at(c, h, crossing + reach, first, step), guard_at(c, h, crossing - reach, first, step)
+        height = (beyond - before) * _JUMP_RATIO
+        if height > 0.0 and abs(beyond - ahead) <= height and abs(before - behind) <= height:
+            jumps = True
+        ahead, behind = beyond, before
     return jumps

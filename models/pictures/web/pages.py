@@ -216,7 +216,7 @@ def first_plots(scene: Scene) -> list[str]:
     names = plottable(scene.result)
     gaps = [touch.source.gap.name for touch in scene.contacts if touch.source is not None]
     shortest = [names.names[names.key(scene.result, gap)][0] for gap in gaps]
-    states = [known[0] for (block, *_), known in names.names.items() if block == "x"]
+    states = [spelled[0] for (block, *_), spelled in names.names.items() if block == "x"]
     return [*shortest, *characteristic_quantities(scene.result)][:4] or states[:2]
 
 
