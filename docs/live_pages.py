@@ -1,4 +1,5 @@
-"""The pages that simulate of the site, one for each example: `python -m docs.live_pages FOLDER [NAME ...]` writes them.
+"""The pages that simulate of the site, one for each example: `python -m docs.live_pages FOLDER [NAME ...]` writes them, and
+`python -m docs.live_pages --picture` draws the one that the README shows, by Chromium.
 
 They take some two minutes of processor time; with SCREWBOND_LIVE_PAGES=0 the site has a line in place of each.
 """
@@ -7,7 +8,9 @@ from __future__ import annotations
 
 import html
 import os
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +23,7 @@ from bondgraph import Result
 from bondgraph.export import LivePage, live_page
 from bondgraph.run_arguments import RunSettings
 
+PICTURE = Path(__file__).parent / "static" / "live_page.png"
 SWITCH = "SCREWBOND_LIVE_PAGES"
 """Environment variable that is "0" where the pages are not made."""
 
@@ -110,5 +114,17 @@ def write(folder: Path, names: Collection[str] = ()) -> None:
             PAGES[name]().write(path)
 
 
+def draw(path: Path = PICTURE) -> None:
+    """Draw the page of the rolling eggs as Chromium shows it."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder), ["rolling_eggs"])
+        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1300,760", "--virtual-time-budget=15000"]
+        page_file = Path(folder, "rolling_eggs.html").as_uri()
+        subprocess.run(["chromium", *options, f"--screenshot={path}", page_file], check=True, capture_output=True)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--picture"]:
+        draw()
+        sys.exit()
     write(Path(sys.argv[1]), sys.argv[2:])
