@@ -19,7 +19,7 @@ LONGEST_CARD = 20_000
 """Maximum number of characters of a card with its continued lines."""
 
 _NUMBER = r"(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(meg|mil|[tgkmunpfa])?[a-z]*"
-_WORD = re.compile(r"(?:[^\s(),{}'=]+=)?(?:\{[^{}]*\}|'[^']*'|[^\s(),{}']+)")
+_WORD = re.compile(r"(?:[^\s(),{}'=]*=)?(?:\{[^{}]*\}|'[^']*'|[^\s(),{}']+)")
 _FUNCTIONS = {"abs": "absolute", "ln": "log", "min": "minimum", "max": "maximum", "arctan": "atan"}
 
 
@@ -67,6 +67,8 @@ def cards_of(text: str, file: str) -> Iterator[Card]:
     for number, pieces in statements:
         statement = " ".join(pieces)
         first = statement.split(maxsplit=1)[0]
+        if first[0] == "+":
+            raise Card(file, number, ()).error("E640", "a line continues a card, and there is no card before it", "without the +")
         controls = (controls or first == ".control") and first != ".endc"
         if first == ".end":
             return

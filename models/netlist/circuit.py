@@ -93,7 +93,7 @@ def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circ
     raise_if_any(file, problems)
     place_inductors(circuit)
     _close_nodes(circuit)
-    _hold_nodes(circuit, first)
+    _hold_nodes(circuit)
     if not circuit.nodes:
         cure = "devices behind the title, which is the first line"
         raise first.error("E644", "the netlist has no devices", cure)
@@ -108,11 +108,12 @@ def _close_nodes(circuit: Circuit) -> None:
             circuit.graph.connect(node, Sf(f"{node.name} open", domain="electrical"))
 
 
-def _hold_nodes(circuit: Circuit, first: Card) -> None:
+def _hold_nodes(circuit: Circuit) -> None:
     """Add sources of the voltages of .ic while the operating point is sought; E641 for an unknown node."""
     for name, voltage in circuit.settings.voltages.items():
         if name not in circuit.nodes:
-            raise first.error("E641", f'.ic has the unknown node "{name[:60]}"', ", ".join(list(circuit.nodes)[:8]))
+            card = circuit.settings.ic[name]
+            raise card.error("E641", f'.ic has the unknown node "{name[:60]}"', ", ".join(list(circuit.nodes)[:8]))
         if circuit.settings.is_held:
             source, wire = Se(f"hold {name}", voltage, domain="electrical"), R(f"wire to hold {name}", HOLD)
             circuit.graph.between(None, circuit.nodes[name], source, wire)
@@ -122,7 +123,7 @@ def _settings(root: Subcircuit, first: Card, name: str) -> Settings:
     """Return options, defaults of waveforms, and voltages at the start."""
     scope = Scope({word: (text, None) for word, text in root.parameters.items()})
     options = {"temp": 27.0, "tnom": 27.0, "gmin": 1e-12}
-    transient, voltages, uic = Transient(), dict[str, float](), None
+    transient, voltages, cards, uic = Transient(), dict[str, float](), dict[str, Card](), None
     for card in root.settings:
         word, values = card.words[0], card.plain[1:]
         if word in (".options", ".option"):
@@ -135,19 +136,21 @@ def _settings(root: Subcircuit, first: Card, name: str) -> Settings:
                 raise card.error("E640", ".tran needs a step and an end", ".tran 1u 10m uic")
             transient, uic = Transient(numbers[0], numbers[1]), "uic" in values
         else:
-            voltages |= _start_voltages(card, scope)
+            found = _start_voltages(card, scope)
+            voltages |= found
+            cards |= dict.fromkeys(found, card)
     if not (options["gmin"] > 0 and min(options["temp"], options["tnom"]) > -CELSIUS):
         raise first.error("E640", "gmin is positive, and temp and tnom lie above absolute zero", ".options temp=27 gmin=1e-12")
-    return Settings(name, options, transient, voltages, uic)
+    return Settings(name, options, transient, voltages, cards, uic)
 
 
 def _start_voltages(card: Card, scope: Scope) -> dict[str, float]:
-    """Return the voltages of nodes on a card .ic V(node)=value, whose words are v, node and =value."""
+    """Return the voltages of nodes on a card .ic V(node)=value, whose words are v, node and =value; V(x1.a) is "x1 a"."""
     words, voltages = list(card.words[1:]), dict[str, float]()
     if len(words) % 3:
         raise card.error("E640", ".ic has voltages of nodes", ".ic V(out)=5")
     for letter, node, value in zip(words[::3], words[1::3], words[2::3], strict=True):
         if letter != "v" or not value.startswith("="):
             raise card.error("E640", ".ic has voltages of nodes", ".ic V(out)=5")
-        voltages[node] = scope.value(card, value[1:])
+        voltages[node.replace(".", " ")] = scope.value(card, value[1:])
     return voltages

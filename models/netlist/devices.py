@@ -41,6 +41,8 @@ class Settings:
     transient: Transient
     voltages: Mapping[str, float]
     """Voltages of nodes at the start, of .ic."""
+    ic: Mapping[str, Card]
+    """Card .ic of each of these nodes."""
     uic: bool | None
     """True if .tran has UIC; None without .tran."""
     starts: Mapping[str, float] | None = None
@@ -121,7 +123,10 @@ def _join(circuit: Circuit, device: Device, *parts: Node) -> None:
 
 
 def _resistor(circuit: Circuit, device: Device) -> None:
-    _join(circuit, device, R(device.name, _number(device, "r")))
+    value = _number(device, "r")
+    if not value:
+        raise device.card.error("E640", f'"{device.name}" is zero; ngspice replaces it by 1 mohm', "1m", "one node for both ends")
+    _join(circuit, device, R(device.name, value))
 
 
 def _capacitor(circuit: Circuit, device: Device) -> None:
@@ -160,8 +165,8 @@ def _between(
 
 def _by_voltage(circuit: Circuit, device: Device) -> None:
     """Add E or G: its gain times the voltage between its third and fourth node."""
-    first, second, plus, minus = circuit.ends(device, 4)
     words = _words(device, 4)
+    first, second, plus, minus = circuit.ends(device, 4)
     if len(words) != 1:
         raise device.card.error("E643", f'"{device.name}": what is controlled is no gain alone', "E1 out 0 plus minus 10")
     signals = {key: f"{node.name}.effort" for key, node in (("plus", plus), ("minus", minus)) if node is not None}
@@ -186,7 +191,8 @@ def _by_current(circuit: Circuit, device: Device) -> None:
         raise device.card.error("E643", f'"{device.name}": what is controlled is no gain alone', "F1 out 0 vsense 2")
     source = device.prefix + words[0]
     if source not in circuit.sources:
-        names = ", ".join(sorted(circuit.sources)[:8]) or "vsense n1 n2 0"
+        near = sorted(name for name in circuit.sources if name.rpartition(" ")[0] == device.prefix.rstrip())
+        names = ", ".join(name.removeprefix(device.prefix) for name in near[:8]) or "vsense n1 n2 0"
         raise device.card.error("E641", f'"{device.name}" reads the current of "{source}", which is no voltage source', names)
     words_of_source = {"parameters": {"gain": device.value(words[1])}, "signals": {"i": f"{source}.flow"}}
     _between(circuit, device, first, second, lambda gain, i: gain * -i, words_of_source)

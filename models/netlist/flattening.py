@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from screwbond.models.netlist.cards import Card, Scope
@@ -103,6 +103,7 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
             if not names or len(inside) > DEEPEST:
                 raise card.error("E640", ".subckt needs a name, and is not nested deep", ".subckt NAME NODE ...")
             new = Subcircuit(names[0], tuple(names[1:]), card.pairs)
+            _check_new(card, "subcircuit", names[0], section.subcircuits)
             section.subcircuits[names[0]] = new
             inside.append((new, card))
         elif word == ".ends":
@@ -112,10 +113,14 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
         elif word == ".model":
             if len(card.plain) < 3:
                 raise card.error("E640", ".model needs a name and a type", ".model NAME D (IS=1e-14)")
+            _check_new(card, "model", card.plain[1], section.models)
             section.models[card.plain[1]] = card
         elif word in (".param", ".params"):
             section.parameters.update(card.pairs)
         elif word in (".options", ".option", ".temp", ".ic", ".tran"):
+            if section is not root:
+                cure = "behind .ends; .ic names a node of an instance x1 as V(x1.node)"
+                raise card.error("E643", f"the card {word} is not read in a subcircuit", cure)
             section.settings.append(card)
         elif word.startswith(".") and word not in IGNORED:
             cure = "its content in the file" if word in (".include", ".lib", ".inc") else "a netlist without it"
@@ -125,6 +130,12 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
     if (card_of_open := inside[-1][1]) is not None:
         raise card_of_open.error("E640", f'the subcircuit "{inside[-1][0].name}" has no .ends', ".ends after its last card")
     return root
+
+
+def _check_new(card: Card, what: str, name: str, known: Container[str]) -> None:
+    """Raise E640 for a model or subcircuit that is defined already: which one counts differs between programs."""
+    if name in known:
+        raise card.error("E640", f'the {what} "{name[:60]}" is defined twice', "another name, or one definition")
 
 
 def devices_of(root: Subcircuit) -> list[Device]:
@@ -177,6 +188,10 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
     if len(words) - 1 != len(section.ports):
         title = f'"{device.name}" has {len(words) - 1} nodes, and the subcircuit "{name}" has {len(section.ports)} ports'
         raise device.card.error("E640", title, f"nodes for {', '.join(section.ports)}")
+    if unknown := [key for key in device.card.pairs if key not in section.defaults]:
+        title = f'"{device.name}" sets {unknown[0][:60]}=, which the subcircuit "{name}" does not declare'
+        cure = ", ".join(section.defaults) or f".subckt {name} {' '.join(section.ports)} {unknown[0]}=1"
+        raise device.card.error("E641", title, cure)
     ends = {port: device.node(node) for port, node in zip(section.ports, words, strict=False)}
     return section, ends, (*device.sections[:depth], section)
 

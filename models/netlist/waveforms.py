@@ -42,7 +42,7 @@ def waveform(device: Device, words: Sequence[str], transient: Transient) -> tupl
 
     Raises `ModelError` E640 for what is no waveform.
     """
-    constant, place = 0.0, 0
+    constants, place = list[float](), 0
     while place < len(words) and words[place] not in KINDS:
         word = words[place]
         if word == "ac":
@@ -51,10 +51,12 @@ def waveform(device: Device, words: Sequence[str], transient: Transient) -> tupl
                 place += 1
             continue
         if word != "dc":
-            constant = device.value(word)
+            constants.append(device.value(word))
         place += 1
+    if len(constants) > 1:
+        raise device.card.error("E640", f'"{device.name}" has {len(constants)} constant values', "one of them")
     if place == len(words):
-        return constant, {}
+        return sum(constants), {}
     kind, numbers = words[place], [device.value(word) for word in words[place + 1 :]]
     if kind == "pwl":
         return _piecewise(device, numbers), {}
@@ -79,7 +81,7 @@ def _pulses(device: Device, numbers: list[float], transient: Transient) -> tuple
     filled = [value or default for value, default in zip((rise, fall, width, period), defaults, strict=True)]
     if min(filled) <= 0:
         cure = "rise, fall, width and period of PULSE, or .tran, whose step and end are their defaults"
-        raise device.card.error("E640", f'"{device.name}": a time of PULSE is missing or negative', cure)
+        raise device.card.error("E640", f'"{device.name}": a time of PULSE is missing, zero or negative', cure)
     names = ("low", "high", "delay", "rise", "fall", "width", "period")
     return pulses, dict(zip(names, (low, high, delay, *filled), strict=True))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from screwbond.models.netlist import parse_netlist, read_netlist
 
@@ -83,6 +84,22 @@ def test_start_voltages_are_those_of_ic() -> None:
     assert [result[name][0] for name in ("c1.q", "c2.q", "l1.p")] == pytest.approx([4e-6, 6e-6, 2e-3], rel=1e-12)
 
 
+@pytest.mark.parametrize("current", [10.0, 1000.0])
+def test_a_diode_takes_a_large_current(current) -> None:
+    """At no voltage its resistance is 2.5 Tohm: the first Newton step is 10^13 V and more."""
+    text = f"start\nI1 0 a {current}\nD1 a 0 m\nC1 a 0 1n\n.model m d(IS=1e-14)\n"
+    found = linearise(parse_netlist(text), outputs=["node a.effort"]).values[0]
+    assert found == pytest.approx(0.0258649 * np.log(current / 1e-14), rel=1e-5)
+
+
+def test_ic_has_expressions_and_nodes_of_subcircuits() -> None:
+    text = "start\n.param u=2\nX1 a s\n.subckt s p\nR1 p q 1k\nC1 q 0 1u\n.ends\nC2 a 0 1u\n.ic V(x1.q)={u*1.5} V(a) = 'u'\n"
+    result = compile_model(parse_netlist(text, uic=True), backend="numpy").simulate(1e-9)
+    assert [result[f"{name}.q"][0] for name in ("x1 c1", "c2")] == pytest.approx([3e-6, 2e-6], rel=1e-12)
+    with pytest.raises(ModelError, match=r'unknown node "x1 z"(.|\n)*created at a.cir:4'):
+        parse_netlist("start\nR1 a 0 1\nC1 a 0 1u\n.ic V(x1.z)=1\n", "a.cir")
+
+
 REFUSED = [
     ("R1 a 0 one", "E640", '"one" is no number'),
     ("R1 a 0", "E640", "has 0 values"),
@@ -112,7 +129,15 @@ REFUSED = [
     ("V1 a 0 PULSE(0 1)", "E640", "a time of PULSE is missing"),
     ("V1 a 0 PWL(0 0 0 1)", "E640", "ascending times"),
     ("E1 a 0 poly(2) b 0 c 0 1", "E643", "no gain alone"),
-    ("E1 a 0 vol='v(b)'", "E640", "has 2 nodes, and needs 4"),
+    ("E1 a 0 vol='v(b)'", "E643", "vol= is not read"),
+    ("E1 a 0 2", "E640", "has 3 nodes, and needs 4"),
+    ("V1 a 0 3 4", "E640", "has 2 constant values"),
+    ("R1 a 0 0", "E640", "is zero"),
+    ("+ 0 1k\nR1 a 0 1", "E640", "no card before it"),
+    (".model m d\n.model m sw", "E640", 'the model "m" is defined twice'),
+    (".subckt s a\n.ends\n.subckt s b\n.ends", "E640", 'the subcircuit "s" is defined twice'),
+    (".subckt s a\n.ic V(a)=1\n.ends", "E643", "the card .ic is not read in a subcircuit"),
+    ("X1 a s q=5\n.subckt s p r=1\nR1 p 0 {r}\n.ends", "E641", 'sets q=, which the subcircuit "s" does not declare'),
     ("F1 a 0 V9 2", "E641", "which is no voltage source"),
     ("L1 a 0 1\nK1 L1 L2 0.5", "E641", 'couples the unknown inductor "l2"'),
     ("L1 a 0 1\nL2 a 0 1\nK1 L1 L2 1", "E640", "between -1 and 1"),

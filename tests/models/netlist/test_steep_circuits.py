@@ -59,7 +59,7 @@ def circuit(tmp_path):
     def read(text):
         path = tmp_path / "circuit.cir"
         path.write_text(text, encoding="utf-8")
-        return read_netlist(path).compile()
+        return read_netlist(path, uic=True).compile()
 
     return read
 
