@@ -144,6 +144,23 @@ def test_ticks_and_events_at_a_point_belong_to_it(opened, models):
     one.freeInstance()
 
 
+def test_a_tick_acts_at_its_point_on_the_inputs_there(folder):
+    """At the start too, and at a point that is the tick but for rounding, which the run has reached before."""
+    graph = Graph("samples")
+    graph.add(Block("wanted", [("y", lambda a, t: a + 0.0 * t, ["a", "t"])], inputs={"t": "time"}, parameters={"a": 1.0}))
+    graph.add(signals.sampled("sum", lambda s, u: s + u, period=0.25, signals=["wanted.y"]))
+    unit = fmu(graph, folder / "samples.fmu", t_end=1.0, inputs=["wanted.a"], outputs=["sum.y"], page=False, **SETTINGS)
+    opened, seen = Opened(unit), []
+    one = opened.instance(span=1.0)
+    for t, goal, value in ((0.0, 0.2, 2.0), (0.2, np.nextafter(0.25, 0.0), None), (0.25, 0.3, 4.0), (0.3, 0.5, 7.0)):
+        for each in (9.0, value) if value else ():
+            one.setFloat64([opened.references["wanted.a"]], [each])
+            seen += one.getFloat64([opened.references["sum.y"]])
+        one.doStep(t, goal - t)
+    assert [*seen, *one.getFloat64([opened.references["sum.y"]])] == [9.0, 2.0, 11.0, 6.0, 6.0, 6.0, 13.0]
+    one.freeInstance()
+
+
 def test_model_exchange_agrees_with_the_run(toy, models):
     run = models[0].simulate(SPAN, samples=SPAN / 97, rtol=1e-10, progress=False)
     given = {"stop_time": SPAN, "output_interval": SPAN / 97, "relative_tolerance": 1e-10, "record_events": False}
@@ -342,12 +359,12 @@ def test_an_empty_array_is_no_variable(folder):
     """It would have the value reference of the variable after it."""
     graph = oscillator()
     graph.add(Block("none", [("y", lambda p: np.zeros(0), ["u"]), ("z", lambda p: 2.0 * p, ["u"])], inputs={"u": "mass.p"}))
-    unit = fmu(graph, folder / "none.fmu", t_end=1.0, platforms=(), **SETTINGS)
+    unit = fmu(graph, folder / "empty.fmu", t_end=1.0, platforms=(), **SETTINGS)
     described = fmpy.read_model_description(str(unit.path))
     assert compile_model(graph).program.layout["none.y"].shape == (0,)
     assert {"none.y", "none.z"} & {each.name for each in described.modelVariables} == {"none.z"}
     with pytest.raises(ModelError, match=r'E601 the output "none\.y" has no value'):
-        fmu(graph, folder / "none.fmu", t_end=1.0, outputs=["none.y"], platforms=(), **SETTINGS)
+        fmu(graph, folder / "empty.fmu", t_end=1.0, outputs=["none.y"], platforms=(), **SETTINGS)
 
 
 def test_an_archive_is_a_function_of_its_model(swing, models, folder):
