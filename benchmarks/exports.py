@@ -25,7 +25,7 @@ from bondgraph import compile_model
 from bondgraph.compile.compiled import Compiled
 from bondgraph.export import c_run, fmu, live_page
 from bondgraph.export.run.c import run_content
-from bondgraph.export.wasm.instance import instance_of, script
+from bondgraph.export.wasm.instance import instance_of, page_part, script
 from bondgraph.run_arguments import RunSettings
 from tests.export.live_models import CASES, Case
 
@@ -122,7 +122,7 @@ def speeds(case: Case, folder: Path, rounds: int, seconds: float) -> dict[str, f
     _write_c(compiled, case, settings, folder)
     run = run_content(compiled, case.t_end, "c_run", None, None, None, cast("RunSettings", settings))[0]
     facts = instance_of(run, [compiled.program.layout[name] for name in case.show]).text({})
-    (folder / "run.js").write_text(f"const S = {facts};\n{script()}{_IN_NODE}", encoding="utf-8")
+    (folder / "run.js").write_text(f"const S = {facts};\n{page_part('inflate.js')}{script()}{_IN_NODE}", encoding="utf-8")
     here(1)
     runs = max(1, int(seconds / here(3)))
     steps = {"here": float(count)}

@@ -43,7 +43,7 @@ from bondgraph.export.fmi.variables import PLACES, VariableKind
 from bondgraph.export.fmi.writer import KINDS
 from bondgraph.export.run.c import run_content
 from bondgraph.export.run.source import RunContent
-from bondgraph.export.wasm.instance import instance_of, script
+from bondgraph.export.wasm.instance import instance_of, page_part, script
 from bondgraph.output.extras import missing_package
 from bondgraph.run.program.names import Slot
 from bondgraph.run.results.result import Result
@@ -255,7 +255,7 @@ def in_node(job: Job) -> str:
     slots = [Slot(block, 0, (each.shape[1],)) for block, each in blocks.items() if each.shape[1]]
     facts = instance_of(run, slots).text({})
     path = job.folder / "run.js"
-    path.write_text(f"const S = {facts};\n{script()}{_IN_NODE}", encoding="utf-8")
+    path.write_text(f"const S = {facts};\n{page_part('inflate.js')}{script()}{_IN_NODE}", encoding="utf-8")
     done = subprocess.run(["node", path], cwd=job.folder, capture_output=True, text=True, check=False)
     if done.returncode:
         return f"{FAILS}: {next((line for line in done.stderr.splitlines() if 'Error' in line), 'node')}"
