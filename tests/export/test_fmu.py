@@ -342,12 +342,12 @@ def test_an_empty_array_is_no_variable(folder):
     """It would have the value reference of the variable after it."""
     graph = oscillator()
     graph.add(Block("none", [("y", lambda p: np.zeros(0), ["u"]), ("z", lambda p: 2.0 * p, ["u"])], inputs={"u": "mass.p"}))
-    unit = fmu(graph, folder / "none.fmu", t_end=1.0, platforms=(), **SETTINGS)
+    unit = fmu(graph, folder / "empty.fmu", t_end=1.0, platforms=(), **SETTINGS)
     described = fmpy.read_model_description(str(unit.path))
     assert compile_model(graph).program.layout["none.y"].shape == (0,)
     assert {"none.y", "none.z"} & {each.name for each in described.modelVariables} == {"none.z"}
     with pytest.raises(ModelError, match=r'E601 the output "none\.y" has no value'):
-        fmu(graph, folder / "none.fmu", t_end=1.0, outputs=["none.y"], platforms=(), **SETTINGS)
+        fmu(graph, folder / "empty.fmu", t_end=1.0, outputs=["none.y"], platforms=(), **SETTINGS)
 
 
 def test_an_archive_is_a_function_of_its_model(swing, models, folder):

@@ -380,13 +380,21 @@ def handle_event(s: EventTable) -> bool:
 # The start.
 
 
+def take_parameters(s: EventTable) -> None:
+    """Compute the parameters next to the present ones, where the rounding errors of guards are measured."""
+    count = s.parameters
+    s.time_seen = NO_TIME
+    for k in range(2 * PAIRS):
+        for i in range(count):
+            s.p_near[count * k + i] = s.p[i] * s.p_factors[count * k + i]
+
+
 def open_events(s: EventTable) -> bool:
-    """Reset all events, copy the parameters, and solve the algebraic loops at the start values; return True if that succeeds."""
+    """Reset all events, take the parameters, and solve the algebraic loops at the start values; return True if that succeeds."""
     s.seen, s.written, s.held_rows, s.logged = 0, 0, 0, 0
     s.t, s.begun = 0.0, 0.0
     s.events_left = s.most_events
     s.consultations = 0
-    s.time_seen = NO_TIME
     for i in range(s.n):
         s.sizes[i] = 0.0
         s.drift[i] = 0.0
@@ -400,10 +408,7 @@ def open_events(s: EventTable) -> bool:
         if s.bounces[i] != 0:
             for k in range(s.n):
                 s.moved[k] = 1
-    count = s.parameters
-    for k in range(2 * PAIRS):
-        for i in range(count):
-            s.p_near[count * k + i] = s.p[i] * s.p_factors[count * k + i]
+    take_parameters(s)
     for i in range(s.modes):
         s.m_after[i] = s.m[i]
     return consistent(s, s.t, s.y)

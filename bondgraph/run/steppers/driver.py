@@ -15,7 +15,7 @@ from bondgraph.run.accuracy.error_weights import DECISIVE, NEVER, RENEWALS
 from bondgraph.run.clock_schedule import SAME_TIME
 from bondgraph.run.delays.history import add_row, look_back, look_back_at, mark_break
 from bondgraph.run.events import accumulation, dead_centres, guards, iteration, mode_search, questions, root_finding, transitions
-from bondgraph.run.events.iteration import handle_event
+from bondgraph.run.events.iteration import handle_event, take_parameters
 from bondgraph.run.events.modes import friction_modes
 from bondgraph.run.events.root_finding import EPSILON, POINTS, DenseOutput, StepTable, crossing_check, locate
 from bondgraph.run.kernel_functions import formula_time
@@ -180,6 +180,7 @@ def resume(c: IntegratorTable, p: Reals, count: int) -> int:
     if c.instants is None:
         c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)
         return Status.RETRY
+    take_parameters(c.instants)
     if c.guard_count > 0:
         after = c.g[c.guard_count * (POINTS - 1) :]
         guard_values(c, c.t, c.y, after)
@@ -195,13 +196,15 @@ def has_tick(c: IntegratorTable) -> bool:
 
 
 def settle_at(c: IntegratorTable, t: float) -> int:
-    """Carry out the ticks and the events that are due at t, where a foreign solver has set the state; return as `pass_event`."""
+    """Carry out the ticks and the events that are due at t, where a foreign solver has set the state, and perhaps parameters;
+    return as `pass_event`."""
     c.t = t
     following = due(c)
     if c.clock_count > 0 and following - t <= larger(abs(t), abs(following)) * SAME_TIME:
         carry_out_ticks(c, t, last_due(c, following))
     if c.instants is None:
         return Status.RETRY
+    take_parameters(c.instants)
     if c.guard_count > 0:
         guard_values(c, t, c.y, c.g)
     for i in range(c.guard_count):

@@ -3,6 +3,7 @@
 enum { MADE = 1, SETUP = 2, STEPPING = 4, EVENTS = 8, CONTINUOUS = 16, ENDED = 32 };
 enum { EXCHANGE = 1, EVENT_MODE = 2 };
 enum { FINE, FAILED, AT_STOP, RUN_ENDS, DISCARDED };
+enum { FROM_START = 2 }; /* of `repeats`: whether inputs that change at the present point repeat its ticks, or the start */
 enum { STATE = 1, RATE, PARAMETER, OUTPUT, MODE, INDICATOR, KINDS };
 
 /* What a saved state holds besides the two blocks. */

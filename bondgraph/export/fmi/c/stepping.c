@@ -134,17 +134,24 @@ static int begin(Instance *c)
     if (!sb_s_begin_run(table, b + 8 * AT_X, b + 8 * AT_M, (char *)&c->time, (char *)c->row, 1))
         return refuse(c, "the run cannot begin: a value is not finite, or an event at the start ends it");
     c->s.now = c->s.shown = 0.0;
-    c->s.pending = c->s.in_step = c->s.changed = c->s.repeats = 0;
+    c->s.pending = c->s.in_step = c->s.changed = 0;
+    c->s.repeats = c->s.kind & EXCHANGE ? 0 : FROM_START;
     lend(c, 0);
     show(c);
     return FINE;
 }
 
-/* Go back to the present point, if the run is ahead, and before the ticks there; go on with the new parameters. */
+/* Go back to the present point, if the run is ahead, and before the ticks there; go on with the new parameters. At the start, begin
+ * again. */
 static int take_changes(Instance *c)
 {
     char *b = c->block, *table = b + 8 * (size_t)AT_C;
     int status = FINE;
+    if (c->s.repeats == FROM_START) {
+        memcpy(c->s.x, b + 8 * AT_X, 8 * NX);
+        memcpy(c->s.m, b + 8 * AT_M, 8 * NM);
+        return begin(c);
+    }
     if (real_at(b, AT_C_T) > c->s.shown) {
         memcpy(b, c->before, 8 * (size_t)WORDS);
         const double stop = real_at(b, AT_C_STOP);
@@ -191,6 +198,7 @@ static int waits(Instance *c, double t)
 static int settle(Instance *c)
 {
     int status = FINE;
+    c->s.goal = c->s.shown; /* it may lie before the communication point */
     while (status == FINE && waits(c, c->s.shown))
         status = advance(c);
     if (status == FAILED || status == RUN_ENDS)
@@ -212,6 +220,19 @@ static int stops(Instance *c)
     return 1;
 }
 
+/* Move a communication point that differs from the next tick by rounding to the tick. */
+static void meet_tick(Instance *c)
+{
+#if HAS_CLOCKS
+    char *b = c->block;
+    const double first = sb_s_due(b + 8 * (size_t)AT_C), size = fmax(fabs(c->time), fabs(first));
+    if (isfinite(first) && fabs(first - c->time) <= SAME_TIME * size)
+        c->time = first;
+    if (c->time > real_at(b, AT_C_STOP)) /* by rounding */
+        set_real(b, AT_C_STOP, c->time);
+#endif
+}
+
 /* Go on until the sample at `c->time` is written, or the run stops before. */
 static int run_on(Instance *c)
 {
@@ -220,13 +241,7 @@ static int run_on(Instance *c)
     while (whole_at(b, AT_C_WRITTEN) < 1 && status == FINE) {
         if (stops(c))
             return FINE;
-#if HAS_CLOCKS
-        const double first = sb_s_due(b + 8 * (size_t)AT_C), size = fmax(fabs(c->time), fabs(first));
-        if (isfinite(first) && fabs(first - c->time) <= SAME_TIME * size)
-            c->time = first;
-        if (c->time > real_at(b, AT_C_STOP)) /* by rounding */
-            set_real(b, AT_C_STOP, c->time);
-#endif
+        meet_tick(c);
         c->s.goal = c->time;
         status = advance(c);
     }
@@ -259,7 +274,8 @@ static int reach(Instance *c, double t, double slack)
     }
     c->time = t;
     lend(c, 1);
-    if (real_at(b, AT_C_T) > t && c->s.in_step) {
+    meet_tick(c);
+    if (real_at(b, AT_C_T) > c->time && c->s.in_step) {
         show_within(c, t);
         c->s.now = c->s.shown = t;
         return FINE;
