@@ -43,8 +43,8 @@ _PACKAGES = tuple(os.path.join(_HOME, package) + os.sep for package in ("bondgra
 
 @functools.cache
 def is_own_file(file: str) -> bool:
-    """Return True for a file of this project's packages."""
-    return os.path.abspath(file).startswith(_PACKAGES) or file == contextlib.__file__
+    """Return True for a file of this project's packages, and for what Python runs them by."""
+    return os.path.abspath(file).startswith(_PACKAGES) or file == contextlib.__file__ or file.startswith("<frozen ")
 
 
 _READ = ContextVar[Place | None]("line of the file that is read", default=None)

@@ -23,7 +23,7 @@ from bondgraph.export.code.content import model_identifier
 from bondgraph.interchange.records import FORMAT
 from bondgraph.interchange.short.documents import json_document, text_of
 from bondgraph.model.model import Model
-from bondgraph.output.files import printable_path
+from bondgraph.output.files import check_directory, printable_path
 
 
 def _short(path: Path) -> Graph:
@@ -165,6 +165,7 @@ def _export_arguments(parser: ArgumentParser) -> None:
 
 
 def _export(options: Namespace) -> int:
+    check_directory(options.out)
     model = load_any(Path(options.model))
     options.out.mkdir(parents=True, exist_ok=True)
     written = EXPORTS[options.to].write(model, options.out, options)

@@ -191,6 +191,7 @@ def test_a_line_in_a_folder_models_is_the_users_beside_an_installation(environme
     code = f"from bondgraph.errors import is_own_file; print(is_own_file({str(site / 'models' / 'robot.py')!r}))"
     assert run(environment[0], "-c", code, folder=tmp_path) == "False\n"
     assert is_own_file(str(ROOT / "models" / "robot.py"))
+    assert is_own_file("<frozen runpy>")  # of python -m screwbond
 
 
 def test_sweeps_from_before_know_the_functions_of_models():

@@ -20,7 +20,7 @@ from bondgraph.run.algebraic_loops import SUFFICIENT_DECREASE
 
 _RANK = 1e-10
 _MAX_DENSE = 3000
-_MIN_DAMPING = 2.0**-40
+_MIN_DAMPING = 2.0**-60
 _ROUNDING, _NOTHING = 1e-14, 1e-13
 """Relative to the terms of an equation in units of `nominal`: a residual that may be rounding; and the least size of the terms,
 for unknowns at zero, which have no size of their own."""

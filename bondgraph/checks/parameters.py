@@ -44,8 +44,17 @@ def check_numbers(model: Model) -> Iterator[Problem]:
                 wanted, fine = "positive", bool(np.all(array > 0))  # type: ignore[operator]
             if not fine:
                 title = f'{element.kind} "{path}": {name} is {_short(value)}'
-                cures = ("the number without quotes" if isinstance(value, str) else "check where this value comes from",)
+                cure = ("the number without quotes" if _is_number(value) else "a number") if isinstance(value, str) else ""
+                cures = (cure or "check where this value comes from",)
                 yield Problem("E113", title, (f"it must be {wanted}",), (element.place,), cures)
+
+
+def _is_number(text: str) -> bool:
+    """Return True for the text of a finite number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _plain(element: Element) -> bool:

@@ -30,7 +30,17 @@ from bondgraph.model.arguments import (
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import COEFFICIENTS, Domain
 from bondgraph.model.element import Element, OnePort, Port, one_port
-from bondgraph.model.laws import IdealConstraint, IdealSwitch, Resistor, SkewGyrator, Source, StateSpec, Storage, Variable
+from bondgraph.model.laws import (
+    IdealConstraint,
+    IdealSwitch,
+    Parameter,
+    Resistor,
+    SkewGyrator,
+    Source,
+    StateSpec,
+    Storage,
+    Variable,
+)
 from bondgraph.model.mechanics import gradient
 from bondgraph.model.ops import Op, as_op
 from screws.linear import solve_spd
@@ -412,9 +422,12 @@ def _inverse_alone(kind: str, name: str, stored: tuple[Variable, str, StateSpec]
 
 def _ambiguous(name: str, *numbers: Any) -> ModelError:
     """Return E562: the first number of a C is ambiguous."""
-    shown = ", ".join(map(repr, numbers))
-    title = f'C("{name}", {shown}) is ambiguous: a stiffness, e = K q, or its inverse, a capacitance or compliance, e = q / C?'
-    cures = (f'C("{name}", {word}={numbers[0]!r})' for word in ("stiffness", "compliance", "capacitance"))
+    shown, *more = (
+        f'Parameter({each.value!r}, "{each.unit}")' if isinstance(each, Parameter) else repr(each) for each in numbers
+    )
+    given = ", ".join((shown, *more))
+    title = f'C("{name}", {given}) is ambiguous: a stiffness, e = K q, or its inverse, a capacitance or compliance, e = q / C?'
+    cures = (f'C("{name}", {word}={shown})' for word in ("stiffness", "compliance", "capacitance"))
     return refusal("E562", title, *cures, about=name)
 
 

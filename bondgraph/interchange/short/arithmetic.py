@@ -242,6 +242,8 @@ def _check_numbers(steps: Sequence[Step]) -> None:
         operands = stack[start:]
         if content == "Pow" and operands[1] is not None and abs(operands[1]) > LARGEST_EXPONENT:
             raise InvalidFormula(f"the exponent {operands[1]:.6g} is beyond {LARGEST_EXPONENT}")
+        if content == "Div" and operands[1] == 0:
+            raise InvalidFormula("division by zero")
         computed = word == "operator" and None not in operands
         try:
             value = _BY_WORD[content](*operands) if computed else None

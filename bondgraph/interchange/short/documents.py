@@ -18,6 +18,7 @@ LARGEST_FILE = 1_000_000
 """Maximum size of a file that a person wrote, bytes."""
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
+_OTHER_NAME = "another name, or one of the two"
 _FORM = "keys graph, elements and bonds; docs/files.md has an example"
 
 
@@ -62,7 +63,9 @@ def json_document(text: str, file: str) -> Document:
     try:
         content = strict_json(text, file, LARGEST_FILE)
     except ModelError as error:
-        raise _invalid(file, 1, error.problems[0].title) from None
+        title = error.problems[0].title
+        line = re.search(r" in line (\d+), column \d+$", title)
+        raise _invalid(file, int(line[1]) if line else 1, title, _cure_of(title)) from None
     return Document(file, content, key_lines(text)[0])
 
 
@@ -81,10 +84,21 @@ def yaml_document(text: str, file: str) -> Document:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise _invalid(file, 1 if mark is None else mark.line + 1, f"the file is no YAML: {what}") from None
+        title = f"the file is no YAML: {what}"
+        raise _invalid(file, 1 if mark is None else mark.line + 1, title, _cure_of(title)) from None
     if not isinstance(reader.root, dict):
         raise _invalid(file, 1, "it holds no mapping of keys")
     return Document(file, reader.root, reader.lines)
+
+
+def _cure_of(title: str) -> str:
+    """Return what to try where a text cannot be parsed."""
+    cures = {
+        "start any token": "blanks, no tabs; quotes around a text",
+        "stands twice": _OTHER_NAME,
+        "has no number": '"inf", "nan"',
+    }
+    return next((cure for words, cure in cures.items() if words in title), _FORM)
 
 
 def _invalid(file: str, line: int, title: str, cure: str = _FORM) -> ModelError:
@@ -141,7 +155,7 @@ class _Reader:
             if not isinstance(value, str):
                 raise _invalid(self.file, line, "a key is a text, not a list or a mapping")
             if value in container:
-                raise _invalid(self.file, line, f"the key {value[:60]!r} stands twice in one mapping")
+                raise _invalid(self.file, line, f"the key {value[:60]!r} stands twice in one mapping", _OTHER_NAME)
             container[value], self.keys[-1] = None, value
             path = f"{path}.{value}" if path else value
         else:

@@ -57,6 +57,16 @@ FORMULAS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """Arguments that are formulas by kind, with the variables that they have before parameters and signals."""
 
+_USUAL_WORDS = {
+    **dict.fromkeys(("resistor", "resistance", "damper", "friction"), "R"),
+    **dict.fromkeys(("capacitor", "capacitance", "spring"), "C"),
+    **dict.fromkeys(("inductor", "inductance", "mass", "inertia"), "I"),
+    **dict.fromkeys(("voltage", "force", "torque", "pressure"), "Se"),
+    **dict.fromkeys(("current", "velocity", "speed"), "Sf"),
+    **dict.fromkeys(("transformer", "lever"), "TF"),
+    "gyrator": "GY",
+}
+"""Kinds by words of the fields, for messages."""
 _QUANTITY = re.compile(r"(?>([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?))(?: +|(?=[^\d\s.]))((?![*/+\-<>=(\[]).+)")
 """Number and unit; the number is read as far as it goes, so that 1e-3 has no unit e-3."""
 _FORM = "name: {kind: {argument: value}}, name: {kind: value}, or name: kind"
@@ -99,17 +109,20 @@ class ElementReader:
         path = f"{self.within}elements.{name}"
         kind, described = next(iter(content.items())) if isinstance(content, Mapping) and len(content) == 1 else (content, {})
         if not isinstance(kind, str):
-            return (self._problem("E632", path, f'"{name}" has no kind', _FORM),)
+            count = len(content) if isinstance(content, Mapping) and content else "no"
+            return (self._problem("E632", path, f'"{name}" has {count} kind{"s" if count != "no" else ""}', _FORM),)
         if kind == "Block":
             return self._made(path, name, kind, lambda: self._block(name, path, described))
         if kind == "Graph":
             return self._made(path, name, kind, lambda: self.nested(self, name, f"{path}.{kind}", described))
         if kind not in self.kinds:
-            near = similar_names(kind, self.kinds) or list(self.kinds)[:12]
+            usual = _USUAL_WORDS.get(kind.lower())
+            near = [usual] if usual else similar_names(kind, self.kinds) or list(KINDS)[:12]
             return (self._problem("E633", path, f'"{name}" is of the unknown kind "{kind[:60]}"', ", ".join(near)),)
         maker = self.kinds[kind]
         takes = [each for each in inspect.signature(maker).parameters.values() if each.kind is not each.VAR_KEYWORD][1:]
-        if not isinstance(described, Mapping) or (set(described) == {"value", "unit"} and "value" not in {t.name for t in takes}):
+        is_value = isinstance(described, Mapping) and set(described) in ({"value", "unit"}, {"automaton", "values"})
+        if not isinstance(described, Mapping) or (is_value and not set(described) & {each.name for each in takes}):
             return self._made(path, name, kind, lambda: self._of_value(name, path, kind, maker, takes, described))
         names = [each.name for each in takes if each.kind is not each.VAR_POSITIONAL]
         for word in described:
@@ -137,7 +150,7 @@ class ElementReader:
 
     def _transition(self, path: str, edge: Any) -> Transition:
         self._need_keys(path, edge, TRANSITION_KEYS[:3], TRANSITION_KEYS[3:])
-        self._need_texts(path, edge, ("from", "to", "kind", "error", "accumulates", "passes"))
+        self._need_texts(path, edge, ("from", "to", "when", "kind", "error", "accumulates", "passes"))
         read = self._signals(path, edge, [edge["when"], *dict(edge.get("resets") or {}).values()])
         resets = []
         for state, text in dict(edge.get("resets") or {}).items():
@@ -256,7 +269,8 @@ class ElementReader:
         """Raise E632 where one of these values is no text."""
         for word in words:
             if word in content and not isinstance(content[word], str):
-                raise self._error("E632", f"{path}.{word}", f"{word}: {str(content[word])[:40]!r} is no text", f'{word}: "open"')
+                cure = f'{word}: "{"q - 1" if word == "when" else "open"}"'
+                raise self._error("E632", f"{path}.{word}", f"{word}: {str(content[word])[:40]!r} is no text", cure)
 
     def _problem(self, code: str, path: str, title: str, *cures: str) -> Problem:
         return self.document.problem(code, path, title, *cures)

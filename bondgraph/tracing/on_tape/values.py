@@ -31,7 +31,7 @@ def carry_out(statement: Statement, env: Values) -> None:
     """Add the results of a statement to the values; raises `Untraceable` if its formula cannot be recorded."""
     try:
         results = statement.op(*[env[arg] for arg in statement.args])
-    except (TraceError, TypeError, ValueError, AttributeError) as error:
+    except (TraceError, ArithmeticError, TypeError, ValueError, AttributeError) as error:
         raise Untraceable(statement, error) from error
     outs = statement.outs
     env.update(zip(outs, (results,) if len(outs) == 1 else results, strict=True))

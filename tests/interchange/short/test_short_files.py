@@ -167,6 +167,18 @@ def test_json_has_no_keys_twice_and_no_depth() -> None:
     for text in ('{"graph": "a", "graph": "b", "elements": {}}', '{"graph": ' + "[" * 5000, '{"graph": 1e999, "elements": NaN}'):
         with pytest.raises(ModelError, match="E631"):
             parse_graph(text, "a.json")
+    with pytest.raises(ModelError, match=r"is not JSON(.|\n)*created at a.json:2"):
+        parse_graph('{"graph": "a",\n "elements": {"u": {"Se": 1.0},}}', "a.json")
+
+
+def test_a_value_by_state_may_stand_alone() -> None:
+    relay = "automata: {relay: {states: [a, b], transitions: [{from: a, to: b, when: time - 1}]}}\n"
+    texts = [
+        OSCILLATOR.replace("R: {resistance: 5.0}", f"R: {value}") + relay
+        for value in ("{automaton: relay, values: {a: 1, b: 2}}", "{resistance: {automaton: relay, values: {a: 1, b: 2}}}")
+    ]
+    alone, named = (dump_model(parse_graph(text)) for text in texts)
+    assert alone == named
 
 
 def test_long_texts_take_no_longer_than_they_are() -> None:
@@ -208,6 +220,11 @@ WRONG = [
     ("R: {resistance: 5.0}", "R: {effort: f, parameters: [1]}", "E632", "numbers by name", 8),
     ("R: {resistance: 5.0}", "R: {effort: s, signals: [mass.p, 3]}", "E632", "signals are paths", 8),
     ("R: {resistance: 5.0}", "R: {resistance: 5.0 kgg}", "E156", "there is no unit 'kgg'", 8),
+    ("{R: {resistance: 5.0}}", "{R: 5.0, I: 2.0}", "E632", '"damper" has 2 kinds', 8),
+    ("R: {resistance: 5.0}", "Damper: 5.0", "E633", "try: R", 8),
+    ("R: {resistance: 5.0}", "R: five", "E113", "try: a number", 8),
+    ("R: {resistance: 5.0}", "R: {effort: f/0}", "E634", "division by zero", 8),
+    ("R: {resistance: 5.0}", "C: 2 mm/N", "E562", 'compliance=Parameter(2.0, "mm/N")', 8),
     ("velocity -> damper", "velocity -> dampr", "E635", "which is no element", 9),
     ("velocity -> damper", "velocity -> damper.heat.x", "E635", "which is no element", 9),
     ("velocity -> damper", "velocity damper", "E635", "is no chain of bonds", 9),
@@ -240,6 +257,7 @@ AUTOMATA = [
     ("{from: on", "{start: on", "E632", 'unknown key "start"'),
     ("when: phase - duty, ", "", "E632", 'has no "when"'),
     ("{from: on", "{from: ", "E632", "is no text"),
+    ("when: phase - duty", "when: 5", "E632", 'try: when: "q - 1"'),
     ('["on", "off"]', "on", "E632", "needs a list of its states"),
     ("equations: {rise: f}", "equations: f", "E632", "equations are formulas by name"),
     ("rates: {phase: rise}", "rate: {phase: rise}", "E632", 'unknown key "rate"'),

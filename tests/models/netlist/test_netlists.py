@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from screwbond.models.netlist import parse_netlist, read_netlist
 
@@ -81,6 +82,14 @@ def test_start_voltages_are_those_of_ic() -> None:
     graph = parse_netlist(text)
     result = compile_model(graph, backend="numpy").simulate(1e-9)
     assert [result[name][0] for name in ("c1.q", "c2.q", "l1.p")] == pytest.approx([4e-6, 6e-6, 2e-3], rel=1e-12)
+
+
+@pytest.mark.parametrize("current", [10.0, 1000.0])
+def test_a_diode_takes_a_large_current(current) -> None:
+    """At no voltage its resistance is 2.5 Tohm: the first Newton step is 10^13 V and more."""
+    text = f"start\nI1 0 a {current}\nD1 a 0 m\nC1 a 0 1n\n.model m d(IS=1e-14)\n"
+    found = linearise(parse_netlist(text), outputs=["node a.effort"]).values[0]
+    assert found == pytest.approx(0.0258649 * np.log(current / 1e-14), rel=1e-5)
 
 
 def test_ic_has_expressions_and_nodes_of_subcircuits() -> None:

@@ -108,6 +108,8 @@ def test_export(files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
     assert main(["export", str(tmp_path / "circuit.asc"), "--to", "c", "--out", str(out)]) == 2
     assert "E357" in capsys.readouterr().err
+    assert main(["export", str(files["circuit"]), "--to", "casadi", "--out", str(files["short"])]) == 2
+    assert "E413" in capsys.readouterr().err
 
 
 def test_export_of_a_unit(
