@@ -136,9 +136,9 @@ def _settings(root: Subcircuit, first: Card, name: str) -> Settings:
                 raise card.error("E640", ".tran needs a step and an end", ".tran 1u 10m uic")
             transient, uic = Transient(numbers[0], numbers[1]), "uic" in values
         else:
-            found = _start_voltages(card, scope)
-            voltages |= found
-            cards |= dict.fromkeys(found, card)
+            starts = _start_voltages(card, scope)
+            voltages |= starts
+            cards |= dict.fromkeys(starts, card)
     if not (options["gmin"] > 0 and min(options["temp"], options["tnom"]) > -CELSIUS):
         raise first.error("E640", "gmin is positive, and temp and tnom lie above absolute zero", ".options temp=27 gmin=1e-12")
     return Settings(name, options, transient, voltages, cards, uic)

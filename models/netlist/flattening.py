@@ -132,9 +132,9 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
     return root
 
 
-def _check_new(card: Card, what: str, name: str, known: Container[str]) -> None:
+def _check_new(card: Card, what: str, name: str, defined: Container[str]) -> None:
     """Raise E640 for a model or subcircuit that is defined already: which one counts differs between programs."""
-    if name in known:
+    if name in defined:
         raise card.error("E640", f'the {what} "{name[:60]}" is defined twice', "another name, or one definition")
 
 
