@@ -165,10 +165,12 @@ def test_collisions_at_the_same_time_are_refused():
     assert c_run(compiled, 0.3, impacts="sequential").steps
 
 
-def test_a_run_that_passes_a_singular_position_is_refused():
+def test_a_run_that_passes_or_ends_in_a_singular_position_is_refused():
     """Machine code alone would reach the end another way; a run that ends before the first dead centre leaves."""
     with pytest.raises(ModelError, match=r'E281[\s\S]*singular="keep"'):
         c_run(crank(), 3.0, singular="keep")
+    with pytest.raises(ModelError, match=r"E281[\s\S]*ends at t = [\s\S]*t_end before that position"):
+        c_run(crank(), 3.0)
     steps = crank().simulate(0.2, singular="keep").statistics.steps
     assert c_run(crank(), 0.2, singular="keep").steps == steps
 

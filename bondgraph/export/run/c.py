@@ -23,6 +23,7 @@ from bondgraph.run.events.state import EventOutcome
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import selection_after_stiffness
 from bondgraph.run.steppers.segment import Selection
+from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 from bondgraph.schedule.kernels import is_large
 from bondgraph.tape import opcodes as op
@@ -98,10 +99,13 @@ def run_content(
     build = f"cc -std=c99 -O2 -ffp-contract=off {content.name}.c main.c -lm"
     times, dates = prepared.program.wanted
     image, method = image_of(space, p, x, m), space.integrator.method
-    if prepared.program.settings.singular == "keep":
+    if has_constraints(compiled.program):
         named = method.name if settings.get("method", AUTO) == AUTO else settings["method"]
         there: RunSettings = {**settings, "method": named}
         here = compiled.prepare_run(t_end, **there).program.judged(x, p, m)
+        if here.failure is not None and here.failure.kind == "singular position":
+            why = f"it ends at t = {here.failure.time:.6g} s in a singular position, which Python finds"
+            raise _refused(compiled, why, "a t_end before that position")
         if here.statistics.steps != steps:
             raise _passes_singular_positions(compiled)
     fixed = _clock_parameters(compiled, content)
