@@ -23,7 +23,7 @@ from bondgraph.run.events.state import EventOutcome
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import selection_after_stiffness
 from bondgraph.run.steppers.segment import Selection
-from bondgraph.run.validation.checked_result import has_constraints
+from bondgraph.run.validation.checked_result import SAME_TIME, has_constraints
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 from bondgraph.schedule.kernels import is_large
 from bondgraph.tape import opcodes as op
@@ -93,7 +93,7 @@ def run_content(
     prepared = compiled.prepare_run(t_end, **settings)
     x, p, m = prepared.start_values(parameters, initial)
     _refuse_python(compiled, prepared.program)
-    choice, steps, sizes = _chosen(compiled, prepared.program, (x, p, m))
+    choice, steps, sizes, end = _chosen(compiled, prepared.program, (x, p, m))
     content = content_of(compiled, name, caller)
     space = workspace_of(prepared.program, choice)
     build = f"cc -std=c99 -O2 -ffp-contract=off {content.name}.c main.c -lm"
@@ -103,8 +103,8 @@ def run_content(
         named = method.name if settings.get("method", AUTO) == AUTO else settings["method"]
         there: RunSettings = {**settings, "method": named}
         here = compiled.prepare_run(t_end, **there).program.judged(x, p, m)
-        if here.failure is not None and here.failure.kind == "singular position":
-            why = f"it ends at t = {here.failure.time:.6g} s in a singular position, which Python finds"
+        if here.failure is not None and here.failure.time - prepared.program.settings.t_start < end * (1.0 - SAME_TIME):
+            why = f"it ends at t = {here.failure.time:.6g} s, as Python finds: {here.failure.reason}"
             raise _refused(compiled, why, "a t_end before that position")
         if here.statistics.steps != steps:
             raise _passes_singular_positions(compiled)
@@ -120,9 +120,9 @@ def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
     return space
 
 
-def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int, np.ndarray]:
-    """Run once; return the method with which machine code reaches the end, or a transition that ends the run, its steps, and the
-    size of each state (n,) below which the error control did not look."""
+def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int, np.ndarray, float]:
+    """Run once; return the method with which machine code reaches the end, or a transition that ends the run, its steps, the size
+    of each state (n,) below which the error control did not look, and the time of this end since the start, s."""
     choice, (x, p, m), program = prepared.choice, start, prepared.program
     space = workspace_of(prepared, choice)
     course = space.run(p, x, m, prepared.wanted[0])
@@ -139,7 +139,7 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
             raise _passes_singular_positions(compiled)
         why = f"it ends at t = {course.t:.6g} s: {_text(course.status)}"
         raise _refused(compiled, why, "`simulate` with the same settings, whose result says what is wrong")
-    return choice, course.effort.steps, space.table.arrays["floor"][: program.states].copy()
+    return choice, course.effort.steps, space.table.arrays["floor"][: program.states].copy(), course.t
 
 
 def _has_asked(settler: EventHandler) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import platform
 import sys
 from collections.abc import Callable
 from typing import Any
 
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_ir
 
 _HEARD = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p)
@@ -32,7 +32,7 @@ define void @say(ptr %environment, ptr %name, i32 %status, ptr %category, ptr %f
 """
 
 
-@functools.cache
+@build_once
 def _library() -> Library:
     c = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
     printf = getattr(c, "_vsnprintf" if sys.platform == "win32" else "vsnprintf")
