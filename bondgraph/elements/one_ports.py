@@ -425,9 +425,9 @@ def _ambiguous(name: str, *numbers: Any) -> ModelError:
     shown, *more = (
         f'Parameter({each.value!r}, "{each.unit}")' if isinstance(each, Parameter) else repr(each) for each in numbers
     )
-    shown_all = ", ".join((shown, *more))
+    arguments = ", ".join((shown, *more))
     title = (
-        f'C("{name}", {shown_all}) is ambiguous: a stiffness, e = K q, or its inverse, a capacitance or compliance, e = q / C?'
+        f'C("{name}", {arguments}) is ambiguous: a stiffness, e = K q, or its inverse, a capacitance or compliance, e = q / C?'
     )
     cures = (f'C("{name}", {word}={shown})' for word in ("stiffness", "compliance", "capacitance"))
     return refusal("E562", title, *cures, about=name)

@@ -73,7 +73,7 @@ REFUSED = {
     "not XML": (lambda t: "graph: a", "E650", "it is no SBML"),
     "empty": (lambda t: "", "E650", "it is no SBML"),
     "deep": (lambda t: "<a>" * 5000, "E650", "nested more than 100 deep"),
-    "deep behind tags that are none": (lambda t: f"<!--{'</é>' * 5000}-->" + "<é>" * 5000, "E650", "nested more than 100 deep"),
+    "deep behind comments": (lambda t: f"<!--{'</é>' * 5000}-->" + "<é>" * 5000, "E650", "nested more than 100 deep"),
     "rule": (
         lambda t: t.replace("<listOfReactions>", RULE.replace("kf", "kr") + "<listOfReactions>", 1),
         "E651",
