@@ -166,6 +166,19 @@ def sampled_loop():
     return graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
 
 
+def fires_at_a_tick():
+    """A clock that reads, at the instant of a transition, what the new mode decides."""
+    graph, v = Graph("brake"), J1("v")
+    closes = Transition("free", "closed", lambda t: t - 0.5, ("time",))
+    graph.add_automaton(Automaton("brake", ("free", "closed"), "free", [closes]))
+    graph.connect(Se("push", 1.0), v).connect(v, I("mass", 1.0)).connect(
+        v, R("drag", by_mode("brake", {"free": 1.0, "closed": 10.0}))
+    )
+    equations = [("next", lambda n, u: n + u, ["n", "u"])]
+    graph.add(Block("sum", equations, inputs={"u": "drag.effort"}, states={"n": 0.0}, updates={"n": "next"}, period=0.1))
+    return graph
+
+
 RUNS = {
     "oscillator": (CASES["oscillator"].graph, 1.0),
     "ball on a constraint": (CASES["ball on a constraint"].graph, 3.0),
@@ -178,6 +191,7 @@ RUNS = {
     "broken": (broken, 1.0),
     "formulas": (formulas, 1.0),
     "once": (once, 1.0),
+    "fires at a tick": (fires_at_a_tick, 0.973),
     "tick at the start": (tick_at_start, 1.0),
     "positive at the start": (positive_at_start, 1.0),
     "loop with a step": (loop_with_step, 1.0),

@@ -23,7 +23,7 @@ from bondgraph.export.code.content import Content, transition_text
 from bondgraph.export.code.modelica.expressions import RoutineText
 from bondgraph.export.code.modelica.words import text
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import Listing
+from bondgraph.tape.routine import Listing, reached
 from bondgraph.tracing.events.time_events import breaks_of
 
 
@@ -151,7 +151,8 @@ def _transitions(content: Content, names: Variables, lines: list[str]) -> Iterat
             continue
         *conditions, guard = part
         allowed = guards.truth(conditions[0]) if conditions else f"pre({names.m[event.slot]}) == {event.source}"
-        fires = f"begun and {allowed} and {guards.number(guard)} > 0.0"
+        relation = ">=" if _is_instant(code, guard, names.discrete) else ">"
+        fires = f"begun and {allowed} and {guards.number(guard)} {relation} 0.0"
         branch = WhenBranch(f"fires{k}", event.automaton, fires, transition_text(content.system, event))
         branch.stays = is_end(event) or event.source == event.target
         if is_end(event):
@@ -169,6 +170,19 @@ def _condition(code: Listing, output: int) -> tuple[int, ...]:
     if kind == op.CONSTANT:
         return ()  # -1
     return tuple(arguments[:2]) if kind == op.WHERE else (output,)
+
+
+def _is_instant(code: Listing, guard: int, held: frozenset[int]) -> bool:
+    """Return True for the guard "time - instant", where the instant does not move between events.
+
+    It fires at its instant, as in runs here, so that a tick at the same time comes after it.
+    """
+    kind, *operands = code.steps[guard]
+    if kind != op.SUBTRACT or code.steps[operands[0]] != (op.INPUT, 0, 0):
+        return False
+    needed = (code.steps[k] for k in reached(code.steps, operands[1:]))
+    inputs = [step for step in needed if step[0] in op.OF_BLOCKS]
+    return all(step[1] != 0 and (step[1] != 1 or step[2] in held) for step in inputs)
 
 
 def _ticks(content: Content, names: Variables, lines: list[str]) -> Iterator[WhenBranch]:
