@@ -26,7 +26,8 @@ from typing import NoReturn, TypeVar
 import numpy as np
 
 from bondgraph import GY, J1, Graph, I, R, Se
-from bondgraph.sweeps import last, normal, peak, sweep
+from bondgraph.errors import FileError
+from bondgraph.sweeps import last, load_runs, normal, peak, sweep
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[1]
@@ -89,14 +90,10 @@ def begun(store: Path, count: int, executor: str, held: int | None = None) -> su
     return subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, start_new_session=True)
 
 
-def _reading(store: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0)
-
-
 def stored(store: Path) -> int:
     """How many runs are stored, while somebody else writes."""
-    with contextlib.suppress(sqlite3.OperationalError), contextlib.closing(_reading(store)) as reading:
-        return int(reading.execute("SELECT COUNT(*) FROM runs").fetchone()[0])
+    with contextlib.suppress(FileError):
+        return len(load_runs(store))
     return 0
 
 
@@ -124,22 +121,20 @@ def killed(store: Path, count: int, kills: int, executor: str, rng: random.Rando
     return places
 
 
-def content(store: Path) -> dict[str, list[tuple[object, ...]]]:
-    """All rows of a store, and what SQLite says of its state."""
-    with contextlib.closing(_reading(store)) as reading:
-        found = {
-            table: reading.execute(f"SELECT * FROM {table} ORDER BY run").fetchall() for table in ("runs", "failures", "doubts")
-        }
-        return {**found, "integrity": reading.execute("PRAGMA integrity_check").fetchall()}
+def integrity(store: Path) -> list[str]:
+    """What SQLite says of the state of a file."""
+    with contextlib.closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)) as reading:
+        return [word for (word,) in reading.execute("PRAGMA integrity_check")]
 
 
 def wrong(store: Path, reference: Path, count: int) -> list[str]:
     """What is wrong with a store that was killed, beside one that was not."""
-    found, known = content(store), content(reference)
-    said = [] if found["integrity"] == [("ok",)] else [f"the file is damaged: {found['integrity'][:3]}"]
-    numbers = [row[0] for row in found["runs"]]
-    said += [] if numbers == list(range(count)) else [f"{len(numbers)} rows of {len(set(numbers))} runs, not {count}"]
-    return said + [f"{table} differ" for table in ("runs", "failures", "doubts") if found[table] != known[table]]
+    found, known, state = load_runs(store), load_runs(reference), integrity(store)
+    said = [] if state == ["ok"] else [f"the file is damaged: {state[:3]}"]
+    numbers = found["run"]
+    said += [] if numbers.tolist() == list(range(count)) else [f"{len(numbers)} of {len(set(numbers))} runs, not {count}"]
+    said += [f"{name} differs" for name in found.names() if found[name].tobytes() != known[name].tobytes()]
+    return said + [f"{name} differ" for name in ("failures", "warnings") if getattr(found, name) != getattr(known, name)]
 
 
 def campaign(count: int, kills: int, seed: int, executor: str, folder: Path) -> tuple[list[int], list[str]]:

@@ -210,19 +210,20 @@ class PreparedRun:
 
     def prechecked_starts(
         self, parameters: Mapping[str, Any], initial: Mapping[str, Any], runs: int
-    ) -> dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return the result of `start_values`, by number, for those of `runs` runs that need no single check; parameters and
-        start values by name, (runs, *shape)."""
-        compiled = self.compiled
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return which of `runs` runs need no single check, (runs,), and the results of `start_values` for these: x, p and m,
+        (runs or 1, numbers) each; parameters and start values by name, (runs, *shape)."""
+        compiled, program = self.compiled, self.compiled.program
         try:
             start, p = start_rows(compiled, initial, runs), parameter_rows(compiled, parameters, runs)
         except ModelError:  # `start_values` raises it for that run
-            return {}
+            start = p = None
         if start is None or p is None:
-            return {}
-        fit = np.flatnonzero(need_no_check(compiled, self.program.settings.t_start, start[0], p, start[1])).tolist()
-        blocks = [np.broadcast_to(block, (runs, block.shape[1])) for block in (start[0], p, start[1])]
-        return {k: (blocks[0][k], blocks[1][k], blocks[2][k]) for k in fit}
+            widths = program.states, program.parameters, program.modes
+            x, p, m = (np.zeros((1, width)) for width in widths)
+            return np.zeros(runs, dtype=bool), x, p, m
+        fit = need_no_check(compiled, self.program.settings.t_start, start[0], p, start[1])
+        return np.array(np.broadcast_to(fit, runs)), start[0], p, start[1]
 
     @answer_old_names
     def run_many(

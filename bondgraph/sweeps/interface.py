@@ -25,8 +25,19 @@ from bondgraph.run.settings import check_names, sample_times, span_of
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 from bondgraph.sweeps.points import FAILURE, RUN, Points, points_of
 from bondgraph.sweeps.runs import Runs
-from bondgraph.sweeps.store import Column, Store, distinct, path_of
-from bondgraph.sweeps.tasks import Keepable, Kept, Row, SentModel, Source, SweepPlan, kept_of, run_chunk, sent_model
+from bondgraph.sweeps.store import Column, Store, path_of
+from bondgraph.sweeps.tasks import (
+    Chunk,
+    Keepable,
+    Kept,
+    SentModel,
+    Source,
+    SweepPlan,
+    kept_of,
+    run_chunk,
+    sent_model,
+    several_shapes,
+)
 
 CHUNK_SECONDS = 0.2
 """Duration that a chunk aims at, s: long against the cost of sending one, short against a user's patience."""
@@ -34,7 +45,7 @@ _MAX_CHUNK, _MAX_GROWTH = 10_000, 4
 """Largest number of runs of a chunk, and largest growth factor from one chunk to the next."""
 _WAIT = 0.5
 
-Submit = Callable[[Executor, np.ndarray], "Future[tuple[list[Row], float]]"]
+Submit = Callable[[Executor, np.ndarray], "Future[Chunk]"]
 """Function that sends some runs to an executor."""
 
 
@@ -68,8 +79,8 @@ def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Callable[[list[Row]], None]) -> None:
-    """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two for each worker at a time, and `take` the rows of each.
+def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Callable[[Chunk], None]) -> None:
+    """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two for each worker at a time, and `take` each of them.
 
     At any end, an interrupt too, chunks that have not begun are cancelled, and finished ones are taken.
 
@@ -93,16 +104,17 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
                 continue
             pending.discard(future)
             with _worker_errors():
-                rows, seconds = future.result()
-            take(rows)
-            mean = seconds / len(rows) if mean == 0.0 else 0.5 * (mean + seconds / len(rows))
+                chunk = future.result()
+            take(chunk)
+            each = chunk.seconds / len(chunk.runs)
+            mean = each if mean == 0.0 else 0.5 * (mean + each)
             size = chunk_size(target, max(mean, 1e-9), len(runs) - first, last=size)
     except BaseException:
         for future in pending:
             future.cancel()
         for future in pending:
             if future.done() and not future.cancelled() and future.exception() is None:
-                take(future.result()[0])
+                take(future.result())
         raise
 
 
@@ -137,8 +149,6 @@ INSTEAD = {"initial": _AMONG, "parameters": _AMONG}
 """Settings of a run that a sweep does not take, with the cure."""
 _PART = re.compile(r"(.+)\[[\d, ]+\]")
 """Name of an entry of an array in a table."""
-_MOST_COLUMNS = 1900
-"""Largest number of columns of a store; SQLite has 2000."""
 
 
 @spelled_settings
@@ -200,20 +210,23 @@ def _fill(store: Store, model: SentModel, points: Points, plan: SweepPlan, execu
     """Run the points that are not stored yet."""
     remaining = np.setdiff1d(np.arange(len(points)), store.done(), assume_unique=True)
     before, begin = len(points) - len(remaining), time.perf_counter()
-    shapes: dict[str, tuple[int, ...]] = {kept.name: kept.shape for kept in plan.kept if kept.shape is not None}
-    names, sent = [kept.name for kept in plan.kept], dict[int, dict[str, np.ndarray]]()
+    columns = [Column.of(entry) for entry in store.header()["columns"]]
+    shapes = {column.name: column.shape for column in columns if column.what == "kept" and column.shape is not None}
+    sent = dict[int, dict[str, np.ndarray]]()
     done = failed = 0
 
-    def submit(to: Executor, runs: np.ndarray) -> Future[tuple[list[Row], float]]:
+    def submit(to: Executor, runs: np.ndarray) -> Future[Chunk]:
         sent[int(runs[0])] = points.at(runs)
         return to.submit(run_chunk, model, plan, runs, sent[int(runs[0])])
 
-    def take(rows: list[Row]) -> None:
+    def take(chunk: Chunk) -> None:
         nonlocal done, failed
-        for row in rows:
-            _check_shapes(plan.kept, row, shapes, model.compiled.model.name)
-        store.add(rows, sent.pop(rows[0].run), names, shapes)
-        done, failed = done + len(rows), failed + sum(row.failure is not None for row in rows)
+        for name, values in chunk.values.items():
+            if shapes.setdefault(name, values.shape[1:]) != values.shape[1:]:
+                run = int(chunk.runs[0])
+                raise several_shapes(name, values.shape[1:], run, shapes[name], model.compiled.model.name)
+        store.add(chunk, sent.pop(int(chunk.runs[0])), shapes)
+        done, failed = done + len(chunk.runs), failed + len(chunk.failures)
         note = f"{before + done} of {len(points)}, {speed(begin, done)}"
         bar.show(before + done, note + (f", {failed} failed" if failed else ""))
 
@@ -226,14 +239,6 @@ def _fill(store: Store, model: SentModel, points: Points, plan: SweepPlan, execu
         stored = f"{count} are stored in {store.path}: the same call goes on from there"
         interrupt.add_note(f'{count} are lost: with store="runs.db" the same call goes on' if store.path is None else stored)
         raise
-
-
-def _check_shapes(kept: Sequence[Kept], row: Row, shapes: dict[str, tuple[int, ...]], about: str) -> None:
-    """Raise E365 where a function of the user's gives arrays of several shapes; `shapes` notes the first of each column."""
-    for column, value in zip(kept, row.values or (), strict=False):
-        if shapes.setdefault(column.name, value.shape) != value.shape:
-            title = f'"{column.name}" is of shape {value.shape} in run {row.run}, and of {shapes[column.name]} in others'
-            raise refusal("E365", title, "numbers of one shape, nan where there is nothing", about=about)
 
 
 def _columns_of(
@@ -253,9 +258,6 @@ def _columns_of(
         elif name in reserved or ((part := _PART.fullmatch(name)) and part[1] in arrays):
             cures = (f'another name: keep={{"{name} at the end": ...}}',)
             problems.append(Problem("E362", f"{name!r} names another column", (), (), cures))
-    if len(keep) + len(points.varied) > _MOST_COLUMNS:
-        title = f"{len(keep)} columns are more than a store holds"
-        problems.append(Problem("E362", title, (), (), ("a function that gives an array of many numbers",)))
     for column in kept:
         if not isinstance(column.take, Measure) and "<" in column.described and _pickles(executor):
             title = f'other processes cannot have the function of "{column.name}"'
@@ -285,15 +287,11 @@ def _pickles(executor: Executor | None) -> bool:
 
 def _header(model: SentModel, points: Points, settings_of_runs: SweepPlan, times: np.ndarray) -> dict[str, Any]:
     """Return the header of a store; a sweep resumes only a store with the same `plan`."""
-    names = distinct([*(each.name for each in points.varied), *(each.name for each in settings_of_runs.kept)])
     columns = [
-        Column(each.name, names[each.name], "varied", each.role.part, each.role.unit, each.role.shape, bool(each.role.states))
+        Column(each.name, "varied", each.role.part, each.role.unit, each.role.shape, bool(each.role.states))
         for each in points.varied
     ]
-    columns += [
-        Column(each.name, names[each.name], "kept", "", each.unit, each.shape, over_time=each.over_time)
-        for each in settings_of_runs.kept
-    ]
+    columns += [Column(each.name, "kept", "", each.unit, each.shape, over_time=each.over_time) for each in settings_of_runs.kept]
     plan = {
         "model": model.fingerprint,
         "t_end": settings_of_runs.t_end,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -17,13 +18,16 @@ from bondgraph.output.extras import require_package
 from bondgraph.output.tables import unknown_name
 from bondgraph.sweeps.plots import plot_runs
 from bondgraph.sweeps.points import ARGUMENTS, FAILURE, RUN
-from bondgraph.sweeps.store import Column, Store, over_axes, path_of, quoted
+from bondgraph.sweeps.store import Column, Store, over_axes, path_of
 from bondgraph.sweeps.tasks import RunIssue
 from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     import pandas
     import xarray
+
+_READ_BLOCKS = 4
+"""Blocks that an iteration keeps in memory."""
 
 
 @answer_old_names
@@ -52,7 +56,9 @@ class Runs:
     def __init__(self, source: Store | Path):
         """Read the header of `source`: the file of a store, or one in memory."""
         self._source = source if isinstance(source, Store) else source.absolute()  # valid after a change of directory
-        self._verified: tuple[int, ...] = ()
+        with self._opened() as reading:
+            if reading.is_old():
+                self._source = reading.upgraded()
         with self._opened() as reading:
             header = reading.header()
             with reading.reading_entries():
@@ -63,16 +69,6 @@ class Runs:
         self.times = np.array(header["times"])
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[Store]:
-        """Yield the store, verified by its checksums unless its file is unchanged since the last time."""
-        with self._opened() as reading:
-            state = _state_of(self._source) if isinstance(self._source, Path) else ()
-            if state != self._verified:
-                reading.verify()
-                self._verified = state
-            yield reading
-
-    @contextlib.contextmanager
     def _opened(self) -> Iterator[Store]:
         """Yield the store; a file is open only while it is read."""
         if isinstance(self._source, Store):
@@ -80,10 +76,6 @@ class Runs:
         else:
             with contextlib.closing(Store(self._source, write=False)) as reading:
                 yield reading
-
-    def _read(self, statement: str) -> list[tuple[Any, ...]]:
-        with self._reading() as reading:
-            return list(reading.read(statement))
 
     @property
     def count(self) -> int:
@@ -117,13 +109,12 @@ class Runs:
         for name in chosen:
             if name not in self.columns:
                 raise unknown_name("column", name, self.names())
-        selected = ", ".join([RUN, *(quoted(self.columns[name].column) for name in chosen)])
-        rows = self._read(f"SELECT {selected} FROM runs ORDER BY run")
-        arrays = {RUN: np.array([row[0] for row in rows], dtype=int)}
-        with self._reading() as reading, reading.reading_entries():
-            for position, name in enumerate(chosen, start=1):
-                arrays[name] = self.columns[name].array([row[position] for row in rows])
-        return arrays
+        with self._opened() as reading:
+            blocks = reading.runs()
+            counts, runs = [len(block) for block in blocks], np.concatenate([np.zeros(0, dtype=int), *blocks])
+            order = np.argsort(runs)
+            columns = {name: reading.column(self.columns[name], counts)[order] for name in chosen}
+            return {RUN: runs[order], **columns}
 
     def __contains__(self, name: object) -> bool:
         return name == RUN or name in self.columns
@@ -133,12 +124,18 @@ class Runs:
         concerns: dict[int, list[RunIssue]] = {}
         for concern in self.warnings:
             concerns.setdefault(concern.run, []).append(concern)
-        names = ", ".join(quoted(column.column) for column in self.columns.values())
-        with self._reading() as reading:
-            for run, *entries in reading.read(f"SELECT run, {names} FROM runs ORDER BY run"):
-                pairs = zip(self.columns.values(), entries, strict=True)
-                with reading.reading_entries():
-                    values = {column: _plain(column.array([entry])[0]) for column, entry in pairs}
+        with self._opened() as reading:
+            blocks = reading.runs()
+
+            @functools.lru_cache(_READ_BLOCKS)
+            def block_of(block: int) -> dict[Column, np.ndarray]:
+                """Return the columns of a block."""
+                counts = [len(blocks[block])]
+                return {column: reading.column(column, counts, first=block) for column in self.columns.values()}
+
+            places = ((run, block, k) for block, runs in enumerate(blocks) for k, run in enumerate(runs.tolist()))
+            for run, block, k in sorted(places):
+                values = {column: _plain(entries[k]) for column, entries in block_of(block).items()}
                 parts = {part: {c.name: v for c, v in values.items() if c.part == part} for part in (*ARGUMENTS, "")}
                 changed = {argument: parts[part] for part, argument in ARGUMENTS.items()}
                 yield Run(run, **changed, values=parts[""], failure=failures.get(run), warnings=tuple(concerns.get(run, ())))
@@ -146,16 +143,14 @@ class Runs:
     @property
     def failures(self) -> tuple[RunIssue, ...]:
         """Failures, one for each failed run."""
-        return self._faults("failures")
+        with self._opened() as reading:
+            return reading.issues()[0]
 
     @property
     def warnings(self) -> tuple[RunIssue, ...]:
         """Doubts about runs whose values, which are kept, cannot be trusted."""
-        return self._faults("doubts")
-
-    def _faults(self, name: str) -> tuple[RunIssue, ...]:
-        rows = self._read(f"SELECT run, kind, reason, time, suspect FROM {name} ORDER BY run, rowid")
-        return tuple(RunIssue(*row) for row in rows)
+        with self._opened() as reading:
+            return reading.issues()[1]
 
     def __repr__(self) -> str:
         done, failed, doubted = len(self), len(self.failures), len({concern.run for concern in self.warnings})
@@ -217,12 +212,6 @@ class Runs:
         columns without a choice, and columns that cannot be plotted; KeyError for an unknown name.
         """
         return plot_runs(self, names, against, axes)
-
-
-def _state_of(path: Path) -> tuple[int, ...]:
-    """Return time of change (ns) and size of a file and of SQLite's write-ahead log beside it."""
-    files = [entry.stat() for entry in (path, path.with_name(f"{path.name}-wal")) if entry.exists()]
-    return tuple(number for each in files if each.st_size for number in (each.st_mtime_ns, each.st_size))
 
 
 def _plain(value: np.ndarray) -> Any:

@@ -1,28 +1,24 @@
-"""Checkpoint store of a sweep: rows of runs in an SQLite file, or in memory, and their columns as arrays.
+"""Checkpoint store of a sweep: columns of runs in an SQLite file, or in memory, one block of each column for a chunk of runs.
 
 | table | columns |
 |---|---|
-| `meta` | key, value, checksum: format, version, the header as JSON, and `shapes` of kept columns |
-| `runs` | run, varied and kept columns: numbers as 8-byte floats, arrays as bytes of such floats, automata as words |
-| `failures` | run, kind, reason, time, suspect |
-| `doubts` | run, kind, reason, time, suspect |
-| `checksums` | run, checksum of all that the other tables have of this run |
+| `meta` | key, value, checksum: format, version, the header, and the state (counts of blocks and runs, shapes of kept columns) |
+| `blocks` | name, block, data, checksum: the entries of a column in one chunk of runs |
 
-Stores of version 1 have no checksums; they are read and resumed as they are.
+The column `run` has the numbers of the runs as 8-byte integers, `failure` their failures and doubts as JSON. Numbers are 8-byte
+floats, words are JSON; a block is empty if no run of it gave a value. A chunk is one transaction, whatever its number of runs.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import json
 import os
 import sqlite3
-import struct
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -31,13 +27,12 @@ import numpy as np
 
 from bondgraph.errors import FileError, Problem, refusal
 from bondgraph.output.files import check_name, printable_path
-from bondgraph.sweeps.points import RUN
-from bondgraph.sweeps.tasks import Row, RunIssue
+from bondgraph.sweeps.older_stores import OLDER_VERSIONS, Damage, older_chunks, older_header
+from bondgraph.sweeps.points import FAILURE, RUN
+from bondgraph.sweeps.tasks import Chunk, RunIssue
 from screws.renamed import current_settings
 
-FORMAT, VERSION = "screwbond-runs", 2
-_WITHOUT_CHECKSUMS = 1
-"""Version of stores without checksums."""
+FORMAT, VERSION = "screwbond-runs", 3
 _WAIT = 60.0
 """Longest wait (s) for another process that writes."""
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
@@ -45,8 +40,8 @@ _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
 _SETTING = 'setting "'
 """Beginning of the keys of settings in a plan."""
-_FAULT_TABLES = ("failures", "doubts")
-_FAULTS = "(run INTEGER, kind TEXT, reason TEXT, time REAL, suspect TEXT)"
+_LITTLE = {"i": "<i8", "f": "<f8"}
+"""Stored types of numbers."""
 
 
 def _current(plan: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,25 +52,32 @@ def _current(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Store:
-    """Store of rows of runs.
+    """Store of runs.
 
     Parameters
     ----------
     path : of the file; None for memory.
-    write : False opens an existing file for reading only.
+    write : False opens an existing file for reading only, in the state that it has at the first look.
 
-    Raises `FileError` E364 where the file cannot be opened.
+    Raises `FileError` E364 where the file cannot be opened, is no store or is damaged; E552 where its disk is full; E553 where
+    another process holds it.
     """
 
     def __init__(self, path: Path | None, *, write: bool = True):
-        self.path, self._write, self._lock = path, write, threading.Lock()
+        self.path, self._write, self._lock = path, write, threading.RLock()
         if path is not None:
             with self._refusing(OSError):
                 check_name(path)
         name = ":memory:" if path is None else f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
         with self._refusing():
-            self._connection = sqlite3.connect(name, timeout=_WAIT, check_same_thread=False, uri=path is not None)
+            self._connection = sqlite3.connect(
+                name, timeout=_WAIT, check_same_thread=False, uri=path is not None, isolation_level=None
+            )
+            if not write:
+                self._connection.execute("BEGIN")
         weakref.finalize(self, self._connection.close)  # closes readers and stores in memory
+        self._blocks, self._of_others = 0, np.zeros(0, dtype=np.int64)
+        self._names: Sequence[str] = ()
 
     def begin(self, header: Mapping[str, Any], shortened: Callable[[int], Mapping[str, Any]]) -> None:
         """Create the tables, or resume existing ones, whose plan may have fewer values along its first axis.
@@ -86,176 +88,202 @@ class Store:
 
         Raises `ModelError` E363 for a store of another plan; `FileError` E364 for a file that is no store of runs.
         """
-        if self._tables():
-            stored = self.header()["plan"]
-            self.verify()
-            count = stored["axes"][0][1]
-            if count < header["axes"][0][1] and stored == shortened(count)["plan"]:
-                self._lengthen(stored, header)
-                stored = self.header()["plan"]
-            if stored != header["plan"]:
-                raise _of_another_plan(stored, header["plan"], header["model"], self.path)
+        if self._tables() and not self.is_old():
+            with self._transaction("DEFERRED"):
+                self.verify()
         with self._refusing(), self._lock:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
-            with self._connection:
-                self._connection.execute("BEGIN IMMEDIATE")
-                if not self._connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                    self._make(header)
-        self._columns = {column["name"]: column["column"] for column in self.header()["columns"]}
+        with self._transaction():
+            if not self._tables():
+                self._make(header)
+            elif self.is_old():
+                self._upgrade()
+            stored = self.header()
+            plan, count = stored["plan"], stored["axes"][0][1]
+            if plan != header["plan"]:
+                if not (count < header["axes"][0][1] and plan == shortened(count)["plan"]):
+                    raise _of_another_plan(plan, header["plan"], header["model"], self.path)
+                self._put("header", json.dumps({**stored, "axes": header["axes"], "plan": header["plan"]}))
+            self._names = _names_of(stored)
 
-    def _lengthen(self, plan: Mapping[str, Any], header: Mapping[str, Any]) -> None:
-        """Replace the plan by a longer one, whose first runs the store has, unless another process has changed the plan."""
-        with self._refusing(), self._lock, self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
-            (text,) = self._connection.execute("SELECT value FROM meta WHERE key='header'").fetchone()
-            stored = json.loads(text)
-            if _current(stored["plan"]) == plan:
-                longer = {**stored, "axes": header["axes"], "plan": header["plan"]}
-                self._update("header", json.dumps(longer))
+    @contextlib.contextmanager
+    def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
+        """Do all of the block or nothing, in one state of the file."""
+        with self._refusing(), self._lock:
+            self._connection.execute(f"BEGIN {kind}")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):  # SQLite has already ended the transaction
+                    self._connection.execute("ROLLBACK")
+                raise
 
-    def _update(self, key: str, value: str) -> None:
-        """Replace a value of the table `meta`, with its checksum where the store has checksums."""
-        self._connection.execute("UPDATE meta SET value=? WHERE key=?", (value, key))
-        if self._has_checksums():
-            self._connection.execute("UPDATE meta SET checksum=? WHERE key=?", (checksum((key, value)), key))
-
-    def _has_checksums(self) -> bool:
-        return self.path is not None and "checksums" in self._names_of_tables()
-
-    def _names_of_tables(self) -> set[str]:
-        return {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master")}
+    def _put(self, key: str, value: Any) -> None:
+        """Write a value of the table `meta`."""
+        row = (key, value, checksum(key, 0, str(value).encode()))
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", row)
 
     def _tables(self) -> set[str]:
-        with self._refusing(), self._lock:
-            return self._names_of_tables()
+        return {name for (name,) in self._read("SELECT name FROM sqlite_master WHERE type='table'")}
 
-    def _make(self, header: Mapping[str, Any]) -> None:
+    def _make(self, header: Mapping[str, Any], shapes: Mapping[str, Any] | None = None) -> None:
         """Create the tables."""
-        columns = [
-            f"{quoted(c['column'])} {'TEXT' if c['text'] else 'BLOB' if c['shape'] != [] else 'REAL'}" for c in header["columns"]
-        ]
         self._connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value, checksum BLOB)")
-        self._connection.execute(f"CREATE TABLE runs (run INTEGER PRIMARY KEY, {', '.join(columns)})")
-        for table in _FAULT_TABLES:
-            self._connection.execute(f"CREATE TABLE {table} {_FAULTS}")
-        self._connection.execute("CREATE TABLE checksums (run INTEGER PRIMARY KEY, checksum BLOB)")
-        content = {"format": FORMAT, "version": VERSION, "header": json.dumps(header), "shapes": "{}"}
-        self._connection.executemany("INSERT INTO meta VALUES (?, ?, ?)", ((*item, checksum(item)) for item in content.items()))
+        self._connection.execute("CREATE TABLE blocks (name TEXT, block INTEGER, data BLOB, checksum BLOB, UNIQUE (name, block))")
+        state = {"blocks": 0, "runs": 0, "shapes": shapes or {}}
+        content = {"format": FORMAT, "version": VERSION, "header": json.dumps(header), "state": json.dumps(state)}
+        for key, value in content.items():
+            self._put(key, value)
+
+    def is_old(self) -> bool:
+        """Return True for a store of a version that had a row for each run."""
+        meta = dict(self._read("SELECT key, value FROM meta")) if "meta" in self._tables() else {}
+        return meta.get("format") == FORMAT and meta.get("version") in OLDER_VERSIONS
+
+    def _upgrade(self) -> None:
+        """Replace the tables of an older version."""
+        with self.reading_entries():
+            header, shapes = older_header(self._connection)
+            chunks = list(older_chunks(self._connection, header, shapes))
+        for table in self._tables():
+            self._connection.execute(f"DROP TABLE {table}")
+        self._make(header, shapes)
+        self._names = _names_of(header)
+        for chunk in chunks:
+            self._insert(chunk, {}, shapes)
+
+    def upgraded(self) -> Store:
+        """Return an older store in memory, as one of today."""
+        copy = Store(None)
+        copy.path, copy._write = self.path, False
+        with self._refusing():
+            self._connection.backup(copy._connection)
+        with copy._transaction():
+            copy._upgrade()
+        return copy
 
     def header(self) -> dict[str, Any]:
         """Return the header that the store was created with, and the shapes of kept columns; E364 for no store."""
         tables = self._tables()
-        meta = dict(self.read("SELECT key, value FROM meta")) if "meta" in tables else {}
-        if meta.get("format") != FORMAT or meta.get("version") not in (VERSION, _WITHOUT_CHECKSUMS):
-            why = f"it is of version {meta.get('version')}" if meta.get("format") == FORMAT else "other tables are in it"
-            raise self._no_store(why)
-        if (meta["version"] == VERSION) != ("checksums" in tables):
-            raise self._damaged("the version")
-        if meta["version"] == VERSION and self.path is not None:
-            for key, value, expected in self.read("SELECT key, value, checksum FROM meta"):
-                if checksum((key, value)) != expected:
-                    raise self._damaged(f'the entry "{key}" of its table meta')
+        meta = {key: (value, sums) for key, value, *sums in self._read("SELECT * FROM meta")} if "meta" in tables else {}
+        if meta.get("format", ("",))[0] != FORMAT:
+            raise self._no_store("other tables are in it" if tables else "it is empty")
+        if meta.get("version", ("",))[0] != VERSION:
+            raise self._no_store(f"it is of version {meta.get('version', ('none',))[0]}")
+        for key, (value, sums) in meta.items():
+            if [checksum(key, 0, str(value).encode())] != sums:
+                raise self._damaged(f'the entry "{key}" of its table meta')
         try:
-            header: dict[str, Any] = json.loads(meta["header"])
+            header: dict[str, Any] = json.loads(meta["header"][0])
             header["plan"] = _current(header["plan"])
-            shapes = json.loads(meta["shapes"])
+            shapes = json.loads(meta["state"][0])["shapes"]
             for column in header["columns"]:
                 column["shape"] = shapes.get(column["name"], column["shape"])
-            columns = {column["column"] for column in header["columns"]}
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise self._no_store("what it says of itself is damaged") from error
-        # SQLite reads a quoted name of no column as a string
-        if missing := columns - {name for (name,) in self.read("SELECT name FROM pragma_table_info('runs')")}:
-            raise self._no_store(f"its table of runs has no column {', '.join(sorted(missing))}")
         return header
 
     def verify(self) -> None:
-        """Raise E364 if a stored run differs from its checksum, or is missing; a store in memory or without checksums passes."""
-        if not self._has_checksums():
-            return
-        columns = "".join(f", {quoted(column['column'])}" for column in self.header()["columns"])
-        joined = f"SELECT checksum, run{columns} FROM runs LEFT JOIN checksums USING (run)"
-        with self._refusing(), self._one_state():
-            issues: dict[int, list[tuple[Any, ...]]] = {}
-            for table in _FAULT_TABLES:
-                for run, *entries in self.read(f"SELECT run, kind, reason, time, suspect FROM {table} ORDER BY rowid"):
-                    issues.setdefault(run, []).append((table, *entries))
-            for expected, run, *entries in self.read(joined):
-                if checksum([run, *entries, *itertools.chain(*issues.pop(run, ()))]) != expected:
-                    raise self._damaged(f"run {run}")
-            self.count()
-        if issues:
-            raise self._damaged(f"the failure or doubt of run {next(iter(issues))}")
+        """Raise E364 if a block differs from its checksum, or is missing."""
+        for name in (FAILURE, *_names_of(self.header())):
+            for _ in self._data(name):
+                continue
+        self.runs()
+
+    def _state(self) -> dict[str, Any]:
+        """Return the counts of blocks and runs, and the shapes of kept columns."""
+        with self.reading_entries():
+            ((value, expected),) = self._read("SELECT value, checksum FROM meta WHERE key='state'")
+            if checksum("state", 0, str(value).encode()) != expected:
+                raise self._damaged('the entry "state" of its table meta')
+            state: dict[str, Any] = json.loads(value)
+            return state
 
     def count(self) -> int:
-        """Return the number of stored runs; E364 if it is not that of the checksums."""
-        if not self._has_checksums():
-            return next(count for (count,) in self.read("SELECT COUNT(*) FROM runs"))
-        ((runs, sums),) = self.read("SELECT (SELECT COUNT(*) FROM runs), (SELECT COUNT(*) FROM checksums)")
-        if runs != sums:
-            raise self._damaged("the number of runs")
-        return int(runs)
+        """Return the number of stored runs."""
+        return int(self._state()["runs"])
 
-    @contextlib.contextmanager
-    def _one_state(self) -> Iterator[None]:
-        """Read one state of the file, also while another process writes to it."""
-        self._connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self._connection.execute("ROLLBACK")
+    def _data(self, name: str, first: int = 0, count: int | None = None) -> Iterator[bytes]:
+        """Yield the blocks of a column, all or `count` from `first` on; E364 for one that is missing or differs from its
+        checksum."""
+        stop = self._state()["blocks"] if count is None else first + count
+        for block in range(first, stop):
+            rows = self._read("SELECT data, checksum FROM blocks WHERE name=? AND block=?", (name, block))
+            if not rows or not isinstance(rows[0][0], bytes) or checksum(name, block, rows[0][0]) != rows[0][1]:
+                raise self._damaged(f'block {block} of "{name}"')
+            yield rows[0][0]
+
+    def runs(self, first: int = 0) -> list[np.ndarray]:
+        """Return the numbers of the runs of each block, ascending, from a block on; E364 where a run is stored twice."""
+        blocks = [np.frombuffer(data, "<i8").astype(np.int64) for data in self._data(RUN, first)]
+        if not first:
+            count = sum(map(len, blocks))
+            if count != self.count() or (count and len(np.unique(np.concatenate(blocks))) != count):
+                raise self._damaged("the numbers of the runs")
+        return blocks
+
+    def column(self, column: Column, counts: Sequence[int], first: int = 0) -> np.ndarray:
+        """Return the entries of a column, (runs, *shape), in the order of the blocks, which have these counts of runs."""
+        with self.reading_entries():
+            data = self._data(column.name, first, len(counts))
+            arrays = [column.array(each, count) for each, count in zip(data, counts, strict=True)]
+            return np.concatenate(arrays or [column.array(b"[]" if column.text else b"", 0)])
+
+    def issues(self) -> tuple[tuple[RunIssue, ...], tuple[RunIssue, ...]]:
+        """Return failures and doubts, each in the order of the runs."""
+        failures, doubts = list[RunIssue](), list[RunIssue]()
+        with self.reading_entries():
+            for data in self._data(FAILURE):
+                for issues, entries in zip((failures, doubts), json.loads(data or b"[[], []]"), strict=True):
+                    issues.extend(RunIssue(*entry) for entry in entries)
+        for issues in (failures, doubts):
+            issues.sort(key=lambda issue: issue.run)
+        return tuple(failures), tuple(doubts)
 
     def done(self) -> np.ndarray:
         """Return the numbers of the stored runs, ascending."""
-        return np.array([run for (run,) in self.read("SELECT run FROM runs ORDER BY run")], dtype=int)
+        with self._transaction("DEFERRED"):
+            blocks = self.runs()
+        self._blocks = len(blocks)
+        return np.sort(np.concatenate([self._of_others[:0], *blocks]))
 
-    def add(
-        self, rows: Sequence[Row], points: Mapping[str, np.ndarray], kept: Sequence[str], shapes: Mapping[str, tuple[int, ...]]
-    ) -> None:
-        """Store rows, all or none; a stored run stays unchanged.
+    def add(self, chunk: Chunk, points: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Store a chunk of runs, all or none; runs that another process has stored meanwhile stay unchanged.
 
         Parameters
         ----------
-        points : varied values of these rows, by name.
-        kept : names of the rows' values. shapes : known shapes of these.
+        points : varied values of these runs, by name. shapes : known shapes of kept columns.
         """
-        varied = [values.tolist() if values.ndim == 1 else [_bytes(value) for value in values] for values in points.values()]
-        nothing = (None,) * len(kept)
-        stored = [
-            (row.run, *(of[k] for of in varied), *(nothing if row.values is None else map(_stored, row.values)))
-            for k, row in enumerate(rows)
-        ]
-        columns = ", ".join(["run", *(quoted(self._columns[name]) for name in (*points, *kept))])
-        into = f"INSERT INTO runs ({columns}) VALUES ({', '.join('?' * (1 + len(varied) + len(kept)))})"
-        with self._refusing(), self._lock, self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
-            done = {run for row in rows for (run,) in self._connection.execute("SELECT run FROM runs WHERE run=?", (row.run,))}
-            self._connection.executemany(into, [row for row in stored if row[0] not in done])
-            new = [row for row in rows if row.run not in done]
-            _put(self._connection, "failures", (row.failure for row in new if row.failure is not None))
-            _put(self._connection, "doubts", (doubt for row in new for doubt in row.warnings))
-            self._update("shapes", json.dumps(shapes))
-            if self._has_checksums():
-                names = [*points, *kept]
-                order = [1 + names.index(name) for name in self._columns]
-                sums = [
-                    (row.run, checksum([row.run, *(entries[k] for k in order), *_entries_of_faults(row)]))
-                    for row, entries in zip(rows, stored, strict=True)
-                    if row.run not in done
-                ]
-                self._connection.executemany("INSERT INTO checksums VALUES (?, ?)", sums)
+        with self._transaction():
+            others = [self._of_others, *(self.runs(self._blocks) if self._state()["blocks"] > self._blocks else ())]
+            of_others = np.concatenate(others) if len(others) > 1 else self._of_others
+            blocks = self._blocks + len(others) - 1
+            new = ~np.isin(chunk.runs, of_others) if len(of_others) else np.ones(len(chunk.runs), dtype=bool)
+            if new.all():
+                blocks += self._insert(chunk, points, shapes)
+            elif new.any():
+                blocks += self._insert(chunk.part(new), {name: values[new] for name, values in points.items()}, shapes)
+        self._blocks, self._of_others = blocks, of_others
 
-    def read(self, statement: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """Yield rows of a query, read a thousand at a time."""
-        with self._refusing():
-            cursor = self._connection.execute(statement, values)
-            while True:
-                with self._lock:
-                    rows = cursor.fetchmany(1000)
-                if not rows:
-                    return
-                yield from rows
+    def _insert(self, chunk: Chunk, points: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> int:
+        """Write a block of each column; return 1, the number of blocks."""
+        state, columns = self._state(), dict.fromkeys(self._names, b"")
+        columns |= {name: _encoded(values) for name, values in {**points, **chunk.values, RUN: chunk.runs}.items()}
+        issues = [[astuple(issue) for issue in each] for each in (chunk.failures, chunk.warnings)]
+        columns[FAILURE] = json.dumps(issues).encode() if any(issues) else b""
+        block = state["blocks"]
+        rows = [(name, block, data, checksum(name, block, data)) for name, data in columns.items()]
+        self._connection.executemany("INSERT INTO blocks VALUES (?, ?, ?, ?)", rows)
+        counts = {"blocks": block + 1, "runs": state["runs"] + len(chunk.runs)}
+        self._put("state", json.dumps({**counts, "shapes": {**state["shapes"], **shapes}}))
+        return 1
+
+    def _read(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        with self._refusing(), self._lock:
+            return self._connection.execute(statement, values).fetchall()
 
     def close(self) -> None:
         """Merge SQLite's write-ahead log into the file, and close it."""
@@ -267,103 +295,72 @@ class Store:
 
     @contextlib.contextmanager
     def _refusing(self, *kinds: type[Exception]) -> Iterator[None]:
-        """Raise E364 for errors of these kinds, and for those of an unreadable database."""
+        """Raise E364 for errors of these kinds, and for those of an unreadable database; E552, E553."""
         caught: tuple[type[Exception], ...] = (*kinds, *_UNREADABLE)
         try:
             yield
+        except Damage as damage:
+            raise self._damaged(str(damage)) from damage
         except caught as error:
-            raise self._no_store(str(error)) from error
+            raise self._at_once(error) or self._no_store(str(error)) from error
 
     def reading_entries(self) -> contextlib.AbstractContextManager[None]:
         """Return a context that raises E364 for entries that do not fit their column."""
-        return self._refusing(ValueError, TypeError)
+        return self._refusing(ValueError, TypeError, KeyError)
+
+    def _at_once(self, error: Exception) -> FileError | None:
+        """Return E552 for a full disk and E553 for a file that another process holds."""
+        word, file = getattr(error, "sqlite_errorname", ""), self._file
+        if word == "SQLITE_FULL":
+            cures = ("free some space: the same call then goes on with the stored runs",)
+            return FileError(Problem("E552", f"the disk of {file} is full", (str(error),), (), cures))
+        if word.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            why = f"it has waited {_WAIT:g} s: {error}"
+            cures = ("the same call, once the other program has ended", "a store for each sweep")
+            return FileError(Problem("E553", f"another program is writing to {file}", (why,), (), cures))
+        return None
+
+    @property
+    def _file(self) -> str:
+        return "memory" if self.path is None else printable_path(self.path)
 
     def _no_store(self, why: str) -> FileError:
         if self.path is not None and not self.path.absolute().parent.is_dir():
             why = f"there is no folder {printable_path(self.path.absolute().parent)}"
         elif self.path is not None and not self._write and not self.path.exists():
             why = "there is no such file"
-        file = "memory" if self.path is None else printable_path(self.path)
         if not self._write:
-            return FileError(Problem("E364", f"{file} holds no runs that can be read", (why,), (), (_WRITTEN,)))
+            return FileError(Problem("E364", f"{self._file} holds no runs that can be read", (why,), (), (_WRITTEN,)))
         cures = ("another file", "the same file, once it can be written, there is room for it, and no other program holds it")
-        return FileError(Problem("E364", f"{file} cannot hold runs", (why,), (), cures))
+        return FileError(Problem("E364", f"{self._file} cannot hold runs", (why,), (), cures))
 
     def _damaged(self, what: str) -> FileError:
         """Return E364 for a part of the store that differs from its checksum."""
         why, cures = f"{what} differs from its checksum", ("an older copy of the file", "the same sweep into another file")
-        file = "memory" if self.path is None else printable_path(self.path)
-        return FileError(Problem("E364", f"{file} is damaged", (why,), (), cures))
+        return FileError(Problem("E364", f"{self._file} is damaged", (why,), (), cures))
 
 
-def _put(connection: sqlite3.Connection, table: str, faults: Iterable[RunIssue]) -> None:
-    connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?)", map(astuple, faults))
+def _names_of(header: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of varied and kept columns."""
+    return tuple(column["name"] for column in header["columns"])
 
 
-def _entries_of_faults(row: Row) -> Iterator[Any]:
-    """Yield the entries of the failure and doubts of a run, in the order in which `Store.verify` reads them."""
-    failures = () if row.failure is None else (row.failure,)
-    for table, faults in zip(_FAULT_TABLES, (failures, row.warnings), strict=True):
-        for fault in faults:
-            yield from (table, *astuple(fault)[1:])
+def checksum(name: str, block: int, data: bytes) -> bytes:
+    """Return the checksum of a block of a column.
 
-
-def checksum(entries: Iterable[Any]) -> bytes:
-    """Return the checksum of entries as SQLite gives them back: nan is NULL, and zero has no sign.
-
-    >>> checksum([1, -0.0, float("nan"), "on"]) == checksum([1.0, 0.0, None, "on"]) != checksum([1.0, 0.0, None, "off"])
+    >>> checksum("q", 0, b"") != checksum("q", 1, b"")
     True
     """
-    total = hashlib.blake2b(digest_size=8)
-    for entry in entries:
-        if entry is None or entry != entry:
-            total.update(b"-")
-        elif isinstance(entry, str | bytes):
-            content = entry.encode("utf-8", "surrogatepass") if isinstance(entry, str) else entry
-            total.update(struct.pack("<cq", b"t" if isinstance(entry, str) else b"b", len(content)) + content)
-        else:
-            total.update(struct.pack("<cd", b"n", entry + 0.0))
+    total = hashlib.blake2b(f"{name}\0{block}\0".encode("utf-8", "surrogatepass"), digest_size=8)
+    total.update(data)
     return total.digest()
 
 
-def distinct(names: Iterable[str]) -> dict[str, str]:
-    """Return for each name one that is unique in SQL, which does not distinguish upper and lower case.
-
-    >>> distinct(["motor.R", "motor.r"])
-    {'motor.R': 'motor.R', 'motor.r': 'motor.r (2)'}
-    """
-    unique, used = dict[str, str](), {"run"}
-    for name in names:
-        candidate, count = name, 1
-        while candidate.lower() in used:
-            count += 1
-            candidate = f"{name} ({count})"
-        used.add(candidate.lower())
-        unique[name] = candidate
-    return unique
-
-
-def quoted(name: str) -> str:
-    """Return a name in the quotes of SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _stored(value: np.ndarray) -> float | bytes:
-    """Convert a value for SQLite, which has one zero only, and no nan: a number loses the sign of zero; NULL is read as nan."""
-    return _bytes(value) if value.ndim else float(value) + 0.0
-
-
-def _bytes(value: np.ndarray) -> bytes:
-    return value.astype("<f8").tobytes()
-
-
-def array_of(entries: Sequence[Any], shape: tuple[int, ...] | None) -> np.ndarray:
-    """Return entries of a column (k,) as an array (k, *shape); nan for NULL."""
-    if not shape:
-        return np.array([np.nan if entry is None else entry for entry in entries], dtype=float)
-    nothing = np.full(shape, np.nan).astype("<f8").tobytes()
-    joined = b"".join(nothing if entry is None else entry for entry in entries)
-    return np.frombuffer(joined, "<f8").astype(float).reshape(len(entries), *shape)
+def _encoded(values: np.ndarray) -> bytes:
+    """Return entries of a column as they are stored."""
+    if values.dtype.kind == "U":
+        return json.dumps(values.tolist()).encode()
+    return values.astype(_LITTLE[values.dtype.kind], copy=False).tobytes()
 
 
 def path_of(path: object) -> Path:
@@ -393,14 +390,13 @@ class Column:
 
     Parameters
     ----------
-    name, column : here, and in SQL.
+    name : of the column.
     what, part : "varied" or "kept"; of a varied one, its part in the model.
     unit, shape : of each entry; None where no run has given the shape yet.
     text : entries are words. over_time : entries are time series over the samples.
     """
 
     name: str
-    column: str
     what: str
     part: str
     unit: str
@@ -408,9 +404,12 @@ class Column:
     text: bool = False
     over_time: bool = False
 
-    def array(self, entries: Sequence[Any]) -> np.ndarray:
-        """Return entries of the store (k,) as an array."""
-        return np.array(entries, dtype=str) if self.text else array_of(entries, self.shape)
+    def array(self, data: bytes, count: int) -> np.ndarray:
+        """Return the entries of so many runs in a block (count, *shape); nan where none is stored."""
+        if self.text:
+            return np.array(json.loads(data), dtype=str)
+        shape = (count, *(self.shape or ()))
+        return np.frombuffer(data, "<f8").astype(float).reshape(shape) if data else np.full(shape, np.nan)
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Column:

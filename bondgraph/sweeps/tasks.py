@@ -250,37 +250,64 @@ class RunIssue:
 
 
 @dataclass(frozen=True)
-class Row:
-    """Row of the store: the run's number, the values kept (None of a failed one), its failure and doubts."""
+class Chunk:
+    """Finished runs: their numbers (k,), ascending; kept columns by name, (k, *shape), nan where a run failed, without those that
+    no run gave; failures, and doubts about others; the time that they took, s."""
 
-    run: int
-    values: tuple[np.ndarray, ...] | None
-    failure: RunIssue | None = None
-    warnings: tuple[RunIssue, ...] = ()
+    runs: np.ndarray
+    values: Mapping[str, np.ndarray]
+    failures: tuple[RunIssue, ...]
+    warnings: tuple[RunIssue, ...]
+    seconds: float = 0.0
+
+    def part(self, chosen: np.ndarray) -> Chunk:
+        """Return the chosen runs, (k,) True or False."""
+        runs, values = self.runs[chosen], {name: values[chosen] for name, values in self.values.items()}
+        numbers = set(runs.tolist())
+        failures, doubts = (tuple(issue for issue in issues if issue.run in numbers) for issues in (self.failures, self.warnings))
+        return Chunk(runs, values, failures, doubts, self.seconds)
 
 
-def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mapping[str, np.ndarray]) -> tuple[list[Row], float]:
-    """Run the points (k, ...) of `runs` (k,) one after the other; return their rows, and the time that they took, s.
+def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mapping[str, np.ndarray]) -> Chunk:
+    """Run the points (k, ...) of `runs` (k,), ascending.
 
     Raises `ModelError` E365 for kept columns, `RunError` for settings.
     """
     begin = time.perf_counter()
     prepared = model.prepared(plan.t_end, plan.settings)
-    plain = prepared.prechecked_starts(**_arguments(plan, points), runs=len(runs))
-    starts, rows = dict[int, Start](), list[Row]()
-    for k, run in enumerate(map(int, runs)):
-        numbers = plain[k] if k in plain else attempted(run, functools.partial(_start, prepared, plan, points, k))
-        if isinstance(numbers, RunIssue):
-            rows.append(Row(run, None, numbers))
-        else:
-            starts[run] = numbers
+    ready, *starts = prepared.prechecked_starts(**_arguments(plan, points), runs=len(runs))
+    refused = list[RunIssue]()
+    if not ready.all():
+        starts = [np.array(np.broadcast_to(block, (len(runs), block.shape[1]))) for block in starts]
+        for k in np.flatnonzero(~ready).tolist():
+            numbers = attempted(int(runs[k]), functools.partial(_start, prepared, plan, points, k))
+            if isinstance(numbers, RunIssue):
+                refused.append(numbers)
+                continue
+            ready[k] = True
+            for block, row in zip(starts, numbers, strict=True):
+                block[k] = row
+        starts = [block[ready] for block in starts]
     measures = {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)}
-    if prepared.program.in_machine_code and len(measures) == len(plan.kept):
-        rows += _run_batch(starts, plan, prepared.program, measures)
+    in_one_call = prepared.program.in_machine_code and len(measures) == len(plan.kept)
+    about = model.compiled.model.name
+    if not ready.any():
+        ran = Chunk(runs[ready], {}, (), ())
+    elif in_one_call:
+        ran = _run_batch(runs[ready], starts, plan, prepared.program, measures)
     else:
-        rows += [_run_single(run, start, plan, prepared.program) for run, start in starts.items()]
-    order = {int(run): k for k, run in enumerate(runs)}
-    return sorted(rows, key=lambda row: order[row.run]), time.perf_counter() - begin
+        ran = _run_single(runs[ready], starts, plan, prepared.program, about)
+    values = {name: _scattered(each, ready) for name, each in ran.values.items()}
+    return Chunk(runs, values, (*refused, *ran.failures), ran.warnings, time.perf_counter() - begin)
+
+
+def _scattered(values: np.ndarray, ready: np.ndarray) -> np.ndarray:
+    """Return values of some of the runs as those of all, nan elsewhere."""
+    if ready.all():
+        return values
+    spread = np.full((len(ready), *values.shape[1:]), np.nan)
+    spread[ready] = values
+    return spread
 
 
 def _arguments(plan: SweepPlan, points: Mapping[str, T]) -> dict[str, dict[str, T]]:
@@ -313,35 +340,53 @@ def _refused(run: int, problem: Problem) -> RunIssue:
     return RunIssue(run, problem.code, ": ".join(filter(None, (problem.title, "; ".join(problem.details)))))
 
 
-def _run_single(run: int, start: Start, plan: SweepPlan, prepared: PreparedProgram) -> Row:
-    """Run a point with its `Result`, for functions of the user's."""
-    x, p, m = start
-    result = attempted(run, functools.partial(prepared.judged, x, p, m))
-    if isinstance(result, RunIssue):
-        return Row(run, None, result)
-    values = () if result.failure is not None else tuple(kept(result) for kept in plan.kept)
-    return _row(run, values, result.failure, result.warnings)
+def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan, prepared: PreparedProgram, about: str) -> Chunk:
+    """Run points with a `Result` each, for functions of the user's."""
+    shapes = {kept.name: kept.shape for kept in plan.kept if kept.shape is not None}
+    columns = {name: np.full((len(runs), *shape), np.nan) for name, shape in shapes.items()}
+    failures, doubts = list[RunIssue](), list[RunIssue]()
+    for k, run in enumerate(runs.tolist()):
+        result = attempted(run, functools.partial(prepared.judged, *(block[k if len(block) > 1 else 0] for block in starts)))
+        if isinstance(result, RunIssue):
+            failures.append(result)
+        elif result.failure is not None:
+            failures.append(_failure(run, result.failure))
+        else:
+            doubts += _concerns(run, result.warnings)
+            for kept in plan.kept:
+                value = kept(result)
+                if kept.name not in columns:
+                    columns[kept.name] = np.full((len(runs), *value.shape), np.nan)
+                if value.shape != (shape := columns[kept.name].shape[1:]):
+                    raise several_shapes(kept.name, value.shape, run, shape, about)
+                columns[kept.name][k] = value
+    return Chunk(runs, columns, tuple(failures), tuple(doubts))
+
+
+def several_shapes(name: str, shape: tuple[int, ...], run: int, others: tuple[int, ...], about: str) -> Exception:
+    """Return E365 for a function of the user's that gives arrays of several shapes."""
+    title = f'"{name}" is of shape {shape} in run {run}, and of {others} in others'
+    return refusal("E365", title, "numbers of one shape, nan where there is nothing", about=about)
 
 
 def _run_batch(
-    starts: Mapping[int, Start], plan: SweepPlan, prepared: PreparedProgram, measures: Mapping[str, Measure]
-) -> list[Row]:
+    runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan, prepared: PreparedProgram, measures: Mapping[str, Measure]
+) -> Chunk:
     """Run points of which measures alone are kept in one call of machine code."""
-    if not starts:
-        return []
-    x, p, m = (np.array(blocks) for blocks in zip(*starts.values(), strict=True))
+    x, p, m = starts
     ends = prepared.run_many(p, x, m, measures, threads=1, lanes=vector_width() if plan.in_lanes else 1)
-    rows = []
-    for k, run in enumerate(starts):
-        if k in ends.errors:
-            rows.append(Row(run, None, _refused(run, ends.errors[k].problem)))
-            continue
-        values = tuple(np.asarray(ends[name][k]) for name in measures)
-        rows.append(_row(run, values, ends.failures.get(k), ends.warnings.get(k, ())))
-    return rows
+    failed = {k: _refused(int(runs[k]), error.problem) for k, error in ends.errors.items()}
+    failed |= {k: _failure(int(runs[k]), failure) for k, failure in ends.failures.items()}
+    if failed:
+        for name in measures:
+            ends[name][list(failed)] = np.nan
+    doubts = [doubt for k, concerns in sorted(ends.warnings.items()) for doubt in _concerns(int(runs[k]), concerns)]
+    return Chunk(runs, ends.kept, tuple(failed.values()), tuple(doubts))
 
 
-def _row(run: int, values: tuple[np.ndarray, ...], failure: Failure | None, doubts: Sequence[ValidityConcern]) -> Row:
-    if failure is not None:
-        return Row(run, None, RunIssue(run, failure.kind, failure.reason, failure.time, failure.suspect))
-    return Row(run, values, None, tuple(RunIssue(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts))
+def _failure(run: int, failure: Failure) -> RunIssue:
+    return RunIssue(run, failure.kind, failure.reason, failure.time, failure.suspect)
+
+
+def _concerns(run: int, concerns: Sequence[ValidityConcern]) -> list[RunIssue]:
+    return [RunIssue(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in concerns]

@@ -2,8 +2,8 @@
 
 # ruff: noqa: F401
 
-from bondgraph.sweeps import interface
+from bondgraph.sweeps import interface, store
 from bondgraph.sweeps.interface import workers_of
 from bondgraph.sweeps.points import points_of
-from bondgraph.sweeps.store import Store, distinct
-from bondgraph.sweeps.tasks import Kept, SentModel
+from bondgraph.sweeps.store import Store
+from bondgraph.sweeps.tasks import Chunk, Kept, SentModel

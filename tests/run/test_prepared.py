@@ -314,12 +314,13 @@ def test_starts_of_many_runs_are_those_of_each_alone():
     compiled = pushed()
     run = compiled.prepare_run(1.0, progress=False)
     parameters, initial = {"spring.stiffness": np.array([20.0, 50.0])}, {"spring.q": np.array([0.1, -0.1])}
-    together = run.prechecked_starts(parameters, initial, 2)
+    ready, *blocks = run.prechecked_starts(parameters, initial, 2)
+    assert ready.all()
     for k in range(2):
         alone = run.start_values({"spring.stiffness": parameters["spring.stiffness"][k]}, {"spring.q": initial["spring.q"][k]})
-        assert all(np.array_equal(a, b) for a, b in zip(together[k], alone, strict=True))
-    assert run.prechecked_starts({"spring.stiffness": np.array([20.0, -1.0])}, {}, 2) == {}, "each must be looked at"
-    assert run.prechecked_starts({}, {"spring.q": np.array([0.1, np.nan])}, 2) == {}
+        assert all(np.array_equal(a[k % len(a)], b) for a, b in zip(blocks, alone, strict=True))
+    assert not run.prechecked_starts({"spring.stiffness": np.array([20.0, -1.0])}, {}, 2)[0].any(), "each must be looked at"
+    assert not run.prechecked_starts({}, {"spring.q": np.array([0.1, np.nan])}, 2)[0].any()
 
 
 def test_velocities_that_must_fit_constraints_are_looked_at_alone():
@@ -330,7 +331,7 @@ def test_velocities_that_must_fit_constraints_are_looked_at_alone():
     run = compiled.prepare_run(1.0, progress=False)
     (state,) = (name for name in compiled.states if name != "mass.q")
     velocities = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    assert list(run.prechecked_starts({}, {state: velocities}, 3)) == [0, 1]
+    assert run.prechecked_starts({}, {state: velocities}, 3)[0].tolist() == [True, True, False]
     with pytest.raises(ModelError, match="E455"):
         run.start_values({}, {state: velocities[2]})
 

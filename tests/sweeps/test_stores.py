@@ -14,7 +14,8 @@ import pytest
 from bondgraph import J1, C, Graph, I, ModelError, R, RunError
 from bondgraph.errors import FileError
 from bondgraph.sweeps import last, load_runs, normal, peak, sweep
-from tests.inner.sweeps import Store, interface
+from tests.inner.sweeps import Chunk, Store, interface
+from tests.inner.sweeps import store as store_module
 from tests.sweeps.drawn import DRAWN, KEPT, content, drawn
 from tests.sweeps.oscillators import extremes, oscillator
 
@@ -71,11 +72,15 @@ def test_a_store_is_an_ordinary_database(compiled, reference, tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["runs.db"]
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    rows = connection.execute('SELECT run, "spring.stiffness", q FROM runs ORDER BY run').fetchall()
-    assert [row[0] for row in rows] == list(range(40))
-    assert [row[1] for row in rows] == reference["spring.stiffness"].tolist()
-    np.testing.assert_array_equal(np.array([np.nan if row[2] is None else row[2] for row in rows]), reference["q"])
+    names = ("run", "spring.stiffness", "q")
+    blocks = {name: connection.execute("SELECT data FROM blocks WHERE name=? ORDER BY block", (name,)) for name in names}
+    runs, stiffness, q = (
+        np.frombuffer(b"".join(data for (data,) in blocks[name]), "<i8" if name == "run" else "<f8") for name in names
+    )
     connection.close()
+    np.testing.assert_array_equal(np.sort(runs), np.arange(40))
+    np.testing.assert_array_equal(stiffness, reference["spring.stiffness"][runs])
+    np.testing.assert_array_equal(q, reference["q"][runs])
 
 
 CHANGES = {
@@ -166,18 +171,19 @@ def test_values_that_would_change_the_numbers_of_runs_are_another_plan(compiled,
 
 def test_of_two_that_lengthen_a_store_one_has_it(compiled, tmp_path, monkeypatch):
     """The other finds that it holds another plan by then."""
-    path, lengthen = tmp_path / "a.db", Store._lengthen
+    path, transaction = tmp_path / "a.db", Store._transaction
 
     def go(*values):
         return sweep(compiled, {"spring.stiffness": values}, 1.0, keep={"q": "spring.q"}, store=path, progress=False)
 
-    def overtaken(self, plan, header):
-        monkeypatch.undo()
-        go(20.0, 30.0)
-        lengthen(self, plan, header)
+    def overtaken(self, kind="IMMEDIATE"):
+        if kind == "IMMEDIATE":
+            monkeypatch.undo()
+            go(20.0, 30.0)
+        return transaction(self, kind)
 
     go(20.0)
-    monkeypatch.setattr(Store, "_lengthen", overtaken)
+    monkeypatch.setattr(Store, "_transaction", overtaken)
     with pytest.raises(ModelError, match="E363"):
         go(20.0, 31.0, 40.0)
     assert load_runs(path)["spring.stiffness"].tolist() == [20.0, 30.0]
@@ -209,27 +215,26 @@ DAMAGES = {
     "a header that is no JSON": "UPDATE meta SET value='{' WHERE key='header'",
     "a header that is none": "UPDATE meta SET value='[]' WHERE key='header'",
     "no header": "DELETE FROM meta WHERE key='header'",
-    "no shapes": "DELETE FROM meta WHERE key='shapes'",
+    "no state": "DELETE FROM meta WHERE key='state'",
     "a name in bytes that are no text": "UPDATE meta SET key=CAST(x'ff' AS TEXT) WHERE key='version'",
-    "another column": "ALTER TABLE runs RENAME COLUMN q TO p",
-    "no table of runs": "DROP TABLE runs",
-}
-DAMAGED_ENTRIES = {
-    "part of a course": "UPDATE runs SET course=x'0011' WHERE run=3",
-    "a word in the place of a number": "UPDATE runs SET q='abc' WHERE run=3",
+    "another column": "UPDATE blocks SET name='p' WHERE name='q'",
+    "no table of blocks": "DROP TABLE blocks",
+    "part of a course": "UPDATE blocks SET data=substr(data, 9) WHERE name='course' AND block=0",
+    "a word in the place of a number": "UPDATE blocks SET data='abc' WHERE name='q' AND block=0",
+    "a block in the place of another": "UPDATE blocks SET data=(SELECT data FROM blocks WHERE name='q' AND block=0)",
+    "runs that are no numbers": "UPDATE blocks SET data=x'00' WHERE name='run' AND block=0",
 }
 
 
-@pytest.mark.parametrize("damage", [*DAMAGES, *DAMAGED_ENTRIES])
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_store_is_refused(compiled, stored, tmp_path, damage):
     path = Path(shutil.copy(stored, tmp_path / "runs.db"))
     connection = sqlite3.connect(path)
-    connection.execute({**DAMAGES, **DAMAGED_ENTRIES}[damage])
+    connection.execute(DAMAGES[damage])
     connection.commit()
     connection.close()
-    if damage in DAMAGES:
-        with pytest.raises(FileError, match=r"(?s)E364.*runs\.db"):
-            drawn(compiled, store=path)
+    with pytest.raises(FileError, match=r"(?s)E364.*runs\.db"):
+        drawn(compiled, store=path)
     for read in (lambda runs: [runs[name] for name in runs.names()], list, lambda runs: runs.table()):
         with pytest.raises(FileError, match=r"(?s)E364.*runs\.db"):
             read(load_runs(path))
@@ -256,13 +261,12 @@ def test_a_turned_bit_is_noticed(compiled, stored, tmp_path):
 
 
 LOSSES = {
-    "a number": "UPDATE runs SET q = q * 1.0000001 WHERE run=3",
-    "a run": "DELETE FROM runs WHERE run=3",
-    "a run and its checksum, which came back": "UPDATE checksums SET run=99 WHERE run=3",
-    "a doubt that was never stored": "INSERT INTO doubts VALUES (3, 'doubt', 'none', 0.0, '')",
-    "a failure of no run": "INSERT INTO failures VALUES (77, 'failed', 'none', 0.0, '')",
-    "a shape": "UPDATE meta SET value='{}' WHERE key='shapes'",
-    "the version": "UPDATE meta SET value=1 WHERE key='version'",
+    "a number": "UPDATE blocks SET data=zeroblob(length(data)) WHERE name='q' AND block=0",
+    "a block": "DELETE FROM blocks WHERE block=0",
+    "a block of a column": "DELETE FROM blocks WHERE name='q' AND block=1",
+    "a block under another number": "UPDATE blocks SET block=99 WHERE name='q' AND block=0",
+    "a failure": "UPDATE blocks SET data=x'' WHERE name='failure' AND length(data)>0",
+    "the state": """UPDATE meta SET value='{"blocks": 1, "runs": 1, "shapes": {}}' WHERE key='state'""",
 }
 
 
@@ -274,26 +278,138 @@ def test_a_changed_entry_is_noticed_in_a_file_that_is_already_open(compiled, sto
     with sqlite3.connect(path) as connection:
         connection.execute(LOSSES[loss])
     connection.close()
-    for reading in (lambda: opened["course"], lambda: drawn(compiled, store=path)):
+    for reading in (lambda: opened["q"] if loss != "a failure" else opened.failures, lambda: drawn(compiled, store=path)):
         with pytest.raises(FileError, match=r"(?s)E364.*runs\.db is damaged.*differs from its checksum.*an older copy"):
             reading()
     assert len(drawn(compiled, store=tmp_path / "other.db")) == 40  # the advice
 
 
-def test_a_store_without_checksums_is_read_and_resumed(compiled, stored, reference, tmp_path):
-    """A file of version 1."""
-    path = Path(shutil.copy(stored, tmp_path / "runs.db"))
-    with sqlite3.connect(path) as connection:
-        connection.execute("DROP TABLE checksums")
-        connection.execute("ALTER TABLE meta DROP COLUMN checksum")
-        connection.execute("UPDATE meta SET value=1 WHERE key='version'")
-        connection.execute("DELETE FROM runs WHERE run>=30")
-        for table in ("failures", "doubts"):
-            connection.execute(f"DELETE FROM {table} WHERE run>=30")
-    connection.close()
-    assert len(load_runs(path)) == 30
+def test_a_run_that_is_stored_twice_is_noticed():
+    """By a store that has written two blocks of the same runs, as none does."""
+    store = Store(None)
+    chunk = Chunk(np.arange(3), {}, (), ())
+    for _ in range(2):
+        store.begin({"plan": {}, "columns": [], "axes": [["run", 3]]}, dict)
+        with store._transaction():
+            store._insert(chunk, {}, {})
+    with pytest.raises(FileError, match=r"E364.*the numbers of the runs"):
+        store.runs()
+
+
+def test_two_processes_that_fill_a_store_keep_each_run_once(compiled, reference, tmp_path, monkeypatch):
+    """While one sweeps, the other stores all that is left; the same call of either then finds nothing to do."""
+    add, path, met = Store.add, tmp_path / "runs.db", []
+
+    def overtaken(self, *given):
+        add(self, *given)
+        if not met:
+            met.append(1)
+            drawn(compiled, store=path)
+
+    monkeypatch.setattr(interface, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(Store, "add", overtaken)
+    assert content(drawn(compiled, store=path)) == content(reference) and met
+    state = Store(path, write=False)._state()
+    assert state["runs"] == 40 and len(load_runs(path)) == 40
+
+
+def test_a_store_that_another_program_holds_is_refused_in_time(compiled, tmp_path, monkeypatch):
+    """And what was stored stays."""
+    path = tmp_path / "runs.db"
+    drawn(compiled, 5, store=path)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    monkeypatch.setattr(store_module, "_WAIT", 0.01)
+    with pytest.raises(FileError, match=r"(?s)E553.*another program is writing to .*runs\.db.*try: the same call"):
+        drawn(compiled, store=path)
+    holder.execute("ROLLBACK")
+    assert len(drawn(compiled, store=path)) == 40  # the advice
+    holder.close()
+
+
+def test_a_full_disk_leaves_what_is_stored(compiled, reference, tmp_path, monkeypatch):
+    """A file that may have no more pages, from its tenth chunk on."""
+    add, calls, path = Store.add, [], tmp_path / "runs.db"
+
+    def full(self, *given):
+        calls.append(1)
+        if len(calls) == 10:
+            (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
+            self._connection.execute(f"PRAGMA max_page_count={pages}")
+        add(self, *given)
+
+    monkeypatch.setattr(interface, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(Store, "add", full)
+    with pytest.raises(FileError, match=r"(?s)E552.*the disk of .*runs\.db is full.*try: free some space"):
+        drawn(compiled, store=path)
+    monkeypatch.undo()
+    assert 9 <= len(load_runs(path)) < 40
     assert content(drawn(compiled, store=path)) == content(reference)
-    assert content(load_runs(path)) == content(reference)
+
+
+@pytest.mark.parametrize("part", [0.3, 0.6, 0.99])
+def test_a_truncated_store_is_refused(compiled, stored, tmp_path, part):
+    path, data = tmp_path / "runs.db", stored.read_bytes()
+    path.write_bytes(data[: int(part * len(data))])
+    for reading in (lambda: content(load_runs(path)), lambda: drawn(compiled, store=path)):
+        with pytest.raises(FileError, match="E364"):
+            reading()
+
+
+OLDER = Path(__file__).parents[1] / "written_before" / "rows.db"
+"""Twenty of the runs of `drawn`, by a version that stored a row for each."""
+
+
+def older(folder: Path, change: str = "") -> Path:
+    path = Path(shutil.copy(OLDER, folder / "runs.db"))
+    with sqlite3.connect(path) as connection:
+        connection.executescript(change)
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_store_is_read_and_resumed(compiled, tmp_path, version):
+    """One of version 1 has no checksums. Its numbers are those of its rows, whichever way they are read."""
+    without = "DROP TABLE checksums; ALTER TABLE meta DROP COLUMN checksum; UPDATE meta SET value=1 WHERE key='version'"
+    path = older(tmp_path, without if version == 1 else "")
+    connection = sqlite3.connect(path)
+    rows = connection.execute('SELECT q, course, "spring.stiffness" FROM runs ORDER BY run').fetchall()
+    faults = connection.execute("SELECT * FROM failures ORDER BY run").fetchall()
+    connection.close()
+    before, read = path.read_bytes(), load_runs(path)
+    assert len(read) == 20 and [tuple(vars(fault).values()) for fault in read.failures] == faults != []
+    np.testing.assert_array_equal(read["q"], np.array([row[0] for row in rows], dtype=float))
+    np.testing.assert_array_equal(read["spring.stiffness"], [row[2] for row in rows])
+    courses = [np.full(5, np.nan) if row[1] is None else np.frombuffer(row[1], "<f8") for row in rows]
+    np.testing.assert_array_equal(read["course"], courses)
+    assert path.read_bytes() == before, "reading changes nothing"
+    numbers, resumed = {name: read[name].tobytes() for name in read.names()}, drawn(compiled, store=path)
+    assert len(resumed) == 40 and {name: resumed[name][:20].tobytes() for name in read.names()} == numbers
+    assert {"meta", "blocks"} == Store(path, write=False)._tables()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE runs SET q = q * 1.0000001 WHERE run=3",
+        "DELETE FROM runs WHERE run=3",
+        "INSERT INTO doubts VALUES (3, 'doubt', 'none', 0.0, '')",
+        "INSERT INTO failures VALUES (77, 'failed', 'none', 0.0, '')",
+        "UPDATE meta SET value='{}' WHERE key='shapes'",
+        "UPDATE meta SET value=1 WHERE key='version'",
+        "UPDATE runs SET q='abc' WHERE run=3",
+        "ALTER TABLE runs RENAME COLUMN q TO p",
+        "DROP TABLE runs",
+    ],
+)
+def test_a_damaged_older_store_is_refused_and_stays_as_it_was(compiled, tmp_path, change):
+    path = older(tmp_path, change)
+    with pytest.raises(FileError, match="E364"):
+        load_runs(path)
+    with pytest.raises(FileError, match="E364"):
+        drawn(compiled, store=path)
+    assert "blocks" not in Store(path, write=False)._tables()
 
 
 def test_a_name_that_no_file_has_makes_no_file_of_another(compiled, tmp_path):

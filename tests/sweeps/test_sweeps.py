@@ -7,7 +7,6 @@ import pytest
 
 from bondgraph import J1, Automaton, C, Graph, I, ModelError, R, Transition
 from bondgraph.sweeps import events, integral, last, mean, peak, sweep
-from tests.inner.sweeps import distinct
 from tests.sweeps.drawn import DRAWN, KEPT
 from tests.sweeps.oscillators import extremes
 
@@ -100,4 +99,3 @@ def test_names_that_differ_by_the_size_of_letters_are_columns_of_their_own():
     graph.connect(v, I("m", 1.0)).connect(v, R("M", 1.0)).connect(v, C("c", stiffness=1.0, initial=1.0))
     runs = sweep(graph, [{"m.inertia": 2.0}], 1.0, keep={"x": last("c.q"), "X": peak("c.q")}, progress=False)
     assert runs["X"] == 1.0 and runs["x"] < 1.0
-    assert distinct(["a", "A", "run", "a (2)"]) == {"a": "a", "A": "A (2)", "run": "run (2)", "a (2)": "a (2) (2)"}
