@@ -23,8 +23,8 @@ from screws.scalars import sin
 
 SIZES = (1000, 3000, 10_000)
 LARGE = 100_000
-TRIAL = (225,)
-COUNTED, FEW = (324, 484), (36, 64)
+TRIAL = (100,)
+COUNTED, FEW = (324, 484), (16, 25)
 """Parts of the two models whose difference tells how many Python functions are called for one part; in a trial."""
 
 

@@ -37,21 +37,36 @@ def read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)
 
 
-def executed(path: Path) -> Any:
-    """A notebook after a run from its first cell to its last in a kernel of its own, in an empty folder.
+EMPTY = """
+__import__("os").chdir({folder!r})
+get_ipython().run_line_magic("reset", "-f")
+__import__("matplotlib.pyplot").pyplot.close("all")
+__import__("matplotlib").rcdefaults()
+"""
+"""A cell that takes away what another notebook has left in a kernel: names, plots and their style, its folder."""
+
+
+def executed(path: Path, kernel: Any = None) -> Any:
+    """A notebook after a run from its first cell to its last in an empty folder, and in a kernel of its own or in a given one,
+    an `AsyncKernelManager`, whose modules stay.
 
     Raises `nbclient.exceptions.CellExecutionError` where a cell fails.
     """
     from nbclient import NotebookClient
+    from nbformat.v4 import new_code_cell
 
     found = read(path)
     around = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
     around.pop("MPLBACKEND", None)  # pictures are shown where the cell is, whatever draws elsewhere
     with tempfile.TemporaryDirectory() as folder:
-        client = NotebookClient(
-            found, timeout=PATIENCE, record_timing=False, coalesce_streams=True, resources={"metadata": {"path": folder}}
-        )
+        settings = {"timeout": PATIENCE, "record_timing": False, "coalesce_streams": True}
+        client = NotebookClient(found, kernel, resources={"metadata": {"path": folder}}, **settings)
+        if kernel is not None:
+            found.cells.insert(0, new_code_cell(EMPTY.format(folder=folder)))
         client.execute(env=around)
+        if kernel is not None:
+            client.kc.stop_channels()
+            del found.cells[0]
     for output in (output for cell in found.cells for output in cell.get("outputs", ())):
         if "image/png" in output.get("data", ()):
             output.data["image/png"] = reduced(output.data["image/png"])

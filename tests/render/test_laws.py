@@ -144,7 +144,7 @@ def test_the_order_in_which_a_model_was_built_does_not_count(name):
 
 def test_cells_are_searched_for_once(monkeypatch):
     """A graph that was drawn before is drawn as if it were new, without a search; what is remembered does not grow for ever."""
-    model = chain(4).freeze()
+    model = chain(2).freeze()
     monkeypatch.setattr(search, "_cache", known := {})
     first = diagram(model).svg
     assert known
@@ -152,7 +152,7 @@ def test_cells_are_searched_for_once(monkeypatch):
         patch.setattr(search, "_improved", None)
         assert diagram(model).svg == first
         with pytest.raises(TypeError):
-            diagram(chain(5).freeze())
+            diagram(chain(3).freeze())
     monkeypatch.setattr(search, "MAX_CACHED", 1)
-    diagram(chain(2).freeze())
+    diagram(chain(1).freeze())
     assert len(known) == 1 and diagram(model).svg == first and len(known) == 1

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -124,11 +122,8 @@ def test_the_module_lists_its_blocks() -> None:
     assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 34
 
 
-def test_the_page_lists_every_block_and_its_example_prints_what_it_shows() -> None:
+def test_the_page_lists_every_block_and_code() -> None:
+    """That its examples print what it shows, `tests/docs/test_docs.py` says."""
     page = (ROOT / "docs" / "signals.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)\(", page, re.MULTILINE) == list(signals.__all__)
     assert set(re.findall(r"E14\d", page)) == {code for code, _, _ in WRONG}
-    codes, texts = (re.findall(rf"^```{kind}\n(.*?)^```", page, re.DOTALL | re.MULTILINE) for kind in ("python", "text"))
-    for code, shown in zip(codes, texts, strict=True):
-        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-        assert done.stdout == shown
