@@ -106,7 +106,7 @@ def need_no_check(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m:
     zero flow, (runs,)."""
     runs = max(len(x), len(p))
     x, p = (np.broadcast_to(block, (runs, block.shape[1])) for block in (x, p))
-    finite = np.isfinite(p).all(axis=1)
+    finite = np.ones(runs, dtype=bool) if np.isfinite(p).all() else np.isfinite(p).all(axis=1)
     held, kernel = compiled.held_in(m[0]), compiled.program.closing_flows
     if held is None or kernel is None:
         return finite

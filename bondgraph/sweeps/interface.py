@@ -43,7 +43,10 @@ CHUNK_SECONDS = 0.2
 """Duration that a chunk aims at, s: long against the cost of sending one, short against a user's patience."""
 _MAX_CHUNK, _MAX_GROWTH = 10_000, 4
 """Largest number of runs of a chunk, and largest growth factor from one chunk to the next."""
-_WAIT = 0.5
+_MIN_CHUNK_SECONDS = 0.01
+"""Shortest duration of a chunk near the end of a sweep, s: long against what Python does for a chunk (.8 ms)."""
+_RAMP, _WAIT = 0.005, 0.5
+"""Waits for a chunk (s): at the start, before more of them are sent; then."""
 
 Submit = Callable[[Executor, np.ndarray], "Future[Chunk]"]
 """Function that sends some runs to an executor."""
@@ -80,16 +83,18 @@ def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
 
 
 def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Callable[[Chunk], None]) -> None:
-    """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two for each worker at a time, and `take` each of them.
+    """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two for each worker at a time, and `take` each of them. The first
+    ones are few, until the duration of a run is known; near the end, workers share what is left.
 
     At any end, an interrupt too, chunks that have not begun are cancelled, and finished ones are taken.
 
     Raises what a chunk raises; `RunError` E367 where a worker died, or the executor did not take a chunk.
     """
     ready: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
-    pending, most = set[Future[Any]](), 2 * workers_of(executor)
+    pending, workers, most = set[Future[Any]](), workers_of(executor), 1
     first, size, mean = 0, 1, 0.0
-    target = ChunkTarget(CHUNK_SECONDS, most=_MAX_CHUNK, growth=_MAX_GROWTH, multiple=max(LANES))
+    limits = {"most": _MAX_CHUNK, "growth": _MAX_GROWTH, "multiple": max(LANES)}
+    target = ChunkTarget(CHUNK_SECONDS, min(CHUNK_SECONDS, _MIN_CHUNK_SECONDS), **limits)
     try:
         while first < len(runs) or pending:
             while first < len(runs) and len(pending) < most:
@@ -98,9 +103,11 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
                 first += size
                 pending.add(future)
                 future.add_done_callback(ready.put)
+            ramp = most < 2 * workers
+            most = min(2 * most, 2 * workers)
             try:
-                future = ready.get(timeout=_WAIT)
-            except queue.Empty:  # only to let an interrupt through, which some systems block in an unlimited wait
+                future = ready.get(timeout=_RAMP if ramp else _WAIT)
+            except queue.Empty:  # more may be sent; and some systems block an interrupt in an unlimited wait
                 continue
             pending.discard(future)
             with _worker_errors():
@@ -108,7 +115,7 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
             take(chunk)
             each = chunk.seconds / len(chunk.runs)
             mean = each if mean == 0.0 else 0.5 * (mean + each)
-            size = chunk_size(target, max(mean, 1e-9), len(runs) - first, last=size)
+            size = chunk_size(target, max(mean, 1e-9), len(runs) - first, workers, last=size)
     except BaseException:
         for future in pending:
             future.cancel()

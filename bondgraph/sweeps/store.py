@@ -312,8 +312,8 @@ class Store:
         """Return E552 for a full disk and E553 for a file that another process holds."""
         word, file = getattr(error, "sqlite_errorname", ""), self._file
         if word == "SQLITE_FULL":
-            cures = ("free some space: the same call then goes on with the stored runs",)
-            return FileError(Problem("E552", f"the disk of {file} is full", (str(error),), (), cures))
+            cure = "free some space: the same call then goes on with the stored runs"
+            return FileError(Problem("E552", f"the disk of {file} is full", (str(error),), (), (cure,)))
         if word.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             why = f"it has waited {_WAIT:g} s: {error}"
             cures = ("the same call, once the other program has ended", "a store for each sweep")

@@ -34,10 +34,10 @@ class RunBatch:
 
     @staticmethod
     def of(runs: int, width: int, modes: int, samples: int, kept: int, series: int) -> RunBatch:
-        """Allocate room for these numbers of runs, states, modes and samples."""
+        """Allocate room for these numbers of runs, states, modes and samples; what is kept has no values yet."""
         status, steps, rejected, rates, events = (np.zeros(runs, dtype=np.int64) for _ in range(5))
         ends, modes_end, times = np.zeros((runs, width)), np.zeros((runs, modes)), np.zeros(runs)
-        numbers, courses = np.full((runs, kept), np.nan), np.full((runs, samples, series), np.nan)
+        numbers, courses = np.empty((runs, kept)), np.empty((runs, samples, series))
         return RunBatch(status, ends, modes_end, times, steps, rejected, rates, events, numbers, courses)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -81,7 +81,7 @@ class EndedRun:
 
 
 class BatchCollector:
-    """Collector of the ends of many runs.
+    """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
     `blocks` are x, p and m of all runs, in rows; `ended` runs one from its own numbers and returns its result and end; `wanted`
     are the sample times, since the start and as dates.
@@ -97,38 +97,39 @@ class BatchCollector:
         kept: Sequence[KeptOfRun],
     ):
         self._settings, self._ended, self._blocks, self._kept = settings, ended, blocks, kept
-        samples = len(wanted[0])
-        runs, m = max(map(len, blocks)), blocks[2]
+        runs, samples, n = max(map(len, blocks)), len(wanted[0]), program.states
         quadratures = 0 if program.powers is None else int(program.powers.n_out)
-        widths = {"x": program.states, "m": program.modes, "integrals": quadratures}
-        self._rows = {name: np.full((runs, width), np.nan) for name, width in widths.items()}
-        self._rows["m"][:] = m
-        self._t = np.full(runs, settings.t_start)
-        self._counts = {name: np.zeros(runs, dtype=np.int64) for name in ("steps", "rejected", "rates", "events")}
-        shapes = {item.name: ((samples,) if item.over_time else ()) + item.shape for item in kept}
-        self._found = {name: np.full((runs, *shape), np.nan) for name, shape in shapes.items()}
+        sizes = {over_time: sum(item.size for item in kept if item.over_time is over_time) for over_time in (False, True)}
+        self.batch = batch = RunBatch.of(runs, n + quadratures, program.modes, samples, sizes[False], sizes[True])
+        self._rows = {"x": batch.ends[:, :n], "m": batch.modes_end, "integrals": batch.ends[:, n:]}
+        counts = batch.step_counts, batch.rejected_counts, batch.rate_counts, batch.event_counts
+        self._counts = dict(zip(("steps", "rejected", "rates", "events"), counts, strict=True))
+        self._found, places = dict[str, np.ndarray](), {False: 0, True: 0}
+        for item in kept:
+            block, at = batch.series if item.over_time else batch.kept, places[item.over_time]
+            self._found[item.name] = block[..., at : at + item.size].reshape(*block.shape[:-1], *item.shape)
+            places[item.over_time] += item.size
         self._failures: dict[int, Failure] = {}
         self._doubts: dict[int, tuple[ValidityConcern, ...]] = {}
         self._refused: dict[int, ProblemError] = {}
 
-    def take(self, batch: RunBatch) -> None:
-        """Add the runs of a batch that reached their end."""
-        n, done = self._rows["x"].shape[1], batch.status == 0
-        self._rows["x"][done], self._rows["integrals"][done] = batch.ends[done, :n], batch.ends[done, n:]
-        self._rows["m"][done] = batch.modes_end[done]
-        counted = batch.step_counts, batch.rejected_counts, batch.rate_counts, batch.event_counts
-        self._t[done] = self._date(batch.times_end[done])
-        for name, counts in zip(self._counts, counted, strict=True):
-            self._counts[name][done] = counts[done]
-        at, along = 0, 0
-        for item in self._kept:
-            values, size = self._found[item.name], item.size
-            if item.over_time:
-                values[done] = batch.series[done, :, along : along + size].reshape(values[done].shape)
-                along += size
-            else:
-                values[done] = batch.kept[done, at : at + size].reshape(values[done].shape)
-                at += size
+    def lost(self) -> list[int]:
+        """Return the numbers of the runs of the batch that machine code has not brought to their end."""
+        self.batch.times_end[:] = self._date(self.batch.times_end)
+        lost = np.flatnonzero(self.batch.status)
+        if len(lost):
+            self.forget(lost)
+        return lost.tolist()
+
+    def forget(self, runs: np.ndarray | slice) -> None:
+        """Put the start in the place of the ends of some runs."""
+        self.batch.ends[runs] = np.nan
+        self.batch.modes_end[runs] = self._blocks[2][runs if len(self._blocks[2]) > 1 else 0]
+        self.batch.times_end[runs] = self._settings.t_start
+        for counts in self._counts.values():
+            counts[runs] = 0
+        for values in self._found.values():
+            values[runs] = np.nan
 
     def single(self, run: int) -> None:
         """Run one point singly and add its end."""
@@ -139,9 +140,9 @@ class BatchCollector:
             self._refused[run] = refused
             return
         if result.failure is None:
-            self._t[run], at = self._date(end.t), {"x": end.x, "m": end.m, "integrals": end.q}
+            self.batch.times_end[run], at = self._date(end.t), {"x": end.x, "m": end.m, "integrals": end.q}
         else:  # values after the last valid sample do not count
-            self._t[run], at = result.t[-1], {name: getattr(result, name)[-1] for name in self._rows}
+            self.batch.times_end[run], at = result.t[-1], {name: getattr(result, name)[-1] for name in self._rows}
         for name, values in self._rows.items():
             values[run] = at[name]
         for name, counts in self._counts.items():
@@ -166,4 +167,6 @@ class BatchCollector:
         x, m, integrals = (self._rows[name] for name in ("x", "m", "integrals"))
         failures, doubts, refused = self._failures, self._doubts, self._refused
         steps, rejected, rates, events = self._counts.values()
-        return BatchResult(self._t, x, m, integrals, steps, rejected, rates, events, self._found, failures, doubts, refused)
+        return BatchResult(
+            self.batch.times_end, x, m, integrals, steps, rejected, rates, events, self._found, failures, doubts, refused
+        )

@@ -120,8 +120,9 @@ class BatchResult:
     @property
     def ok(self) -> np.ndarray:
         """True for runs that reached their end and can be trusted, (runs,)."""
-        bad = {*self.failures, *self.warnings, *self.errors}
-        return np.array([k not in bad for k in range(len(self))], dtype=bool)
+        is_ok = np.ones(len(self), dtype=bool)
+        is_ok[[*self.failures, *self.warnings, *self.errors]] = False
+        return is_ok
 
 
 @answer_old_names

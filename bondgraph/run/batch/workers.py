@@ -18,7 +18,7 @@ from bondgraph.emit.kernel import LANES, MANY
 from bondgraph.errors import Problem, RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
-from bondgraph.run.batch.collect import BatchCollector, EndedRun, RunBatch
+from bondgraph.run.batch.collect import BatchCollector, EndedRun
 from bondgraph.run.batch.results import BatchResult, kept_of
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.measures import Measure
@@ -158,7 +158,7 @@ class BatchRunner:
         """Return the ends of runs of p, x and m (runs or 1, numbers), in machine code if `machine`, else one by one; runs that
         machine code cannot end also run singly."""
         p, x0, m0 = blocks
-        runs, width = max(map(len, blocks)), self.program.states
+        runs = max(map(len, blocks))
         kept, outputs = kept_of(self.program, keep)
         watched = watch and has_constraints(self.program)
         collected = BatchCollector(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
@@ -167,11 +167,10 @@ class BatchRunner:
         machine = machine and (not watched or screens(self.program)) and not watched_contacts(self.program)
         lane_kernels = self._in_lanes(pool.lanes, runs) if machine else None
         remaining: Sequence[int] = range(runs)
+        batch = collected.batch
         called_off = Event()
         with Progress(self.program.name, runs, progress) as bar, pool.at_work(called_off) as each:
             if machine:
-                counts = [sum(item.size for item in kept if item.over_time is over_time) for over_time in (False, True)]
-                batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
                 queue = WorkQueue(
                     runs, 1 if lane_kernels is None else MIN_RUNS_PER_LANE * lane_kernels.lanes, pool.pace, called_off
                 )
@@ -190,9 +189,11 @@ class BatchRunner:
                     for _ in each(work, [queue.pieces() for _ in range(workers)], [lane_kernels] * workers):
                         continue
                 for block in blocks:  # values that are not finite are refused, even if nothing depends on them
-                    batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = Status.NOT_STARTED
-                collected.take(batch)
-                remaining = np.flatnonzero(batch.status).tolist()
+                    if not np.isfinite(block).all():
+                        batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = Status.NOT_STARTED
+                remaining = collected.lost()
+            else:
+                collected.forget(slice(None))
             for done, _ in enumerate(each(collected.single, remaining)):
                 bar.show(runs - len(remaining) + done)
         return collected.ends()
@@ -213,7 +214,3 @@ class BatchRunner:
 
         wide = vector_width() if lanes is None else lanes
         return program.in_lanes(wide) if 2 * runs > wide else None
-
-    @property
-    def _powers(self) -> int:
-        return 0 if self.program.powers is None else int(self.program.powers.n_out)

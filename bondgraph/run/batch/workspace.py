@@ -139,7 +139,19 @@ class Schedules:
         self._key: bytes | None = None
         self.ticks: ClockSchedule
 
-    def keys(self, p: np.ndarray) -> list[bytes]:
+    def stretches(self, p: np.ndarray, runs: slice) -> list[tuple[bytes, slice]]:
+        """Return the stretches of these runs that share their clocks, each with the key that determines these; parameters p
+        (runs or 1, parameters)."""
+        if self.fixed or len(p) == 1:
+            return [(self._keys(p[:1])[0], runs)]
+        stretches, first = list[tuple[bytes, slice]](), runs.start
+        for key, group in itertools.groupby(self._keys(p[runs])):
+            stop = first + len(list(group))
+            stretches.append((key, slice(first, stop)))
+            first = stop
+        return stretches
+
+    def _keys(self, p: np.ndarray) -> list[bytes]:
         """Return, for each of the runs with parameters p (runs, parameters), a key that determines its clocks."""
         if self.fixed:
             return [b""] * len(p)
@@ -151,7 +163,7 @@ class Schedules:
 
     def follow_parameters(self, p: np.ndarray) -> None:
         """Switch to the clocks of parameters p (parameters,). Raises `RunError` E330 for a clock that cannot run."""
-        self.follow(b"" if self.fixed else self.keys(p[None])[0])
+        self.follow(b"" if self.fixed else self._keys(p[None])[0])
 
     def follow(self, key: bytes) -> None:
         """Switch to the clocks of this key, that of the currently bound parameters. Raises `RunError` E330 for a clock that
@@ -352,21 +364,17 @@ class Workspace:
             self.settler.ready()
             self.settler.table.point("all_held", address_of(table.arrays["modes"]))
         self.table["budget"] = self._budget
-        keys = self.schedules.keys(p[runs] if len(p) > 1 else p)
-        first = runs.start
-        for key, group in itertools.groupby(keys):
-            stop = first + len(list(group)) if len(p) > 1 else runs.stop
-            self.bound.p[:] = p[first if len(p) > 1 else 0]
+        for key, stretch in self.schedules.stretches(p, runs):
+            self.bound.p[:] = p[stretch.start if len(p) > 1 else 0]
             try:
                 self.schedules.follow(key)
             except RunError:
-                batch.status[first:stop] = Status.NOT_STARTED
+                batch.status[stretch] = Status.NOT_STARTED
             else:
-                put_runs(table, blocks, slice(first, stop), batch)
+                put_runs(table, blocks, stretch, batch)
                 go_on = self._one_by_one if lanes is None else self._in_lanes(lanes, key, len(samples[0]))
                 while go_on(table.address) and not called_off.is_set():
                     continue
-            first = stop
 
     def _one_by_one(self, many: int) -> int:
         """Continue the runs one by one, by the address of their table; return 1 while some remain."""
