@@ -25,7 +25,7 @@ BLOCKS = {"x": X, "m": M, "p": P, "out": P + 1}
 ROOM = 8
 """Contacts and pairs that there is room for at first, for each shape."""
 CONTACT_FIELDS = ("earlier_shape1", "earlier_shape2", "earlier_feature", "earlier_point", "earlier_impulse")
-"""What a step leaves for the next, by contact."""
+"""Fields by contact that a step leaves for the next."""
 
 
 @dataclass(frozen=True)

@@ -114,8 +114,8 @@ class FreeBodyStepper:
         _refuse_overlaps(run, name)
         times = np.minimum(np.arange(math.ceil(end / h * (1.0 - 1e-12)) + 1) * h, end)
         states, records, failure = [x[None]], [np.zeros((1, RECORD))], None
-        whole = len(times) - 1 if times[-1] - times[-2] > h * (1.0 - 1e-9) else len(times) - 2
-        for first, count, span in ((0, whole, h), (whole, len(times) - 1 - whole, float(times[-1] - times[-2]))):
+        full_steps = len(times) - 1 if times[-1] - times[-2] > h * (1.0 - 1e-9) else len(times) - 2
+        for first, count, span in ((0, full_steps, h), (full_steps, len(times) - 1 - full_steps, float(times[-1] - times[-2]))):
             if count and failure is None:
                 course, record = run.advance(float(times[first]), span, count)
                 states.append(course)
@@ -153,8 +153,8 @@ def free_body_stepper(
         raise no_model(graph, "free_body_stepper")
     share = number(tolerance, "E551", "tolerance")
     if not 0.0 < share < 1.0 or isinstance(max_sweeps, bool) or not isinstance(max_sweeps, int) or max_sweeps < 1:
-        title = f"impulses cannot be found to {tolerance!r} in {max_sweeps!r} sweeps"
-        raise refusal("E551", title, "a tolerance between 0 and 1, a whole number of sweeps", about=graph.name)
+        title = f"impulses cannot be count to {tolerance!r} in {max_sweeps!r} sweeps"
+        raise refusal("E551", title, "a tolerance between 0 and 1, a full_steps number of sweeps", about=graph.name)
     compiled = compile_model(graph, backend=backend)
     compiled_stepper = FreeBodyStepper(compiled, Accuracy(share, max_sweeps))
     (x, m), p = compiled.initial(), compiled.parameters()
@@ -257,14 +257,14 @@ def _result(
 
 def _concern(record: np.ndarray, t: float, count: int) -> ValidityConcern:
     change = f"the last one changed a velocity by {record[CHANGE]:.2g} m/s"
-    reason = f"{DOUBT_CODE} impulses were not found in {int(record[SWEEPS])} sweeps, in {count} steps: {change}"
+    reason = f"{DOUBT_CODE} impulses were not count in {int(record[SWEEPS])} sweeps, in {count} steps: {change}"
     return ValidityConcern(reason, t, "contacts", float(record[CHANGE]), float(record[ALLOWED]))
 
 
 def _too_many(run: FreeBodyRun, t: float) -> Failure:
     """Say that there are more candidates than a set may have; the steps before are kept."""
     k = int(run.table["too_many"])
-    found = int(run.table["candidates"])
-    title = f"{found} candidates for contact, where there may be {run.sets[k].collisions.max_contacts}"
-    more = f"collisions(..., max_contacts={2 * found})"
+    count = int(run.table["candidates"])
+    title = f"{count} candidates for contact, where there may be {run.sets[k].collisions.max_contacts}"
+    more = f"collisions(..., max_contacts={2 * count})"
     return Failure(f"E514 {title}", "E514", t, {}, "", (more, "a shorter step: fast bodies may reach many others"))

@@ -7,6 +7,8 @@ from bondgraph.stepping.free_bodies.machine.points import add_point, place_of, s
 from bondgraph.stepping.free_bodies.machine.tables import PileTable
 from screws.shapes.box_pairs import EDGE_TOLERANCE, FACE_PREFERENCE, LENGTH_TOLERANCE, PARALLEL_SINE
 
+WAY1, WAY2 = 9, 12
+"""Places after the cosines of all axes, (3, 3): the way between both centres in the axes of either box."""
 CROSSING, CORNER = 1000, 2000
 """Numbers of features: those of a patch are below."""
 NEXT, AFTER = (1, 2, 0), (2, 0, 1)
@@ -14,11 +16,15 @@ NEXT, AFTER = (1, 2, 0), (2, 0, 1)
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 """Corners of a face in their order."""
 NOT_SEPARATED = -1e300
+HEIGHT, TOLERANCE, SIGN, KEPT = 9, 10, 11, 12
+"""Places in the numbers of a patch, after the frame of its face: height of the face, distance of equal corners, the sign of the
+pair, and the corners that are kept."""
 
 
 def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
     """Add at most eight corners of a common patch, or one point."""
-    C, d1, d2 = empty_like(c.gap, 9), empty_like(c.gap, 3), empty_like(c.gap, 3)
+    C = empty_like(c.gap, 15)
+    d1, d2 = C[WAY1:], C[WAY2:]
     R1, R2, h1, h2 = c.shape_R[one * 9 :], c.shape_R[other * 9 :], c.half[one * 3 :], c.half[other * 3 :]
     between(c, one, other, C, d1, d2)
     size = smaller(larger(larger(h1[0], h1[1]), h1[2]), larger(larger(h2[0], h2[1]), h2[2]))
@@ -47,14 +53,14 @@ def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
                     least = patch(c, one, other, face, size, reach, 1.0)
                 else:
                     least = patch(c, other, one, face - 3, size, reach, -1.0)
-                found = c.contacts > begin
-                holds = found if face_gap < 0.0 else (found and least <= face_gap + LENGTH_TOLERANCE * size)
-                is_edge = face_gap < 0.0 and not found and edge_gap > NOT_SEPARATED
+                has_points = c.contacts > begin
+                holds = has_points if face_gap < 0.0 else (has_points and least <= face_gap + LENGTH_TOLERANCE * size)
+                is_edge = face_gap < 0.0 and not has_points and edge_gap > NOT_SEPARATED
             if is_edge:
                 holds = crossing(c, one, other, R1, R2, edge, reach) or edge_gap < 0.0
             if not holds:
                 c.contacts = begin
-                nearest(c, one, other, C, d1, d2, edge, edge_gap, reach)
+                nearest(c, one, other, C, edge, edge_gap, reach)
 
 
 def between(c: PileTable, one: int, other: int, C: Reals, d1: Reals, d2: Reals) -> None:
@@ -120,7 +126,7 @@ def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, si
 
     The face is across an axis of a, the second box of the pair if the sign is -1.
     """
-    frame, quad, w, kept = empty_like(c.gap, 9), empty_like(c.gap, 12), empty_like(c.gap, 12), empty_like(c.gap, 24)
+    frame, quad, w = empty_like(c.gap, KEPT + 24), empty_like(c.gap, 12), empty_like(c.gap, 12)
     at, Ra, Rb, ha, hb, tolerance = (
         empty_like(c.gap, 3),
         c.shape_R[a * 9 :],
@@ -130,7 +136,7 @@ def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, si
         0.0,
     )
     tolerance = EDGE_TOLERANCE * size
-    u, v = following(axis), following(following(axis))
+    u, v = axis_after(axis), axis_after(axis_after(axis))
     x, y, z = (
         c.shape_p[b * 3] - c.shape_p[a * 3],
         c.shape_p[b * 3 + 1] - c.shape_p[a * 3 + 1],
@@ -146,8 +152,9 @@ def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, si
         if abs(along) > most:
             other, most, facing = j, abs(along), along
     towards = 1.0 if facing < 0.0 else -1.0
-    e, f = following(other), following(following(other))
+    e, f = axis_after(other), axis_after(axis_after(other))
     hu, hv, hw = ha[u], ha[v], ha[axis]
+    frame[HEIGHT], frame[TOLERANCE], frame[SIGN] = hw, 10.0 * tolerance, sign
     for k in unrolled(range(3)):
         fx, fy, fz = frame[3 * k], frame[3 * k + 1], frame[3 * k + 2]
         w[k] = towards * (fx * Rb[other] + fy * Rb[3 + other] + fz * Rb[6 + other])
@@ -161,7 +168,7 @@ def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, si
             quad[3 * k + i] = w[3 + i] + SIDES[k][0] * w[6 + i] + SIDES[k][1] * w[9 + i]
         at[0], at[1], at[2] = quad[3 * k], quad[3 * k + 1], quad[3 * k + 2]
         if (abs(at[0]) <= hu + tolerance) & (abs(at[1]) <= hv + tolerance) & (at[2] <= reach):
-            count = keep(c, a, b, at, frame, hw, kept, count, 10.0 * tolerance, number + k, sign)
+            count = keep(c, a, b, at, frame, count, number + k)
             least = smaller(least, at[2])
     ee, ff = w[6] * w[6] + w[7] * w[7] + w[8] * w[8], w[9] * w[9] + w[10] * w[10] + w[11] * w[11]
     for k in unrolled(range(4)):
@@ -172,7 +179,7 @@ def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, si
         at[2] = w[5] + lifted
         within = (abs(on_e) <= (1.0 + EDGE_TOLERANCE) * ee) & (abs(on_f) <= (1.0 + EDGE_TOLERANCE) * ff)
         if within & (at[2] <= reach):
-            count = keep(c, a, b, at, frame, hw, kept, count, 10.0 * tolerance, number + 4 + k, sign)
+            count = keep(c, a, b, at, frame, count, number + 4 + k)
             least = smaller(least, at[2])
     for i in unrolled(range(2)):
         for line in unrolled((1.0, -1.0)):
@@ -186,30 +193,19 @@ def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, si
                     within = (share >= 0.0) & (share <= 1.0) & (abs(at[1 - i]) <= (hv if i == 0 else hu) + tolerance)
                     if within & (at[2] <= reach):
                         which = number + 8 + 8 * i + (0 if line > 0.0 else 4) + k
-                        count = keep(c, a, b, at, frame, hw, kept, count, 10.0 * tolerance, which, sign)
+                        count = keep(c, a, b, at, frame, count, which)
                         least = smaller(least, at[2])
     return least
 
 
-def following(axis: int) -> int:
-    """Return the axis after this one."""
+def axis_after(axis: int) -> int:
+    """Return the axis after another."""
     return axis + 1 if axis < 2 else 0
 
 
-def keep(
-    c: PileTable,
-    a: int,
-    b: int,
-    at: Reals,
-    frame: Reals,
-    height: float,
-    kept: Reals,
-    count: int,
-    tolerance: float,
-    feature: int,
-    sign: float,
-) -> int:
+def keep(c: PileTable, a: int, b: int, at: Reals, patch_data: Reals, count: int, feature: int) -> int:
     """Add a corner of a patch, given in the frame of a's face, unless it is there; return how many there are."""
+    kept, tolerance = patch_data[KEPT:], patch_data[TOLERANCE]
     for k in range(count):
         if abs(at[0] - kept[3 * k]) <= tolerance and abs(at[1] - kept[3 * k + 1]) <= tolerance:
             return count
@@ -218,17 +214,17 @@ def keep(
     p, n = empty_like(c.gap, 3), empty_like(c.gap, 3)
     for i in unrolled(range(3)):
         kept[3 * count + i] = at[i]
-        n[i] = frame[6 + i]
-        p[i] = c.shape_p[a * 3 + i] + frame[i] * at[0] + frame[3 + i] * at[1] + frame[6 + i] * height
-    add_point(c, a, b, p, n, at[2], feature, sign)
+        n[i] = patch_data[6 + i]
+        p[i] = c.shape_p[a * 3 + i] + patch_data[i] * at[0] + patch_data[3 + i] * at[1] + n[i] * patch_data[HEIGHT]
+    add_point(c, a, b, p, n, at[2], feature, patch_data[SIGN])
     return count + 1
 
 
-def nearest(c: PileTable, one: int, other: int, C: Reals, d1: Reals, d2: Reals, edge: int, edge_gap: float, reach: float) -> None:
+def nearest(c: PileTable, one: int, other: int, C: Reals, edge: int, edge_gap: float, reach: float) -> None:
     """Add the nearest points of separated boxes that are nearest along none of the 15 directions: a corner and a box; or along
     that of two edges, which a face with nearly the same gap had been preferred to."""
     h1, h2, R1, R2 = c.half[one * 3 :], c.half[other * 3 :], c.shape_R[one * 9 :], c.shape_R[other * 9 :]
-    square, corner, first = 1e300, 0, 1
+    d1, d2, square, corner, first = C[WAY1:], C[WAY2:], 1e300, 0, 1
     for s in range(8):
         x, y, z = side(s, 4) * h1[0], side(s, 2) * h1[1], side(s, 1) * h1[2]
         total = 0.0

@@ -44,15 +44,15 @@ def find_pairs(c: PileTable) -> int:
 
 def widest(c: PileTable, first: int, last: int) -> int:
     """Return the direction along which the middles of finite shapes are spread most."""
-    found, most = 0, -1.0
+    axis, most = 0, -1.0
     for i in unrolled(range(3)):
         low, high = INFINITE, -INFINITE
         for s in range(first, last):
             if c.kind[s] != HALF_SPACE:
                 low, high = min(low, c.shape_p[s * 3 + i]), max(high, c.shape_p[s * 3 + i])
         if high - low > most:
-            found, most = i, high - low
-    return found
+            axis, most = i, high - low
+    return axis
 
 
 def sort_along(c: PileTable, first: int, last: int, axis: int) -> None:

@@ -21,7 +21,7 @@ from bondgraph.stepping.free_bodies.machine.tables import (
     ARM1,
     ARM2,
     COUPLING,
-    FRICTION,
+    FRICTION_PLACE,
     LIGHT1,
     LIGHT2,
     OFFSET,
@@ -74,7 +74,7 @@ def update(row: Disjoint, r: Disjoint, one: Disjoint, other: Disjoint) -> float:
     """Update the impulse of one contact, and the velocities of its bodies, at the latest velocities. Return the largest change of
     a velocity."""
     x, y, z = relative(row, one, other, 0), relative(row, one, other, 1), relative(row, one, other, 2)
-    normal, first, second, mu = r[0], r[1], r[2], row[FRICTION]
+    normal, first, second, mu = r[0], r[1], r[2], row[FRICTION_PLACE]
     u = row[0] * x + row[1] * y + row[2] * z + row[OFFSET]
     if u >= 0.0 and normal == 0.0 and first == 0.0 and second == 0.0:
         return 0.0

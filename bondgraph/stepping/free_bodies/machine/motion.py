@@ -128,7 +128,7 @@ def matrix_of(q: Reals, R: Reals) -> None:
     R[6], R[7], R[8] = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), real + 2.0 * z * z
 
 
-def judge(c: PileTable) -> None:
+def account_for_contacts(c: PileTable) -> None:
     """Note what contacts did, and pass their impulses to the momenta of the bodies."""
     record = c.record[c.taken * RECORD :]
     for i in unrolled(range(RECORD)):

@@ -72,27 +72,25 @@ def ball_ball(c: PileTable, one: int, other: int, reach: float) -> None:
 
 def on_plane(c: PileTable, s: int, plane: int, reach: float, sign: float) -> None:
     """Add the lowest point of a ball, or the corners of a box, and a half-space, the second of the pair if the sign is 1."""
-    down, at, low, up = empty_like(c.gap, 3), empty_like(c.gap, 3), c.shape_p[plane * 3 :], c.shape_R[plane * 9 :]
+    down, at, up = empty_like(c.gap, 3), empty_like(c.gap, 3), c.shape_R[plane * 9 :]
     for i in unrolled(range(3)):
         down[i] = -up[3 * i + 2]
     if c.kind[s] == BALL:
         for i in unrolled(range(3)):
             at[i] = c.shape_p[s * 3 + i] + c.thickness[s] * down[i]
-        plane_point(c, s, plane, at, low, down, reach, 0, sign)
+        plane_point(c, s, plane, at, down, reach, 0, sign)
     else:
         for corner in range(8):
             for i in unrolled(range(3)):
                 at[i] = place_of(c, s, corner, i)
-            plane_point(c, s, plane, at, low, down, reach, corner, sign)
+            plane_point(c, s, plane, at, down, reach, corner, sign)
 
 
-def plane_point(
-    c: PileTable, s: int, plane: int, at: Reals, low: Reals, down: Reals, reach: float, feature: int, sign: float
-) -> None:
+def plane_point(c: PileTable, s: int, plane: int, at: Reals, down: Reals, reach: float, feature: int, sign: float) -> None:
     """Add a point of a shape if it is near to a half-space."""
     gap = 0.0
     for i in unrolled(range(3)):
-        gap = gap + down[i] * (low[i] - at[i])
+        gap = gap + down[i] * (c.shape_p[plane * 3 + i] - at[i])
     if gap <= reach:
         add_point(c, s, plane, at, down, gap, feature, sign)
 

@@ -7,7 +7,7 @@ from bondgraph.stepping.free_bodies.machine.tables import (
     ARM1,
     ARM2,
     COUPLING,
-    FRICTION,
+    FRICTION_PLACE,
     LIGHT1,
     LIGHT2,
     OFFSET,
@@ -34,7 +34,7 @@ def make_rows(c: PileTable) -> None:
         side_of(c, row, one, c.point1[k * 3 :], ARM1, LIGHT1, TURN1)
         side_of(c, row, other, c.point2[k * 3 :], ARM2, LIGHT2, TURN2)
         block(row)
-        row[FRICTION] = c.set_friction[c.set_of[k]]
+        row[FRICTION_PLACE] = c.set_friction[c.set_of[k]]
         predicted = 0.0
         for i in unrolled(range(3)):
             u = along(row, c.coming[one * 6 :], c.coming[other * 6 :], i)
@@ -147,16 +147,16 @@ def is_before(a: int, b: int, s1: int, s2: int) -> bool:
 
 def same_feature(c: PileTable, i: int, first: int, last: int) -> int:
     """Return the unused contact of the step before between the same features, or -1."""
-    found = -1
+    match = -1
     for j in range(first, last):
-        if found < 0 and c.used[j] == 0 and c.feature[i] >= 0 and c.earlier_feature[j] == c.feature[i]:
-            found = j
-    return found
+        if match < 0 and c.used[j] == 0 and c.feature[i] >= 0 and c.earlier_feature[j] == c.feature[i]:
+            match = j
+    return match
 
 
 def nearest_of(c: PileTable, i: int, first: int, last: int) -> int:
     """Return the nearest unused contact of the step before, or -1."""
-    found, least = -1, 1e300
+    match, least = -1, 1e300
     for j in range(first, last):
         x, y, z = (
             c.point1[3 * i] - c.earlier_point[3 * j],
@@ -165,8 +165,8 @@ def nearest_of(c: PileTable, i: int, first: int, last: int) -> int:
         )
         square = x * x + y * y + z * z
         if c.used[j] == 0 and square < least:
-            found, least = j, square
-    return found
+            match, least = j, square
+    return match
 
 
 def take(c: PileTable, i: int, j: int, scale: float) -> None:

@@ -11,7 +11,7 @@ from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
 from bondgraph.stepping.free_bodies.machine.broad_phase import find_pairs, place_shapes
 from bondgraph.stepping.free_bodies.machine.gauss_seidel import solve
-from bondgraph.stepping.free_bodies.machine.motion import begin, judge, keep_momenta, move
+from bondgraph.stepping.free_bodies.machine.motion import account_for_contacts, begin, keep_momenta, move
 from bondgraph.stepping.free_bodies.machine.narrow_phase import find_contacts
 from bondgraph.stepping.free_bodies.machine.rows import begin_impulses, make_rows, remember
 from bondgraph.stepping.free_bodies.machine.tables import DONE, PileTable
@@ -69,7 +69,7 @@ def finish(c: PileTable) -> None:
     begin_impulses(c)
     solve(c)
     remember(c)
-    judge(c)
+    account_for_contacts(c)
     keep_momenta(c)
 
 

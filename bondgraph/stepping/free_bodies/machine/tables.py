@@ -12,7 +12,7 @@ BALL, BOX, HALF_SPACE, OTHER = range(4)
 DONE, FULL, PAIRS_FULL, TOO_MANY = range(4)
 """Status of a call: done; more room for contacts or pairs is needed; a set has more contacts than it may have."""
 
-ARM1, ARM2, LIGHT1, LIGHT2, TURN1, TURN2, OFFSET, FRICTION = 9, 12, 15, 16, 17, 26, 35, 36
+ARM1, ARM2, LIGHT1, LIGHT2, TURN1, TURN2, OFFSET, FRICTION_PLACE = 9, 12, 15, 16, 17, 26, 35, 36
 COUPLING, STIFF, SOFT, ROW = 37, 39, 41, 43
 """Places in the row of a contact, and its length, after the normal and two tangents: arms from both centres of mass; inverse
 masses; changes of both spins by a unit impulse along each direction; offset of the normal velocity, m/s; coefficient of friction;
