@@ -23,7 +23,7 @@ from bondgraph.run.steppers import dop853
 from bondgraph.run.steppers.explicit import method_of
 from bondgraph.run.steppers.rosenbrock.rodas5p import RODAS5P
 from bondgraph.stepping import step
-from bondgraph.stepping.free_bodies import gauss_seidel
+from bondgraph.stepping.free_bodies.machine import steps as pile_steps
 
 
 def _of_method(entry: MethodEntry) -> Callable[[], Library]:
@@ -49,7 +49,7 @@ PARTS: Mapping[str, Callable[[], object]] = {
     "interpreter of derivatives": code.machine_code,
     "interpreter in SIMD lanes": lambda: code.machine_code(vector_width()),
     "steps with rigid contacts": step.machine_code,
-    "contacts of free bodies": gauss_seidel.machine_code,
+    "contacts of free bodies": pile_steps.machine_code,
     "layout of diagrams": board.machine_code,
     "pages that simulate": _of_pages,
 }

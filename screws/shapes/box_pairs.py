@@ -40,7 +40,7 @@ def round_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> Nea
     h = shapes2.half
     c = rotate_back(shapes2.R, shapes1.p - shapes2.p)
     a = rotate_back(shapes2.R, shapes1.R[:, :, 2] * shapes1.half[:, 2:])
-    t = _nearest_parameter(c, a, h)
+    t = np.where(dots(a, a) > 0.0, _nearest_parameter(c, a, h), 0.0)
     core = c + t[:, None] * a
     offset = core - np.clip(core, -h, h)
     distance = np.sqrt(dots(offset, offset))

@@ -1,5 +1,6 @@
 """Many free bodies in steps of time: impulses against their conditions and another solver, motion against closed forms, rest."""
 
+import ctypes
 import importlib.util
 
 import numpy as np
@@ -14,7 +15,7 @@ from bondgraph import Graph
 from bondgraph.errors import ModelError, RunEndedWarning
 from screws.joints import revolute
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
-from tests.inner.stepping import Contacts, free_body_stepper, solve_contacts
+from tests.inner.stepping import FieldTable, PileTable, free_body_stepper, pile_code
 
 G = 9.81
 DOWN = (0.0, 0.0, -G)
@@ -46,52 +47,71 @@ def kinetic(run):
     return sum(course for name, course in run.ledger.elements.items() if name.endswith(".inertia"))
 
 
-def random_contacts(rng, friction, bodies=6, count=12):
-    J = rng.standard_normal((count, 3, 12))
+def random_contacts(rng, friction, bodies=6, count=12, tolerance=1e-12):
+    """Contacts between free bodies of random inertias as a table for machine code, with rows J (count, 3, 6 bodies) and M^-1."""
+    table = FieldTable(PileTable)
+    table.allocate(
+        bodies=bodies, free=bodies, shapes=bodies, sets=1, room=count, states=0, others=0, pair_room=0, outputs_count=0
+    )
+    for name, number in {"bodies": bodies, "contacts": count, "h": 1.0, "tolerance": tolerance, "most_sweeps": 100000}.items():
+        table[name] = number
     pairs = np.array([rng.choice(bodies, 2, replace=False) for _ in range(count)])
-    roots = rng.standard_normal((bodies, 6, 6))
-    inverse = roots @ np.swapaxes(roots, 1, 2) + 0.5 * np.eye(6)
-    response = np.concatenate([J[:, :, :6] @ inverse[pairs[:, 0]], J[:, :, 6:] @ inverse[pairs[:, 1]]], axis=2)
-    b = np.zeros((count, 3))
-    b[:, 0] = rng.uniform(0.0, 0.5, count)
-    return Contacts(pairs, J, response, b, np.full(count, friction)), rng.standard_normal((bodies, 6)), inverse
+    roots, n, light = rng.standard_normal((bodies, 3, 3)), rng.standard_normal((count, 3)), rng.uniform(0.5, 3.0, bodies)
+    turn = roots @ np.swapaxes(roots, 1, 2) + 0.5 * np.eye(3)
+    arms, a = rng.standard_normal((2, count, 3)), table.arrays
+    a["body"][:], a["shape1"][:], a["shape2"][:] = np.arange(bodies), *pairs.T
+    a["light"][:], a["turn"][:], a["set_friction"][:] = light, turn.ravel(), friction
+    a["normal"][:], a["gap"][:] = (n / np.linalg.norm(n, axis=1)[:, None]).ravel(), rng.uniform(0.0, 0.5, count)
+    a["point1"][:], a["point2"][:] = arms[0].ravel(), arms[1].ravel()
+    a["coming"][:] = rng.standard_normal(6 * bodies)
+    pile_function("make_rows")(table.address)
+    J, inverse = np.zeros((count, 3, 6 * bodies)), np.zeros((6 * bodies, 6 * bodies))
+    along = a["row"].reshape(count, -1)[:, :9].reshape(count, 3, 3)
+    for k, both in enumerate(pairs):
+        for sign, body, arm in zip((-1.0, 1.0), both, arms[:, k], strict=True):
+            J[k, :, 6 * body : 6 * body + 6] = sign * np.concatenate([np.cross(arm, along[k]), along[k]], axis=1)
+    for k in range(bodies):
+        at = 6 * k
+        inverse[at : at + 3, at : at + 3], inverse[at + 3 : at + 6, at + 3 : at + 6] = turn[k], light[k] * np.eye(3)
+    return table, J, inverse
 
 
-def relative(contacts, twists):
-    both = np.concatenate([twists[contacts.bodies[:, 0]], twists[contacts.bodies[:, 1]]], axis=1)
-    return np.einsum("kij,kj->ki", contacts.J, both) + contacts.b
+def pile_function(name):
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(pile_code().address(name))
+
+
+def solved(table, guess=0.0):
+    """Impulses (k, 3) and velocities (6 bodies,) from a guess."""
+    table.arrays["r"][:] = guess
+    pile_function("solve")(table.address)
+    return table.arrays["r"].reshape(-1, 3).copy(), table.arrays["velocity"].copy()
 
 
 def test_impulses_without_friction_are_those_of_a_least_squares_problem():
     """Twists are the nearest, in kinetic energy, to those without contact; by SciPy's active sets."""
     rng = np.random.default_rng(1)
     for _ in range(10):
-        contacts, twists, inverse = random_contacts(rng, 0.0)
-        found = solve_contacts(contacts, twists, np.zeros((12, 3)), 1e-12, 100000)
-        rows = np.zeros((12, 36))
-        for k, (i, j) in enumerate(contacts.bodies):
-            rows[k, 6 * i : 6 * i + 6] += contacts.J[k, 0, :6]
-            rows[k, 6 * j : 6 * j + 6] += contacts.J[k, 0, 6:]
-        root = np.zeros((36, 36))
-        for k in range(6):
-            root[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = np.linalg.cholesky(inverse[k]).T
-        target = rows @ twists.ravel() + contacts.b[:, 0]
+        table, J, inverse = random_contacts(rng, 0.0)
+        before, rows = table.arrays["coming"], J[:, 0]
+        root = np.linalg.cholesky(inverse).T
+        target = rows @ before + table.arrays["gap"]
         # min 1/2 |root rows' r|^2 + target r over r >= 0, as least squares: target is in the range, where rows are independent.
         A = root @ rows.T
         r, _ = nnls(A, -np.linalg.lstsq(A.T, target, rcond=None)[0])
-        moved = twists.ravel() + root.T @ root @ rows.T @ r
-        assert np.allclose(found.twists.ravel(), moved, atol=1e-8)
+        assert np.allclose(solved(table)[1], before + inverse @ rows.T @ r, atol=1e-8)
 
 
 @pytest.mark.parametrize("friction", [0.0, 0.3, 1.0])
 def test_impulses_fit_signorini_and_coulomb(friction):
     rng = np.random.default_rng(2)
     for _ in range(10):
-        contacts, twists, _ = random_contacts(rng, friction)
-        found = solve_contacts(contacts, twists, rng.uniform(0, 1, (12, 3)), 1e-12, 100000)
-        r, u = found.impulses, relative(contacts, found.twists)
+        table, J, inverse = random_contacts(rng, friction)
+        r, v = solved(table, rng.uniform(0, 1, 36))
+        u = J @ v
+        u[:, 0] += table.arrays["gap"]
+        assert np.allclose(v, table.arrays["coming"] + inverse @ np.einsum("kij,ki->j", J, r), atol=1e-10)
         size, slip = np.hypot(r[:, 1], r[:, 2]), np.hypot(u[:, 1], u[:, 2])
-        assert found.change <= 1e-12
+        assert table["change"] <= table["allowed"] < 1e-11
         assert np.all(r[:, 0] >= 0.0) and np.all(u[:, 0] >= -1e-9) and np.allclose(r[:, 0] * u[:, 0], 0.0, atol=1e-8)
         assert np.all(size <= friction * r[:, 0] + 1e-12)
         sliding = slip > 1e-8
@@ -395,6 +415,7 @@ def test_what_cannot_be():
     refused("E549", lambda: free_body_stepper(Graph("none").add(ball("a"))))
     made = free_body_stepper(graph_of(ball("a"), ball("b", position=(0, 0, 0.5))))
     refused("E551", lambda: made.simulate(1.0, step=0.0))
+    refused("E485", lambda: made.simulate(1.0, step=0.1, parameters={"a.inertia.inertia": (1, 1, 1, 1, 2, 3)}))
     refused("E551", lambda: free_body_stepper(graph_of(ball("a"), ball("b", position=(0, 0, 0.5))), tolerance=2.0))
 
 

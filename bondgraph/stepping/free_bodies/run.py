@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 import warnings
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem, RunEndedWarning, no_model, refusal
+from bondgraph.errors import RunEndedWarning, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.run.bound import Bound
@@ -22,18 +21,22 @@ from bondgraph.run.results.energy_account import Ledger
 from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result, Statistics
 from bondgraph.run.settings import number
-from bondgraph.stepping.free_bodies.step import (
-    Accuracy,
-    Bodies,
-    FreeBodyRun,
-    FreeBodyStep,
-    Placement,
-    collision_groups,
-    free_bodies,
-    matrices_of,
+from bondgraph.stepping.free_bodies.bodies import Bodies, free_bodies
+from bondgraph.stepping.free_bodies.machine.tables import (
+    ALLOWED,
+    CHANGE,
+    LOST,
+    OVERLAP,
+    PRESSING,
+    RECORD,
+    SLIP,
+    STEP_LOSS,
+    SUPPLIED,
+    SWEEPS,
 )
+from bondgraph.stepping.free_bodies.pile import BLOCKS, Accuracy, FreeBodyRun, collision_groups
 from screws.renamed import answer_old_names
-from screws.shapes import PointPairs, candidates
+from screws.shapes import PointPairs
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
@@ -107,18 +110,20 @@ class FreeBodyStepper:
             raise refusal("E551", f"{end!r} s cannot be gone in steps of {h!r} s", "an end and a step above zero", about=name)
         begin = time.perf_counter()
         (x, m), p = compiled.initial(initial, parameters), compiled.parameters(parameters)
-        run = _new_run(compiled, self.accuracy, p, x, m)
+        run = new_run(compiled, self.accuracy, p, x, m)
         _refuse_overlaps(run, name)
         times = np.minimum(np.arange(math.ceil(end / h * (1.0 - 1e-12)) + 1) * h, end)
-        states, steps, failure = [x.copy()], list[FreeBodyStep](), None
-        for t, t_next in itertools.pairwise(times):
-            try:
-                steps.append(run.step(float(t), float(t_next - t)))
-            except ModelError as error:  # too many candidates: the steps so far are kept
-                failure = _failure(error.problems[0], float(t))
-                break
-            states.append(run.x.copy())
-        return _result(self, run, p, times[: len(states)], np.array(states), steps, failure, begin)
+        states, records, failure = [x[None]], [np.zeros((1, RECORD))], None
+        full_steps = len(times) - 1 if times[-1] - times[-2] > h * (1.0 - 1e-9) else len(times) - 2
+        for first, count, span in ((0, full_steps, h), (full_steps, len(times) - 1 - full_steps, float(times[-1] - times[-2]))):
+            if count and failure is None:
+                course, record = run.advance(float(times[first]), span, count)
+                states.append(course)
+                records.append(record)
+                if len(course) < count:
+                    failure = _too_many(run, float(times[first + len(course)]))
+        x = np.concatenate(states)
+        return _result(self, run, p, times[: len(x)], x, np.concatenate(records), failure, begin)
 
 
 @answer_old_names
@@ -148,8 +153,8 @@ def free_body_stepper(
         raise no_model(graph, "free_body_stepper")
     share = number(tolerance, "E551", "tolerance")
     if not 0.0 < share < 1.0 or isinstance(max_sweeps, bool) or not isinstance(max_sweeps, int) or max_sweeps < 1:
-        title = f"impulses cannot be found to {tolerance!r} in {max_sweeps!r} sweeps"
-        raise refusal("E551", title, "a tolerance between 0 and 1, a whole number of sweeps", about=graph.name)
+        title = f"impulses cannot be count to {tolerance!r} in {max_sweeps!r} sweeps"
+        raise refusal("E551", title, "a tolerance between 0 and 1, a full_steps number of sweeps", about=graph.name)
     compiled = compile_model(graph, backend=backend)
     compiled_stepper = FreeBodyStepper(compiled, Accuracy(share, max_sweeps))
     (x, m), p = compiled.initial(), compiled.parameters()
@@ -157,51 +162,37 @@ def free_body_stepper(
     return compiled_stepper
 
 
-def _new_run(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> FreeBodyRun:
+def new_run(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> FreeBodyRun:
+    """Return a run from this state."""
     bodies = free_bodies(compiled, p, x, m)
     bound = Bound(compiled.program, p)
     of_bodies = np.concatenate([bodies.pose.ravel(), bodies.momentum.ravel()])
     others = np.setdiff1d(np.arange(len(x)), of_bodies)
     sets = collision_groups(compiled.model, bodies)
-    radius = np.zeros(len(bodies.colliders))
-    for each in sets:
-        for k, solid in zip(each.arranged.body, each.arranged.solids, strict=True):
-            distance = np.linalg.norm(solid.position) + np.linalg.norm(solid.half) + solid.radius
-            radius[k] = max(radius[k], distance)  # infinite for half-spaces
-    return FreeBodyRun(bodies, sets, bound, x.copy(), m, accuracy, others, _moved_bodies(compiled, bodies, bound, x, m), radius)
+    return FreeBodyRun(bodies, sets, bound, x.copy(), m.copy(), accuracy, others, *_moved_bodies(compiled, bodies, bound, m))
 
 
 def _moved_bodies(
-    compiled: Compiled, bodies: Bodies, bound: Bound, x: np.ndarray, m: np.ndarray
-) -> Callable[[float, np.ndarray], Placement]:
-    """Return the placement of the bodies that are not free, as a function of time and state; computed once for fixed ones."""
+    compiled: Compiled, bodies: Bodies, bound: Bound, m: np.ndarray
+) -> tuple[Callable[[float, np.ndarray], np.ndarray], np.ndarray]:
+    """Return poses and twists (n, 13) of the bodies that are not free, as a function of time and state; and where these numbers
+    come from, (2, 13 n), unless all are fixed."""
     others = bodies.colliders[bodies.free :]
-    layout = compiled.program.layout
+    slots = [compiled.program.layout[name] for body in others for name in (body.pose, body.twist)]
+    sources = np.array([(BLOCKS[slot.block], k) for slot in slots for k in range(slot.start, slot.stop)]).reshape(-1, 2).T
 
-    def values(t: float, x: np.ndarray) -> Placement:
+    def values(t: float, x: np.ndarray) -> np.ndarray:
         blocks = {"x": x, "m": m, "p": bound.p, "out": bound.outputs(t, x, m)}
+        return np.concatenate([np.zeros(0), *(blocks[slot.block][slot.start : slot.stop] for slot in slots)])
 
-        def of(names: list[str], size: int) -> np.ndarray:
-            slots = [layout[name] for name in names]
-            return np.array([blocks[slot.block][slot.start : slot.stop] for slot in slots]).reshape(len(names), size)
-
-        pose = of([body.pose for body in others], 7)
-        return Placement(matrices_of(pose[:, :4]), pose[:, 4:], of([body.twist for body in others], 6))
-
-    if not all(body.fixed for body in others):
-        return values
-    placement = values(0.0, x)
-    return lambda t, x: placement
+    return values, np.zeros((2, 0)) if all(body.fixed for body in others) else sources
 
 
 def _refuse_overlaps(run: FreeBodyRun, name: str) -> None:
     """Raise E548 where bodies overlap at the start by more than a share of the smaller one."""
-    motion = run.where(0.0)
-    for each in run.sets:
-        pairs = candidates(each.arranged, motion.R, motion.p, 0.0)
-        if not len(pairs):
-            continue
-        sizes = np.array([float(np.min(solid.half)) + solid.radius for solid in each.arranged.solids])
+    pairs = run.candidates(0.0)
+    if len(pairs):
+        sizes = np.array([float(np.min(solid.half)) + solid.radius for each in run.sets for solid in each.arranged.solids])
         share = -pairs.gap / np.minimum(sizes[pairs.shape1], sizes[pairs.shape2])
         worst = int(np.argmax(share))
         if share[worst] > MAX_OVERLAP:
@@ -216,7 +207,7 @@ def _result(
     p: np.ndarray,
     t: np.ndarray,
     x: np.ndarray,
-    steps: list[FreeBodyStep],
+    record: np.ndarray,
     failure: Failure | None,
     begin: float,
 ) -> FreeBodyResult:
@@ -225,15 +216,13 @@ def _result(
     integrals = np.zeros((len(t), len(program.power_names)))
     if program.powers is not None:
         integrals[1:] = np.cumsum(np.diff(t)[:, None] * program.powers.many(t[1:], x[1:], p, m[1:]), axis=0)
-    work = np.zeros((len(t), 3))
-    work[1:] = np.cumsum([(step.supplied, step.lost, step.step_loss) for step in steps], axis=0).reshape(-1, 3)
-    loose = [k for k, step in enumerate(steps) if step.change > LOOSE * step.allowed]
+    loose = np.flatnonzero(record[:, CHANGE] > LOOSE * record[:, ALLOWED])
     statistics = Statistics(
         solver="sweeps",
         method="Moreau and Jean",
-        steps=len(steps),
+        steps=len(t) - 1,
         rejected=0,
-        rates=len(steps),
+        rates=len(t) - 1,
         jacobians=0,
         guards=0,
         events=0,
@@ -255,22 +244,27 @@ def _result(
         events=Events.of(program, p, float(t[0]), Log(program, float(t[0]))),
         failure=failure,
         statistics=statistics,
-        warnings=tuple(_concern(steps[k], float(t[k + 1]), len(loose)) for k in loose[:1]),
-        contact_count=np.array([0, *(int(np.sum(step.pressing)) for step in steps)]),
-        penetration=np.array([0.0, *(step.overlap for step in steps)]),
-        slip_speed=np.array([0.0, *(step.slip for step in steps)]),
-        sweeps=np.array([0, *(step.sweeps for step in steps)]),
-        pairs=steps[-1].pairs if steps else None,
-        work=work,
-        impulses=steps[-1].impulses if steps else np.zeros((0, 3)),
+        warnings=tuple(_concern(record[k], float(t[k]), len(loose)) for k in loose[:1]),
+        contact_count=record[:, PRESSING].astype(int),
+        penetration=record[:, OVERLAP],
+        slip_speed=record[:, SLIP],
+        sweeps=record[:, SWEEPS].astype(int),
+        pairs=run.pairs() if len(t) > 1 else None,
+        work=np.cumsum(record[:, [SUPPLIED, LOST, STEP_LOSS]], axis=0),
+        impulses=run.impulses() if len(t) > 1 else np.zeros((0, 3)),
     )
 
 
-def _concern(step: FreeBodyStep, t: float, count: int) -> ValidityConcern:
-    change = f"the last one changed a velocity by {step.change:.2g} m/s"
-    reason = f"{DOUBT_CODE} impulses were not found in {step.sweeps} sweeps, in {count} steps: {change}"
-    return ValidityConcern(reason, t, "contacts", step.change, step.allowed)
+def _concern(record: np.ndarray, t: float, count: int) -> ValidityConcern:
+    change = f"the last one changed a velocity by {record[CHANGE]:.2g} m/s"
+    reason = f"{DOUBT_CODE} impulses were not count in {int(record[SWEEPS])} sweeps, in {count} steps: {change}"
+    return ValidityConcern(reason, t, "contacts", float(record[CHANGE]), float(record[ALLOWED]))
 
 
-def _failure(problem: Problem, t: float) -> Failure:
-    return Failure(f"{problem.code} {problem.title}", problem.code, t, {}, "", problem.cures)
+def _too_many(run: FreeBodyRun, t: float) -> Failure:
+    """Say that there are more candidates than a set may have; the steps before are kept."""
+    k = int(run.table["too_many"])
+    count = int(run.table["candidates"])
+    title = f"{count} candidates for contact, where there may be {run.sets[k].collisions.max_contacts}"
+    more = f"collisions(..., max_contacts={2 * count})"
+    return Failure(f"E514 {title}", "E514", t, {}, "", (more, "a shorter step: fast bodies may reach many others"))

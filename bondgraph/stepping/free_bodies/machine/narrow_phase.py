@@ -1,0 +1,138 @@
+"""Narrow phase of collision detection in machine code: contact points of balls, boxes and half-spaces.
+
+The points are those of `screws.shapes.candidates`, in the same order of pairs; each has the number of the features that make it,
+by which its impulse is found again in the next step.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.kernel_language.language import Reals, empty_like, inline, larger, smaller, sqrt, unrolled
+from bondgraph.stepping.free_bodies.machine.box_boxes import box_box
+from bondgraph.stepping.free_bodies.machine.points import add_point, axis_of, place_of
+from bondgraph.stepping.free_bodies.machine.tables import BALL, BOX, DONE, FULL, HALF_SPACE, TOO_MANY, PileTable
+
+MOST_POINTS = 8
+"""Most points of a pair."""
+FACE_NORMAL_TOLERANCE = 1e-9
+"""Size of the other components below which a direction counts as the normal of a face."""
+
+
+def find_contacts(c: PileTable) -> int:
+    """Find the contact points of all pairs; return a status."""
+    c.contacts, c.too_many = 0, -1
+    k, counted = 0, 0
+    for i in range(c.pairs):
+        one, other = c.pair_first[i], c.pair_second[i]
+        while one >= c.first_shape[k + 1]:
+            k, counted = k + 1, c.contacts
+        if c.contacts + MOST_POINTS > c.room:
+            return FULL
+        before = c.contacts
+        search(c, one, other)
+        for j in range(before, c.contacts):
+            c.set_of[j] = k
+        if c.contacts - counted > c.set_most[k]:
+            c.too_many, c.candidates = k, c.contacts - counted
+    return DONE if c.too_many < 0 else TOO_MANY
+
+
+def search(c: PileTable, one: int, other: int) -> None:
+    """Add the points of a pair."""
+    reach = c.reach[c.body[one]] + c.reach[c.body[other]]
+    a, b = c.kind[one], c.kind[other]
+    if a == BALL and b == BALL:
+        ball_ball(c, one, other, reach)
+    elif a == BOX and b == BOX:
+        box_box(c, one, other, reach)
+    elif a == HALF_SPACE:
+        on_plane(c, other, one, reach, -1.0)
+    elif b == HALF_SPACE:
+        on_plane(c, one, other, reach, 1.0)
+    elif a == BALL:
+        ball_box(c, one, other, reach, 1.0)
+    else:
+        ball_box(c, other, one, reach, -1.0)
+
+
+def ball_ball(c: PileTable, one: int, other: int, reach: float) -> None:
+    """Add the point of two balls."""
+    p, q, n = c.shape_p[one * 3 :], c.shape_p[other * 3 :], empty_like(c.gap, 3)
+    for i in unrolled(range(3)):
+        n[i] = q[i] - p[i]
+    distance = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
+    gap = distance - c.thickness[one] - c.thickness[other]
+    if gap <= reach:
+        for i in unrolled(range(3)):
+            n[i] = n[i] / distance if distance > 0.0 else float(i == 0)
+        at = empty_like(c.gap, 3)
+        for i in unrolled(range(3)):
+            at[i] = p[i] + c.thickness[one] * n[i]
+        add_point(c, one, other, at, n, gap, 0, 1.0)
+
+
+def on_plane(c: PileTable, s: int, plane: int, reach: float, sign: float) -> None:
+    """Add the lowest point of a ball, or the corners of a box, and a half-space, the second of the pair if the sign is 1."""
+    down, at, up = empty_like(c.gap, 3), empty_like(c.gap, 3), c.shape_R[plane * 9 :]
+    for i in unrolled(range(3)):
+        down[i] = -up[3 * i + 2]
+    if c.kind[s] == BALL:
+        for i in unrolled(range(3)):
+            at[i] = c.shape_p[s * 3 + i] + c.thickness[s] * down[i]
+        plane_point(c, s, plane, at, down, reach, 0, sign)
+    else:
+        for corner in range(8):
+            for i in unrolled(range(3)):
+                at[i] = place_of(c, s, corner, i)
+            plane_point(c, s, plane, at, down, reach, corner, sign)
+
+
+def plane_point(c: PileTable, s: int, plane: int, at: Reals, down: Reals, reach: float, feature: int, sign: float) -> None:
+    """Add a point of a shape if it is near to a half-space."""
+    gap = 0.0
+    for i in unrolled(range(3)):
+        gap = gap + down[i] * (c.shape_p[plane * 3 + i] - at[i])
+    if gap <= reach:
+        add_point(c, s, plane, at, down, gap, feature, sign)
+
+
+def ball_box(c: PileTable, ball: int, box: int, reach: float, sign: float) -> None:
+    """Add the point of a ball and a box, the second of the pair if the sign is 1. A centre in the box is led out through the
+    nearest face."""
+    local, out, half, R = empty_like(c.gap, 3), empty_like(c.gap, 3), c.half[box * 3 :], c.shape_R[box * 9 :]
+    size, square = 0.0, 0.0
+    for i in unrolled(range(3)):
+        total = 0.0
+        for j in unrolled(range(3)):
+            total = total + R[3 * j + i] * (c.shape_p[ball * 3 + j] - c.shape_p[box * 3 + j])
+        local[i] = total
+        out[i] = total - larger(smaller(total, half[i]), -half[i])
+        size, square = larger(size, half[i]), square + out[i] * out[i]
+    height = sqrt(square)
+    if height - c.thickness[ball] <= reach:
+        axis = 0
+        if height > 1e-12 * size:
+            for i in unrolled(range(3)):
+                out[i] = out[i] / height
+            axis = axis_of(out)
+            if abs(out[axis]) >= 1.0 - FACE_NORMAL_TOLERANCE:
+                height = through_face(local, half, out, axis, out[axis] > 0.0)
+        else:
+            for i in unrolled(range(3)):
+                if half[i] - abs(local[i]) < half[axis] - abs(local[axis]):
+                    axis = i
+            height = through_face(local, half, out, axis, local[axis] >= 0.0)
+        n, at = empty_like(c.gap, 3), empty_like(c.gap, 3)
+        for i in unrolled(range(3)):
+            n[i] = -(R[3 * i] * out[0] + R[3 * i + 1] * out[1] + R[3 * i + 2] * out[2])
+        for i in unrolled(range(3)):
+            at[i] = c.shape_p[ball * 3 + i] + c.thickness[ball] * n[i]
+        add_point(c, ball, box, at, n, height - c.thickness[ball], 0, sign)
+
+
+@inline
+def through_face(local: Reals, half: Reals, out: Reals, axis: int, upward: bool) -> float:
+    """Set the outward normal of a face of a box, and return the height of a point above it."""
+    for i in unrolled(range(3)):
+        out[i] = 0.0
+    out[axis] = 1.0 if upward else -1.0
+    return out[axis] * local[axis] - half[axis]

@@ -1,0 +1,96 @@
+"""Steps of free bodies, one after the other, without Python in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bondgraph.emit.cached_build import build_once
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.llvm import Library, compile_written
+from bondgraph.emit.procedure import Procedure
+from bondgraph.stepping.free_bodies.machine.broad_phase import find_pairs, place_shapes
+from bondgraph.stepping.free_bodies.machine.gauss_seidel import solve
+from bondgraph.stepping.free_bodies.machine.motion import account_for_contacts, begin, keep_momenta, move
+from bondgraph.stepping.free_bodies.machine.narrow_phase import find_contacts
+from bondgraph.stepping.free_bodies.machine.rows import begin_impulses, make_rows, remember
+from bondgraph.stepping.free_bodies.machine.tables import DONE, PileTable
+
+X, M, P = range(3)
+"""Blocks that numbers of prescribed bodies come from; another one is that of outputs."""
+
+
+def advance(c: PileTable, steps: int) -> int:
+    """Take steps of c.h from `taken` on, each with a row of `course` and of `record`; return a status."""
+    while c.taken < steps:
+        evaluate(c)
+        begin(c)
+        status = find(c)
+        if status != DONE:
+            return status
+        finish(c)
+        if c.others > 0:
+            c.now[0] = c.t + c.h
+            c.rates(c.now, c.x, c.p, c.m, c.rate)
+        end(c)
+    return DONE
+
+
+def evaluate(c: PileTable) -> None:
+    """Evaluate the rates of the graph, and the places of prescribed bodies."""
+    c.now[0] = c.t
+    c.rates(c.now, c.x, c.p, c.m, c.rate)
+    if c.moving == 1:
+        c.outputs(c.now, c.x, c.p, c.m, c.out)
+        for i in range(13 * (c.bodies - c.free)):
+            at, block = c.source_index[i], c.source_block[i]
+            if block == X:
+                c.placement[i] = c.x[at]
+            elif block == M:
+                c.placement[i] = c.m[at]
+            elif block == P:
+                c.placement[i] = c.p[at]
+            else:
+                c.placement[i] = c.out[at]
+
+
+def find(c: PileTable) -> int:
+    """Find the contacts of the step; return a status."""
+    place_shapes(c)
+    status = find_pairs(c)
+    if status != DONE:
+        return status
+    return find_contacts(c)
+
+
+def finish(c: PileTable) -> None:
+    """Find impulses and velocities from contacts, and the momenta after the step."""
+    make_rows(c)
+    begin_impulses(c)
+    solve(c)
+    remember(c)
+    account_for_contacts(c)
+    keep_momenta(c)
+
+
+def end(c: PileTable) -> None:
+    """Move the bodies, and let other states follow by their rates at the end of the step."""
+    for i in range(c.others):
+        c.x[c.other[i]] = c.x[c.other[i]] + c.h * c.rate[c.other[i]]
+    move(c)
+    for i in range(c.states):
+        c.course[c.taken * c.states + i] = c.x[i]
+    c.taken = c.taken + 1
+    c.t = c.t + c.h
+
+
+@build_once
+def machine_code() -> Library:
+    """Return the steps as machine code."""
+    return compile_written(procedures)
+
+
+def procedures() -> list[Procedure]:
+    """Return the procedures of the steps."""
+    entries: list[Callable[..., Any]] = [advance, begin, find, finish, end, make_rows, solve]
+    return translate(entries, [entry.__name__ for entry in entries])

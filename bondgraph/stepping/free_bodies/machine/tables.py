@@ -1,0 +1,151 @@
+"""Table of a run of free bodies that the machine code of its steps works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from bondgraph.emit.kernel_language.language import Ints, Kernel, Length, Reals, Table
+
+BALL, BOX, HALF_SPACE, OTHER = range(4)
+"""Kinds of shapes; those that are found in Python are `OTHER`."""
+DONE, FULL, PAIRS_FULL, TOO_MANY = range(4)
+"""Status of a call: done; more room for contacts or pairs is needed; a set has more contacts than it may have."""
+
+ARM1, ARM2, LIGHT1, LIGHT2, TURN1, TURN2, OFFSET, FRICTION_PLACE = 9, 12, 15, 16, 17, 26, 35, 36
+COUPLING, STIFF, SOFT, ROW = 37, 39, 41, 43
+"""Places in the row of a contact, and its length, after the normal and two tangents: arms from both centres of mass; inverse
+masses; changes of both spins by a unit impulse along each direction; offset of the normal velocity, m/s; coefficient of friction;
+of the block W = d u / d r the entries that couple the normal with both tangents, the normal one and the largest eigenvalue of the
+tangential part, and the inverses of these two."""
+RECORD = 10
+"""Numbers that are kept of a step: contacts that press, overlap, slip, losses, sweeps."""
+LOST, SUPPLIED, STEP_LOSS, OVERLAP, SLIP, CHANGE, ALLOWED, PRESSING, SWEEPS, AWAKE = range(RECORD)
+
+
+def _of_contacts(width: int) -> Callable[[PileTable], int]:
+    return lambda p: width * p.room
+
+
+def _of_bodies(width: int) -> Callable[[PileTable], int]:
+    return lambda p: width * p.bodies
+
+
+def _of_shapes(width: int) -> Callable[[PileTable], int]:
+    return lambda p: width * p.shapes
+
+
+def _of_states(p: PileTable) -> int:
+    return p.states
+
+
+class PileTable(Table):
+    """Free bodies come first. Vectors are in world coordinates, m, s, kg; `velocity` and its like hold spin and velocity of the
+    centre of mass, of other bodies that of the origin."""
+
+    states: int
+    bodies: int
+    free: int
+    shapes: int
+    sets: int
+    others: int
+    room: int
+    pair_room: int
+    outputs_count: int
+    # Settings of the run, and of the call.
+    taken: int
+    h: float
+    t: float
+    tolerance: float
+    most_sweeps: int
+    # The compiled graph.
+    rates: Kernel
+    outputs: Kernel
+    moving: int
+    x: Reals
+    m: Reals
+    p: Reals
+    now: Reals
+    rate: Annotated[Reals, Length(_of_states)]
+    out: Annotated[Reals, Length(lambda p: p.outputs_count)]
+    other: Annotated[Ints, Length(lambda p: p.others)]
+    source_block: Annotated[Ints, Length(lambda p: 13 * (p.bodies - p.free))]
+    source_index: Annotated[Ints, Length(lambda p: 13 * (p.bodies - p.free))]
+    placement: Annotated[Reals, Length(lambda p: 13 * (p.bodies - p.free))]
+    # Bodies.
+    pose: Annotated[Ints, Length(_of_bodies(1))]
+    momentum: Annotated[Ints, Length(_of_bodies(1))]
+    centre: Annotated[Reals, Length(_of_bodies(3))]
+    inverse_inertia: Annotated[Reals, Length(_of_bodies(9))]
+    radius: Annotated[Reals, Length(_of_bodies(1))]
+    R: Annotated[Reals, Length(_of_bodies(9))]
+    origin: Annotated[Reals, Length(_of_bodies(3))]
+    place: Annotated[Reals, Length(_of_bodies(3))]
+    wrench: Annotated[Reals, Length(_of_bodies(6))]
+    moment: Annotated[Reals, Length(_of_bodies(6))]
+    light: Annotated[Reals, Length(_of_bodies(1))]
+    turn: Annotated[Reals, Length(_of_bodies(9))]
+    before: Annotated[Reals, Length(_of_bodies(6))]
+    coming: Annotated[Reals, Length(_of_bodies(6))]
+    velocity: Annotated[Reals, Length(_of_bodies(6))]
+    last_velocity: Annotated[Reals, Length(_of_bodies(6))]
+    best_velocity: Annotated[Reals, Length(_of_bodies(6))]
+    reach: Annotated[Reals, Length(_of_bodies(1))]
+    # Shapes, set after set, and the pairs of each that are listed: those that may not touch, or with `only` those that may.
+    kind: Annotated[Ints, Length(_of_shapes(1))]
+    body: Annotated[Ints, Length(_of_shapes(1))]
+    half: Annotated[Reals, Length(_of_shapes(3))]
+    thickness: Annotated[Reals, Length(_of_shapes(1))]
+    shape_pose: Annotated[Reals, Length(_of_shapes(12))]
+    shape_R: Annotated[Reals, Length(_of_shapes(9))]
+    shape_p: Annotated[Reals, Length(_of_shapes(3))]
+    bounds: Annotated[Reals, Length(_of_shapes(6))]
+    sorted_bounds: Annotated[Reals, Length(_of_shapes(6))]
+    order: Annotated[Ints, Length(_of_shapes(1))]
+    first_listed: Annotated[Ints, Length(lambda p: p.shapes + 1)]
+    listed: Ints
+    first_shape: Annotated[Ints, Length(lambda p: p.sets + 1)]
+    only: Annotated[Ints, Length(lambda p: p.sets)]
+    set_friction: Annotated[Reals, Length(lambda p: p.sets)]
+    set_restitution: Annotated[Reals, Length(lambda p: p.sets)]
+    set_most: Annotated[Ints, Length(lambda p: p.sets)]
+    too_many: int
+    candidates: int
+    # Pairs whose bounding boxes overlap, and room to sort them.
+    pairs: int
+    pair_first: Annotated[Ints, Length(lambda p: p.pair_room)]
+    pair_second: Annotated[Ints, Length(lambda p: p.pair_room)]
+    sorted_pairs: Annotated[Ints, Length(lambda p: 2 * p.pair_room)]
+    starts: Annotated[Ints, Length(lambda p: p.shapes + 2)]
+    # Contacts.
+    contacts: int
+    shape1: Annotated[Ints, Length(_of_contacts(1))]
+    shape2: Annotated[Ints, Length(_of_contacts(1))]
+    feature: Annotated[Ints, Length(_of_contacts(1))]
+    set_of: Annotated[Ints, Length(_of_contacts(1))]
+    ends: Annotated[Ints, Length(_of_contacts(2))]
+    point1: Annotated[Reals, Length(_of_contacts(3))]
+    point2: Annotated[Reals, Length(_of_contacts(3))]
+    normal: Annotated[Reals, Length(_of_contacts(3))]
+    gap: Annotated[Reals, Length(_of_contacts(1))]
+    row: Annotated[Reals, Length(_of_contacts(ROW))]
+    r: Annotated[Reals, Length(_of_contacts(3))]
+    impulse: Annotated[Reals, Length(_of_contacts(3))]
+    begun: Annotated[Reals, Length(_of_contacts(3))]
+    last_r: Annotated[Reals, Length(_of_contacts(3))]
+    best_r: Annotated[Reals, Length(_of_contacts(3))]
+    # Contacts of the step before.
+    earlier: int
+    earlier_h: float
+    earlier_shape1: Annotated[Ints, Length(_of_contacts(1))]
+    earlier_shape2: Annotated[Ints, Length(_of_contacts(1))]
+    earlier_feature: Annotated[Ints, Length(_of_contacts(1))]
+    earlier_point: Annotated[Reals, Length(_of_contacts(3))]
+    earlier_impulse: Annotated[Reals, Length(_of_contacts(3))]
+    used: Annotated[Ints, Length(_of_contacts(1))]
+    # What the last step gave.
+    sweeps: int
+    change: float
+    allowed: float
+    record: Reals
+    course: Reals
