@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.interpreter.steps import derivatives
 from bondgraph.emit.kernel import AT_SAMPLE, DeferredKernel, Kernel, LaneKernels
 from bondgraph.emit.llvm import QUICK, compile_in_lanes, compile_routines, routines_text, steps_in_machine_code
@@ -22,7 +23,7 @@ from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Listing, Routine, listing, reachable, select_outputs, steps_of
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import Code, SpecialisedRoutine
-from bondgraph.tracing.routines import Pattern
+from bondgraph.tracing.routines import IMPULSE_ROUTINES, Pattern
 from screws.renamed import answer_old_names
 from screws.scalars import array
 
@@ -40,6 +41,9 @@ UNOPTIMISED = frozenset({"outputs", "collisions"})
 DEFERRED = UNOPTIMISED | {"closing_matrix"}
 """Routines that are compiled at their first use."""
 
+LONG = 300
+"""Fewest steps of the routines of an event that are compiled when it first happens."""
+
 INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or rarely: not worth compiling."""
 
@@ -54,21 +58,45 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
         return kernels_in_loops(routines, _is_compiled(backend))
     needed = _needed(routines)
     if _is_compiled(backend):
-        eager = _compiled_at_once(needed)
+        later = _compiled_later(needed)
+        eager = [routine for routine in _compiled_at_once(needed) if not any(routine.name in group for group in later)]
         library = compile_routines(eager)
         kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in eager}
-
-        def compile_one(name: str) -> Kernel:
-            return compile_routines([needed[name]], quick=0 if name in UNOPTIMISED else QUICK).kernel(name)
-
-        for name in DEFERRED & set(needed):
-            make = functools.partial(compile_one, name)
-            width = functools.partial(len, needed[name].outputs)
-            kernels[name] = DeferredKernel(name, needed[name].sizes, width, make)
+        for group in (*later, *([name] for name in DEFERRED & set(needed))):
+            kernels |= _deferred([needed[name] for name in group])
         return kernels | {name: numpy_kernel(needed[name]) for name in INTERPRETED & set(needed)}
     full = {name: numpy_kernel(routine) for name, routine in needed.items() if not isinstance(routine, SpecialisedRoutine)}
     specialised = {name: routine for name, routine in needed.items() if isinstance(routine, SpecialisedRoutine)}
     return full | {name: preset_kernel(routine, full[routine.shared.name]) for name, routine in specialised.items()}
+
+
+def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
+    """Return kernels of routines that are compiled together when one of them is first used."""
+    quick = 0 if group[0].name in UNOPTIMISED else QUICK
+    library = build_once(functools.partial(compile_routines, group, quick))
+
+    def compile_one(name: str) -> Kernel:
+        return library().kernel(name)
+
+    return {
+        r.name: DeferredKernel(r.name, r.sizes, functools.partial(len, r.outputs), functools.partial(compile_one, r.name))
+        for r in group
+    }
+
+
+def _compiled_later(needed: Mapping[str, Code]) -> list[list[str]]:
+    """Return the routines of each event that are long: a run in which it does not happen never calls them, so that they are
+    compiled, together, when it first does. The bits of a routine do not depend on the others, up to `QUICK` steps in all."""
+    cases = {r.name: () if isinstance(r, SpecialisedRoutine) else r.cases for r in _compiled_at_once(needed)}
+    steps = {name: sum(map(steps_of, each)) for name, each in cases.items()}
+    if sum(steps.values()) > QUICK:
+        return []
+    groups: dict[str, list[str]] = {}
+    for name in steps:
+        word, _, number = name.partition("_")
+        if word in IMPULSE_ROUTINES:
+            groups.setdefault("" if isinstance(needed[name], SpecialisedRoutine) else number, []).append(name)
+    return [group for group in groups.values() if sum(steps[name] for name in group) >= LONG]
 
 
 def _needed(routines: Mapping[str, Code]) -> dict[str, Code]:

@@ -46,6 +46,8 @@ PART_STEPS = 500
 """Steps of each function of a longer routine."""
 SHARED, FEW = 300, 0.01
 """Least steps of a routine that shares the code of a longer one with the same beginning, and the part that this may have more."""
+ENDING = 0.9
+"""Least part of the steps of a long routine that its remainder needs too, to share its code; beyond `QUICK` steps a half."""
 QUICK = 60_000
 """Steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the speed."""
 LEVEL = 1
@@ -211,23 +213,24 @@ def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine
 
 
 def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, Routine | Alternatives]) -> dict[str, str]:
-    """Return, by the name of a very long routine that shares its beginning, one that is its remainder, with hardly any steps of
-    its own."""
+    """Return, by the name of a long routine that shares its beginning, one that is its remainder, with hardly any steps of its
+    own."""
     ends: dict[str, str] = {}
     for routine in routines:
         beginning = beginnings.get(routine.name)
-        if beginning is None or not isinstance(routine, Routine) or steps_of(routine) <= QUICK:
+        if beginning is None or not isinstance(routine, Routine) or steps_of(routine) <= min(SINGLE_LIMIT, QUICK):
             continue
+        part = 0.5 if steps_of(routine) > QUICK else ENDING
         every = [routine.tape.scalar(output).index for output in routine.outputs]
         for other in routines:
             if isinstance(other, Routine) and other.tape is routine.tape and other.blocks == routine.blocks and other.outputs:
                 other_outputs = [other.tape.scalar(output).index for output in other.outputs]
-                if other_outputs == every[len(beginning.outputs) :] and 2 * steps_of(other) > steps_of(routine):
+                if other_outputs == every[len(beginning.outputs) :] and steps_of(other) > part * steps_of(routine):
                     ends[routine.name] = other.name
     return ends
 
 
-def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
+def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = LEVEL) -> Library:
     """Compile routines to machine code for this processor, or load it from the cache.
 
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.
@@ -243,7 +246,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
         raise CompileError(Problem("E396", f"several routines are called {twice}", cures=("give each its own name",)))
     text, steps = _module(routines, SINGLE_LIMIT, PART_STEPS, quick > 0)
     # measured: after the tape's rules LLVM's passes bring no speed, and at -O2 take six to nine times the compile time
-    code = object_code(text, passes=0, level=LEVEL if steps <= quick else 0)
+    code = object_code(text, passes=0, level=level if steps <= quick else 0)
     each = {routine.name: f"{routine.shared.name}.each" for routine in routines if isinstance(routine, SpecialisedRoutine)}
     exported = dict.fromkeys(f for name in names for f in (name, each.get(name, f"{name}.many")))
     tracker, addresses = linked(code, exported, {})

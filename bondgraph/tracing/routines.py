@@ -151,7 +151,7 @@ def trace_for_runs(
     routines |= _specialised_impulses(traced, routines)
     rates = routines["rates"]
     assert isinstance(rates, Routine)
-    for name in ("rates", "rates_and_powers"):
+    for name in routines.keys() & {"rates", "rates_and_powers"}:
         routines[name] = _by_chart(system, routines[name])
     return routines, system, functools.partial(_differentiated, rates)
 
@@ -179,7 +179,8 @@ def outputs_of(traced: Traced) -> dict[str, list[Any]]:
         outputs["closing_matrix"] = list(traced.closures.matrix)
     if traced.boxes:
         outputs["boxes"] = [scalar for box in traced.boxes for scalar in box.scalars]
-    outputs["rates_and_powers"] = outputs["rates"] + outputs["powers"]
+    if outputs["rates"]:  # without states they are the powers alone
+        outputs["rates_and_powers"] = outputs["rates"] + outputs["powers"]
     jumping, shared = _jumping(traced)
 
     def impulse(event: LoweredTransition | None, before: list[Any], words: Sequence[str]) -> dict[str, list[Any]]:

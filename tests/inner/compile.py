@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401
 
+from bondgraph.compile import kernels
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.kernels import lanes_of, native_steps
 from bondgraph.compile.pipeline import compile_model, equations

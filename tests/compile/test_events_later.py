@@ -1,0 +1,66 @@
+"""Long routines of events are compiled when they first happen, and change no bit; powers share the code of the rates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, C, Diode, Graph, I, R, Se, compile_model
+from screws.scalars import sin
+from tests.inner.compile import Compiled, kernels
+from tests.inner.emit import llvm
+from tests.inner.tape import Routine, Tape
+
+
+def rectifier() -> Graph:
+    """A source charges a capacitor through a diode and a coil; a resistor takes the charge away."""
+    graph, plus = Graph("rectifier"), J0("plus")
+    source = Se("source", lambda t: 10 * sin(300 * t), signals="time")
+    graph.between(None, plus, source, I("coil", inductance=1e-3), Diode("diode"))
+    return graph.between(plus, None, C("capacitor", capacitance=1e-4)).between(plus, None, R("load", 10.0))
+
+
+def compiled_with(least: int, monkeypatch: pytest.MonkeyPatch) -> Compiled:
+    monkeypatch.setattr(kernels, "LONG", least)
+    return compile_model(rectifier())
+
+
+def test_events_are_compiled_when_they_happen_with_the_same_bits(monkeypatch):
+    later, at_once = compiled_with(0, monkeypatch), compiled_with(10**9, monkeypatch)
+    waiting = [kernel for kernel in (*later.program.resets, *later.program.pushes) if kernel is not None]
+    assert waiting and not any(kernel.is_made for kernel in waiting)
+    assert all(kernel.is_made for kernel in at_once.program.resets if kernel is not None)
+    first, second = (compiled.simulate(0.05, rtol=1e-8) for compiled in (later, at_once))
+    assert first.statistics.events > 2 and any(kernel.is_made for kernel in waiting)
+    np.testing.assert_array_equal(first.x, second.x)
+
+
+def test_nothing_waits_in_a_program_that_is_too_long_to_optimise(monkeypatch):
+    """There the text of a routine depends on how much there is."""
+    monkeypatch.setattr(kernels, "QUICK", 10)
+    assert all(kernel.is_made for kernel in compiled_with(0, monkeypatch).program.resets if kernel is not None)
+
+
+def test_without_states_there_are_no_rates_beside_the_powers():
+    graph = Graph("resistor")
+    graph.connect(Se("source", 2.0), R("load", 4.0))
+    compiled = compile_model(graph)
+    assert compiled.program.rates_and_powers is None and compiled.program.powers is not None
+    np.testing.assert_allclose(compiled.simulate(3.0).integrals[-1], [3.0, 3.0], err_msg="1 W from the source and in the load")
+
+
+def test_powers_that_need_all_of_the_rates_have_no_code_of_their_own(monkeypatch):
+    tape = Tape()
+    x = tape.inputs("x", 2)
+    steps = [x[0] * x[1]]
+    for k in range(40):
+        steps.append(steps[-1] * (x[0] + 0.1 * k) + x[1])
+    rates, powers = (steps[-1], steps[-2]), (steps[-1] * x[0], steps[-2] * x[1])
+    routines = [Routine(n, tape, (("x", 2),), o) for n, o in (("rates", rates), ("powers", powers), ("both", rates + powers))]
+    monkeypatch.setattr(llvm, "SHARED", 5)
+    monkeypatch.setattr(llvm, "FEW", 0.1)
+    sums = []
+    for limit in (2000, 50):
+        monkeypatch.setattr(llvm, "SINGLE_LIMIT", limit)
+        sums.append(llvm.routines_text(routines).count("= call double @llvm.fma"))
+    assert sums == [80, 40]
