@@ -107,9 +107,29 @@ def test_crossings_in_one_step_come_in_their_order(options):
 
 
 def test_watching_costs_little_where_nothing_comes_near():
-    """An oscillator whose guard stays far below zero: two more looks for each crest, seven for each step."""
-    graph, v = Graph("far"), J1("v")
-    graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, C("k", stiffness=1.0))
-    graph.add_automaton(Automaton("a", ("x", "y"), "x", (Transition("x", "y", lambda q: q - 5.0, ("k.q",)),)))
-    run = compile_model(graph).simulate(1000.0, samples=[1000.0])
-    assert not run.events and run.statistics.guards < 7.0 * run.statistics.steps
+    """Oscillators whose guards stay far below zero, each with its own crests: six looks for each step, and two for all crests in
+    it."""
+    graph = Graph("far")
+    for k in range(8):
+        v = J1(f"v{k}")
+        graph.connect(v, I(f"m{k}", 1.0, initial=1.0)).connect(v, C(f"k{k}", stiffness=1.0 + k))
+        graph.add_automaton(Automaton(f"a{k}", ("x", "y"), "x", (Transition("x", "y", lambda q: q - 5.0, (f"k{k}.q",)),)))
+    run = compile_model(graph).simulate(100.0, samples=[100.0])
+    assert not run.events and run.statistics.guards < 8.5 * run.statistics.steps
+
+
+@pytest.mark.parametrize(("depth", "count"), [(1e-3, 38), (1e-9, 38), (1e-13, 38), (-1e-13, 0), (-1e-9, 0)])
+def test_a_pendulum_passes_a_line_just_below_its_turn_each_time(depth, count):
+    """Relative to the turn: passed to a depth of 1e-13, never where it lies as far above."""
+    graph, angle = Graph("pendulum"), "pendulum.angle"
+    bob = Block(
+        "pendulum",
+        [("pull", lambda angle: -9.81 * s.sin(angle), ["angle"])],
+        states={"angle": 2.0, "speed": 0.0},
+        rates={"angle": "speed", "speed": "pull"},
+    )
+    pass_by = Transition("o", "o", lambda angle: angle - 2.0 * (1.0 - depth), (angle,))
+    graph.add(bob)
+    graph.add_automaton(Automaton("line", ("o",), "o", (pass_by,)))
+    run = compile_model(graph).simulate(100.0, samples=[100.0], rtol=1e-12)
+    assert len(run.events) == count

@@ -1,8 +1,10 @@
 """Zero crossings (zero-crossing) of guards within a step: which guard rises to zero first, and where (event location).
 
-Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest. The crest is
-searched, however narrow, until an upper bound on it (by chords, where the guard is concave) lies below zero. So bodies that graze
-for a moment in a long step are seen. Two crests between two neighbouring fractions are not told apart.
+Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest. Where the guard is a
+polynomial along the step, as it is if it depends on the states linearly, its coefficients in Bernstein's basis tell where it has
+no zero, and none is missed, however narrow. The crest of another guard is searched until an upper bound on it (by chords, where
+the guard is concave) lies below zero; two crests between two neighbouring fractions are then not told apart. So bodies that graze
+for a moment in a long step are seen.
 
 A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without one.
 """
@@ -14,12 +16,29 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from bondgraph.emit.kernel_language.language import Fixed, Ints, Length, Reals, Table, inline, larger, smaller, unrolled
+from bondgraph.run.events.polynomials.bernstein import (
+    DEGREE,
+    interpolate,
+    quartic_is_below,
+    quartic_misfit,
+    quartic_rises_once,
+    rises,
+    take_part,
+)
 
 EPSILON = 2.220446049250313e-16
 EDGE = 2.0**-30
 FRACTIONS = (0.0, EDGE, 0.25, 0.5, 0.75, 1.0 - EDGE, 1.0)
 """Fractions of a step at which guards are evaluated: those next to its ends tell whether the guards rise or fall there."""
 POINTS = len(FRACTIONS)
+_PROBES = (0.125, 0.375, 0.625, 0.875)
+"""Fractions between the quarters of a step. At the first and the last, a guard is compared with the quartic through its values
+at the quarters; a polynomial of degree 8 goes through all."""
+_FIT = 2.0**-6
+"""Misfit of a polynomial through a guard's values, relative to the bend of the guard, up to which it stands for the guard."""
+_ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
+"""Rounding of the coefficients of a polynomial and its largest misfit, relative to the guard, and the shortest part of a step
+that is halved."""
 _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
 _STRAIGHT, _SURE = 8, 2
@@ -34,6 +53,8 @@ _FLAT = 2.0**-20
 
 AtFractions = Annotated[Reals, Length(lambda c: POINTS * c.guard_count)]
 """Array of a number for each guard at each of the fractions of a step."""
+AtProbes = Annotated[Reals, Length(lambda c: len(_PROBES) * c.guard_count)]
+Coefficients = Annotated[Reals, Length(lambda c: DEGREE + 1)]
 PerGuard = Annotated[Reals, Length(lambda c: c.guard_count)]
 GuardFlags = Annotated[Ints, Length(lambda c: c.guard_count)]
 PerNumber = Annotated[Reals, Length(lambda c: c.width)]
@@ -45,6 +66,7 @@ class StepTable(Table):
     the state there; the fraction of each zero, and flags of guards that fire there, or may jump."""
 
     g: AtFractions
+    probes: AtProbes
     g_dense: PerGuard
     y_dense: PerNumber
     y_new: PerNumber
@@ -52,6 +74,9 @@ class StepTable(Table):
     fired: GuardFlags
     steep: GuardFlags
     guard_count: int
+    # Coefficients of a guard in Bernstein's basis, over the step and over a part of it.
+    bernstein: Coefficients
+    part: Coefficients
     # The guard that fires first, whether it jumps, and its slope; the time at the start of the step.
     first: int
     jumps: bool
@@ -79,22 +104,82 @@ class DenseOutput:
 
 def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
     """Return True if a guard may cross zero within the step, by the cubic: at one of the fractions, or at a crest, with a margin
-    of a quarter of its height above its neighbours. Fill g at all fractions; those of the first are there already."""
+    for the error of the cubic. Fill g at all fractions; those of the first are there already.
+
+    A guard that the quartic through its values at the quarters of the step fits is judged by that; the crest of another is
+    searched, with a margin of a quarter of its height above its neighbours.
+    """
     count, g = c.guard_count, c.g
     for j in unrolled(range(1, POINTS - 1)):
-        step.cubic(c, FRACTIONS[j], h, c.y_dense, step.method)
-        step.guard_values(c, c.t + FRACTIONS[j] * h, c.y_dense, g[count * j :])
+        look(c, FRACTIONS[j], h, g[count * j :], step)
     step.guard_values(c, t_new, c.y_new, g[count * (POINTS - 1) :])
+    probed = False
     for i in range(count):
         for j in unrolled(range(1, POINTS)):
             if g[count * (j - 1) + i] < 0.0 and g[count * j + i] >= 0.0:
                 return True
-        for j in unrolled(range(1, POINTS - 1)):
-            left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]
-            if is_crest(left, middle, right):
-                margin = (middle - smaller(left, right)) * 0.25
-                if crest(c, h, i, j, -margin, False, step) <= 1.0:
+        if has_crest(c, i):
+            if not probed:
+                for j in unrolled((0, 3)):
+                    look(c, _PROBES[j], h, c.probes[count * j :], step)
+                probed = True
+            if is_quartic(c, i):
+                if not is_below(c, i):
                     return True
+            elif may_crest(c, h, i, step):
+                return True
+    return False
+
+
+@inline
+def look(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
+    """Evaluate the guards at a fraction of the step, by the cubic."""
+    step.cubic(c, theta, h, c.y_dense, step.method)
+    step.guard_values(c, c.t + theta * h, c.y_dense, g)
+
+
+@inline
+def has_crest(c: StepTable, i: int) -> bool:
+    """Return True if guard i has a crest below zero at one of the fractions."""
+    g, count, crests = c.g, c.guard_count, 0
+    for j in unrolled(range(1, POINTS - 1)):
+        if is_crest(g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]):
+            crests += 1
+    return crests > 0
+
+
+@inline
+def bend(c: StepTable, i: int) -> float:
+    """Return how far guard i is from the straight line through its values at both ends, at the quarters of the step."""
+    g, count, a, e = c.g, c.guard_count, c.g[i], c.g[c.guard_count * (POINTS - 1) + i]
+    first, second, third = a * 0.75 + e * 0.25, (a + e) * 0.5, a * 0.25 + e * 0.75
+    sides = larger(abs(g[count * 2 + i] - first), abs(g[count * 4 + i] - third))
+    return larger(sides, abs(g[count * 3 + i] - second))
+
+
+def is_quartic(c: StepTable, i: int) -> bool:
+    """Return True if the quartic through the values of guard i at the quarters of the step predicts the probes."""
+    g, count, end = c.g, c.guard_count, c.g[c.guard_count * (POINTS - 1) + i]
+    off = quartic_misfit(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, c.probes[i], c.probes[count * 3 + i])
+    return off <= bend(c, i) * _FIT + larger(larger(abs(g[i]), abs(end)), abs(g[count * 3 + i])) * (8.0 * EPSILON)
+
+
+def is_below(c: StepTable, i: int) -> bool:
+    """Return True if the quartic of guard i is below zero, with a margin of a quarter of its bend for the error of the cubic."""
+    g, count = c.g, c.guard_count
+    end, margin = g[count * (POINTS - 1) + i], bend(c, i) * 0.25
+    return quartic_is_below(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, margin)
+
+
+def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
+    """Return True if a crest of guard i may reach zero, by the cubic."""
+    g, count = c.g, c.guard_count
+    for j in unrolled(range(1, POINTS - 1)):
+        left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]
+        if is_crest(left, middle, right):
+            margin = (middle - smaller(left, right)) * 0.25
+            if crest(c, h, i, j, -margin, False, step) <= 1.0:
+                return True
     return False
 
 
@@ -241,6 +326,86 @@ def search(c: StepTable, h: float, i: int, low: float, high: float, at_low: floa
     c.theta[i] = smaller(c.theta[i], crossing)
 
 
+def highest_crests(c: StepTable, h: float, i: int, step: Fixed) -> None:
+    """Find zeros of guard i at crests that lie before the one in `theta`."""
+    g, count = c.g, c.guard_count
+    for j in unrolled(range(1, POINTS - 1)):
+        left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]
+        if is_crest(left, middle, right) and c.theta[i] > FRACTIONS[j - 1]:
+            top = crest(c, h, i, j, 0.0, True, step)
+            if top <= 1.0:
+                value = guard_at(c, h, top, i, step)
+                if top > FRACTIONS[j]:
+                    search(c, h, i, FRACTIONS[j], top, middle, value, step)
+                else:
+                    search(c, h, i, FRACTIONS[j - 1], top, left, value, step)
+
+
+def rises_once(c: StepTable, i: int) -> bool:
+    """Return True if guard i rises through zero once or not at all, by its quartic with a margin of a quarter of its bend."""
+    g, count = c.g, c.guard_count
+    end, margin = g[count * (POINTS - 1) + i], bend(c, i) * 0.25
+    return quartic_rises_once(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, margin)
+
+
+def polynomial_error(c: StepTable, i: int) -> float:
+    """Fill `bernstein` with the coefficients of guard i along the step, and return their error; 0 if the guard is no polynomial
+    of degree 7."""
+    g, values, count, size = c.g, c.part, c.guard_count, 0.0
+    values[0] = g[i]
+    values[DEGREE] = g[count * (POINTS - 1) + i]
+    for j in unrolled(range(3)):
+        values[2 + 2 * j] = g[count * (2 + j) + i]
+    for j in unrolled(range(len(_PROBES))):
+        values[1 + 2 * j] = c.probes[count * j + i]
+    for k in range(DEGREE + 1):
+        size = larger(size, abs(values[k]))
+    off = interpolate(values, c.bernstein)
+    error = size * _ROUNDED + off
+    return error if off <= size * _FITS else 0.0
+
+
+def first_rise(c: StepTable, h: float, i: int, error: float, step: Fixed) -> None:
+    """Find the first zero of guard i, a polynomial with the coefficients in `bernstein`, before the one in `theta`: halve what
+    the signs of the coefficients do not decide. What begins at zero, as after an event, is divided by the fraction."""
+    end = smaller(c.theta[i], 1.0)
+    starts = int(abs(c.bernstein[0]) <= error)
+    low, width = 0.0, 1.0
+    while low < end:
+        high = smaller(low + width, end)
+        take_part(c.bernstein, low, high, c.part)
+        crossings = rises(c.part, error, starts if low == 0.0 else 0, DEGREE if high == c.theta[i] else DEGREE + 1)
+        if crossings == 1 or width <= _PART:
+            if has_zero(c, h, i, low, high, step):
+                return
+            crossings = 0
+        if crossings == 0:
+            low = high
+            width = width * 2.0
+        else:
+            width = width * 0.5
+
+
+def has_zero(c: StepTable, h: float, i: int, low: float, high: float, step: Fixed) -> bool:
+    """Return True if guard i rises through zero in a part of the step, so short that the guard is a parabola there, or with no
+    crest in it; search it."""
+    middle = 0.5 * (low + high)
+    a, m, b = guard_at(c, h, low, i, step), guard_at(c, h, middle, i, step), guard_at(c, h, high, i, step)
+    top, value = middle, m
+    if m < 0.0 and b < 0.0:
+        top = middle + 0.25 * (high - low) * (b - a) / (2.0 * m - a - b)
+        if not (top > low and top < high):
+            return False
+        value = guard_at(c, h, top, i, step)
+    if a < 0.0 and value >= 0.0:
+        search(c, h, i, low, top, a, value, step)
+        return True
+    if m < 0.0 and b >= 0.0:
+        search(c, h, i, middle, high, m, b, step)
+        return True
+    return False
+
+
 def locate(c: StepTable, h: float, step: Fixed) -> float:
     """Find the fraction of the step where the first guard fires, 2 if none does; mark the guards that fire there in `fired`.
 
@@ -251,23 +416,25 @@ def locate(c: StepTable, h: float, step: Fixed) -> float:
     for j in unrolled(range(1, POINTS - 1)):
         step.exact(c, FRACTIONS[j], c.y_dense, step.method)
         step.guard_values(c, c.t + FRACTIONS[j] * h, c.y_dense, g[count * j :])
-    earliest = 2.0
+    earliest, probed = 2.0, False
     for i in range(count):
         theta[i] = 2.0
         for j in unrolled(range(POINTS - 1, 0, -1)):
             left, right = g[count * (j - 1) + i], g[count * j + i]
             if left < 0.0 and right >= 0.0:
                 search(c, h, i, FRACTIONS[j - 1], FRACTIONS[j], left, right, step)
-        for j in unrolled(range(1, POINTS - 1)):
-            left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]
-            if is_crest(left, middle, right) and theta[i] > FRACTIONS[j - 1]:
-                top = crest(c, h, i, j, 0.0, True, step)
-                if top <= 1.0:
-                    value = guard_at(c, h, top, i, step)
-                    if top > FRACTIONS[j]:
-                        search(c, h, i, FRACTIONS[j], top, middle, value, step)
-                    else:
-                        search(c, h, i, FRACTIONS[j - 1], top, left, value, step)
+        error = 0.0
+        if not rises_once(c, i):
+            if not probed:
+                for j in unrolled(range(len(_PROBES))):
+                    step.exact(c, _PROBES[j], c.y_dense, step.method)
+                    step.guard_values(c, c.t + _PROBES[j] * h, c.y_dense, c.probes[count * j :])
+                probed = True
+            error = polynomial_error(c, i)
+        if error > 0.0:
+            first_rise(c, h, i, error, step)
+        else:
+            highest_crests(c, h, i, step)
         if theta[i] < earliest:
             earliest = theta[i]
             c.first = i

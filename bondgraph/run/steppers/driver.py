@@ -17,6 +17,7 @@ from bondgraph.run.delays.history import add_row, look_back, look_back_at, mark_
 from bondgraph.run.events import accumulation, dead_centres, guards, iteration, mode_search, questions, root_finding, transitions
 from bondgraph.run.events.iteration import handle_event, take_parameters
 from bondgraph.run.events.modes import friction_modes
+from bondgraph.run.events.polynomials import bernstein
 from bondgraph.run.events.root_finding import EPSILON, POINTS, DenseOutput, StepTable, crossing_check, locate
 from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.status import Status
@@ -403,6 +404,7 @@ def jump_shift(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> flo
 _COLD_MODULES = (
     accumulation,
     algebraic_loops,
+    bernstein,
     dead_centres,
     friction_modes,
     guards,

@@ -1,0 +1,1 @@
+"""Polynomials that guards follow along a step."""

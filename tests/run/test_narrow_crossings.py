@@ -1,0 +1,78 @@
+"""Guards that are polynomials along a step: their first zero is found, however near the next one is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.inner.emit import Fixed, Reals
+from tests.inner.run import DenseOutput, FieldTable, StepTable, root_finding
+
+
+class Flight(StepTable):
+    """A step whose guard has these coefficients (8,)."""
+
+    coefficients: Reals
+
+
+def along(c: Flight, theta: float, out: Reals, method: Fixed) -> None:
+    """The state at a fraction of the step: the fraction."""
+    out[0] = theta
+
+
+def nearly(c: Flight, theta: float, h: float, out: Reals, method: Fixed) -> None:
+    """The same, as a cubic would give it."""
+    out[0] = theta
+
+
+def guard_values(c: Flight, t: float, y: Reals, g: Reals) -> None:
+    """The polynomial."""
+    value = 0.0
+    for k in range(7, -1, -1):
+        value = value * y[0] + c.coefficients[k]
+    g[0] = value
+
+
+STEP = DenseOutput(along, nearly, guard_values, None)
+
+
+def first_rise(roots, start=None):
+    """The first zero that is found of the polynomial with these roots, which is negative at the start, 2 if none is."""
+    table, coefficients = FieldTable(Flight), np.zeros(8)
+    table.allocate(guard_count=1, width=1)
+    highest_first = np.real(np.poly(roots))
+    coefficients[: len(highest_first)] = highest_first[::-1] * (-1.0 if np.polyval(highest_first, 1e-12) > 0.0 else 1.0)
+    table.point("coefficients", coefficients)
+    table["guard_count"], table["t"], view = 1, 0.0, table.view()
+    for theta, row in ((0.0, 0), (1.0, root_finding.POINTS - 1)):
+        guard_values(view, 0.0, np.array([theta]), table.arrays["g"][row:])
+    if start is not None:
+        table.arrays["g"][0] = start
+    return float(root_finding.locate(view, np.float64(1.0), STEP))
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 3])
+def test_the_first_of_pairs_of_zeros_is_found(pairs):
+    """Pairs so near each other that no fraction of the step lies between them, two of them between two fractions too."""
+    random = np.random.default_rng(pairs)
+    for _ in range(12):
+        places = np.sort(random.uniform(0.02, 0.98, pairs))
+        halves = 10.0 ** random.uniform(-5.0, -3.0, pairs)
+        found = first_rise([*(places - halves), *(places + halves)])
+        assert found == pytest.approx(min(places - halves), abs=1e-7), (places, halves)
+    assert first_rise([0.30 - 1e-5, 0.30 + 1e-5, 0.45 - 1e-5, 0.45 + 1e-5]) == pytest.approx(0.30 - 1e-5, abs=1e-9)
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 3])
+def test_what_does_not_reach_zero_is_not_found(pairs):
+    random = np.random.default_rng(pairs)
+    for _ in range(4):
+        pair = random.uniform(0.02, 0.98, pairs) + 1j * 10.0 ** random.uniform(-5.0, -3.0, pairs)
+        assert first_rise([*pair, *pair.conj()]) == 2.0
+
+
+@pytest.mark.parametrize("start", [-1e-17, 0.0, 1e-17])
+def test_what_starts_at_zero_is_found_where_it_comes_back(start):
+    """A ball just after a bounce: zero up to rounding, then below; it comes back at .7, or does not."""
+    assert first_rise([0.0, 0.7], start) == pytest.approx(0.7, abs=1e-15)
+    assert first_rise([0.0, 1.7], start) == 2.0
