@@ -15,7 +15,7 @@ import numpy as np
 
 from bondgraph.emit.interpreter import code as interpreter
 from bondgraph.emit.kernel import Kernel, address_of
-from bondgraph.emit.kernel_language.language import Array, Code, is_table, rows_of_code, types_of
+from bondgraph.emit.kernel_language.language import Array, Code, Table, is_table, rows_of_code, types_of
 from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
 from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.events.questions import stop_unanswered
@@ -23,6 +23,8 @@ from bondgraph.run.program import Program
 from bondgraph.run.table import FieldTable, table_at
 
 _WORD = 8
+CALLED_BY_BATCHES, CHOSEN = ("begin", "advance"), "chosen"
+"""Fields of a batch with the code of runs; kernel of the outputs that it measures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,8 @@ class Image:
     ----------
     places : (word, word that it points to); calls : (word, name of a function).
     pointers : words that point into the block, now or in the course of a run.
+    every : first word and kind of each table, those that others point to too.
+    extents : first words of the stretches of memory, with their lengths: what two arrays share, and each other array and table.
     tables, arrays : first words of some tables and arrays, by the names that the caller gave them.
     """
 
@@ -40,6 +44,8 @@ class Image:
     places: tuple[tuple[int, int], ...]
     calls: tuple[tuple[int, str], ...]
     pointers: tuple[int, ...]
+    every: tuple[tuple[int, type[Table]], ...]
+    extents: tuple[tuple[int, int], ...]
     tables: Mapping[str, tuple[int, FieldTable]]
     arrays: Mapping[str, int]
 
@@ -56,8 +62,9 @@ class Image:
         return [(int(part[0]), self.words[part[0] : part[-1] + 1]) for part in stretches]
 
 
-def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> Image:
-    """Return the image of a workspace before its first run, with parameters p (parameters,) and start x (n,), m (modes,).
+def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray, batch: FieldTable | None = None) -> Image:
+    """Return the image of a workspace before its first run, with parameters p (parameters,) and start x (n,), m (modes,), and with
+    the table of a loop over runs, a `batch`, if there is one.
 
     The machine code of all kernels that the run may call must exist. Raises `RunError` E330 for a clock that cannot run.
     """
@@ -77,6 +84,12 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> I
         kernels.append(program.jacobian)
     names |= {kernel.address or 0: kernel.name for kernel in kernels}
     names[int(weights.table["meet"])] = pattern_in_room.__name__
+    if batch is not None:
+        tables["batch"] = batch
+        names |= {int(batch[name]): name for name in CALLED_BY_BATCHES}
+        names |= {int(batch["outputs"]): CHOSEN}
+        if batch["look"]:
+            names[int(table_at(int(batch["look"]))["kernel"])] = "closing_matrix"
     return linked(tables, {"p": space.bound.p, "x": x, "m": m}, names)
 
 
@@ -107,9 +120,10 @@ def linked(tables: Mapping[str, FieldTable], arrays: Mapping[str, np.ndarray], n
             calls.append((index, names[address]))
         else:
             places.append((index, memory.word(address)))
+    kinds = tuple((memory.word(table.address), table.kind) for table in every)
     firsts = {name: (memory.word(table.address), table) for name, table in tables.items()}
     beginnings = {name: memory.word(address_of(each)) for name, each in arrays.items()}
-    return Image(words, tuple(places), tuple(calls), tuple(pointers), firsts, beginnings)
+    return Image(words, tuple(places), tuple(calls), tuple(pointers), kinds, memory.extents(), firsts, beginnings)
 
 
 def _reached(tables: Iterable[FieldTable]) -> Iterator[FieldTable]:
@@ -161,6 +175,11 @@ class _Memory:
             return 0
         return self._starts[k] + (address - int(self._begins[k])) // _WORD
 
+    def extents(self) -> tuple[tuple[int, int], ...]:
+        """Return first word and length of each stretch."""
+        sizes = [-(-(end - int(begin)) // _WORD) for begin, end in zip(self._begins, self._ends, strict=True)]
+        return tuple(sorted(zip(self._starts, sizes, strict=True)))
+
     def words(self) -> np.ndarray:
         """Return a copy of everything (words,)."""
         sizes = [end - int(begin) for begin, end in zip(self._begins, self._ends, strict=True)]
@@ -177,9 +196,9 @@ def _pointers(table: FieldTable, memory: _Memory) -> Iterator[tuple[str, int, in
     of code."""
     first, rows = memory.word(table.address), rows_of_code(table.kind)
     for (name, kind), (index, _) in zip(types_of(table.kind).items(), table.kind.layout().values(), strict=True):
-        what, address = f"{table.kind.__name__}.{name}", int(table[name])
         if kind in (float, int, bool):
             continue
+        what, address = f"{table.kind.__name__}.{name}", int(table[name])
         yield what, first + index, address, isinstance(kind, Code)
         if not address or not isinstance(kind, Array) or (kind.entries in (float, int) and name not in rows):
             continue

@@ -368,6 +368,13 @@ class Workspace:
                     continue
             first = stop
 
+    def batch_table(self, watch: bool, kept: Sequence[KeptOfRun], outputs: Kernel | None) -> FieldTable:
+        """Return the table of many runs, one after the other, for a loop in another memory; constraints are checked if `watch`."""
+        table = self._table_for((self.settings.times, self.settings.dates) if watch else self.wanted, watch, kept, outputs, None)
+        if self.settler is not None:
+            self.settler.table.point("all_held", table.arrays["modes"])
+        return table
+
     def _one_by_one(self, many: int) -> int:
         """Continue the runs one by one, by the address of their table; return 1 while some remain."""
         more = int(self._many(many))
