@@ -15,6 +15,7 @@ import numpy as np
 from bondgraph.output.cells import cell, collapsible, line, plural, table
 from bondgraph.output.extras import require_package
 from bondgraph.output.tables import unknown_name
+from bondgraph.run.batch.collect import CPU
 from bondgraph.sweeps.plots import plot_runs
 from bondgraph.sweeps.points import ARGUMENTS, FAILURE, RUN
 from bondgraph.sweeps.store import Column, Store, over_axes, path_of, quoted
@@ -152,6 +153,13 @@ class Runs:
     def warnings(self) -> tuple[RunIssue, ...]:
         """Doubts about runs whose values, which are kept, cannot be trusted."""
         return self._faults("doubts")
+
+    @property
+    def device(self) -> np.ndarray:
+        """Device that made each run (runs,): "cpu", or the name of a card."""
+        with self._reading() as reading:
+            made = reading.devices()
+            return np.array([made.get(run, CPU) for run in reading.done().tolist()], dtype=str)
 
     def _faults(self, name: str) -> tuple[RunIssue, ...]:
         rows = self._read(f"SELECT run, kind, reason, time, suspect FROM {name} ORDER BY run, rowid")

@@ -6,6 +6,7 @@
 | `runs` | run, varied and kept columns: numbers as 8-byte floats, arrays as bytes of such floats, automata as words |
 | `failures` | run, kind, reason, time, suspect |
 | `doubts` | run, kind, reason, time, suspect |
+| `devices` | run, name of the card that made it; others are of the CPU |
 | `checksums` | run, checksum of all that the other tables have of this run |
 
 Stores of version 1 have no checksums; they are read and resumed as they are.
@@ -31,6 +32,7 @@ import numpy as np
 
 from bondgraph.errors import FileError, Problem, refusal
 from bondgraph.output.files import check_name, printable_path
+from bondgraph.run.batch.collect import CPU
 from bondgraph.sweeps.points import RUN
 from bondgraph.sweeps.tasks import Row, RunIssue
 from screws.renamed import current_settings
@@ -235,6 +237,9 @@ class Store:
             new = [row for row in rows if row.run not in done]
             _put(self._connection, "failures", (row.failure for row in new if row.failure is not None))
             _put(self._connection, "doubts", (doubt for row in new for doubt in row.warnings))
+            if cards := [(row.run, row.device) for row in new if row.device != CPU]:
+                self._connection.execute("CREATE TABLE IF NOT EXISTS devices (run INTEGER PRIMARY KEY, device TEXT)")
+                self._connection.executemany("INSERT INTO devices VALUES (?, ?)", cards)
             self._update("shapes", json.dumps(shapes))
             if self._has_checksums():
                 names = [*points, *kept]
@@ -245,6 +250,10 @@ class Store:
                     if row.run not in done
                 ]
                 self._connection.executemany("INSERT INTO checksums VALUES (?, ?)", sums)
+
+    def devices(self) -> dict[int, str]:
+        """Return the cards that made runs, by the number of the run; runs of the CPU are left out."""
+        return dict(self.read("SELECT run, device FROM devices")) if "devices" in self._tables() else {}  # type: ignore[arg-type]
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield rows of a query, read a thousand at a time."""

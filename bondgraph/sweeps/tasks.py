@@ -21,6 +21,7 @@ from bondgraph.errors import ModelError, Problem, RunError, no_model, refusal
 from bondgraph.interchange import dump_model, parse_model
 from bondgraph.prepared.runs import PreparedRun, shared_runs
 from bondgraph.quantities import real
+from bondgraph.run.batch.collect import CPU
 from bondgraph.run.measures import Measure, measure_of, why_not
 from bondgraph.run.program import Program
 from bondgraph.run.results.failure import Failure, ValidityConcern
@@ -228,13 +229,14 @@ OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
 @dataclass(frozen=True)
 class SweepPlan:
     """Settings that all runs of a sweep share: end time, settings, kept columns, the argument of `simulate` for each varied name,
-    and whether runs are so many that they go into SIMD lanes."""
+    whether runs are so many that they go into SIMD lanes, and the name of the card that runs them, "" for the CPU."""
 
     t_end: float
     settings: Mapping[str, Any]
     kept: tuple[Kept, ...]
     arguments: Mapping[str, str]
     in_lanes: bool = False
+    card: str = ""
 
 
 @dataclass(frozen=True)
@@ -251,12 +253,13 @@ class RunIssue:
 
 @dataclass(frozen=True)
 class Row:
-    """Row of the store: the run's number, the values kept (None of a failed one), its failure and doubts."""
+    """Row of the store: the run's number, the values kept (None of a failed one), its failure and doubts, and what made it."""
 
     run: int
     values: tuple[np.ndarray, ...] | None
     failure: RunIssue | None = None
     warnings: tuple[RunIssue, ...] = ()
+    device: str = CPU
 
 
 def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mapping[str, np.ndarray]) -> tuple[list[Row], float]:
@@ -276,7 +279,7 @@ def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mappi
             starts[run] = numbers
     measures = {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)}
     if prepared.program.in_machine_code and len(measures) == len(plan.kept):
-        rows += _run_batch(starts, plan, prepared.program, measures)
+        rows += _run_batch(starts, plan, prepared, measures)
     else:
         rows += [_run_single(run, start, plan, prepared.program) for run, start in starts.items()]
     order = {int(run): k for k, run in enumerate(runs)}
@@ -323,25 +326,29 @@ def _run_single(run: int, start: Start, plan: SweepPlan, prepared: PreparedProgr
     return _row(run, values, result.failure, result.warnings)
 
 
-def _run_batch(
-    starts: Mapping[int, Start], plan: SweepPlan, prepared: PreparedProgram, measures: Mapping[str, Measure]
-) -> list[Row]:
+def _run_batch(starts: Mapping[int, Start], plan: SweepPlan, prepared: PreparedRun, measures: Mapping[str, Measure]) -> list[Row]:
     """Run points of which measures alone are kept in one call of machine code."""
     if not starts:
         return []
     x, p, m = (np.array(blocks) for blocks in zip(*starts.values(), strict=True))
-    ends = prepared.run_many(p, x, m, measures, threads=1, lanes=vector_width() if plan.in_lanes else 1)
-    rows = []
+    if plan.card:
+        ends = prepared.run_many(p, x, m, measures, device=plan.card)
+    else:
+        ends = prepared.run_many(p, x, m, measures, threads=1, lanes=vector_width() if plan.in_lanes else 1)
+    rows, devices = [], ends.device.tolist()
     for k, run in enumerate(starts):
         if k in ends.errors:
             rows.append(Row(run, None, _refused(run, ends.errors[k].problem)))
             continue
         values = tuple(np.asarray(ends[name][k]) for name in measures)
-        rows.append(_row(run, values, ends.failures.get(k), ends.warnings.get(k, ())))
+        rows.append(_row(run, values, ends.failures.get(k), ends.warnings.get(k, ()), devices[k]))
     return rows
 
 
-def _row(run: int, values: tuple[np.ndarray, ...], failure: Failure | None, doubts: Sequence[ValidityConcern]) -> Row:
+def _row(
+    run: int, values: tuple[np.ndarray, ...], failure: Failure | None, doubts: Sequence[ValidityConcern], device: str = CPU
+) -> Row:
     if failure is not None:
         return Row(run, None, RunIssue(run, failure.kind, failure.reason, failure.time, failure.suspect))
-    return Row(run, values, None, tuple(RunIssue(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts))
+    issues = tuple(RunIssue(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts)
+    return Row(run, values, None, issues, device)
