@@ -107,8 +107,8 @@ def has_texts(routines: Mapping[str, Code] | Scheduled, backend: str) -> bool:
 def batch_texts(
     routines: Mapping[str, Code], differentiate: Callable[[], tuple[Any, Pattern]], slots: Sequence[Slot], has_jacobian: bool
 ) -> list[str]:
-    """Return the LLVM texts of all kernels that many runs call: the constraint matrix too, the Jacobian if `has_jacobian`, and of the
-    outputs in these slots a kernel "chosen"."""
+    """Return the LLVM texts of all kernels that many runs call: the constraint matrix too, the Jacobian if `has_jacobian`, and of
+    the outputs in these slots a kernel "chosen"."""
     code = differentiate()[0] if has_jacobian else None
     texts = native_texts({**routines, "jacobian": code} if isinstance(code, Routine) else routines)
     if (matrix := routines.get("closing_matrix")) is not None and matrix.outputs:

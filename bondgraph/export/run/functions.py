@@ -14,7 +14,7 @@ from bondgraph.emit.procedure import Procedure, reached, renamed
 from bondgraph.export.code.c import C_LOOKUPS, argument_names, c_functions
 from bondgraph.export.code.native import native_dialect, own_functions
 from bondgraph.export.code.printer import Dialect
-from bondgraph.run.batch.libraries import run_libraries, with_letter
+from bondgraph.run.batch.image import run_libraries, with_letter
 from bondgraph.run.steppers.method import Method
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.opcodes import Operation

@@ -7,6 +7,7 @@ images; what two arrays share stands once.
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,15 +17,27 @@ import numpy as np
 from bondgraph.emit.interpreter import code as interpreter
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.emit.kernel_language.language import Array, Code, Table, is_table, rows_of_code, types_of
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.procedure import Procedure
+from bondgraph.run.accuracy import error_weights, pattern_rooms
 from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
 from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.events.questions import stop_unanswered
 from bondgraph.run.program import Program
+from bondgraph.run.steppers.driver import procedures as solver
+from bondgraph.run.steppers.method import Method
 from bondgraph.run.table import FieldTable, table_at
 
 _WORD = 8
 CALLED_BY_BATCHES, CHOSEN = ("begin", "advance"), "chosen"
 """Fields of a batch with the code of runs; kernel of the outputs that it measures."""
+_BEGINNINGS = {
+    "w_": ("weights_",),
+    "i_": ("step_", "interpret"),
+    "r_": (pattern_in_room.__name__,),
+    "q_": (stop_unanswered.__name__,),
+}
+"""Letter of a library, and the beginnings of the names by which an image calls its procedures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +49,7 @@ class Image:
     places : (word, word that it points to); calls : (word, name of a function).
     pointers : words that point into the block, now or in the course of a run.
     every : first word and kind of each table, those that others point to too.
-    extents : first words of the stretches of memory, with their lengths: what two arrays share, and each other array and table.
+    extents : first words and lengths of the stretches of memory: tables and arrays, those that overlap as one.
     tables, arrays : first words of some tables and arrays, by the names that the caller gave them.
     """
 
@@ -63,8 +76,8 @@ class Image:
 
 
 def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray, batch: FieldTable | None = None) -> Image:
-    """Return the image of a workspace before its first run, with parameters p (parameters,) and start x (n,), m (modes,), and with
-    the table of a loop over runs, a `batch`, if there is one.
+    """Return the image of a workspace before its first run, with parameters p (parameters,) and start x (n,), m (modes,), and
+    with the table of a loop over runs, a `batch`, if there is one.
 
     The machine code of all kernels that the run may call must exist. Raises `RunError` E330 for a clock that cannot run.
     """
@@ -205,3 +218,25 @@ def _pointers(table: FieldTable, memory: _Memory) -> Iterator[tuple[str, int, in
         entries, at = table.arrays[name].reshape(-1), memory.word(address)
         for k in range(0, len(entries), rows.get(name, 1)):
             yield f"{what}[{k}]", at + k, int(entries[k]), name in rows or isinstance(kind.entries, Code)
+
+
+@functools.cache
+def solver_libraries(method: Method) -> dict[str, list[Procedure]]:
+    """Return the procedures of a solver by the letters before their names."""
+    return {
+        "s_": solver(method),
+        "w_": error_weights.procedures(),
+        "r_": pattern_rooms.procedures(),
+        "q_": translate([stop_unanswered], [stop_unanswered.__name__]),
+    }
+
+
+@functools.cache
+def run_libraries(method: Method) -> dict[str, list[Procedure]]:
+    """Return all procedures that runs by a method may call, with those of the interpreter of derivatives."""
+    return {**solver_libraries(method), "i_": interpreter.procedures(1)}
+
+
+def with_letter(name: str, other: str = "k_") -> str:
+    """Return the name of a function that an image calls, with the letter of its library, or with `other`: of a kernel."""
+    return next((letter for letter, beginnings in _BEGINNINGS.items() if name.startswith(beginnings)), other) + name

@@ -8,20 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.emit import nvptx
-from bondgraph.emit.interpreter import code as interpreter
+from bondgraph.emit.card import nvptx
+from bondgraph.emit.card.specialised_procedures import kinds_by_number, specialised, stored_fields
 from bondgraph.emit.instructions import Called
+from bondgraph.emit.interpreter import code as interpreter
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.kernel_language.language import field_name
 from bondgraph.emit.printers.llvm_procedures import module_text
 from bondgraph.emit.procedure import Procedure, reached, renamed
-from bondgraph.emit.specialised_procedures import kinds_by_number, specialised, stored_fields
 from bondgraph.errors import Problem, RunError
 from bondgraph.run.batch.card import threads
 from bondgraph.run.batch.card.memory import CardMemory, known_words, memory_of
 from bondgraph.run.batch.card.threads import Launch
-from bondgraph.run.batch.image import CALLED_BY_BATCHES, Image, image_of, kernels_of
-from bondgraph.run.batch.libraries import run_libraries, with_letter
+from bondgraph.run.batch.image import CALLED_BY_BATCHES, Image, image_of, kernels_of, run_libraries, with_letter
 from bondgraph.run.batch.prepared import PreparedProgram
 from bondgraph.run.batch.results import KeptOfRun
 from bondgraph.run.batch.workspace import Workspace
@@ -93,8 +92,9 @@ def card_kernel(
     kernels_of(program)
     space = Workspace(program, prepared.settings, prepared.choice, prepared.wanted)
     p, x, m = (block[0] for block in blocks)
-    batch = space.batch_table(check_rank, kept, outputs)
-    image, method = image_of(space, p, x, m, batch), space.integrator.method
+    image, method = image_of(space, p, x, m, space.batch_table(check_rank, kept, outputs)), space.integrator.method
+    if space.settler is not None:  # after each event the thread looks at its budget
+        image.words[image.word("events", "reserve")] = space.settler.table["log_room"]
     symbols = {name: _symbol(name, space.settler is not None) for _, name in image.calls}
     functions = list(dict.fromkeys(symbols.values()))
     numbers = {name: functions.index(symbol) + 1 for name, symbol in symbols.items()}
@@ -153,17 +153,16 @@ def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
 
 def _called_by_number(image: Image, words: Mapping[str, int]) -> list[str]:
     """Return the functions that are called by an address that is not known."""
-    known = {
-        first + index
-        for first, kind in image.every
-        for name, (index, _) in kind.layout().items()
-        if field_name(kind, name) in words
-    }
+    fields = (
+        (first + index, field_name(kind, name)) for first, kind in image.every for name, (index, _) in kind.layout().items()
+    )
+    known = {word for word, field in fields if field in words}
     return list(dict.fromkeys(name for word, name in image.calls if word not in known))
 
 
 def _text(procedures: Sequence[Procedure], by_number: Mapping[int, str], signatures: Mapping[str, _Signature]) -> str:
-    """Return procedures as LLVM text, visible to others and without a word on what is inlined, with the functions that are called `by_number`."""
+    """Return procedures as LLVM text, visible to others and without a word on what is inlined, and the functions that are called
+    `by_number`."""
     kinds = sorted(kinds_by_number(procedures), key=lambda kind: kind.name)
     switches = [
         kind.text([pair for pair in by_number.items() if signatures.get(pair[1]) == (kind.gives, kind.takes)]) for kind in kinds

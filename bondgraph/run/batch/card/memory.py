@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bondgraph.emit.card.stored_memory import Objects, Pointers, stored_objects
 from bondgraph.emit.instructions import Called
 from bondgraph.emit.kernel_language.language import Array, Code, field_name, is_table, types_of
 from bondgraph.emit.procedure import Procedure
-from bondgraph.emit.stored_memory import Objects, Pointers, stored_objects
 from bondgraph.run.batch.card.threads import OWN_BASE, SCRATCH_BASE, SharedWords
 from bondgraph.run.batch.image import Image
 
@@ -32,7 +32,7 @@ class CardMemory:
     Parameters
     ----------
     own, shared : words (own,), (shared,): shared ones begin with the table `SharedWords`.
-    own_places, shared_places : words that are addresses of shared memory, and where they point to.
+    shared_places : shared words that are addresses of shared memory, and where they point to.
     scratch : count of words of the scratch, zero at first.
     batch : word of own memory at which the table of the loop over runs begins.
     """
@@ -117,7 +117,7 @@ class Extents:
         fields = called_fields(self.image)
 
         def targets(call: Called, field: str) -> Iterable[str]:
-            names = fields[field] if field in fields else symbols
+            names = fields.get(field, symbols)
             return [symbols[name] for name in names if _fits(by_name.get(symbols[name]), call)]
 
         by_name = {procedure.name: procedure for procedure in procedures}
@@ -137,8 +137,8 @@ def _fits(procedure: Procedure | None, call: Called) -> bool:
 def memory_of(
     image: Image, procedures: Sequence[Procedure], symbols: Mapping[str, str], numbers: Mapping[str, int]
 ) -> CardMemory:
-    """Return the memory of a thread for these procedures; functions have `symbols` by their names in the image, and their addresses
-    are the `numbers` of these names."""
+    """Return the memory of a thread for these procedures; functions have `symbols` by their names in the image, and their
+    addresses are the `numbers` of these names."""
     extents = Extents(image)
     stored = _with_addresses(extents, extents.stored(procedures, symbols))
     far = _in_scratch(extents, stored)
@@ -205,7 +205,7 @@ def _in_scratch(extents: Extents, stored: Objects) -> Objects:
         number = extents.number(extents.places[word])
         first, size = int(extents.starts[number]), int(extents.sizes[number])
         is_zero = not extents.image.words[first : first + size].any()
-        if number in stored and number not in extents.of_tables and is_zero:
-            if size >= LARGE or field.startswith(_ALWAYS_THERE):
-                found.add(number)
+        is_array = number in stored and number not in extents.of_tables
+        if is_array and is_zero and (size >= LARGE or field.startswith(_ALWAYS_THERE)):
+            found.add(number)
     return frozenset(found)

@@ -1,8 +1,8 @@
-"""Loop over runs in a thread of a card, as functions of the kernel language: a thread takes one run after the other, goes to sleep
-when its budget of steps is spent, and goes on at the next launch.
+"""Loop over runs in a thread of a card, as functions of the kernel language: a thread takes one run after the other, goes to
+sleep when its budget of steps is spent, and goes on at the next launch.
 
-While it is awake, its tables and arrays lie in its own memory (on a card: local memory, which the hardware interleaves by threads);
-between launches in a slot of the card's memory. What is too large for that lies in the slot's scratch for good.
+While it is awake, its tables and arrays lie in its own memory (on a card: local memory, which the hardware interleaves by
+threads); between launches in a slot of the card's memory. What is too large for that lies in the slot's scratch for good.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ OWN_BASE, SCRATCH_BASE = 1 << 60, 1 << 61
 
 
 class SharedWords(Table):
-    """What all threads read: the template of own memory (own_count,), and which of its words are addresses of own memory or
-    scratch (pointer_count,)."""
+    """What all threads read: the template of own memory (own_count,), and which of its words may be addresses of own memory or
+    scratch (pointer_count,); count of words of the scratch."""
 
     template: Ints
     pointers: Ints
@@ -34,8 +34,8 @@ class SharedWords(Table):
 class Launch(Table):
     """Call of a kernel: filled in by the host, except `next_run` and `done_runs`.
 
-    slots: threads; runs: in this call; budget: attempted steps after which a thread goes to sleep; next_run: first run that nobody
-    has taken; done_runs: runs that have ended. states (slots, own_count + 1), transposed; scratch (slots, scratch_count); all
+    slots: threads; runs: in this call; budget: attempted steps after which a thread goes to sleep; next_run: first run that
+    nobody has taken; done_runs: runs that have ended. states (own_count + 1, slots); scratch (slots, scratch_count); the
     others as in `BatchTable`.
     """
 

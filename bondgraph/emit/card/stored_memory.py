@@ -1,7 +1,7 @@
-"""Which stretches of memory procedures store to (points-to analysis: without regard to the order of instructions, per procedure).
+"""Which stretches of memory procedures store to (points-to analysis, without regard to the order of instructions).
 
-Memory outside of procedures is given as objects: numbers of stretches. What a pointer may point to follows from the tables as they
-are, and from what procedures store there.
+Memory outside of procedures is given as objects: numbers of stretches. What a pointer may point to follows from the tables as
+they are, and from what procedures store there.
 """
 
 from __future__ import annotations
