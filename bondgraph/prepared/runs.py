@@ -254,18 +254,25 @@ class PreparedRun:
 
         Raises `RunError` E282 to E294 for a card; `ExtraError` E416 without the package for it.
         """
-        card = self.card_launcher(device, max(map(_rows, (p, x0, m0))), keep or {}, check_rank)
+        card = self.card_launcher(device, max(map(_rows, (p, x0, m0))), keep or {}, check_rank=check_rank)
         return self.program.run_many(p, x0, m0, keep, threads=threads, check_rank=check_rank, lanes=lanes, card=card)
 
     def card_launcher(
-        self, device: str | None, runs: int, keep: Mapping[str, str | Measure], check_rank: bool = True
+        self,
+        device: str | None,
+        runs: int,
+        keep: Mapping[str, str | Measure],
+        *,
+        check_rank: bool = True,
+        is_stored: bool = False,
     ) -> CardLauncher | None:
-        """Return a launcher of so many runs on the card that `device=` names, None for the CPU; raises as `run_many`."""
+        """Return a launcher of so many runs on the card that `device=` names, None for the CPU; raises as `run_many`. The results
+        of runs whose chunks are stored need no memory here."""
         if device is None:
             return None
         from bondgraph.run.batch.card.launcher import launcher_of  # loads the writers of machine code for cards
 
-        return launcher_of(self.program, device, runs, keep, check_rank)
+        return launcher_of(self.program, device, runs, keep, check_rank=check_rank, is_stored=is_stored)
 
 
 def prepared_run(compiled: Compiled, t_end: float, kept: KeepOptions, settings: RunSettings) -> PreparedRun:

@@ -199,8 +199,8 @@ def sweep(
     _, times = sample_times(settings.get("samples"), start, end)
     kept = _columns_of(keep, compiled, planned, executor, len(times))
     plan = SweepPlan(end, more, kept, {each.name: each.role.argument for each in planned.varied}, len(planned) >= MANY)
-    card = _card_of(device, prepared, plan, len(planned), executor)
     path = None if store is None else path_of(store)
+    card = _card_of(device, prepared, plan, len(planned), executor, path is not None)
     opened = Store(path)
     try:
         opened.begin(_header(sent, planned, plan, times), lambda count: _header(sent, planned.first(count), plan, times))
@@ -212,7 +212,7 @@ def sweep(
 
 
 def _card_of(
-    device: str | None, prepared: PreparedRun, plan: SweepPlan, runs: int, executor: Executor | None
+    device: str | None, prepared: PreparedRun, plan: SweepPlan, runs: int, executor: Executor | None, is_stored: bool
 ) -> CardLauncher | None:
     """Return a launcher of the runs of a sweep on a card, None for the CPU; raises as `PreparedRun.run_many`, and E289 for what
     only a `Result` gives."""
@@ -225,7 +225,8 @@ def _card_of(
     if reasons:
         cures = ("measures, as peak and last, in place of functions", ON_THE_CPU)
         raise RunError(Problem("E289", f'this sweep cannot go to "{device}"', tuple(reasons), cures=cures))
-    return prepared.card_launcher(device, runs, {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)})
+    keep = {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)}
+    return prepared.card_launcher(device, runs, keep, is_stored=is_stored)
 
 
 def _fill(

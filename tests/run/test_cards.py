@@ -194,6 +194,9 @@ def test_refuses_more_results_than_the_memory_here(prepared, plug):
     p, x, m = starts(prepared, 1)
     with pytest.raises(RunError, match=r"E294 1000000000 runs are more[\s\S]*at most .* runs at a time"):
         prepared.run_many(np.broadcast_to(p, (10**9, p.shape[1])), x, m, KEEP, device="cuda")
+    with pytest.raises(RunError, match="E294 1000000000000 runs"):
+        prepared.card_launcher("cuda", 10**12, KEEP, is_stored=True)
+    assert prepared.card_launcher("cuda", 10**6, KEEP, is_stored=True)
 
 
 def test_refuses_a_card_whose_memory_holds_no_block(prepared, plug):

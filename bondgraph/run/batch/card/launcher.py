@@ -26,8 +26,10 @@ from bondgraph.run.validation.surface_contacts import watched_contacts
 
 _OF_CARDS = frozenset(f"E{number}" for number in range(282, 295))
 """Codes of what is wrong with a card, or with code for one."""
+_NUMBER = 32
+"""Bytes that the number of a run takes, while chunks are taken from those that are left."""
 _SHARE = 0.8
-"""Share of the memory here that the results of a batch may take."""
+"""Share of the memory here that runs may take."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,16 @@ class CardLauncher:
 
 
 def launcher_of(
-    prepared: PreparedProgram, argument: Any, runs: int, keep: Mapping[str, str | Measure], check_rank: bool
+    prepared: PreparedProgram,
+    argument: Any,
+    runs: int,
+    keep: Mapping[str, str | Measure],
+    *,
+    check_rank: bool = True,
+    is_stored: bool = False,
 ) -> CardLauncher | None:
     """Return a launcher of so many runs on the card that `device=` names; None for the CPU, and with "auto" also where these runs
-    cannot go to a card.
+    cannot go to a card. The results of runs whose chunks are stored need no memory here.
 
     Raises `RunError` E286 to E288 for the card, E283 and E289 for what cannot go there, E294 for more runs than the memory here
     holds; `ExtraError` E416 without the package for the card.
@@ -108,7 +116,7 @@ def launcher_of(
         if argument == AUTO:
             return None
         raise RunError(problem)
-    _check_count(runs, _bytes_of_run(prepared, keep))
+    _check_count(runs, _NUMBER + (0 if is_stored else _bytes_of_run(prepared, keep)))
     return CardLauncher(prepared, device, argument == AUTO)
 
 
