@@ -12,6 +12,7 @@
 # make campaign  set everything up, search at random for what must not happen (hours)
 # make mutants  set everything up, and test the tests by mutants of the runtime (hours)
 # make dist   set everything up, pack sources and wheel into dist/; ADDRESS=https://... is where the sources are in public
+# make gpu    runs on a card: bits, runs per second, peers where they are installed; a table (one line where there is no card)
 # make bench  set everything up, run the benchmarks
 # make clean  remove the environment and everything that was generated
 PYTHON ?= python3
@@ -34,7 +35,7 @@ ONE_THREAD = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Two workers take one file after the other, in the order of tests/conftest.py: the longest first.
 SHARED = -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo environment test thorough verify release portable pictures notebooks docs dist bench campaign mutants clean
+.PHONY: demo environment test thorough verify release portable pictures notebooks docs dist bench gpu campaign mutants clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m examples.rolling_eggs --out demo --open
@@ -79,6 +80,9 @@ dist: $(VENV)/dev.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
+
+gpu: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks.gpu --write
 
 campaign: $(VENV)/dev.stamp
 	$(BIN)/python -m campaigns

@@ -179,6 +179,10 @@ class CacheWarning(UserWarning):
     """Warning that compiled code is not cached, or not in the chosen folder; models are compiled again each time."""
 
 
+class DeviceWarning(UserWarning):
+    """Warning that runs on a card go on in smaller chunks, or on the CPU; their results are the same."""
+
+
 class SourceOnlyWarning(UserWarning):
     """Warning that a functional mock-up unit has source files but no library, for there is no compiler."""
 

@@ -21,7 +21,7 @@ ROOMS = {
     "bondgraph": (
         ("errors", "methods", "quantities", "units"),  # the ground
         ("output", "run_arguments", "tape"),
-        ("emit", "model", "sinks"),
+        ("devices", "emit", "model", "sinks"),
         ("checks", "elements"),
         ("causality", "graph", "signals"),
         ("assembly",),

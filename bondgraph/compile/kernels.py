@@ -127,14 +127,39 @@ def native_texts(routines: Mapping[str, Code]) -> list[str]:
     return [routines_text(module) for module in _modules_of_runs(routines)]
 
 
+def has_texts(routines: Mapping[str, Code] | Scheduled, backend: str) -> bool:
+    """Return True if `batch_texts` can write the kernels."""
+    return isinstance(routines, Mapping) and _is_compiled(backend)
+
+
+def batch_texts(
+    routines: Mapping[str, Code], differentiate: Callable[[], tuple[Any, Pattern]], slots: Sequence[Slot], has_jacobian: bool
+) -> list[str]:
+    """Return the LLVM texts of all kernels that many runs call: the constraint matrix too, the Jacobian if `has_jacobian`, and of
+    the outputs in these slots a kernel "chosen"."""
+    code = differentiate()[0] if has_jacobian else None
+    texts = native_texts({**routines, "jacobian": code} if isinstance(code, Routine) else routines)
+    if (matrix := routines.get("closing_matrix")) is not None and matrix.outputs:
+        texts.append(routines_text([matrix]))
+    if slots:
+        texts.append(routines_text([_selected(routines, slots)], fused=False))
+    return texts
+
+
+def _selected(routines: Mapping[str, Code], slots: Sequence[Slot]) -> Routine:
+    """Return the routine "chosen" of the outputs in these slots."""
+    return select_outputs(
+        routines["outputs"].reference, "chosen", [index for slot in slots for index in range(slot.start, slot.stop)]
+    )
+
+
 def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Sequence[Slot]) -> tuple[Kernel, tuple[int, ...]]:
     """Return a kernel of the outputs in these slots only, and the start of each in its results."""
     if not isinstance(routines, Mapping):
         from bondgraph.schedule.build import select_in_loops
 
         return select_in_loops(routines, [slot.start for slot in slots], _is_compiled(backend))
-    indices = [index for slot in slots for index in range(slot.start, slot.stop)]
-    selected = select_outputs(routines["outputs"].reference, "chosen", indices)
+    selected = _selected(routines, slots)
     starts = tuple(itertools.accumulate((slot.size for slot in slots[:-1]), initial=0))
     if _is_compiled(backend):
         return compile_routines([selected], quick=0).kernel(selected.name), starts

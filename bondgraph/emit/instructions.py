@@ -20,10 +20,11 @@ class Name(NamedTuple):
 
 
 class Literal(NamedTuple):
-    """A literal number."""
+    """A literal number; as the index of a field of a table it names the `field`, "Control.n"."""
 
     kind: str
     number: float | int
+    field: str = ""
 
 
 class Variable(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bondgraph.emit.instructions import (
     PRIMITIVES,
@@ -147,13 +147,16 @@ def reached(procedures: Iterable[Procedure], roots: Iterable[str]) -> list[Proce
     return [procedure for name, procedure in by_name.items() if name in kept]
 
 
-def renamed(procedures: Iterable[Procedure], prefix: str) -> list[Procedure]:
-    """Return the procedures, all internal, with a prefix before their names and before those that they call by name."""
+def renamed(procedures: Iterable[Procedure], prefix: str, others: Collection[str] = ()) -> list[Procedure]:
+    """Return the procedures, all internal, with a prefix before their names and before those that they call by name, except
+    `others`."""
     copies = [copy.copy(procedure) for procedure in procedures]
     for procedure in copies:
         procedure.name, procedure.internal = prefix + procedure.name, True
         procedure.instructions = [
-            i._replace(function=prefix + i.function) if isinstance(i, Called) and isinstance(i.function, str) else i
+            i._replace(function=prefix + i.function)
+            if isinstance(i, Called) and isinstance(i.function, str) and i.function not in others
+            else i
             for i in procedure.instructions
         ]
     return copies

@@ -29,6 +29,8 @@ EXTRAS = {
     "casadi": "casadi",
     "jax": "jax",
     "diffrax": "jax",
+    "cuda": "gpu",
+    "cuda.bindings": "gpu",
     "rumoca": "modelica",
 }
 """Extra of setup.cfg that installs a package, by the package's import name."""

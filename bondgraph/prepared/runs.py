@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, KeepOptions, RunSettings, setting_key
 from bondgraph.tracing.on_tape.values import flat
 from screws.renamed import answer_old_names
+
+if TYPE_CHECKING:
+    from bondgraph.run.batch.card.launcher import CardLauncher
 
 
 def in_rows(values: Any) -> Any:
@@ -111,6 +114,12 @@ def need_no_check(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m:
     if held is None or kernel is None:
         return finite
     return finite & ~np.any(kernel.many(t, x, p, m[0])[:, held.flow_indices], axis=1)
+
+
+def _rows(block: Any) -> int:
+    """Return the number of rows of a block of runs."""
+    shape = np.shape(block)
+    return shape[0] if len(shape) > 1 else 1
 
 
 _MAX_CACHED = 5000
@@ -236,9 +245,35 @@ class PreparedRun:
         threads: int | None = None,
         check_rank: bool = True,
         lanes: int | None = None,
+        device: str | None = None,
     ) -> BatchResult:
-        """Run an ensemble from numbers, as `start_values_many` returns them; see `PreparedProgram.run_many`."""
-        return self.program.run_many(p, x0, m0, keep, threads=threads, check_rank=check_rank, lanes=lanes)
+        """Run an ensemble from numbers, as `start_values_many` returns them; see `PreparedProgram.run_many`.
+
+        device : "cuda" or "cuda:1", a card that does the runs; "auto", a card where there is one with fast double precision, the
+            runs are 2,000 or more and can go there, and the CPU goes on where it is lost; None, the CPU. The results do not
+            depend on it. What a card cannot judge is handed back to the CPU.
+
+        Raises `RunError` E282 to E294 for a card; `ExtraError` E416 without the package for it.
+        """
+        card = self.card_launcher(device, max(map(_rows, (p, x0, m0))), keep or {}, check_rank=check_rank)
+        return self.program.run_many(p, x0, m0, keep, threads=threads, check_rank=check_rank, lanes=lanes, card=card)
+
+    def card_launcher(
+        self,
+        device: str | None,
+        runs: int,
+        keep: Mapping[str, str | Measure],
+        *,
+        check_rank: bool = True,
+        is_stored: bool = False,
+    ) -> CardLauncher | None:
+        """Return a launcher of so many runs on the card that `device=` names, None for the CPU; raises as `run_many`. The results
+        of runs whose chunks are stored need no memory here."""
+        if device is None:
+            return None
+        from bondgraph.run.batch.card.launcher import launcher_of  # loads the writers of machine code for cards
+
+        return launcher_of(self.program, device, runs, keep, check_rank=check_rank, is_stored=is_stored)
 
 
 def prepared_run(compiled: Compiled, t_end: float, kept: KeepOptions, settings: RunSettings) -> PreparedRun:

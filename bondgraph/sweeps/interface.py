@@ -10,13 +10,16 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
-from typing import Any, Unpack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
+from bondgraph.devices.choose import AUTO
+from bondgraph.devices.device import ON_THE_CPU
 from bondgraph.emit.kernel import LANES, MANY
-from bondgraph.errors import Problem, RunError, ScrewbondError, raise_if_any, refusal
+from bondgraph.errors import Problem, ProblemError, RunError, ScrewbondError, raise_if_any, refusal
 from bondgraph.methods import MethodEntry
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
@@ -39,8 +42,14 @@ from bondgraph.sweeps.tasks import (
     several_shapes,
 )
 
+if TYPE_CHECKING:
+    from bondgraph.prepared.runs import PreparedRun
+    from bondgraph.run.batch.card.launcher import CardLauncher
+
 CHUNK_SECONDS = 0.2
 """Duration that a chunk aims at, s: long against the cost of sending one, short against a user's patience."""
+CARD_SECONDS, _CARD_LEAST = 2.0, 2_048
+"""Duration that a chunk on a card aims at, s, and its least number of runs: few of them do not fill a card."""
 _MAX_CHUNK, _MAX_GROWTH = 10_000, 4
 """Largest number of runs of a chunk, and largest growth factor from one chunk to the next."""
 _MIN_CHUNK_SECONDS = 0.01
@@ -169,6 +178,7 @@ def sweep(
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
     executor: Executor | None = None,
+    device: str | None = None,
     **settings: Unpack[RunSettings],
 ) -> Runs:
     """Run a model for many parameters and start values.
@@ -186,9 +196,13 @@ def sweep(
     store : file of an SQLite database, created or resumed: stored runs are not run again. More values after those of the first
         axis, and more draws where nothing is crossed, are added to it. None keeps runs in memory.
     executor : of `concurrent.futures`, Dask or mpi4py; it stays open. None starts threads, one for each processor.
+    device : "cuda" or "cuda:1", a card that does the runs; "auto", one with fast double precision where there is one, the runs
+        are 2,000 or more and can go there, and the CPU goes on where it is lost; None, the CPU. The results do not depend on it;
+        `Runs.device` says what made each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
-    `FileError` E364 for an invalid store or path; `RunError` E367 where a worker dies, and for settings;
+    `FileError` E364 for an invalid store or path; `RunError` E367 where a worker dies, E282 to E294 for a card, and for
+    settings; `ExtraError` E416 without the package for a card;
     `KeyboardInterrupt` with a note on how to resume, after the finished runs are stored.
     """
     check_names(settings, SETTINGS.keys() - {"strict"}, INSTEAD)
@@ -197,23 +211,50 @@ def sweep(
     compiled = sent.compiled
     planned = points_of(points, compiled, runs, seed)
     _check_method(more.get("method"), executor, compiled.model.name)
-    sent.prepared(t_end, more)  # raises for invalid settings before anything is stored
+    prepared = sent.prepared(t_end, more)  # raises for invalid settings before anything is stored
     start, end = span_of(settings.get("t_start", 0.0), t_end)
     _, times = sample_times(settings.get("samples"), start, end)
     kept = _columns_of(keep, compiled, planned, executor, len(times))
     plan = SweepPlan(end, more, kept, {each.name: each.role.argument for each in planned.varied}, len(planned) >= MANY)
     path = None if store is None else path_of(store)
+    card = _card_of(device, prepared, plan, len(planned), executor, path is not None)
     opened = Store(path)
     try:
         opened.begin(_header(sent, planned, plan, times), lambda count: _header(sent, planned.first(count), plan, times))
-        _fill(opened, sent, planned, plan, executor, progress)
+        _fill(opened, sent, planned, plan, executor, card, progress)
     finally:
         if path is not None:
             opened.close()
     return Runs(opened if path is None else path)
 
 
-def _fill(store: Store, model: SentModel, points: Points, plan: SweepPlan, executor: Executor | None, progress: bool) -> None:
+def _card_of(
+    device: str | None, prepared: PreparedRun, plan: SweepPlan, runs: int, executor: Executor | None, is_stored: bool
+) -> CardLauncher | None:
+    """Return a launcher of the runs of a sweep on a card, None for the CPU; raises as `PreparedRun.run_many`, and E289 for what
+    only a `Result` gives."""
+    if device is None:
+        return None
+    functions = [f'"{kept.name}" is kept by a function of yours' for kept in plan.kept if not isinstance(kept.take, Measure)]
+    reasons = functions + (["executor= sends the runs to other workers"] if executor is not None else [])
+    if reasons and device == AUTO:
+        return None
+    if reasons:
+        cures = ("measures, as peak and last, in place of functions", ON_THE_CPU)
+        raise RunError(Problem("E289", f'this sweep cannot go to "{device}"', tuple(reasons), cures=cures))
+    keep = {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)}
+    return prepared.card_launcher(device, runs, keep, is_stored=is_stored)
+
+
+def _fill(
+    store: Store,
+    model: SentModel,
+    points: Points,
+    plan: SweepPlan,
+    executor: Executor | None,
+    card: CardLauncher | None,
+    progress: bool,
+) -> None:
     """Run the points that are not stored yet."""
     remaining = np.setdiff1d(np.arange(len(points)), store.done(), assume_unique=True)
     before, begin = len(points) - len(remaining), time.perf_counter()
@@ -222,9 +263,14 @@ def _fill(store: Store, model: SentModel, points: Points, plan: SweepPlan, execu
     sent = dict[int, dict[str, np.ndarray]]()
     done = failed = 0
 
-    def submit(to: Executor, runs: np.ndarray) -> Future[Chunk]:
+    on_card = plan if card is None else replace(plan, card=card.name)
+
+    def points_of_runs(runs: np.ndarray) -> dict[str, np.ndarray]:
         sent[int(runs[0])] = points.at(runs)
-        return to.submit(run_chunk, model, plan, runs, sent[int(runs[0])])
+        return sent[int(runs[0])]
+
+    def submit(to: Executor, runs: np.ndarray) -> Future[Chunk]:
+        return to.submit(run_chunk, model, plan, runs, points_of_runs(runs))
 
     def take(chunk: Chunk) -> None:
         nonlocal done, failed
@@ -239,13 +285,35 @@ def _fill(store: Store, model: SentModel, points: Points, plan: SweepPlan, execu
 
     bar = Progress(f'sweep of "{model.compiled.model.name}"', len(points), progress, initial=before)
     try:
-        with bar, executor_or_threads(executor) as chosen:
-            run_chunks(chosen, remaining, submit, take)
+        with bar:
+            if card is not None:
+                remaining = _on_card(card, remaining, lambda runs: run_chunk(model, on_card, runs, points_of_runs(runs)), take)
+            if len(remaining):
+                with executor_or_threads(executor) as chosen:
+                    run_chunks(chosen, remaining, submit, take)
     except KeyboardInterrupt as interrupt:
         count = f"{before + done} of {len(points)} runs"
         stored = f"{count} are stored in {store.path}: the same call goes on from there"
         interrupt.add_note(f'{count} are lost: with store="runs.db" the same call goes on' if store.path is None else stored)
         raise
+
+
+def _on_card(
+    card: CardLauncher, runs: np.ndarray, run: Callable[[np.ndarray], Chunk], take: Callable[[Chunk], None]
+) -> np.ndarray:
+    """Run chunks, of about `CARD_SECONDS` seconds, on a card, and `take` each; return the runs that are left where the CPU may go
+    on. Raises `RunError` where it may not."""
+    size, target = _CARD_LEAST, ChunkTarget(CARD_SECONDS, least=_CARD_LEAST, growth=_MAX_GROWTH)
+    while len(runs):
+        try:
+            chunk = run(runs[:size])
+        except ProblemError as error:
+            card.let_cpu_go_on(error, len(runs))
+            return runs
+        take(chunk)
+        runs = runs[size:]
+        size = chunk_size(target, max(chunk.seconds / len(chunk.runs), 1e-9), len(runs), last=size)
+    return runs
 
 
 def _columns_of(

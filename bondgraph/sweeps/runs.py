@@ -152,6 +152,12 @@ class Runs:
         with self._opened() as reading:
             return reading.issues()[1]
 
+    @property
+    def device(self) -> np.ndarray:
+        """Device that made each run (runs,): "cpu", or the name of a card."""
+        with self._opened() as reading:
+            return reading.devices()
+
     def __repr__(self) -> str:
         done, failed, doubted = len(self), len(self.failures), len({concern.run for concern in self.warnings})
         parts = [plural(done, "run") if done == self.count else f"{done} of {plural(self.count, 'run')}"]

@@ -5,7 +5,8 @@
 | `meta` | key, value, checksum: format, version, the header, and the state (counts of blocks and runs, shapes of kept columns) |
 | `blocks` | name, block, data, checksum: the entries of a column in one chunk of runs |
 
-The column `run` has the numbers of the runs as 8-byte integers, `failure` their failures and doubts as JSON. Numbers are 8-byte
+The column `run` has the numbers of the runs as 8-byte integers, `failure` their failures, their doubts, and the devices that made
+them (if these are not all the CPU), as JSON. Numbers are 8-byte
 floats, words are JSON; a block is empty if no run of it gave a value. A chunk is one transaction, whatever its number of runs.
 """
 
@@ -27,6 +28,7 @@ import numpy as np
 
 from bondgraph.errors import FileError, Problem, refusal
 from bondgraph.output.files import check_name, printable_path
+from bondgraph.run.batch.collect import CPU
 from bondgraph.sweeps.older_stores import OLDER_VERSIONS, Damage, older_chunks, older_header
 from bondgraph.sweeps.points import FAILURE, RUN
 from bondgraph.sweeps.tasks import Chunk, RunIssue
@@ -236,11 +238,20 @@ class Store:
         failures, doubts = list[RunIssue](), list[RunIssue]()
         with self.reading_entries():
             for data in self._data(FAILURE):
-                for issues, entries in zip((failures, doubts), json.loads(data or b"[[], []]"), strict=True):
+                for issues, entries in zip((failures, doubts), json.loads(data or b"[[], []]")[:2], strict=True):
                     issues.extend(RunIssue(*entry) for entry in entries)
         for issues in (failures, doubts):
             issues.sort(key=lambda issue: issue.run)
         return tuple(failures), tuple(doubts)
+
+    def devices(self) -> np.ndarray:
+        """Return the names of the devices that made the runs (runs,), in the order of the runs."""
+        with self.reading_entries():
+            blocks, names = self.runs(), list[str]()
+            for data, block in zip(self._data(FAILURE), blocks, strict=True):
+                (devices,) = json.loads(data or b"[]")[2:] or [[CPU] * len(block)]
+                names += devices
+            return np.array(names, dtype=str)[np.argsort(np.concatenate([self._of_others[:0], *blocks]))]
 
     def done(self) -> np.ndarray:
         """Return the numbers of the stored runs, ascending."""
@@ -271,8 +282,9 @@ class Store:
         """Write a block of each column; return 1, the number of blocks."""
         state, columns = self._state(), dict.fromkeys(self._names, b"")
         columns |= {name: _encoded(values) for name, values in {**points, **chunk.values, RUN: chunk.runs}.items()}
-        issues = [[astuple(issue) for issue in each] for each in (chunk.failures, chunk.warnings)]
-        columns[FAILURE] = json.dumps(issues).encode() if any(issues) else b""
+        notes = [[astuple(issue) for issue in each] for each in (chunk.failures, chunk.warnings)]
+        notes += [] if chunk.devices is None else [chunk.devices.tolist()]
+        columns[FAILURE] = json.dumps(notes).encode() if any(notes) else b""
         block = state["blocks"]
         rows = [(name, block, data, checksum(name, block, data)) for name, data in columns.items()]
         self._connection.executemany("INSERT INTO blocks VALUES (?, ?, ?, ?)", rows)

@@ -21,6 +21,7 @@ from bondgraph.errors import ModelError, Problem, RunError, no_model, refusal
 from bondgraph.interchange import dump_model, parse_model
 from bondgraph.prepared.runs import PreparedRun, shared_runs
 from bondgraph.quantities import real
+from bondgraph.run.batch.collect import CPU
 from bondgraph.run.measures import Measure, measure_of, why_not
 from bondgraph.run.program import Program
 from bondgraph.run.results.failure import Failure, ValidityConcern
@@ -228,13 +229,14 @@ OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
 @dataclass(frozen=True)
 class SweepPlan:
     """Settings that all runs of a sweep share: end time, settings, kept columns, the argument of `simulate` for each varied name,
-    and whether runs are so many that they go into SIMD lanes."""
+    whether runs are so many that they go into SIMD lanes, and the name of the card that runs them, "" for the CPU."""
 
     t_end: float
     settings: Mapping[str, Any]
     kept: tuple[Kept, ...]
     arguments: Mapping[str, str]
     in_lanes: bool = False
+    card: str = ""
 
 
 @dataclass(frozen=True)
@@ -252,20 +254,23 @@ class RunIssue:
 @dataclass(frozen=True)
 class Chunk:
     """Finished runs: their numbers (k,), ascending; kept columns by name, (k, *shape), nan where a run failed, without those that
-    no run gave; failures, and doubts about others; the time that they took, s."""
+    no run gave; failures, and doubts about others; the time that they took, s; the devices that made them (k,), None for the
+    CPU."""
 
     runs: np.ndarray
     values: Mapping[str, np.ndarray]
     failures: tuple[RunIssue, ...]
     warnings: tuple[RunIssue, ...]
     seconds: float = 0.0
+    devices: np.ndarray | None = None
 
     def part(self, chosen: np.ndarray) -> Chunk:
         """Return the chosen runs, (k,) True or False."""
         runs, values = self.runs[chosen], {name: values[chosen] for name, values in self.values.items()}
         numbers = set(runs.tolist())
         failures, doubts = (tuple(issue for issue in issues if issue.run in numbers) for issues in (self.failures, self.warnings))
-        return Chunk(runs, values, failures, doubts, self.seconds)
+        devices = None if self.devices is None else self.devices[chosen]
+        return Chunk(runs, values, failures, doubts, self.seconds, devices)
 
 
 def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mapping[str, np.ndarray]) -> Chunk:
@@ -294,11 +299,15 @@ def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mappi
     if not ready.any():
         ran = Chunk(runs[ready], {}, (), ())
     elif in_one_call:
-        ran = _run_batch(runs[ready], starts, plan, prepared.program, measures)
+        ran = _run_batch(runs[ready], starts, plan, prepared, measures)
     else:
         ran = _run_single(runs[ready], starts, plan, prepared.program, about)
     values = {name: _scattered(each, ready) for name, each in ran.values.items()}
-    return Chunk(runs, values, (*refused, *ran.failures), ran.warnings, time.perf_counter() - begin)
+    devices = None
+    if ran.devices is not None:
+        devices = np.full(len(runs), CPU, dtype=ran.devices.dtype)
+        devices[ready] = ran.devices
+    return Chunk(runs, values, (*refused, *ran.failures), ran.warnings, time.perf_counter() - begin, devices)
 
 
 def _scattered(values: np.ndarray, ready: np.ndarray) -> np.ndarray:
@@ -370,18 +379,21 @@ def several_shapes(name: str, shape: tuple[int, ...], run: int, others: tuple[in
 
 
 def _run_batch(
-    runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan, prepared: PreparedProgram, measures: Mapping[str, Measure]
+    runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan, prepared: PreparedRun, measures: Mapping[str, Measure]
 ) -> Chunk:
     """Run points of which measures alone are kept in one call of machine code."""
     x, p, m = starts
-    ends = prepared.run_many(p, x, m, measures, threads=1, lanes=vector_width() if plan.in_lanes else 1)
+    if plan.card:
+        ends = prepared.run_many(p, x, m, measures, device=plan.card)
+    else:
+        ends = prepared.program.run_many(p, x, m, measures, threads=1, lanes=vector_width() if plan.in_lanes else 1)
     failed = {k: _refused(int(runs[k]), error.problem) for k, error in ends.errors.items()}
     failed |= {k: _failure(int(runs[k]), failure) for k, failure in ends.failures.items()}
     if failed:
         for name in measures:
             ends[name][list(failed)] = np.nan
     doubts = [doubt for k, concerns in sorted(ends.warnings.items()) for doubt in _concerns(int(runs[k]), concerns)]
-    return Chunk(runs, ends.kept, tuple(failed.values()), tuple(doubts))
+    return Chunk(runs, ends.kept, tuple(failed.values()), tuple(doubts), devices=ends.device if plan.card else None)
 
 
 def _failure(run: int, failure: Failure) -> RunIssue:

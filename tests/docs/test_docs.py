@@ -66,6 +66,7 @@ EXECUTED = [
     "piles.md",
     "runs.md",
     "sweeps.md",
+    "gpu.md",
     "analysis.md",
     "estimation.md",
     "export.md",

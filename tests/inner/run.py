@@ -9,8 +9,11 @@ from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
 from bondgraph.run.accuracy.strong_cycles import STEP, balance_strong_cycles
 from bondgraph.run.accuracy.table import ErrorWeights, fastest_rates
 from bondgraph.run.batch import event_losses, lost_loops, native_measures, prepared, workers, workspace
+from bondgraph.run.batch.card import launcher as card_launcher
+from bondgraph.run.batch.card import launches as card_launches
+from bondgraph.run.batch.card.order import CostGuess
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
-from bondgraph.run.batch.collect import BatchCollector
+from bondgraph.run.batch.collect import BatchCollector, RunBatch
 from bondgraph.run.batch.fields import BatchTable
 from bondgraph.run.batch.image import Image, image_of, linked
 from bondgraph.run.batch.prepared import PreparedProgram, prepare

@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import CodeType, MappingProxyType
 from typing import Any
 
-from bondgraph.emit.instructions import Term, integer
+from bondgraph.emit.instructions import Literal, Term, integer
 from bondgraph.emit.kernel_language import language
 from bondgraph.emit.kernel_language.language import (
     INSTEAD,
@@ -22,6 +22,7 @@ from bondgraph.emit.kernel_language.language import (
     SHIFT_OF,
     Array,
     Code,
+    field_name,
     is_table,
     kind_of,
     named,
@@ -123,7 +124,8 @@ class Expressions(Emitter):
             self.fail(node, f'{named(owner.type)} has no field "{field}"')
         if field not in types_of(owner.type):
             self.fail(node, f'"{owner.type.__name__}" has no field "{field}"; it has {", ".join(types_of(owner.type))}')
-        return integer(owner.type.layout()[field][0]), types_of(owner.type)[field]
+        index = owner.type.layout()[field][0]
+        return Literal(KINDS[int], index, field_name(owner.type, field)), types_of(owner.type)[field]
 
     def field(self, owner: Computed | Known, field: str, node: ast.AST) -> Computed:
         """Load a field of a table."""

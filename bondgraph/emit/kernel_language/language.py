@@ -14,6 +14,7 @@ CPython runs a function of the language as it stands; `translate` makes procedur
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -141,6 +142,13 @@ def _layout(table: Any) -> Mapping[str, tuple[int, str]]:
 def rows_of_code(table: Any) -> Mapping[str, int]:
     """Return the length of the rows of each array of a table whose rows begin with the address of code."""
     return {name: mark.length for name, mark in _marks(table) if isinstance(mark, CodeFirst)}
+
+
+@functools.cache
+def field_name(table: Any, field: str) -> str:
+    """Return the name of a field in procedures, "Control.n": the same for all tables that inherit it."""
+    owner = next(each for each in table.__mro__ if field in inspect.get_annotations(each))
+    return f"{owner.__name__}.{field}"
 
 
 @functools.cache

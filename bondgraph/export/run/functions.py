@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -10,16 +9,12 @@ from dataclasses import dataclass, replace
 from bondgraph.compile.kernels import native_steps
 from bondgraph.emit.fusions import fused
 from bondgraph.emit.interpreter.code import ARGUMENTS, rule_routine
-from bondgraph.emit.interpreter.code import procedures as interpreter
-from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.printers.c_procedures import source_text
 from bondgraph.emit.procedure import Procedure, reached, renamed
 from bondgraph.export.code.c import C_LOOKUPS, argument_names, c_functions
 from bondgraph.export.code.native import native_dialect, own_functions
 from bondgraph.export.code.printer import Dialect
-from bondgraph.run.accuracy import error_weights, pattern_rooms
-from bondgraph.run.events.questions import stop_unanswered
-from bondgraph.run.steppers.driver import procedures as solver
+from bondgraph.run.batch.image import run_libraries, with_letter
 from bondgraph.run.steppers.method import Method
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.opcodes import Operation
@@ -57,37 +52,15 @@ class FunctionNames:
 
 def function_names(prefix: str, calls: Iterable[str], has_events: bool) -> FunctionNames:
     """Return the names of functions for an image that calls these."""
-    beginnings = {"w_": ("weights_",), "i_": ("step_", "interpret"), "r_": (pattern_rooms.pattern_in_room.__name__,)}
-    beginnings["q_"] = (stop_unanswered.__name__,)
-    of_calls = {
-        name: prefix + next((letter for letter, begin in beginnings.items() if name.startswith(begin)), "k_") + name
-        for name in dict.fromkeys(calls)
-    }
+    of_calls = {name: prefix + with_letter(name) for name in dict.fromkeys(calls)}
     return FunctionNames(prefix, f"{prefix}s_begin_run", f"{prefix}s_{'run' if has_events else 'advance_run'}", of_calls)
-
-
-@functools.cache
-def solver_libraries(method: Method) -> dict[str, list[Procedure]]:
-    """Return the procedures of a solver by the letters before their names in C; they have names in common."""
-    return {
-        "s_": solver(method),
-        "w_": error_weights.procedures(),
-        "r_": pattern_rooms.procedures(),
-        "q_": translate([stop_unanswered], [stop_unanswered.__name__]),
-    }
-
-
-@functools.cache
-def _libraries(method: Method) -> dict[str, list[Procedure]]:
-    """Return all procedures that runs by a method may call, with those of the interpreter of derivatives."""
-    return {**solver_libraries(method), "i_": interpreter(1)}
 
 
 def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
     """Return the procedures of a method and all others that a run calls, and the names of the rules that they need."""
     prefix, called = names.prefix, set(names.of_calls.values())
     procedures = list[Procedure]()
-    for letter, library in _libraries(method).items():
+    for letter, library in run_libraries(method).items():
         roots = {name.removeprefix(prefix + letter) for name in (*called, names.begin, names.advance)}
         procedures += renamed(reached(library, roots), prefix + letter)
     return _printed(procedures, prefix)
@@ -106,7 +79,7 @@ def library_text(method: Method, prefix: str) -> str:
     """Return everything that runs by a method may call but the kernels of their models: one text for all models. Its functions,
     whose names have a prefix, are for other files."""
     procedures = list[Procedure]()
-    for letter, library in _libraries(method).items():
+    for letter, library in run_libraries(method).items():
         for procedure, before in zip(renamed(library, prefix + letter), library, strict=True):
             procedure.internal = before.internal
             procedures.append(procedure)

@@ -19,9 +19,9 @@ from bondgraph.emit.interpreter import code as interpreter
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.machine import binding, have_llvm
 from bondgraph.emit.printers.llvm_procedures import module_text, number
-from bondgraph.export.run.functions import solver_libraries
 from bondgraph.export.wasm.binary import with_exports
 from bondgraph.export.wasm.multiply_add import multiply_add
+from bondgraph.run.batch.image import solver_libraries
 from bondgraph.run.steppers.method import Method
 
 TRIPLE = "wasm32-unknown-unknown"

@@ -16,6 +16,9 @@ from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
 
+CPU = "cpu"
+"""Name of the device of runs that the processors here made."""
+
 
 @dataclass(frozen=True, eq=False)
 class RunBatch:
@@ -43,6 +46,15 @@ class RunBatch:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays by name, (runs, ...) each."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def like(self, runs: int) -> RunBatch:
+        """Return a batch of so many runs with rows of the same lengths."""
+        return RunBatch(**{name: np.zeros((runs, *array.shape[1:]), array.dtype) for name, array in self.arrays().items()})
+
+    def put(self, runs: np.ndarray, part: RunBatch) -> None:
+        """Put the rows of another batch in the place of these runs, by index."""
+        for name, array in self.arrays().items():
+            array[runs] = getattr(part, name)
 
 
 def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -112,6 +124,13 @@ class BatchCollector:
         self._failures: dict[int, Failure] = {}
         self._doubts: dict[int, tuple[ValidityConcern, ...]] = {}
         self._refused: dict[int, ProblemError] = {}
+        self._makers = CPU, CPU
+        self._by_card = np.zeros(runs, dtype=np.int8)
+
+    def note_card(self, name: str, runs: np.ndarray) -> None:
+        """Note that the card of this name ended these runs (runs,), True or False."""
+        self._makers = CPU, name
+        self._by_card[runs] = 1
 
     def lost(self) -> list[int]:
         """Return the numbers of the runs of the batch that machine code has not brought to their end."""
@@ -167,6 +186,6 @@ class BatchCollector:
         x, m, integrals = (self._rows[name] for name in ("x", "m", "integrals"))
         failures, doubts, refused = self._failures, self._doubts, self._refused
         steps, rejected, rates, events = self._counts.values()
-        return BatchResult(
-            self.batch.times_end, x, m, integrals, steps, rejected, rates, events, self._found, failures, doubts, refused
-        )
+        device = np.array(self._makers)[self._by_card]
+        times, found = self.batch.times_end, self._found
+        return BatchResult(times, x, m, integrals, steps, rejected, rates, events, found, failures, doubts, refused, device)

@@ -7,6 +7,7 @@ images; what two arrays share stands once.
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,14 +16,28 @@ import numpy as np
 
 from bondgraph.emit.interpreter import code as interpreter
 from bondgraph.emit.kernel import Kernel, address_of
-from bondgraph.emit.kernel_language.language import Array, Code, is_table, rows_of_code, types_of
+from bondgraph.emit.kernel_language.language import Array, Code, Table, is_table, rows_of_code, types_of
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.procedure import Procedure
+from bondgraph.run.accuracy import error_weights, pattern_rooms
 from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
 from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.events.questions import stop_unanswered
 from bondgraph.run.program import Program
+from bondgraph.run.steppers.driver import procedures as solver
+from bondgraph.run.steppers.method import Method
 from bondgraph.run.table import FieldTable, table_at
 
 _WORD = 8
+CALLED_BY_BATCHES, CHOSEN = ("begin", "advance"), "chosen"
+"""Fields of a batch with the code of runs; kernel of the outputs that it measures."""
+_BEGINNINGS = {
+    "w_": ("weights_",),
+    "i_": ("step_", "interpret"),
+    "r_": (pattern_in_room.__name__,),
+    "q_": (stop_unanswered.__name__,),
+}
+"""Letter of a library, and the beginnings of the names by which an image calls its procedures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +48,8 @@ class Image:
     ----------
     places : (word, word that it points to); calls : (word, name of a function).
     pointers : words that point into the block, now or in the course of a run.
+    every : first word and kind of each table, those that others point to too.
+    extents : first words and lengths of the stretches of memory: tables and arrays, those that overlap as one.
     tables, arrays : first words of some tables and arrays, by the names that the caller gave them.
     """
 
@@ -40,6 +57,8 @@ class Image:
     places: tuple[tuple[int, int], ...]
     calls: tuple[tuple[int, str], ...]
     pointers: tuple[int, ...]
+    every: tuple[tuple[int, type[Table]], ...]
+    extents: tuple[tuple[int, int], ...]
     tables: Mapping[str, tuple[int, FieldTable]]
     arrays: Mapping[str, int]
 
@@ -56,8 +75,9 @@ class Image:
         return [(int(part[0]), self.words[part[0] : part[-1] + 1]) for part in stretches]
 
 
-def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> Image:
-    """Return the image of a workspace before its first run, with parameters p (parameters,) and start x (n,), m (modes,).
+def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray, batch: FieldTable | None = None) -> Image:
+    """Return the image of a workspace before its first run, with parameters p (parameters,) and start x (n,), m (modes,), and
+    with the table of a loop over runs, a `batch`, if there is one.
 
     The machine code of all kernels that the run may call must exist. Raises `RunError` E330 for a clock that cannot run.
     """
@@ -77,6 +97,12 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> I
         kernels.append(program.jacobian)
     names |= {kernel.address or 0: kernel.name for kernel in kernels}
     names[int(weights.table["meet"])] = pattern_in_room.__name__
+    if batch is not None:
+        tables["batch"] = batch
+        names |= {int(batch[name]): name for name in CALLED_BY_BATCHES}
+        names |= {int(batch["outputs"]): CHOSEN}
+        if batch["look"]:
+            names[int(table_at(int(batch["look"]))["kernel"])] = "closing_matrix"
     return linked(tables, {"p": space.bound.p, "x": x, "m": m}, names)
 
 
@@ -107,9 +133,10 @@ def linked(tables: Mapping[str, FieldTable], arrays: Mapping[str, np.ndarray], n
             calls.append((index, names[address]))
         else:
             places.append((index, memory.word(address)))
+    kinds = tuple((memory.word(table.address), table.kind) for table in every)
     firsts = {name: (memory.word(table.address), table) for name, table in tables.items()}
     beginnings = {name: memory.word(address_of(each)) for name, each in arrays.items()}
-    return Image(words, tuple(places), tuple(calls), tuple(pointers), firsts, beginnings)
+    return Image(words, tuple(places), tuple(calls), tuple(pointers), kinds, memory.extents(), firsts, beginnings)
 
 
 def _reached(tables: Iterable[FieldTable]) -> Iterator[FieldTable]:
@@ -161,6 +188,11 @@ class _Memory:
             return 0
         return self._starts[k] + (address - int(self._begins[k])) // _WORD
 
+    def extents(self) -> tuple[tuple[int, int], ...]:
+        """Return first word and length of each stretch."""
+        sizes = [-(-(end - int(begin)) // _WORD) for begin, end in zip(self._begins, self._ends, strict=True)]
+        return tuple(sorted(zip(self._starts, sizes, strict=True)))
+
     def words(self) -> np.ndarray:
         """Return a copy of everything (words,)."""
         sizes = [end - int(begin) for begin, end in zip(self._begins, self._ends, strict=True)]
@@ -177,12 +209,34 @@ def _pointers(table: FieldTable, memory: _Memory) -> Iterator[tuple[str, int, in
     of code."""
     first, rows = memory.word(table.address), rows_of_code(table.kind)
     for (name, kind), (index, _) in zip(types_of(table.kind).items(), table.kind.layout().values(), strict=True):
-        what, address = f"{table.kind.__name__}.{name}", int(table[name])
         if kind in (float, int, bool):
             continue
+        what, address = f"{table.kind.__name__}.{name}", int(table[name])
         yield what, first + index, address, isinstance(kind, Code)
         if not address or not isinstance(kind, Array) or (kind.entries in (float, int) and name not in rows):
             continue
         entries, at = table.arrays[name].reshape(-1), memory.word(address)
         for k in range(0, len(entries), rows.get(name, 1)):
             yield f"{what}[{k}]", at + k, int(entries[k]), name in rows or isinstance(kind.entries, Code)
+
+
+@functools.cache
+def solver_libraries(method: Method) -> dict[str, list[Procedure]]:
+    """Return the procedures of a solver by the letters before their names."""
+    return {
+        "s_": solver(method),
+        "w_": error_weights.procedures(),
+        "r_": pattern_rooms.procedures(),
+        "q_": translate([stop_unanswered], [stop_unanswered.__name__]),
+    }
+
+
+@functools.cache
+def run_libraries(method: Method) -> dict[str, list[Procedure]]:
+    """Return all procedures that runs by a method may call, with those of the interpreter of derivatives."""
+    return {**solver_libraries(method), "i_": interpreter.procedures(1)}
+
+
+def with_letter(name: str, other: str = "k_") -> str:
+    """Return the name of a function that an image calls, with the letter of its library, or with `other`: of a kernel."""
+    return next((letter for letter, beginnings in _BEGINNINGS.items() if name.startswith(beginnings)), other) + name

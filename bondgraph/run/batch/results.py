@@ -94,7 +94,8 @@ class BatchResult:
         ended early.
     failures, warnings : by run number, the reason for an early end, and the reason why a run that reached its end cannot be
         trusted.
-    refused : by run number, the error in its input numbers.
+    errors : by run number, the error in its input numbers.
+    device : that made each run (runs,): "cpu", or the name of a card; a run that a card cannot judge is made by the CPU.
     """
 
     t: np.ndarray
@@ -109,6 +110,7 @@ class BatchResult:
     failures: Mapping[int, Failure]
     warnings: Mapping[int, Sequence[ValidityConcern]]
     errors: Mapping[int, ProblemError]
+    device: np.ndarray
 
     def __len__(self) -> int:
         return len(self.t)

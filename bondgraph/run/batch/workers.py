@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from threading import Event
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from bondgraph.emit.kernel import LANES, MANY
 from bondgraph.errors import Problem, RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
-from bondgraph.run.batch.collect import BatchCollector, EndedRun
-from bondgraph.run.batch.results import BatchResult, kept_of
+from bondgraph.run.batch.collect import BatchCollector, EndedRun, RunBatch
+from bondgraph.run.batch.results import BatchResult, KeptOfRun, kept_of
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.measures import Measure
 from bondgraph.run.program import Program
@@ -31,7 +31,7 @@ from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.surface_contacts import watched_contacts
 
 if TYPE_CHECKING:
-    from bondgraph.emit.kernel import LaneKernels
+    from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.run.batch.workspace import Workspace
 
 
@@ -131,6 +131,26 @@ def ending(called_off: Event) -> Iterator[None]:
         raise
 
 
+class BatchLauncher(Protocol):
+    """Launcher of batches on another device than the CPU."""
+
+    @property
+    def name(self) -> str:
+        """Name of the device."""
+
+    def fill(
+        self,
+        blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
+        kept: Sequence[KeptOfRun],
+        outputs: Kernel | None,
+        check_rank: bool,
+        batch: RunBatch,
+        report: Callable[[int], object],
+    ) -> np.ndarray:
+        """Run all rows of p, x and m into the batch; return the indices of those that the CPU has to do, whatever their status;
+        `report` hears how many are done."""
+
+
 @dataclass(frozen=True, eq=False)
 class BatchRunner:
     """Execution of a batch of runs.
@@ -154,9 +174,10 @@ class BatchRunner:
         pool: WorkerPool,
         watch: bool,
         progress: bool,
+        card: BatchLauncher | None = None,
     ) -> BatchResult:
-        """Return the ends of runs of p, x and m (runs or 1, numbers), in machine code if `machine`, else one by one; runs that
-        machine code cannot end also run singly."""
+        """Return the ends of runs of p, x and m (runs or 1, numbers), in machine code if `machine`, on a `card` if there is one,
+        else one by one; runs that machine code cannot end also run singly."""
         p, x0, m0 = blocks
         runs = max(map(len, blocks))
         kept, outputs = kept_of(self.program, keep)
@@ -171,14 +192,19 @@ class BatchRunner:
         called_off = Event()
         with Progress(self.program.name, runs, progress) as bar, pool.at_work(called_off) as each:
             if machine:
+                left = np.arange(runs) if card is None or not runs else card.fill(blocks, kept, outputs, watched, batch, bar.show)
+                by_card, part, rows = batch.status == Status.STOP, batch, blocks
+                if len(left) < runs:
+                    p, x0, m0 = (block if len(block) == 1 else block[left] for block in blocks)
+                    part, rows = batch.like(len(left)), (p, x0, m0)
                 queue = WorkQueue(
-                    runs, 1 if lane_kernels is None else MIN_RUNS_PER_LANE * lane_kernels.lanes, pool.pace, called_off
+                    len(left), 1 if lane_kernels is None else MIN_RUNS_PER_LANE * lane_kernels.lanes, pool.pace, called_off
                 )
 
                 def work(pieces: Iterator[slice], work_kernels: LaneKernels | None) -> None:
                     with self.workspace() as space, ending(called_off):
                         for piece in pieces:
-                            space.many(blocks, piece, watched, batch, kept, outputs, work_kernels, called_off)
+                            space.many(rows, piece, watched, part, kept, outputs, work_kernels, called_off)
                             bar.show(queue.begun)
 
                 if pool.threads > 1:
@@ -188,9 +214,13 @@ class BatchRunner:
                 else:
                     for _ in each(work, [queue.pieces() for _ in range(workers)], [lane_kernels] * workers):
                         continue
+                if part is not batch:
+                    batch.put(left, part)
                 for block in blocks:  # values that are not finite are refused, even if nothing depends on them
                     if not np.isfinite(block).all():
                         batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = Status.NOT_STARTED
+                if card is not None:
+                    collected.note_card(card.name, by_card & (batch.status == Status.STOP))
                 remaining = collected.lost()
             else:
                 collected.forget(slice(None))

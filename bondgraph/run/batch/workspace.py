@@ -143,15 +143,15 @@ class Schedules:
         """Return the stretches of these runs that share their clocks, each with the key that determines these; parameters p
         (runs or 1, parameters)."""
         if self.fixed or len(p) == 1:
-            return [(self._keys(p[:1])[0], runs)]
+            return [(self.keys(p[:1])[0], runs)]
         stretches, first = list[tuple[bytes, slice]](), runs.start
-        for key, group in itertools.groupby(self._keys(p[runs])):
+        for key, group in itertools.groupby(self.keys(p[runs])):
             stop = first + len(list(group))
             stretches.append((key, slice(first, stop)))
             first = stop
         return stretches
 
-    def _keys(self, p: np.ndarray) -> list[bytes]:
+    def keys(self, p: np.ndarray) -> list[bytes]:
         """Return, for each of the runs with parameters p (runs, parameters), a key that determines its clocks."""
         if self.fixed:
             return [b""] * len(p)
@@ -163,7 +163,7 @@ class Schedules:
 
     def follow_parameters(self, p: np.ndarray) -> None:
         """Switch to the clocks of parameters p (parameters,). Raises `RunError` E330 for a clock that cannot run."""
-        self.follow(b"" if self.fixed else self._keys(p[None])[0])
+        self.follow(b"" if self.fixed else self.keys(p[None])[0])
 
     def follow(self, key: bytes) -> None:
         """Switch to the clocks of this key, that of the currently bound parameters. Raises `RunError` E330 for a clock that
@@ -375,6 +375,13 @@ class Workspace:
                 go_on = self._one_by_one if lanes is None else self._in_lanes(lanes, key, len(samples[0]))
                 while go_on(table.address) and not called_off.is_set():
                     continue
+
+    def batch_table(self, watch: bool, kept: Sequence[KeptOfRun], outputs: Kernel | None) -> FieldTable:
+        """Return the table of many runs, one after the other, for a loop elsewhere; constraints are checked if `watch`."""
+        table = self._table_for((self.settings.times, self.settings.dates) if watch else self.wanted, watch, kept, outputs, None)
+        if self.settler is not None:
+            self.settler.table.point("all_held", table.arrays["modes"])
+        return table
 
     def _one_by_one(self, many: int) -> int:
         """Continue the runs one by one, by the address of their table; return 1 while some remain."""

@@ -1,0 +1,91 @@
+"""The card that `device=` names."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from bondgraph.devices.device import ON_THE_CPU, Device
+from bondgraph.errors import ExtraError, Problem, RunError
+
+AUTO = "auto"
+LEAST_RUNS = 2_000
+"""Number of runs from which on "auto" takes a card: fewer do not fill one."""
+MOST_SINGLE_TO_DOUBLE = 4
+"""Largest ratio of speeds in single and double precision of a card that "auto" takes; consumer cards have 64."""
+
+
+def _nvidia(number: int) -> Device:
+    from bondgraph.devices.nvidia import NvidiaDevice  # of an extra
+
+    return NvidiaDevice(number)
+
+
+MAKERS: dict[str, Callable[[int], Device]] = {"cuda": _nvidia}
+"""Functions that open a card of a kind by its number."""
+_NAME = re.compile(r"([a-z]+)(?::(\d{1,3}))?")
+_opened = dict[str, Device]()
+_lock = threading.Lock()
+
+
+def device_of(argument: Any, runs: int) -> Device | None:
+    """Return the card for this many runs that `device=` names, None for the CPU; it stays open for later runs.
+
+    "auto" is the first card whose double precision is at least a quarter as fast as its single, where there are 2,000 runs or
+    more and such a card, else the CPU. Raises `RunError` E286 for another name, E287 and E288 as `Device` without such a card;
+    `ExtraError` E416 without the package for it.
+    """
+    check_device(argument)
+    if argument is None:
+        return None
+    if argument != AUTO:
+        return _device(*_parts(argument))
+    return _suitable() if runs >= LEAST_RUNS else None
+
+
+def check_device(argument: Any) -> None:
+    """Raise `RunError` E286 unless `device=` has a name, or is None."""
+    if argument is None or argument == AUTO:
+        return
+    if not isinstance(argument, str) or not (match := _NAME.fullmatch(argument)) or match[1] not in MAKERS:
+        named = (f'device="{kind}{number}"' for kind in MAKERS for number in ("", ":1"))
+        cures = (ON_THE_CPU, *named, f'device="{AUTO}"')
+        raise RunError(Problem("E286", f"device={argument!r:.60} names no device", (), cures=cures))
+
+
+def forget(device: Device) -> None:
+    """Open a card anew the next time, since this one is lost."""
+    with _lock:
+        for name in [name for name, opened in _opened.items() if opened is device]:
+            del _opened[name]
+
+
+def _parts(argument: str) -> tuple[str, int]:
+    named = _NAME.fullmatch(argument)
+    assert named is not None
+    return named[1], int(named[2] or 0)
+
+
+def _device(kind: str, number: int) -> Device:
+    name = f"{kind}:{number}"
+    with _lock:
+        if name not in _opened:
+            _opened[name] = MAKERS[kind](number)
+        return _opened[name]
+
+
+def _suitable() -> Device | None:
+    """Return the first card that is fast in double precision; None without any."""
+    for kind in MAKERS:
+        number = 0
+        while True:
+            try:
+                device = _device(kind, number)
+            except (ExtraError, RunError):
+                break
+            if device.facts.single_to_double <= MOST_SINGLE_TO_DOUBLE:
+                return device
+            number += 1
+    return None

@@ -1,0 +1,99 @@
+"""Protocol of a card that does many runs, facts about one, and the errors that it brings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from bondgraph.errors import Problem, ProblemError, RunError
+
+ON_THE_CPU = "device=None, the processors here"
+"""The cure that always holds."""
+
+
+@dataclass(frozen=True)
+class DeviceFacts:
+    """Facts about a card.
+
+    Parameters
+    ----------
+    name : as `device=` takes it, "cuda:0"; title : of its maker.
+    single_to_double : how many times faster single precision is than double.
+    threads : that it can hold at a time, each of which has a stack.
+    """
+
+    name: str
+    title: str
+    single_to_double: int
+    threads: int
+
+
+@dataclass(frozen=True)
+class LoadedKernel:
+    """Kernel that a card has loaded: its handle, the bytes of stack of a thread, the threads of a block, and the number of blocks
+    that the whole card holds at a time."""
+
+    handle: object
+    stack: int
+    threads: int
+    blocks: int
+
+
+class Device(Protocol):
+    """Card with its own memory. Addresses are those of its memory; every function waits until its work is done.
+
+    Functions raise `RunError` E288 for a driver that is too old, E290 for memory that is used up, E292 for a card that is lost,
+    and E293 for anything else that the driver refuses.
+    """
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """Facts about the card."""
+
+    def memory_left(self, kernel: LoadedKernel) -> int:
+        """Return the bytes that are free beside the stacks of a kernel; none, or less, where the stacks alone do not fit."""
+
+    def load(self, text: str, entry: str) -> LoadedKernel:
+        """Compile a text in PTX for the card; return the kernel of this name, which stays for further calls."""
+
+    def allocate(self, size: int) -> int:
+        """Return the address of so many bytes, at least one."""
+
+    def free(self, address: int) -> None:
+        """Release memory."""
+
+    def clear(self, address: int, size: int) -> None:
+        """Fill so many bytes with zeros."""
+
+    def copy_in(self, address: int, array: np.ndarray) -> None:
+        """Copy a contiguous array to an address."""
+
+    def copy_out(self, array: np.ndarray, address: int) -> None:
+        """Copy from an address into a contiguous array."""
+
+    def launch(self, kernel: LoadedKernel, blocks: int, argument: int) -> None:
+        """Run blocks of threads of a kernel with one argument, an address."""
+
+
+def out_of_memory(name: str, why: str) -> RunError:
+    """Return E290: the memory of a card does not hold what is asked for."""
+    cures = (ON_THE_CPU, "fewer samples, or measures in place of series", "no other program on the card")
+    return RunError(Problem("E290", f'the memory of "{name}" does not hold these runs', (why,), cures=cures))
+
+
+def lost(name: str, why: str) -> RunError:
+    """Return E292: a card is lost."""
+    cures = ("the same call with a store: it goes on with what is stored", ON_THE_CPU, 'device="auto", which goes on on the CPU')
+    return RunError(Problem("E292", f'"{name}" was lost while it ran', (why,), cures=cures))
+
+
+def is_lost(error: ProblemError) -> bool:
+    """Return True for the error of a card that is lost."""
+    return error.problem.code == "E292"
+
+
+def is_out_of_memory(error: RunError) -> bool:
+    """Return True for the error of a card whose memory is used up."""
+    return error.problem.code == "E290"

@@ -1,0 +1,171 @@
+"""Cards of NVIDIA through the driver alone, by NVIDIA's own `cuda-bindings`."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bondgraph.devices.device import ON_THE_CPU, DeviceFacts, LoadedKernel, lost, out_of_memory
+from bondgraph.errors import Problem, RunError
+from bondgraph.output.extras import require_package
+
+THREADS = 64
+"""Threads of a block: few, since each takes all the registers that it can have."""
+_MOST_KERNELS = 8
+"""Kernels that stay loaded: the driver takes seconds to compile one."""
+_OLD = {36, 209, 222, 803, 804}
+"""Results of a driver, or a card, that is older than what is asked of it: a call, a binary, a version of PTX, its own parts."""
+_MEMORY = {2, 701}
+"""Results where memory, or the registers and stack of a launch, do not suffice."""
+_NO_CARD = {34, 46, 100, 101}
+"""Results without a driver, without a card, or with one that is not free."""
+_LOST = {4, 201, 214, 220, 702, 709, 802, 810, 999}
+"""Results after which a card answers nobody: reset, error of its memory or link, watchdog, end of its context."""
+
+
+class NvidiaDevice:
+    """Card of NVIDIA: a `Device`."""
+
+    def __init__(self, number: int = 0, driver: Any = None):
+        """Open the card of this number; `driver` stands for the module `cuda.bindings.driver` in tests.
+
+        Raises `ExtraError` E416 without `cuda-bindings`; `RunError` E287 without a driver or this card, E288 for a driver that
+        is too old.
+        """
+        self._name = f"cuda:{number}"
+        self._driver = _driver() if driver is None else driver
+        self._call("cuInit", 0)
+        count = self._call("cuDeviceGetCount")
+        if number >= count:
+            there = f"there are {count}: " + ", ".join(f'"cuda:{k}"' for k in range(count)) if count else "there is none"
+            raise _no_card(f'there is no card "{self._name}"', there)
+        card = self._call("cuDeviceGet", number)
+        self._context = self._call("cuDevicePrimaryCtxRetain", card)
+        self._use()
+        facts = self._driver.CUdevice_attribute
+        ratio, processors, resident = (
+            int(self._call("cuDeviceGetAttribute", getattr(facts, f"CU_DEVICE_ATTRIBUTE_{name}"), card))
+            for name in ("SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO", "MULTIPROCESSOR_COUNT", "MAX_THREADS_PER_MULTIPROCESSOR")
+        )
+        title = self._call("cuDeviceGetName", 100, card).split(b"\0")[0].decode()
+        self.facts = DeviceFacts(self._name, title, ratio, processors * resident)
+        self._processors, self._stack = processors, 0
+        self._kernels = dict[tuple[str, str], tuple[Any, LoadedKernel]]()
+
+    def memory_left(self, kernel: LoadedKernel) -> int:
+        """Return the bytes that are free beside the stacks of a kernel, which the driver sets aside at its first launch, for all
+        threads that the card can hold, and keeps."""
+        self._use()
+        more = max(kernel.stack - self._stack, 0) * self.facts.threads
+        return int(self._call("cuMemGetInfo")[0]) - more
+
+    def load(self, text: str, entry: str) -> LoadedKernel:
+        """Compile a text in PTX for the card; return the kernel of this name, which stays for further calls."""
+        self._use()
+        if (text, entry) in self._kernels:
+            return self._kernels[text, entry][1]
+        while len(self._kernels) >= _MOST_KERNELS:
+            self._call("cuModuleUnload", self._kernels.pop(next(iter(self._kernels)))[0])
+        module = self._call("cuModuleLoadData", text.encode() + b"\0")
+        kernel = self._call("cuModuleGetFunction", module, entry.encode())
+        size = self._driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
+        stack = int(self._call("cuFuncGetAttribute", size, kernel))
+        each = int(self._call("cuOccupancyMaxActiveBlocksPerMultiprocessor", kernel, THREADS, 0))
+        if not each:
+            raise out_of_memory(self._name, f"not one block of {THREADS} threads fits a multiprocessor")
+        loaded = LoadedKernel(kernel, stack, THREADS, each * self._processors)
+        self._kernels[text, entry] = module, loaded
+        return loaded
+
+    def allocate(self, size: int) -> int:
+        """Return the address of so many bytes, at least one."""
+        self._use()
+        return int(self._call("cuMemAlloc", max(size, 1)))
+
+    def free(self, address: int) -> None:
+        """Release memory."""
+        self._use()
+        self._call("cuMemFree", self._driver.CUdeviceptr(address))
+
+    def clear(self, address: int, size: int) -> None:
+        """Fill so many bytes with zeros."""
+        self._use()
+        if size:
+            self._call("cuMemsetD8", self._driver.CUdeviceptr(address), 0, size)
+
+    def copy_in(self, address: int, array: np.ndarray) -> None:
+        """Copy a contiguous array to an address."""
+        self._use()
+        if array.nbytes:
+            self._call("cuMemcpyHtoD", self._driver.CUdeviceptr(address), array.ctypes.data, array.nbytes)
+
+    def copy_out(self, array: np.ndarray, address: int) -> None:
+        """Copy from an address into a contiguous array."""
+        self._use()
+        if array.nbytes:
+            self._call("cuMemcpyDtoH", array.ctypes.data, self._driver.CUdeviceptr(address), array.nbytes)
+
+    def launch(self, kernel: LoadedKernel, blocks: int, argument: int) -> None:
+        """Run blocks of threads of a kernel with one argument, an address."""
+        self._use()
+        arguments = (argument,), (ctypes.c_uint64,)
+        self._call("cuLaunchKernel", kernel.handle, blocks, 1, 1, kernel.threads, 1, 1, 0, 0, arguments, 0)
+        self._stack = max(self._stack, kernel.stack)
+        self._call("cuCtxSynchronize")
+
+    def _use(self) -> None:
+        """Make the card that of the present thread."""
+        self._call("cuCtxSetCurrent", self._context)
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        """Call a function of the driver; return what it gives besides its result, one thing as it is."""
+        try:
+            function: Callable[..., tuple[Any, ...]] = getattr(self._driver, name)
+            result, *values = function(*arguments)
+        except (AttributeError, RuntimeError) as error:
+            why = str(error).strip().splitlines()[0]
+            if name == "cuInit" and not re.search(r"[Ff]unction .*not found", why):
+                raise _no_card("NVIDIA's driver is not installed", why) from error
+            raise self._too_old(f"{name}: {why}") from error
+        if int(result) == 0:
+            return values[0] if len(values) == 1 else values
+        raise self._error(name, result)
+
+    def _error(self, name: str, result: Any) -> RunError:
+        """Return the error of a result of a function that is not success."""
+        code, why = int(result), f"{name} says {getattr(result, 'name', result)}"
+        if code in _NO_CARD:
+            return _no_card(f'there is no card "{self._name}" to run on', why)
+        if code in _OLD:
+            return self._too_old(why)
+        if code in _MEMORY:
+            return out_of_memory(self._name, why)
+        if code in _LOST:
+            return lost(self._name, why)
+        return RunError(Problem("E293", f'the driver of "{self._name}" refuses to go on', (why,), cures=(ON_THE_CPU,)))
+
+    def _too_old(self, why: str) -> RunError:
+        cures = ("a newer driver, 525 or later", ON_THE_CPU)
+        return RunError(Problem("E288", f'the driver of "{self._name}" is too old, or the card itself', (why,), cures=cures))
+
+
+def _no_card(title: str, why: str) -> RunError:
+    cures = (
+        ON_THE_CPU,
+        'device="auto", which takes a card only where there is one',
+        "nvidia-smi, which lists what the driver sees",
+    )
+    return RunError(Problem("E287", title, (why,), cures=cures))
+
+
+def _driver() -> Any:
+    """Return the functions of the driver, which each load it at their first call."""
+    require_package("a run on a card of NVIDIA", "cuda")
+    require_package("a run on a card of NVIDIA", "cuda.bindings")
+    from cuda.bindings import driver
+
+    return driver

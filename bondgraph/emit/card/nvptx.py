@@ -1,0 +1,219 @@
+"""LLVM texts -> PTX, the assembly of NVIDIA's cards, by the target that llvmlite has: no toolkit is needed.
+
+Products and sums are fused where the texts say so, and nowhere else: LLVM writes `.rn`, which the driver leaves alone. Elementary
+functions are the project's own; an angle whose sine only a C library computes is noted, for the host to repeat the run.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from bondgraph.emit import cache
+from bondgraph.emit.elementary import functions, trigonometry
+from bondgraph.emit.elementary.code import ELEMENTARY, PERIODIC, symbol
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.machine import CompileError, binding
+from bondgraph.emit.printers.llvm_procedures import module_text, number
+from bondgraph.errors import Problem
+
+TRIPLE, PROCESSOR, FEATURES = "nvptx64-nvidia-cuda", "sm_70", "+ptx63"
+"""Target of LLVM: the driver makes code of it for cards from Volta on."""
+BLOCK_THREADS = 1024
+"""Most threads of a block."""
+_WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
+"""Large workspace of a kernel, as `emit.text` takes it from the heap."""
+_KERNEL = "ptx_kernel"
+
+
+@functools.cache
+def _target() -> Any:
+    """Return the target; None where LLVM was built without it."""
+    llvm = binding()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        return llvm.Target.from_triple(TRIPLE)
+    except RuntimeError:
+        return None
+
+
+def target() -> Any:
+    """Return the target; `CompileError` E282 where LLVM was built without it."""
+    found = _target()
+    if found is None:
+        import llvmlite
+
+        title = (
+            f"llvmlite {llvmlite.__version__} cannot write code for NVIDIA's cards: its LLVM was built without the target NVPTX"
+        )
+        cures = ("llvmlite 0.50 from PyPI, which has it", "device=None, which runs on the processor")
+        raise CompileError(Problem("E282", title, cures=cures))
+    return found
+
+
+def ptx_of(texts: Sequence[str], entry: str) -> str:
+    """Return PTX of a kernel and all that it needs, of LLVM texts that call each other by name; it is kept on disk.
+
+    Raises `CompileError` E282 without the target, E285 for a text that LLVM refuses.
+    """
+    import llvmlite
+
+    found, every = target(), [*texts, elementary_text()]
+    machine = found.create_target_machine(cpu=PROCESSOR, features=FEATURES, opt=3)
+    every = [f'target datalayout = "{machine.target_data}"\ntarget triple = "{TRIPLE}"\n{_on_the_stack(text)}' for text in every]
+    key = cache.key(TRIPLE, PROCESSOR, FEATURES, "passes 2 level 3", llvmlite.__version__, entry, *every)
+    code = cache.load(key)
+    if code is None:
+        try:
+            code = machine.emit_assembly(_optimised(every, {entry}, machine)).encode()
+        except RuntimeError as failure:
+            raise CompileError(Problem("E285", "LLVM refuses the code of a card", (str(failure).strip(),))) from failure
+        cache.store(key, code)
+    return code.decode()
+
+
+def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) -> Any:
+    """Return the module of all texts together, which say what they are made for."""
+    llvm, module = binding(), None
+    for text in texts:
+        part = llvm.parse_assembly(text)
+        if module is None:
+            module = part
+        else:
+            module.link_in(part)
+    assert module is not None
+    for function in module.functions:
+        if not function.is_declaration and function.name not in exported:
+            function.linkage = "internal"
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def _on_the_stack(text: str) -> str:
+    """Return a text whose kernels have all workspaces on the stack."""
+    return _WORKSPACE.sub(r"alloca i8, i64 \1, align 64", text).replace("call void @free(", "; free(")
+
+
+NOTE_FAR = "note_far_angle"
+"""Function that notes an angle beyond `FAR`."""
+
+
+@functools.cache
+def elementary_text() -> str:
+    """Return the text of the elementary functions, for one number, and of those that threads need."""
+    entries = [_entry(name) for name in ELEMENTARY]
+    return "\n".join([module_text(translate(list(ELEMENTARY.values()))), _FLAGS, *entries, _joint_entry()])
+
+
+def _entry(name: str) -> str:
+    """Return the function that kernels call."""
+    function = ELEMENTARY[name]
+    letters = [f"double %{letter}" for letter in "xy"[: 1 + (function in functions.OF_TWO)]]
+    noted = [f"call void @{NOTE_FAR}(double %x)"] if name in PERIODIC else []
+    lines = [*noted, f"%value = call double @{function.__name__}({', '.join(letters)})", "ret double %value"]
+    return f"define double @{symbol(name, 1)}({', '.join(letters)}) nounwind alwaysinline {{\n" + "\n".join(lines) + "\n}\n"
+
+
+def _joint_entry() -> str:
+    """Return the function that kernels call for sines and cosines together: inlined, it computes those that are used."""
+    count, both = trigonometry.JOINT_ANGLES, trigonometry.result()
+    vector, rows, lines = f"<{count} x double>", {"sin": "poison", "cos": "poison"}, list[str]()
+    for k in range(count):
+        lines += [f"%x{k} = extractelement {vector} %x, i32 {k}", f"call void @{NOTE_FAR}(double %x{k})"]
+        for name, row in rows.items():
+            lines.append(f"%{name}.{k} = call double @{ELEMENTARY[name].__name__}(double %x{k})")
+            lines.append(f"%{name}s{k} = insertelement {vector} {row}, double %{name}.{k}, i32 {k}")
+            rows[name] = f"%{name}s{k}"
+    lines += [f"%one = insertvalue {both} poison, {vector} {rows['sin']}, 0"]
+    lines += [f"%both = insertvalue {both} %one, {vector} {rows['cos']}, 1", f"ret {both} %both"]
+    return f"define {both} @{trigonometry.symbol()}({vector} %x) nounwind alwaysinline {{\n" + "\n".join(lines) + "\n}\n"
+
+
+_FLAGS = f"""
+@far_angles = internal addrspace(3) global [{BLOCK_THREADS} x i32] undef, align 4
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptr addrspace(3) @far_angle_of_thread() nounwind alwaysinline {{
+  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %place = getelementptr i32, ptr addrspace(3) @far_angles, i32 %thread
+  ret ptr addrspace(3) %place
+}}
+define void @{NOTE_FAR}(double %x) nounwind alwaysinline {{
+entry:
+  %size = call double @llvm.fabs.f64(double %x)
+  %is_far = fcmp ogt double %size, {number(functions.FAR)}
+  br i1 %is_far, label %far, label %near
+far:
+  %place = call ptr addrspace(3) @far_angle_of_thread()
+  store i32 1, ptr addrspace(3) %place
+  br label %near
+near:
+  ret void
+}}
+define i64 @saw_far_angle() nounwind {{
+  %place = call ptr addrspace(3) @far_angle_of_thread()
+  %seen = load i32, ptr addrspace(3) %place
+  store i32 0, ptr addrspace(3) %place
+  %wide = zext i32 %seen to i64
+  ret i64 %wide
+}}
+"""
+
+
+def kernel_text(name: str, call: str, words: int, slots: int, begin: int) -> str:
+    """Return the text of a kernel: each thread calls the function `call` with its own memory (words,), the kernel's argument (the
+    address of a block of words), the thread's number, and the address of own memory from the word `begin` on.
+
+    Threads from the number in the word `slots` of the block on do nothing.
+    """
+    registers = ("tid", "ctaid", "ntid")
+    declared = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{each}.x()" for each in registers)
+    read = "\n".join(f"  %{each} = call i32 @llvm.nvvm.read.ptx.sreg.{each}.x()" for each in registers)
+    return f"""{declared}
+declare i64 @saw_far_angle()
+declare void @{call}(ptr, ptr, i64, ptr)
+define {_KERNEL} void @{name}(ptr addrspace(1) %block) {{
+{read}
+  %before = mul i32 %ctaid, %ntid
+  %number = add i32 %before, %tid
+  %slot = zext i32 %number to i64
+  %at = getelementptr i64, ptr addrspace(1) %block, i64 {slots}
+  %slots = load i64, ptr addrspace(1) %at
+  %has_slot = icmp ult i64 %slot, %slots
+  br i1 %has_slot, label %inside, label %outside
+inside:
+  %forget = call i64 @saw_far_angle()
+  %own = alloca [{words} x i64], align 16
+  %begin = getelementptr i64, ptr %own, i64 {begin}
+  %given = addrspacecast ptr addrspace(1) %block to ptr
+  call void @{call}(ptr %own, ptr %given, i64 %slot, ptr %begin)
+  ret void
+outside:
+  ret void
+}}
+"""
+
+
+def counter_text(name: str, word: int) -> str:
+    """Return the text of a function that counts one more in a word of the kernel's argument, and returns the count before."""
+    return f"""define i64 @{name}(ptr %block) nounwind {{
+  %global = addrspacecast ptr %block to ptr addrspace(1)
+  %at = getelementptr i64, ptr addrspace(1) %global, i64 {word}
+  %before = atomicrmw add ptr addrspace(1) %at, i64 1 monotonic
+  ret i64 %before
+}}
+"""
+
+
+ADDRESS = """define i64 @address_of(ptr %numbers) nounwind {
+  %address = ptrtoint ptr %numbers to i64
+  ret i64 %address
+}
+"""
+"""Function that returns an address as an integer."""

@@ -1,0 +1,122 @@
+"""Procedures for tables that are known: fields that nobody stores become numbers, and calls by address calls by name.
+
+In memory an address of code is then its number among the functions, from 1, so that a table can leave this process. What is still
+called by address goes through a `switch` over the numbers.
+"""
+
+from __future__ import annotations
+
+import copy
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bondgraph.emit.instructions import Applied, Called, Instruction, Literal, Name, Primitive, Term
+from bondgraph.emit.procedure import Procedure
+
+_KNOWN = {
+    "i64": Primitive("known i64", ("i64",), "i64", "add i64 {x}, 0", "{x}"),
+    "double": Primitive("known double", ("double",), "double", "fadd double {x}, -0.0", "{x}"),
+    "ptr": Primitive("known ptr", ("i64",), "ptr", "inttoptr i64 {x} to ptr", "(char *){x}"),
+}
+"""Numbers that stand where a field was loaded."""
+
+
+@dataclass(frozen=True)
+class CalledByNumber:
+    """Kind of functions that are called by number: the kinds of the result and of the arguments."""
+
+    gives: str
+    takes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the procedure that calls one of them."""
+        return ".".join(("numbered", self.gives, *self.takes))
+
+    def text(self, functions: Iterable[tuple[int, str]]) -> str:
+        """Return this procedure in LLVM, for functions with their numbers; it does nothing for other numbers."""
+        arguments = [f"{kind} %a{k}" for k, kind in enumerate(self.takes)]
+        passed = ", ".join(arguments)
+        lines, cases = list[str](), list[str]()
+        result, zero = ("", "void") if self.gives == "void" else ("%r{} = ", f"{self.gives} {_ZERO[self.gives]}")
+        for number, function in functions:
+            cases.append(f"i64 {number}, label %case{number}")
+            given = "void" if self.gives == "void" else f"{self.gives} %r{number}"
+            lines += [f"case{number}:", f"{result.format(number)}call {self.gives} @{function}({passed})", f"ret {given}"]
+        head = f"define {self.gives} @{self.name}({', '.join(('ptr %function', *arguments))}) {{"
+        switch = [f"%number = ptrtoint ptr %function to i64\nswitch i64 %number, label %none [ {' '.join(cases)} ]"]
+        return "\n".join([head, *switch, *lines, "none:", f"ret {zero}", "}"])
+
+
+_ZERO = {"ptr": "null", "i64": "0", "double": "0.0"}
+
+
+def _fields(procedure: Procedure) -> dict[str, str]:
+    """Return the fields by the names of their addresses in a procedure."""
+    return {
+        step.result.name: step.operands[1].field
+        for step in procedure.instructions
+        if isinstance(step, Applied) and step.result and len(step.operands) == 2
+        if isinstance(step.operands[1], Literal) and step.operands[1].field
+    }
+
+
+def stored_fields(procedures: Iterable[Procedure]) -> set[str]:
+    """Return the fields that some of the procedures store."""
+    found = set[str]()
+    for procedure in procedures:
+        fields = _fields(procedure)
+        for step in procedure.instructions:
+            if isinstance(step, Applied) and step.primitive.name.startswith("store ") and isinstance(step.operands[0], Name):
+                found.add(fields.get(step.operands[0].name, ""))
+    return found - {""}
+
+
+def specialised(procedure: Procedure, words: Mapping[str, int], functions: Sequence[str]) -> Procedure:
+    """Return a procedure in which these fields are known, by name -> the word in memory, and `functions` are called by name:
+    those of known fields by their own, others by that of `CalledByNumber`."""
+    made, fields = copy.copy(procedure), _fields(procedure)
+    made.instructions = list(_specialised(procedure.instructions, fields, words, functions))
+    return made
+
+
+def _specialised(
+    steps: Iterable[Instruction], fields: Mapping[str, str], words: Mapping[str, int], functions: Sequence[str]
+) -> Iterator[Instruction]:
+    names = dict[str, str]()
+    for step in steps:
+        match step:
+            case Applied(primitive, (Name(_, address),), Name(kind, name)) if (
+                primitive.name.startswith("load ") and fields.get(address, "") in words
+            ):
+                word = words[fields[address]]
+                if kind == "ptr" and 0 < word <= len(functions):
+                    names[name] = functions[word - 1]
+                yield Applied(_KNOWN[kind], (_literal(kind, word),), Name(kind, name))
+            case Called(Name(_, name), operands, gives, result) if name in names:
+                yield Called(names[name], operands, gives, result)
+            case Called(Name() as function, operands, gives, result):
+                yield Called(_kind_of(operands, gives).name, (function, *operands), gives, result)
+            case _:
+                yield step
+
+
+def _literal(kind: str, word: int) -> Literal:
+    if kind == "double":
+        return Literal(kind, struct.unpack("d", struct.pack("Q", word))[0])
+    return Literal("i64", word - (1 << 64) if word >> 63 else word)
+
+
+def _kind_of(operands: Iterable[Term], gives: str) -> CalledByNumber:
+    return CalledByNumber(gives, tuple(operand.kind for operand in operands))
+
+
+def kinds_by_number(procedures: Iterable[Procedure]) -> set[CalledByNumber]:
+    """Return the kinds of the functions that specialised procedures call by number."""
+    steps = (step for procedure in procedures for step in procedure.instructions if isinstance(step, Called))
+    return {
+        _kind_of(step.operands[1:], step.gives)
+        for step in steps
+        if isinstance(step.function, str) and step.function.startswith("numbered.")
+    }

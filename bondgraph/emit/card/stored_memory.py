@@ -1,0 +1,155 @@
+"""Which stretches of memory procedures store to (points-to analysis, without regard to the order of instructions).
+
+Memory outside of procedures is given as objects: numbers of stretches. What a pointer may point to follows from the tables as
+they are, and from what procedures store there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from bondgraph.emit.instructions import Applied, Called, Literal, Name, Return, Term, Variable
+from bondgraph.emit.procedure import Procedure
+
+Objects = frozenset[int]
+_NONE: Objects = frozenset()
+
+
+class Pointers(NamedTuple):
+    """Addresses in memory as it is.
+
+    Parameters
+    ----------
+    of_fields : objects that a field of tables points to, by name, "Control.p".
+    of_objects : objects that the entries of an array of addresses point to.
+    """
+
+    of_fields: Mapping[str, Objects]
+    of_objects: Mapping[int, Objects]
+
+
+def stored_objects(
+    procedures: Iterable[Procedure],
+    memory: Pointers,
+    arguments: Mapping[str, Mapping[str, Objects]],
+    targets: Callable[[Called, str], Iterable[str]],
+    readers: Collection[str] = (),
+) -> Objects:
+    """Return the objects that the procedures may store to, other than fields of tables.
+
+    Parameters
+    ----------
+    arguments : objects of the arguments of those that are called from outside, by their names.
+    targets : names of the functions that a call by address may reach, by the field from which the address was loaded, or "".
+        What is no procedure stores to the last array of its arguments, unless it is one of the `readers`.
+    """
+    return _Analysis(procedures, memory, targets, readers).stored(arguments)
+
+
+class _Analysis:
+    """Objects of all pointers, grown until nothing changes."""
+
+    def __init__(
+        self,
+        procedures: Iterable[Procedure],
+        memory: Pointers,
+        targets: Callable[[Called, str], Iterable[str]],
+        readers: Collection[str],
+    ) -> None:
+        self.by_name = {procedure.name: procedure for procedure in procedures}
+        self.targets, self.readers = targets, readers
+        self.of: dict[object, Objects] = defaultdict(frozenset)
+        self.of.update({("field", name): objects for name, objects in memory.of_fields.items()})
+        self.of.update({("object", number): objects for number, objects in memory.of_objects.items()})
+        self.found: Objects = _NONE
+        self.has_changed = False
+        self._locals: dict[tuple[str, str], int] = {}
+
+    def stored(self, arguments: Mapping[str, Mapping[str, Objects]]) -> Objects:
+        """Return the objects that are stored to."""
+        for name, given in arguments.items():
+            for argument, objects in given.items():
+                self.of["name", name, argument] = objects
+        self.has_changed = True
+        while self.has_changed:
+            self.has_changed = False
+            for procedure in self.by_name.values():
+                self._visit(procedure)
+        return frozenset(number for number in self.found if number >= 0)
+
+    def _visit(self, procedure: Procedure) -> None:
+        fields = dict[str, str]()
+        loaded = dict[str, str]()
+        for step in procedure.instructions:
+            match step:
+                case Applied(primitive, operands, result) if primitive.name.startswith("at ") and result:
+                    self._grow(("name", procedure.name, result.name), self._objects(procedure, operands[0]))
+                    index = operands[1]
+                    if isinstance(index, Literal) and index.field:
+                        fields[result.name] = index.field
+                case Applied(primitive, (place,), Name() as result) if primitive.name == "load ptr":
+                    field = fields.get(place.name, "") if isinstance(place, Name) else ""
+                    loaded[result.name] = field
+                    for key in self._places(procedure, place, field):
+                        self._grow(("name", procedure.name, result.name), self.of[key])
+                case Applied(primitive, (place, value), None) if primitive.name.startswith("store "):
+                    field = fields.get(place.name, "") if isinstance(place, Name) else ""
+                    if primitive.name == "store ptr":
+                        for key in self._places(procedure, place, field):
+                            self._grow(key, self._objects(procedure, value))
+                    if not field:
+                        self._store(self._objects(procedure, place))
+                case Called():
+                    self._call(procedure, step, loaded)
+                case Return(value) if value is not None and value.kind == "ptr":
+                    self._grow(("result", procedure.name), self._objects(procedure, value))
+                case _:
+                    continue
+
+    def _call(self, procedure: Procedure, step: Called, loaded: Mapping[str, str]) -> None:
+        if isinstance(step.function, str):
+            names: Iterable[str] = (step.function,)
+        else:
+            names = self.targets(step, loaded.get(step.function.name, "") if isinstance(step.function, Name) else "")
+        given = [self._objects(procedure, operand) for operand in step.operands]
+        for name in names:
+            if name in self.readers:
+                continue
+            if name not in self.by_name:
+                arrays = [objects for objects, operand in zip(given, step.operands, strict=True) if operand.kind == "ptr"]
+                self._store(arrays[-1] if arrays else _NONE)
+                continue
+            for argument, objects in zip(self.by_name[name].arguments, given, strict=True):
+                self._grow(("name", name, argument), objects)
+            if step.result:
+                self._grow(("name", procedure.name, step.result.name), self.of["result", name])
+
+    def _objects(self, procedure: Procedure, operand: Term) -> Objects:
+        match operand:
+            case Variable(name):
+                return frozenset({self._local(procedure.name, name)})
+            case Name("ptr", name):
+                return self.of["name", procedure.name, name]
+            case _:
+                return _NONE
+
+    def _local(self, procedure: str, name: str) -> int:
+        """Return the number of a variable of a procedure, as an object: negative."""
+        return self._locals.setdefault((procedure, name), -1 - len(self._locals))
+
+    def _places(self, procedure: Procedure, place: Term, field: str) -> Iterable[object]:
+        if field:
+            return (("field", field),)
+        return [("object", number) for number in self._objects(procedure, place)]
+
+    def _store(self, objects: Objects) -> None:
+        if not objects <= self.found:
+            self.found |= objects
+            self.has_changed = True
+
+    def _grow(self, key: object, objects: Objects) -> None:
+        if not objects <= self.of[key]:
+            self.of[key] |= objects
+            self.has_changed = True

@@ -1,0 +1,231 @@
+"""Kernel of many runs on a card: from a prepared run to PTX, and the memory that threads begin with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.emit.card import nvptx
+from bondgraph.emit.card.specialised_procedures import kinds_by_number, specialised, stored_fields
+from bondgraph.emit.instructions import Called
+from bondgraph.emit.interpreter import code as interpreter
+from bondgraph.emit.kernel import Kernel
+from bondgraph.emit.kernel_language.language import field_name
+from bondgraph.emit.printers.llvm_procedures import module_text
+from bondgraph.emit.procedure import Procedure, reached, renamed
+from bondgraph.errors import Problem, RunError
+from bondgraph.run.batch.card import threads
+from bondgraph.run.batch.card.memory import CardMemory, known_words, memory_of
+from bondgraph.run.batch.card.threads import Launch
+from bondgraph.run.batch.image import CALLED_BY_BATCHES, Image, image_of, kernels_of, run_libraries, with_letter
+from bondgraph.run.batch.prepared import PreparedProgram
+from bondgraph.run.batch.results import KeptOfRun
+from bondgraph.run.batch.workspace import Workspace
+from bondgraph.run.steppers.method import Method
+
+ENTRY = "advance_runs"
+"""Name of the kernel."""
+MOST_LOCAL = 512 * 1024
+"""Bytes of local memory that a thread of a card can have."""
+
+
+@dataclass(frozen=True, eq=False)
+class CardKernel:
+    """Kernel of many runs on a card.
+
+    Its one argument is the address of a block of words, `threads.Launch`. A thread has a slot; runs are taken by threads that are
+    free, and go on where a launch has paused.
+
+    Parameters
+    ----------
+    ptx : text of the module.
+    entry : name of the kernel.
+    call_words : word of each number of the block; call_size : count of its words.
+    state_words, scratch_words : words of a slot between launches, zero before the first one of a block.
+    memory : what threads begin with.
+    clock_keys, first : key of the clocks of parameters, and parameters (parameters,) whose clocks these are.
+    """
+
+    ptx: str
+    entry: str
+    call_words: Mapping[str, int]
+    call_size: int
+    state_words: int
+    scratch_words: int
+    memory: CardMemory
+    clock_keys: Callable[[np.ndarray], list[bytes]]
+    first: np.ndarray
+
+    def shared_at(self, address: int) -> np.ndarray:
+        """Return the words that all threads read, as they are where they begin at this address."""
+        return self.memory.shared_at(address)
+
+    def same_clocks(self, p: np.ndarray) -> np.ndarray:
+        """Return (runs,) True for the runs, with parameters p (runs, parameters), whose clocks are those of the kernel."""
+        mine = self.clock_keys(self.first[None])[0]
+        return np.array([key == mine for key in self.clock_keys(p)], dtype=bool)
+
+
+def card_kernel(
+    prepared: PreparedProgram,
+    blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
+    kept: Sequence[KeptOfRun] = (),
+    outputs: Kernel | None = None,
+    check_rank: bool = False,
+) -> CardKernel:
+    """Return the kernel of runs with these `blocks` p, x and m, (runs or 1, numbers): of the clocks of the first.
+
+    Parameters
+    ----------
+    kept, outputs : what is measured, as `kept_of` returns it.
+    check_rank : whether constraints are checked along the runs.
+
+    Raises `RunError` E283 for runs that cannot go to a card, E284 for one whose memory does not fit a thread, E330 for a clock
+    that cannot run; `CompileError` E282, E285.
+    """
+    if (refused := card_refusal(prepared)) is not None:
+        raise RunError(refused)
+    program = prepared.program
+    kernels_of(program)
+    space = Workspace(program, prepared.settings, prepared.choice, prepared.wanted)
+    p, x, m = (block[0] for block in blocks)
+    image, method = image_of(space, p, x, m, space.batch_table(check_rank, kept, outputs)), space.integrator.method
+    if space.settler is not None:  # after each event the thread looks at its budget
+        image.words[image.word("events", "reserve")] = space.settler.table["log_room"]
+    symbols = {name: _symbol(name, space.settler is not None) for _, name in image.calls}
+    functions = list(dict.fromkeys(symbols.values()))
+    numbers = {name: functions.index(symbol) + 1 for name, symbol in symbols.items()}
+    procedures = _procedures(method, functions)
+    memory = memory_of(image, procedures, symbols, numbers)
+    _check_size(prepared, memory)
+    words = known_words(image, numbers, stored_fields(procedures))
+    made = [specialised(procedure, words, functions) for procedure in procedures]
+    slots = dict.fromkeys(program.layout[item.measure.of] for item in kept if not item.measure.kind.of_event)
+    assert program.texts is not None
+    model = program.texts(tuple(slot for slot in slots if slot.block == "out"), not method.explicit)
+    signatures = {**_of_procedures(made), **_of_texts(model)}
+    by_number = [(numbers[name], symbols[name]) for name in _called_by_number(image, words)]
+    texts = [_text(made, dict(by_number), signatures), _rules_text(), *model, *_entry_texts(memory)]
+    index = {name: k for name, (k, _) in Launch.layout().items()}
+    return CardKernel(
+        nvptx.ptx_of(texts, ENTRY), ENTRY, index, len(index), len(memory.own) + 1, memory.scratch, memory, space.schedules.keys, p
+    )
+
+
+def _symbol(name: str, has_events: bool) -> str:
+    """Return the name of a function in the texts, by its name in the image."""
+    if name in CALLED_BY_BATCHES:
+        return "s_begin_run" if name == CALLED_BY_BATCHES[0] else "s_run" if has_events else "s_advance_run"
+    return with_letter(name, "")
+
+
+def _procedures(method: Method, functions: Iterable[str]) -> list[Procedure]:
+    """Return the loop of a thread and all procedures that it calls, by name or through the image."""
+    found = list[Procedure]()
+    for letter, library in {**run_libraries(method), "b_": threads.procedures()}.items():
+        names = {procedure.name for procedure in library}
+        called = {step.function for each in library for step in each.instructions if isinstance(step, Called)}
+        roots = {name.removeprefix(letter) for name in functions if name.startswith(letter)} | {"run_thread"} & names
+        others = {name for name in called if isinstance(name, str) and name not in names}
+        found += renamed(reached(library, roots), letter, others)
+    return found
+
+
+_Signature = tuple[str, tuple[str, ...]]
+
+
+def _of_procedures(procedures: Iterable[Procedure]) -> dict[str, _Signature]:
+    """Return the kinds of the results and of the arguments of procedures."""
+    return {each.name: (each.result, tuple(kind.split()[0] for kind in each.arguments.values())) for each in procedures}
+
+
+def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
+    """Return the kinds of the results and of the arguments of the functions that LLVM texts define."""
+    return {
+        name: (gives, tuple(argument.split()[0] for argument in arguments.split(",")))
+        for text in texts
+        for gives, name, arguments in _DEFINED.findall(text)
+    }
+
+
+def _called_by_number(image: Image, words: Mapping[str, int]) -> list[str]:
+    """Return the functions that are called by an address that is not known."""
+    fields = (
+        (first + index, field_name(kind, name)) for first, kind in image.every for name, (index, _) in kind.layout().items()
+    )
+    known = {word for word, field in fields if field in words}
+    return list(dict.fromkeys(name for word, name in image.calls if word not in known))
+
+
+def _text(procedures: Sequence[Procedure], by_number: Mapping[int, str], signatures: Mapping[str, _Signature]) -> str:
+    """Return procedures as LLVM text, visible to others and without a word on what is inlined, and the functions that are called
+    `by_number`."""
+    kinds = sorted(kinds_by_number(procedures), key=lambda kind: kind.name)
+    switches = [
+        kind.text([pair for pair in by_number.items() if signatures.get(pair[1]) == (kind.gives, kind.takes)]) for kind in kinds
+    ]
+    text = module_text(procedures).replace(" noinline", "").replace("define internal ", "define ")
+    defined = {*_NAMES.findall(text), *(kind.name for kind in kinds)}
+    missing = {
+        name: (gives, given) for gives, name, given in _CALLED.findall("\n".join([text, *switches])) if name not in defined
+    }
+    declared = [
+        f"declare {gives} @{name}({', '.join(argument.split()[0] for argument in given.split(', '))})"
+        for name, (gives, given) in missing.items()
+        if not name.startswith("llvm.")
+    ]
+    return "\n".join([text, *switches, *declared])
+
+
+_DEFINED = re.compile(r"^define (\w+) @([\w.]+)\((ptr[^)]*)\)", re.MULTILINE)
+_NAMES = re.compile(r"^define [^@]*@([\w.]+)\(", re.MULTILINE)
+_CALLED = re.compile(r"call (\w+) @([\w.]+)\(([^)]*)\)")
+
+
+def _rules_text() -> str:
+    """Return the rules of the interpreter of derivatives."""
+    return "\n".join(interpreter.texts(1)).replace(" alwaysinline", "")
+
+
+def _entry_texts(memory: CardMemory) -> list[str]:
+    """Return the kernel, and what threads count in its argument."""
+    words = {name: index for name, (index, _) in Launch.layout().items()}
+    kernel = nvptx.kernel_text(ENTRY, "b_run_thread", len(memory.own), words["slots"], memory.batch)
+    counters = {"taken_run": "next_run", "count_done": "done_runs"}
+    return [kernel, *(nvptx.counter_text(name, words[word]) for name, word in counters.items()), nvptx.ADDRESS]
+
+
+def _check_size(prepared: PreparedProgram, memory: CardMemory) -> None:
+    """Refuse a memory that does not fit a thread of a card."""
+    if (size := 8 * len(memory.own)) <= MOST_LOCAL:
+        return
+    why = f"it needs {size / 1024:.0f} KB for tables and arrays, and a thread has at most {MOST_LOCAL // 1024} KB"
+    title = f'a run of "{prepared.program.name}" does not fit a thread of a card'
+    raise RunError(Problem("E284", title, (why,), cures=("device=None, which runs on the processor", "a smaller model")))
+
+
+def card_refusal(prepared: PreparedProgram) -> Problem | None:
+    """Return why runs cannot go to a card (E283), None if they can; nothing is compiled."""
+    program, settings = prepared.program, prepared.settings
+    reasons = list[str]()
+    if not program.is_machine_code:
+        reasons.append("its formulas are evaluated by NumPy, not by machine code")
+    elif program.texts is None:
+        reasons.append("a model of so many equal parts is compiled to loops of kernels, which only the processor runs")
+    if program.delays:
+        reasons.append("its delays need a history without a bound")
+    if libraries := [clock.name for clock in program.clocks if clock.library]:
+        reasons.append(f"its blocks {', '.join(map(repr, libraries))} call a library of another tool")
+    if (program.clocks or program.breaks) and program.loops:
+        reasons.append("its clocks meet a nonlinear loop, which Python solves")
+    if settings.singular == "keep":
+        reasons.append('it may pass singular positions (singular="keep"), which Python does')
+    if not reasons and not prepared.in_machine_code:
+        reasons.append("a part of it needs Python")
+    if not reasons:
+        return None
+    title = f'runs of "{program.name}" cannot go to a card'
+    return Problem("E283", title, tuple(reasons), cures=("device=None, which runs on the processor",))

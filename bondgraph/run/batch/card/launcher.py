@@ -1,0 +1,165 @@
+"""Launcher of batches of runs on the card that `device=` names, where they can go there."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bondgraph.devices.choose import AUTO, device_of, forget
+from bondgraph.devices.device import ON_THE_CPU, Device, is_lost
+from bondgraph.emit.kernel import Kernel
+from bondgraph.errors import DeviceWarning, Problem, ProblemError, RunError, caller_depth
+from bondgraph.run.batch.card.kernel import card_kernel, card_refusal
+from bondgraph.run.batch.card.launches import UNFINISHED, Blocks, CardWork
+from bondgraph.run.batch.collect import RunBatch
+from bondgraph.run.batch.prepared import PreparedProgram
+from bondgraph.run.batch.results import KeptOfRun, kept_of
+from bondgraph.run.batch.validity.rank_screen import screens
+from bondgraph.run.measures import Measure
+from bondgraph.run.validation.checked_result import has_constraints
+from bondgraph.run.validation.surface_contacts import watched_contacts
+
+_OF_CARDS = frozenset(f"E{number}" for number in range(282, 295))
+"""Codes of what is wrong with a card, or with code for one."""
+_NUMBER = 32
+"""Bytes that the number of a run takes, while chunks are taken from those that are left."""
+_SHARE = 0.8
+"""Share of the memory here that runs may take."""
+
+
+@dataclass(frozen=True)
+class CardLauncher:
+    """Launcher of the batches of a prepared program on a card; `is_optional` if the CPU may go on where the card cannot."""
+
+    prepared: PreparedProgram
+    device: Device
+    is_optional: bool
+
+    @property
+    def name(self) -> str:
+        """Name of the card."""
+        return self.device.facts.name
+
+    def fill(
+        self,
+        blocks: Blocks,
+        kept: Sequence[KeptOfRun],
+        outputs: Kernel | None,
+        check_rank: bool,
+        batch: RunBatch,
+        report: Callable[[int], object],
+    ) -> np.ndarray:
+        """Run all rows of p, x and m into the batch; return the indices of those that the card has not ended, for the CPU.
+
+        Raises `RunError` E282 to E285 for code that cannot be made, E289 where most clocks differ, E290 to E293 for the card;
+        where the CPU may go on, all of these are a `DeviceWarning`.
+        """
+        batch.status[:] = UNFINISHED
+        try:
+            code = self.prepared.last_card.made(
+                (self.prepared.clocks_of(blocks[0]), tuple(kept), outputs, check_rank),
+                lambda: card_kernel(self.prepared, blocks, kept, outputs, check_rank),
+            )
+            same = code.same_clocks(blocks[0])
+            if 2 * np.count_nonzero(same) < len(same):
+                raise _refused(self.name, ("parameters that vary move the clocks of these runs",))
+            runs, one = np.flatnonzero(np.broadcast_to(same, len(batch.status))), len(same) == 1
+            part = batch if one or same.all() else batch.like(len(runs))
+            rows = blocks if part is batch else tuple(block if len(block) == 1 else block[runs] for block in blocks)
+            try:
+                loaded = self.device.load(code.ptx, code.entry)
+                CardWork(self.device, loaded, code, rows, part, report).run()  # type: ignore[arg-type]
+            finally:
+                if part is not batch:
+                    batch.put(runs, part)
+        except ProblemError as error:
+            if error.problem.code not in _OF_CARDS:  # of the numbers of the first run: the CPU says of which runs it holds
+                return np.arange(len(batch.status))
+            self.let_cpu_go_on(error, int(np.count_nonzero(batch.status == UNFINISHED)))
+        return np.flatnonzero(batch.status == UNFINISHED)
+
+    def let_cpu_go_on(self, error: ProblemError, runs: int) -> None:
+        """Warn that the CPU goes on with so many runs where an error of the card has ended the work there; else raise it."""
+        if is_lost(error):
+            forget(self.device)
+        if not self.is_optional or error.problem.code not in _OF_CARDS:
+            raise error
+        problem = error.problem
+        warning = replace(problem, title=f"{problem.title}: the CPU goes on with {runs} runs", cures=())
+        warnings.warn(DeviceWarning(warning), stacklevel=caller_depth())
+
+
+def launcher_of(
+    prepared: PreparedProgram,
+    argument: Any,
+    runs: int,
+    keep: Mapping[str, str | Measure],
+    *,
+    check_rank: bool = True,
+    is_stored: bool = False,
+) -> CardLauncher | None:
+    """Return a launcher of so many runs on the card that `device=` names; None for the CPU, and with "auto" also where these runs
+    cannot go to a card. The results of runs whose chunks are stored need no memory here.
+
+    Raises `RunError` E286 to E288 for the card, E283 and E289 for what cannot go there, E294 for more runs than the memory here
+    holds; `ExtraError` E416 without the package for the card.
+    """
+    device = device_of(argument, runs)
+    if device is None:
+        return None
+    if problem := _why_not(prepared, device.facts.name, keep, check_rank):
+        if argument == AUTO:
+            return None
+        raise RunError(problem)
+    _check_count(runs, _NUMBER + (0 if is_stored else _bytes_of_run(prepared, keep)))
+    return CardLauncher(prepared, device, argument == AUTO)
+
+
+def _why_not(prepared: PreparedProgram, name: str, keep: Mapping[str, str | Measure], check_rank: bool) -> Problem | None:
+    """Return E283 or E289 for runs that cannot go to a card of this name."""
+    program = prepared.program
+    if problem := card_refusal(prepared):
+        return problem
+    kept, outputs = kept_of(program, keep)
+    reasons = [f'"{item.name}": {item.measure!r} is taken in Python' for item in kept if item.measure.kind.machine is None]
+    if outputs is not None and not outputs.is_machine_code:
+        reasons.append("the outputs among the kept quantities are not in machine code")
+    if watched_contacts(program):
+        reasons.append("contacts of surfaces are judged in Python")
+    if check_rank and has_constraints(program) and not screens(program):
+        reasons.append("constraints that are redundant, or change at events, are judged in Python, unless check_rank=False")
+    return _refused(name, reasons).problem if reasons else None
+
+
+def _refused(name: str, reasons: Sequence[str]) -> RunError:
+    return RunError(Problem("E289", f'these runs cannot go to "{name}"', tuple(reasons), cures=(ON_THE_CPU,)))
+
+
+def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) -> int:
+    """Return the bytes that numbers and results of a run take here."""
+    program, (kept, _) = prepared.program, kept_of(prepared.program, keep)
+    powers = 0 if program.powers is None else int(program.powers.n_out)
+    numbers = program.parameters + 2 * (program.states + program.modes) + powers + 6
+    return 8 * (numbers + sum(item.size * (len(prepared.wanted[0]) if item.over_time else 1) for item in kept))
+
+
+def _check_count(runs: int, each: int) -> None:
+    """Raise `RunError` E294 if so many runs of so many bytes each exceed the memory of this machine."""
+    memory = memory_here()
+    if memory and runs * each > _SHARE * memory:
+        why = f"each takes {each} bytes here, all of them {runs * each / 1e9:.4g} GB of {memory / 1e9:.4g} GB"
+        cures = (f"at most {int(_SHARE * memory / each):.3g} runs at a time", "fewer samples, or measures in place of series")
+        raise RunError(Problem("E294", f"{runs} runs are more than the memory of this machine holds", (why,), cures=cures))
+
+
+def memory_here() -> int:
+    """Return the bytes of memory of this machine; 0 where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 0

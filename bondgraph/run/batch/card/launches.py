@@ -1,0 +1,220 @@
+"""Chunks of runs on a card: as many as its memory holds, in launches of some tenths of a second that go on where they paused."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from bondgraph.devices.device import Device, LoadedKernel, is_out_of_memory, out_of_memory
+from bondgraph.errors import DeviceWarning, Problem, RunError, caller_depth
+from bondgraph.run.batch.card.order import CostGuess
+from bondgraph.run.batch.collect import RunBatch
+
+LAUNCH_SECONDS, MAX_LAUNCH_SECONDS = 0.2, 0.3
+"""Duration that a launch aims at, and its limit, s: watchdogs of desktops, the progress bar and interrupts wait for it."""
+UNFINISHED = -1000
+"""Status of a run that has not ended; no status of a run has this number."""
+_FIRST_BUDGET, _MOST_BUDGET = 16, 1 << 40
+_LEAST_GROWTH, _MOST_GROWTH = 0.1, 4.0
+"""Attempted steps of the first launch, the most of any, and bounds on the factor from one launch to the next."""
+_SHARE = 0.9
+"""Share of the free memory that is used: the driver needs some too."""
+_WAVES = 8
+"""Number of runs for each thread of the card from which on a first chunk shows what runs cost."""
+_LINE = 256
+"""Bytes at a multiple of which each array begins."""
+
+Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Parameters, states and modes of runs, (runs or 1, numbers) each."""
+
+
+class Launchable(Protocol):
+    """Code of runs for a card: `kernel.CardKernel`, which describes the words."""
+
+    @property
+    def call_words(self) -> Mapping[str, int]:
+        """Words of the call block by name."""
+
+    @property
+    def call_size(self) -> int:
+        """Words of the call block."""
+
+    @property
+    def state_words(self) -> int:
+        """Words that a thread keeps between launches."""
+
+    @property
+    def scratch_words(self) -> int:
+        """Words that a thread uses within a launch."""
+
+    def shared_at(self, address: int) -> np.ndarray:
+        """Return the words that all threads read, at this address."""
+
+
+@dataclass
+class Pace:
+    """Attempted steps of the next launch, and whether it was said that memory is scarce."""
+
+    budget: int = _FIRST_BUDGET
+    said: bool = False
+
+    def follow(self, seconds: float) -> None:
+        """Follow a launch that took so long, s."""
+        factor = min(max(LAUNCH_SECONDS / max(seconds, 1e-9), _LEAST_GROWTH), _MOST_GROWTH)
+        self.budget = min(max(int(self.budget * factor), 1), _MOST_BUDGET)
+
+
+@dataclass(frozen=True)
+class Room:
+    """Most runs of a chunk, and threads that run them."""
+
+    runs: int
+    slots: int
+
+
+@dataclass(frozen=True, eq=False)
+class CardWork:
+    """Work of a card: runs of p, x and m (rows of the `blocks`) into a batch, by a kernel that it has loaded of some code;
+    `report` hears after each launch how many runs are done."""
+
+    device: Device
+    loaded: LoadedKernel
+    code: Launchable
+    blocks: Blocks
+    batch: RunBatch
+    report: Callable[[int], object]
+    pace: Pace = field(default_factory=Pace)
+
+    def run(self) -> None:
+        """Run all rows. The status of a run that has not ended is `UNFINISHED`, also where an error ends the work.
+
+        Raises `RunError` E290 for memory that does not hold a single block of threads, E292 for a card that is lost.
+        """
+        self.batch.status[:] = UNFINISHED
+        guess, runs, numbers = CostGuess(), len(self.batch.status), self._numbers()
+        waiting = np.arange(runs)
+        pilot = runs >= _WAVES * self.loaded.blocks * self.loaded.threads and numbers.shape[1] > 0
+        while len(waiting):
+            room = self.room(len(waiting))
+            chosen = waiting[:: -(-runs // room.slots)] if pilot else waiting[: room.runs]
+            chosen, pilot = chosen[guess.order(numbers[chosen])], False
+            self._run_chunk(chosen, room.slots, runs - len(waiting))
+            guess.learn(numbers[chosen], self.batch.rate_counts[chosen])
+            waiting = np.setdiff1d(waiting, chosen, assume_unique=True)
+
+    def _numbers(self) -> np.ndarray:
+        """Return the numbers that may differ between runs, (runs, columns), from which costs are guessed."""
+        varied = [block for block in self.blocks[:2] if len(block) > 1]
+        return np.hstack(varied) if varied else np.zeros((len(self.batch.status), 0))
+
+    def room(self, runs: int) -> Room:
+        """Return the largest chunk of at most so many runs that the free memory holds; `DeviceWarning` E291, once, where that is
+        so little that threads stay idle. Raises `RunError` E290 where it holds no block of threads."""
+        loaded, code, facts = self.loaded, self.code, self.device.facts
+        thread = 8 * (code.state_words + code.scratch_words)
+        results = sum(array.itemsize * math.prod(array.shape[1:]) for array in self.batch.arrays().values())
+        run = results + 8 * sum(block.shape[1] for block in self.blocks if len(block) > 1)
+        once = 8 * (code.call_size + len(code.shared_at(0)) + sum(block.size for block in self.blocks if len(block) == 1))
+        once += _LINE * (len(self.batch.arrays()) + 7)
+        left, least = int(_SHARE * self.device.memory_left(loaded)), once + loaded.threads * thread + run
+        if left < least:
+            stacks = f"the stacks of all its threads {_megabytes(loaded.stack * facts.threads)}"
+            why = f"{loaded.threads} threads take {_megabytes(least)}, {stacks}; {_megabytes(max(left, 0))} are left beside these"
+            raise out_of_memory(facts.name, why)
+        most = min(loaded.blocks, -(-runs // loaded.threads))
+        blocks = min(most, max((left - once) // (loaded.threads * (thread + run)), 1))
+        slots = blocks * loaded.threads
+        held = min(runs, (left - once - slots * thread) // max(run, 1))
+        if blocks < most:
+            why = f"a chunk has {held} runs on {slots} threads, where {most * loaded.threads} would be busy"
+            self._say_smaller(f"{_megabytes(left)} of memory are left: {why}")
+        return Room(held, slots)
+
+    def _say_smaller(self, why: str) -> None:
+        """Warn, once, that chunks become smaller (E291)."""
+        if self.pace.said:
+            return
+        self.pace.said = True
+        cures = ("no other program on the card", "fewer samples, or measures in place of series")
+        problem = Problem("E291", f'chunks of runs on "{self.device.facts.name}" become smaller', (why,), cures=cures)
+        warnings.warn(DeviceWarning(problem), stacklevel=caller_depth())
+
+    def _run_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
+        """Run some rows, by index, in this order, and put their results into the batch; in halves where another program has taken
+        the memory meanwhile. `done` runs were done before."""
+        try:
+            self._launch_chunk(chosen, slots, done)
+        except RunError as error:
+            if not is_out_of_memory(error) or len(chosen) <= self.loaded.threads:
+                raise
+            self._say_smaller("; ".join(error.problem.details))
+            half = len(chosen) // 2
+            for part, before in ((chosen[:half], done), (chosen[half:], done + half)):
+                self._run_chunk(part, self.room(len(part)).slots, before)
+
+    def _launch_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
+        """Copy some rows to the card, launch until they are done, and put their results into the batch."""
+        code, device, runs, threads = self.code, self.device, len(chosen), self.loaded.threads
+        slots = min(slots, -(-runs // threads) * threads)
+        blocks = dict(zip("pxm", self.blocks, strict=True))
+        rows = {name: block if len(block) == 1 else block[chosen] for name, block in blocks.items()}
+        results = self.batch.like(runs).arrays()
+        results["status"][:] = UNFINISHED
+        sizes = {"call": 8 * code.call_size, "shared": code.shared_at(0).nbytes}
+        sizes |= {"states": 8 * slots * code.state_words, "scratch": 8 * slots * code.scratch_words}
+        sizes |= {name: array.nbytes for name, array in {**rows, **results}.items()}
+        with _allocated(device, sizes) as at:
+            values = {"slots": slots, "runs": runs, **at}
+            values |= {f"{name}_stride": 0 if len(block) == 1 else block.shape[1] for name, block in blocks.items()}
+            call = np.zeros(code.call_size, dtype=np.int64)
+            for name, word in code.call_words.items():
+                call[word] = values.get(name, 0)
+            device.clear(at["states"], sizes["states"])
+            device.copy_in(at["shared"], code.shared_at(at["shared"]))
+            for name, array in {**rows, "status": results["status"]}.items():
+                device.copy_in(at[name], array)
+            self._launch_until_done(call, at["call"], slots // threads, done)
+            for name, array in results.items():
+                device.copy_out(array, at[name])
+        for name, array in self.batch.arrays().items():
+            array[chosen] = results[name]
+
+    def _launch_until_done(self, call: np.ndarray, address: int, blocks: int, before: int) -> None:
+        """Launch until all runs of a chunk are done, each time with as many steps as take `LAUNCH_SECONDS`."""
+        words, device = self.code.call_words, self.device
+        done, runs, budget = words["done_runs"], call[words["runs"]], words["budget"]
+        device.copy_in(address, call)
+        while call[done] < runs:
+            call[budget] = self.pace.budget
+            device.copy_in(address + 8 * budget, call[budget : budget + 1])
+            begin = time.perf_counter()
+            device.launch(self.loaded, blocks, address)
+            self.pace.follow(time.perf_counter() - begin)
+            device.copy_out(call, address)
+            self.report(before + int(call[done]))
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.4g} MB"
+
+
+@contextmanager
+def _allocated(device: Device, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Yield the addresses of stretches of so many bytes on a card, by name, in one block of memory, which ends with the body."""
+    starts, at = dict[str, int](), 0
+    for name, size in sizes.items():
+        starts[name] = at
+        at += -(-size // _LINE) * _LINE
+    first = device.allocate(at)
+    try:
+        yield {name: first + start for name, start in starts.items()}
+    finally:
+        with suppress(RunError):  # with a card, its memory is lost
+            device.free(first)

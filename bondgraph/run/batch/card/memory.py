@@ -1,0 +1,211 @@
+"""Memory of a thread of a card, from the image of a batch: what all threads read, what each has for itself, and what of that is
+too large to be moved between launches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.emit.card.stored_memory import Objects, Pointers, stored_objects
+from bondgraph.emit.instructions import Called
+from bondgraph.emit.kernel_language.language import Array, Code, field_name, is_table, types_of
+from bondgraph.emit.procedure import Procedure
+from bondgraph.run.batch.card.threads import OWN_BASE, SCRATCH_BASE, SharedWords
+from bondgraph.run.batch.image import Image
+
+LARGE = 1_000
+"""Words from which an array of the event handling, or of a loop over runs, lies in the scratch."""
+_MAY_BE_LARGE = ("EventTable.", "BatchTable.", "SparsityPattern.", "Structure.", "CouplingGraph.")
+_ALWAYS_THERE = ("SparsityPattern.", "Structure.")
+"""Tables whose arrays lie in the scratch when they are large, or always: they are seldom used."""
+READERS = ("i_searchsorted", "i_take")
+"""Functions that only read their last array."""
+
+
+@dataclass(frozen=True, eq=False)
+class CardMemory:
+    """Words of three stretches of memory.
+
+    Parameters
+    ----------
+    own, shared : words (own,), (shared,): shared ones begin with the table `SharedWords`.
+    shared_places : shared words that are addresses of shared memory, and where they point to.
+    scratch : count of words of the scratch, zero at first.
+    batch : word of own memory at which the table of the loop over runs begins.
+    """
+
+    own: np.ndarray
+    shared: np.ndarray
+    shared_places: tuple[tuple[int, int], ...]
+    scratch: int
+    batch: int
+
+    def shared_at(self, address: int) -> np.ndarray:
+        """Return the shared words as they are where they begin at this address."""
+        words = self.shared.copy()
+        if self.shared_places:
+            at, to = np.array(self.shared_places).T
+            words[at] = np.uint64(address) + 8 * to.astype(np.uint64)
+        return words
+
+
+def called_fields(image: Image) -> dict[str, set[str]]:
+    """Return the names of functions that fields of code hold, by the names of these fields."""
+    names, found = dict(image.calls), defaultdict[str, set[str]](set)
+    for first, kind in image.every:
+        for name, type_ in types_of(kind).items():
+            word = first + kind.layout()[name][0]
+            if isinstance(type_, Code) and word in names:
+                found[field_name(kind, name)].add(names[word])
+    return found
+
+
+def known_words(image: Image, numbers: Mapping[str, int], stored: Collection[str]) -> dict[str, int]:
+    """Return the words of the fields that nobody stores and that are the same in all tables; those of code hold the `numbers` of
+    functions. Addresses of memory are not known."""
+    names, places, found = dict(image.calls), {word for word, _ in image.places}, dict[str, set[int]]()
+    for first, kind in image.every:
+        for name, (index, _) in kind.layout().items():
+            word, field = first + index, field_name(kind, name)
+            value = numbers[names[word]] if word in names else -1 if word in places else int(image.words[word])
+            found.setdefault(field, set()).add(value)
+    return {
+        field: min(values) for field, values in found.items() if len(values) == 1 and -1 not in values and field not in stored
+    }
+
+
+class Extents:
+    """Stretches of the memory of an image by their numbers."""
+
+    def __init__(self, image: Image):
+        self.image, self.places = image, dict(image.places)
+        self.starts = np.array([first for first, _ in image.extents])
+        self.sizes = np.array([size for _, size in image.extents])
+        self.of_tables = frozenset(self.number(first) for first, _ in image.every)
+
+    def number(self, word: int) -> int:
+        """Return the number of the stretch with this word."""
+        return int(np.searchsorted(self.starts, word, side="right")) - 1
+
+    def pointers(self) -> Pointers:
+        """Return what fields of tables and entries of arrays point to."""
+        fields, objects = defaultdict[str, set[int]](set), defaultdict[int, set[int]](set)
+        for field, word in self.fields():
+            if word in self.places:
+                fields[field].add(self.number(self.places[word]))
+        of_fields = {word for _, word in self.fields()}
+        for word, place in self.image.places:
+            if word not in of_fields:
+                objects[self.number(word)].add(self.number(place))
+        return Pointers(
+            {field: frozenset(numbers) for field, numbers in fields.items()},
+            {number: frozenset(numbers) for number, numbers in objects.items()},
+        )
+
+    def fields(self) -> Iterator[tuple[str, int]]:
+        """Yield the fields of all tables that are addresses of memory, with their words."""
+        for first, kind in self.image.every:
+            for name, type_ in types_of(kind).items():
+                if isinstance(type_, Array) or is_table(type_):
+                    yield field_name(kind, name), first + kind.layout()[name][0]
+
+    def stored(self, procedures: Iterable[Procedure], symbols: Mapping[str, str]) -> Objects:
+        """Return the stretches that are stored to, tables among them; `symbols` are the functions by their names in the image."""
+        fields = called_fields(self.image)
+
+        def targets(call: Called, field: str) -> Iterable[str]:
+            names = fields.get(field, symbols)
+            return [symbols[name] for name in names if _fits(by_name.get(symbols[name]), call)]
+
+        by_name = {procedure.name: procedure for procedure in procedures}
+        batch = frozenset({self.number(self.image.tables["batch"][0])})
+        arguments = {"b_run_thread": {"r": batch}}
+        return self.of_tables | stored_objects(procedures, self.pointers(), arguments, targets, READERS)
+
+
+def _fits(procedure: Procedure | None, call: Called) -> bool:
+    """Return True if a procedure, or a kernel, has the kinds of arguments of a call."""
+    if procedure is None:
+        return call.gives == "void" and all(operand.kind == "ptr" for operand in call.operands)
+    kinds = [kind.split()[0] for kind in procedure.arguments.values()]
+    return procedure.result == call.gives and kinds == [operand.kind for operand in call.operands]
+
+
+def memory_of(
+    image: Image, procedures: Sequence[Procedure], symbols: Mapping[str, str], numbers: Mapping[str, int]
+) -> CardMemory:
+    """Return the memory of a thread for these procedures; functions have `symbols` by their names in the image, and their
+    addresses are the `numbers` of these names."""
+    extents = Extents(image)
+    stored = _with_addresses(extents, extents.stored(procedures, symbols))
+    far = _in_scratch(extents, stored)
+    kinds = ["shared" if k not in stored else "scratch" if k in far else "own" for k in range(len(extents.starts))]
+    header = len(SharedWords.layout())
+    next_free = {"own": 0, "shared": header, "scratch": 0}
+    starts = list[int]()
+    for kind, size in zip(kinds, extents.sizes.tolist(), strict=True):
+        starts.append(next_free[kind])
+        next_free[kind] += size
+    own_count = next_free["own"]
+    words = {"own": np.zeros(own_count, np.uint64), "shared": np.zeros(next_free["shared"], np.uint64)}
+    source = image.words.copy()
+    for word, name in image.calls:
+        source[word] = numbers[name]
+    for kind, start, first, size in zip(kinds, starts, extents.starts.tolist(), extents.sizes.tolist(), strict=True):
+        if kind == "scratch":
+            continue
+        words[kind][start : start + size] = source[first : first + size]
+
+    def place(word: int) -> tuple[str, int]:
+        number = extents.number(word)
+        return kinds[number], starts[number] + word - int(extents.starts[number])
+
+    own_places, shared_places = list[tuple[int, int]](), list[tuple[int, int]]()
+    for word, target in image.places:
+        (kind, at), (to_kind, to) = place(word), place(target)
+        if to_kind == "shared":
+            (own_places if kind == "own" else shared_places).append((at, to))
+        else:
+            assert kind == "own", "what all threads read points to memory of one"
+            words[kind][at] = (OWN_BASE if to_kind == "own" else SCRATCH_BASE) + 8 * to
+    pointers = sorted({at for kind, at in map(place, image.pointers) if kind == "own"})
+    template = len(words["shared"])
+    index = {name: k for name, (k, _) in SharedWords.layout().items()}
+    head = words["shared"]
+    for name, value in {
+        "own_count": own_count,
+        "own_bytes": 8 * own_count,
+        "pointer_count": len(pointers),
+        "scratch_count": next_free["scratch"],
+    }.items():
+        head[index[name]] = value
+    shared = np.concatenate([head, words["own"], np.array(pointers, np.uint64)])
+    shared_places += [(index["template"], template), (index["pointers"], template + own_count)]
+    shared_places += [(template + at, to) for at, to in own_places]
+    return CardMemory(words["own"], shared, tuple(shared_places), next_free["scratch"], place(image.tables["batch"][0])[1])
+
+
+def _with_addresses(extents: Extents, stored: Objects) -> Objects:
+    """Return the stretches that are stored to, and those with addresses of such."""
+    pairs = {(extents.number(word), extents.number(place)) for word, place in extents.image.places}
+    while more := frozenset(one for one, other in pairs if other in stored and one not in stored):
+        stored |= more
+    return stored
+
+
+def _in_scratch(extents: Extents, stored: Objects) -> Objects:
+    """Return the stretches that lie in the scratch: large arrays, and those of patterns; nothing that is not zero at first."""
+    found = set[int]()
+    for field, word in extents.fields():
+        if word not in extents.places or not field.startswith(_MAY_BE_LARGE):
+            continue
+        number = extents.number(extents.places[word])
+        first, size = int(extents.starts[number]), int(extents.sizes[number])
+        is_zero = not extents.image.words[first : first + size].any()
+        is_array = number in stored and number not in extents.of_tables
+        if is_array and is_zero and (size >= LARGE or field.startswith(_ALWAYS_THERE)):
+            found.add(number)
+    return frozenset(found)

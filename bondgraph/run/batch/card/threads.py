@@ -1,0 +1,182 @@
+"""Loop over runs in a thread of a card, as functions of the kernel language: a thread takes one run after the other, goes to
+sleep when its budget of steps is spent, and goes on at the next launch.
+
+While it is awake, its tables and arrays lie in its own memory (on a card: local memory, which the hardware interleaves by
+threads); between launches in a slot of the card's memory. What is too large for that lies in the slot's scratch for good.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.kernel_language.language import Ints, Reals, Table, external, inline
+from bondgraph.emit.kernel_language.translate import translate
+from bondgraph.emit.procedure import Procedure
+from bondgraph.run.batch.event_losses import note_events
+from bondgraph.run.batch.fields import BatchTable
+from bondgraph.run.batch.loop import begun, ended, hopeless
+from bondgraph.run.status import Status
+
+OWN_BASE, SCRATCH_BASE = 1 << 60, 1 << 61
+"""Where own memory and scratch seem to begin in a template: its addresses are moved when a thread first wakes."""
+
+
+class SharedWords(Table):
+    """What all threads read: the template of own memory (own_count,), and which of its words may be addresses of own memory or
+    scratch (pointer_count,); count of words of the scratch."""
+
+    template: Ints
+    pointers: Ints
+    own_count: int
+    own_bytes: int
+    pointer_count: int
+    scratch_count: int
+
+
+class Launch(Table):
+    """Call of a kernel: filled in by the host, except `next_run` and `done_runs`.
+
+    slots: threads; runs: in this call; budget: attempted steps after which a thread goes to sleep; next_run: first run that
+    nobody has taken; done_runs: runs that have ended. states (own_count + 1, slots); scratch (slots, scratch_count); the
+    others as in `BatchTable`.
+    """
+
+    states: Ints
+    scratch: Ints
+    shared: SharedWords
+    p: Reals
+    x: Reals
+    m: Reals
+    status: Ints
+    ends: Reals
+    modes_end: Reals
+    times_end: Reals
+    step_counts: Ints
+    rejected_counts: Ints
+    rate_counts: Ints
+    event_counts: Ints
+    kept: Reals
+    series: Reals
+    slots: int
+    runs: int
+    budget: int
+    next_run: int
+    done_runs: int
+    p_stride: int
+    x_stride: int
+    m_stride: int
+
+
+@external
+def taken_run(call: Launch) -> int:
+    """Take the next run."""
+    call.next_run += 1
+    return call.next_run - 1
+
+
+@external
+def count_done(call: Launch) -> int:
+    """Count a run that has ended; return how many had before."""
+    call.done_runs += 1
+    return call.done_runs - 1
+
+
+@external
+def address_of(numbers: Ints) -> int:
+    """Return the address of an array, as machine code knows it."""
+    raise NotImplementedError
+
+
+@external
+def saw_far_angle() -> int:
+    """Return 1 if the thread has met an angle whose sine only a C library computes, and forget it."""
+    return 0
+
+
+def run_thread(own: Ints, call: Launch, slot: int, r: BatchTable) -> None:
+    """Wake the thread of a slot, whose own memory this is with the table r in it, go on with its runs, and go to sleep."""
+    wake(own, call, slot)
+    connect(r, call)
+    go_on(r, call)
+    sleep(own, call, slot)
+
+
+def wake(own: Ints, call: Launch, slot: int) -> None:
+    """Load own memory from the slot, or from the template at the first time, and move its addresses to where it now is."""
+    words, states, slots, base = call.shared, call.states[slot:], call.slots, address_of(own)
+    before = states[words.own_count * slots]
+    if before == 0:
+        for i in range(words.own_count):
+            own[i] = words.template[i]
+        scratch = address_of(call.scratch[slot * words.scratch_count :])
+        move(own, words, SCRATCH_BASE, words.scratch_count * 8, scratch - SCRATCH_BASE)
+        before = OWN_BASE
+    else:
+        for i in range(words.own_count):
+            own[i] = states[i * slots]
+    move(own, words, before, words.own_bytes, base - before)
+
+
+@inline
+def move(own: Ints, words: SharedWords, first: int, length: int, by: int) -> None:
+    """Move the addresses of a stretch of memory."""
+    for k in range(words.pointer_count):
+        address = own[words.pointers[k]]
+        if address >= first and address < first + length:
+            own[words.pointers[k]] = address + by
+
+
+def sleep(own: Ints, call: Launch, slot: int) -> None:
+    """Keep own memory in the slot, and where it was."""
+    words, states, slots = call.shared, call.states[slot:], call.slots
+    for i in range(words.own_count):
+        states[i * slots] = own[i]
+    states[words.own_count * slots] = address_of(own)
+
+
+def connect(r: BatchTable, call: Launch) -> None:
+    """Point the table of the loop to the runs of this call."""
+    r.p, r.x, r.m = call.p, call.x, call.m
+    r.p_stride, r.x_stride, r.m_stride, r.runs = call.p_stride, call.x_stride, call.m_stride, call.runs
+    r.status, r.ends, r.modes_end, r.times_end = call.status, call.ends, call.modes_end, call.times_end
+    r.step_counts, r.rejected_counts = call.step_counts, call.rejected_counts
+    r.rate_counts, r.event_counts = call.rate_counts, call.event_counts
+    r.kept, r.series = call.kept, call.series
+
+
+def go_on(r: BatchTable, call: Launch) -> None:
+    """Take runs and advance them, as `batch.loop.run_many` does, until none is left or the budget is spent."""
+    c, left = r.table, call.budget
+    while left > 0:
+        status = int(Status.NOT_STARTED)
+        if r.under_way == 0:
+            r.present = taken_run(call)
+            if r.present >= r.runs:
+                return
+            r.under_way = begun(r, r.present)
+        if r.under_way == 1:
+            attempts = c.steps + c.rejected
+            c.budget = left
+            status = r.advance(c)
+            left -= c.steps + c.rejected - attempts + 1
+            if status == Status.LOG_FULL:
+                note_events(r)
+                continue
+            if status == Status.PAUSE:
+                if not hopeless(r):
+                    c.tried = 0
+                    continue
+                status = Status.TOO_MANY_STEPS
+        finish(r, call, status)
+
+
+def finish(r: BatchTable, call: Launch, status: int) -> None:
+    """Store the results of a run that has ended with this status; Python repeats one that needs a C library."""
+    ended(r, r.present, status, 1)
+    if saw_far_angle() == 1:
+        r.status[r.present] = Status.UNTRUSTED
+    r.under_way = 0
+    count_done(call)
+
+
+def procedures() -> list[Procedure]:
+    """Return `run_thread` and all that it calls by name."""
+    return translate([run_thread], ["run_thread"])

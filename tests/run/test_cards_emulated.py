@@ -1,0 +1,63 @@
+"""Sweeps on a card from end to end, the card's code (PTX) run as C: the bits of the CPU."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, C, Graph, I, R, Se, sweep
+from bondgraph.sweeps import events, first_time, last, peak, uniform
+from examples.bouncing_ball import with_restitution
+from tests.card_emulator import Emulated
+from tests.inner.devices import LoadedKernel, choose
+from tests.run.stand_in_card import StandIn
+
+pytestmark = [pytest.mark.release, pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")]
+
+
+class EmulatedCard(StandIn):
+    """Card whose threads are run one after the other by the processor, from the text that a driver would get."""
+
+    def load(self, text, entry):
+        loaded = super().load(text, entry)
+        return LoadedKernel(Emulated(text, self.folder, "-O0"), loaded.stack, loaded.threads, loaded.blocks)
+
+    def work(self, kernel, blocks, address):
+        kernel.handle.launch(address, blocks, kernel.threads)
+
+
+@pytest.fixture
+def card(monkeypatch, tmp_path):
+    plugged = EmulatedCard(memory=1 << 32)
+    plugged.folder = tmp_path
+    monkeypatch.setattr(choose, "MAKERS", {"cuda": lambda number: plugged})
+    monkeypatch.setattr(choose, "_opened", {})
+    return plugged
+
+
+def oscillator():
+    graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
+    graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
+    return graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
+
+
+CASES = {
+    "oscillator": (oscillator, {"spring.stiffness": uniform(20.0, 80.0)}, {"top": peak("spring.q"), "course": "spring.q"}),
+    "ball": (
+        with_restitution,
+        {"ball.inertia": uniform(0.5, 2.0), "ball.p": uniform(-0.5, 0.5)},
+        {"end": last("floor.h"), "bounces": events("bounces"), "first": first_time("bounces"), "top": peak("floor.h")},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_sweep_has_the_bits_of_the_cpu(name, card, tmp_path):
+    build, points, keep = CASES[name]
+    compiled = build().compile()
+    here = sweep(compiled, points, 4.0, runs=64, keep=keep, samples=0.1)
+    there = sweep(compiled, points, 4.0, runs=64, keep=keep, samples=0.1, device="cuda", store=tmp_path / "runs.db")
+    assert {name: here[name].tobytes() for name in here.names()} == {name: there[name].tobytes() for name in there.names()}
+    assert set(there.device) == {"cuda:0"} and there.complete
+    assert len(card.launched) > 2, "runs pause and go on"
+    assert not np.array_equal(here[next(iter(keep))][:1], here[next(iter(keep))][1:2])
