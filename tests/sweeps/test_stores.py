@@ -347,6 +347,15 @@ def test_a_full_disk_leaves_what_is_stored(compiled, reference, tmp_path, monkey
     assert content(drawn(compiled, store=path)) == content(reference)
 
 
+def test_large_columns_of_a_chunk_are_several_blocks(compiled, reference, tmp_path, monkeypatch):
+    """Since SQLite has a limit for the size of one."""
+    drawn(compiled, store=tmp_path / "few.db")
+    monkeypatch.setattr(store_module, "_LARGEST", 100)
+    runs = drawn(compiled, store=tmp_path / "many.db")
+    few, many = (Store(tmp_path / name, write=False)._state()["blocks"] for name in ("few.db", "many.db"))
+    assert content(runs) == content(reference) and many > few
+
+
 @pytest.mark.parametrize("part", [0.3, 0.6, 0.99])
 def test_a_truncated_store_is_refused(compiled, stored, tmp_path, part):
     path, data = tmp_path / "runs.db", stored.read_bytes()

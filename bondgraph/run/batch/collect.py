@@ -164,9 +164,5 @@ class BatchCollector:
 
     def ends(self) -> BatchResult:
         """Return the ends of all runs."""
-        x, m, integrals = (self._rows[name] for name in ("x", "m", "integrals"))
-        failures, doubts, refused = self._failures, self._doubts, self._refused
-        steps, rejected, rates, events = self._counts.values()
-        return BatchResult(
-            self.batch.times_end, x, m, integrals, steps, rejected, rates, events, self._found, failures, doubts, refused
-        )
+        ends = self.batch.times_end, *self._rows.values(), *self._counts.values()
+        return BatchResult(*ends, self._found, self._failures, self._doubts, self._refused)
