@@ -1,5 +1,7 @@
 """Sweeps: what a stored run costs beside one of `simulate` in a loop, and beside its right-hand sides; threads and processes.
 
+What the caller of a sweep does (points, the store) is done by one thread, whatever the number of workers: it bounds their gain.
+
 `python -m benchmarks.sweeps [--quick] [--json FILE] [--write]`
 """
 
@@ -75,17 +77,19 @@ def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
         for name in ("one", "two", "processes"):
             if not np.array_equal(ways[name]()["it"], looped()):
                 raise Disagreement(f"a sweep by {name} and a loop differ")
-        seconds = {name: np.empty((rounds, 2)) for name in ways}
+        clocks = time.perf_counter, time.process_time, time.thread_time
+        seconds = {name: np.empty((rounds, len(clocks))) for name in ways}
         for k in range(rounds):
             for name, way in ways.items():
-                begin = time.perf_counter(), time.process_time()
+                begin = [clock() for clock in clocks]
                 way()
-                seconds[name][k] = (time.perf_counter() - begin[0]) / runs, (time.process_time() - begin[1]) / runs
+                seconds[name][k] = [(clock() - since) / runs for clock, since in zip(clocks, begin, strict=True)]
     folder.cleanup()
     rates = right_hand_sides(compiled, case, values, samples)
     return {
         "loop": median(seconds["loop"][:, 1]),
         "sweep": median(seconds["one"][:, 1]),
+        "caller": median(seconds["one"][:, 2]),
         "beside the loop": ratio(seconds["one"][:, 1], seconds["loop"][:, 1]),
         "right-hand sides": rates / median(seconds["one"][:, 1]),
         "two threads": ratio(seconds["one"][:, 0], seconds["two"][:, 0]),
@@ -112,7 +116,7 @@ def right_hand_sides(compiled: Compiled, case: Case, values: np.ndarray, samples
     return median(found)
 
 
-HEAD = ("model", "simulate us", "sweep us", "sweep / simulate", "its rates / sweep", "2 threads", "2 processes")
+HEAD = ("model", "simulate us", "sweep us", "the caller", "sweep / simulate", "its rates / sweep", "2 threads", "2 processes")
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
@@ -130,7 +134,8 @@ def _run(quick: bool) -> dict[str, Any]:
         (
             name,
             f"{1e6 * found[name]['loop']:.0f}",
-            f"{1e6 * found[name]['sweep']:.0f}",
+            f"{1e6 * found[name]['sweep']:.1f}",
+            f"{1e6 * found[name]['caller']:.2f}",
             *(f"{found[name]['beside the loop']['median']:.2f}", f"{found[name]['right-hand sides']:.2f}"),
             *("{median:.2f} ({quartile 1:.2f}-{quartile 3:.2f})".format(**found[name][key]) for key in HEADS),
         )

@@ -7,7 +7,7 @@
 
 The column `run` has the numbers of the runs as 8-byte integers, `failure` their failures, their doubts, and the devices that made
 them (if these are not all the CPU), as JSON. Numbers are 8-byte
-floats, words are JSON; a block is empty if no run of it gave a value. A chunk is one transaction, whatever its number of runs.
+floats, words are JSON; a block is empty if no run so far gave a value, which alone tells the shape. A chunk is one transaction, whatever its number of runs.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
 _SETTING = 'setting "'
 """Beginning of the keys of settings in a plan."""
+_LARGEST = 2**28
+"""Bytes of a column in a chunk above which it becomes several blocks; SQLite has a limit of 1e9."""
 _LITTLE = {"i": "<i8", "f": "<f8"}
 """Stored types of numbers."""
 
@@ -271,17 +273,18 @@ class Store:
             others = [self._of_others, *(self.runs(self._blocks) if self._state()["blocks"] > self._blocks else ())]
             of_others = np.concatenate(others) if len(others) > 1 else self._of_others
             blocks = self._blocks + len(others) - 1
-            new = ~np.isin(chunk.runs, of_others) if len(of_others) else np.ones(len(chunk.runs), dtype=bool)
-            if new.all():
-                blocks += self._insert(chunk, points, shapes)
-            elif new.any():
-                blocks += self._insert(chunk.part(new), {name: values[new] for name, values in points.items()}, shapes)
+            new = np.flatnonzero(~np.isin(chunk.runs, of_others))
+            largest = max(values.nbytes for values in (chunk.runs, *points.values(), *chunk.values.values()))
+            for part in np.array_split(new, min(1 + largest // _LARGEST, len(new))) if len(new) else ():
+                self._insert(chunk.part(part), {name: values[part] for name, values in points.items()}, shapes)
+                blocks += 1
         self._blocks, self._of_others = blocks, of_others
 
-    def _insert(self, chunk: Chunk, points: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> int:
-        """Write a block of each column; return 1, the number of blocks."""
+    def _insert(self, chunk: Chunk, points: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Write a block of each column."""
         state, columns = self._state(), dict.fromkeys(self._names, b"")
-        columns |= {name: _encoded(values) for name, values in {**points, **chunk.values, RUN: chunk.runs}.items()}
+        nothing = {name: np.full((len(chunk.runs), *shape), np.nan) for name, shape in shapes.items()}
+        columns |= {name: _encoded(values) for name, values in {**nothing, **points, **chunk.values, RUN: chunk.runs}.items()}
         notes = [[astuple(issue) for issue in each] for each in (chunk.failures, chunk.warnings)]
         notes += [] if chunk.devices is None else [chunk.devices.tolist()]
         columns[FAILURE] = json.dumps(notes).encode() if any(notes) else b""
@@ -290,7 +293,6 @@ class Store:
         self._connection.executemany("INSERT INTO blocks VALUES (?, ?, ?, ?)", rows)
         counts = {"blocks": block + 1, "runs": state["runs"] + len(chunk.runs)}
         self._put("state", json.dumps({**counts, "shapes": {**state["shapes"], **shapes}}))
-        return 1
 
     def _read(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""

@@ -265,9 +265,9 @@ class Chunk:
     devices: np.ndarray | None = None
 
     def part(self, chosen: np.ndarray) -> Chunk:
-        """Return the chosen runs, (k,) True or False."""
+        """Return the chosen runs, by index (k,)."""
         runs, values = self.runs[chosen], {name: values[chosen] for name, values in self.values.items()}
-        numbers = set(runs.tolist())
+        numbers = set(runs.tolist()) if self.failures or self.warnings else ()
         failures, doubts = (tuple(issue for issue in issues if issue.run in numbers) for issues in (self.failures, self.warnings))
         devices = None if self.devices is None else self.devices[chosen]
         return Chunk(runs, values, failures, doubts, self.seconds, devices)

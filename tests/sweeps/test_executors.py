@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from bondgraph import J1, C, Graph, I, ModelError, R, RunError, Se, compile_mode
 from bondgraph.methods import METHODS
 from bondgraph.sweeps import load_runs, sweep
 from tests.inner.run import TABLEAU, explicit_method
-from tests.inner.sweeps import SentModel, interface
+from tests.inner.sweeps import Chunk, SentModel, interface
 from tests.sweeps import mpi_sweep
 from tests.sweeps.drawn import DRAWN, content, drawn
 from tests.sweeps.oscillators import oscillator, relaxed
@@ -155,3 +156,40 @@ def test_what_sweeps_of_a_model_share_is_made_once():
     assert runs[0] is runs[1] and runs[2] is not runs[1] and len(runs[2].wanted[0]) == 4
     assert other.prepared(1.0, settings[2]).program is runs[2]
     assert SentModel(oscillator().compile()).text is not one.text
+
+
+class Timed(Executor):
+    """Four workers, for whom a run takes a millisecond by their own account; chunks end after `wait` s."""
+
+    num_workers = 4
+
+    def __init__(self, wait=0.0):
+        self.wait, self.pending, self.most, self.sizes = wait, 0, 0, []
+
+    def submit(self, runs, /):
+        future, self.pending = Future(), self.pending + 1
+        self.most = max(self.most, self.pending)
+        self.sizes.append(len(runs))
+        threading.Timer(self.wait, self.end, (future, runs)).start()
+        return future
+
+    def end(self, future, runs):
+        self.pending -= 1
+        future.set_result(Chunk(runs, {}, (), (), 1e-3 * len(runs)))
+
+    def run(self, count):
+        runs = []
+        interface.run_chunks(self, np.arange(count), type(self).submit, lambda chunk: runs.extend(chunk.runs.tolist()))
+        assert sorted(runs) == list(range(count))
+        return self
+
+
+def test_workers_share_the_last_runs_in_chunks_that_are_worth_sending():
+    """.2 s would be 200 runs; a sixteenth of what is left is less, and 10 ms are the least, except for the very last runs."""
+    sizes = Timed().run(600).sizes
+    assert sizes[0] == 1 and 16 < max(sizes) <= 600 // 16
+    assert all(size >= 8 for size in sizes[sizes.index(max(sizes)) : -1])
+
+
+def test_all_workers_are_at_work_while_the_first_runs_are_slow():
+    assert Timed(0.1).run(12).most == 8

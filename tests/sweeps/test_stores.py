@@ -211,6 +211,7 @@ def test_what_is_no_store_is_refused(compiled, tmp_path, kind):
     assert (path.read_bytes() if path.is_file() else b"") == before
 
 
+COPY = "(data, checksum)=(SELECT data, checksum FROM blocks"
 DAMAGES = {
     "a header that is no JSON": "UPDATE meta SET value='{' WHERE key='header'",
     "a header that is none": "UPDATE meta SET value='[]' WHERE key='header'",
@@ -221,7 +222,8 @@ DAMAGES = {
     "no table of blocks": "DROP TABLE blocks",
     "part of a course": "UPDATE blocks SET data=substr(data, 9) WHERE name='course' AND block=0",
     "a word in the place of a number": "UPDATE blocks SET data='abc' WHERE name='q' AND block=0",
-    "a block in the place of another": "UPDATE blocks SET data=(SELECT data FROM blocks WHERE name='q' AND block=0)",
+    "a block in the place of another": f"UPDATE blocks SET {COPY} WHERE name='q' AND block=0) WHERE name='q'",
+    "a column in the place of another": f"UPDATE blocks SET {COPY} WHERE name='top' AND block=0) WHERE name='q' AND block=0",
     "runs that are no numbers": "UPDATE blocks SET data=x'00' WHERE name='run' AND block=0",
 }
 
@@ -345,6 +347,15 @@ def test_a_full_disk_leaves_what_is_stored(compiled, reference, tmp_path, monkey
     monkeypatch.undo()
     assert 9 <= len(load_runs(path)) < 40
     assert content(drawn(compiled, store=path)) == content(reference)
+
+
+def test_large_columns_of_a_chunk_are_several_blocks(compiled, reference, tmp_path, monkeypatch):
+    """Since SQLite has a limit for the size of one."""
+    drawn(compiled, store=tmp_path / "few.db")
+    monkeypatch.setattr(store_module, "_LARGEST", 100)
+    runs = drawn(compiled, store=tmp_path / "many.db")
+    few, many = (Store(tmp_path / name, write=False)._state()["blocks"] for name in ("few.db", "many.db"))
+    assert content(runs) == content(reference) and many > few
 
 
 @pytest.mark.parametrize("part", [0.3, 0.6, 0.99])

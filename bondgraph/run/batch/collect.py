@@ -183,9 +183,6 @@ class BatchCollector:
 
     def ends(self) -> BatchResult:
         """Return the ends of all runs."""
-        x, m, integrals = (self._rows[name] for name in ("x", "m", "integrals"))
-        failures, doubts, refused = self._failures, self._doubts, self._refused
-        steps, rejected, rates, events = self._counts.values()
+        ends = self.batch.times_end, *self._rows.values(), *self._counts.values()
         device = np.array(self._makers)[self._by_card]
-        times, found = self.batch.times_end, self._found
-        return BatchResult(times, x, m, integrals, steps, rejected, rates, events, found, failures, doubts, refused, device)
+        return BatchResult(*ends, self._found, self._failures, self._doubts, self._refused, device)
