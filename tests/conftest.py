@@ -5,16 +5,20 @@ import gc
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 # Deadlines measure the machine, not the code; derandomised runs fail for a change of the code only.
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+if hasattr(providers, "_get_local_constants"):
+    # Else every worker would parse all modules, for their constants, and any change of one would change what any test draws.
+    providers._get_local_constants = lambda: providers._local_constants
 
 LONGEST = (
     "tests/docs/test_gallery.py",
@@ -132,6 +136,16 @@ def one_loop(request: pytest.FixtureRequest) -> None:
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """The second of two workers reads the folders from their end: each compiles half of the files, and takes the other half from
+    the other's bytecode. The tests are put in order afterwards."""
+    report = yield
+    if isinstance(collector, pytest.Directory) and os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+        report.result = report.result[::-1]
+    return report
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
