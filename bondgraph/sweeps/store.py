@@ -6,8 +6,8 @@
 | `blocks` | name, block, data, checksum: the entries of a column in one chunk of runs |
 
 The column `run` has the numbers of the runs as 8-byte integers, `failure` their failures, their doubts, and the devices that made
-them (if these are not all the CPU), as JSON. Numbers are 8-byte
-floats, words are JSON; a block is empty if no run so far gave a value, which alone tells the shape. A chunk is one transaction, whatever its number of runs.
+them (if these are not all the CPU), as JSON. Numbers are 8-byte floats, words are JSON; a block is empty if no run so far gave a
+value, which alone tells its shape. A chunk is one transaction, whatever its number of runs.
 """
 
 from __future__ import annotations
