@@ -15,7 +15,7 @@ import numpy as np
 from bondgraph.output.cells import cell, collapsible, line, plural, table
 from bondgraph.output.extras import require_package
 from bondgraph.output.tables import unknown_name
-from bondgraph.run.batch.collect import CPU
+from bondgraph.run.batch.results import CPU
 from bondgraph.sweeps.plots import plot_runs
 from bondgraph.sweeps.points import ARGUMENTS, FAILURE, RUN
 from bondgraph.sweeps.store import Column, Store, over_axes, path_of, quoted

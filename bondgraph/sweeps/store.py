@@ -32,7 +32,7 @@ import numpy as np
 
 from bondgraph.errors import FileError, Problem, refusal
 from bondgraph.output.files import check_name, printable_path
-from bondgraph.run.batch.collect import CPU
+from bondgraph.run.batch.results import CPU
 from bondgraph.sweeps.points import RUN
 from bondgraph.sweeps.tasks import Row, RunIssue
 from screws.renamed import current_settings

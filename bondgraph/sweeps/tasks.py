@@ -21,7 +21,7 @@ from bondgraph.errors import ModelError, Problem, RunError, no_model, refusal
 from bondgraph.interchange import dump_model, parse_model
 from bondgraph.prepared.runs import PreparedRun, shared_runs
 from bondgraph.quantities import real
-from bondgraph.run.batch.collect import CPU
+from bondgraph.run.batch.results import CPU
 from bondgraph.run.measures import Measure, measure_of, why_not
 from bondgraph.run.program import Program
 from bondgraph.run.results.failure import Failure, ValidityConcern

@@ -16,9 +16,6 @@ from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
 
-CPU = "cpu"
-"""Name of the device of runs that the processors here made."""
-
 
 @dataclass(frozen=True, eq=False)
 class RunBatch:
@@ -122,17 +119,17 @@ class BatchCollector:
         self._failures: dict[int, Failure] = {}
         self._doubts: dict[int, tuple[ValidityConcern, ...]] = {}
         self._refused: dict[int, ProblemError] = {}
-        self._makers = CPU, CPU
-        self._by_card = np.zeros(runs, dtype=np.int8)
+        self._by_card: tuple[str, np.ndarray] | None = None
 
     def note_card(self, name: str, runs: np.ndarray) -> None:
         """Note that the card of this name ended these runs (runs,), True or False."""
-        self._makers = CPU, name
-        self._by_card[runs] = 1
+        self._by_card = name, runs
 
     def take(self, batch: RunBatch) -> None:
         """Add the runs of a batch that reached their end."""
         n, done = self._rows["x"].shape[1], batch.status == 0
+        if self._by_card is not None:
+            self._by_card = self._by_card[0], self._by_card[1] & done
         self._rows["x"][done], self._rows["integrals"][done] = batch.ends[done, :n], batch.ends[done, n:]
         self._rows["m"][done] = batch.modes_end[done]
         counted = batch.step_counts, batch.rejected_counts, batch.rate_counts, batch.event_counts
@@ -185,7 +182,5 @@ class BatchCollector:
         x, m, integrals = (self._rows[name] for name in ("x", "m", "integrals"))
         failures, doubts, refused = self._failures, self._doubts, self._refused
         steps, rejected, rates, events = self._counts.values()
-        device = np.array(self._makers)[self._by_card]
-        return BatchResult(
-            self._t, x, m, integrals, steps, rejected, rates, events, self._found, failures, doubts, refused, device
-        )
+        counts = steps, rejected, rates, events
+        return BatchResult(self._t, x, m, integrals, *counts, self._found, failures, doubts, refused, self._by_card)

@@ -193,13 +193,14 @@ class BatchRunner:
             if machine:
                 counts = [sum(item.size for item in kept if item.over_time is over_time) for over_time in (False, True)]
                 batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
-                left = np.arange(runs) if card is None or not runs else card.fill(blocks, kept, outputs, watched, batch, bar.show)
-                by_card, part, rows = batch.status == Status.STOP, batch, blocks
-                if len(left) < runs:
+                part, rows = batch, blocks
+                if card is not None and runs:
+                    left = card.fill(blocks, kept, outputs, watched, batch, bar.show)
+                    collected.note_card(card.name, batch.status == Status.STOP)
                     p, x0, m0 = (block if len(block) == 1 else block[left] for block in blocks)
                     part, rows = batch.like(len(left)), (p, x0, m0)
                 queue = WorkQueue(
-                    len(left), 1 if lane_kernels is None else MIN_RUNS_PER_LANE * lane_kernels.lanes, pool.pace, called_off
+                    len(part.status), 1 if lane_kernels is None else MIN_RUNS_PER_LANE * lane_kernels.lanes, pool.pace, called_off
                 )
 
                 def work(pieces: Iterator[slice], work_kernels: LaneKernels | None) -> None:
@@ -220,8 +221,6 @@ class BatchRunner:
                 for block in blocks:  # values that are not finite are refused, even if nothing depends on them
                     batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = Status.NOT_STARTED
                 collected.take(batch)
-                if card is not None:
-                    collected.note_card(card.name, by_card & (batch.status == Status.STOP))
                 remaining = np.flatnonzero(batch.status).tolist()
             for done, _ in enumerate(each(collected.single, remaining)):
                 bar.show(runs - len(remaining) + done)
