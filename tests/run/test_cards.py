@@ -108,7 +108,7 @@ def test_launches_aim_at_a_fifth_of_a_second(prepared, plug, monkeypatch):
     budgets = [call["budget"] for call in card.launched]
     assert budgets[0] == 16
     assert all(after <= 4 * before for before, after in pairwise(budgets))
-    assert 1e-3 * max(budgets) <= card_launches.MAX_LAUNCH_SECONDS
+    assert 1e-3 * max(budgets) <= 0.3
     assert 1e-3 * budgets[-1] > 0.1
 
 
@@ -232,13 +232,17 @@ def test_a_lost_card_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, 
     assert set(ends.device) == {"cpu", "cuda:0"}
 
 
-def test_a_text_that_the_driver_refuses(prepared, plug):
+def test_a_text_that_the_driver_refuses(prepared, plug, monkeypatch):
     refusal = RunError(choose.Problem("E293", "the driver refuses to go on"))
     plug(StandIn(refuses=refusal))
     with pytest.raises(RunError, match="E293"):
         prepared.run_many(*starts(prepared, 3_000), device="cuda")
-    with pytest.warns(DeviceWarning, match="E293 .* the CPU goes on with 3000 runs"):
-        assert set(prepared.run_many(*starts(prepared, 3_000), device="auto").device) == {"cpu"}
+    monkeypatch.setattr(Text, "same_clocks", lambda self, p: np.arange(len(p)) % 3 > 0)
+    blocks = starts(prepared, 2_000)
+    with pytest.warns(DeviceWarning, match="E293 .* the CPU goes on with 2000 runs"):
+        ends = prepared.run_many(*blocks, KEEP, device="auto")
+    assert_same(ends, prepared.run_many(*blocks, KEEP))
+    assert set(ends.device) == {"cpu"}
 
 
 def test_an_interrupt_between_launches_releases_the_memory(prepared, plug):
