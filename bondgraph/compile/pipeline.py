@@ -138,7 +138,8 @@ def compile_model(
     choose = functools.lru_cache(maxsize=64)(functools.partial(outputs_of, routines, backend))
     in_lanes = functools.lru_cache(maxsize=4)(functools.partial(lanes_of, routines, backend))
     texts = functools.partial(batch_texts, routines, differentiate) if has_texts(routines, backend) else None
-    program = program_of(system, kernels, jacobian, couplings, choose, model, in_lanes, texts, autonomous(routines))
+    steady = autonomous(routines)
+    program = program_of(system, kernels, jacobian, couplings, choose, model, in_lanes, texts=texts, autonomous=steady)
     times.append(time.perf_counter())
     timings = dict(zip(("build", "trace", "compile"), np.diff(times).tolist(), strict=True))
     return _check_start(Compiled(model, causality, system, program, kernels["prepare"], timings))

@@ -49,6 +49,7 @@ def program_of(
     choose: Callable[[tuple[Slot, ...]], Any],
     model: Model,
     in_lanes: Callable[[int], LaneKernels | None] | None = None,
+    *,
     texts: Callable[[tuple[Slot, ...], bool], list[str]] | None = None,
     autonomous: bool = False,
 ) -> Program:

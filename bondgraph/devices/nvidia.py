@@ -149,7 +149,7 @@ class NvidiaDevice:
         return RunError(Problem("E293", f'the driver of "{self._name}" refuses to go on', (why,), cures=(ON_THE_CPU,)))
 
     def _too_old(self, why: str) -> RunError:
-        cures = ("a newer driver, 525 or later", ON_THE_CPU)
+        cures = ("a newer driver", ON_THE_CPU)
         return RunError(Problem("E288", f'the driver of "{self._name}" is too old, or the card itself', (why,), cures=cures))
 
 

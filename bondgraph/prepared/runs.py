@@ -255,7 +255,9 @@ class PreparedRun:
 
         Raises `RunError` E282 to E294 for a card; `ExtraError` E416 without the package for it.
         """
-        card = self.card_launcher(device, max(map(_rows, (p, x0, m0))), keep or {}, check_rank=check_rank)
+        card = None
+        if device is not None:
+            card = self.card_launcher(device, max(map(_rows, (p, x0, m0))), keep or {}, check_rank=check_rank)
         return self.program.run_many(p, x0, m0, keep, threads=threads, check_rank=check_rank, lanes=lanes, card=card)
 
     def card_launcher(

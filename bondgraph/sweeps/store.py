@@ -28,7 +28,7 @@ import numpy as np
 
 from bondgraph.errors import FileError, Problem, refusal
 from bondgraph.output.files import check_name, printable_path
-from bondgraph.run.batch.collect import CPU
+from bondgraph.run.batch.results import CPU
 from bondgraph.sweeps.older_stores import OLDER_VERSIONS, Damage, older_chunks, older_header
 from bondgraph.sweeps.points import FAILURE, RUN
 from bondgraph.sweeps.tasks import Chunk, RunIssue

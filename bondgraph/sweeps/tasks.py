@@ -21,7 +21,7 @@ from bondgraph.errors import ModelError, Problem, RunError, no_model, refusal
 from bondgraph.interchange import dump_model, parse_model
 from bondgraph.prepared.runs import PreparedRun, shared_runs
 from bondgraph.quantities import real
-from bondgraph.run.batch.collect import CPU
+from bondgraph.run.batch.results import CPU
 from bondgraph.run.measures import Measure, measure_of, why_not
 from bondgraph.run.program import Program
 from bondgraph.run.results.failure import Failure, ValidityConcern
@@ -393,7 +393,7 @@ def _run_batch(
         for name in measures:
             ends[name][list(failed)] = np.nan
     doubts = [doubt for k, concerns in sorted(ends.warnings.items()) for doubt in _concerns(int(runs[k]), concerns)]
-    return Chunk(runs, ends.kept, tuple(failed.values()), tuple(doubts), devices=ends.device if plan.card else None)
+    return Chunk(runs, ends.kept, tuple(failed.values()), tuple(doubts), devices=None if ends.by_card is None else ends.device)
 
 
 def _failure(run: int, failure: Failure) -> RunIssue:

@@ -4,6 +4,9 @@
 
 from bondgraph.emit import cache, llvm, machine, numpy, text
 from bondgraph.emit.cached_build import OnceProperty, build_once
+from bondgraph.emit.card import nvptx
+from bondgraph.emit.card.specialised_procedures import kinds_by_number, specialised, stored_fields
+from bondgraph.emit.card.stored_memory import Pointers, stored_objects
 from bondgraph.emit.elementary import trigonometry
 from bondgraph.emit.elementary.code import ELEMENTARY, symbol
 from bondgraph.emit.elementary.code import linked as link

@@ -9,14 +9,18 @@ from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
 from bondgraph.run.accuracy.strong_cycles import STEP, balance_strong_cycles
 from bondgraph.run.accuracy.table import ErrorWeights, fastest_rates
 from bondgraph.run.batch import event_losses, lost_loops, native_measures, prepared, workers, workspace
+from bondgraph.run.batch.card import kernel as card_kernels
 from bondgraph.run.batch.card import launcher as card_launcher
 from bondgraph.run.batch.card import launches as card_launches
+from bondgraph.run.batch.card.kernel import CardKernel, card_kernel, card_refusal
+from bondgraph.run.batch.card.memory import Extents
 from bondgraph.run.batch.card.order import CostGuess
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector, RunBatch
 from bondgraph.run.batch.fields import BatchTable
 from bondgraph.run.batch.image import Image, image_of, linked
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
+from bondgraph.run.batch.results import KeptOfRun, kept_of
 from bondgraph.run.batch.simd import lane_jacobians, lane_loop
 from bondgraph.run.batch.simd import natural_scales as simd_natural_scales
 from bondgraph.run.batch.simd.natural_scales import FOUR

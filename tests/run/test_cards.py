@@ -11,7 +11,7 @@ from bondgraph import J1, C, Graph, I, R, Se, sweep
 from bondgraph.errors import DeviceWarning, ExtraError, RunError
 from bondgraph.sweeps import last, peak, uniform
 from tests.inner.devices import choose, device_of
-from tests.inner.run import CostGuess, card_launcher, card_launches
+from tests.inner.run import CostGuess, PreparedProgram, card_launcher, card_launches
 from tests.inner.sweeps import interface
 from tests.run.stand_in_card import StandIn, Text
 
@@ -108,7 +108,7 @@ def test_launches_aim_at_a_fifth_of_a_second(prepared, plug, monkeypatch):
     budgets = [call["budget"] for call in card.launched]
     assert budgets[0] == 16
     assert all(after <= 4 * before for before, after in pairwise(budgets))
-    assert 1e-3 * max(budgets) <= card_launches.MAX_LAUNCH_SECONDS
+    assert 1e-3 * max(budgets) <= 0.3
     assert 1e-3 * budgets[-1] > 0.1
 
 
@@ -217,13 +217,14 @@ def test_memory_that_another_program_takes_makes_chunks_smaller_once(prepared, p
     assert_same(ends, prepared.run_many(*blocks, KEEP))
 
 
-def test_a_lost_card_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug):
+def test_a_lost_card_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, monkeypatch):
     blocks = starts(prepared, 3_000)
     plug(StandIn(lost_at=3))
     with pytest.raises(RunError, match=r'E292 "cuda:0" was lost[\s\S]*with a store[\s\S]*device="auto"'):
         prepared.run_many(*blocks, device="cuda")
     assert not choose._opened, "it is opened anew the next time"
     plug(StandIn(lost_at=3))
+    monkeypatch.setattr(PreparedProgram, "ended", None)  # the rest goes in machine code, not run by run
     with pytest.warns(DeviceWarning, match='E292 "cuda:0" was lost while it ran: the CPU goes on with') as said:
         ends = prepared.run_many(*blocks, KEEP, device="auto")
     assert len(said) == 1
@@ -231,13 +232,17 @@ def test_a_lost_card_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug):
     assert set(ends.device) == {"cpu", "cuda:0"}
 
 
-def test_a_text_that_the_driver_refuses(prepared, plug):
+def test_a_text_that_the_driver_refuses(prepared, plug, monkeypatch):
     refusal = RunError(choose.Problem("E293", "the driver refuses to go on"))
     plug(StandIn(refuses=refusal))
     with pytest.raises(RunError, match="E293"):
         prepared.run_many(*starts(prepared, 3_000), device="cuda")
-    with pytest.warns(DeviceWarning, match="E293 .* the CPU goes on with 3000 runs"):
-        assert set(prepared.run_many(*starts(prepared, 3_000), device="auto").device) == {"cpu"}
+    monkeypatch.setattr(Text, "same_clocks", lambda self, p: np.arange(len(p)) % 3 > 0)
+    blocks = starts(prepared, 2_000)
+    with pytest.warns(DeviceWarning, match="E293 .* the CPU goes on with 2000 runs"):
+        ends = prepared.run_many(*blocks, KEEP, device="auto")
+    assert_same(ends, prepared.run_many(*blocks, KEEP))
+    assert set(ends.device) == {"cpu"}
 
 
 def test_an_interrupt_between_launches_releases_the_memory(prepared, plug):

@@ -156,7 +156,7 @@ far:
 near:
   ret void
 }}
-define i64 @saw_far_angle() nounwind {{
+define i64 @saw_far_angle(ptr %block) nounwind {{
   %place = call ptr addrspace(3) @far_angle_of_thread()
   %seen = load i32, ptr addrspace(3) %place
   store i32 0, ptr addrspace(3) %place
@@ -176,7 +176,7 @@ def kernel_text(name: str, call: str, words: int, slots: int, begin: int) -> str
     declared = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{each}.x()" for each in registers)
     read = "\n".join(f"  %{each} = call i32 @llvm.nvvm.read.ptx.sreg.{each}.x()" for each in registers)
     return f"""{declared}
-declare i64 @saw_far_angle()
+declare i64 @saw_far_angle(ptr)
 declare void @{call}(ptr, ptr, i64, ptr)
 define {_KERNEL} void @{name}(ptr addrspace(1) %block) {{
 {read}
@@ -188,7 +188,7 @@ define {_KERNEL} void @{name}(ptr addrspace(1) %block) {{
   %has_slot = icmp ult i64 %slot, %slots
   br i1 %has_slot, label %inside, label %outside
 inside:
-  %forget = call i64 @saw_far_angle()
+  %forget = call i64 @saw_far_angle(ptr null)
   %own = alloca [{words} x i64], align 16
   %begin = getelementptr i64, ptr %own, i64 {begin}
   %given = addrspacecast ptr addrspace(1) %block to ptr

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from bondgraph.emit.instructions import Applied, Called, Literal, Name, Return, Term, Variable
+from bondgraph.emit.instructions import Applied, Called, Instruction, Literal, Name, Return, Term, Variable
 from bondgraph.emit.procedure import Procedure
 
 Objects = frozenset[int]
@@ -48,6 +48,13 @@ def stored_objects(
     return _Analysis(procedures, memory, targets, readers).stored(arguments)
 
 
+def _moves_pointers(step: Instruction) -> bool:
+    """Return True if an instruction moves a pointer, or stores."""
+    if isinstance(step, Applied):
+        return step.primitive.name.startswith(("at ", "store ")) or step.primitive.name == "load ptr"
+    return isinstance(step, Called) or (isinstance(step, Return) and step.value is not None and step.value.kind == "ptr")
+
+
 class _Analysis:
     """Objects of all pointers, grown until nothing changes."""
 
@@ -59,6 +66,7 @@ class _Analysis:
         readers: Collection[str],
     ) -> None:
         self.by_name = {procedure.name: procedure for procedure in procedures}
+        self.steps = {name: [*filter(_moves_pointers, each.instructions)] for name, each in self.by_name.items()}
         self.targets, self.readers = targets, readers
         self.of: dict[object, Objects] = defaultdict(frozenset)
         self.of.update({("field", name): objects for name, objects in memory.of_fields.items()})
@@ -82,7 +90,7 @@ class _Analysis:
     def _visit(self, procedure: Procedure) -> None:
         fields = dict[str, str]()
         loaded = dict[str, str]()
-        for step in procedure.instructions:
+        for step in self.steps[procedure.name]:
             match step:
                 case Applied(primitive, operands, result) if primitive.name.startswith("at ") and result:
                     self._grow(("name", procedure.name, result.name), self._objects(procedure, operands[0]))

@@ -16,9 +16,6 @@ from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
 
-CPU = "cpu"
-"""Name of the device of runs that the processors here made."""
-
 
 @dataclass(frozen=True, eq=False)
 class RunBatch:
@@ -124,18 +121,18 @@ class BatchCollector:
         self._failures: dict[int, Failure] = {}
         self._doubts: dict[int, tuple[ValidityConcern, ...]] = {}
         self._refused: dict[int, ProblemError] = {}
-        self._makers = CPU, CPU
-        self._by_card = np.zeros(runs, dtype=np.int8)
+        self._by_card: tuple[str, np.ndarray] | None = None
 
     def note_card(self, name: str, runs: np.ndarray) -> None:
         """Note that the card of this name ended these runs (runs,), True or False."""
-        self._makers = CPU, name
-        self._by_card[runs] = 1
+        self._by_card = name, runs
 
     def lost(self) -> list[int]:
         """Return the numbers of the runs of the batch that machine code has not brought to their end."""
         self.batch.times_end[:] = self._date(self.batch.times_end)
         lost = np.flatnonzero(self.batch.status)
+        if self._by_card is not None:
+            self._by_card[1][lost] = False
         if len(lost):
             self.forget(lost)
         return lost.tolist()
@@ -184,5 +181,4 @@ class BatchCollector:
     def ends(self) -> BatchResult:
         """Return the ends of all runs."""
         ends = self.batch.times_end, *self._rows.values(), *self._counts.values()
-        device = np.array(self._makers)[self._by_card]
-        return BatchResult(*ends, self._found, self._failures, self._doubts, self._refused, device)
+        return BatchResult(*ends, self._found, self._failures, self._doubts, self._refused, self._by_card)

@@ -17,6 +17,8 @@ from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result
 from screws.renamed import answer_old_names
 
+CPU = "cpu"
+"""Name of the device of runs that the processors here made."""
 _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 
@@ -95,7 +97,7 @@ class BatchResult:
     failures, warnings : by run number, the reason for an early end, and the reason why a run that reached its end cannot be
         trusted.
     errors : by run number, the error in its input numbers.
-    device : that made each run (runs,): "cpu", or the name of a card; a run that a card cannot judge is made by the CPU.
+    by_card : name of the card that made runs, and True for these (runs,); None where the CPU made all.
     """
 
     t: np.ndarray
@@ -110,7 +112,7 @@ class BatchResult:
     failures: Mapping[int, Failure]
     warnings: Mapping[int, Sequence[ValidityConcern]]
     errors: Mapping[int, ProblemError]
-    device: np.ndarray
+    by_card: tuple[str, np.ndarray] | None = None
 
     def __len__(self) -> int:
         return len(self.t)
@@ -118,6 +120,12 @@ class BatchResult:
     def __getitem__(self, name: str) -> np.ndarray:
         """Return the numbers kept under a name."""
         return self.kept[name]
+
+    @property
+    def device(self) -> np.ndarray:
+        """Device that made each run (runs,): "cpu", or the name of a card; what a card cannot judge is made by the CPU."""
+        name, made = (CPU, np.zeros(len(self), dtype=bool)) if self.by_card is None else self.by_card
+        return np.where(made, name, CPU)
 
     @property
     def ok(self) -> np.ndarray:

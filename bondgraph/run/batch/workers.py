@@ -192,13 +192,14 @@ class BatchRunner:
         called_off = Event()
         with Progress(self.program.name, runs, progress) as bar, pool.at_work(called_off) as each:
             if machine:
-                left = np.arange(runs) if card is None or not runs else card.fill(blocks, kept, outputs, watched, batch, bar.show)
-                by_card, part, rows = batch.status == Status.STOP, batch, blocks
-                if len(left) < runs:
+                part, rows = batch, blocks
+                if card is not None and runs:
+                    left = card.fill(blocks, kept, outputs, watched, batch, bar.show)
+                    collected.note_card(card.name, batch.status == Status.STOP)
                     p, x0, m0 = (block if len(block) == 1 else block[left] for block in blocks)
                     part, rows = batch.like(len(left)), (p, x0, m0)
                 queue = WorkQueue(
-                    len(left), 1 if lane_kernels is None else MIN_RUNS_PER_LANE * lane_kernels.lanes, pool.pace, called_off
+                    len(part.status), 1 if lane_kernels is None else MIN_RUNS_PER_LANE * lane_kernels.lanes, pool.pace, called_off
                 )
 
                 def work(pieces: Iterator[slice], work_kernels: LaneKernels | None) -> None:
@@ -219,8 +220,6 @@ class BatchRunner:
                 for block in blocks:  # values that are not finite are refused, even if nothing depends on them
                     if not np.isfinite(block).all():
                         batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = Status.NOT_STARTED
-                if card is not None:
-                    collected.note_card(card.name, by_card & (batch.status == Status.STOP))
                 remaining = collected.lost()
             else:
                 collected.forget(slice(None))

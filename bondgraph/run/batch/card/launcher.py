@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,8 @@ from bondgraph.run.measures import Measure
 from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.surface_contacts import watched_contacts
 
+_at_work = dict[str, threading.Lock]()
+"""Locks by the name of a card: a batch takes all of its memory, others wait."""
 _OF_CARDS = frozenset(f"E{number}" for number in range(282, 295))
 """Codes of what is wrong with a card, or with code for one."""
 _NUMBER = 32
@@ -70,10 +73,12 @@ class CardLauncher:
                 raise _refused(self.name, ("parameters that vary move the clocks of these runs",))
             runs, one = np.flatnonzero(np.broadcast_to(same, len(batch.status))), len(same) == 1
             part = batch if one or same.all() else batch.like(len(runs))
+            part.status[:] = UNFINISHED
             rows = blocks if part is batch else tuple(block if len(block) == 1 else block[runs] for block in blocks)
             try:
-                loaded = self.device.load(code.ptx, code.entry)
-                CardWork(self.device, loaded, code, rows, part, report).run()  # type: ignore[arg-type]
+                with _at_work.setdefault(self.name, threading.Lock()):
+                    loaded = self.device.load(code.ptx, code.entry)
+                    CardWork(self.device, loaded, code, rows, part, report).run()  # type: ignore[arg-type]
             finally:
                 if part is not batch:
                     batch.put(runs, part)

@@ -17,8 +17,8 @@ from bondgraph.errors import DeviceWarning, Problem, RunError, caller_depth
 from bondgraph.run.batch.card.order import CostGuess
 from bondgraph.run.batch.collect import RunBatch
 
-LAUNCH_SECONDS, MAX_LAUNCH_SECONDS = 0.2, 0.3
-"""Duration that a launch aims at, and its limit, s: watchdogs of desktops, the progress bar and interrupts wait for it."""
+LAUNCH_SECONDS = 0.2
+"""Duration that a launch aims at, s: interrupts, the progress bar and watchdogs of desktops wait for it."""
 UNFINISHED = -1000
 """Status of a run that has not ended; no status of a run has this number."""
 _FIRST_BUDGET, _MOST_BUDGET = 16, 1 << 40

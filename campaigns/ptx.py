@@ -1,0 +1,147 @@
+"""Many runs by the code of a card, run as C, against the processor: `python -m campaigns.ptx [--runs N] [NAME ...]`.
+
+A row tells in how many of the runs all ends, measures, counts and samples have the same bits, in threads that sleep and take the
+next run; and what NVIDIA's assembler says of the code, where `ptxas` is on the path (pip: nvidia-cuda-nvcc). Nothing here runs on
+a card.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from screwbond.models.delta import DeltaParameters, DeltaRobot, task_control
+from screwbond.models.motion import axes, quintic
+
+from benchmarks.events import boost
+from bondgraph import GY, J1, Graph, I, R, Se, compile_model, measures
+from tests.card_emulator import Emulated
+from tests.card_runs import differences, empty_batch, on_card, on_processor
+from tests.export.live_models import CASES
+from tests.inner.run import card_kernel, kept_of
+from tests.systems import SYSTEMS
+
+ARCHITECTURE = "sm_90"
+SLOTS, BUDGET = 7, 61
+HEAD = (
+    "| model | runs | same bits | steps | launches | PTX, KB | words of a thread; scratch | registers | stack, bytes | spills |\n"
+    + 10 * "|---"
+    + "|"
+)
+
+
+class Model(NamedTuple):
+    """A graph, the end of its run (s), a parameter that varies, the value whose course and peak are kept, and settings."""
+
+    graph: Callable[[], Graph]
+    t_end: float
+    varied: str
+    peak: str
+    settings: Mapping[str, Any] = {}
+
+
+def motor() -> Graph:
+    """A DC motor at a constant voltage."""
+    graph, current, speed = Graph("motor"), J1("current", domain="electrical"), J1("speed", domain="rotation")
+    graph.connect(Se("supply", 12.0), current).connect(current, R("winding", 1.0)).connect(current, I("coil", 2e-3))
+    gyrator = GY("motor", 0.05)
+    graph.connect(current, gyrator).connect(gyrator, speed)
+    return graph.connect(speed, I("rotor", 1e-4)).connect(speed, R("bearing", 1e-4))
+
+
+def sampled_delta() -> Graph:
+    """The delta robot on a way, under control that is sampled at 1 kHz."""
+    robot = DeltaParameters.fit()
+    way = axes(quintic(0.0, 0.01, 0.0, 1.0), quintic(0.0, 0.0, 0.0, 1.0), quintic(0.45, 0.45, 0.0, 1.0))
+    control = task_control(robot, way, kp=25.0, kd=10.0, period=1e-3)
+    graph = DeltaRobot(robot).graph(signals=control.torque)
+    graph.add(*control.blocks)
+    return graph
+
+
+def _live(name: str, varied: str, peak: str) -> Model:
+    case = CASES[name]
+    return Model(case.graph, case.t_end, varied, peak, case.settings)
+
+
+MODELS = {
+    "oscillator": _live("oscillator", "spring.stiffness", "mass.flow"),
+    "motor": Model(motor, 0.1, "winding.resistance", "rotor.flow"),
+    "ball to rest": _live("ball to rest", "ball.inertia", "ball.flow"),
+    "servo, 1 kHz": _live("servo", "controller.kp", "rotor.flow"),
+    "boost converter": Model(boost, 2e-3, "load.resistance", "c.q"),
+    "bridge of diodes": _live("bridge", "load.resistance", "plus.effort"),
+    "stiff, rodas5p": _live("stiff", "r.resistance", "c.q"),
+    "delta": _live("delta", "arm 1.mechanism.M2", "arm 1.mechanism.q"),
+    "delta under control, 1 kHz": Model(sampled_delta, 0.1, "arm 1.mechanism.M2", "arm 1.mechanism.q"),
+    "ball maze": Model(SYSTEMS["maze"], 2.0, "weight.value", "q.ball"),
+    "two eggs that collide": Model(SYSTEMS["two bodies"], 0.3, "contact.spring.stiffness", "contact.spring.q"),
+    "rolling eggs": _live("eggs", "gravity.spring.force", "contact.gap"),
+}
+SHARES = 0.9, 1.1
+"""Least and largest value of what varies, as shares of that of the model."""
+
+
+def row(name: str, runs: int, folder: Path) -> tuple[str, bool]:
+    """Return the row of a model, and whether all is the same."""
+    model = MODELS[name]
+    run = compile_model(model.graph(), progress=False).prepare_run(
+        model.t_end, samples=model.t_end / 10, progress=False, **model.settings
+    )
+    values = float(np.asarray(run.compiled.parameters[model.varied].value)) * np.linspace(*SHARES, runs)
+    p, x, m = (np.ascontiguousarray(np.atleast_2d(b)) for b in run.start_values_many({model.varied: values}))
+    prepared, blocks = run.program, (p, x, m)
+    kept, outputs = kept_of(run.compiled.program, {"top": measures.peak(model.peak), "course": measures.series(model.peak)})
+    kernel = card_kernel(prepared, blocks, kept, outputs)
+    expected, found = on_processor(prepared, blocks, kept, outputs), empty_batch(prepared, blocks, kept)
+    launches = on_card(kernel, Emulated(kernel.ptx, folder), blocks, found, SLOTS, BUDGET)
+    wrong = differences(expected, found)
+    done = int((expected.status == 0).sum())
+    same = f"{done} of {done}" if not wrong else f"not in {wrong}"
+    if done < runs:
+        same += f", {runs - done} handed back"
+    steps = f"{expected.step_counts.min()} to {expected.step_counts.max()}"
+    size = f"{kernel.state_words:,}, {kernel.scratch_words:,}"
+    cells = [name, runs, same, steps, launches, len(kernel.ptx) // 1024, size, *assembled(kernel.ptx, folder)]
+    return f"| {' | '.join(map(str, cells))} |", not wrong
+
+
+def assembled(ptx: str, folder: Path) -> Sequence[str]:
+    """Return registers, stack and spills that `ptxas` finds."""
+    command = shutil.which("ptxas")
+    if command is None:
+        return ("no ptxas",) * 3
+    source = folder / "kernel.ptx"
+    source.write_text(ptx)
+    arguments = [command, "-v", f"-arch={ARCHITECTURE}", str(source), "-o", str(folder / "kernel.cubin")]
+    said = subprocess.run(arguments, capture_output=True, text=True, check=True).stderr
+    registers, stack = re.findall(r"Used (\d+) registers.*?(\d+) bytes cumulative stack size", said)[0]
+    spills = sum(map(int, re.findall(r"(\d+) bytes spill stores", said)))
+    return registers, f"{int(stack):,}", f"{spills:,}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a row for each model; 1 where bits differ."""
+    parser = argparse.ArgumentParser(prog="python -m campaigns.ptx", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--runs", type=int, default=12)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    given, found = parser.parse_args([] if arguments is None else arguments), 0
+    with tempfile.TemporaryDirectory() as folder:
+        print(HEAD)
+        for name in given.names or MODELS:
+            text, is_same = row(name, given.runs, Path(folder))
+            print(text, flush=True)
+            found |= not is_same
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,109 @@
+"""Many runs on a card, whose code is run as C: the bits of the processor, whatever the threads and their sleep; refusals."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, C, Graph, I, R, Se, Sf, compile_model, measures, signals
+from screws.scalars import sin
+from tests.card_emulator import Emulated
+from tests.card_runs import differences, empty_batch, on_card, on_processor
+from tests.inner.emit import machine_CompileError as CompileError
+from tests.inner.emit import nvptx
+from tests.inner.run import Status, card_kernel, card_kernels, card_refusal, kept_of
+
+needed = pytest.mark.skipif(shutil.which("gcc") is None, reason="nothing compiles the code of a card here: gcc is not installed")
+KEEP = {
+    "top": measures.peak("mass.flow"),
+    "way": measures.integral("mass.flow"),
+    "middle": measures.mean("spring.q"),
+    "course": measures.series("spring.effort"),
+}
+
+
+def pushed(**settings):
+    """Runs of a mass on a spring with a damper, pushed back and forth from a phase that is a state."""
+    graph, v, still = Graph("pushed"), J1("velocity", domain="translation"), J1("still")
+    graph.connect(Sf("rest", 0.0), still).connect(still, C("phase", stiffness=1e-40))
+    push = Se("push", lambda t, phase: sin(3.0 * t) + sin(phase), signals=["time", "phase.q"])
+    graph.connect(push, v).connect(v, I("mass", inertia=2.0)).connect(v, R("damper", resistance=5.0))
+    compiled = compile_model(graph.connect(v, C("spring", stiffness=50.0)), progress=False)
+    return compiled.prepare_run(2.0, samples=0.5, progress=False, **settings)
+
+
+@pytest.fixture(scope="module")
+def example():
+    run = pushed()
+    varied, starts = {"spring.stiffness": np.linspace(10.0, 1000.0, 5)}, {"phase.q": np.array([0.0, 1.0, 2.0, 1e14, 3.0])}
+    blocks = tuple(np.ascontiguousarray(np.atleast_2d(block)) for block in run.start_values_many(varied, starts))
+    p, x, m = blocks
+    kept, outputs = kept_of(run.compiled.program, KEEP)
+    return run.program, (p, x, m), kept, outputs, card_kernel(run.program, (p, x, m), kept, outputs)
+
+
+@needed
+def test_threads_have_the_bits_of_the_processor(example, tmp_path):
+    """Also where each pauses after every step or two, and takes the next run; a far angle, whose sine a C library computes, is
+    handed back."""
+    prepared, blocks, kept, outputs, kernel = example
+    expected = on_processor(prepared, blocks, kept, outputs)
+    assert (expected.status == Status.STOP).all() and len(set(expected.step_counts)) > 2
+    emulated = Emulated(kernel.ptx, tmp_path, "-O0")
+    launches = []
+    for slots, budget in ((1, 10**6), (2, 1), (40, 7)):
+        found = empty_batch(prepared, blocks, kept)
+        launches.append(on_card(kernel, emulated, blocks, found, slots, budget))
+        assert found.status[3] == Status.UNTRUSTED
+        found.status[3] = Status.STOP
+        assert differences(expected, found) == {}
+    assert launches[0] == 1 < launches[2] < launches[1]
+
+
+def test_nothing_may_be_fused_but_what_is_written(example):
+    rounded = re.findall(r"\b(?:add|sub|mul|fma|div|sqrt)\.(\w+)\.f64", example[-1].ptx)
+    assert len(rounded) > 1000 and set(rounded) == {"rn"}
+    assert not re.search(r"\b(?:add|sub|mul|fma|div|sqrt)\.f64|\.extern", example[-1].ptx)
+
+
+def test_a_kernel_without_the_target_says_so(monkeypatch):
+    monkeypatch.setattr(nvptx, "_target", lambda: None)
+    with pytest.raises(CompileError, match=r"E282 llvmlite .* cannot write code for NVIDIA's cards[\s\S]*device=None"):
+        nvptx.ptx_of([], "advance_runs")
+
+
+def test_a_text_that_is_none_is_refused():
+    with pytest.raises(CompileError, match=r"E285 LLVM refuses the code of a card"):
+        nvptx.ptx_of(["define nothing"], "advance_runs")
+
+
+def test_what_a_card_cannot_do_is_refused_by_name():
+    """Also before anything is compiled: the refusal alone."""
+    run = pushed(singular="keep")
+    problem = card_refusal(run.program)
+    assert problem is not None and (problem.code, problem.title) == ("E283", 'runs of "pushed" cannot go to a card')
+    assert 'singular="keep"' in problem.details[0] and "device=None" in problem.cures[0]
+    interpreted = replace(run.program, program=replace(run.program.program, texts=None))
+    with pytest.raises(Exception, match=r"E283 [\s\S]*loops of kernels"):
+        card_kernel(interpreted, ())
+
+
+def test_a_run_that_does_not_fit_a_thread_is_refused(monkeypatch, example):
+    monkeypatch.setattr(card_kernels, "MOST_LOCAL", 1024)
+    with pytest.raises(Exception, match=r'E284 a run of "pushed" does not fit a thread of a card[\s\S]*at most 1 KB'):
+        card_kernel(example[0], example[1])
+
+
+def test_clocks_of_other_parameters_are_told_apart(example):
+    """Runs whose clocks are not those of the kernel go to the processor."""
+    graph = Graph("sampled")
+    graph.add(signals.sampled_pid("pid", "mass.flow", kp=1.0, ki=0.0, kd=0.0, period=0.1))
+    v = J1("v", domain="translation")
+    graph.connect(Se("force", lambda u: u, signals=["pid.y"]), v).connect(v, I("mass", 1.0))
+    run = compile_model(graph, progress=False).prepare_run(1.0, progress=False)
+    assert example[-1].same_clocks(example[1][0]).all()
+    assert card_refusal(run.program) is None
