@@ -95,7 +95,7 @@ def graph(scene: Scene) -> Graph:
         )
         for k, (p, q) in enumerate(zip(scene.positions, scene.quaternions, strict=True))
     ]
-    return collisions(Graph(scene.title), [held, *bodies], friction=FRICTION, max_contacts=4096)
+    return collisions(Graph(scene.title), [held, *bodies], friction=FRICTION, max_contacts=100000)
 
 
 def scene_xml(scene: Scene, step: float, constant: float) -> str:

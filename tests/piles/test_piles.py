@@ -330,7 +330,7 @@ def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
 
 def test_a_bag_of_a_hundred_balls_settles():
     """A bag: four walls that lean outwards, and a floor. A ball may go on spinning about the normal of one contact."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(4)
     tilt = np.radians(60)
     walls = [
         HalfSpace(position=(0.3 * x, 0.3 * y, 0.0), quaternion=turned((y, -x, 0), tilt))
