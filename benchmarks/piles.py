@@ -1,15 +1,16 @@
-"""A pile of 30 boxes and a bag of 100 balls, here and in MuJoCo: cost of a step, overlap, creep, and what energy is left.
+"""Piles of boxes and balls, here, in MuJoCo and in Bullet: cost of a step, overlap, creep, and what energy is left.
 
-Both fall from the same places and come to rest. MuJoCo's contact is soft: `solref` is a time constant, at least twice the step
+All fall from the same places and come to rest. MuJoCo's contact is soft: `solref` is a time constant, at least twice the step
 by its manual, and what lies on something sinks into it; with friction that is regularised, what leans on something creeps. Here
 contact is rigid and friction is Coulomb's law, solved to a tolerance of 1e-4 of the largest velocity. MuJoCo is given elliptic
 cones, its Newton solver with its own defaults, and both `solref` of 20 ms, its default, and of twice the step; `condim` 3, as
-here. Both run in this process, in turn; times are those of the processor, whoever else uses it. MuJoCo is C through and through;
-here candidates and rows are NumPy and only the sweeps are machine code.
+here. Bullet has its own defaults (50 iterations), no damping, and the same coefficients of friction; without pybullet it is left
+out. All run in this process, in turn; times are those of the processor, whoever else uses it. None lets bodies sleep.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,13 @@ class Scene:
     positions: np.ndarray
     quaternions: np.ndarray
     boxes: bool
+    leaning: bool = False
+    """It has the walls of a bag."""
+    plates: tuple[tuple[np.ndarray, np.ndarray, tuple[float, float, float]], ...] = ()
+    """Place, quaternion and edges of boxes that are fixed."""
+    falls: float = FALL
+    """Time in which bodies fall, s; then they rest."""
+    rests: float = REST
 
     @property
     def inertia(self) -> float:
@@ -50,7 +58,7 @@ class Scene:
     def walls(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Places and quaternions of half-spaces: the floor, and the walls of a bag."""
         found = [(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))]
-        for x, y in () if self.boxes else ((1, 0), (-1, 0), (0, 1), (0, -1)):
+        for x, y in () if not self.leaning else ((1, 0), (-1, 0), (0, 1), (0, -1)):
             half = 0.5 * TILT
             found.append(
                 (np.array([WALL * x, WALL * y, 0.0]), np.array([np.cos(half), y * np.sin(half), -x * np.sin(half), 0.0]))
@@ -77,12 +85,45 @@ def bag(count: int = 100) -> Scene:
     y, x = np.divmod(place, 3)
     wobble = 0.003 * rng.standard_normal((count, 2))
     positions = np.column_stack([0.12 * (x - 1) + wobble[:, 0], 0.12 * (y - 1) + wobble[:, 1], 0.1 + 0.12 * layer])
-    return Scene(f"{count} balls", positions, np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)), False)
+    return Scene(f"{count} balls", positions, np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)), False, leaning=True)
+
+
+def wall(count: int = 1000, high: int = 25) -> Scene:
+    """A wall of bricks, 25 of them high, in its bond."""
+    layer, place = np.divmod(np.arange(count), count // high)
+    positions = np.column_stack([1.001 * EDGE * (place + 0.5 * (layer % 2)), np.zeros(count), EDGE * (layer + 0.5)])
+    turns = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+    return Scene(f"{count} boxes in a wall", positions, turns, True, falls=0.25, rests=0.25)
+
+
+def hopper(count: int = 5000) -> Scene:
+    """Balls in a funnel of four plates at 45 degrees, with an outlet of 0.8 m."""
+    rng, outlet, length, thick, low = np.random.default_rng(2), 0.4, 4.0, 0.1, 1.0
+    middle, lean = 0.5 * np.sqrt(0.5) * length, np.sqrt(0.125) * thick
+    plates = []
+    for k in range(4):
+        about, half = 0.5 * np.pi * k, -np.pi / 8.0
+        at = outlet + middle + lean
+        place = np.array([at * np.cos(about), at * np.sin(about), low + middle - lean])
+        c, s, cz, sz = np.cos(half), np.sin(half), np.cos(0.5 * about), np.sin(0.5 * about)
+        plates.append((place, np.array([cz * c, -sz * s, cz * s, sz * c]), (length, 2.0 * length, thick)))
+    places = list[tuple[float, float, float]]()
+    height = low + 0.3
+    while len(places) < count:
+        side = int((outlet + height - low - 0.09) / 0.055) + 1
+        row = 0.11 * (np.arange(side) - 0.5 * (side - 1))
+        places += [(x, y, height) for x in row for y in row]
+        height += 0.11
+    positions = np.array(places[:count]) + 0.002 * rng.standard_normal((count, 3))
+    turns = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+    return Scene(f"{count} balls in a hopper", positions, turns, False, plates=tuple(plates), falls=0.5, rests=0.25)
 
 
 def graph(scene: Scene) -> Graph:
     """Our side."""
-    held = ground("ground", shape=[HalfSpace(position=tuple(p), quaternion=tuple(q)) for p, q in scene.walls])
+    walls = [HalfSpace(position=tuple(p), quaternion=tuple(q)) for p, q in scene.walls]
+    plates = [Box(*edges, position=tuple(p), quaternion=tuple(q)) for p, q, edges in scene.plates]
+    held = ground("ground", shape=[*walls, *plates])
     bodies = [
         rigid_body(
             f"body {k}",
@@ -95,7 +136,7 @@ def graph(scene: Scene) -> Graph:
         )
         for k, (p, q) in enumerate(zip(scene.positions, scene.quaternions, strict=True))
     ]
-    return collisions(Graph(scene.title), [held, *bodies], friction=FRICTION, max_contacts=4096)
+    return collisions(Graph(scene.title), [held, *bodies], friction=FRICTION, max_contacts=100000)
 
 
 def scene_xml(scene: Scene, step: float, constant: float) -> str:
@@ -106,6 +147,10 @@ def scene_xml(scene: Scene, step: float, constant: float) -> str:
 
     size = words([0.5 * EDGE] * 3) if scene.boxes else f"{RADIUS}"
     walls = "".join(f'<geom type="plane" size="0 0 1" pos="{words(p)}" quat="{words(q)}"/>' for p, q in scene.walls)
+    walls += "".join(
+        f'<geom type="box" size="{words(0.5 * np.array(edges))}" pos="{words(p)}" quat="{words(q)}"/>'
+        for p, q, edges in scene.plates
+    )
     bodies = "".join(
         f'<body pos="{words(p)}" quat="{words(q)}"><freejoint/>'
         f'<inertial pos="0 0 0" mass="1" diaginertia="{words([scene.inertia] * 3)}"/>'
@@ -113,19 +158,19 @@ def scene_xml(scene: Scene, step: float, constant: float) -> str:
         for p, q in zip(scene.positions, scene.quaternions, strict=True)
     )
     return (
-        f'<mujoco><option timestep="{step}" gravity="0 0 {-GRAVITY}" cone="elliptic"/><size memory="64M"/>'
+        f'<mujoco><option timestep="{step}" gravity="0 0 {-GRAVITY}" cone="elliptic"/><size memory="1G"/>'
         f'<default><geom friction="{FRICTION} 0 0" condim="3" solref="{constant} 1"/></default>'
         f"<worldbody>{walls}{bodies}</worldbody></mujoco>"
     )
 
 
-def ours(made: FreeBodyStepper, scene: Scene, step: float, falls: float = FALL) -> dict[str, float]:
+def ours(made: FreeBodyStepper, scene: Scene, step: float, falls: float, rests: float) -> dict[str, float]:
     """One fall and one rest."""
     clock = time.process_time()
     fall = made.simulate(falls, step=step)
     falling = (time.process_time() - clock) / fall.statistics.steps
     clock = time.process_time()
-    rest = made.simulate(REST, step=step, initial=fall.final)
+    rest = made.simulate(rests, step=step, initial=fall.final)
     resting = (time.process_time() - clock) / rest.statistics.steps
     count = len(scene.positions)
     place = np.array([rest[f"body {k}.pose"][[0, -1], 4:] for k in range(count)])
@@ -136,13 +181,13 @@ def ours(made: FreeBodyStepper, scene: Scene, step: float, falls: float = FALL) 
         "contacts": float(rest.contact_count[-1]),
         "deepest": 1e3 * float(np.max(fall.penetration)),
         "overlap": 1e3 * float(rest.penetration[-1]),
-        "creep": 1e3 * float(np.max(np.linalg.norm(place[:, 1] - place[:, 0], axis=1))) / REST,
+        "creep": 1e3 * float(np.max(np.linalg.norm(place[:, 1] - place[:, 0], axis=1))) / rests,
         "kinetic": 0.5 * float(np.sum(speed**2)),
         "height": float(np.mean(place[:, 1, 2])),
     }
 
 
-def theirs(scene: Scene, step: float, constant: float, falls: float = FALL) -> dict[str, float]:
+def in_mujoco(scene: Scene, step: float, constant: float, falls: float, rests: float) -> dict[str, float]:
     """The same in MuJoCo."""
     import mujoco
 
@@ -158,9 +203,9 @@ def theirs(scene: Scene, step: float, constant: float, falls: float = FALL) -> d
     fall = (time.process_time() - clock - watched) / round(falls / step)
     before = data.qpos.reshape(-1, 7)[:, :3].copy()
     clock = time.process_time()
-    for _ in range(round(REST / step)):
+    for _ in range(round(rests / step)):
         mujoco.mj_step(model, data)
-    rest = (time.process_time() - clock) / round(REST / step)
+    rest = (time.process_time() - clock) / round(rests / step)
     after = data.qpos.reshape(-1, 7)[:, :3]
     speed = np.linalg.norm(data.qvel.reshape(-1, 6)[:, :3], axis=1)
     return {
@@ -169,28 +214,85 @@ def theirs(scene: Scene, step: float, constant: float, falls: float = FALL) -> d
         "contacts": float(data.ncon),
         "deepest": -1e3 * deepest,
         "overlap": -1e3 * float(np.min(data.contact.dist, initial=0.0)),
-        "creep": 1e3 * float(np.max(np.linalg.norm(after - before, axis=1))) / REST,
+        "creep": 1e3 * float(np.max(np.linalg.norm(after - before, axis=1))) / rests,
         "kinetic": 0.5 * float(np.sum(speed**2)),
         "height": float(np.mean(after[:, 2])),
     }
 
 
-def measure(scenes: Sequence[Scene], falls: float = FALL, rounds: int = 3) -> dict[str, Any]:
-    """All figures of these scenes: medians over rounds in which both sides run in turn."""
+def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str, float]:
+    """The same in Bullet; overlaps in the fall are looked at in every tenth step."""
+    import pybullet
+
+    pybullet.connect(pybullet.DIRECT)
+    pybullet.setGravity(0, 0, -GRAVITY)
+    pybullet.setTimeStep(step)
+    planes = [(pybullet.createCollisionShape(pybullet.GEOM_PLANE), p, q) for p, q in scene.walls]
+    for p, q, edges in scene.plates:
+        planes.append((pybullet.createCollisionShape(pybullet.GEOM_BOX, halfExtents=(0.5 * np.array(edges)).tolist()), p, q))
+    fixed = [pybullet.createMultiBody(0, shape, -1, p.tolist(), [*q[1:], q[0]]) for shape, p, q in planes]
+    kind, size = (
+        (pybullet.GEOM_BOX, {"halfExtents": [0.5 * EDGE] * 3}) if scene.boxes else (pybullet.GEOM_SPHERE, {"radius": RADIUS})
+    )
+    shape = pybullet.createCollisionShape(kind, **size)
+    bodies = [
+        pybullet.createMultiBody(1.0, shape, -1, p.tolist(), [*q[1:], q[0]])
+        for p, q in zip(scene.positions, scene.quaternions, strict=True)
+    ]
+    for body in (*fixed, *bodies):  # coefficients are multiplied
+        pybullet.changeDynamics(body, -1, lateralFriction=np.sqrt(FRICTION), linearDamping=0.0, angularDamping=0.0)
+
+    def places() -> np.ndarray:
+        return np.array([pybullet.getBasePositionAndOrientation(body)[0] for body in bodies])
+
+    def overlap() -> float:
+        return max((-point[8] for point in pybullet.getContactPoints()), default=0.0)
+
+    spent, deepest = 0.0, 0.0
+    for k in range(round(falls / step)):
+        clock = time.process_time()
+        pybullet.stepSimulation()
+        spent += time.process_time() - clock
+        deepest = max(deepest, overlap()) if k % 10 == 0 else deepest
+    fall, before = spent / round(falls / step), places()
+    clock = time.process_time()
+    for _ in range(round(rests / step)):
+        pybullet.stepSimulation()
+    rest, after = (time.process_time() - clock) / round(rests / step), places()
+    speed = np.linalg.norm([pybullet.getBaseVelocity(body)[0] for body in bodies], axis=1)
+    found = {
+        "fall": 1e3 * fall,
+        "rest": 1e3 * rest,
+        "contacts": float(len(pybullet.getContactPoints())),
+        "deepest": 1e3 * deepest,
+        "overlap": 1e3 * overlap(),
+        "creep": 1e3 * float(np.max(np.linalg.norm(after - before, axis=1))) / rests,
+        "kinetic": 0.5 * float(np.sum(speed**2)),
+        "height": float(np.mean(after[:, 2])),
+    }
+    pybullet.disconnect()
+    return found
+
+
+def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3) -> dict[str, Any]:
+    """All figures of these scenes: medians over rounds in which all run in turn; `falls`, s, in place of what a scene says."""
     import mujoco
 
-    found: dict[str, Any] = {"mujoco": mujoco.__version__, "falls": falls, "scenes": {}}
+    found: dict[str, Any] = {"mujoco": mujoco.__version__, "scenes": {}, "spans": {}}
     for scene in scenes:
-        made = free_body_stepper(graph(scene))
+        made, spans = free_body_stepper(graph(scene)), (falls or scene.falls, scene.rests)
         runs = {
-            "screwbond": lambda made=made, scene=scene: ours(made, scene, STEP, falls),
-            "MuJoCo, solref 20 ms": lambda scene=scene: theirs(scene, STEP, 0.02, falls),
-            f"MuJoCo, solref {2e3 * STEP:g} ms": lambda scene=scene: theirs(scene, STEP, 2.0 * STEP, falls),
+            "screwbond": lambda made=made, scene=scene, spans=spans: ours(made, scene, STEP, *spans),
+            "MuJoCo, solref 20 ms": lambda scene=scene, spans=spans: in_mujoco(scene, STEP, 0.02, *spans),
+            f"MuJoCo, solref {2e3 * STEP:g} ms": lambda scene=scene, spans=spans: in_mujoco(scene, STEP, 2.0 * STEP, *spans),
         }
+        if importlib.util.find_spec("pybullet"):
+            runs["Bullet"] = lambda scene=scene, spans=spans: in_bullet(scene, STEP, *spans)
         taken: dict[str, list[dict[str, float]]] = {name: [] for name in runs}
         for _ in range(rounds):
             for name, run in runs.items():
                 taken[name].append(run())
+        found["spans"][scene.title] = spans
         found["scenes"][scene.title] = {
             name: {key: timing.median([one[key] for one in several]) for key in several[0]} for name, several in taken.items()
         }
@@ -231,9 +333,10 @@ def report(found: Mapping[str, Any]) -> str:
             ]
             for name, run in runs.items()
         ]
-        tables.append(timing.table(f"{title}, steps of {1e3 * STEP:g} ms, against MuJoCo {found['mujoco']}", head, rows))
-    spans = f"while they fall ({found['falls']:g} s) and at rest ({REST:g} s)"
-    note = f"  ms: of a step {spans}; creep: fastest body at rest; deepest: overlap in the fall"
+        spans = " and ".join(f"{span:g} s" for span in found["spans"][title])
+        head_line = f"{title}, steps of {1e3 * STEP:g} ms, in {spans}, against MuJoCo {found['mujoco']}"
+        tables.append(timing.table(head_line, head, rows))
+    note = "  ms: of a step while they fall and at rest; creep: fastest body at rest; deepest: overlap in the fall"
     return "\n".join([*tables, note])
 
 
@@ -243,7 +346,11 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _run(quick: bool) -> dict[str, Any]:
-    found = measure((boxes(4), bag(4)), TRIAL, 1) if quick else measure((boxes(), bag()))
+    if quick:
+        found = measure((boxes(4), bag(4)), TRIAL, 1)
+    else:
+        found, large = measure((boxes(), bag())), measure((wall(), hopper()), rounds=1)
+        found = {**found, "scenes": found["scenes"] | large["scenes"], "spans": found["spans"] | large["spans"]}
     print(report(found))
     return found
 

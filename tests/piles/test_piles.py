@@ -330,7 +330,7 @@ def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
 
 def test_a_bag_of_a_hundred_balls_settles():
     """A bag: four walls that lean outwards, and a floor. A ball may go on spinning about the normal of one contact."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(4)
     tilt = np.radians(60)
     walls = [
         HalfSpace(position=(0.3 * x, 0.3 * y, 0.0), quaternion=turned((y, -x, 0), tilt))
@@ -481,3 +481,10 @@ def test_another_world_frame_and_another_order():
     other, _ = run(Rotation.identity(), np.zeros(3), -1)
     assert result.contact_count.max() >= 3
     assert np.allclose(plain, moved, atol=1e-6) and np.allclose(plain, other, atol=1e-6)
+
+
+def test_bodies_that_overlap_and_fall_side_by_side_are_not_in_doubt():
+    """Without contacts their relative velocity is zero, and of rounding later on."""
+    balls = [ball(f"ball {k}", position=(0.099 * k, 0.003 * k, 5.0)) for k in range(4)]
+    run = free_body_stepper(graph_of(floor(), *balls, friction=0.5)).simulate(0.3, step=0.005)
+    assert run.ok and run.sweeps.max() < 40

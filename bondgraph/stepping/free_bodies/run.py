@@ -257,7 +257,7 @@ def _result(
 
 def _concern(record: np.ndarray, t: float, count: int) -> ValidityConcern:
     change = f"the last one changed a velocity by {record[CHANGE]:.2g} m/s"
-    reason = f"{DOUBT_CODE} impulses were not count in {int(record[SWEEPS])} sweeps, in {count} steps: {change}"
+    reason = f"{DOUBT_CODE} impulses were not found in {int(record[SWEEPS])} sweeps, in {count} steps: {change}"
     return ValidityConcern(reason, t, "contacts", float(record[CHANGE]), float(record[ALLOWED]))
 
 

@@ -10,8 +10,8 @@ until a sweep changes no velocity by more than a tolerance (nonsmooth contact dy
 are projections, de Saxce and Feng 1998). The matrix of all contacts is never assembled.
 
 A sweep propagates impulses from one body to the next, so that high stacks and heavy bodies on light ones would need very many.
-After `PLAIN` sweeps, each therefore begins at an extrapolation of the last two (Nesterov 1983), with a restart where that goes
-too far (O'Donoghue and Candes 2015).
+Sweeps therefore go there and back (symmetric Gauss-Seidel), and after `PLAIN` of them each pair begins at an extrapolation of the
+last two (Nesterov 1983), with a restart where that goes too far (O'Donoghue and Candes 2015).
 """
 
 from __future__ import annotations
@@ -61,11 +61,18 @@ def solve(c: PileTable) -> None:
 
 
 def sweep(c: PileTable) -> float:
-    """Update every contact once; return the largest change of a velocity."""
+    """Update every contact in their order, and back unless that was enough; return the largest change of a velocity."""
     change = 0.0
     for k in range(c.contacts):
         one, other = c.velocity[c.ends[2 * k] * 6 :], c.velocity[c.ends[2 * k + 1] * 6 :]
         change = larger(change, update(c.row[k * ROW :], c.r[k * 3 :], one, other))
+    if change > c.allowed:
+        change = 0.0
+        for i in range(c.contacts):
+            k = c.contacts - 1 - i
+            one, other = c.velocity[c.ends[2 * k] * 6 :], c.velocity[c.ends[2 * k + 1] * 6 :]
+            change = larger(change, update(c.row[k * ROW :], c.r[k * 3 :], one, other))
+        c.sweeps = c.sweeps + 1
     c.sweeps = c.sweeps + 1
     return change
 

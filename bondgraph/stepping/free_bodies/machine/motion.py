@@ -37,14 +37,14 @@ def begin(c: PileTable) -> None:
         begin_free(c, b)
     for b in range(c.free, c.bodies):
         begin_moved(c, b, c.placement[(b - c.free) * 13 :])
-    fastest = 0.0
+    c.fastest = 0.0
     for b in range(c.bodies):
         v, radius = c.coming[b * 6 :], c.radius[b]
         turning = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) * (radius if radius < INFINITE else 0.0)
         c.reach[b] = sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5]) + turning
-        fastest = larger(fastest, c.reach[b])
+        c.fastest = larger(c.fastest, c.reach[b])
     for b in range(c.bodies):
-        c.reach[b] = c.h * (c.reach[b] + PUSH_REACH * fastest)
+        c.reach[b] = c.h * (c.reach[b] + PUSH_REACH * c.fastest)
 
 
 def begin_free(c: PileTable, b: int) -> None:

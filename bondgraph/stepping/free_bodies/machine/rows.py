@@ -21,10 +21,12 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 
 RECOVERY = 0.2
 """Share of an overlap that a step removes: removing all of it would throw the bodies apart."""
+ROUNDING = 1e-13
+"""Share of the largest velocity below which changes are rounding: bodies that fall side by side have no relative velocity."""
 
 
 def make_rows(c: PileTable) -> None:
-    """Set the row and the first impulse of every contact, and the largest relative velocity without contacts."""
+    """Set the row and the first impulse of every contact, and the largest relative velocity without contacts or by overlaps."""
     c.allowed = 0.0
     for k in range(c.contacts):
         one, other = c.body[c.shape1[k]], c.body[c.shape2[k]]
@@ -47,9 +49,10 @@ def make_rows(c: PileTable) -> None:
             approach = along(row, c.before[one * 6 :], c.before[other * 6 :], 0)
             offset = smaller(offset, restitution * smaller(approach, 0.0))
         row[OFFSET] = offset
+        c.allowed = larger(c.allowed, -offset)
         for i in unrolled(range(3)):
             c.r[k * 3 + i] = 0.0
-    c.allowed = c.allowed * c.tolerance
+    c.allowed = larger(c.allowed * c.tolerance, ROUNDING * c.fastest)
 
 
 @inline

@@ -57,6 +57,7 @@ class PileTable(Table):
     h: float
     t: float
     tolerance: float
+    fastest: float
     most_sweeps: int
     # The compiled graph.
     rates: Kernel
