@@ -12,7 +12,7 @@ import pytest
 from bondgraph import J0, J1, C, Graph, I, R, Se, compile_model
 from bondgraph.errors import RunError
 from screws import scalars as s
-from tests.inner.run import coefficients, powers, prepare, simulate
+from tests.inner.run import coefficients, prepare, quadrature, simulate
 from tests.run.judges import by_scipy
 from tests.run.order_conditions import most_missed
 from tests.run.problems import ball, bumper, decay, oscillator, program, top
@@ -76,15 +76,18 @@ def test_stiff_accuracy_and_what_is_left_of_what_is_infinitely_fast():
 
 def test_rule_of_the_powers():
     """Exact for polynomials of degree 7; its parts inside of the step for those of degree 4."""
-    nodes, weights = np.array(powers.NODES), np.array(powers.WEIGHTS)
+    rule = quadrature.LOBATTO
+    nodes, weights = np.array(rule.nodes), np.array(rule.weights)
     for degree in range(8):
         assert abs(weights @ nodes**degree - 1.0 / (degree + 1)) < 1e-15
     assert abs(weights @ nodes**8 - 1.0 / 9.0) > 1e-6
     for degree in range(4):
-        assert abs(np.array(powers.ERROR) @ nodes**degree) < 1e-15
-    assert abs(np.array(powers.ERROR) @ nodes**4) > 1e-3
+        assert abs(np.array(rule.error) @ nodes**degree) < 1e-15
+    assert abs(np.array(rule.error) @ nodes**4) > 1e-3
     for theta in (0.3, 1.0):
-        inside = [sum(term * theta ** (k + 1) for k, term in enumerate(terms)) for terms in powers.along(powers.NODES)]
+        inside = [
+            sum(term * theta ** (k + 1) for k, term in enumerate(terms)) for terms in quadrature.along(quadrature.LOBATTO.nodes)
+        ]
         for degree in range(5):
             assert abs(inside @ nodes**degree - theta ** (degree + 1) / (degree + 1)) < 1e-14
 

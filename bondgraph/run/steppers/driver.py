@@ -472,7 +472,8 @@ def translated(method: Method) -> list[Procedure]:
         "begin_run",
         *(each.__name__ for each in with_method[2:]),
     }
-    return translate(functions, exported, tables=dict.fromkeys((StepTable, IntegratorTable), method.table))
+    tables = {kind: method.table for kind in method.table.__mro__[1:] if issubclass(kind, StepTable)}
+    return translate(functions, exported, tables=tables)
 
 
 def procedures(method: Method) -> list[Procedure]:

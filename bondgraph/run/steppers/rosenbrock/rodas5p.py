@@ -6,41 +6,33 @@ import math
 from typing import ClassVar
 
 from bondgraph.emit.cached_build import build_once
-from bondgraph.emit.kernel_language.language import Disjoint, Fixed, larger, smaller, sqrt, unrolled
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, larger, sqrt, unrolled
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
-from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.linear.elimination import without_tiny
 from bondgraph.run.linear.system import table_of
 from bondgraph.run.steppers.driver import procedures
+from bondgraph.run.steppers.implicit.jacobian import ALERT, Implicit, damps_growth, differentiate, factors, look_ahead, rounding
+from bondgraph.run.steppers.implicit.powers import power_integrals, powers_inside
+from bondgraph.run.steppers.implicit.quadrature import LOBATTO
 from bondgraph.run.steppers.integrator import OneStep, StepperOptions
-from bondgraph.run.steppers.method import AT_HAND, DAMPED, NOT_AT_HAND, Method
+from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.rosenbrock import coefficients as table
-from bondgraph.run.steppers.rosenbrock.powers import power_integrals, powers_inside
 from bondgraph.run.steppers.rosenbrock.steps import (
     LAST,
     RosenbrockTable,
-    damps_growth,
-    differentiate,
-    factors,
     fifth_root,
-    is_finite,
     next_argument,
     prepare_dense,
-    rounding,
+    slopes_inside,
     states_inside,
     time_drift,
     unknowns,
 )
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.steppers.shared_fields import derivative, error_weight
-from bondgraph.run.steppers.step_control import next_length
-
-ALERT, MARGIN = 20, 4.0
-"""For this many steps after one that would have damped a growing mode, no mode may grow faster than such a step follows: by this
-factor slower than one that the sign shows."""
 
 
 def attempt(c: RosenbrockTable, h: float, t_new: float, method: Fixed) -> float:
@@ -52,7 +44,7 @@ def attempt(c: RosenbrockTable, h: float, t_new: float, method: Fixed) -> float:
     time_drift(c, h)
     if c.factored != h:
         c.factored = h
-        if factors(c, h, c.size):
+        if factors(c, h, c.size, table.GAMMA):
             c.factored = 0.0
             return math.inf
         if damps_growth(c, k):
@@ -79,58 +71,25 @@ def attempt(c: RosenbrockTable, h: float, t_new: float, method: Fixed) -> float:
         prepare_dense(c, h, method)
     if c.quadratures == 0:
         return norm
-    return sqrt(total + power_integrals(c, h))
-
-
-def damps(c: RosenbrockTable, length: float) -> bool:
-    """Return True if a step of this length from the end of the present one would damp a growing mode; keep its factors."""
-    regular = not factors(c, length, c.y_new)
-    c.factored = length if regular else 0.0
-    growing = damps_growth(c, c.k[c.width * LAST :])
-    return regular and growing
-
-
-def foresee(c: RosenbrockTable, h: float, error: float, method: Fixed) -> int:
-    """Look ahead from the end of a step that the error control accepts: evaluate the Jacobian there and factorise the matrix of
-    the next step. Return `AT_HAND`, `NOT_AT_HAND` if the Jacobian is not finite, or `DAMPED` if the step must become shorter.
-
-    An L-stable method damps a mode that grows by exp(lambda h) where lambda h is large, and its error estimate does not see it:
-    the method would follow a branch that has lost its stability. The sign of det(1 - s J) is that of an odd number of such modes
-    with lambda s > 1, here s = h GAMMA of the next step; then, where it has been negative, with a margin.
-    """
-    if c.nonzero_count == 0:
-        return AT_HAND
-    c.jacobian(formula_time(c, c.target), c.y_new, c.p, c.m, c.nonzeros)
-    c.jacobian_count += 1
-    c.factored = 0.0
-    if not is_finite(c.nonzeros, c.nonzero_count):
-        return NOT_AT_HAND
-    length = smaller(next_length(c, error, method), c.h_max)
-    following = h if c.is_last else length
-    margin = MARGIN if c.alert > 0 else 1.0
-    if damps(c, following * margin):
-        c.alert = ALERT
-        if damps(c, h * margin):
-            c.moved = True
-            c.factored = 0.0
-            return DAMPED
-        c.grow = 1.0
-    if c.alert > 0:
-        c.alert -= 1
-    return AT_HAND
+    return sqrt(total + power_integrals(c, h, method))
 
 
 def dense(c: RosenbrockTable, theta: float, out: Disjoint, method: Fixed) -> None:
     """Evaluate states and integrated powers at the fraction theta of the step."""
     states_inside(c, theta, out)
     if c.quadratures > 0:
-        powers_inside(c, theta, out)
+        powers_inside(c, theta, out, method.coefficients.rule)
 
 
 def look_inside(c: RosenbrockTable, theta: float, h: float, out: Disjoint, method: Fixed) -> None:
     """Evaluate the states for a first event detection: a cubic Hermite interpolant would use stiff rates, which say little about
     the interior."""
     states_inside(c, theta, out)
+
+
+def at_node(c: RosenbrockTable, node: Fixed, out: Disjoint, method: Fixed) -> None:
+    """Evaluate the states at a node of the quadrature."""
+    states_inside(c, method.coefficients.rule.nodes[node], out)
 
 
 RODAS5P = Method(
@@ -145,7 +104,8 @@ RODAS5P = Method(
     prepare_dense=prepare_dense,
     dense=dense,
     cubic=look_inside,
-    foresee=foresee,
+    foresee=look_ahead,
+    coefficients=Implicit(table.GAMMA, slopes_inside, LOBATTO, at_node),
 )
 
 

@@ -1,21 +1,13 @@
-"""Integrated powers over a step of Rodas5P: quadrature, error estimate, correction and dense output."""
+"""Integrated powers over a step of an implicit method: quadrature, error estimate, correction and dense output."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals, inline, larger, unrolled
 from bondgraph.run.kernel_functions import formula_time
-from bondgraph.run.steppers.rosenbrock.coefficients import GAMMA
-from bondgraph.run.steppers.rosenbrock.steps import LAST, RosenbrockTable, slopes_inside, states_inside, unknowns
+from bondgraph.run.linear.elimination import without_tiny
+from bondgraph.run.linear.system import solve_system
+from bondgraph.run.steppers.implicit.jacobian import ImplicitTable
 from bondgraph.run.steppers.shared_fields import derivative, error_weight
-
-NODES = (0.0, 0.5 - math.sqrt(3.0 / 28.0), 0.5, 0.5 + math.sqrt(3.0 / 28.0), 1.0)
-WEIGHTS = (1.0 / 20.0, 49.0 / 180.0, 16.0 / 45.0, 49.0 / 180.0, 1.0 / 20.0)
-ERROR = (2.0 / 15.0, -14.0 / 45.0, 16.0 / 45.0, -14.0 / 45.0, 2.0 / 15.0)
-"""Difference between these weights and those of order 4 without the midpoint."""
-
 
 WIDTH = 2.0**-17
 """Largest relative change of a state in the central difference of `corrected_powers`: its square is about rounding over it."""
@@ -26,50 +18,33 @@ SIGNIFICANT = 0.1
 """Part of the tolerance from which a correction of an integrated power counts."""
 
 
-def along(nodes: Sequence[float]) -> tuple[tuple[float, ...], ...]:
-    """Integrate the Lagrange polynomials of nodes from 0; return for each integral the coefficients of x, x^2, ..."""
-    polynomials = []
-    for node in nodes:
-        terms, scale = [1.0], 1.0
-        for other in nodes:
-            if other != node:
-                terms = [low - other * high for low, high in zip([0.0, *terms], [*terms, 0.0], strict=True)]
-                scale *= node - other
-        polynomials.append(tuple(term / scale / (power + 1) for power, term in enumerate(terms)))
-    return tuple(polynomials)
-
-
-_ALONG = along(NODES)
-_INNER = range(1, len(NODES) - 1)
-
-
 @inline
-def error_of(flows: Reals, many: int, i: int) -> float:
+def error_of(flows: Reals, many: int, i: int, rule: Fixed) -> float:
     """Return the error of an integrated power over the step just attempted, J."""
     error = 0.0
-    for node, weight in enumerate(ERROR):
+    for node, weight in enumerate(rule.error):
         error = error + flows[many * node + i] * weight
     return error
 
 
-def power_integrals(c: RosenbrockTable, h: float) -> float:
+def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
     """Compute the integrated powers at the end of the step just attempted, into y_new; return the sum of the squares of their
     errors over the tolerance."""
-    n, many, flows, state = c.n, c.quadratures, c.flows, c.y_dense
-    y, y_new, k, last = c.y[n:], c.y_new[n:], c.k[n:], c.k[c.width * LAST + n :]
-    for node in unrolled(_INNER):
-        states_inside(c, NODES[node], state)
-        c.powers(formula_time(c, c.t + h * NODES[node]), state, c.p, c.m, flows[many * node :])
+    n, many, flows, state, rule = c.n, c.quadratures, c.flows, c.y_dense, method.coefficients.rule
+    y, y_new, k, last = c.y[n:], c.y_new[n:], c.k[n:], c.k[c.width * method.last + n :]
+    for node in unrolled(rule.inner):
+        method.coefficients.node(c, node, state, method)
+        c.powers(formula_time(c, c.t + h * rule.nodes[node]), state, c.p, c.m, flows[many * node :])
     moved, total, excused = 0.0, 0.0, False
     for i in range(many):
-        gained = 0.0 + k[i] * WEIGHTS[0]
+        gained = 0.0 + k[i] * rule.weights[0]
         flows[i] = h * k[i]
-        for node in unrolled(_INNER):
+        for node in unrolled(rule.inner):
             value = flows[many * node + i]
-            gained = gained + value * WEIGHTS[node]
+            gained = gained + value * rule.weights[node]
             flows[many * node + i] = h * value
-        gained = gained + last[i] * WEIGHTS[-1]
-        flows[many * (len(NODES) - 1) + i] = h * last[i]
+        gained = gained + last[i] * rule.weights[-1]
+        flows[many * (len(rule.nodes) - 1) + i] = h * last[i]
         y_new[i] = y[i] + h * gained
         moved = larger(moved, abs(y_new[i]))
     for i in range(many):
@@ -77,66 +52,67 @@ def power_integrals(c: RosenbrockTable, h: float) -> float:
         scale, noise = error_weight(c, n + i, moved), h * c.noise[n + i]
         if noise > scale:
             excused = True
-        part = error_of(flows, many, i) / (scale + noise)
+        part = error_of(flows, many, i, rule) / (scale + noise)
         total = total + part * part
     if not excused and not c.fast:
         return total
-    correct_powers(c, h)
-    if not is_significant(c, moved):
+    correct_powers(c, h, method)
+    if not is_significant(c, moved, rule):
         return total
-    return corrected_integrals(c, h)
+    return corrected_integrals(c, h, rule)
 
 
-def is_significant(c: RosenbrockTable, moved: float) -> bool:
+def is_significant(c: ImplicitTable, moved: float, rule: Fixed) -> bool:
     """Return True if the correction of an integrated power counts, where the largest power is `moved`."""
-    many, changes, significant = c.quadratures, c.flows[c.quadratures * len(NODES) :], False
+    many, changes, significant = c.quadratures, c.flows[c.quadratures * len(rule.nodes) :], False
     for i in range(many):
         change = 0.0
-        for node, weight in enumerate(WEIGHTS):
+        for node, weight in enumerate(rule.weights):
             change = change + changes[many * node + i] * weight
         if abs(change) > error_weight(c, c.n + i, moved) * SIGNIFICANT:
             significant = True
     return significant
 
 
-def corrected_integrals(c: RosenbrockTable, h: float) -> float:
+def corrected_integrals(c: ImplicitTable, h: float, rule: Fixed) -> float:
     """Compute the integrated powers as `power_integrals`, with their corrections."""
     n, many, flows, moved, total = c.n, c.quadratures, c.flows, 0.0, 0.0
-    changes, y, y_new = c.flows[c.quadratures * len(NODES) :], c.y[c.n :], c.y_new[c.n :]
+    changes, y, y_new = c.flows[c.quadratures * len(rule.nodes) :], c.y[c.n :], c.y_new[c.n :]
     for i in range(many):
         gained = 0.0
-        for node, weight in enumerate(WEIGHTS):
+        for node, weight in enumerate(rule.weights):
             flow = flows[many * node + i] + changes[many * node + i]
             flows[many * node + i] = flow
             gained = gained + flow * weight
         y_new[i] = y[i] + gained
         moved = larger(moved, abs(y_new[i]))
     for i in range(many):
-        part = error_of(flows, many, i) / (error_weight(c, n + i, moved) + h * c.noise[n + i])
+        part = error_of(flows, many, i, rule) / (error_weight(c, n + i, moved) + h * c.noise[n + i])
         total = total + part * part
     return total
 
 
-def correct_powers(c: RosenbrockTable, h: float) -> None:
+def correct_powers(c: ImplicitTable, h: float, method: Fixed) -> None:
     """Compute corrections of the powers at the nodes of the step just attempted, times the step size, into the rows behind those
     of `flows`, for states that rounding or the error of the dense output takes off the slow manifold.
 
     A fast process near equilibrium, such as a reaction whose forward and reverse rates nearly cancel, turns the least such error
-    d into a large power. The slopes s of the dense output are the true rates, so that (1 - h GAMMA J) d = h GAMMA (f - s) gives
+    d into a large power. The slopes s of the dense output are the true rates, so that (1 - h gamma J) d = h gamma (f - s) gives
     the change d of the states after which their rates f are s. The power follows by its first and second derivatives along d,
     from central differences so wide that rounding does not count.
     """
     n, state, off, ahead, beyond, many = c.n, c.y_dense, c.rate, c.ahead, c.beyond, c.quadratures
-    flows, changes = c.flows, c.flows[c.quadratures * len(NODES) :]
-    above, below = c.flows[c.quadratures * 2 * len(NODES) :], c.flows[c.quadratures * (2 * len(NODES) + 1) :]
-    for node, theta in enumerate(NODES):
+    rule = method.coefficients.rule
+    flows, changes = c.flows, c.flows[c.quadratures * len(rule.nodes) :]
+    above, below = c.flows[c.quadratures * 2 * len(rule.nodes) :], c.flows[c.quadratures * (2 * len(rule.nodes) + 1) :]
+    for node, theta in enumerate(rule.nodes):
         now = formula_time(c, c.t + h * theta)
-        states_inside(c, theta, state)
-        slopes_inside(c, theta, beyond)
+        method.coefficients.node(c, node, state, method)
+        method.coefficients.slopes(c, theta, beyond)
         derivative(c, c.t + h * theta, state, ahead, False)
         for i in range(n):
-            c.rest[i] = beyond[i] * -GAMMA
-        unknowns(c, h, ahead, 0.0, off)
+            c.rest[i] = beyond[i] * -method.coefficients.gamma
+        off_manifold(c, h * method.coefficients.gamma, ahead, off)
         differs = True
         for by_sizes in (True, False):
             furthest = 0.0
@@ -163,6 +139,17 @@ def correct_powers(c: RosenbrockTable, h: float) -> None:
                 changes[many * node + i] = 0.0
 
 
+def off_manifold(c: ImplicitTable, reach: float, k: Reals, out: Reals) -> None:
+    """Solve for the change of the states by which their rates k differ from slopes, whose part is `rest`."""
+    system, right, order = c.system, c.system.right, c.system.order
+    for i in range(c.n):
+        state = order[i]
+        right[i] = without_tiny(reach * k[state] + c.rest[state])
+    solve_system(system)
+    for i in range(c.n):
+        out[order[i]] = right[i]
+
+
 @inline
 def lagrange_integral(theta: float, terms: Fixed) -> float:
     """Return the integral of a Lagrange polynomial from 0 to theta, from its coefficients."""
@@ -172,11 +159,11 @@ def lagrange_integral(theta: float, terms: Fixed) -> float:
     return total * theta
 
 
-def powers_inside(c: RosenbrockTable, theta: float, out: Disjoint) -> None:
+def powers_inside(c: ImplicitTable, theta: float, out: Disjoint, rule: Fixed) -> None:
     """Evaluate the integrated powers at the fraction theta of the step."""
     many, flows, y, powers = c.quadratures, c.flows, c.y[c.n :], out[c.n :]
     for i in range(many):
         gained = 0.0
-        for node, terms in enumerate(_ALONG):
+        for node, terms in enumerate(rule.integrals):
             gained = gained + flows[many * node + i] * lagrange_integral(theta, terms)
         powers[i] = y[i] + gained

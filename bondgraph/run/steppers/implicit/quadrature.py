@@ -1,0 +1,55 @@
+"""Quadrature rules for integrated powers over a step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """Quadrature over a step, as fractions of it.
+
+    Parameters
+    ----------
+    nodes : ascending, from 0 to 1.
+    weights : of the values there.
+    error : weights of the error estimate, which is zero for polynomials of low degree.
+    """
+
+    nodes: Sequence[float]
+    weights: Sequence[float]
+    error: Sequence[float]
+
+    @cached_property
+    def integrals(self) -> tuple[tuple[float, ...], ...]:
+        """For each node, the coefficients of x, x^2, ... of the integral of its Lagrange polynomial from 0."""
+        return along(self.nodes)
+
+    @property
+    def inner(self) -> range:
+        """Indices of the nodes between the ends."""
+        return range(1, len(self.nodes) - 1)
+
+
+def along(nodes: Sequence[float]) -> tuple[tuple[float, ...], ...]:
+    """Integrate the Lagrange polynomials of nodes from 0; return for each integral the coefficients of x, x^2, ..."""
+    polynomials = []
+    for node in nodes:
+        terms, scale = [1.0], 1.0
+        for other in nodes:
+            if other != node:
+                terms = [low - other * high for low, high in zip([0.0, *terms], [*terms, 0.0], strict=True)]
+                scale *= node - other
+        polynomials.append(tuple(term / scale / (power + 1) for power, term in enumerate(terms)))
+    return tuple(polynomials)
+
+
+LOBATTO = Rule(
+    nodes=(0.0, 0.5 - math.sqrt(3.0 / 28.0), 0.5, 0.5 + math.sqrt(3.0 / 28.0), 1.0),
+    weights=(1.0 / 20.0, 49.0 / 180.0, 16.0 / 45.0, 49.0 / 180.0, 1.0 / 20.0),
+    error=(2.0 / 15.0, -14.0 / 45.0, 16.0 / 45.0, -14.0 / 45.0, 2.0 / 15.0),
+)
+"""Of order 8; the error is the difference from the rule of order 4 without the midpoint."""
