@@ -18,6 +18,7 @@ from benchmarks.hand_written import Disagreement, Missing
 README = Path(__file__).with_name("README.md")
 PACKAGES = {
     "mujoco": "MuJoCo is not installed: pip install 'screwbond[bench]'",
+    "heyoka": "heyoka is not installed: pip install 'screwbond[bench]'",
     "BondGraphTools": "BondGraphTools is not installed: pip install BondGraphTools==0.4.6",
 }
 """Packages that a comparison may need, and how to get them."""
