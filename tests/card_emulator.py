@@ -29,7 +29,7 @@ static inline double MIN(double x, double y)
 static inline double MAX(double x, double y)
 { if (x != x) return y; if (y != y) return x; if (x == y) return signbit(x) ? y : x; return x > y ? x : y; }
 static inline s64 TO_S64(double x)
-{ return x != x ? 0 : x >= 0x1p63 ? INT64_MAX : x <= -0x1p63 ? INT64_MIN : (s64)x; }
+{ return x != x ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : x <= -0x1p63 ? INT64_MIN : (s64)x; }
 static u32 tid, ctaid, ntid;
 """
 
@@ -135,8 +135,9 @@ def _line(line: str, targets: dict[str, list[str]]) -> str:
         return f"u{_WIDTH[declared[1]]} " + ", ".join(f"{declared[2]}{k}" for k in range(int(declared[3]))) + ";"
     if declared := re.fullmatch(r"\.reg \.b64\s+%(\w+);", line):
         return f"u64 {declared[1]};"
-    if declared := re.fullmatch(r"\.(?:local|param)\s+(?:\.align \d+\s+)?\.b(\d+)\s+(\w+)(?:\[(\d+)\])?;", line):
-        return f"u8 {declared[2]}[{declared[3] or int(declared[1]) // 8}] __attribute__((aligned(16)));"
+    if declared := re.fullmatch(r"\.(local|param|shared)\s+(?:\.align \d+\s+)?\.b(\d+)\s+(\w+)(?:\[(\d+)\])?;", line):
+        length, static = declared[4] or int(declared[2]) // 8, "static " if declared[1] == "shared" else ""
+        return f"{static}u8 {declared[3]}[{length}] __attribute__((aligned(16)));"
     if label := re.fullmatch(r"(\$L\w+):", line):
         return f"{_named(label[1])}:;"
     if line[0] in "{}":

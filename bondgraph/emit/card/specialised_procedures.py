@@ -20,6 +20,8 @@ _KNOWN = {
     "ptr": Primitive("known ptr", ("i64",), "ptr", "inttoptr i64 {x} to ptr", "(char *){x}"),
 }
 """Numbers that stand where a field was loaded."""
+_PLACE = Primitive("known place", ("ptr", "i64"), "ptr", "getelementptr i8, ptr {x}, i64 {y}", "{x} + {y}")
+"""Address, by that of a table and the bytes between them, that stands where a field was loaded."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,10 @@ class CalledByNumber:
 _ZERO = {"ptr": "null", "i64": "0", "double": "0.0"}
 
 
-def _fields(procedure: Procedure) -> dict[str, str]:
-    """Return the fields by the names of their addresses in a procedure."""
+def _fields(procedure: Procedure) -> dict[str, tuple[str, Term]]:
+    """Return the fields, and their tables, by the names of the fields' addresses in a procedure."""
     return {
-        step.result.name: step.operands[1].field
+        step.result.name: (step.operands[1].field, step.operands[0])
         for step in procedure.instructions
         if isinstance(step, Applied) and step.result and len(step.operands) == 2
         if isinstance(step.operands[1], Literal) and step.operands[1].field
@@ -69,31 +71,45 @@ def stored_fields(procedures: Iterable[Procedure]) -> set[str]:
         fields = _fields(procedure)
         for step in procedure.instructions:
             if isinstance(step, Applied) and step.primitive.name.startswith("store ") and isinstance(step.operands[0], Name):
-                found.add(fields.get(step.operands[0].name, ""))
-    return found - {""}
+                found |= {*fields.get(step.operands[0].name, ())[:1]}
+    return found
 
 
-def specialised(procedure: Procedure, words: Mapping[str, int], functions: Sequence[str]) -> Procedure:
-    """Return a procedure in which these fields are known, by name -> the word in memory, and `functions` are called by name:
-    those of known fields by their own, others by that of `CalledByNumber`."""
-    made, fields = copy.copy(procedure), _fields(procedure)
-    made.instructions = list(_specialised(procedure.instructions, fields, words, functions))
+def specialised(
+    procedure: Procedure, words: Mapping[str, int], functions: Sequence[str], offsets: Mapping[str, int] | None = None
+) -> Procedure:
+    """Return a procedure in which these fields are known, and `functions` are called by name: those of known fields by their own,
+    others by that of `CalledByNumber`.
+
+    Parameters
+    ----------
+    words : by field the word in memory.
+    offsets : by field the bytes from the begin of its table to what it points to.
+    """
+    made = copy.copy(procedure)
+    made.instructions = list(_specialised(procedure, words, functions, offsets or {}))
     return made
 
 
 def _specialised(
-    steps: Iterable[Instruction], fields: Mapping[str, str], words: Mapping[str, int], functions: Sequence[str]
+    procedure: Procedure, words: Mapping[str, int], functions: Sequence[str], offsets: Mapping[str, int]
 ) -> Iterator[Instruction]:
-    names = dict[str, str]()
-    for step in steps:
+    names, fields = dict[str, str](), _fields(procedure)
+    for step in procedure.instructions:
         match step:
             case Applied(primitive, (Name(_, address),), Name(kind, name)) if (
-                primitive.name.startswith("load ") and fields.get(address, "") in words
+                primitive.name.startswith("load ") and address in fields
             ):
-                word = words[fields[address]]
-                if kind == "ptr" and 0 < word <= len(functions):
-                    names[name] = functions[word - 1]
-                yield Applied(_KNOWN[kind], (_literal(kind, word),), Name(kind, name))
+                field, table = fields[address]
+                if field in words:
+                    word = words[field]
+                    if kind == "ptr" and 0 < word <= len(functions):
+                        names[name] = functions[word - 1]
+                    yield Applied(_KNOWN[kind], (_literal(kind, word),), Name(kind, name))
+                elif field in offsets:
+                    yield Applied(_PLACE, (table, Literal("i64", offsets[field])), Name(kind, name))
+                else:
+                    yield step
             case Called(Name(_, name), operands, gives, result) if name in names:
                 yield Called(names[name], operands, gives, result)
             case Called(Name() as function, operands, gives, result):

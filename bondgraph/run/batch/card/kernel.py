@@ -101,8 +101,10 @@ def card_kernel(
     procedures = _procedures(method, functions)
     memory = memory_of(image, procedures, symbols, numbers)
     _check_size(prepared, memory)
-    words = known_words(image, numbers, stored_fields(procedures))
-    made = [specialised(procedure, words, functions) for procedure in procedures]
+    stored = stored_fields(procedures)
+    words = known_words(image, numbers, stored)
+    offsets = {field: offset for field, offset in memory.offsets.items() if field not in stored}
+    made = [specialised(procedure, words, functions, offsets) for procedure in procedures]
     slots = dict.fromkeys(program.layout[item.measure.of] for item in kept if not item.measure.kind.of_event)
     assert program.texts is not None
     model = program.texts(tuple(slot for slot in slots if slot.block == "out"), not method.explicit)

@@ -35,6 +35,7 @@ class CardMemory:
     shared_places : shared words that are addresses of shared memory, and where they point to.
     scratch : count of words of the scratch, zero at first.
     batch : word of own memory at which the table of the loop over runs begins.
+    offsets : of fields that point to own memory, the bytes from their table to there, where all tables have the same.
     """
 
     own: np.ndarray
@@ -42,6 +43,7 @@ class CardMemory:
     shared_places: tuple[tuple[int, int], ...]
     scratch: int
     batch: int
+    offsets: Mapping[str, int]
 
     def shared_at(self, address: int) -> np.ndarray:
         """Return the shared words as they are where they begin at this address."""
@@ -171,6 +173,12 @@ def memory_of(
         else:
             assert kind == "own", "what all threads read points to memory of one"
             words[kind][at] = (OWN_BASE if to_kind == "own" else SCRATCH_BASE) + 8 * to
+    offsets = defaultdict[str, set[int | None]](set)
+    for first, kind_ in image.every:
+        for name in kind_.layout():
+            word = first + kind_.layout()[name][0]
+            to_kind, to = place(extents.places[word]) if word in extents.places else ("", 0)
+            offsets[field_name(kind_, name)].add(8 * (to - place(first)[1]) if to_kind == "own" else None)
     pointers = sorted({at for kind, at in map(place, image.pointers) if kind == "own"})
     template = len(words["shared"])
     index = {name: k for name, (k, _) in SharedWords.layout().items()}
@@ -185,7 +193,10 @@ def memory_of(
     shared = np.concatenate([head, words["own"], np.array(pointers, np.uint64)])
     shared_places += [(index["template"], template), (index["pointers"], template + own_count)]
     shared_places += [(template + at, to) for at, to in own_places]
-    return CardMemory(words["own"], shared, tuple(shared_places), next_free["scratch"], place(image.tables["batch"][0])[1])
+    batch = place(image.tables["batch"][0])[1]
+    known = {field: next(iter(each)) for field, each in offsets.items() if len(each) == 1}
+    same = {field: offset for field, offset in known.items() if offset is not None}
+    return CardMemory(words["own"], shared, tuple(shared_places), next_free["scratch"], batch, same)
 
 
 def _with_addresses(extents: Extents, stored: Objects) -> Objects:
