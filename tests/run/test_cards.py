@@ -11,6 +11,7 @@ from bondgraph import J1, C, Graph, I, R, Se, sweep
 from bondgraph.errors import DeviceWarning, ExtraError, RunError
 from bondgraph.sweeps import last, peak, uniform
 from tests.inner.devices import choose, device_of
+from tests.inner.emit import machine_CompileError as CompileError
 from tests.inner.run import CostGuess, PreparedProgram, card_launcher, card_launches
 from tests.inner.sweeps import interface
 from tests.run.stand_in_card import StandIn, Text
@@ -243,6 +244,27 @@ def test_a_text_that_the_driver_refuses(prepared, plug, monkeypatch):
         ends = prepared.run_many(*blocks, KEEP, device="auto")
     assert_same(ends, prepared.run_many(*blocks, KEEP))
     assert set(ends.device) == {"cpu"}
+
+
+def test_code_that_cannot_be_made(prepared, plug, monkeypatch):
+    plug(StandIn())
+
+    def no_target(*arguments):
+        raise CompileError(choose.Problem("E282", "llvmlite cannot write code for cards"))
+
+    monkeypatch.setattr(card_launcher, "card_kernel", no_target)
+    with pytest.raises(CompileError, match="E282"):
+        prepared.run_many(*starts(prepared, 3), device="cuda")
+    with pytest.warns(DeviceWarning, match="E282 .* the CPU goes on with 2000 runs"):
+        assert set(prepared.run_many(*starts(prepared, 2_000), device="auto").device) == {"cpu"}
+
+
+def test_runs_that_no_card_takes_stay_here_by_auto(prepared, plug, monkeypatch):
+    card = plug(StandIn())
+    monkeypatch.setattr(card_launcher, "card_refusal", lambda prepared: choose.Problem("E283", "a delay"))
+    assert set(prepared.run_many(*starts(prepared, 2_000), device="auto").device) == {"cpu"} and not card.launched
+    with pytest.raises(RunError, match="E283"):
+        prepared.run_many(*starts(prepared, 2), device="cuda")
 
 
 def test_an_interrupt_between_launches_releases_the_memory(prepared, plug):
