@@ -331,17 +331,20 @@ def test_runs_are_sorted_by_a_guess_of_their_cost():
     random = np.random.default_rng(3)
     numbers = np.hstack([random.uniform(0.0, 4.0, (3300, 1)), np.ones((3300, 1)), random.normal(size=(3300, 1))])
     costs = np.round(100.0 * 10.0 ** (0.5 * numbers[:, 0])).astype(np.int64)
-    guess = CostGuess()
-    assert guess.order(numbers).tolist() == list(range(3300)), "nothing is known"
-    guess.learn(numbers[:100], costs[:100])
-    order = guess.order(numbers[100:])
+    guess, some, others = CostGuess(numbers), np.arange(100), np.arange(100, 3300)
+    assert guess.order(others) is others, "nothing is known"
+    guess.learn(some, costs[:100])
+    order = guess.order(others)
 
     def waits(costs):
         """How much of the time threads of a group of 32 work while its longest run lasts."""
         return costs.sum() / sum(32 * group.max() for group in np.split(costs, range(32, len(costs), 32)))
 
-    assert waits(costs[100:]) < 0.5 < 0.9 < waits(costs[100:][order])
-    assert sorted(order) == list(range(3200))
+    assert waits(costs[others]) < 0.5 < 0.9 < waits(costs[order])
+    assert np.array_equal(np.sort(order), others)
+    alike = CostGuess(np.ones((200, 2)))
+    alike.learn(np.arange(200), np.arange(200))
+    assert alike.order(some) is some
 
 
 def test_a_missing_package_is_named(prepared, monkeypatch):

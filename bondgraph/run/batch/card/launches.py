@@ -98,21 +98,17 @@ class CardWork:
         Raises `RunError` E290 for memory that does not hold a single block of threads, E292 for a card that is lost.
         """
         self.batch.status[:] = UNFINISHED
-        guess, runs, numbers = CostGuess(), len(self.batch.status), self._numbers()
+        varied = [block for block in self.blocks[:2] if len(block) > 1]
+        guess, runs = CostGuess(*varied), len(self.batch.status)
         waiting = np.arange(runs)
-        pilot = runs >= _WAVES * self.loaded.blocks * self.loaded.threads and numbers.shape[1] > 0
+        pilot = runs >= _WAVES * self.loaded.blocks * self.loaded.threads and bool(varied)
         while len(waiting):
             room = self.room(len(waiting))
             chosen = waiting[:: -(-runs // room.slots)] if pilot else waiting[: room.runs]
-            chosen, pilot = chosen[guess.order(numbers[chosen])], False
+            chosen, pilot = guess.order(chosen), False
             self._run_chunk(chosen, room.slots, runs - len(waiting))
-            guess.learn(numbers[chosen], self.batch.rate_counts[chosen])
+            guess.learn(chosen, self.batch.rate_counts[chosen])
             waiting = np.setdiff1d(waiting, chosen, assume_unique=True)
-
-    def _numbers(self) -> np.ndarray:
-        """Return the numbers that may differ between runs, (runs, columns), from which costs are guessed."""
-        varied = [block for block in self.blocks[:2] if len(block) > 1]
-        return np.hstack(varied) if varied else np.zeros((len(self.batch.status), 0))
 
     def room(self, runs: int) -> Room:
         """Return the largest chunk of at most so many runs that the free memory holds; `DeviceWarning` E291, once, where that is
