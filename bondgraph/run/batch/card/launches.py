@@ -107,8 +107,8 @@ class CardWork:
             chosen = waiting[:: -(-runs // room.slots)] if pilot else waiting[: room.runs]
             chosen, pilot = guess.order(chosen), False
             self._run_chunk(chosen, room.slots, runs - len(waiting))
-            guess.learn(chosen, self.batch.rate_counts[chosen])
-            waiting = np.setdiff1d(waiting, chosen, assume_unique=True)
+            if len(waiting := np.setdiff1d(waiting, chosen, assume_unique=True)):
+                guess.learn(chosen, self.batch.rate_counts[chosen])
 
     def room(self, runs: int) -> Room:
         """Return the largest chunk of at most so many runs that the free memory holds; `DeviceWarning` E291, once, where that is
