@@ -52,7 +52,7 @@ class Launchable(Protocol):
 
     @property
     def scratch_words(self) -> int:
-        """Words that a thread uses within a launch."""
+        """Words of a thread that are too many to be moved at each launch."""
 
     def shared_at(self, address: int) -> np.ndarray:
         """Return the words that all threads read, at this address."""
@@ -172,7 +172,8 @@ class CardWork:
             call = np.zeros(code.call_size, dtype=np.int64)
             for name, word in code.call_words.items():
                 call[word] = values.get(name, 0)
-            device.clear(at["states"], sizes["states"])
+            for name in ("states", "scratch"):
+                device.clear(at[name], sizes[name])
             device.copy_in(at["shared"], code.shared_at(at["shared"]))
             for name, array in {**rows, "status": results["status"]}.items():
                 device.copy_in(at[name], array)
