@@ -39,7 +39,8 @@ HEAD = (
 
 
 class Model(NamedTuple):
-    """A graph, the end of its run (s), a parameter that varies, the value whose course and peak are kept, and settings."""
+    """A graph, the end of its run (s), a parameter that varies, the value whose course and peak are kept (its first component),
+    and settings."""
 
     graph: Callable[[], Graph]
     t_end: float
@@ -96,10 +97,11 @@ def row(name: str, runs: int, folder: Path) -> tuple[str, bool]:
     run = compile_model(model.graph(), progress=False).prepare_run(
         model.t_end, samples=model.t_end / 10, progress=False, **model.settings
     )
-    values = float(np.asarray(run.compiled.parameters[model.varied].value)) * np.linspace(*SHARES, runs)
+    values = np.multiply.outer(np.linspace(*SHARES, runs), np.asarray(run.compiled.parameters[model.varied].value))
     p, x, m = (np.ascontiguousarray(np.atleast_2d(b)) for b in run.start_values_many({model.varied: values}))
     prepared, blocks = run.program, (p, x, m)
-    kept, outputs = kept_of(run.compiled.program, {"top": measures.peak(model.peak), "course": measures.series(model.peak)})
+    shown = f"{model.peak}[0]" if prepared.program.layout[model.peak].shape else model.peak
+    kept, outputs = kept_of(prepared.program, {"top": measures.peak(shown), "course": measures.series(shown)})
     kernel = card_kernel(prepared, blocks, kept, outputs)
     expected, found = on_processor(prepared, blocks, kept, outputs), empty_batch(prepared, blocks, kept)
     launches = on_card(kernel, Emulated(kernel.ptx, folder), blocks, found, SLOTS, BUDGET)
