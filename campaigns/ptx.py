@@ -1,8 +1,8 @@
-"""Many runs by the code of a card, run as C, against the processor: `python -m campaigns.ptx [--runs N] [NAME ...]`.
+"""Many runs by the code of a card, run as C, against the processor: `python -m campaigns.ptx [--bits] [--runs N] [NAME ...]`.
 
 A row tells in how many of the runs all ends, measures, counts and samples have the same bits, in threads that sleep and take the
-next run; and what NVIDIA's assembler says of the code, where `ptxas` is on the path (pip: nvidia-cuda-nvcc). Nothing here runs on
-a card.
+next run; and what NVIDIA's assembler says of the code, where `ptxas` is on the path (pip: nvidia-cuda-nvcc), which takes minutes
+for large models. Nothing here runs on a card.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ SHARES = 0.9, 1.1
 """Least and largest value of what varies, as shares of that of the model."""
 
 
-def row(name: str, runs: int, folder: Path) -> tuple[str, bool]:
-    """Return the row of a model, and whether all is the same."""
+def row(name: str, runs: int, folder: Path, command: str | None) -> tuple[str, bool]:
+    """Return the row of a model, and whether all is the same; `command` assembles."""
     model = MODELS[name]
     run = compile_model(model.graph(), progress=False).prepare_run(
         model.t_end, samples=model.t_end / 10, progress=False, **model.settings
@@ -112,15 +112,14 @@ def row(name: str, runs: int, folder: Path) -> tuple[str, bool]:
         same += f", {runs - done} handed back"
     steps = f"{expected.step_counts.min()} to {expected.step_counts.max()}"
     size = f"{kernel.state_words:,}, {kernel.scratch_words:,}"
-    cells = [name, runs, same, steps, launches, len(kernel.ptx) // 1024, size, *assembled(kernel.ptx, folder)]
+    cells = [name, runs, same, steps, launches, len(kernel.ptx) // 1024, size, *assembled(kernel.ptx, folder, command)]
     return f"| {' | '.join(map(str, cells))} |", not wrong
 
 
-def assembled(ptx: str, folder: Path) -> Sequence[str]:
-    """Return registers, stack and spills that `ptxas` finds."""
-    command = shutil.which("ptxas")
+def assembled(ptx: str, folder: Path, command: str | None) -> Sequence[str]:
+    """Return registers, stack and spills that `ptxas`, the command, finds."""
     if command is None:
-        return ("no ptxas",) * 3
+        return ("",) * 3
     source = folder / "kernel.ptx"
     source.write_text(ptx)
     arguments = [command, "-v", f"-arch={ARCHITECTURE}", str(source), "-o", str(folder / "kernel.cubin")]
@@ -134,12 +133,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a row for each model; 1 where bits differ."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.ptx", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=12)
+    parser.add_argument("--bits", action="store_true", help="compare bits alone")
     parser.add_argument("names", nargs="*", metavar="NAME")
     given, found = parser.parse_args([] if arguments is None else arguments), 0
+    command = None if given.bits else shutil.which("ptxas")
     with tempfile.TemporaryDirectory() as folder:
         print(HEAD)
         for name in given.names or MODELS:
-            text, is_same = row(name, given.runs, Path(folder))
+            text, is_same = row(name, given.runs, Path(folder), command)
             print(text, flush=True)
             found |= not is_same
     return found
