@@ -1,8 +1,8 @@
-"""Many runs by the code of a card, run as C, against the processor: `python -m campaigns.ptx [--runs N] [NAME ...]`.
+"""Many runs by the code of a card, run as C, against the processor: `python -m campaigns.ptx [--bits] [--runs N] [NAME ...]`.
 
 A row tells in how many of the runs all ends, measures, counts and samples have the same bits, in threads that sleep and take the
-next run; and what NVIDIA's assembler says of the code, where `ptxas` is on the path (pip: nvidia-cuda-nvcc). Nothing here runs on
-a card.
+next run; and what NVIDIA's assembler says of the code, where `ptxas` is on the path (pip: nvidia-cuda-nvcc), which takes minutes
+for large models. Nothing here runs on a card.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ HEAD = (
 
 
 class Model(NamedTuple):
-    """A graph, the end of its run (s), a parameter that varies, the value whose course and peak are kept, and settings."""
+    """A graph, the end of its run (s), a parameter that varies, the value whose course and peak are kept (its first component),
+    and settings."""
 
     graph: Callable[[], Graph]
     t_end: float
@@ -90,16 +91,17 @@ SHARES = 0.9, 1.1
 """Least and largest value of what varies, as shares of that of the model."""
 
 
-def row(name: str, runs: int, folder: Path) -> tuple[str, bool]:
-    """Return the row of a model, and whether all is the same."""
+def row(name: str, runs: int, folder: Path, command: str | None) -> tuple[str, bool]:
+    """Return the row of a model, and whether all is the same; `command` assembles."""
     model = MODELS[name]
     run = compile_model(model.graph(), progress=False).prepare_run(
         model.t_end, samples=model.t_end / 10, progress=False, **model.settings
     )
-    values = float(np.asarray(run.compiled.parameters[model.varied].value)) * np.linspace(*SHARES, runs)
+    values = np.multiply.outer(np.linspace(*SHARES, runs), np.asarray(run.compiled.parameters[model.varied].value))
     p, x, m = (np.ascontiguousarray(np.atleast_2d(b)) for b in run.start_values_many({model.varied: values}))
     prepared, blocks = run.program, (p, x, m)
-    kept, outputs = kept_of(run.compiled.program, {"top": measures.peak(model.peak), "course": measures.series(model.peak)})
+    shown = f"{model.peak}[0]" if prepared.program.layout[model.peak].shape else model.peak
+    kept, outputs = kept_of(prepared.program, {"top": measures.peak(shown), "course": measures.series(shown)})
     kernel = card_kernel(prepared, blocks, kept, outputs)
     expected, found = on_processor(prepared, blocks, kept, outputs), empty_batch(prepared, blocks, kept)
     launches = on_card(kernel, Emulated(kernel.ptx, folder), blocks, found, SLOTS, BUDGET)
@@ -110,15 +112,14 @@ def row(name: str, runs: int, folder: Path) -> tuple[str, bool]:
         same += f", {runs - done} handed back"
     steps = f"{expected.step_counts.min()} to {expected.step_counts.max()}"
     size = f"{kernel.state_words:,}, {kernel.scratch_words:,}"
-    cells = [name, runs, same, steps, launches, len(kernel.ptx) // 1024, size, *assembled(kernel.ptx, folder)]
+    cells = [name, runs, same, steps, launches, len(kernel.ptx) // 1024, size, *assembled(kernel.ptx, folder, command)]
     return f"| {' | '.join(map(str, cells))} |", not wrong
 
 
-def assembled(ptx: str, folder: Path) -> Sequence[str]:
-    """Return registers, stack and spills that `ptxas` finds."""
-    command = shutil.which("ptxas")
+def assembled(ptx: str, folder: Path, command: str | None) -> Sequence[str]:
+    """Return registers, stack and spills that `ptxas`, the command, finds."""
     if command is None:
-        return ("no ptxas",) * 3
+        return ("",) * 3
     source = folder / "kernel.ptx"
     source.write_text(ptx)
     arguments = [command, "-v", f"-arch={ARCHITECTURE}", str(source), "-o", str(folder / "kernel.cubin")]
@@ -132,12 +133,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a row for each model; 1 where bits differ."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.ptx", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=12)
+    parser.add_argument("--bits", action="store_true", help="compare bits alone")
     parser.add_argument("names", nargs="*", metavar="NAME")
     given, found = parser.parse_args([] if arguments is None else arguments), 0
+    command = None if given.bits else shutil.which("ptxas")
     with tempfile.TemporaryDirectory() as folder:
         print(HEAD)
         for name in given.names or MODELS:
-            text, is_same = row(name, given.runs, Path(folder))
+            text, is_same = row(name, given.runs, Path(folder), command)
             print(text, flush=True)
             found |= not is_same
     return found

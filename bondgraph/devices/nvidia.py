@@ -166,6 +166,8 @@ def _driver() -> Any:
     """Return the functions of the driver, which each load it at their first call."""
     require_package("a run on a card of NVIDIA", "cuda")
     require_package("a run on a card of NVIDIA", "cuda.bindings")
-    from cuda.bindings import driver
-
+    try:
+        from cuda.bindings import driver
+    except ImportError as error:
+        raise _no_card("the package cuda-bindings cannot be loaded", str(error)) from error
     return driver

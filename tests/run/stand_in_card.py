@@ -133,7 +133,9 @@ class Text:
         at = dict(zip(CALL, call.tolist(), strict=True))
         assert np.all(array_at(at["shared"], (7,), np.uint64) == at["shared"])
         state = array_at(at["states"], (at["slots"] * self.state_words,))
-        assert np.all(state == at["next_run"]), "what a thread keeps is zero at first, and then as it left it"
+        scratch = array_at(at["scratch"], (at["slots"] * self.scratch_words,))
+        for kept in (state, scratch):
+            assert np.all(kept == at["next_run"]), "what a thread keeps is zero at first, and then as it left it"
         program, samples = self.prepared.program, len(self.prepared.wanted[0])
         widths = zip("pxm", (program.parameters, program.states, program.modes), strict=True)
         blocks = tuple(array_at(at[name], (at["runs"] if at[f"{name}_stride"] else 1, width)) for name, width in widths)
@@ -147,4 +149,4 @@ class Text:
         for name, array in made.arrays().items():
             array_at(at[name], array.shape, array.dtype)[runs] = array[runs]
         call[CALL.index("next_run")] = call[CALL.index("done_runs")] = runs.stop
-        state[:] = runs.stop
+        state[:] = scratch[:] = runs.stop

@@ -11,6 +11,7 @@ from bondgraph import J1, C, Graph, I, R, Se, sweep
 from bondgraph.errors import DeviceWarning, ExtraError, RunError
 from bondgraph.sweeps import last, peak, uniform
 from tests.inner.devices import choose, device_of
+from tests.inner.emit import machine_CompileError as CompileError
 from tests.inner.run import CostGuess, PreparedProgram, card_launcher, card_launches
 from tests.inner.sweeps import interface
 from tests.run.stand_in_card import StandIn, Text
@@ -245,6 +246,27 @@ def test_a_text_that_the_driver_refuses(prepared, plug, monkeypatch):
     assert set(ends.device) == {"cpu"}
 
 
+def test_code_that_cannot_be_made(prepared, plug, monkeypatch):
+    plug(StandIn())
+
+    def no_target(*arguments):
+        raise CompileError(choose.Problem("E282", "llvmlite cannot write code for cards"))
+
+    monkeypatch.setattr(card_launcher, "card_kernel", no_target)
+    with pytest.raises(CompileError, match="E282"):
+        prepared.run_many(*starts(prepared, 3), device="cuda")
+    with pytest.warns(DeviceWarning, match="E282 .* the CPU goes on with 2000 runs"):
+        assert set(prepared.run_many(*starts(prepared, 2_000), device="auto").device) == {"cpu"}
+
+
+def test_runs_that_no_card_takes_stay_here_by_auto(prepared, plug, monkeypatch):
+    card = plug(StandIn())
+    monkeypatch.setattr(card_launcher, "card_refusal", lambda prepared: choose.Problem("E283", "a delay"))
+    assert set(prepared.run_many(*starts(prepared, 2_000), device="auto").device) == {"cpu"} and not card.launched
+    with pytest.raises(RunError, match="E283"):
+        prepared.run_many(*starts(prepared, 2), device="cuda")
+
+
 def test_an_interrupt_between_launches_releases_the_memory(prepared, plug):
     card = plug(StandIn(interrupts_at=2))
     with pytest.raises(KeyboardInterrupt):
@@ -309,17 +331,20 @@ def test_runs_are_sorted_by_a_guess_of_their_cost():
     random = np.random.default_rng(3)
     numbers = np.hstack([random.uniform(0.0, 4.0, (3300, 1)), np.ones((3300, 1)), random.normal(size=(3300, 1))])
     costs = np.round(100.0 * 10.0 ** (0.5 * numbers[:, 0])).astype(np.int64)
-    guess = CostGuess()
-    assert guess.order(numbers).tolist() == list(range(3300)), "nothing is known"
-    guess.learn(numbers[:100], costs[:100])
-    order = guess.order(numbers[100:])
+    guess, some, others = CostGuess(numbers), np.arange(100), np.arange(100, 3300)
+    assert guess.order(others) is others, "nothing is known"
+    guess.learn(some, costs[:100])
+    order = guess.order(others)
 
     def waits(costs):
         """How much of the time threads of a group of 32 work while its longest run lasts."""
         return costs.sum() / sum(32 * group.max() for group in np.split(costs, range(32, len(costs), 32)))
 
-    assert waits(costs[100:]) < 0.5 < 0.9 < waits(costs[100:][order])
-    assert sorted(order) == list(range(3200))
+    assert waits(costs[others]) < 0.5 < 0.9 < waits(costs[order])
+    assert np.array_equal(np.sort(order), others)
+    alike = CostGuess(np.ones((200, 2)))
+    alike.learn(np.arange(200), np.arange(200))
+    assert alike.order(some) is some
 
 
 def test_a_missing_package_is_named(prepared, monkeypatch):

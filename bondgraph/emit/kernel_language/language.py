@@ -144,9 +144,13 @@ def rows_of_code(table: Any) -> Mapping[str, int]:
     return {name: mark.length for name, mark in _marks(table) if isinstance(mark, CodeFirst)}
 
 
-@functools.cache
 def field_name(table: Any, field: str) -> str:
     """Return the name of a field in procedures, "Control.n": the same for all tables that inherit it."""
+    return _field_name(table, field)
+
+
+@functools.cache
+def _field_name(table: Any, field: str) -> str:
     owner = next(each for each in table.__mro__ if field in inspect.get_annotations(each))
     return f"{owner.__name__}.{field}"
 

@@ -52,7 +52,7 @@ class Launchable(Protocol):
 
     @property
     def scratch_words(self) -> int:
-        """Words that a thread uses within a launch."""
+        """Words of a thread that are too many to be moved at each launch."""
 
     def shared_at(self, address: int) -> np.ndarray:
         """Return the words that all threads read, at this address."""
@@ -98,21 +98,17 @@ class CardWork:
         Raises `RunError` E290 for memory that does not hold a single block of threads, E292 for a card that is lost.
         """
         self.batch.status[:] = UNFINISHED
-        guess, runs, numbers = CostGuess(), len(self.batch.status), self._numbers()
+        varied = [block for block in self.blocks[:2] if len(block) > 1]
+        guess, runs = CostGuess(*varied), len(self.batch.status)
         waiting = np.arange(runs)
-        pilot = runs >= _WAVES * self.loaded.blocks * self.loaded.threads and numbers.shape[1] > 0
+        pilot = runs >= _WAVES * self.loaded.blocks * self.loaded.threads and bool(varied)
         while len(waiting):
             room = self.room(len(waiting))
             chosen = waiting[:: -(-runs // room.slots)] if pilot else waiting[: room.runs]
-            chosen, pilot = chosen[guess.order(numbers[chosen])], False
+            chosen, pilot = guess.order(chosen), False
             self._run_chunk(chosen, room.slots, runs - len(waiting))
-            guess.learn(numbers[chosen], self.batch.rate_counts[chosen])
-            waiting = np.setdiff1d(waiting, chosen, assume_unique=True)
-
-    def _numbers(self) -> np.ndarray:
-        """Return the numbers that may differ between runs, (runs, columns), from which costs are guessed."""
-        varied = [block for block in self.blocks[:2] if len(block) > 1]
-        return np.hstack(varied) if varied else np.zeros((len(self.batch.status), 0))
+            if len(waiting := np.setdiff1d(waiting, chosen, assume_unique=True)):
+                guess.learn(chosen, self.batch.rate_counts[chosen])
 
     def room(self, runs: int) -> Room:
         """Return the largest chunk of at most so many runs that the free memory holds; `DeviceWarning` E291, once, where that is
@@ -176,7 +172,8 @@ class CardWork:
             call = np.zeros(code.call_size, dtype=np.int64)
             for name, word in code.call_words.items():
                 call[word] = values.get(name, 0)
-            device.clear(at["states"], sizes["states"])
+            for name in ("states", "scratch"):
+                device.clear(at[name], sizes[name])
             device.copy_in(at["shared"], code.shared_at(at["shared"]))
             for name, array in {**rows, "status": results["status"]}.items():
                 device.copy_in(at[name], array)

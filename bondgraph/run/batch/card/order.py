@@ -4,40 +4,49 @@ from __future__ import annotations
 
 import numpy as np
 
-_LEAST = 4
-"""Least number of runs known for each coefficient of the guess."""
-_MOST_COLUMNS = 32
+_LEAST, _MOST = 4, 100_000
+"""Least number of runs known for each coefficient of the guess, and most that it is made of."""
+_MOST_COLUMNS = 8
 
 
 class CostGuess:
-    """Guess of the cost of runs from their numbers, by least squares over runs whose costs are known."""
+    """Guess of the cost of runs from their numbers, rows of the `blocks` (runs, columns), by least squares over some of them."""
 
-    def __init__(self) -> None:
-        self._known: tuple[np.ndarray, np.ndarray] | None = None
+    def __init__(self, *blocks: np.ndarray):
+        self._blocks = blocks
+        self._coefficients: np.ndarray | None = None
 
-    def learn(self, numbers: np.ndarray, costs: np.ndarray) -> None:
-        """Learn from runs with these numbers (runs, columns), and their costs (runs,), counts of steps for example."""
-        fine = np.isfinite(numbers).all(axis=1) & (costs > 0)
-        self._known = numbers[fine], np.log(costs[fine].astype(float))
+    def learn(self, runs: np.ndarray, costs: np.ndarray) -> None:
+        """Learn from runs, by index, and their costs (runs,), counts of rates for example; from the first ones only."""
+        runs, costs = runs[:_MOST], costs[:_MOST]
+        if self._coefficients is not None or not len(runs):
+            return
+        varied = [(block, k) for block in self._blocks for k in np.flatnonzero(np.ptp(block[runs], axis=0) > 0.0)]
+        self._columns = [block[:, k] for block, k in varied[:_MOST_COLUMNS]]
+        numbers, sound = self._numbers(runs), costs > 0
+        sound &= np.isfinite(numbers).all(axis=1)
+        numbers, costs = numbers[sound], costs[sound]
+        if not self._columns or len(numbers) < _LEAST * (1 + 2 * len(self._columns)):
+            return
+        self._middle, self._size = numbers.mean(axis=0), numbers.std(axis=0)
+        self._coefficients = np.linalg.lstsq(self._terms(numbers), np.log(costs), rcond=None)[0]
 
-    def order(self, numbers: np.ndarray) -> np.ndarray:
-        """Return indices (runs,) in the order of the guessed costs, the longest first; as they stand while nothing is known.
+    def order(self, runs: np.ndarray) -> np.ndarray:
+        """Return runs, by index, in the order of their guessed costs, the longest first; as they stand while nothing is known.
 
         Equal guesses keep their order.
         """
-        if self._known is None:
-            return np.arange(len(numbers))
-        earlier, costs = self._known
-        varied = np.flatnonzero(np.ptp(earlier, axis=0) > 0.0)[:_MOST_COLUMNS] if len(earlier) else []
-        if not len(varied) or len(earlier) < _LEAST * (1 + 2 * len(varied)):
-            return np.arange(len(numbers))
-        earlier = earlier[:, varied]
-        middle, size = earlier.mean(axis=0), earlier.std(axis=0)
-        coefficients, *_ = np.linalg.lstsq(_terms((earlier - middle) / size), costs, rcond=None)
-        guess = _terms((numbers[:, varied] - middle) / size) @ coefficients
-        return np.argsort(-np.nan_to_num(guess), kind="stable")
+        if self._coefficients is None:
+            return runs
+        with np.errstate(all="ignore"):
+            guess = self._terms(self._numbers(runs)) @ self._coefficients
+        return runs[np.argsort(-np.nan_to_num(guess), kind="stable")]
 
+    def _numbers(self, runs: np.ndarray) -> np.ndarray:
+        """Return the numbers that vary, (runs, columns)."""
+        return np.array([column[runs] for column in self._columns]).T.reshape(len(runs), -1)
 
-def _terms(scaled: np.ndarray) -> np.ndarray:
-    """Return the terms of a guess: one, each number and its square (runs, 1 + 2 columns)."""
-    return np.hstack([np.ones((len(scaled), 1)), scaled, scaled * scaled])
+    def _terms(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the terms of a guess: one, each number and its square, (runs, 1 + 2 columns)."""
+        scaled = (numbers - self._middle) / np.where(self._size > 0.0, self._size, 1.0)
+        return np.hstack([np.ones((len(scaled), 1)), scaled, scaled * scaled])
