@@ -12,36 +12,11 @@ from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.springs import attach_between, point_spring
 
 from bondgraph import Graph
-from bondgraph.errors import ModelError, RunEndedWarning
+from bondgraph.errors import RunEndedWarning
 from screws.joints import revolute
-from screws.scalars import maximum
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 from tests.inner.stepping import FieldTable, PileTable, free_body_stepper, pile_code
-
-G = 9.81
-DOWN = (0.0, 0.0, -G)
-
-
-def ball(name, radius=0.05, mass=1.0, gravity=DOWN, **start):
-    return rigid_body(name, mass=mass, inertia=(0.4 * mass * radius**2,) * 3, gravity=gravity, shape=Ball(radius), **start)
-
-
-def cuboid(name, edges=(0.1, 0.1, 0.1), mass=1.0, gravity=DOWN, **start):
-    a, b, c = edges
-    inertia = tuple(mass / 12.0 * s for s in (b * b + c * c, a * a + c * c, a * a + b * b))
-    return rigid_body(name, mass=mass, inertia=inertia, gravity=gravity, shape=Box(*edges), **start)
-
-
-def graph_of(*bodies, **settings):
-    return collisions(Graph("pile"), bodies, **settings)
-
-
-def floor(**settings):
-    return ground("floor", shape=HalfSpace(**settings))
-
-
-def turned(axis, angle):
-    return Rotation.from_rotvec(angle * np.array(axis, float)).as_quat(scalar_first=True)
+from tests.piles.bodies import DOWN, G, ball, cuboid, floor, graph_of, refused, turned
 
 
 def kinetic(run):
@@ -392,12 +367,6 @@ def test_too_few_sweeps_leave_a_doubt():
     assert not run.ok and run.failure is None and run.warnings[0].reason.startswith("E550")
 
 
-def refused(code, act):
-    with pytest.raises(ModelError) as found:
-        act()
-    assert code in str(found.value)
-
-
 def test_what_cannot_be():
     a, b = ball("a", position=(0, 0, 1)), ball("b", position=(0, 0, 2))
     refused("E545", lambda: rigid_body("c", mass=1.0, inertia=(1, 1, 1), shape="ball"))
@@ -489,47 +458,3 @@ def test_bodies_that_overlap_and_fall_side_by_side_are_not_in_doubt():
     balls = [ball(f"ball {k}", position=(0.099 * k, 0.003 * k, 5.0)) for k in range(4)]
     run = free_body_stepper(graph_of(floor(), *balls, friction=0.5)).simulate(0.3, step=0.005)
     assert run.ok and run.sweeps.max() < 40
-
-
-def test_a_tower_sleeps_until_a_ball_strikes_it():
-    """Up to then it stays to the last bit; then it falls as one that has not slept, up to what the tolerance leaves open."""
-    runs = []
-    for sleep in (0.0, 1e-3):
-        stack = [cuboid(f"box {k}", position=(0, 0, 0.1 * k + 0.05)) for k in range(3)]
-        far = [cuboid("far", position=(1.0, 0, 0.05)), ball("ball", 0.03, position=(-1.2, 0, 0.25), velocity=(2.0, 0, 1.5))]
-        made = free_body_stepper(graph_of(floor(), *stack, *far, friction=0.5), sleep=sleep)
-        runs.append(made.simulate(0.7, step=0.005))
-    awake, slept = runs
-    assert not awake.asleep.any() and slept.asleep.max() == 4 and slept.asleep[-1] == 1
-    resting = np.flatnonzero(slept.asleep == 4)
-    pose = slept["box 2.pose"][resting]
-    assert np.array_equal(pose, np.broadcast_to(pose[0], pose.shape)) and not slept["box 2.twist"][resting].any()
-    for name in ("box 0", "box 2", "far", "ball"):
-        assert np.allclose(slept[f"{name}.pose"], awake[f"{name}.pose"], atol=2e-3)
-    assert np.linalg.norm(slept["box 2.twist"][-1]) > 0.1 and slept.ledger.relative_residual < 1e-12
-
-
-def test_a_sleeping_box_wakes_when_its_belt_starts():
-    """A belt that rests at first, and then runs away from it."""
-    belt = prescribed_body("belt", twist=lambda t: (0, 0, 0, 10.0 * maximum(t - 0.3, 0.0), 0, 0), shape=HalfSpace())
-    made = free_body_stepper(graph_of(belt, cuboid("box", position=(0, 0, 0.05)), friction=0.4), sleep=1e-3)
-    run = made.simulate(0.5, step=0.005)
-    assert run.asleep[50] == 1 and run.asleep[-1] == 0
-    assert run["box.twist"][-1, 3] == pytest.approx(0.4 * G * 0.2, rel=0.03)
-
-
-def test_what_cannot_sleep():
-    capsule = rigid_body("capsule", mass=1.0, inertia=(1, 1, 1), shape=Capsule(0.1, 0.2), position=(0, 0, 1))
-    refused("E486", lambda: free_body_stepper(graph_of(floor(), capsule), sleep=1e-3).simulate(0.1, step=0.01))
-    refused("E551", lambda: free_body_stepper(graph_of(floor(), ball("a", position=(0, 0, 1))), sleep=-1.0))
-
-
-@pytest.mark.parametrize("is_fixed, step, angle", [(True, 0.005, 0.0), (False, 0.001, 60.0)])
-def test_a_bullet_does_not_pass_a_thin_plate(is_fixed, step, angle):
-    """1 cm across at 300 m/s, against 1 mm."""
-    way = np.array([np.sin(np.radians(angle)), 0.0, -np.cos(np.radians(angle))])
-    bullet = ball("bullet", 0.005, 0.004, (0, 0, 0), position=-0.73 * way, velocity=300.0 * way)
-    plate = ground("plate", shape=Box(4, 4, 0.001)) if is_fixed else cuboid("plate", (4, 4, 0.001), 125.0, (0, 0, 0))
-    run = free_body_stepper(graph_of(plate, bullet, friction=0.3)).simulate(0.02, step=step)
-    height = run["bullet.pose"][:, 6] - (0.0 if is_fixed else run["plate.pose"][:, 6])
-    assert run.contact_count.max() == 1 and height.min() > 0.005
