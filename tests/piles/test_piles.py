@@ -12,35 +12,11 @@ from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.springs import attach_between, point_spring
 
 from bondgraph import Graph
-from bondgraph.errors import ModelError, RunEndedWarning
+from bondgraph.errors import RunEndedWarning
 from screws.joints import revolute
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 from tests.inner.stepping import FieldTable, PileTable, free_body_stepper, pile_code
-
-G = 9.81
-DOWN = (0.0, 0.0, -G)
-
-
-def ball(name, radius=0.05, mass=1.0, gravity=DOWN, **start):
-    return rigid_body(name, mass=mass, inertia=(0.4 * mass * radius**2,) * 3, gravity=gravity, shape=Ball(radius), **start)
-
-
-def cuboid(name, edges=(0.1, 0.1, 0.1), mass=1.0, gravity=DOWN, **start):
-    a, b, c = edges
-    inertia = tuple(mass / 12.0 * s for s in (b * b + c * c, a * a + c * c, a * a + b * b))
-    return rigid_body(name, mass=mass, inertia=inertia, gravity=gravity, shape=Box(*edges), **start)
-
-
-def graph_of(*bodies, **settings):
-    return collisions(Graph("pile"), bodies, **settings)
-
-
-def floor(**settings):
-    return ground("floor", shape=HalfSpace(**settings))
-
-
-def turned(axis, angle):
-    return Rotation.from_rotvec(angle * np.array(axis, float)).as_quat(scalar_first=True)
+from tests.piles.bodies import DOWN, G, ball, cuboid, floor, graph_of, refused, turned
 
 
 def kinetic(run):
@@ -389,12 +365,6 @@ def test_too_few_sweeps_leave_a_doubt():
         0.5, step=0.005
     )
     assert not run.ok and run.failure is None and run.warnings[0].reason.startswith("E550")
-
-
-def refused(code, act):
-    with pytest.raises(ModelError) as found:
-        act()
-    assert code in str(found.value)
 
 
 def test_what_cannot_be():

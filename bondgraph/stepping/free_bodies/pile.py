@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bondgraph.errors import refusal
 from bondgraph.model.model import CollisionSet, Model
 from bondgraph.run.bound import Bound
 from bondgraph.run.table import FieldTable
@@ -26,14 +27,18 @@ ROOM = 8
 """Contacts and pairs that there is room for at first, for each shape."""
 CONTACT_FIELDS = ("earlier_shape1", "earlier_shape2", "earlier_feature", "earlier_point", "earlier_impulse")
 """Fields by contact that a step leaves for the next."""
+BODY_FIELDS = ("asleep", "quiet", "island", "held")
+"""Fields by body that a step leaves for the next."""
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Accuracy of impulses: no relative velocity changes by more than `tolerance` times the largest in a sweep."""
+    """Accuracy of impulses: no relative velocity changes by more than `tolerance` times the largest in a sweep; and the speed,
+    m/s, below which islands fall asleep."""
 
     tolerance: float = 1e-4
     sweeps: int = 1000
+    sleep: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +90,9 @@ class FreeBodyRun:
             "outputs_count": 0 if program.outputs is None else int(program.outputs.n_out),
         }
         self._first_shape = counts
+        if self.accuracy.sleep > 0.0 and (self.in_python or self.by_hand):
+            title = "bodies sleep where machine code finds all contacts, and not beside capsules, hulls or formulas in Python"
+            raise refusal("E486", title, "sleep=0", "balls and boxes in place of capsules and hulls", about=program.name)
         self._make(
             min(ROOM * len(solids) + 64, 1 + sum(each.collisions.max_contacts for each in self.sets)), ROOM * len(solids) + 64
         )
@@ -102,6 +110,7 @@ class FreeBodyRun:
             table[name] = number
         table.allocate(**sizes)
         free, arrays = bodies.free, table.arrays
+        table["sleep"] = self.accuracy.sleep
         table["tolerance"], table["most_sweeps"], table["moving"] = (
             self.accuracy.tolerance,
             self.accuracy.sweeps,
@@ -154,7 +163,7 @@ class FreeBodyRun:
         last = self.table
         room, pair_room = int(last["room"]), int(last["pair_room"])
         self._make(2 * room if status == tables.FULL else room, 2 * pair_room if status == tables.PAIRS_FULL else pair_room)
-        for name in CONTACT_FIELDS:
+        for name in (*CONTACT_FIELDS, *BODY_FIELDS):
             kept = last.arrays[name]
             self.table.arrays[name][: len(kept)] = kept
         for name in ("h", "t", "taken", "earlier", "earlier_h"):

@@ -24,6 +24,7 @@ from bondgraph.run.settings import number
 from bondgraph.stepping.free_bodies.bodies import Bodies, free_bodies
 from bondgraph.stepping.free_bodies.machine.tables import (
     ALLOWED,
+    ASLEEP,
     CHANGE,
     LOST,
     OVERLAP,
@@ -62,6 +63,8 @@ class FreeBodyResult(Result):
     """Largest sliding velocity of a pressed contact, (k,), m/s."""
     sweeps: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Sweeps over all contacts in the step, (k,)."""
+    asleep: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    """Bodies that sleep, (k,); their contacts are not counted, and are no candidates."""
     work: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     """Energy since the start, (k, 3), J: supplied by moved bodies through contacts, lost at contacts, lost by the steps
     themselves."""
@@ -128,7 +131,7 @@ class FreeBodyStepper:
 
 @answer_old_names
 def free_body_stepper(
-    graph: Graph | Model, *, tolerance: float = 1e-4, max_sweeps: int = 1000, backend: str = "auto"
+    graph: Graph | Model, *, tolerance: float = 1e-4, max_sweeps: int = 1000, sleep: float = 0.0, backend: str = "auto"
 ) -> FreeBodyStepper:
     """Compile a graph of free bodies for time steps in which they touch, stick, slip and bounce wherever their shapes meet.
 
@@ -141,9 +144,12 @@ def free_body_stepper(
     tolerance : of relative velocities at contacts, relative to the largest in the step.
     max_sweeps : largest number of Gauss-Seidel sweeps over all contacts in a step; where they are far too few, the result is
         in doubt.
+    sleep : speed, m/s; bodies that press on each other fall asleep if all have been slower for 20 steps, and stay where they are
+        until another body may touch them, or their forces change. With 0 none does.
     backend : as of `compile_model`.
 
-    Raises `ModelError` E100 for anything but a graph, E549 for one without collisions, E551 for invalid settings.
+    Raises `ModelError` E100 for anything but a graph, E549 for one without collisions, E551 for invalid settings; `simulate`
+    raises E486 for bodies that cannot sleep.
 
     Source: Moreau 1988, Jean 1999 (nonsmooth contact dynamics), with friction in Coulomb's law itself.
     """
@@ -155,8 +161,10 @@ def free_body_stepper(
     if not 0.0 < share < 1.0 or isinstance(max_sweeps, bool) or not isinstance(max_sweeps, int) or max_sweeps < 1:
         title = f"impulses cannot be count to {tolerance!r} in {max_sweeps!r} sweeps"
         raise refusal("E551", title, "a tolerance between 0 and 1, a full_steps number of sweeps", about=graph.name)
+    if not 0.0 <= (speed := number(sleep, "E551", "sleep")) < math.inf:
+        raise refusal("E551", f"bodies cannot sleep below {sleep!r} m/s", "a speed of zero or more", about=graph.name)
     compiled = compile_model(graph, backend=backend)
-    compiled_stepper = FreeBodyStepper(compiled, Accuracy(share, max_sweeps))
+    compiled_stepper = FreeBodyStepper(compiled, Accuracy(share, max_sweeps, speed))
     (x, m), p = compiled.initial(), compiled.parameters()
     free_bodies(compiled, p, x, m)
     return compiled_stepper
@@ -249,6 +257,7 @@ def _result(
         penetration=record[:, OVERLAP],
         slip_speed=record[:, SLIP],
         sweeps=record[:, SWEEPS].astype(int),
+        asleep=record[:, ASLEEP].astype(int),
         pairs=run.pairs() if len(t) > 1 else None,
         work=np.cumsum(record[:, [SUPPLIED, LOST, STEP_LOSS]], axis=0),
         impulses=run.impulses() if len(t) > 1 else np.zeros((0, 3)),

@@ -5,7 +5,7 @@ The order of the sweep is kept from step to step, so that sorting it again costs
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Ints, Reals, inline, unrolled
+from bondgraph.emit.kernel_language.language import Ints, Reals, inline, larger, unrolled
 from bondgraph.stepping.free_bodies.machine.tables import DONE, HALF_SPACE, PAIRS_FULL, PileTable
 
 INFINITE = 1e300
@@ -101,17 +101,27 @@ def overlap(one: Reals, other: Reals) -> bool:
 
 
 def may_touch(c: PileTable, k: int, one: int, other: int) -> bool:
-    """Return True if two shapes of a set belong to different bodies, of which one is free, and their pair is allowed."""
+    """Return True if two shapes of a set belong to different bodies, one of which is free and awake, and may touch."""
     a, b = c.body[one], c.body[other]
     if a == b or (a >= c.free and b >= c.free) or (c.kind[one] == HALF_SPACE and c.kind[other] == HALF_SPACE):
         return False
     if (c.kind[one] == HALF_SPACE and above(c, one, other)) or (c.kind[other] == HALF_SPACE and above(c, other, one)):
+        return False
+    if is_still(c, a) and is_still(c, b):
         return False
     is_listed = False
     for i in range(c.first_listed[one], c.first_listed[one + 1]):
         if c.listed[i] == other:
             is_listed = True
     return is_listed if c.only[k] == 1 else not is_listed
+
+
+def is_still(c: PileTable, b: int) -> bool:
+    """Return True if a body sleeps, or is not free and does not move."""
+    speed = 0.0
+    for i in unrolled(range(6)):
+        speed = larger(speed, abs(c.before[6 * b + i]))
+    return speed == 0.0 and (b >= c.free or c.asleep[b] == 1)
 
 
 def above(c: PileTable, plane: int, s: int) -> bool:

@@ -35,6 +35,9 @@ def begin(c: PileTable) -> None:
     """Set places, velocities with and without the forces of the step, and how far each body may come."""
     for b in range(c.free):
         begin_free(c, b)
+        if c.asleep[b] == 1:
+            for i in unrolled(range(6)):
+                c.before[6 * b + i], c.coming[6 * b + i], c.moment[6 * b + i] = 0.0, 0.0, 0.0
     for b in range(c.free, c.bodies):
         begin_moved(c, b, c.placement[(b - c.free) * 13 :])
     c.fastest = 0.0
@@ -169,6 +172,8 @@ def push_body(c: PileTable, b: int, arm: Reals, f: Reals, sign: float) -> float:
 def keep_momenta(c: PileTable) -> None:
     """Set the momenta among the states, in the present poses."""
     for b in range(c.free):
+        if c.asleep[b] == 1:
+            continue
         P, moment, centre, R = c.x[c.momentum[b] :], c.moment[b * 6 :], c.centre[b * 3 :], c.R[b * 9 :]
         for i in unrolled(range(3)):
             P[3 + i] = times_back(R, moment[3:], i)
@@ -180,6 +185,8 @@ def move(c: PileTable) -> None:
     """Move poses by the velocities of centres and spins, constant in the step; note what the step itself took."""
     loss = 0.0
     for b in range(c.free):
+        if c.asleep[b] == 1:
+            continue
         q, R, v, moment, centre = c.x[c.pose[b] :], c.R[b * 9 :], c.velocity[b * 6 :], c.moment[b * 6 :], c.centre[b * 3 :]
         before, wrench = c.before[b * 6 :], c.wrench[b * 6 :]
         for i in unrolled(range(6)):
@@ -189,13 +196,19 @@ def move(c: PileTable) -> None:
         for i in unrolled(range(3)):
             c.place[b * 3 + i] = c.place[b * 3 + i] + c.h * v[3 + i]
             q[4 + i] = c.place[b * 3 + i] - times(R, centre, i)
-        about, J = empty_like(c.gap, 3), c.inverse_inertia[b * 9 :]
-        for i in unrolled(range(3)):
-            about[i] = times_back(R, moment, i)
-        for i in unrolled(range(3)):
-            loss = loss - 0.5 * (about[i] * times(J, about, i) + c.light[b] * moment[3 + i] * moment[3 + i])
+        loss = loss - kinetic(c, b)
     c.record[c.taken * RECORD + STEP_LOSS] = loss
     keep_momenta(c)
+
+
+def kinetic(c: PileTable, b: int) -> float:
+    """Return the kinetic energy of a free body, from its momentum and its present axes."""
+    energy, about, R, moment, J = 0.0, empty_like(c.gap, 3), c.R[b * 9 :], c.moment[b * 6 :], c.inverse_inertia[b * 9 :]
+    for i in unrolled(range(3)):
+        about[i] = times_back(R, moment, i)
+    for i in unrolled(range(3)):
+        energy = energy + 0.5 * (about[i] * times(J, about, i) + c.light[b] * moment[3 + i] * moment[3 + i])
+    return energy
 
 
 def turn_quaternion(q: Reals, spin: Reals, h: float) -> None:

@@ -14,6 +14,7 @@ from bondgraph.stepping.free_bodies.machine.gauss_seidel import solve
 from bondgraph.stepping.free_bodies.machine.motion import account_for_contacts, begin, keep_momenta, move
 from bondgraph.stepping.free_bodies.machine.narrow_phase import find_contacts
 from bondgraph.stepping.free_bodies.machine.rows import begin_impulses, make_rows, remember
+from bondgraph.stepping.free_bodies.machine.sleep import let_sleep, wake_by_contacts, wake_by_forces
 from bondgraph.stepping.free_bodies.machine.tables import DONE, PileTable
 
 X, M, P = range(3)
@@ -24,8 +25,7 @@ def advance(c: PileTable, steps: int) -> int:
     """Take steps of c.h from `taken` on, each with a row of `course` and of `record`; return a status."""
     while c.taken < steps:
         evaluate(c)
-        begin(c)
-        status = find(c)
+        status = find_awake(c)
         if status != DONE:
             return status
         finish(c)
@@ -34,6 +34,18 @@ def advance(c: PileTable, steps: int) -> int:
             c.rates(c.now, c.x, c.p, c.m, c.rate)
         end(c)
     return DONE
+
+
+def find_awake(c: PileTable) -> int:
+    """Begin a step and find its contacts, after waking whoever may take part; return a status."""
+    begin(c)
+    if c.sleep > 0.0 and wake_by_forces(c):
+        begin(c)
+    status = find(c)
+    while status == DONE and c.sleep > 0.0 and wake_by_contacts(c):
+        begin(c)
+        status = find(c)
+    return status
 
 
 def evaluate(c: PileTable) -> None:
@@ -78,6 +90,8 @@ def end(c: PileTable) -> None:
     for i in range(c.others):
         c.x[c.other[i]] = c.x[c.other[i]] + c.h * c.rate[c.other[i]]
     move(c)
+    if c.sleep > 0.0:
+        let_sleep(c)
     for i in range(c.states):
         c.course[c.taken * c.states + i] = c.x[i]
     c.taken = c.taken + 1

@@ -19,8 +19,8 @@ masses; changes of both spins by a unit impulse along each direction; offset of 
 of the block W = d u / d r the entries that couple the normal with both tangents, the normal one and the largest eigenvalue of the
 tangential part, and the inverses of these two."""
 RECORD = 10
-"""Numbers that are kept of a step: contacts that press, overlap, slip, losses, sweeps."""
-LOST, SUPPLIED, STEP_LOSS, OVERLAP, SLIP, CHANGE, ALLOWED, PRESSING, SWEEPS, AWAKE = range(RECORD)
+"""Numbers that are kept of a step: contacts that press, overlap, slip, losses, sweeps, bodies that sleep."""
+LOST, SUPPLIED, STEP_LOSS, OVERLAP, SLIP, CHANGE, ALLOWED, PRESSING, SWEEPS, ASLEEP = range(RECORD)
 
 
 def _of_contacts(width: int) -> Callable[[PileTable], int]:
@@ -57,6 +57,7 @@ class PileTable(Table):
     h: float
     t: float
     tolerance: float
+    sleep: float
     fastest: float
     most_sweeps: int
     # The compiled graph.
@@ -92,6 +93,10 @@ class PileTable(Table):
     last_velocity: Annotated[Reals, Length(_of_bodies(6))]
     best_velocity: Annotated[Reals, Length(_of_bodies(6))]
     reach: Annotated[Reals, Length(_of_bodies(1))]
+    asleep: Annotated[Ints, Length(_of_bodies(1))]
+    quiet: Annotated[Ints, Length(_of_bodies(1))]
+    island: Annotated[Ints, Length(_of_bodies(1))]
+    held: Annotated[Reals, Length(_of_bodies(6))]
     # Shapes, set after set, and the pairs of each that are listed: those that may not touch, or with `only` those that may.
     kind: Annotated[Ints, Length(_of_shapes(1))]
     body: Annotated[Ints, Length(_of_shapes(1))]

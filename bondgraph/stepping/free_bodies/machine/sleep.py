@@ -1,0 +1,98 @@
+"""Islands of bodies that press on each other fall asleep where all have been slow for a while, and wake when something changes.
+
+A sleeping body stays where it is, without momentum. It wakes, with its whole island, in a step in which a body that moves may
+come near, or in which its forces differ from those that it fell asleep with.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.kernel_language.language import inline, sqrt, unrolled
+from bondgraph.stepping.free_bodies.machine.broad_phase import INFINITE
+from bondgraph.stepping.free_bodies.machine.motion import kinetic
+from bondgraph.stepping.free_bodies.machine.tables import ASLEEP, LOST, RECORD, PileTable
+
+QUIET_STEPS = 20
+"""Steps in a row in which all bodies of an island are slow before it falls asleep."""
+SAME_FORCE = 1e-9
+"""Largest change of a wrench, as a share of its size, that does not wake a body."""
+
+
+def wake_by_forces(c: PileTable) -> bool:
+    """Wake the islands of bodies whose forces have changed; return True if there are any."""
+    has_woken = False
+    for b in range(c.free):
+        if c.asleep[b] == 1:
+            change, size = 0.0, 0.0
+            for i in unrolled(range(6)):
+                change = max(change, abs(c.wrench[6 * b + i] / c.h - c.held[6 * b + i]))
+                size = max(size, abs(c.held[6 * b + i]))
+            if change > SAME_FORCE * size:
+                has_woken = wake(c, b)
+    return has_woken
+
+
+def wake_by_contacts(c: PileTable) -> bool:
+    """Wake the islands that a body that moves may touch in the step; return True if there are any."""
+    has_woken = False
+    for k in range(c.contacts):
+        for s in unrolled(range(2)):
+            b = c.body[c.shape1[k]] if s == 0 else c.body[c.shape2[k]]
+            if b < c.free and c.asleep[b] == 1:
+                has_woken = wake(c, b)
+    return has_woken
+
+
+def wake(c: PileTable, b: int) -> bool:
+    """Wake the island of a body; return True."""
+    label = c.island[b]
+    for other in range(c.free):
+        if c.asleep[other] == 1 and c.island[other] == label:
+            c.asleep[other], c.quiet[other] = 0, 0
+    return True
+
+
+def let_sleep(c: PileTable) -> None:
+    """Let islands fall asleep that have been slow for long enough, and count who sleeps."""
+    for b in range(c.free):
+        if c.asleep[b] == 0:
+            v, radius = c.velocity[b * 6 :], c.radius[b]
+            speed = sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
+            turning = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) * (radius if radius < INFINITE else 0.0)
+            c.quiet[b] = c.quiet[b] + 1 if speed + turning <= c.sleep else 0
+            c.island[b] = b
+    for k in range(c.contacts):
+        if c.r[3 * k] > 0.0:
+            one, other = c.ends[2 * k], c.ends[2 * k + 1]
+            if one < c.free and other < c.free:
+                one, other = root_of(c, one), root_of(c, other)
+                c.island[max(one, other)] = min(one, other)
+    for b in range(c.free):
+        root = root_of(c, b)
+        if c.asleep[b] == 0 and c.quiet[b] < c.quiet[root]:
+            c.quiet[root] = c.quiet[b]
+    asleep = 0.0
+    for b in range(c.free):
+        if c.asleep[b] == 0 and c.quiet[root_of(c, b)] >= QUIET_STEPS:
+            fall_asleep(c, b)
+        asleep = asleep + float(c.asleep[b])
+    c.record[c.taken * RECORD + ASLEEP] = asleep
+
+
+def root_of(c: PileTable, b: int) -> int:
+    """Return the body that stands for the island of a body."""
+    root = b
+    while c.island[root] != root:
+        root = c.island[root]
+    return root
+
+
+@inline
+def fall_asleep(c: PileTable, b: int) -> None:
+    """Take the momentum of a body, and account for its energy; note its island and its forces."""
+    label = root_of(c, b)
+    at = c.taken * RECORD + LOST
+    c.record[at] = c.record[at] + kinetic(c, b)
+    for i in unrolled(range(6)):
+        c.x[c.momentum[b] + i] = 0.0
+        c.held[6 * b + i] = c.wrench[6 * b + i] / c.h
+    c.asleep[b], c.island[b] = 1, label
