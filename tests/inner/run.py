@@ -63,6 +63,8 @@ from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.dopri5 import TABLEAU
 from bondgraph.run.steppers.explicit import Tableau, explicit_method, method_of
 from bondgraph.run.steppers.implicit import quadrature
+from bondgraph.run.steppers.radau import coefficients as radau
+from bondgraph.run.steppers.radau import radau5
 from bondgraph.run.steppers.rosenbrock import coefficients, rodas5p
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 from bondgraph.run.streaming import energy_account, run
