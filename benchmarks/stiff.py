@@ -1,4 +1,4 @@
-"""Stiff models by the Rosenbrock method, by Radau IIA, by "auto", and by SciPy's Radau on `compiled.ode()`: steps, errors, time of runs.
+"""Stiff models by the Rosenbrock method, by Radau IIA, by "auto", and by SciPy's Radau: steps, errors, time of runs.
 
 Errors are those of all states at the samples, relative to the largest value that each has, as parts of rtol; against a run of the
 Rosenbrock method with a tolerance a thousand times smaller. `python -m benchmarks.stiff [--quick] [--json FILE] [--write]`

@@ -40,7 +40,7 @@ from bondgraph.run.events.root_finding import DenseOutput, StepTable
 from bondgraph.run.events.state import HISTORY, EventOutcome, EventTable
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.linear import system
-from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout, layout_of
+from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout, layout_of, pair_layout_of
 from bondgraph.run.measures import MEASURES, STORED, MachineRule, Measure, events, integral, last, lowest, mean, peak, series
 from bondgraph.run.ode import OdeFunctions, ode_functions
 from bondgraph.run.program import Layout, NewtonLoop, Program, RunClock, RunTransition, Slot

@@ -114,7 +114,7 @@ def test_undamped_fast_modes_far_below_the_tolerance_do_not_bind_its_steps():
         found = run(made, start, p, [], 20.0, rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(found.x[:, 0], np.cos(found.t), atol=1e-5)
         counts.append(found.statistics.steps)
-    assert counts[1] < 1.2 * counts[0] and found.statistics.jacobians < 0.2 * counts[1]
+    assert counts[1] < 1.2 * counts[0] and counts[1] / 11 <= found.statistics.jacobians < 0.2 * counts[1]
 
 
 def test_a_rod_has_the_same_temperatures_by_every_algebra():
