@@ -23,6 +23,8 @@ class MethodEntry:
     stiff : whether it is for stiff models.
     needs_jacobian : whether it needs the derivatives of the rates.
     load : imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
+    exponent : power of the user's rtol in the tolerance per step, less than 1 if the error estimate has a lower order than the
+        solution.
     """
 
     name: str
@@ -35,6 +37,7 @@ class MethodEntry:
     stiff: bool
     needs_jacobian: bool
     load: Callable[[], Any]
+    exponent: float = 1.0
 
 
 def _imported(module: str) -> Any:
@@ -85,6 +88,19 @@ _ENTRIES = (
         stiff=True,
         needs_jacobian=True,
         load=functools.partial(_imported, f"{_ROOM}.rosenbrock.rodas5p"),
+    ),
+    MethodEntry(
+        name="radau5",
+        order=5,
+        dense=4,
+        meaning="Radau IIA, implicit Runge-Kutta, exact Jacobian (Hairer and Wanner)",
+        use="fast modes without damping, far below the tolerance: elastic beams, lines",
+        safety=1e-1,
+        least=1e-15,
+        stiff=True,
+        needs_jacobian=True,
+        load=functools.partial(_imported, f"{_ROOM}.radau.radau5"),
+        exponent=0.9,
     ),
 )
 

@@ -47,7 +47,7 @@ from bondgraph.run.events.root_finding import DenseOutput, StepTable
 from bondgraph.run.events.state import HISTORY, EventOutcome, EventTable
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.linear import system
-from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout, layout_of
+from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout, layout_of, pair_layout_of
 from bondgraph.run.measures import MEASURES, STORED, MachineRule, Measure, events, integral, last, lowest, mean, peak, series
 from bondgraph.run.ode import OdeFunctions, ode_functions
 from bondgraph.run.program import Layout, NewtonLoop, Program, RunClock, RunTransition, Slot
@@ -70,6 +70,8 @@ from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.dopri5 import TABLEAU
 from bondgraph.run.steppers.explicit import Tableau, explicit_method, method_of
 from bondgraph.run.steppers.implicit import quadrature
+from bondgraph.run.steppers.radau import coefficients as radau
+from bondgraph.run.steppers.radau import radau5
 from bondgraph.run.steppers.rosenbrock import coefficients, rodas5p
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 from bondgraph.run.streaming import energy_account, run

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.inner.emit import address_of, compile_procedures
-from tests.inner.run import BAND, DENSE, SPARSE, MatrixLayout, layout_of, system
+from tests.inner.run import BAND, DENSE, SPARSE, FieldTable, MatrixLayout, layout_of, pair_layout_of, system
 
 EPSILON = np.finfo(float).eps
 
@@ -63,6 +63,34 @@ def test_random_matrices(kind, n, lower, upper):
         full, b = random_matrix(rng, n, lower, upper), rng.normal(size=n)
         x = solved(layout_of(n, *np.nonzero(full), kind), full, b)
         assert x is not None and backward_error(full, x, b) < 20.0 * n * EPSILON
+
+
+def complex_solution(table: FieldTable, entries: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The solution of the pair of real systems with these entries of J, real parts first, as complex numbers."""
+    called("fill_system", table.address, address_of(entries), 1.0)
+    table.arrays["worth"][:] = 1.0
+    assert not called("factor_system", table.address)
+    table.arrays["right"][:] = b
+    called("solve_system", table.address)
+    return table.arrays["right"]
+
+
+@pytest.mark.parametrize("kind", ["dense", "band", "sparse"])
+def test_a_pair_of_real_systems_is_a_complex_one(kind):
+    """(1 - J + 2i) x = b; in sparse factors real and imaginary part of an unknown follow each other."""
+    rng, n = np.random.default_rng(3), 12
+    j = random_matrix(rng, n, 2, 2) * 0.2
+    rows, columns = np.nonzero(j)
+    layout = pair_layout_of(layout_of(n, rows, columns, kind), rows, columns)
+    values, b = j[rows, columns], rng.normal(size=2 * n)
+    entries = np.concatenate([values, values, np.full(n, 2.0), np.full(n, -2.0)])
+    x = np.empty(2 * n)
+    x[layout.order] = complex_solution(system.table_of(layout), entries, b[layout.order])
+    exact = np.linalg.solve(np.eye(n) - j + 2j * np.eye(n), b[:n] + 1j * b[n:])
+    np.testing.assert_allclose(x[:n] + 1j * x[n:], exact, rtol=1e-12)
+    assert layout.kind == {"dense": DENSE, "band": BAND, "sparse": SPARSE}[kind]
+    if kind == "sparse":
+        assert np.array_equal(layout.order[1::2], layout.order[::2] + n)
 
 
 def eliminated(full: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -80,7 +80,13 @@ def test_every_one_ends_after_max_steps(method: str) -> None:
 
 @pytest.mark.parametrize(
     ("entry", "parts"),
-    [(METHODS["dop853"], (8, 16)), (METHODS["dopri5"], (32, 64)), (METHODS["rodas5p"], (64, 128)), (BS32, (200, 400))],
+    [
+        (METHODS["dop853"], (8, 16)),
+        (METHODS["dopri5"], (32, 64)),
+        (METHODS["rodas5p"], (64, 128)),
+        (METHODS["radau5"], (64, 128)),
+        (BS32, (200, 400)),
+    ],
 )
 def test_orders_are_those_of_the_table(entry: MethodEntry, parts: tuple[int, int]) -> None:
     """x'' = -9 x, with steps of one length but for the first few."""

@@ -21,6 +21,7 @@ from tests.inner.run import (
     initial_step,
     lane_loop,
     prepare,
+    radau5,
     rodas5p,
     simulate,
     step_control,
@@ -130,12 +131,16 @@ def random_table(method, random: np.random.Generator) -> FieldTable:
     return table
 
 
-METHODS_IN_MACHINE_CODE = [(explicit.method_of(dop853.TABLEAU), dop853.machine_code), (rodas5p.RODAS5P, rodas5p.machine_code)]
+METHODS_IN_MACHINE_CODE = [
+    (explicit.method_of(dop853.TABLEAU), dop853.machine_code),
+    (rodas5p.RODAS5P, rodas5p.machine_code),
+    (radau5.RADAU5, radau5.machine_code),
+]
 CONTROL = {"proposed": "", "judged": "d", "after_acceptance": "di", "held_down": "ddd"}
 """Functions that touch no array, with the kinds of their arguments behind the table."""
 
 
-@pytest.mark.parametrize(("method", "machine_code"), METHODS_IN_MACHINE_CODE, ids=["explicit", "implicit"])
+@pytest.mark.parametrize(("method", "machine_code"), METHODS_IN_MACHINE_CODE, ids=["explicit", "rodas5p", "radau5"])
 def test_step_control_is_that_of_machine_code_for_any_numbers(method, machine_code) -> None:
     """Each function on the same numbers: the same result, and the same table after it."""
     random, kinds = np.random.default_rng(8), {"d": ctypes.c_double, "i": ctypes.c_int64}

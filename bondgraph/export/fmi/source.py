@@ -26,6 +26,7 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers import dop853, dopri5
 from bondgraph.run.steppers.explicit import method_of
 from bondgraph.run.steppers.method import Method
+from bondgraph.run.steppers.radau.radau5 import RADAU5
 from bondgraph.run.steppers.rosenbrock.rodas5p import RODAS5P
 
 LIBRARY, MODEL = "library.c", "model.c"
@@ -126,7 +127,7 @@ def _proportional(base: Image, other: Image | None, factor: float) -> np.ndarray
 def solver_source(method: Method) -> str:
     """Return the source of everything that all models with a method have in common; that of the project's own methods comes from
     the cache while its sources are unchanged."""
-    published = (method_of(dop853.TABLEAU), method_of(dopri5.TABLEAU), RODAS5P)
+    published = (method_of(dop853.TABLEAU), method_of(dopri5.TABLEAU), RODAS5P, RADAU5)
     sources = cache.sources() if method in published else ""
     name = cache.key("source of units", method.name, sources) if sources else ""
     stored = cache.load(name) if name else None

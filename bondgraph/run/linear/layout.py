@@ -67,6 +67,20 @@ def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto")
     return sparse if sparse_cost < cost else layout
 
 
+def pair_layout_of(single: MatrixLayout, rows: np.ndarray, columns: np.ndarray) -> MatrixLayout:
+    """Return the layout of two copies of a matrix with entries (k,), side by side on the diagonal, and then of the entries that
+    join unknown i to n + i, and n + i to i: of the kind of the single matrix. In sparse factors both follow each other, so
+    that their pivots are those of a complex number."""
+    n = len(single.order)
+    first, second = np.arange(n), np.arange(n) + n
+    rows, columns = np.concatenate([rows, rows + n, first, second]), np.concatenate([columns, columns + n, second, first])
+    if single.kind == DENSE:
+        return _dense(2 * n, rows, columns)[0]
+    if single.kind == BAND:
+        return _band(2 * n, rows, columns)[0]
+    return _sparse(2 * n, rows, columns, np.stack([single.order, single.order + n], axis=1).ravel())[0]
+
+
 def band_is_cheaper(n: int, lower: int, upper: int) -> bool:
     """Return True if a band with these diagonals is cheaper than a full matrix."""
     return _band_cost(n, lower, upper) < _dense_cost(n)
@@ -93,8 +107,8 @@ def _band(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixLayout, 
     )
 
 
-def _sparse(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixLayout, float]:
-    fill = fill_pattern_of(n, rows, columns)
+def _sparse(n: int, rows: np.ndarray, columns: np.ndarray, order: np.ndarray | None = None) -> tuple[MatrixLayout, float]:
+    fill = fill_pattern_of(n, rows, columns, order)
     position = np.argsort(fill.order)
     keys = np.repeat(np.arange(n), np.diff(fill.starts)) * n + fill.rows
     entry_indices, diagonal = (

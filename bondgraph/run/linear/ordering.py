@@ -38,18 +38,11 @@ def narrow_order(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return np.asarray(reverse_cuthill_mckee(_symmetric_pattern(n, rows, columns), symmetric_mode=True), dtype=np.int64)
 
 
-def fill_pattern_of(n: int, rows: np.ndarray, columns: np.ndarray) -> FillPattern:
-    """Return a minimum degree order and the fill-in of its elimination; entry (i, j) stands for (j, i) too."""
-    from scipy.sparse import eye_array
-    from scipy.sparse.linalg import splu
-
-    # SuperLU orders a matrix while it factorises it, so it gets a nonsingular matrix with this pattern.
-    pattern = _symmetric_pattern(n, rows, columns)
-    diagonally_dominant = (pattern + eye_array(n) * (2.0 * float(np.max(np.diff(pattern.indptr), initial=0)) + 1.0)).tocsc()
-    position = np.asarray(
-        splu(diagonally_dominant, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).perm_c
-    )
-    order = np.argsort(position).astype(np.int64)
+def fill_pattern_of(n: int, rows: np.ndarray, columns: np.ndarray, order: np.ndarray | None = None) -> FillPattern:
+    """Return an order (n,), by default one of minimum degree, and the fill-in of its elimination; entry (i, j) stands for (j, i)
+    too."""
+    order = _minimum_degree(n, rows, columns) if order is None else order
+    position = np.argsort(order)
     keys = np.unique(np.concatenate([position[columns].astype(np.int64) * n + position[rows], np.arange(n) * (n + 1)]))
     starts = np.searchsorted(keys, np.arange(n + 1) * n)
     struct = _eliminated(n, np.concatenate([keys, keys % n * n + keys // n]))
@@ -60,6 +53,20 @@ def fill_pattern_of(n: int, rows: np.ndarray, columns: np.ndarray) -> FillPatter
     above_at = np.searchsorted(below[by_row], np.arange(n + 1))
     below_at = np.concatenate([[0], np.cumsum(lengths)])
     return FillPattern(order, starts, keys % n, below_at, below, above_at, sources[by_row], _nested(below_at, below))
+
+
+def _minimum_degree(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return a minimum degree order."""
+    from scipy.sparse import eye_array
+    from scipy.sparse.linalg import splu
+
+    # SuperLU orders a matrix while it factorises it, so it gets a nonsingular matrix with this pattern.
+    pattern = _symmetric_pattern(n, rows, columns)
+    diagonally_dominant = (pattern + eye_array(n) * (2.0 * float(np.max(np.diff(pattern.indptr), initial=0)) + 1.0)).tocsc()
+    position = np.asarray(
+        splu(diagonally_dominant, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).perm_c
+    )
+    return np.argsort(position).astype(np.int64)
 
 
 def _nested(below_at: np.ndarray, below: np.ndarray) -> np.ndarray:

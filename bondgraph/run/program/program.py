@@ -15,7 +15,7 @@ import numpy as np
 
 from bondgraph.emit.cached_build import OnceProperty
 from bondgraph.output.short_repr import short_repr
-from bondgraph.run.linear.layout import MatrixLayout, layout_of
+from bondgraph.run.linear.layout import MatrixLayout, layout_of, pair_layout_of
 from bondgraph.run.program.balances import Balances, Island, balances
 from bondgraph.run.program.bonds import BondVariables
 from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, RunDelay, UnavailableKernel
@@ -173,6 +173,12 @@ class Program:
         if kind not in self._layouts:
             self._layouts[kind] = layout_of(self.states, *self.jacobian_entries, kind)
         return self._layouts[kind]
+
+    def pair_layout(self, kind: str) -> MatrixLayout:
+        """Return the same for two unknowns of each state (`layout.pair_layout_of`)."""
+        if (name := f"pair {kind}") not in self._layouts:
+            self._layouts[name] = pair_layout_of(self.matrix_layout(kind), *self.jacobian_entries)
+        return self._layouts[name]
 
     @OnceProperty
     def _layouts(self) -> dict[str, MatrixLayout]:

@@ -39,7 +39,7 @@ def selection_after_stiffness(program: Program, choice: Selection) -> Selection:
 
 def tolerances(settings: Settings, entry: MethodEntry) -> Tolerances:
     """Return the tolerances per step of a method, from the user's tolerances."""
-    return Tolerances(max(settings.rtol * entry.safety, entry.least), settings.max_step, settings.max_steps)
+    return Tolerances(max(entry.safety * settings.rtol**entry.exponent, entry.least), settings.max_step, settings.max_steps)
 
 
 def event_handler(bound: Bound, settings: Settings) -> EventHandler | None:

@@ -32,6 +32,7 @@ class Method:
         `cubic` : (c, theta, h, out, method): a cheap approximation of it.
     stiffness : (c, h, method), if `explicit`: return True if the method should change.
     foresee : (c, h, error, method), if not `explicit`: return one of the outcomes above.
+    tempered : (c, length), inline: length of the step after an accepted one, where the error would allow `length`.
     exported : other functions with the argument `method`, which are called by address.
     coefficients : whatever its functions read.
     """
@@ -49,5 +50,6 @@ class Method:
     cubic: Callable[..., None]
     stiffness: Callable[..., bool] | None = None
     foresee: Callable[..., int] | None = None
+    tempered: Callable[[Any, float], float] | None = None
     exported: tuple[Callable[..., Any], ...] = ()
     coefficients: Any = None

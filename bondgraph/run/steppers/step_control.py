@@ -128,6 +128,8 @@ def next_length(c: IntegratorTable, error: float, method: Fixed) -> float:
     """Return the length of the step after an accepted one with this error over tolerance."""
     wish = _SAFE / method.root(larger(error, 1e-30))
     length = c.trial * smaller(c.grow, larger(_SHRINK, wish))
+    if method.tempered is not None:
+        length = method.tempered(c, length)
     return larger(c.h, length) if c.is_last else length
 
 

@@ -1,0 +1,215 @@
+"""Radau IIA of order 5 as a method for the integration loop, and bound to a run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from bondgraph.emit.cached_build import build_once
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, inline, larger, smaller, sqrt
+from bondgraph.emit.llvm import Library, compile_written
+from bondgraph.emit.procedure import Procedure
+from bondgraph.run.accuracy.table import ErrorWeights
+from bondgraph.run.bound import Bound
+from bondgraph.run.linear.elimination import without_tiny
+from bondgraph.run.linear.system import table_of
+from bondgraph.run.steppers.driver import procedures
+from bondgraph.run.steppers.implicit.jacobian import ALERT, Implicit, damps_growth, differentiate, look_ahead, rounding
+from bondgraph.run.steppers.implicit.powers import power_integrals, powers_inside
+from bondgraph.run.steppers.integrator import OneStep, StepperOptions
+from bondgraph.run.steppers.method import AT_HAND, Method
+from bondgraph.run.steppers.radau import coefficients as table
+from bondgraph.run.steppers.radau.steps import (
+    LAST,
+    MOST,
+    STAGES,
+    RadauTable,
+    converges,
+    filtered,
+    fourth_root,
+    guess,
+    prepare_dense,
+    prepare_matrices,
+    remember,
+    slopes_inside,
+    states_inside,
+)
+from bondgraph.run.steppers.segment import Tolerances
+from bondgraph.run.steppers.shared_fields import derivative
+
+_QUICK = 1e-3
+"""A Jacobian by which the iteration converges at this rate, or faster, serves the next step too, ..."""
+_OLDEST = 10
+"""... but not more steps than this, so that modes that begin to grow are seen."""
+_KEPT = 1.6
+"""A step size that could grow by less than this factor stays, and with it the factors of the matrices."""
+_SAFE = 0.9
+
+
+def attempt(c: RadauTable, h: float, t_new: float, method: Fixed) -> float:
+    """Compute the stages of a step of length h from (t, y), y_new and k; return error over tolerance."""
+    n, y, y_new, z, k = c.n, c.y, c.y_new, c.z, c.k
+    if c.moved:
+        if c.factored == 0.0:  # the state is a new one, not the end of a step
+            c.past = 0.0
+            c.remaining = 1.0
+        renew(c, h)
+    solved = stages(c, h)
+    if not solved and c.age > 0:
+        renew(c, h)
+        solved = stages(c, h)
+    if not solved:
+        return math.inf
+    total = filtered(c, h, k)
+    if total > 1.0 and (c.retries > 0 or not c.past > 0.0):
+        for i in range(n):
+            c.y_stage[i] = y[i] + c.error[i]
+        derivative(c, c.t, c.y_stage, c.rate, False)
+        total = filtered(c, h, c.rate)
+    for i in range(n):
+        y_new[i] = without_tiny(y[i] + z[n * (STAGES - 1) + i])
+    norm = sqrt(total)
+    if not (norm <= 1.0 or c.is_landing):
+        return norm
+    derivative(c, t_new, y_new, k[c.width * LAST :], True)
+    if c.quadratures > 0 or c.guard_count > 0:
+        prepare_dense(c, h, method)
+    if c.quadratures > 0:
+        norm = sqrt(total + power_integrals(c, h, method))
+    c.growth = growth(c, h, norm)
+    return norm
+
+
+def renew(c: RadauTable, h: float) -> None:
+    """Evaluate the Jacobian at (t, y)."""
+    differentiate(c, h)
+    c.age = 0
+    c.factored = 0.0
+    c.single = 0.0
+
+
+def stages(c: RadauTable, h: float) -> bool:
+    """Solve for the stages; return False if the iteration does not converge, or the step would damp a growing mode."""
+    if c.factored != h:
+        if prepare_matrices(c, h):
+            return False
+        if damps_growth(c, c.k):
+            c.alert = ALERT
+            c.factored = 0.0
+            return False
+    guess(c, h)
+    return converges(c, h)
+
+
+@inline
+def growth(c: Any, h: float, error: float) -> float:
+    """Return the factor by which the next step may be longer: less where the iteration was slow, and by the trend of the error
+    (K. Gustafsson, ACM Trans. Math. Software 20, 1994)."""
+    quota = (1.0 + 2.0 * float(MOST)) / (float(c.iterations) + 2.0 * float(MOST))
+    allowed, past = larger(error, 1e-30), c.past
+    factor = _SAFE * quota / fourth_root(allowed)
+    if past > 0.0:
+        factor = smaller(factor, _SAFE * (h / past) * fourth_root(c.past_error / (allowed * allowed)))
+    return factor
+
+
+@inline
+def tempered(c: Any, length: float) -> float:
+    """Return the length of the step after an accepted one, where the error would allow `length`."""
+    wish = smaller(length, larger(0.2, c.growth) * c.trial)
+    stays = wish >= c.trial and wish <= _KEPT * c.trial and c.contraction <= _QUICK
+    return c.trial if stays else wish
+
+
+def foresee(c: RadauTable, h: float, error: float, method: Fixed) -> int:
+    """Look ahead from the end of an accepted step as `look_ahead` does, where the Jacobian is too old."""
+    remember(c, h, error)
+    c.age += 1
+    if c.contraction <= _QUICK and c.age < _OLDEST and c.alert == 0:
+        return AT_HAND
+    outlook = look_ahead(c, h, error, method)
+    c.single = c.factored
+    c.factored = 0.0
+    if outlook == AT_HAND:
+        c.age = 0
+    return outlook
+
+
+def dense(c: RadauTable, theta: float, out: Disjoint, method: Fixed) -> None:
+    """Evaluate states and integrated powers at the fraction theta of the step."""
+    states_inside(c, theta, out)
+    if c.quadratures > 0:
+        powers_inside(c, theta, out, method.coefficients.rule)
+
+
+def look_inside(c: RadauTable, theta: float, h: float, out: Disjoint, method: Fixed) -> None:
+    """Evaluate the states for a first event detection."""
+    states_inside(c, theta, out)
+
+
+def at_node(c: RadauTable, node: Fixed, out: Disjoint, method: Fixed) -> None:
+    """Return the states at a node of the quadrature: at the start, or in a stage. Sums over stages keep the energy balance that
+    the method has."""
+    n, y, z = c.n, c.y, c.z
+    for i in range(n):
+        out[i] = y[i] if node == 0 else y[i] + z[n * (node - 1) + i]
+
+
+RADAU5 = Method(
+    name="radau5",
+    table=RadauTable,
+    sizes={"stages": 2},
+    last=LAST,
+    explicit=False,
+    root=fourth_root,
+    rounding=rounding,
+    attempt=attempt,
+    prepare_dense=prepare_dense,
+    dense=dense,
+    cubic=look_inside,
+    foresee=foresee,
+    tempered=tempered,
+    coefficients=Implicit(table.GAMMA, slopes_inside, table.RULE, at_node),
+)
+
+
+def written() -> list[Procedure]:
+    """Return all procedures of the method, with the loops around its steps."""
+    return procedures(RADAU5)
+
+
+@build_once
+def machine_code() -> Library:
+    """Return the machine code of the method."""
+    return compile_written(written)
+
+
+class Radau5(OneStep):
+    """Radau IIA of order 5 with dense output of order 4, in machine code.
+
+    The options name the kind of linear algebra; "auto" is the cheapest (`linear.layout`) for each of the two systems.
+    """
+
+    def __init__(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions):
+        program = bound.program
+        self._system = table_of(program.matrix_layout(options.linear))
+        self._pair = table_of(program.pair_layout(options.linear))
+        sizes = {"nonzero_count": int(self._system["count"])}
+        super().__init__(RADAU5, machine_code(), bound, tolerances, weights, sizes, options.ticks, options.settler)
+        self.table.point("system", self._system)
+        self.table.point("pair", self._pair)
+        self.table["nonzero_count"] = self._system["count"]
+
+
+class RadauStepper:
+    """Code of the method."""
+
+    runs_in_lanes: ClassVar[bool] = False
+    machine_code = staticmethod(machine_code)
+
+    def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> Radau5:
+        """Bind the method to a run."""
+        return Radau5(bound, tolerances, weights, options)
+
+
+STEPPER = RadauStepper()
