@@ -65,7 +65,7 @@ def equations(compiled: Compiled, p: np.ndarray) -> list[Any]:
 
     lines = straight_lines(compiled)["rates"]
     names = [f"x{k}" for k in range(len(lines.outputs))]
-    inputs: dict[str, Sequence[Any]] = {"x": hy.make_vars(*names), "p": p, "m": (), "t": (hy.time,)}
+    inputs: dict[str, Any] = {"x": hy.make_vars(*names), "p": p, "m": (), "t": (hy.time,)}
     meanings: dict[str, Callable[..., Any]] = {
         "add": lambda a, b: a + b,
         "subtract": lambda a, b: a - b,
