@@ -25,6 +25,8 @@ from screws.scalars import cos, sqrt
 
 ERRORS = (1e-6, 1e-8, 1e-10, 1e-12)
 TOLERANCES = tuple(float(f"{factor}e-{k}") for k in range(4, 14) for factor in (3, 1) if (factor, k) != (3, 4))
+PROMISED = (1e-6, 1e-9, 1e-12)
+"""Tolerances of which the true errors are told."""
 COPIES, LANES, REPEATED = 32, 8, 10
 
 
@@ -63,7 +65,7 @@ def equations(compiled: Compiled, p: np.ndarray) -> list[Any]:
 
     lines = straight_lines(compiled)["rates"]
     names = [f"x{k}" for k in range(len(lines.outputs))]
-    inputs: dict[str, Sequence[Any]] = {"x": hy.make_vars(*names), "p": p, "m": (), "t": (hy.time,)}
+    inputs: dict[str, Any] = {"x": hy.make_vars(*names), "p": p, "m": (), "t": (hy.time,)}
     meanings: dict[str, Callable[..., Any]] = {
         "add": lambda a, b: a + b,
         "subtract": lambda a, b: a - b,
@@ -98,7 +100,7 @@ def seconds(call: Callable[[], Any], rounds: int) -> float:
 
 
 def at_error(error: float, errors: Sequence[float], times: Sequence[float]) -> float:
-    """Time at an error, along the line through times over errors on logarithmic axes."""
+    """Time at an error, or error at a tolerance, along the line through times over errors on logarithmic axes."""
     order = np.argsort(errors)
     e, t = np.log(np.array(errors)[order]), np.log(np.array(times)[order])
     return float(np.exp(np.interp(np.log(error), e, t)))
@@ -145,7 +147,8 @@ def compared(name: str, tolerances: Sequence[float], rounds: int) -> dict[str, A
         taken = seconds(partial(_repeat, partial(_propagate, series, x, end)), rounds) / REPEATED
         ways["heyoka"].append((off(series.state), taken))
     at = {way: {error: at_error(error, *zip(*found, strict=True)) for error in ERRORS} for way, found in ways.items()}
-    return {"at": at, "found": ways}
+    over = {rtol: at_error(rtol, tolerances, [error for error, _ in ways["run"]]) / rtol for rtol in PROMISED}
+    return {"at": at, "over": over, "found": ways}
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
@@ -165,8 +168,11 @@ def report(found: Mapping[str, Any]) -> str:
             one, many, series = (model["at"][way][error] for way in ("run", "in lanes", "heyoka"))
             times = [f"{1e3 * each:.3f}" for each in (one, many, series)]
             rows.append([name, f"{error:g}", *times, f"{one / series:.1f}", f"{many / series:.1f}"])
+    promised = [[name, *(f"{model['over'][rtol]:.2g}" for rtol in PROMISED)] for name, model in found["models"].items()]
     head = ["", "true error", "run, ms", "in lanes, ms", "heyoka, ms", "run / heyoka", "in lanes / heyoka"]
-    return f"{found['processor']}\n\n" + timing.table(f"Small smooth models beside heyoka {found['heyoka']}", head, rows)
+    beside = timing.table(f"Small smooth models beside heyoka {found['heyoka']}", head, rows)
+    over = timing.table("True error at the end, over rtol", ["", *(f"rtol {rtol:g}" for rtol in PROMISED)], promised)
+    return f"{found['processor']}\n\n{beside}\n\n{over}"
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
