@@ -1,13 +1,16 @@
-"""Precompile the code of solvers, error control and layouts, which no model changes, into the cache (`screwbond warm`)."""
+"""Precompile the code of solvers, error control and layouts, which no model changes: into the cache (`screwbond warm`), or for a
+wheel to bring along (`python -m bondgraph.warming FOLDER`)."""
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bondgraph.emit import cache
+from bondgraph.emit import cache, machine
 from bondgraph.emit.interpreter import code
 from bondgraph.emit.llvm import CompileError, Library
 from bondgraph.emit.machine import vector_width
@@ -39,6 +42,7 @@ def _of_pages() -> None:
             solver_module(method)
 
 
+PAGES = "pages that simulate"
 PARTS: Mapping[str, Callable[[], object]] = {
     **{f"{entry.name}, of order {entry.order}, with events": _of_method(entry) for entry in METHODS.values()},
     "error control": error_weights.machine_code,
@@ -51,7 +55,7 @@ PARTS: Mapping[str, Callable[[], object]] = {
     "steps with rigid contacts": step.machine_code,
     "contacts of free bodies": gauss_seidel.machine_code,
     "layout of diagrams": board.machine_code,
-    "pages that simulate": _of_pages,
+    PAGES: _of_pages,
 }
 """Machine code of this project by purpose."""
 
@@ -85,3 +89,30 @@ def warm() -> Warmed:
         make()
         seconds[name] = time.perf_counter() - begin
     return Warmed(seconds, folder)
+
+
+def supply(folder: Path) -> int:
+    """Compile all parts but those of pages for any machine of this system with a common processor, and write them to a folder.
+    Return their number. The process must be a new one, with a cache of its own or none.
+
+    A package with these files as `bondgraph/emit/supplied` compiles none of them, as long as its sources are these.
+
+    Raises `CompileError` E391 without llvmlite, E399 where the sources cannot be read.
+    """
+    if not cache.sources():
+        reason = "the sources are younger than this process, or in an archive"
+        raise CompileError(
+            Problem("E399", "compiled code would not be used", (reason,), (), ("a new process, in a folder of sources",))
+        )
+    os.environ["SCREWBOND_PROCESSOR"] = machine.supplied_processor()
+    machine.made_by_writers = made = {}
+    for name in PARTS.keys() - {PAGES}:
+        PARTS[name]()
+    machine.made_by_writers = None
+    for name, body in made.items():
+        cache.supply(folder, machine.supplied_name(name), body)
+    return len(made)
+
+
+if __name__ == "__main__":
+    print(supply(Path(sys.argv[1])), "files of machine code")

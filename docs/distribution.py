@@ -3,11 +3,15 @@
 A package index shows README.md without the files beside it: links and pictures of the packed copy lead to the project's public
 address, which is in setup.cfg (`project_urls`, "Source"), or is given: `make dist ADDRESS=https://example.org/owner/screwbond`.
 Where there is none, nothing is guessed: links stay as they are, and a line says so.
+
+The wheel brings the machine code of the solvers along, for the system on which it is made: there the first run need not compile
+them. It serves every system all the same: others compile as a checkout does.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -44,6 +48,13 @@ def with_address(setup: str, address: str) -> str:
     return setup.replace("[metadata]\n", f"[metadata]\nproject_urls =\n{lines}\n", 1)
 
 
+def supply(folder: Path) -> None:
+    """Compile the solvers of the sources in a folder into it, so that a wheel brings their code along."""
+    environment = {**os.environ, "SCREWBOND_CACHE": "off", "PYTHONPATH": str(folder)}
+    target = folder / "bondgraph" / "emit" / "supplied"
+    subprocess.run([sys.executable, "-m", "bondgraph.warming", str(target)], cwd=folder, env=environment, check=True)
+
+
 def pack(out: Path, address: str = "") -> list[Path]:
     """Build sources and wheel from a copy of what git knows of; their paths."""
     setup = ConfigParser(interpolation=None)
@@ -61,7 +72,10 @@ def pack(out: Path, address: str = "") -> list[Path]:
             config.write_text(with_address(config.read_text(encoding="utf-8"), address), encoding="utf-8")
         else:
             print("no public address: pictures of the first page will not show on an index. make dist ADDRESS=https://...")
-        subprocess.run([sys.executable, "-m", "build", "--outdir", str(out.resolve()), folder], check=True)
+        build = [sys.executable, "-m", "build", "--outdir", str(out.resolve())]
+        subprocess.run([*build, "--sdist", folder], check=True)
+        supply(Path(folder))
+        subprocess.run([*build, "--wheel", folder], check=True)
     return sorted(out.glob(f"*-{setup['metadata']['version']}*"))
 
 

@@ -28,6 +28,8 @@ from bondgraph.errors import CacheWarning, Problem
 
 MEGABYTES = 256.0
 """Default size limit."""
+SUPPLIED = Path(__file__).with_name("supplied")
+"""Code that came with the package: the solvers' own, in wheels (`warming.supply`)."""
 _DIGEST = 32
 _PACKAGES = ("bondgraph", "screws")
 """Packages whose sources determine the generated procedures."""
@@ -84,7 +86,7 @@ def sources() -> str:
     """Return a key of the sources of this project on disk; "" where there are none (in an archive, say), or where some are newer
     than this process, which may have read an older version."""
     root = Path(__file__).parents[2]
-    digest, count = hashlib.sha256(sys.version.encode()), 0
+    digest, count = hashlib.sha256(), 0
     pending = [str(root / package) for package in _PACKAGES]
     try:
         while pending:
@@ -112,6 +114,22 @@ def load(name: str) -> bytes | None:
     if stored is None or stored[:_DIGEST] != _seal(name, stored[_DIGEST:]):
         return None
     return stored[_DIGEST:]
+
+
+def load_supplied(name: str) -> bytes | None:
+    """Return the bytes under the key `name` that the installed package brought along; None if there are none, or damaged ones.
+    They are trusted as much as the modules beside them."""
+    try:
+        stored = (SUPPLIED / f"{name}.o").read_bytes()
+    except OSError:
+        return None
+    return stored[_DIGEST:] if stored[:_DIGEST] == _seal(name, stored[_DIGEST:]) else None
+
+
+def supply(folder: Path, name: str, body: bytes) -> None:
+    """Write `body` to a folder from which a package takes its `SUPPLIED` code."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.o").write_bytes(_seal(name, body) + body)
 
 
 def store(name: str, body: bytes) -> bool:

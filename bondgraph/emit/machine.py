@@ -101,6 +101,34 @@ def target_machine(level: int) -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="small", jit=True)
 
 
+_AVX2 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2")
+"""Instructions that code for "haswell" may use."""
+
+
+def supplied_processor() -> str:
+    """Return the value of `SCREWBOND_PROCESSOR` for which a package brings code: x86-64 with AVX2, of others the least."""
+    return "haswell" if binding().get_default_triple().startswith("x86_64") else "baseline"
+
+
+def supplied_name(name: str) -> str:
+    """Return the key of supplied code: that of its writer and the sources, with the kind of system and processor."""
+    return cache.key(name, binding().get_default_triple(), *_processor(supplied_processor()))
+
+
+def _supplied_code(name: str) -> tuple[bytes, Sequence[str]] | None:
+    """Return code of a writer that came with the package, and the names of its functions; None where another processor is asked
+    for, or this one lacks some of its instructions."""
+    features = binding().get_host_cpu_features()
+    runs_here = supplied_processor() == "baseline" or all(features.get(feature) for feature in _AVX2)
+    if not runs_here or os.environ.get("SCREWBOND_PROCESSOR", "") not in ("", "host"):
+        return None
+    body = cache.load_supplied(supplied_name(name))
+    if body is None:
+        return None
+    exported, _, code = body.partition(b"\n")
+    return code, exported.decode().split()
+
+
 _TRUSTED = ("x86_64", "i386", "i686")
 """Families of processors for which LLVM vectorises loops. On others two of its cost models may differ, which ends the process
 (LLVM 22 on Arm: an assertion in `LoopVectorizationPlanner::computeBestVF`)."""
@@ -137,13 +165,19 @@ def object_code(text: str, passes: int, level: int) -> bytes:
     return code
 
 
+made_by_writers: dict[str, bytes] | None = None
+"""While `warming.supply` runs: names of functions and code by the key of their writer and the sources."""
+
+
 def written_code(writer: Iterable[str], write: Callable[[], str]) -> tuple[bytes, Sequence[str]]:
     """Return optimised object code of the text that a writer, known by these words, writes; and the names of its functions.
 
-    While the sources of this project are unchanged, the code comes from the cache, and nothing is written.
+    While the sources of this project are unchanged, the code comes with the package or from the cache, and nothing is written.
     """
     sources = cache.sources()
     name = cache.key(*writer, sources) if sources else ""
+    if name and (supplied := _supplied_code(name)):
+        return supplied
     record = cache.load(name) if name else None
     if record is not None:
         digest, *exported = record.decode().split()
@@ -153,6 +187,8 @@ def written_code(writer: Iterable[str], write: Callable[[], str]) -> tuple[bytes
     code, names = object_code(text, 2, 2), defined_functions(text)
     if name:
         cache.store(name, " ".join([cache.key(text), *names]).encode())
+    if made_by_writers is not None:
+        made_by_writers[name] = " ".join(names).encode() + b"\n" + code
     return code, names
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph import J1, Graph, I, R, simulate
+from bondgraph import J1, Graph, I, R, simulate, warming
 from bondgraph.errors import CacheWarning
 from tests.inner.emit import Procedure, cache, compile_routines, compile_written, llvm, machine
 from tests.inner.tape import Routine, Tape
@@ -104,6 +104,56 @@ def test_the_key_of_the_sources_follows_what_they_say(tmp_path, monkeypatch):
     assert key() not in ("", before)
     monkeypatch.setattr(cache, "__file__", str(tmp_path / "archive" / "bondgraph" / "emit" / "cache.py"))
     assert key() == ""
+
+
+@pytest.fixture
+def supplied(tmp_path, monkeypatch):
+    """A package that brings along the code of `written`, for which no cache is needed."""
+    monkeypatch.setenv("SCREWBOND_CACHE", "off")
+    monkeypatch.setattr(
+        warming, "PARTS", {"twice": lambda: compile_written(written), warming.PAGES: lambda: pytest.fail("pages")}
+    )
+    monkeypatch.setattr(cache, "SUPPLIED", tmp_path / "supplied")
+    monkeypatch.setenv("SCREWBOND_PROCESSOR", "")
+    assert warming.supply(tmp_path / "supplied") == 1
+    monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
+    return next((tmp_path / "supplied").iterdir())
+
+
+def asked_for(monkeypatch):
+    """Texts that are written from here on."""
+    text, asked = llvm.module_text, []
+    monkeypatch.setattr(llvm, "module_text", lambda *given: asked.append(given) or text(*given))
+    return asked
+
+
+def test_code_that_came_with_the_package_is_not_written(supplied, monkeypatch):
+    monkeypatch.setattr(llvm, "module_text", lambda *_: pytest.fail("written again"))
+    assert doubled(compile_written(written)) == 5.0
+
+
+@pytest.mark.parametrize("change", ["sources", "damage", "processor", "instructions", "system"])
+def test_code_that_came_with_the_package_serves_its_sources_and_processors_alone(supplied, change, monkeypatch):
+    whole = supplied.read_bytes()
+    if change == "sources":
+        monkeypatch.setattr(cache, "sources", lambda: "of a later state")
+    elif change == "damage":
+        supplied.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    elif change == "processor":
+        monkeypatch.setenv("SCREWBOND_PROCESSOR", "baseline")
+    elif change == "instructions":
+        monkeypatch.setattr(machine, "_AVX2", ("an instruction of tomorrow",))
+        monkeypatch.setattr(machine, "supplied_processor", lambda: "haswell")
+    else:
+        monkeypatch.setattr(machine, "supplied_name", lambda name: f"{name} of another system")
+    asked = asked_for(monkeypatch)
+    assert doubled(compile_written(written)) == 5.0 and asked
+
+
+def test_nothing_is_supplied_of_sources_that_cannot_be_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "sources", lambda: "")
+    with pytest.raises(llvm.CompileError, match="E399"):
+        warming.supply(tmp_path)
 
 
 def test_cache_off(tmp_path, monkeypatch):
