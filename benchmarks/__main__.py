@@ -12,6 +12,7 @@ from benchmarks import (
     delta,
     events,
     exports,
+    first_second,
     front_end,
     hand,
     hand_mujoco,
@@ -48,6 +49,7 @@ MAINS = {
     "stiff": stiff.main,
     "events": events.main,
     "exports": exports.main,
+    "first second": first_second.main,
     "BondGraphTools": bondgraphtools.main,
 }
 """Every file of this folder that measures something by itself."""
