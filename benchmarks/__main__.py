@@ -12,6 +12,7 @@ from benchmarks import (
     delta,
     events,
     exports,
+    first_second,
     front_end,
     gpu,
     hand,
@@ -52,6 +53,7 @@ MAINS = {
     "smooth": smooth.main,
     "events": events.main,
     "exports": exports.main,
+    "first second": first_second.main,
     "BondGraphTools": bondgraphtools.main,
 }
 """Every file of this folder that measures something by itself."""

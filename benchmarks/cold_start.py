@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[1]
 IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
 
 
-def _python(arguments: list[str], cache: str, given: str = "") -> str:
+def python(arguments: list[str], cache: str, given: str = "") -> str:
+    """Return what a fresh Python process prints, with this cache."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "SCREWBOND_CACHE": cache, "PYTHONPATH": path}
     done = subprocess.run(
@@ -30,12 +31,12 @@ def _python(arguments: list[str], cache: str, given: str = "") -> str:
 
 def import_time(package: str) -> float:
     """Seconds that importing a package takes in a fresh process."""
-    return float(_python(["-c", IMPORT.format(package)], "off"))
+    return float(python(["-c", IMPORT.format(package)], "off"))
 
 
 def start(name: str, cache: str, modules: list[str]) -> dict[str, Any]:
     """Times of one fresh process that imports `modules` first: graph, build, trace, compile, first and second run."""
-    answer: dict[str, Any] = json.loads(_python(["-m", "benchmarks.cold_start", name], cache, json.dumps(modules)))
+    answer: dict[str, Any] = json.loads(python(["-m", "benchmarks.cold_start", name], cache, json.dumps(modules)))
     return answer
 
 

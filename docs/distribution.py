@@ -4,8 +4,8 @@ A package index shows README.md without the files beside it: links and pictures 
 address, which is in setup.cfg (`project_urls`, "Source"), or is given: `make dist ADDRESS=https://example.org/owner/screwbond`.
 Where there is none, nothing is guessed: links stay as they are, and a line says so.
 
-The wheel brings the machine code of the solvers along, for the system on which it is made, where the first run need not compile it.
-It serves every system all the same: others compile as a checkout does.
+The wheel brings the machine code of the solvers along, for the system on which it is made: there the first run need not compile
+them. It serves every system all the same: others compile as a checkout does.
 """
 
 from __future__ import annotations

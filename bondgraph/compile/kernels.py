@@ -41,7 +41,7 @@ UNOPTIMISED = frozenset({"outputs", "collisions"})
 DEFERRED = UNOPTIMISED | {"closing_matrix"}
 """Routines that are compiled at their first use."""
 
-LONG = 300
+LONG = 100
 """Fewest steps of the routines of an event that are compiled when it first happens."""
 
 INTERPRETED = frozenset({"closures"})
@@ -87,8 +87,10 @@ def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
 def _compiled_later(needed: Mapping[str, Code]) -> list[list[str]]:
     """Return the routines of each event that are long: a run in which it does not happen never calls them, so that they are
     compiled, together, when it first does. The bits of a routine do not depend on the others, up to `QUICK` steps in all."""
-    cases = {r.name: () if isinstance(r, SpecialisedRoutine) else r.cases for r in _compiled_at_once(needed)}
-    steps = {name: sum(map(steps_of, each)) for name, each in cases.items()}
+    at_once = {r.name: () if isinstance(r, SpecialisedRoutine) else r.cases for r in _compiled_at_once(needed)}
+    if not any(name.partition("_")[0] in IMPULSE_ROUTINES for name in at_once):
+        return []
+    steps = {name: sum(map(steps_of, cases)) for name, cases in at_once.items()}
     if sum(steps.values()) > QUICK:
         return []
     groups: dict[str, list[str]] = {}
