@@ -4,7 +4,8 @@ Probability distributions of swept numbers, sampled by run: a value depends on s
 
 Any object with a method `rvs(random_state=)` is a distribution, as the frozen ones of `scipy.stats`.
 
->>> one, again = (float(draw(1, "spring.stiffness", 7, normal(50.0, 2.0))) for _ in range(2))
+>>> stiffness = normal(50.0, 2.0)
+>>> one, again = (float(stiffness.rvs(random_state=random)) for random in random_streams(1, "spring.stiffness", np.array([7, 7])))
 >>> one == again
 True
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -25,6 +26,7 @@ from bondgraph.model.arguments import in_unit
 from bondgraph.model.laws import Storing
 from bondgraph.output.tables import unknown_name
 from bondgraph.quantities import real
+from bondgraph.sweeps.random_streams import random_streams
 
 
 @runtime_checkable
@@ -119,17 +121,6 @@ def _fit(family: Family, a: np.ndarray, b: np.ndarray) -> bool:
 
 def _plain(array: np.ndarray) -> Any:
     return array.tolist() if array.ndim else float(array)
-
-
-def draw(seed: int, name: str, run: int, distribution: Distribution) -> np.ndarray:
-    """Draw the value of a name in a run, as floats: every name and run has its own stream.
-
-    So a run can be repeated alone; another varied name, another order or more runs leave all values unchanged.
-    """
-    word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
-    random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, word)))
-    value = real(distribution.rvs(random_state=random))
-    return np.array(math.nan) if value is None else value
 
 
 @dataclass(frozen=True)
@@ -233,18 +224,28 @@ class Points:
     def _values(self, varied: Varied, runs: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
         if isinstance(varied.values, np.ndarray):
             return varied.values[indices[varied.axis] if varied.axis is not None else np.zeros(len(runs), dtype=int)]
-        return np.array([self._draw(varied, int(run), varied.values) for run in runs]).reshape(len(runs), *varied.role.shape)
+        return np.array(list(self._draws(varied, runs, varied.values))).reshape(len(runs), *varied.role.shape)
 
-    def _draw(self, varied: Varied, run: int, distribution: Distribution) -> np.ndarray:
-        try:
-            value = draw(self.seed, varied.name, run, distribution)
-        except Exception as error:  # of a distribution of the user's
-            why = f"for run {run} it raises {type(error).__name__}: {error}"
-        else:
-            if value.shape == varied.role.shape and np.isfinite(value).all():
-                return value
-            why = f"drawn for run {run}: {value.tolist()}; it needs finite numbers of shape {varied.role.shape}"
-        raise refusal("E361", f'"{varied.name}" cannot be drawn from {distribution!r}', about=varied.name, why=why)
+    def _draws(self, varied: Varied, runs: np.ndarray, distribution: Distribution) -> Iterator[Any]:
+        """Yield the value of a name in each of the runs. Each name and run has its own stream, so that a run can be repeated
+        alone, and another varied name, another order or more runs leave all values unchanged."""
+        shape = varied.role.shape
+        for run, random in zip(runs.tolist(), random_streams(self.seed, varied.name, runs), strict=True):
+            try:
+                drawn = distribution.rvs(random_state=random)
+                value = drawn if isinstance(drawn, float) else real(drawn)
+            except Exception as error:  # of a distribution of the user's
+                why = f"for run {run} it raises {type(error).__name__}: {error}"
+            else:
+                if isinstance(value, float) and not shape and math.isfinite(value):
+                    yield value
+                    continue
+                value = np.array(math.nan if value is None else value)
+                if value.shape == shape and np.isfinite(value).all():
+                    yield value
+                    continue
+                why = f"drawn for run {run}: {value.tolist()}; it needs finite numbers of shape {shape}"
+            raise refusal("E361", f'"{varied.name}" cannot be drawn from {distribution!r}', about=varied.name, why=why)
 
     def digest(self) -> dict[str, str]:
         """Return for each name a digest of its values; of a distribution, of its first draws and its last."""

@@ -5,5 +5,6 @@
 from bondgraph.sweeps import interface, store
 from bondgraph.sweeps.interface import workers_of
 from bondgraph.sweeps.points import points_of
+from bondgraph.sweeps.random_streams import random_streams
 from bondgraph.sweeps.store import Store
 from bondgraph.sweeps.tasks import Chunk, Kept, SentModel

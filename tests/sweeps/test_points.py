@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
 
@@ -13,7 +14,7 @@ from scipy import stats
 from bondgraph import ModelError, compile_model
 from bondgraph.sweeps import loguniform, normal, uniform
 from examples.bouncing_ball import with_restitution
-from tests.inner.sweeps import points_of
+from tests.inner.sweeps import points_of, random_streams
 from tests.sweeps.oscillators import oscillator, pendulum_in_space
 
 
@@ -209,3 +210,13 @@ def test_a_distribution_that_cannot_be_drawn_from_is_refused(compiled):
 def test_a_distribution_that_is_none_is_refused(make):
     with pytest.raises(ModelError, match="E368"):
         make()
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**32 - 1, 2**64 + 5, 2**200 + 77])
+def test_streams_of_many_runs_are_those_of_numpy(seed):
+    runs = np.array([0, 1, 99, 2**32 - 1, 2**32, 2**40 + 3])
+    word = int.from_bytes(hashlib.sha256(b"spring.stiffness").digest()[:4], "little")
+    for run, stream in zip(runs.tolist(), random_streams(seed, "spring.stiffness", runs), strict=True):
+        known = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run, word)))
+        assert stream.bit_generator.state == known.bit_generator.state
+        assert stream.integers(5) == known.integers(5) and stream.normal() == known.normal()
