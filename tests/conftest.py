@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 # Deadlines measure the machine, not the code; derandomised runs fail for a change of the code only.
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+if hasattr(providers, "_get_local_constants"):
+    # Else every worker would parse all modules, for their constants, and any change of one would change what any test draws.
+    providers._get_local_constants = lambda: providers._local_constants
 
 LONGEST = (
     "tests/docs/test_gallery.py",
