@@ -11,7 +11,6 @@ from bondgraph.run.accuracy.table import ErrorWeights, fastest_rates
 from bondgraph.run.batch import event_losses, lost_loops, native_measures, prepared, workers, workspace
 from bondgraph.run.batch.card import kernel as card_kernels
 from bondgraph.run.batch.card.kernel import CardKernel, card_kernel, card_refusal
-from bondgraph.run.batch.card.memory import Extents
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector, RunBatch
 from bondgraph.run.batch.fields import BatchTable
