@@ -42,8 +42,8 @@ def _target() -> Any:
 
 def target() -> Any:
     """Return the target; `CompileError` E282 where LLVM was built without it."""
-    found = _target()
-    if found is None:
+    written = _target()
+    if written is None:
         import llvmlite
 
         title = (
@@ -51,7 +51,7 @@ def target() -> Any:
         )
         cures = ("llvmlite 0.50 from PyPI, which has it", "device=None, which runs on the processor")
         raise CompileError(Problem("E282", title, cures=cures))
-    return found
+    return written
 
 
 def ptx_of(texts: Sequence[str], entry: str) -> str:
@@ -61,8 +61,8 @@ def ptx_of(texts: Sequence[str], entry: str) -> str:
     """
     import llvmlite
 
-    found, every = target(), [*texts, elementary_text()]
-    machine = found.create_target_machine(cpu=PROCESSOR, features=FEATURES, opt=3)
+    every = [*texts, elementary_text()]
+    machine = target().create_target_machine(cpu=PROCESSOR, features=FEATURES, opt=3)
     every = [f'target datalayout = "{machine.target_data}"\ntarget triple = "{TRIPLE}"\n{_on_the_stack(text)}' for text in every]
     key = cache.key(TRIPLE, PROCESSOR, FEATURES, "passes 2 level 3", llvmlite.__version__, entry, *every)
     code = cache.load(key)

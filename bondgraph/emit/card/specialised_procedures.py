@@ -44,8 +44,8 @@ class CalledByNumber:
         result, zero = ("", "void") if self.gives == "void" else ("%r{} = ", f"{self.gives} {_ZERO[self.gives]}")
         for number, function in functions:
             cases.append(f"i64 {number}, label %case{number}")
-            given = "void" if self.gives == "void" else f"{self.gives} %r{number}"
-            lines += [f"case{number}:", f"{result.format(number)}call {self.gives} @{function}({passed})", f"ret {given}"]
+            returned = "void" if self.gives == "void" else f"{self.gives} %r{number}"
+            lines += [f"case{number}:", f"{result.format(number)}call {self.gives} @{function}({passed})", f"ret {returned}"]
         head = f"define {self.gives} @{self.name}({', '.join(('ptr %function', *arguments))}) {{"
         switch = [f"%number = ptrtoint ptr %function to i64\nswitch i64 %number, label %none [ {' '.join(cases)} ]"]
         return "\n".join([head, *switch, *lines, "none:", f"ret {zero}", "}"])
@@ -66,13 +66,13 @@ def _fields(procedure: Procedure) -> dict[str, tuple[str, Term]]:
 
 def stored_fields(procedures: Iterable[Procedure]) -> set[str]:
     """Return the fields that some of the procedures store."""
-    found = set[str]()
+    fields = set[str]()
     for procedure in procedures:
-        fields = _fields(procedure)
+        addresses = _fields(procedure)
         for step in procedure.instructions:
             if isinstance(step, Applied) and step.primitive.name.startswith("store ") and isinstance(step.operands[0], Name):
-                found |= {*fields.get(step.operands[0].name, ())[:1]}
-    return found
+                fields |= {*addresses.get(step.operands[0].name, ())[:1]}
+    return fields
 
 
 def specialised(

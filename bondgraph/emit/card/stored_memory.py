@@ -1,4 +1,4 @@
-"""Which stretches of memory procedures store to (points-to analysis, without regard to the order of instructions).
+"""Points-to analysis: find the stretches of memory that procedures store to, without regard to the order of instructions.
 
 Memory outside of procedures is given as objects: numbers of stretches. What a pointer may point to follows from the tables as
 they are, and from what procedures store there.
@@ -10,11 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from bondgraph.emit.instructions import Applied, Called, Instruction, Literal, Name, Return, Term, Variable
+from bondgraph.emit.instructions import PRIMITIVES, Applied, Called, Instruction, Literal, Name, Return, Term, Variable
+from bondgraph.emit.kernel_language.language import POINTER
 from bondgraph.emit.procedure import Procedure
 
 Objects = frozenset[int]
-_NONE: Objects = frozenset()
+_EMPTY: Objects = frozenset()
+_ADDRESSES = frozenset({POINTER})
+_LOAD, _STORE = PRIMITIVES["load ptr"], PRIMITIVES["store ptr"]
 
 
 class Pointers(NamedTuple):
@@ -48,11 +51,19 @@ def stored_objects(
     return _Analysis(procedures, memory, targets, readers).stored(arguments)
 
 
+def fits(procedure: Procedure | None, call: Called) -> bool:
+    """Return True if a procedure, or a kernel, has the kinds of arguments of a call."""
+    if procedure is None:
+        return call.gives == "void" and all(operand.kind in _ADDRESSES for operand in call.operands)
+    kinds = [kind.split()[0] for kind in procedure.arguments.values()]
+    return procedure.result == call.gives and kinds == [operand.kind for operand in call.operands]
+
+
 def _moves_pointers(step: Instruction) -> bool:
     """Return True if an instruction moves a pointer, or stores."""
     if isinstance(step, Applied):
-        return step.primitive.name.startswith(("at ", "store ")) or step.primitive.name == "load ptr"
-    return isinstance(step, Called) or (isinstance(step, Return) and step.value is not None and step.value.kind == "ptr")
+        return step.primitive.name.startswith(("at ", "store ")) or step.primitive is _LOAD
+    return isinstance(step, Called) or (isinstance(step, Return) and step.value is not None and step.value.kind in _ADDRESSES)
 
 
 class _Analysis:
@@ -71,14 +82,14 @@ class _Analysis:
         self.of: dict[object, Objects] = defaultdict(frozenset)
         self.of.update({("field", name): objects for name, objects in memory.of_fields.items()})
         self.of.update({("object", number): objects for number, objects in memory.of_objects.items()})
-        self.found: Objects = _NONE
+        self.found: Objects = _EMPTY
         self.has_changed = False
         self._locals: dict[tuple[str, str], int] = {}
 
     def stored(self, arguments: Mapping[str, Mapping[str, Objects]]) -> Objects:
         """Return the objects that are stored to."""
-        for name, given in arguments.items():
-            for argument, objects in given.items():
+        for name, passed in arguments.items():
+            for argument, objects in passed.items():
                 self.of["name", name, argument] = objects
         self.has_changed = True
         while self.has_changed:
@@ -97,21 +108,21 @@ class _Analysis:
                     index = operands[1]
                     if isinstance(index, Literal) and index.field:
                         fields[result.name] = index.field
-                case Applied(primitive, (place,), Name() as result) if primitive.name == "load ptr":
+                case Applied(primitive, (place,), Name() as result) if primitive is _LOAD:
                     field = fields.get(place.name, "") if isinstance(place, Name) else ""
                     loaded[result.name] = field
                     for key in self._places(procedure, place, field):
                         self._grow(("name", procedure.name, result.name), self.of[key])
                 case Applied(primitive, (place, value), None) if primitive.name.startswith("store "):
                     field = fields.get(place.name, "") if isinstance(place, Name) else ""
-                    if primitive.name == "store ptr":
+                    if primitive is _STORE:
                         for key in self._places(procedure, place, field):
                             self._grow(key, self._objects(procedure, value))
                     if not field:
                         self._store(self._objects(procedure, place))
                 case Called():
                     self._call(procedure, step, loaded)
-                case Return(value) if value is not None and value.kind == "ptr":
+                case Return(value) if value is not None and value.kind in _ADDRESSES:
                     self._grow(("result", procedure.name), self._objects(procedure, value))
                 case _:
                     continue
@@ -121,15 +132,15 @@ class _Analysis:
             names: Iterable[str] = (step.function,)
         else:
             names = self.targets(step, loaded.get(step.function.name, "") if isinstance(step.function, Name) else "")
-        given = [self._objects(procedure, operand) for operand in step.operands]
+        passed = [self._objects(procedure, operand) for operand in step.operands]
         for name in names:
             if name in self.readers:
                 continue
             if name not in self.by_name:
-                arrays = [objects for objects, operand in zip(given, step.operands, strict=True) if operand.kind == "ptr"]
-                self._store(arrays[-1] if arrays else _NONE)
+                arrays = [objects for objects, operand in zip(passed, step.operands, strict=True) if operand.kind in _ADDRESSES]
+                self._store(arrays[-1] if arrays else _EMPTY)
                 continue
-            for argument, objects in zip(self.by_name[name].arguments, given, strict=True):
+            for argument, objects in zip(self.by_name[name].arguments, passed, strict=True):
                 self._grow(("name", name, argument), objects)
             if step.result:
                 self._grow(("name", procedure.name, step.result.name), self.of["result", name])
@@ -141,7 +152,7 @@ class _Analysis:
             case Name("ptr", name):
                 return self.of["name", procedure.name, name]
             case _:
-                return _NONE
+                return _EMPTY
 
     def _local(self, procedure: str, name: str) -> int:
         """Return the number of a variable of a procedure, as an object: negative."""

@@ -113,7 +113,15 @@ def card_kernel(
     texts = [_text(made, dict(by_number), signatures), _rules_text(), *model, *_entry_texts(memory)]
     index = {name: k for name, (k, _) in Launch.layout().items()}
     return CardKernel(
-        nvptx.ptx_of(texts, ENTRY), ENTRY, index, len(index), len(memory.own) + 1, memory.scratch, memory, space.schedules.keys, p
+        nvptx.ptx_of(texts, ENTRY),
+        ENTRY,
+        index,
+        len(index),
+        len(memory.template) + 1,
+        memory.scratch,
+        memory,
+        space.schedules.keys,
+        p,
     )
 
 
@@ -126,14 +134,14 @@ def _symbol(name: str, has_events: bool) -> str:
 
 def _procedures(method: Method, functions: Iterable[str]) -> list[Procedure]:
     """Return the loop of a thread and all procedures that it calls, by name or through the image."""
-    found = list[Procedure]()
+    procedures = list[Procedure]()
     for letter, library in {**run_libraries(method), "b_": threads.procedures()}.items():
         names = {procedure.name for procedure in library}
         called = {step.function for each in library for step in each.instructions if isinstance(step, Called)}
         roots = {name.removeprefix(letter) for name in functions if name.startswith(letter)} | {"run_thread"} & names
         others = {name for name in called if isinstance(name, str) and name not in names}
-        found += renamed(reached(library, roots), letter, others)
-    return found
+        procedures += renamed(reached(library, roots), letter, others)
+    return procedures
 
 
 _Signature = tuple[str, tuple[str, ...]]
@@ -158,8 +166,8 @@ def _called_by_number(image: Image, words: Mapping[str, int]) -> list[str]:
     fields = (
         (first + index, field_name(kind, name)) for first, kind in image.every for name, (index, _) in kind.layout().items()
     )
-    known = {word for word, field in fields if field in words}
-    return list(dict.fromkeys(name for word, name in image.calls if word not in known))
+    fixed = {word for word, field in fields if field in words}
+    return list(dict.fromkeys(name for word, name in image.calls if word not in fixed))
 
 
 def _text(procedures: Sequence[Procedure], by_number: Mapping[int, str], signatures: Mapping[str, _Signature]) -> str:
@@ -172,11 +180,13 @@ def _text(procedures: Sequence[Procedure], by_number: Mapping[int, str], signatu
     text = module_text(procedures).replace(" noinline", "").replace("define internal ", "define ")
     defined = {*_NAMES.findall(text), *(kind.name for kind in kinds)}
     missing = {
-        name: (gives, given) for gives, name, given in _CALLED.findall("\n".join([text, *switches])) if name not in defined
+        name: (gives, arguments)
+        for gives, name, arguments in _CALLED.findall("\n".join([text, *switches]))
+        if name not in defined
     }
     declared = [
-        f"declare {gives} @{name}({', '.join(argument.split()[0] for argument in given.split(', '))})"
-        for name, (gives, given) in missing.items()
+        f"declare {gives} @{name}({', '.join(argument.split()[0] for argument in arguments.split(', '))})"
+        for name, (gives, arguments) in missing.items()
         if not name.startswith("llvm.")
     ]
     return "\n".join([text, *switches, *declared])
@@ -195,14 +205,14 @@ def _rules_text() -> str:
 def _entry_texts(memory: CardMemory) -> list[str]:
     """Return the kernel, and what threads count in its argument."""
     words = {name: index for name, (index, _) in Launch.layout().items()}
-    kernel = nvptx.kernel_text(ENTRY, "b_run_thread", len(memory.own), words["slots"], memory.batch)
+    kernel = nvptx.kernel_text(ENTRY, "b_run_thread", len(memory.template), words["slots"], memory.batch)
     counters = {"taken_run": "next_run", "count_done": "done_runs"}
     return [kernel, *(nvptx.counter_text(name, words[word]) for name, word in counters.items()), nvptx.ADDRESS]
 
 
 def _check_size(prepared: PreparedProgram, memory: CardMemory) -> None:
     """Refuse a memory that does not fit a thread of a card."""
-    if (size := 8 * len(memory.own)) <= MOST_LOCAL:
+    if (size := 8 * len(memory.template)) <= MOST_LOCAL:
         return
     why = f"it needs {size / 1024:.0f} KB for tables and arrays, and a thread has at most {MOST_LOCAL // 1024} KB"
     title = f'a run of "{prepared.program.name}" does not fit a thread of a card'

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.emit.card.stored_memory import Objects, Pointers, stored_objects
+from bondgraph.emit.card.stored_memory import Objects, Pointers, fits, stored_objects
 from bondgraph.emit.instructions import Called
 from bondgraph.emit.kernel_language.language import Array, Code, field_name, is_table, types_of
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.batch.card.threads import OWN_BASE, SCRATCH_BASE, SharedWords
 from bondgraph.run.batch.image import Image
 
-LARGE = 1_000
+LARGE_ARRAY = 1_000
 """Words from which an array of the event handling, or of a loop over runs, lies in the scratch."""
 _MAY_BE_LARGE = ("EventTable.", "BatchTable.", "SparsityPattern.", "Structure.", "CouplingGraph.")
 _ALWAYS_THERE = ("SparsityPattern.", "Structure.")
@@ -31,14 +31,14 @@ class CardMemory:
 
     Parameters
     ----------
-    own, shared : words (own,), (shared,): shared ones begin with the table `SharedWords`.
+    template, shared : words (own,), (shared,), of own memory at first and of all threads; these begin with `SharedWords`.
     shared_places : shared words that are addresses of shared memory, and where they point to.
     scratch : count of words of the scratch, zero at first.
     batch : word of own memory at which the table of the loop over runs begins.
     offsets : of fields that point to own memory, the bytes from their table to there, where all tables have the same.
     """
 
-    own: np.ndarray
+    template: np.ndarray
     shared: np.ndarray
     shared_places: tuple[tuple[int, int], ...]
     scratch: int
@@ -56,26 +56,26 @@ class CardMemory:
 
 def called_fields(image: Image) -> dict[str, set[str]]:
     """Return the names of functions that fields of code hold, by the names of these fields."""
-    names, found = dict(image.calls), defaultdict[str, set[str]](set)
+    names, fields = dict(image.calls), defaultdict[str, set[str]](set)
     for first, kind in image.every:
         for name, type_ in types_of(kind).items():
             word = first + kind.layout()[name][0]
             if isinstance(type_, Code) and word in names:
-                found[field_name(kind, name)].add(names[word])
-    return found
+                fields[field_name(kind, name)].add(names[word])
+    return fields
 
 
 def known_words(image: Image, numbers: Mapping[str, int], stored: Collection[str]) -> dict[str, int]:
     """Return the words of the fields that nobody stores and that are the same in all tables; those of code hold the `numbers` of
     functions. Addresses of memory are not known."""
-    names, places, found = dict(image.calls), {word for word, _ in image.places}, dict[str, set[int]]()
+    names, places, values_of = dict(image.calls), {word for word, _ in image.places}, dict[str, set[int]]()
     for first, kind in image.every:
         for name, (index, _) in kind.layout().items():
             word, field = first + index, field_name(kind, name)
             value = numbers[names[word]] if word in names else -1 if word in places else int(image.words[word])
-            found.setdefault(field, set()).add(value)
+            values_of.setdefault(field, set()).add(value)
     return {
-        field: min(values) for field, values in found.items() if len(values) == 1 and -1 not in values and field not in stored
+        field: min(values) for field, values in values_of.items() if len(values) == 1 and -1 not in values and field not in stored
     }
 
 
@@ -120,20 +120,12 @@ class Extents:
 
         def targets(call: Called, field: str) -> Iterable[str]:
             names = fields.get(field, symbols)
-            return [symbols[name] for name in names if _fits(by_name.get(symbols[name]), call)]
+            return [symbols[name] for name in names if fits(by_name.get(symbols[name]), call)]
 
         by_name = {procedure.name: procedure for procedure in procedures}
         batch = frozenset({self.number(self.image.tables["batch"][0])})
         arguments = {"b_run_thread": {"r": batch}}
         return self.of_tables | stored_objects(procedures, self.pointers(), arguments, targets, READERS)
-
-
-def _fits(procedure: Procedure | None, call: Called) -> bool:
-    """Return True if a procedure, or a kernel, has the kinds of arguments of a call."""
-    if procedure is None:
-        return call.gives == "void" and all(operand.kind == "ptr" for operand in call.operands)
-    kinds = [kind.split()[0] for kind in procedure.arguments.values()]
-    return procedure.result == call.gives and kinds == [operand.kind for operand in call.operands]
 
 
 def memory_of(
@@ -194,8 +186,8 @@ def memory_of(
     shared_places += [(index["template"], template), (index["pointers"], template + own_count)]
     shared_places += [(template + at, to) for at, to in own_places]
     batch = place(image.tables["batch"][0])[1]
-    known = {field: next(iter(each)) for field, each in offsets.items() if len(each) == 1}
-    same = {field: offset for field, offset in known.items() if offset is not None}
+    single = {field: next(iter(each)) for field, each in offsets.items() if len(each) == 1}
+    same = {field: offset for field, offset in single.items() if offset is not None}
     return CardMemory(words["own"], shared, tuple(shared_places), next_free["scratch"], batch, same)
 
 
@@ -209,7 +201,7 @@ def _with_addresses(extents: Extents, stored: Objects) -> Objects:
 
 def _in_scratch(extents: Extents, stored: Objects) -> Objects:
     """Return the stretches that lie in the scratch: large arrays, and those of patterns; nothing that is not zero at first."""
-    found = set[int]()
+    numbers = set[int]()
     for field, word in extents.fields():
         if word not in extents.places or not field.startswith(_MAY_BE_LARGE):
             continue
@@ -217,6 +209,6 @@ def _in_scratch(extents: Extents, stored: Objects) -> Objects:
         first, size = int(extents.starts[number]), int(extents.sizes[number])
         is_zero = not extents.image.words[first : first + size].any()
         is_array = number in stored and number not in extents.of_tables
-        if is_array and is_zero and (size >= LARGE or field.startswith(_ALWAYS_THERE)):
-            found.add(number)
-    return frozenset(found)
+        if is_array and is_zero and (size >= LARGE_ARRAY or field.startswith(_ALWAYS_THERE)):
+            numbers.add(number)
+    return frozenset(numbers)

@@ -16,12 +16,12 @@ from bondgraph.run.batch.loop import begun, ended, hopeless
 from bondgraph.run.status import Status
 
 OWN_BASE, SCRATCH_BASE = 1 << 60, 1 << 61
-"""Where own memory and scratch seem to begin in a template: its addresses are moved when a thread first wakes."""
+"""Addresses at which own memory and scratch seem to begin in a template; they are moved when a thread first wakes."""
 
 
 class SharedWords(Table):
-    """What all threads read: the template of own memory (own_count,), and which of its words may be addresses of own memory or
-    scratch (pointer_count,); count of words of the scratch."""
+    """Words that all threads read: the template of own memory (own_count,), and which of its words may be addresses of own
+    memory or scratch (pointer_count,); count of words of the scratch."""
 
     template: Ints
     pointers: Ints
@@ -91,45 +91,45 @@ def saw_far_angle(call: Launch) -> int:
     return 0
 
 
-def run_thread(own: Ints, call: Launch, slot: int, r: BatchTable) -> None:
+def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
     """Wake the thread of a slot, whose own memory this is with the table r in it, go on with its runs, and go to sleep."""
-    wake(own, call, slot)
+    wake(memory, call, slot)
     connect(r, call)
     go_on(r, call)
-    sleep(own, call, slot)
+    sleep(memory, call, slot)
 
 
-def wake(own: Ints, call: Launch, slot: int) -> None:
+def wake(memory: Ints, call: Launch, slot: int) -> None:
     """Load own memory from the slot, or from the template at the first time, and move its addresses to where it now is."""
-    words, states, slots, base = call.shared, call.states[slot:], call.slots, address_of(own)
+    words, states, slots, base = call.shared, call.states[slot:], call.slots, address_of(memory)
     before = states[words.own_count * slots]
     if before == 0:
         for i in range(words.own_count):
-            own[i] = words.template[i]
+            memory[i] = words.template[i]
         scratch = address_of(call.scratch[slot * words.scratch_count :])
-        move(own, words, SCRATCH_BASE, words.scratch_count * 8, scratch - SCRATCH_BASE)
+        move(memory, words, SCRATCH_BASE, words.scratch_count * 8, scratch - SCRATCH_BASE)
         before = OWN_BASE
     else:
         for i in range(words.own_count):
-            own[i] = states[i * slots]
-    move(own, words, before, words.own_bytes, base - before)
+            memory[i] = states[i * slots]
+    move(memory, words, before, words.own_bytes, base - before)
 
 
 @inline
-def move(own: Ints, words: SharedWords, first: int, length: int, by: int) -> None:
+def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> None:
     """Move the addresses of a stretch of memory."""
     for k in range(words.pointer_count):
-        address = own[words.pointers[k]]
+        address = memory[words.pointers[k]]
         if address >= first and address < first + length:
-            own[words.pointers[k]] = address + by
+            memory[words.pointers[k]] = address + by
 
 
-def sleep(own: Ints, call: Launch, slot: int) -> None:
+def sleep(memory: Ints, call: Launch, slot: int) -> None:
     """Keep own memory in the slot, and where it was."""
     words, states, slots = call.shared, call.states[slot:], call.slots
     for i in range(words.own_count):
-        states[i * slots] = own[i]
-    states[words.own_count * slots] = address_of(own)
+        states[i * slots] = memory[i]
+    states[words.own_count * slots] = address_of(memory)
 
 
 def connect(r: BatchTable, call: Launch) -> None:
