@@ -5,7 +5,7 @@ import gc
 import os
 import signal
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -136,16 +136,6 @@ def one_loop(request: pytest.FixtureRequest) -> None:
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
-    """The second of two workers reads the folders from their end: each compiles half of the files, and takes the other half from
-    the other's bytecode. The tests are put in order afterwards."""
-    report = yield
-    if isinstance(collector, pytest.Directory) and os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
-        report.result = report.result[::-1]
-    return report
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
