@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def hopper(count: int = 5000) -> Scene:
         height += 0.11
     positions = np.array(places[:count]) + 0.002 * rng.standard_normal((count, 3))
     turns = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
-    return Scene(f"{count} balls in a hopper", positions, turns, False, plates=tuple(plates), falls=0.5, rests=0.25)
+    return Scene(f"{count} balls in a hopper", positions, turns, False, plates=tuple(plates), falls=0.1, rests=0.05)
 
 
 def graph(scene: Scene) -> Graph:
@@ -281,13 +282,13 @@ def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3
     found: dict[str, Any] = {"mujoco": mujoco.__version__, "scenes": {}, "spans": {}}
     for scene in scenes:
         made, spans = free_body_stepper(graph(scene)), (falls or scene.falls, scene.rests)
-        runs = {
-            "screwbond": lambda made=made, scene=scene, spans=spans: ours(made, scene, STEP, *spans),
-            "MuJoCo, solref 20 ms": lambda scene=scene, spans=spans: in_mujoco(scene, STEP, 0.02, *spans),
-            f"MuJoCo, solref {2e3 * STEP:g} ms": lambda scene=scene, spans=spans: in_mujoco(scene, STEP, 2.0 * STEP, *spans),
+        runs: dict[str, Callable[[], dict[str, float]]] = {
+            "screwbond": partial(ours, made, scene, STEP, *spans),
+            "MuJoCo, solref 20 ms": partial(in_mujoco, scene, STEP, 0.02, *spans),
+            f"MuJoCo, solref {2e3 * STEP:g} ms": partial(in_mujoco, scene, STEP, 2.0 * STEP, *spans),
         }
         if importlib.util.find_spec("pybullet"):
-            runs["Bullet"] = lambda scene=scene, spans=spans: in_bullet(scene, STEP, *spans)
+            runs["Bullet"] = partial(in_bullet, scene, STEP, *spans)
         taken: dict[str, list[dict[str, float]]] = {name: [] for name in runs}
         for _ in range(rounds):
             for name, run in runs.items():

@@ -69,7 +69,7 @@ class FreeBodyResult(Result):
     """Energy since the start, (k, 3), J: supplied by moved bodies through contacts, lost at contacts, lost by the steps
     themselves."""
     pairs: PointPairs | None = None
-    """Candidates of the last step; shapes are numbered across all sets of collisions."""
+    """Candidates of the last step, None of a run that ended early; shapes are numbered across all sets of collisions."""
     impulses: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     """Impulses of the last step, in the world, on the second body, (n, 3), N s."""
 
@@ -258,9 +258,9 @@ def _result(
         slip_speed=record[:, SLIP],
         sweeps=record[:, SWEEPS].astype(int),
         asleep=record[:, ASLEEP].astype(int),
-        pairs=run.pairs() if len(t) > 1 else None,
+        pairs=run.pairs() if len(t) > 1 and failure is None else None,
         work=np.cumsum(record[:, [SUPPLIED, LOST, STEP_LOSS]], axis=0),
-        impulses=run.impulses() if len(t) > 1 else np.zeros((0, 3)),
+        impulses=run.impulses() if len(t) > 1 and failure is None else np.zeros((0, 3)),
     )
 
 
