@@ -53,7 +53,7 @@ def test_error_estimates_have_order_3_and_the_dense_output_4():
     for degree in range(5):
         z = matrix() @ nodes**degree
         start = 1.0 if degree == 0 else 0.0
-        estimate = (start + error @ z) * radau.GAMMA
+        estimate = (start + error @ z) * radau.REACH
         values = np.array([start, *(nodes**degree)])
         assert np.array(radau.RULE.error) @ values == pytest.approx(estimate, abs=1e-14)
         assert (abs(estimate) < 1e-14) == (degree < 3)

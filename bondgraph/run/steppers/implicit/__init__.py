@@ -1,1 +1,1 @@
-"""What implicit methods for stiff models share: Jacobian and linear systems, growing modes, integrated powers."""
+"""Shared parts of implicit methods: Jacobian and linear systems, growing modes, integrated powers."""

@@ -19,7 +19,7 @@ NODES = ((4.0 - _ROOT) / 10.0, (4.0 + _ROOT) / 10.0, 1.0)
 REAL, PAIR, TURN = 3.637834252744496, 2.6810828736277523, 3.0504301992474105
 """Eigenvalues of the inverse of the Runge-Kutta matrix: REAL, and PAIR -+ i TURN."""
 
-GAMMA = 1.0 / REAL
+REACH = 1.0 / REAL
 
 T = (
     (0.09443876248897524, -0.14125529502095421, 0.03002919410514742),
@@ -58,6 +58,6 @@ def _difference(nodes: tuple[float, ...]) -> tuple[float, ...]:
 RULE = Rule(
     nodes=(0.0, *NODES),
     weights=(0.0, (16.0 - _ROOT) / 36.0, (16.0 + _ROOT) / 36.0, 1.0 / 9.0),
-    error=tuple(GAMMA * weight for weight in _difference((0.0, *NODES))),
+    error=tuple(REACH * weight for weight in _difference((0.0, *NODES))),
 )
 """Quadrature at the stages, of order 5; its error estimate is that of the states."""

@@ -21,8 +21,8 @@ from bondgraph.run.steppers.method import AT_HAND, Method
 from bondgraph.run.steppers.radau import coefficients as table
 from bondgraph.run.steppers.radau.steps import (
     LAST,
-    MOST,
-    STAGES,
+    MAX_ITERATIONS,
+    POINTS,
     RadauTable,
     converges,
     filtered,
@@ -53,10 +53,10 @@ def attempt(c: RadauTable, h: float, t_new: float, method: Fixed) -> float:
         if c.factored == 0.0:  # the state is a new one, not the end of a step
             c.past = 0.0
             c.remaining = 1.0
-        renew(c, h)
+        evaluate_jacobian(c, h)
     solved = stages(c, h)
     if not solved and c.age > 0:
-        renew(c, h)
+        evaluate_jacobian(c, h)
         solved = stages(c, h)
     if not solved:
         return math.inf
@@ -67,7 +67,7 @@ def attempt(c: RadauTable, h: float, t_new: float, method: Fixed) -> float:
         derivative(c, c.t, c.y_stage, c.rate, False)
         total = filtered(c, h, c.rate)
     for i in range(n):
-        y_new[i] = without_tiny(y[i] + z[n * (STAGES - 1) + i])
+        y_new[i] = without_tiny(y[i] + z[n * (POINTS - 1) + i])
     norm = sqrt(total)
     if not (norm <= 1.0 or c.is_landing):
         return norm
@@ -80,7 +80,7 @@ def attempt(c: RadauTable, h: float, t_new: float, method: Fixed) -> float:
     return norm
 
 
-def renew(c: RadauTable, h: float) -> None:
+def evaluate_jacobian(c: RadauTable, h: float) -> None:
     """Evaluate the Jacobian at (t, y)."""
     differentiate(c, h)
     c.age = 0
@@ -105,7 +105,7 @@ def stages(c: RadauTable, h: float) -> bool:
 def growth(c: Any, h: float, error: float) -> float:
     """Return the factor by which the next step may be longer: less where the iteration was slow, and by the trend of the error
     (K. Gustafsson, ACM Trans. Math. Software 20, 1994)."""
-    quota = (1.0 + 2.0 * float(MOST)) / (float(c.iterations) + 2.0 * float(MOST))
+    quota = (1.0 + 2.0 * float(MAX_ITERATIONS)) / (float(c.iterations) + 2.0 * float(MAX_ITERATIONS))
     allowed, past = larger(error, 1e-30), c.past
     factor = _SAFE * quota / fourth_root(allowed)
     if past > 0.0:
@@ -169,7 +169,7 @@ RADAU5 = Method(
     cubic=look_inside,
     foresee=foresee,
     tempered=tempered,
-    coefficients=Implicit(table.GAMMA, slopes_inside, table.RULE, at_node),
+    coefficients=Implicit(table.REACH, slopes_inside, table.RULE, at_node),
 )
 
 

@@ -28,9 +28,9 @@ from bondgraph.run.steppers.shared_fields import PerState, derivative, error_wei
 
 LAST = 1
 """Index, in k, of the rates at the end of a step."""
-STAGES = len(table.NODES)
-DENSE = len(table.BEND)
-MOST = 8
+POINTS = len(table.NODES)
+TERMS = len(table.BEND)
+MAX_ITERATIONS = 8
 """Most iterations of a step."""
 _GENTLE = 0.03
 """Largest error of the iteration, as a part of the tolerance of a step."""
@@ -40,10 +40,10 @@ _ROUGH = 0.03
 """... unless its correction, as a part of the tolerance, is below this: then it is down to rounding."""
 _CARE = 0.8
 """Power by which the rate of convergence of the step before counts less in this one."""
-_BESIDE = table.TURN / table.PAIR
+_COUPLING = table.TURN / table.PAIR
 
-PerStage = Annotated[Reals, Length(lambda c: STAGES * c.n)]
-DenseRows = Annotated[Reals, Length(lambda c: DENSE * c.n)]
+PerStage = Annotated[Reals, Length(lambda c: POINTS * c.n)]
+DenseRows = Annotated[Reals, Length(lambda c: TERMS * c.n)]
 PairNonzeros = Annotated[Reals, Length(lambda c: 2 * c.nonzero_count + 2 * c.n)]
 
 
@@ -87,13 +87,13 @@ def fourth_root(x: float) -> float:
 def pair_factors(c: RadauTable, h: float) -> bool:
     """Factorise the matrix of the complex unknowns; return True where it is singular."""
     pair, entries, n, count, length = c.pair, c.pair_nonzeros, c.n, c.nonzero_count, h / table.PAIR
-    beside = _BESIDE / length
+    coupling = _COUPLING / length
     for i in range(count):
         entries[i] = c.nonzeros[i]
         entries[count + i] = c.nonzeros[i]
     for i in range(n):
-        entries[2 * count + i] = -beside
-        entries[2 * count + n + i] = beside
+        entries[2 * count + i] = -coupling
+        entries[2 * count + n + i] = coupling
     fill_system(pair, entries, length)
     for i in range(2 * n):
         number = pair.order[i]
@@ -107,7 +107,7 @@ def prepare_matrices(c: RadauTable, h: float) -> bool:
     c.factored = 0.0
     if c.single != h:
         c.single = 0.0
-        if factors(c, h, c.size, table.GAMMA):
+        if factors(c, h, c.size, table.REACH):
             return True
         c.single = h
     if pair_factors(c, h):
@@ -125,7 +125,7 @@ def in_stages(values: Reals, n: int, i: int, weights: Fixed) -> float:
 def guess(c: RadauTable, h: float) -> None:
     """Start the iteration from the polynomial of the step before, or from rest."""
     n, z, w, before = c.n, c.z, c.w, c.before
-    for i in range(STAGES * n):
+    for i in range(POINTS * n):
         z[i] = 0.0
         w[i] = 0.0
     if not c.past > 0.0:
@@ -152,11 +152,11 @@ def right_sides(c: RadauTable, h: float) -> None:
         number = pair.order[i]
         if number < n:
             gained = in_stages(rates, n, number, table.INVERSE[1]) * (h / table.PAIR) - w[n + number]
-            pair.right[i] = without_tiny(gained - w[n * 2 + number] * _BESIDE)
+            pair.right[i] = without_tiny(gained - w[n * 2 + number] * _COUPLING)
         else:
             state = number - n
             gained = in_stages(rates, n, state, table.INVERSE[2]) * (h / table.PAIR) - w[n * 2 + state]
-            pair.right[i] = without_tiny(gained + w[n + state] * _BESIDE)
+            pair.right[i] = without_tiny(gained + w[n + state] * _COUPLING)
 
 
 def correct(c: RadauTable, h: float) -> float:
@@ -174,7 +174,7 @@ def correct(c: RadauTable, h: float) -> float:
     for i in range(n):
         for row, weights in enumerate(table.T):
             z[n * row + i] = in_stages(w, n, i, weights)
-        size = larger(abs(y[i]), abs(y[i] + z[n * (STAGES - 1) + i]))
+        size = larger(abs(y[i]), abs(y[i] + z[n * (POINTS - 1) + i]))
         scale[i] = 1.0 / (error_weight(c, i, size) + rounding(c, i, h))
     for i in range(n):
         part = system.right[i] * scale[system.order[i]]
@@ -192,9 +192,9 @@ def converges(c: RadauTable, h: float) -> bool:
     allowed = larger(10.0 * EPSILON / c.rtol, smaller(_GENTLE, sqrt(c.rtol)))
     c.remaining = power(larger(c.remaining, EPSILON), _CARE)
     c.contraction = 0.0
-    for done in range(MOST):
+    for done in range(MAX_ITERATIONS):
         c.iterations = done + 1
-        for stage in unrolled(range(STAGES)):
+        for stage in unrolled(range(POINTS)):
             for i in range(n):
                 argument[i] = y[i] + z[n * stage + i]
             derivative(c, c.t + h * table.NODES[stage], argument, c.stage_rates[n * stage :], False)
@@ -218,12 +218,12 @@ def filtered(c: RadauTable, h: float, k: Reals) -> float:
     n, y, z, error, system, total = c.n, c.y, c.z, c.error, c.system, 0.0
     for i in range(n):
         state = system.order[i]
-        system.right[i] = without_tiny((h * k[state] + in_stages(z, n, state, table.ERROR)) * table.GAMMA)
+        system.right[i] = without_tiny((h * k[state] + in_stages(z, n, state, table.ERROR)) * table.REACH)
     solve_system(system)
     for i in range(n):
         error[system.order[i]] = system.right[i]
     for i in range(n):
-        end = y[i] + z[n * (STAGES - 1) + i]
+        end = y[i] + z[n * (POINTS - 1) + i]
         part = error[i] / (error_weight(c, i, larger(abs(y[i]), abs(end))) + rounding(c, i, h))
         total = total + part * part
     return total
@@ -247,15 +247,15 @@ def prepare_dense(c: RadauTable, h: float, method: Fixed) -> None:
         bend = error[i] * (-10.0 * table.REAL)
         for row, weights in enumerate(table.POLYNOMIAL):
             f[n * row + i] = in_stages(z, n, i, weights) + bend * table.BEND[row]
-        f[n * (DENSE - 1) + i] = bend * table.BEND[-1]
+        f[n * (TERMS - 1) + i] = bend * table.BEND[-1]
 
 
 def states_inside(c: RadauTable, theta: float, out: Disjoint) -> None:
     """Evaluate the states at the fraction theta of the step."""
     n, y, f = c.n, c.y, c.f
     for i in range(n):
-        change = f[n * (DENSE - 1) + i]
-        for row in unrolled(range(DENSE - 2, -1, -1)):
+        change = f[n * (TERMS - 1) + i]
+        for row in unrolled(range(TERMS - 2, -1, -1)):
             change = change * theta + f[n * row + i]
         out[i] = y[i] + change * theta
 
@@ -264,7 +264,7 @@ def slopes_inside(c: RadauTable, theta: float, out: Disjoint) -> None:
     """Evaluate the derivative of the states by the fraction of the step, at the fraction theta."""
     n, f = c.n, c.f
     for i in range(n):
-        slope = f[n * (DENSE - 1) + i] * float(DENSE)
-        for row in unrolled(range(DENSE - 2, -1, -1)):
+        slope = f[n * (TERMS - 1) + i] * float(TERMS)
+        for row in unrolled(range(TERMS - 2, -1, -1)):
             slope = slope * theta + f[n * row + i] * float(row + 1)
         out[i] = slope
