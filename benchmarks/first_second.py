@@ -106,8 +106,9 @@ def bricard() -> Graph:
         bars.append(rigid_body(f"bar {k}", mass=1.0, inertia=tuple(inertia), position=tuple(centres[-1])))
     for k, axis in enumerate(axes):
         following = (k + 1) % len(bars)
-        frames = {"frame_a": at(*(corners[k] - centres[k])), "frame_b": at(*(corners[k] - centres[following]))}
-        attach_joint(graph, joint_graph(f"hinge {k}", joints.revolute(axis), **frames), bars[k], bars[following])
+        a, b = at(*(corners[k] - centres[k])), at(*(corners[k] - centres[following]))
+        hinge = joint_graph(f"hinge {k}", joints.revolute(axis), frame_a=a, frame_b=b)
+        attach_joint(graph, hinge, bars[k], bars[following])
     return graph
 
 
