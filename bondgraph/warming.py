@@ -105,7 +105,8 @@ def supply(folder: Path) -> int:
             Problem("E399", "compiled code would not be used", (reason,), (), ("a new process, in a folder of sources",))
         )
     os.environ["SCREWBOND_PROCESSOR"] = machine.supplied_processor()
-    machine.made_by_writers = made = {}
+    made: dict[str, bytes] = {}
+    machine.made_by_writers = made
     for name in PARTS.keys() - {PAGES}:
         PARTS[name]()
     machine.made_by_writers = None

@@ -41,7 +41,7 @@ UNOPTIMISED = frozenset({"outputs", "collisions"})
 DEFERRED = UNOPTIMISED | {"closing_matrix"}
 """Routines that are compiled at their first use."""
 
-LONG = 100
+LONG = 300
 """Fewest steps of the routines of an event that are compiled when it first happens."""
 
 INTERPRETED = frozenset({"closures"})
