@@ -71,6 +71,10 @@ class Expressions(Emitter):
             self.fail(node, "this must be known at translation: a constant of the module, or a Fixed argument")
         if isinstance(node, ast.Name) and isinstance(bound := self.scope.get(node.id), Known):
             return bound.value
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id not in self.scope:
+            owner = self.source.names.get(node.value.id)
+            if owner is not None and hasattr(owner, node.attr):
+                return getattr(owner, node.attr)
         code = _compiled(node) or self.refuse(node)
         constants = {name: bound.value for name, bound in self.scope.items() if isinstance(bound, Known)}
         try:

@@ -64,7 +64,7 @@ def source_of(function: Function) -> FunctionSource:
     names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
     reads, writes = _names(tree)
     source = FunctionSource(function, tree, types_of(function), frozenset(_variables(tree, reads, writes)), reads, names)
-    if ast.dump(ast.arguments([], tree.args.args, None, [], [], None, [])) != ast.dump(tree.args):
+    if any(getattr(tree.args, part) for part in ast.arguments._fields if part != "args"):
         source.fail(tree, f'arguments of "{tree.name}" are plain names without defaults')
     for argument in tree.args.args:
         if argument.arg not in source.types:
@@ -99,14 +99,16 @@ def _names(tree: ast.AST) -> tuple[Names, Names]:
 
     def visit(node: ast.AST) -> None:
         reads[node], writes[node] = [], []
-        if isinstance(node, ast.Name):
+        if type(node) is ast.Name:
             (reads if isinstance(node.ctx, ast.Load) else writes)[node] = [node.id]
             return
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.expr, ast.stmt)):
-                visit(child)
-                reads[node] += reads[child]
-                writes[node] += writes[child]
+        for field in node._fields:
+            value = getattr(node, field)
+            for child in value if type(value) is list else (value,):
+                if isinstance(child, (ast.expr, ast.stmt)):
+                    visit(child)
+                    reads[node] += reads[child]
+                    writes[node] += writes[child]
         if isinstance(node, ast.AugAssign):
             for part in (node, node.target):  # what it sets is read too
                 reads[part] = reads[part] + writes[node.target]
