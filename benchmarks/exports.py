@@ -99,6 +99,12 @@ def _flags() -> tuple[str, ...]:
     return "-std=c99", "-ffp-contract=off", *FLAGS["gcc -O2"]
 
 
+def _node() -> tuple[str, ...]:
+    """Return the command of node with relaxed SIMD, as browsers have it: without it, a fused multiply-add is many operations."""
+    relaxed = ("node", "--experimental-wasm-relaxed-simd")
+    return relaxed if subprocess.run([*relaxed, "-e", ""], capture_output=True).returncode == 0 else relaxed[:1]
+
+
 def costs(names: Sequence[str], quick: bool) -> dict[str, dict[str, float]]:
     """Return seconds and sizes of exports of the oscillator, each in a new process that finds nothing in the cache, and again in
     one that finds what the first one kept; `quick`: in one with the usual cache."""
@@ -134,7 +140,8 @@ def speeds(case: Case, folder: Path, rounds: int, seconds: float) -> dict[str, f
         return float(words[0])
 
     calls: dict[str, Callable[[], float]] = {"here": lambda: here(runs), "C": lambda: told("./run")}
-    calls["wasm"] = lambda: told("node", "run.js")
+    node = _node()
+    calls["wasm"] = lambda: told(*node, "run.js")
     times = {name: np.empty(rounds) for name in calls}
     for k in range(rounds):  # in turn, so that a disturbance meets all of them
         for name, call in calls.items():
@@ -163,7 +170,7 @@ def _write_c(compiled: Compiled, case: Case, settings: Mapping[str, Any], folder
     """Write a run in C and compile it."""
     c_run(compiled, case.t_end, name="run", **settings).write(folder)
     (folder / "main.c").write_text(_MAIN, encoding="utf-8")
-    subprocess.run([compiler(), *_flags(), "run.c", "main.c", "-lm", "-o", "run"], cwd=folder, check=True)
+    subprocess.run([compiler(), *_flags(), "-march=native", "run.c", "main.c", "-lm", "-o", "run"], cwd=folder, check=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
@@ -197,7 +204,7 @@ def _run(quick: bool) -> dict[str, Any]:
         for name, each in found["speeds"].items()
     ]
     head = ("model", "steps", "in C", "in wasm", "here ms", "C ms", "wasm ms", "C / here", "wasm / here")
-    print(table("\nRuns: machine code here, C by gcc -O2, WebAssembly in node, CPU milliseconds", head, rows))
+    print(table("\nRuns: machine code here, C by gcc -O2 -march=native, WebAssembly in node, CPU milliseconds", head, rows))
     return found
 
 

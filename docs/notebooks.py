@@ -40,10 +40,11 @@ def read(path: Path) -> Any:
 EMPTY = """
 __import__("os").chdir({folder!r})
 get_ipython().run_line_magic("reset", "-f")
+get_ipython().execution_count = 1
 __import__("matplotlib.pyplot").pyplot.close("all")
 __import__("matplotlib").rcdefaults()
 """
-"""A cell that takes away what another notebook has left in a kernel: names, plots and their style, its folder."""
+"""A cell that takes away what another notebook has left in a kernel: names, numbers of cells, plots, their style, its folder."""
 
 
 def executed(path: Path, kernel: Any = None) -> Any:
