@@ -129,12 +129,16 @@ def native_texts(routines: Mapping[str, Code]) -> list[str]:
     return [routines_text(module) for module in _modules_of_runs(routines)]
 
 
-def has_texts(routines: Mapping[str, Code] | Scheduled, backend: str) -> bool:
-    """Return True if `batch_texts` can write the kernels."""
-    return isinstance(routines, Mapping) and _is_compiled(backend)
+def batch_texts_of(
+    routines: Mapping[str, Code] | Scheduled, differentiate: Callable[[], tuple[Any, Pattern]], backend: str
+) -> Callable[[Sequence[Slot], bool], list[str]] | None:
+    """Return a function that writes the kernels that many runs call; None for schedules and without machine code."""
+    if not isinstance(routines, Mapping) or not _is_compiled(backend):
+        return None
+    return functools.partial(_batch_texts, routines, differentiate)
 
 
-def batch_texts(
+def _batch_texts(
     routines: Mapping[str, Code], differentiate: Callable[[], tuple[Any, Pattern]], slots: Sequence[Slot], has_jacobian: bool
 ) -> list[str]:
     """Return the LLVM texts of all kernels that many runs call: the constraint matrix too, the Jacobian if `has_jacobian`, and of
@@ -150,9 +154,10 @@ def batch_texts(
 
 def _selected(routines: Mapping[str, Code], slots: Sequence[Slot]) -> Routine:
     """Return the routine "chosen" of the outputs in these slots."""
-    return select_outputs(
-        routines["outputs"].reference, "chosen", [index for slot in slots for index in range(slot.start, slot.stop)]
-    )
+    indices = [index for slot in slots for index in range(slot.start, slot.stop)]
+    chosen = select_outputs(routines["outputs"].reference, "chosen", indices)
+    assert isinstance(chosen, Routine)
+    return chosen
 
 
 def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Sequence[Slot]) -> tuple[Kernel, tuple[int, ...]]:

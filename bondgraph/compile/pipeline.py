@@ -36,16 +36,7 @@ from bondgraph.checks.parameters import COUPLED
 from bondgraph.compile.changes import mapping_of
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import contradicting_closures
-from bondgraph.compile.kernels import (
-    autonomous,
-    batch_texts,
-    couplings_of,
-    has_texts,
-    jacobian_of,
-    kernels_of,
-    lanes_of,
-    outputs_of,
-)
+from bondgraph.compile.kernels import autonomous, batch_texts_of, couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
 from bondgraph.compile.loop_solutions import guesses_in_si, unexpected_guesses
 from bondgraph.compile.programs import program_of
 from bondgraph.compile.references import with_references
@@ -137,7 +128,7 @@ def compile_model(
     couplings = functools.partial(couplings_of, routines, jacobian, backend)
     choose = functools.lru_cache(maxsize=64)(functools.partial(outputs_of, routines, backend))
     in_lanes = functools.lru_cache(maxsize=4)(functools.partial(lanes_of, routines, backend))
-    texts = functools.partial(batch_texts, routines, differentiate) if has_texts(routines, backend) else None
+    texts = batch_texts_of(routines, differentiate, backend)
     steady = autonomous(routines)
     program = program_of(system, kernels, jacobian, couplings, choose, model, in_lanes, texts=texts, autonomous=steady)
     times.append(time.perf_counter())

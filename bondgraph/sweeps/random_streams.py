@@ -25,13 +25,13 @@ _WORD, _LONG = 2**32 - 1, 2**128 - 1
 def random_streams(seed: int, name: str, runs: np.ndarray) -> Iterator[np.random.Generator]:
     """Yield for each of the runs (k,), ascending, its generator, which is valid until the next one."""
     bits = np.random.PCG64(0)
-    generator, settled = np.random.Generator(bits), {"bit_generator": "PCG64", "has_uint32": 0, "uinteger": 0}
+    generator = np.random.Generator(bits)
     word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
     parts = (_seeds(seed, part, word) for part in (runs[runs <= _WORD], runs[runs > _WORD]))
     for high, low, high_step, low_step in itertools.chain(*parts):
         step = ((high_step << 64 | low_step) << 1 | 1) & _LONG
         state = (((high << 64 | low) + step) * _STEP + step) & _LONG
-        bits.state = {**settled, "state": {"state": state, "inc": step}}
+        bits.state = {"bit_generator": "PCG64", "has_uint32": 0, "uinteger": 0, "state": {"state": state, "inc": step}}
         yield generator
 
 
@@ -71,5 +71,5 @@ def _hash(constant: int, multiplier: int) -> Callable[[np.ndarray], np.ndarray]:
 
 def _mixed(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Mix two words."""
-    mixed = x * _LEFT - y * _RIGHT
+    mixed: np.ndarray = x * _LEFT - y * _RIGHT
     return mixed ^ mixed >> _HALF

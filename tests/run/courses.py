@@ -105,14 +105,13 @@ def others() -> Iterator[tuple[str, Callable[[], str]]]:
     """Machine code besides that of integrators: sweeps over contacts, a step's motion, the interpreter of derivatives."""
     from tests.emit.expressions import EXPRESSIONS
     from tests.emit.test_interpreter import both
-    from tests.inner.stepping import motion_of, solve_contacts
-    from tests.piles.test_piles import random_contacts
+    from tests.inner.stepping import motion_of
+    from tests.piles.test_piles import random_contacts, solved
     from tests.run import problems
 
     def sweeps() -> str:
-        contacts, twists, _ = random_contacts(np.random.default_rng(3), 0.5)
-        found = solve_contacts(contacts, twists, np.zeros((12, 3)), 1e-9, 400)
-        return digest([found.impulses, found.twists, found.change, found.sweeps])
+        table, _, _ = random_contacts(np.random.default_rng(3), 0.5)
+        return digest([*solved(table), table["change"], table["sweeps"]])
 
     def motion() -> str:
         x = np.array([1.0, 0.1, 2.0, 1.0, 0.0, 0.0, 0.0])

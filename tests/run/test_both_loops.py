@@ -90,7 +90,7 @@ def test_what_only_python_knows_it_is_asked(kind):
 def test_modes_that_agree_are_searched_for_there_too():
     with compared() as told:
         test_modes_at_an_event.test_the_consistent_mode_is_taken(test_modes_at_an_event.circuit, 2)
-    assert told["runs"] == 4 and told["asked"] == 0
+    assert told["runs"] == 4 and told["asked_again"] == 0
 
 
 def test_a_full_log_is_handed_over_on_the_way(monkeypatch):

@@ -19,7 +19,7 @@ from examples.tolerances import motor
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 @pytest.mark.skipif(shutil.which("sh") is None, reason="there is no sh: scripts of jobs")
 def test_jobs_in_a_loop_of_the_shell_give_the_bytes_of_one_sweep(tmp_path):
     part, job, loop, gather = re.findall(

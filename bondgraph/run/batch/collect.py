@@ -180,5 +180,8 @@ class BatchCollector:
 
     def ends(self) -> BatchResult:
         """Return the ends of all runs."""
-        ends = self.batch.times_end, *self._rows.values(), *self._counts.values()
-        return BatchResult(*ends, self._found, self._failures, self._doubts, self._refused, self._by_card)
+        x, m, integrals = self._rows.values()
+        steps, rejected, rates, events = self._counts.values()
+        issues = self._failures, self._doubts, self._refused
+        times = self.batch.times_end
+        return BatchResult(times, x, m, integrals, steps, rejected, rates, events, self._found, *issues, self._by_card)

@@ -35,7 +35,7 @@ from bondgraph.stepping.free_bodies.machine.tables import (
     SUPPLIED,
     SWEEPS,
 )
-from bondgraph.stepping.free_bodies.pile import BLOCKS, Accuracy, FreeBodyRun, collision_groups
+from bondgraph.stepping.free_bodies.run_table import BLOCKS, Accuracy, FreeBodyRun, collision_groups
 from screws.renamed import answer_old_names
 from screws.shapes import PointPairs
 
