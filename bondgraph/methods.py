@@ -111,7 +111,7 @@ AUTO = "auto"
 START, STIFF = METHODS["dop853"], METHODS["rodas5p"]
 """The methods of "auto": the one that it begins with, and the one for a model that turns out stiff."""
 
-RETIRED = {"bdf": "rodas5p", "radau": "radau5", "lsoda": "rodas5p", "adams": "dop853"}
+RETIRED = {"bdf": "rodas5p", "radau": "rodas5p", "lsoda": "rodas5p", "adams": "dop853"}
 """Methods of earlier versions, and the one that takes the place of each."""
 
 
