@@ -105,6 +105,18 @@ _AVX2 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4
 """Instructions that code for "haswell" may use."""
 
 
+@functools.cache
+def cross_target(triple: str) -> Any:
+    """Return LLVM's target of a triple, such as "wasm32-unknown-unknown"; None where LLVM was built without it."""
+    llvm = binding()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        return llvm.Target.from_triple(triple)
+    except RuntimeError:
+        return None
+
+
 def supplied_processor() -> str:
     """Return the value of `SCREWBOND_PROCESSOR` for which a package brings code: x86-64 with AVX2, of others the least."""
     return "haswell" if binding().get_default_triple().startswith("x86_64") else "baseline"

@@ -71,7 +71,7 @@ def test_nothing_may_be_fused_but_what_is_written(example):
 
 
 def test_a_kernel_without_the_target_says_so(monkeypatch):
-    monkeypatch.setattr(nvptx, "_target", lambda: None)
+    monkeypatch.setattr(nvptx, "cross_target", lambda triple: None)
     with pytest.raises(CompileError, match=r"E282 llvmlite .* cannot write code for NVIDIA's cards[\s\S]*device=None"):
         nvptx.ptx_of([], "advance_runs")
 

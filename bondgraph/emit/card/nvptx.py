@@ -15,7 +15,7 @@ from bondgraph.emit import cache
 from bondgraph.emit.elementary import functions, trigonometry
 from bondgraph.emit.elementary.code import ELEMENTARY, PERIODIC, symbol
 from bondgraph.emit.kernel_language.translate import translate
-from bondgraph.emit.machine import CompileError, binding
+from bondgraph.emit.machine import CompileError, binding, cross_target
 from bondgraph.emit.printers.llvm_procedures import module_text, number
 from bondgraph.errors import Problem
 
@@ -28,21 +28,9 @@ _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
 _KERNEL = "ptx_kernel"
 
 
-@functools.cache
-def _target() -> Any:
-    """Return the target; None where LLVM was built without it."""
-    llvm = binding()
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    try:
-        return llvm.Target.from_triple(TRIPLE)
-    except RuntimeError:
-        return None
-
-
 def target() -> Any:
     """Return the target; `CompileError` E282 where LLVM was built without it."""
-    written = _target()
+    written = cross_target(TRIPLE)
     if written is None:
         import llvmlite
 

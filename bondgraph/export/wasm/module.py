@@ -17,7 +17,7 @@ from bondgraph.emit.elementary.code import ELEMENTARY, PERIODIC, symbol
 from bondgraph.emit.elementary.functions import FAR, OF_TWO
 from bondgraph.emit.interpreter import code as interpreter
 from bondgraph.emit.kernel_language.translate import translate
-from bondgraph.emit.machine import binding, have_llvm
+from bondgraph.emit.machine import binding, cross_target, have_llvm
 from bondgraph.emit.printers.llvm_procedures import module_text, number
 from bondgraph.export.wasm.binary import with_exports
 from bondgraph.export.wasm.multiply_add import multiply_add
@@ -41,21 +41,9 @@ _TABLE = re.compile(r'^@(table\.[\w.]+) = internal constant \[(\d+) x i8\] c"(.*
 """Array of constants, as `emit.tables` writes it."""
 
 
-@functools.cache
-def _target() -> Any:
-    """Return the target; None where LLVM was built without it."""
-    llvm = binding()
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    try:
-        return llvm.Target.from_triple(TRIPLE)
-    except RuntimeError:
-        return None
-
-
 def is_available() -> bool:
     """Return True if LLVM can write WebAssembly here."""
-    return have_llvm() and _target() is not None
+    return have_llvm() and cross_target(TRIPLE) is not None
 
 
 def compiled(texts: Sequence[str], exported: Iterable[str], features: str = "") -> bytes:
@@ -75,7 +63,7 @@ def compiled(texts: Sequence[str], exported: Iterable[str], features: str = "") 
 def _object(texts: Sequence[str], exported: Collection[str], features: str) -> bytes:
     """Return the object file of a module."""
     llvm, module = binding(), cast(Any, None)
-    machine = _target().create_target_machine(features=features, opt=2, reloc="pic")
+    machine = cross_target(TRIPLE).create_target_machine(features=features, opt=2, reloc="pic")
     for text in texts:
         part = llvm.parse_assembly(_for_target(text))
         _hide(part, lambda name: name in exported or name.startswith(_SHARED))
