@@ -91,7 +91,7 @@ mutants: $(VENV)/dev.stamp
 	$(ONE_THREAD) $(BIN)/python -m campaigns.mutants
 
 clean:
-	rm -rf $(VENV) demo site docs/api docs/examples jupyter_execute build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site docs/api docs/errors docs/examples jupyter_execute build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made.stamp:

@@ -20,7 +20,7 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.addnodes import toctree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from docs import contents, live_pages, reference, scripts, thumbnails
+from docs import contents, error_pages, live_pages, reference, scripts, thumbnails
 from docs.accents import with_accents
 from docs.docstrings import restructured
 from docs.notebooks import notebooks
@@ -76,10 +76,11 @@ sphinx_gallery_conf = {
 
 def adapt(_: Any, page: str, source: list[str]) -> None:
     """The home is the README, with the table of contents; links out of this folder lead to copies here, or become plain text."""
-    if page.startswith(("api/", "examples/")):
+    if page.startswith(("api/", "errors/", "examples/")):
         source[0] = contents.of_a_notebook(source[0]) if Path(page).name in notebooks() else source[0]
         return
     text = contents.home() if page == "index" else contents.with_tree(source[0]) if page.endswith("README") else source[0]
+    text = error_pages.with_lists(text) if page == "errors" else error_pages.linked(text)
     source[0] = contents.without_foreign_links(text, page.count("/"))
 
 
@@ -88,6 +89,7 @@ def stage(app: Any, _: Any) -> None:
     scripts.stage(Path(staged.name), thumbnails.of_examples())
     live_pages.write(Path(made.name) / "live")
     reference.write(Path(app.srcdir) / "api")
+    error_pages.write(Path(app.srcdir) / "errors")
     copies = Path(app.srcdir) / "examples"
     copies.mkdir(exist_ok=True)
     for path in notebooks().values():

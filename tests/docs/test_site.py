@@ -129,7 +129,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("sphinx", "furo", "myst_nb", "sphinx_gallery"):
         pytest.importorskip(name, reason='THE SITE IS NOT TRIED: pip install "screwbond[docs]"')
     folder = tmp_path_factory.mktemp("site")
-    made_elsewhere = ("*.py", "__pycache__", "api", "examples")
+    made_elsewhere = ("*.py", "__pycache__", "api", "errors", "examples")
     shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns(*made_elsewhere))
     command = [
         sys.executable,
@@ -219,6 +219,7 @@ LOOKED_AT = (
     "contact",
     "papers",
     "errors",
+    "errors/E101",
     "api/screws",
     "api/bondgraph",
     "examples/index",

@@ -1,0 +1,84 @@
+"""The table of errors (errors.toml) in; a page for each code, and the lists of codes on the page of errors, out."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from docs.docstrings import inline
+
+TABLE = Path(__file__).with_name("errors.toml")
+SHARED = {
+    "graph": 'graph = Graph("graph")',
+    "rc": 'rc = Graph("rc")\nrc.series(C("c", capacitance=1.0, initial=1.0), R("r", 3.0))',
+    "model": "model = rc.compile()",
+    "floor": 'floor = ground("floor", surface=plane())',
+    "ball": 'ball = rigid_body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0), surface=sphere(1.0), position=(0.0, 0.0, 0.9))',
+}
+"""What examples share: name -> the lines that make it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An error: what it is, why it occurs ("" where the title says so), what to try, and the smallest code that raises it."""
+
+    code: str
+    theme: str
+    title: str
+    cure: str
+    cause: str = ""
+    example: str = ""
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    """Every error, in the order of the table; a theme is the anchor of a section of the page of errors."""
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    return tuple(Row(code, theme, **row) for theme, codes in table.items() for code, row in codes.items())
+
+
+def program(row: Row) -> str:
+    """An example with its import and what it shares with others; a graph that it builds is compiled."""
+    needed = [name for name in SHARED if re.search(rf"(?<!\")\b{name}\b", row.example)]
+    needed = ["rc", *needed] if needed[:1] == ["model"] else needed
+    lines = ["from screwbond import *", "", *(SHARED[name] for name in needed), row.example.strip()]
+    return "\n".join(lines + ["graph.compile()"] * ("graph" in needed and ".compile()" not in row.example)) + "\n"
+
+
+def page(row: Row) -> str:
+    """The page of a code as reStructuredText."""
+    title = inline(f"{row.code}: {row.title}")
+    cause = [inline(row.cause), ""] if row.cause else []
+    lines = [":orphan:", "", title, "=" * len(title), "", *cause, f"**Try:** {inline(row.cure)}", ""]
+    if row.example:
+        lines += [".. code-block:: python", "", *(f"    {line}".rstrip() for line in program(row).splitlines()), ""]
+    return "\n".join([*lines, ":doc:`All errors </errors>`", ""])
+
+
+def with_lists(text: str) -> str:
+    """The page of errors, with the list of its codes at the end of each section."""
+    head, *sections = re.split(r"(?m)^(?=## )", text)
+    return "".join([head, *(f"{section.rstrip()}\n\n{_list(_anchor(section))}\n\n" for section in sections)])
+
+
+def _anchor(section: str) -> str:
+    return section.partition("\n")[0].removeprefix("## ").lower().replace(" ", "-")
+
+
+def _list(theme: str) -> str:
+    return "\n".join(f"* [{row.code}](/errors/{row.code}.rst): {row.title}" for row in rows() if row.theme == theme)
+
+
+def linked(text: str) -> str:
+    """A page whose links of single codes lead to the pages of these codes."""
+    return re.sub(r"\[([EG]\d{3})\]\(errors\.md[^)]*\)", r"[\1](/errors/\1.rst)", text)
+
+
+def write(folder: Path) -> None:
+    """Write the page of every code."""
+    folder.mkdir(exist_ok=True)
+    for row in rows():
+        (folder / f"{row.code}.rst").write_text(page(row), encoding="utf-8")
