@@ -180,11 +180,11 @@ class CacheWarning(UserWarning):
 
 
 class DeviceWarning(UserWarning):
-    """Warning that runs on a card go on in smaller chunks, or on the CPU; their results are the same."""
+    """Warning that runs on a card continue in smaller chunks, or on the CPU; their results are the same."""
 
 
 class SourceOnlyWarning(UserWarning):
-    """Warning that a functional mock-up unit has source files but no library, for there is no compiler."""
+    """Warning that a functional mock-up unit has source files but no library, because there is no compiler."""
 
 
 def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
@@ -202,7 +202,7 @@ def refusal(
 
 
 def no_model(value: object, function: str, form: str = "") -> ModelError:
-    """Return E100: an argument is no model, or not in the `form` that the function takes."""
+    """Return E100: an argument is not a model, or not in the `form` that the function takes."""
     title = f"{function} takes a model, not {type(value).__name__}"
     cure = f"{function}({form})" if form else f"{function}(graph), with a Graph or what compile_model made of it"
     return refusal("E100", title, cure, about=function)

@@ -154,8 +154,8 @@ class RunSettings(TypedDict, total=False):
         ),
     ]
     max_step: Annotated[float | None, Setting(None, "longest step, s; a hundredth of the run by default.")]
-    max_events: Annotated[int, Setting(100_000, "the run ends with a failure after so many transitions.")]
-    max_steps: Annotated[int, Setting(10_000_000, "the same after so many steps of integration.")]
+    max_events: Annotated[int, Setting(100_000, "the run ends with a failure after this many transitions.")]
+    max_steps: Annotated[int, Setting(10_000_000, "the same after this many steps of integration.")]
     linear: Annotated[
         str, Setting("auto", 'algebra of implicit methods, "dense", "band" or "sparse"; the cheapest one if "auto".')
     ]
@@ -171,7 +171,7 @@ class RunSettings(TypedDict, total=False):
         str,
         Setting(
             "end",
-            'where constraints lose rank, as of a stretched linkage, the run ends, "end", or goes on along its branch with'
+            'where constraints lose rank, as of a stretched linkage, the run ends, "end", or continues along its branch with'
             ' its velocities, "keep".',
         ),
     ]

@@ -356,7 +356,7 @@ as C, as a functional mock-up unit and as WebAssembly, against `simulate`. `pyth
   give the bits of all event times, C those of the states before and after each event, and of integrated powers.
 * C is compiled by gcc and by clang without optimisation, by clang without a warning, libraries of units by gcc with `-O2`. FMPy
   validates the units, those of version 3.0 with model exchange, and runs them in co-simulation, by `simulate_fmu`, at points that
-  are no ticks: there, and at breaks of time, a unit has the values just after. WebAssembly runs in node.
+  are not ticks: there, and at breaks of time, a unit has the values just after. WebAssembly runs in node.
 * Machine code here is that of `SCREWBOND_PROCESSOR=baseline`.
 * Refused models say why: [E281](errors.md) is a run of which only Python can do a part. What was not run has a dash.
 """

@@ -163,12 +163,12 @@ def _incomplete(out: Path, files: list[str]) -> str:
             try:
                 json.loads(content, parse_constant=_refuse)
             except ValueError as error:
-                return f"{name} is no JSON: {error}"
+                return f"{name} is not JSON: {error}"
     return ""
 
 
 def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a number of JSON")
 
 
 def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool = False) -> tuple[Counter[str], list[str]]:

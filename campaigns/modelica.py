@@ -216,7 +216,7 @@ def main() -> int:
     """Judge the models that are named, or all, or random graphs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", choices=[[], *MODELS], help="all by default")
-    parser.add_argument("--count", type=int, default=0, help="judge so many random graphs instead")
+    parser.add_argument("--count", type=int, default=0, help="judge this many random graphs instead")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="write the table into the page")
     asked = parser.parse_args()

@@ -46,7 +46,7 @@ def tree(pages: Sequence[str], caption: str = "") -> str:
 
 
 def without_foreign_links(text: str, depth: int = 0) -> str:
-    """A page, so many folders down, whose links to examples lead to their pages here; other links out become plain text."""
+    """A page, this many folders down, whose links to examples lead to their pages here; other links out become plain text."""
     out = re.escape("../" * (depth + 1))
     text = re.sub(rf"\]\({out}examples/(\w+)\.py\)", r"](/examples/\1.rst)", text)
     text = re.sub(rf"\]\({out}(examples/\w+\.ipynb)\)", r"](/\1)", text)

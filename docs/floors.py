@@ -1,6 +1,6 @@
 """Floors of the packages: the one table of which room may import which, and the Markdown of it on the page of the architecture.
 
-`python -m docs.floors` writes the tables of docs/architecture.md anew; `tests/test_architecture.py` enforces them.
+`python -m docs.floors` writes the tables of docs/architecture.md again; `tests/test_architecture.py` enforces them.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def table(packages: Sequence[str]) -> str:
 
 
 def with_tables(page: str) -> str:
-    """Return the text of the page with the tables of today in the place of those that it shows."""
+    """Return the text of the page with the tables of today in place of those that it shows."""
     tables = iter(TABLES)
     return _SHOWN.sub(lambda _: table(next(tables)), page)
 

@@ -1,4 +1,4 @@
-"""Page of the gallery of public models, with deviations and times: `python -m docs.gallery_models` writes it anew."""
+"""Page of the gallery of public models, with deviations and times: `python -m docs.gallery_models` writes it again."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ PAGES: Mapping[str, Callable[[], LivePage | Page]] = {
 
 _STEPS = "it runs in steps of time with rigid contacts, which a page cannot take"
 ABSENT: Mapping[str, str] = {
-    "arm_impact": "it compares masses and laws of an impact, and is no single run",
+    "arm_impact": "it compares masses and laws of an impact, and is not a single run",
     "delta_poles": "it linearises the model and has no run",
     "parallel_gripper": _STEPS,
     "pile": _STEPS,

@@ -1,6 +1,6 @@
 """Small pictures that stand for the examples: name of an example in; its picture out.
 
-`python -m docs.thumbnails` draws those anew that no picture of the pages already shows; names of examples draw only these.
+`python -m docs.thumbnails` draws those again that no picture of the pages already shows; names of examples draw only these.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Thirty boxes fall on a heap, and a hundred balls into a bag: bodies that touch anywhere, in steps of time.
 
-Shapes say what bodies collide with; where they touch is found anew in each step, and impulses with Coulomb friction follow. At
+Shapes say what bodies collide with; where they touch is found again in each step, and impulses with Coulomb friction follow. At
 rest the floor carries the weight of all of them, though nobody can say how they share it.
 """
 

@@ -102,7 +102,7 @@ def _visual_error(code: str, title: str, cure: str) -> ModelError:
 def _check_mesh(mesh: Any) -> None:
     if isinstance(mesh, (str, Path)):
         if Path(mesh).suffix.lower() not in MESH_SUFFIXES.split(", "):
-            raise _visual_error("E576", f"{mesh} is no file with a mesh", f"one that ends in {MESH_SUFFIXES}")
+            raise _visual_error("E576", f"{mesh} is not a file with a mesh", f"one that ends in {MESH_SUFFIXES}")
         if not Path(mesh).is_file():
             raise _visual_error(
                 "E577", f"there is no file {mesh}", "a path from the folder in which Python runs, or an absolute one"

@@ -74,7 +74,7 @@ _COMPARED = pytest.StashKey[dict[str, int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the golden files anew, for a look at their diff")
+    parser.addoption("--update-golden", action="store_true", help="write the golden files again, for a look at their diff")
     parser.addoption("--procedures-by", metavar="COMPILER", help="have the solvers' procedures made from C: gcc, 'clang -O3'")
     parser.addoption(
         "--both-loops", action="store_true", help="have CPython handle the events of every run too, and compare bit for bit"

@@ -22,7 +22,7 @@ _OLD_WORDS = (
     " together goes_round looping combinations leg underway clocked kept taking pace chunks side_by_side answers idioms abreast"
     " weighing weigh driving drawn scatter resting rests question listen relax renew ears closing_matrix closures"
     " judge doubts islands allowances following followed knowledge untold bands passing ticking varied easing walk rubbing"
-    " commanded pursue alike turns preset once seldom held holdable piles late brief patience sit attend depart lend"
+    " commanded pursue alike turns preset once rarely held holdable piles late brief patience sit attend depart lend"
     " Courses Settler Settled Passage Watch Leg Underway RunEnds Claims Crew Answers Abreast Wide Snags Rubs Ground Pursuit"
     " LateTable How Made Spent Said Told Looked Within UNSEEN FRUITFUL BOOSTS UNBEGUN TOLD OF_LEG NONE MOST"
 )

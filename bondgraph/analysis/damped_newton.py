@@ -169,8 +169,8 @@ def newton_in_own_units(
     conserve: bool,
     sizes: Callable[[np.ndarray], np.ndarray],
 ) -> NewtonResult:
-    """Solve as `newton`, and go on in smaller units where a step is small only beside `nominal`: the first charges of a capacitor
-    behind a diode are 1e-14 C, and its equation is far from balanced.
+    """Solve as `newton`, and continue in smaller units where a step is small only beside `nominal`: the first charges of a
+    capacitor behind a diode are 1e-14 C, and its equation is far from balanced.
 
     Parameters
     ----------

@@ -143,11 +143,11 @@ def linearise(
 ) -> Linear:
     """Return the exact linear system dx' = A dx + B du, dy = C dx + D du at a point: the tape of the model is differentiated.
 
-    The derivatives are those of the active mode; events are no part of a linear system. The rates need not vanish at the point
+    The derivatives are those of the active mode; events are not part of a linear system. The rates need not vanish at the point
     (`Linear.rates`); `operating_point` finds where they do. A pose is stored as a unit quaternion and a position, so each pose
-    adds one direction to A that is no motion: the norm. It is neither reachable nor observable, and `Linear.minimal` removes it.
-    Analyses add (1 - q.q) q to the rate of the quaternion q of a pose (a state of unit "1, m"), so that this pole is near -2 1/s
-    and not zero at rest. States that only ticks and resets change are constant like parameters, and no states of the linear
+    adds one direction to A that is not a motion: the norm. It is neither reachable nor observable, and `Linear.minimal` removes
+    it. Analyses add (1 - q.q) q to the rate of the quaternion q of a pose (a state of unit "1, m"), so that this pole is near -2
+    1/s and not zero at rest. States that only ticks and resets change are constant like parameters, and no states of the linear
     system: an `OpenSamplerWarning` says so, and `linearise_sampled` includes them.
 
     Parameters

@@ -62,7 +62,7 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
         cures = ("passivity(linearise(model, inputs=[...], outputs=[...])), with the efforts and flows of its ports",)
         raise refusal("E100", title, *cures, about="passivity")
     if len(linear.inputs) != len(linear.outputs) or not linear.inputs:
-        title = f"{len(linear.inputs)} inputs and {len(linear.outputs)} outputs are no power ports"
+        title = f"{len(linear.inputs)} inputs and {len(linear.outputs)} outputs are not power ports"
         cures = ("one output for each input, effort with flow, in the same order: linear.part(inputs, outputs)",)
         raise refusal("E257", title, *cures, about=linear.name, places=())
     system = linear.minimal().balance() if linear.order else linear

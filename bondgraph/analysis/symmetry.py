@@ -66,7 +66,7 @@ class Reciprocity:
 def reciprocity(
     model: Compilable, *, points: int = 20, spread: float = 1.0, seed: int = 0, tolerance: float = 1e-9
 ) -> tuple[Reciprocity, ...]:
-    """Check every storage and every resistor that is no implicit relation at random points around the start values.
+    """Check every storage and every resistor that is not an implicit relation at random points around the start values.
 
     A multiport storage is conservative only if the Jacobian of its output is symmetric (Maxwell's reciprocity) and the
     output is the gradient of its energy; both are checked, the second as a balance of power, which holds for storages

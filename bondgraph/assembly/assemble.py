@@ -202,7 +202,7 @@ Writer = Callable[[Assembly, str, Element], None]
 def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law], Writer] | None = None) -> System:
     """Write all statements of a model; `writers` replace those of `ASSEMBLE` for some laws.
 
-    Raises `ModelError`: E204 a storage has derivative causality and its state is no integral of its input, E120 a transition
+    Raises `ModelError`: E204 a storage has derivative causality and its state is not an integral of its input, E120 a transition
     resets a dependent state.
     """
     raise_if_any(model.name, non_integral_storages(model, causality))

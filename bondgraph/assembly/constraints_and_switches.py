@@ -21,7 +21,7 @@ from screws.scalars import array
 
 STABILISERS = ("alpha1", "alpha0", "alpha2")
 NOT_IN_POSITION = (*STABILISERS, "restitution")
-"""Parameters of a constraint that are no arguments of its position."""
+"""Parameters of a constraint that are not arguments of its position."""
 
 
 def constraint(draft: Assembly, path: str, element: Element) -> None:

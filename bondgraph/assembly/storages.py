@@ -81,7 +81,7 @@ def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) ->
 
 
 def non_integral_storages(model: Model, causality: Causality) -> list[Problem]:
-    """Report storages in derivative causality whose state is no integral of their input, such as a pose (E204)."""
+    """Report storages in derivative causality whose state is not an integral of their input, such as a pose (E204)."""
     problems = []
     for path in causality.derivative:
         element = model.elements[path]

@@ -96,7 +96,7 @@ class LoweredTransition:
 
     @property
     def found(self) -> bool:
-        """True if it is no transition of the model, but an end of the run that tracing added."""
+        """True if it is not a transition of the model, but an end of the run that tracing added."""
         return self.contradicting is not None or bool(self.paradox)
 
     @property

@@ -65,7 +65,7 @@ def dependent_resets(model: Model, causality: Causality) -> list[Problem]:
     return [
         Problem(
             "E120",
-            f'automaton "{automaton.name}" resets "{target}", which is no independent state',
+            f'automaton "{automaton.name}" resets "{target}", which is not an independent state',
             (f"it follows from {' and '.join(causality.forced_by.get(dependent[target], ())) or 'others'}",),
             (automaton.place,),
             ("reset the storage that it follows",),

@@ -33,7 +33,7 @@ OFFSETS, OFFSET_SIZE = np.array([0.0, -1.0, -0.71, -0.43, 0.37, 0.59, 1.0]), 1e-
 MAX_NOISE = 0.2
 """Largest deviation from a fitted parabola, as a part of the difference; a difference that is rounding deviates by all of it."""
 EVERY, MAX_REST = 8, 1e-10
-"""One node of a quadrature in so many, the first among them, and the largest part of their sum that may lie at the first."""
+"""One node of a quadrature in this many, the first among them, and the largest part of their sum that may lie at the first."""
 TRIALS = 3
 """Number of ends from which a law is followed to zero."""
 AGREEMENT = 1e-6

@@ -55,7 +55,7 @@ def check_blocks(model: Model) -> Iterator[Problem]:
             (constant, "has no rate for its state", "rates={<state>: <local name>}, or a transition that resets it"),
             (stateless, "has a rate or update but no state", "states={<state>: StateSpec(<start>)}"),
             (unclocked, "has no clock for the updates of", "a period, an offset, or both"),
-            (timeless, "takes times from what is no parameter of its own:", "a parameter in s"),
+            (timeless, "takes times from what is not a parameter of its own:", "a parameter in s"),
         ):
             if names:
                 yield Problem("E118", f'block "{path}" {says} {", ".join(sorted(names))}', (), (element.place,), (cure,))
@@ -83,7 +83,7 @@ def check_impacts(model: Model) -> Iterator[Problem]:
             for path in transition.impact:
                 element = model.elements.get(path)
                 if element is None or not isinstance(element.law, IdealConstraint):
-                    says, cure = f'"{path}" is no Constraint', "name a Constraint of the same graph in `impact`"
+                    says, cure = f'"{path}" is not a Constraint', "name a Constraint of the same graph in `impact`"
                 elif "restitution" not in element.parameters:
                     says, cure = f'Constraint "{path}" has no restitution', f'Constraint("{path}", restitution=0.8)'
                 else:
@@ -116,7 +116,7 @@ def check_resets(model: Model) -> Iterator[Problem]:
         for transition in automaton.transitions:
             for target, _, _ in transition.resets:
                 if target not in states:
-                    title = f'automaton "{automaton.name}" resets "{target}", which is no state'
+                    title = f'automaton "{automaton.name}" resets "{target}", which is not a state'
                     details = (f"in its transition from {transition.source} to {transition.target}",)
                     cures = ("reset states only: <storage>.q, <storage>.p or a block's state",)
                     yield Problem("E120", title, details, (automaton.place,), cures)

@@ -127,7 +127,7 @@ def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) ->
     for name, value in changes.items():
         root = name if name in defaults else system.resolve(name)
         if root not in defaults:
-            raise _unknown(model, "E121", f'"{name}" is no parameter', defaults)
+            raise _unknown(model, "E121", f'"{name}" is not a parameter', defaults)
         _refuse_second_name(model.name, name, root, name_used)
         checked[root] = _fitting(model.name, name, value, defaults[root], _unit_of(system, root, value))
         path, _, local = root.rpartition(".")
@@ -180,7 +180,7 @@ def changed_start(
             like, unit = np.zeros(system.values[root].shape or ()), _unit_of(system, root, value)
             converted[name] = storage, _fitting(model.name, name, value, like, unit)
         else:
-            title = f'"{name}" is no state, no automaton, no flow of an I and no effort of a C'
+            title = f'"{name}" is not a state, an automaton, the flow of an I or the effort of a C'
             raise _unknown(model, "E122", title, {**states, **modes})
     if converted:
         numbers_in_si = system.read_by_statements({**system.parameters, **parameters})
@@ -312,7 +312,7 @@ def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np
 
 
 def mapping_of(model: str, argument: str, changes: Any, example: str) -> Mapping[str, Any]:
-    """Return a user's changes by name, or raise E321 if they are no dictionary."""
+    """Return a user's changes by name, or raise E321 if they are not a dictionary."""
     if changes is None:
         return {}
     if isinstance(changes, Mapping):

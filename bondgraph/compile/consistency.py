@@ -1,7 +1,7 @@
 """Consistent initial values: the constraints that hold at the start, the misfit of start velocities, and the nearest ones that
 fit.
 
-A constraint that holds has no flow. If the start velocities give it one, stabilisation would take it away while it goes on
+A constraint that holds has no flow. If the start velocities give it one, stabilisation would take it away while it continues
 pushing, and give or take energy. The nearest velocities that fit are those of an impulse: the least change in the kinetic metric,
 
     minimise dx^T G dx / 2  with  f(x + dx) = 0,   G = d2E / dx2,
@@ -298,7 +298,7 @@ def fitting_start(
 ) -> dict[str, Any]:
     """Return start values by name with velocities that fit, while the states and values of `keep` stay or get their new values.
 
-    `values`(name) gives a value that is no state as a function of x. E122 unknown names, E432 none fit.
+    `values`(name) gives a value that is not a state as a function of x. E122 unknown names, E432 none fit.
     """
     indices = {name: where for name, where in system.places.items() if np.isin(motion.moving, where).any()}
     x, kept, rows = x.copy(), [], [motion.flows]
@@ -313,7 +313,7 @@ def fitting_start(
         elif root in system.values and root not in system.parameters:
             rows.append(_residual(values(root), x, target))
         else:
-            title = f'"{name}" is no value and no part with a state of motion'
+            title = f'"{name}" is neither a value nor a part with a state of motion'
             near = [f'did you mean "{each}"?' for each in similar_names(name, indices, most=2)]
             raise refusal("E122", title, *near, about=model.name, why=f"known: {', '.join(indices)}", places=())
     constrained = replace(motion, flows=lambda at: np.concatenate([row(at) for row in rows], axis=1))

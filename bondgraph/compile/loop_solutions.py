@@ -188,7 +188,7 @@ def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np
 
 def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
     """Return True for ends (rows, k) from which Newton's method goes no further, and near which the residuals grow, (rows,):
-    where a matrix is singular but for rounding, steps are small far from a solution too."""
+    where a matrix is singular except for rounding, steps are small far from a solution too."""
     finite = np.isfinite(ends).all(axis=1)
     residual, step = evaluate(np.where(finite[:, None], ends, 0.0))
     small = (np.abs(step) <= CONVERGED * np.abs(ends) + _rounding(ends)) | (residual == 0.0).all(axis=1)[:, None]
@@ -206,7 +206,7 @@ def _vanishes(evaluate: Evaluate, ends: np.ndarray, starts: np.ndarray) -> np.nd
 
 
 def distinct(roots: np.ndarray) -> np.ndarray:
-    """Return roots (count, k) without those that are equal to an earlier one but for rounding."""
+    """Return roots (count, k) without those that are equal to an earlier one except for rounding."""
     kept: list[np.ndarray] = []
     for root in roots:
         if not any(
@@ -273,14 +273,14 @@ def guesses_in_si(model: Model, system: System, guesses: Mapping[str, Any]) -> d
 
 
 def unexpected_guesses(model: Model, program: Program, guesses: Mapping[str, Any]) -> list[Problem]:
-    """Report guesses that name no value of the model, or are no finite number (E216)."""
+    """Report guesses that name no value of the model, or are not a finite number (E216)."""
     problems = []
     for name, value in guesses.items():
         exists = name in program.layout and program.layout[name].block in ("out", "x")
         numbers = real(value)
         if exists and numbers is not None and numbers.shape == program.layout[name].shape and np.isfinite(numbers).all():
             continue
-        title = f'the guess {value!r} of "{name}" does not fit' if exists else f'"{name}" is no value to guess'
+        title = f'the guess {value!r} of "{name}" does not fit' if exists else f'"{name}" is not a value to guess'
         cure = f"an effort or flow in an algebraic loop, such as {', '.join(_shown(model, program)[:4]) or 'one of its elements'}"
         element = model.elements.get(name.rpartition(".")[0])
         place = element.place if element is not None and element.guess else caller_place()

@@ -88,7 +88,7 @@ def _picked(
         elif len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=False)):
             cure = 'indices from 0, one for each axis, as in "force.value[2]"; the name alone means all components'
             why = f"the value has shape {shape}"
-            raise refusal(code, f'"{name}" is no component', cure, about=system.name, why=why, places=())
+            raise refusal(code, f'"{name}" is not a component', cure, about=system.name, why=why, places=())
         else:
             yield name, full, int(np.ravel_multi_index(index, shape))
 

@@ -59,13 +59,13 @@ class Device(Protocol):
         """Compile a text in PTX for the card; return the kernel of this name, which stays for further calls."""
 
     def allocate(self, size: int) -> int:
-        """Return the address of so many bytes, at least one."""
+        """Return the address of this many bytes, at least one."""
 
     def free(self, address: int) -> None:
         """Release memory."""
 
     def clear(self, address: int, size: int) -> None:
-        """Fill so many bytes with zeros."""
+        """Fill this many bytes with zeros."""
 
     def copy_in(self, address: int, array: np.ndarray) -> None:
         """Copy a contiguous array to an address."""
@@ -85,7 +85,7 @@ def out_of_memory(name: str, why: str) -> RunError:
 
 def lost(name: str, why: str) -> RunError:
     """Return E292: a card is lost."""
-    cures = ("the same call with a store: it goes on with what is stored", ON_THE_CPU, 'device="auto", which goes on on the CPU')
+    cures = ("the same call with a store, which resumes", ON_THE_CPU, 'device="auto", which continues on the CPU')
     return RunError(Problem("E292", f'"{name}" was lost while it ran', (why,), cures=cures))
 
 

@@ -82,7 +82,7 @@ class NvidiaDevice:
         return loaded
 
     def allocate(self, size: int) -> int:
-        """Return the address of so many bytes, at least one."""
+        """Return the address of this many bytes, at least one."""
         self._use()
         return int(self._call("cuMemAlloc", max(size, 1)))
 
@@ -92,7 +92,7 @@ class NvidiaDevice:
         self._call("cuMemFree", self._driver.CUdeviceptr(address))
 
     def clear(self, address: int, size: int) -> None:
-        """Fill so many bytes with zeros."""
+        """Fill this many bytes with zeros."""
         self._use()
         if size:
             self._call("cuMemsetD8", self._driver.CUdeviceptr(address), 0, size)
@@ -146,7 +146,7 @@ class NvidiaDevice:
             return out_of_memory(self._name, why)
         if code in _LOST:
             return lost(self._name, why)
-        return RunError(Problem("E293", f'the driver of "{self._name}" refuses to go on', (why,), cures=(ON_THE_CPU,)))
+        return RunError(Problem("E293", f'the driver of "{self._name}" refuses to continue', (why,), cures=(ON_THE_CPU,)))
 
     def _too_old(self, why: str) -> RunError:
         cures = ("a newer driver", ON_THE_CPU)

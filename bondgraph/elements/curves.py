@@ -122,7 +122,7 @@ class Curve(Frozen):
         if not ends:
             return "", ""
         has_flat_end = min(slopes[0, 0], slopes[2, -1]) <= rounding
-        cure = 'kind="linear", outside="extend"' if has_flat_end else 'outside="extend", which goes on along the tangents'
+        cure = 'kind="linear", outside="extend"' if has_flat_end else 'outside="extend", which continues along the tangents'
         return f"it is constant beyond {' and '.join(ends)}", cure
 
     def need_monotone(self, what: str, about: str = "curve", places: Sequence[Place | None] | None = None) -> None:
@@ -160,10 +160,10 @@ def curve(points: Numbers, values: Numbers, kind: str = "linear", outside: str =
     ----------
     kind : "linear"; "monotone", cubic pieces that rise and fall with the data (Fritsch and Butland 1984, PCHIP); "akima", cubic
         pieces of few wiggles (Akima 1970); "spline", cubic pieces with a continuous second derivative, which overshoot at steps.
-    outside : "hold" keeps the value at either end, "extend" goes on along the tangent, "periodic" repeats the curve.
+    outside : "hold" keeps the value at either end, "extend" continues along the tangent, "periodic" repeats the curve.
 
     Raises `ModelError` E110 for another kind, E146 for points that are not finite and ascending, E147 for values that do not fit
-    them, or are not finite, or for a periodic curve with unlike ends.
+    them, or are not finite, or for a periodic curve with different ends.
     """
     choice("curve", "curve", kind=(kind, tuple(SLOPES)), outside=(outside, OUTSIDE))
     knots = checked_points("a curve", "curve", points)

@@ -149,7 +149,7 @@ def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element,
 def with_flow_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
     """Return dry friction along a line, and its automaton, that takes its effort from springs and gives its flow.
 
-    Where it comes to rest its effort is at the limit, but for the error of the run. What is beyond the limit then is the state
+    Where it comes to rest its effort is at the limit, except for the error of the run. What is beyond the limit then is the state
     `beyond`, so that it slips again only when the effort rises further.
     """
     law, path = element.law_as(IdealConstraint), element.name

@@ -29,7 +29,7 @@ def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports
     """Return a transformer, power from port 1 to port 2: f2 = N f1, e1 = N^T e2.
 
     `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural` its numbers belong to the equations
-    (a selection of components, say) and are no run-time parameter.
+    (a selection of components, say) and are not run-time parameters.
     """
     if structural:
         ratio = in_unit(name, "ratio", ratio, "")

@@ -7,7 +7,7 @@
 
 Cached code is executed, so it is trusted only where nobody else can have written it: a folder that others own or may write is
 not used at all (with one warning), and a file that others own or may write, that is damaged, or that was stored under another
-key is compiled anew. A folder that cannot be written is skipped. Processes share the cache: files are replaced atomically.
+key is recompiled. A folder that cannot be written is skipped. Processes share the cache: files are replaced atomically.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def limit() -> float:
         megabytes = -1.0
     if megabytes >= 0.0:
         return 1e6 * megabytes
-    title = f'SCREWBOND_CACHE_SIZE is "{setting}", which is no number of megabytes'
+    title = f'SCREWBOND_CACHE_SIZE is "{setting}", which is not a number of megabytes'
     warnings.warn(CacheWarning(Problem("E398", title, cures=(f"{MEGABYTES:g}, which holds now",))), stacklevel=1)
     return 1e6 * MEGABYTES
 

@@ -18,7 +18,7 @@ pointer, and a vector across two cache lines takes twice as long."""
 
 
 def widened(line: str, lanes: int) -> str:
-    """Return the line for so many lanes; arrays that it reads and writes have the lanes of a number side by side, unaligned.
+    """Return the line for this many lanes; arrays that it reads and writes have the lanes of a number side by side, unaligned.
 
     >>> widened("%v3 = fmul double %v1, 2.0", 4)
     '%v3 = fmul <4 x double> %v1, splat (double 2.0)'

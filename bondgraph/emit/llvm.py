@@ -256,7 +256,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = 
 
 def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
     """Compile routines as `compile_routines`, but for several runs in SIMD lanes and without loops over samples: blocks and
-    outputs have a vector in the place of each number. Each lane has the bits of `compile_routines`."""
+    outputs have a vector in place of each number. Each lane has the bits of `compile_routines`."""
     functions, straight = _functions(routines, lanes)
     functions += [one.text(SINGLE_LIMIT, PART_STEPS, lanes) for one in straight]
     steps = sum(len(one.program.steps) for one in straight)
@@ -275,7 +275,7 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
     text : one module in LLVM's assembly language (opaque pointers: `ptr`); every function it defines without `internal` is
         exported. Target triple and data layout are set here.
     symbols : addresses of the functions that the text only declares. The C library's mathematics, `memcpy`, `memset`, `malloc`
-        and `free` need not be given. Addresses are no part of the cache's key.
+        and `free` need not be given. Addresses are not part of the cache's key.
     keep : what must stay alive as long as the library: the owners of those addresses.
     quick : whether to leave optimisation out.
 

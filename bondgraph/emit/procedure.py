@@ -77,7 +77,7 @@ class Procedure:
         self.step(f"store {kind}", self.step(f"at {kind}", pointer, index), value)
 
     def variable(self, kind: str, room: int = 1) -> Variable:
-        """Return a new variable: the address of so many numbers."""
+        """Return a new variable: the address of this many numbers."""
         made = Variable(f"l{next(self._numbers)}", kind, room)
         self.variables.append(made)
         return made

@@ -112,12 +112,12 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
         try:
             slot = layout[name]
         except KeyError as unknown:
-            raise _unfit(compiled, f'"{name}" is no quantity of the model', str(unknown.args[0])) from None
+            raise _unfit(compiled, f'"{name}" is not a quantity of the model', str(unknown.args[0])) from None
         if slot.block == "p":
             raise _unfit(compiled, f'"{name}" is a parameter', "it is not measured over time: name it among the unknown numbers")
         arrays = [real(part) for part in entry] if isinstance(entry, Sequence) and len(entry) in (2, 3) else [None]
         if any(array is None for array in arrays):
-            raise _unfit(compiled, f'the data of "{name}" are no numbers', "they are (t, y) or (t, y, sigma)")
+            raise _unfit(compiled, f'the data of "{name}" are not numbers', "they are (t, y) or (t, y, sigma)")
         t, y, *deviations = (np.asarray(array, dtype=float) for array in arrays)
         if t.ndim != 1 or not len(t) or y.shape != (len(t), *slot.shape):
             raise _unfit(

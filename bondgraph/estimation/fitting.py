@@ -156,7 +156,7 @@ class _Search:
             if not (largest < LARGEST and 1.0 / LARGEST < least < LARGEST and largest / least < LARGEST):
                 title = f'the data of "{channel.name}" are {largest:.3g} off the run to begin with, their noise is {least:.3g}'
                 why = "squares of one over the other are beyond what floating-point numbers hold"
-                cures = ("sigma as large as errors of the measurement are", "leave out what is no measurement")
+                cures = ("sigma as large as errors of the measurement are", "leave out what is not a measurement")
                 raise refusal("E376", title, *cures, about=self.variational.compiled.model.name, why=why, places=())
 
     def minimum(

@@ -101,11 +101,11 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
     if covariance.shape != (len(labels),) * 2 or not np.all(np.isfinite(covariance)):
         why = f"it has the shape {covariance.shape}" if np.all(np.isfinite(covariance)) else "it is not finite: not all is known"
         raise refusal(
-            "E379", f"this is no covariance of {len(labels)} numbers", "finite standard deviations", about=about, why=why
+            "E379", f"this is not a covariance of {len(labels)} numbers", "finite standard deviations", about=about, why=why
         )
     if not isinstance(parameter_uncertainty, Estimate) and not _is_semidefinite(covariance):
         why, cure = "it is not symmetric, or some sum of the numbers has a negative variance", "finite standard deviations"
-        raise refusal("E379", f"this is no covariance of {len(labels)} numbers", cure, about=about, why=why)
+        raise refusal("E379", f"this is not a covariance of {len(labels)} numbers", cure, about=about, why=why)
     return Uncertainty(run, covariance)
 
 

@@ -70,7 +70,7 @@ def _matrix(value: Any) -> Any:
 
 
 def elementary_forms() -> dict[int, Callable[..., Any]]:
-    """Return instruction -> its SymPy form, but for conditions, which evaluate differently where they are exported."""
+    """Return instruction -> its SymPy form, except for conditions, which evaluate differently where they are exported."""
     functions = {op.CODES[name]: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items() if function}
     return functions | {
         op.ADD: operator.add,

@@ -206,7 +206,7 @@ class Graph(Draft):
             elif existing is None and not is_name(part.name):
                 details = ("a dot separates a part from what is inside it, a colon a bond from its variables",)
                 cures = ("a name of letters, digits, spaces or underscores",)
-                self.problems.append(Problem("E102", f'"{part.name}" is no name for a part', details, (part.place,), cures))
+                self.problems.append(Problem("E102", f'"{part.name}" is not a name for a part', details, (part.place,), cures))
             self.parts.setdefault(part.name, part)
         return parts[-1]
 
@@ -475,7 +475,7 @@ def _no_bond(graph: Graph, ends: Sequence[Any]) -> ModelError:
 
 def _no_part(part: object, graph: Graph) -> ModelError:
     if isinstance(part, str):
-        title = f"{part!r} (str) is no part of a bond graph"
+        title = f"{part!r} (str) is not part of a bond graph"
         inside = (
             f'graph["{part}"], the part of this name'
             if part in graph
@@ -486,7 +486,7 @@ def _no_part(part: object, graph: Graph) -> ModelError:
         title = f"connect and add take parts one by one, not a {type(part).__name__} of {len(part)}"
         return refusal("E100", title, "graph.connect(part, a).connect(part, b) for a bond to each", about=graph.name)
     cure = "an element such as J1(...) or C(...), a port of one, or a nested Graph"
-    return refusal("E100", f"{part!r} ({type(part).__name__}) is no part of a bond graph", cure, about=graph.name)
+    return refusal("E100", f"{part!r} ({type(part).__name__}) is not part of a bond graph", cure, about=graph.name)
 
 
 def nested(graph: Graph) -> Mapping[str, Graph]:

@@ -213,7 +213,7 @@ def _names(model: Model) -> Iterator[str]:
     for path, part in parts:
         kind = "element" if isinstance(part, Element) else "automaton"
         if path != part.name or not all(map(is_name, path.split("."))):
-            yield f"{kind} {path[:60]!r} is called {part.name[:60]!r}, or that is no path of names"
+            yield f"{kind} {path[:60]!r} is called {part.name[:60]!r}, or that is not a path of names"
     twice = [name for name, count in Counter(bond.name for bond in model.bonds).items() if count > 1]
     yield from (f"two bonds are called {name[:60]!r}" for name in twice)
 
@@ -255,7 +255,7 @@ def _elements(model: Model) -> Iterator[str]:
         foreign = () if library is None else (*library.states, *library.parameters)
         for name in (*element.parameters, *law.states(), *(port.name for port in element.ports)):
             if name not in foreign and not is_name(name.removesuffix("'")):
-                yield f"{label} has something of the name {name[:60]!r}, which is no name"
+                yield f"{label} has something of the name {name[:60]!r}, which is not a name"
         for name, parameter in element.parameters.items():
             if parameter.not_below and parameter.not_below not in element.parameters:
                 yield f"{label}: {name} is not below {parameter.not_below[:60]!r}, which it has not"
@@ -292,7 +292,7 @@ def _bonds(model: Model) -> Iterator[str]:
 def _end(model: Model, label: str, name: str, dimension: int, end: End) -> Iterator[str]:
     element = model.elements.get(end.element)
     if element is None:
-        yield f"{label} ends at {end.element[:60]!r}, which is no element"
+        yield f"{label} ends at {end.element[:60]!r}, which is not an element"
         return
     if _is_junction(element) and end.port != name:
         yield f"{label} ends at a junction by the name {end.port[:60]!r}"
@@ -330,7 +330,7 @@ def _signals(model: Model) -> Iterator[str]:
         if alias in names:
             yield f"two values are called {alias[:60]!r}"
         yield from _unknown_reads(names, f"the name {alias[:60]!r}", [path])
-    yield from (f'"{path[:60]}" is no element that could wait for a bond' for path in model.exposed - set(model.elements))
+    yield from (f'"{path[:60]}" is not an element that could wait for a bond' for path in model.exposed - set(model.elements))
 
 
 def _unknown_reads(names: Mapping[str, int], label: str, reads: list[str]) -> Iterator[str]:

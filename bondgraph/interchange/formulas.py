@@ -88,7 +88,7 @@ def number_from_json(content: Any) -> float | int:
     if isinstance(content, str) and content in NON_FINITE:
         return NON_FINITE[content]
     if isinstance(content, bool) or not isinstance(content, (int, float)) or (isinstance(content, int) and abs(content) >= 2**63):
-        raise InvalidFormula(f"{_excerpt(content)} is no number")
+        raise InvalidFormula(f"{_excerpt(content)} is not a number")
     return content
 
 
@@ -100,7 +100,7 @@ def size_of(shape: Shape) -> int:
 def shape_from_json(content: Any) -> Shape:
     """Return a checked shape."""
     if not isinstance(content, list) or len(content) > 3 or not all(type(n) is int and n >= 0 for n in content):
-        raise InvalidFormula(f"{_excerpt(content)} is no shape of an array")
+        raise InvalidFormula(f"{_excerpt(content)} is not a shape of an array")
     if size_of(tuple(content)) > MAX_ENTRIES:
         raise InvalidFormula(f"an array of shape {_excerpt(content)} has more than {MAX_ENTRIES} entries")
     return tuple(content)
@@ -167,14 +167,14 @@ def _is_readable(number: int, readable: bytearray, constants: int) -> bool:
 
 def _step_from_json(content: Any) -> Step:
     if not isinstance(content, list) or not content or not isinstance(content[0], str):
-        raise InvalidFormula(f"{_excerpt(content)} is no step")
+        raise InvalidFormula(f"{_excerpt(content)} is not a step")
     name, operands = content[0], content[1:]
     if name == SLOPES and len(operands) == 4:
         x, others, piece, outs = map(_checked_list, operands)
         return (name, tuple(x), tuple(others), tuple(map(_step_from_json, piece)), tuple(outs))
     arity = ARITY.get(name, -1)
     if len(operands) < arity or (len(operands) > arity and name not in LOOKUPS):
-        raise InvalidFormula(f"{_excerpt(content)} is no step")
+        raise InvalidFormula(f"{_excerpt(content)} is not a step")
     return tuple(content)
 
 
@@ -204,7 +204,7 @@ def _operation_count(steps: tuple[Step, ...]) -> int:
 
 def _checked_list(content: Any) -> list[Any]:
     if not isinstance(content, list):
-        raise InvalidFormula(f"{_excerpt(content)} is no list")
+        raise InvalidFormula(f"{_excerpt(content)} is not a list")
     return content
 
 

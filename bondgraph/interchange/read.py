@@ -244,7 +244,7 @@ def parse_model(
     """
     content = strict_json(text, file, largest)
     if content.get("format") != FORMAT:
-        raise file_error("E352", file, "", f'the file is no model: its "format" is not "{FORMAT}"')
+        raise file_error("E352", file, "", f'the file is not a model: its "format" is not "{FORMAT}"')
     if type(content.get("version")) is not int or content["version"] != VERSION:
         why = f"its version is {str(content.get('version'))[:20]}, and this program reads version {VERSION}"
         raise file_error("E352", file, "", why, "the program that wrote it, or a newer one")
@@ -280,7 +280,7 @@ def load_model(path: str | Path, *, largest: int = MAX_BYTES, libraries: Mapping
             raise too_large(printable_path(source), size, largest)
         text = source.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
-        raise file_error("E351", printable_path(source), "", "the file is no text in UTF-8") from None
+        raise file_error("E351", printable_path(source), "", "the file is not text in UTF-8") from None
     except (OSError, ValueError) as error:
         why = system_reason(error) if isinstance(error, OSError) else str(error)
         raise file_error(
@@ -291,7 +291,7 @@ def load_model(path: str | Path, *, largest: int = MAX_BYTES, libraries: Mapping
 
 def _formulas(decoder: Decoder, content: Any) -> dict[str, RecordedFormula]:
     if not isinstance(content, dict):
-        raise file_error("E354", decoder.file, "formulas", "they are no object {...}")
+        raise file_error("E354", decoder.file, "formulas", "they are not an object {...}")
     formulas, length = {}, 0
     for key, entry in content.items():
         try:
@@ -311,7 +311,7 @@ def _formulas(decoder: Decoder, content: Any) -> dict[str, RecordedFormula]:
 def _operations(decoder: Decoder, content: Any, formulas: Mapping[str, RecordedFormula]) -> tuple[Any, ...]:
     """Return formulas with their texts; equal formulas share one function, so that later stages see that they are equal."""
     if not isinstance(content, list):
-        raise file_error("E354", decoder.file, "operations", "they are no list")
+        raise file_error("E354", decoder.file, "operations", "they are not a list")
     replays = {key: Replay(formula) for key, formula in formulas.items()}
     operations: list[Any] = []
     for index, entry in enumerate(content):

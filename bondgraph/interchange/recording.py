@@ -51,7 +51,7 @@ class FormulaRecorder:
                 raise TraceError("a scalar of what is inside of a gradient is used outside of it")
             return value.index
         if not isinstance(value, _NUMBERS):
-            raise TraceError(f"{value!r} ({type(value).__name__}) is no number and no scalar")
+            raise TraceError(f"{value!r} ({type(value).__name__}) is neither a number nor a scalar")
         plain = value.item() if isinstance(value, np.generic) else value
         key = (type(plain), repr(plain))  # -0.0 is not 0.0, and 1 is not 1.0
         if key not in self.constants:
@@ -188,7 +188,7 @@ PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
     "opposite": operator.invert,
     "where": scalars.where,
 }
-"""Functions of the steps that are no functions of `screws.scalars`."""
+"""Functions of the steps that are not functions of `screws.scalars`."""
 FUNCTIONS = {name: PYTHON_OPERATORS.get(name) or functools.partial(scalars.apply, name) for name in ARITY}
 """Function of each step."""
 

@@ -64,7 +64,7 @@ def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
         content = dict(entries)
         if len(content) < len(entries):
             duplicate = Counter(key for key, _ in entries).most_common(1)[0][0]
-            raise file_error("E351", file, "", f"the key {duplicate[:60]!r} stands twice in one object")
+            raise file_error("E351", file, "", f"the key {duplicate[:60]!r} appears twice in one object")
         return content
 
     def constant(word: str) -> NoReturn:

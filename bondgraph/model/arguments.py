@@ -35,7 +35,7 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
 
 
 def need_mapping(argument: str, values: Any, example: str) -> None:
-    """Raise `ModelError` E150 for values that are no dictionary by name; None stands for no values."""
+    """Raise `ModelError` E150 for values that are not a dictionary by name; None stands for no values."""
     if values is not None and not isinstance(values, Mapping):
         raise refused(argument, values, "a dictionary of values by name", f"{argument}={{{example}}}")
 
@@ -160,7 +160,7 @@ def size_of(value: Any) -> int | None:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """Return the shape of a value, () where it is no array, which `checks.check_numbers` reports later."""
+    """Return the shape of a value, () where it is not an array, which `checks.check_numbers` reports later."""
     value = value_of(value)
     value = next(iter(value.values.values()), 0.0) if isinstance(value, ByMode) else value
     try:
@@ -301,7 +301,7 @@ def is_name(name: str) -> bool:
 
 
 def need_name(kind: str, name: object) -> None:
-    """Raise `ModelError` E150 for a name that is no text, E102 for one with characters that cannot be printed."""
+    """Raise `ModelError` E150 for a name that is not text, E102 for one with characters that cannot be printed."""
     if not isinstance(name, str):
         title = f"{kind} {name!r}: its name is of type {type(name).__name__}"
         raise refusal("E150", title, f'a text: "{name}"', about=str(name))

@@ -64,7 +64,7 @@ class HeatFlow(Law):
 
 DISSIPATED: tuple[Op, ...] = (Op("heat", lambda power: power, "#1"), Op("heat", lambda power: -power, "-#1"))
 """Operations from the power of a dissipator, into it or out of it, to its heat. They do not act in an impulse, whose energy is
-lost: that is no product of the impulse with an effort or flow, which jumps at the same instant."""
+lost: that is not a product of the impulse with an effort or flow, which jumps at the same instant."""
 
 
 def heat_path(path: str) -> str:

@@ -37,7 +37,7 @@ class Domain:
     energies: tuple[str, str] = ("in C", "in I")
     """Names of the energies of a C and of an I."""
     pseudo: bool = False
-    """True if the flow is the power of a bond (a thermal pseudo-bond); the effort is no factor of it."""
+    """True if the flow is the power of a bond (a thermal pseudo-bond); the effort is not a factor of it."""
 
     def __post_init__(self) -> None:
         if self.pseudo and (self.flow_unit, self.displacement_unit) != ("W", "J"):

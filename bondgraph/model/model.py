@@ -114,7 +114,7 @@ class Collider:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class CollisionSet:
-    """Set of bodies with shapes that may touch anywhere. Their contacts are found in every step, and are no states."""
+    """Set of bodies with shapes that may touch anywhere. Their contacts are found in every step, and are not states."""
 
     bodies: tuple[Collider, ...]
     shapes: tuple[tuple[int, Solid], ...]

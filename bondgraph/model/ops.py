@@ -91,7 +91,7 @@ class Choice(Op):
 
 @dataclass(frozen=True)
 class ForeignLibrary:
-    """Library of foreign code in the place of formulas: a functional mock-up unit.
+    """Library of foreign code in place of formulas: a functional mock-up unit.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
 
 
 def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), about: str = "formula", *cures: str) -> None:
-    """Raise `ModelError` E150 for a law, guard or another formula that is no function.
+    """Raise `ModelError` E150 for a law, guard or another formula that is not a function.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Energies of constitutive laws by quadrature: the work of a law along the ray from zero, exact but for rounding.
+"""Energies of constitutive laws by quadrature: the work of a law along the ray from zero, exact except for rounding.
 
 The integral of law(s x) . x over s from 0 to 1 is split where the law has jumps and kinks. A polynomial of s takes a
 Gauss-Legendre rule of its degree, any other piece the double exponential rule, which end points with a vertical slope do not

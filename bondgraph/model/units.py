@@ -1,7 +1,7 @@
 """Unit algebra of texts such as "N m, N": quotients, rates and matrices.
 
-Commas separate the units of unlike components: one for each component, or for each block of equal length. "" is an unknown unit,
-and so are units derived from it.
+Commas separate the units of different components: one for each component, or for each block of equal length. "" is an unknown
+unit, and so are units derived from it.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         check_name(target)
         real = Path(os.path.realpath(target))
         if real.exists() and not real.is_file():
-            raise write_error(target, "it is a folder" if real.is_dir() else "it is no ordinary file")
+            raise write_error(target, "it is a folder" if real.is_dir() else "it is not an ordinary file")
         if not real.parent.is_dir():
             raise write_error(target, f"there is no folder {printable_path(real.parent)}")
         with temporary_folder(real.parent) as folder:
@@ -130,7 +130,7 @@ def check_name(path: Path) -> None:
     try:
         os.fsencode(path)
     except UnicodeEncodeError as error:
-        raise OSError("a name that is no text") from error
+        raise OSError("a name that is not text") from error
     if "\0" in str(path):
         raise OSError("a name with a zero byte")
 

@@ -49,7 +49,7 @@ def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
             owner = owner_of(statement, model)
             kind = owner.kind if isinstance(owner, Element) else "automaton"
             formula = transition_in_words(statement, model) or f"formula of {statement.outs[0]}"
-            title = f'{kind} "{statement.element}": the {formula} is no function of its arguments'
+            title = f'{kind} "{statement.element}": the {formula} is not a function of its arguments'
             why = "called twice with the same arguments it gives two results, or draws numbers; a model records it once"
             cures = (
                 'signals.noise("noise", 1.0, period=1e-3, seed=1), and "noise.y" among the signals',

@@ -72,7 +72,7 @@ def palette_of(colours: str | Mapping[str, str], model: str) -> Palette:
         if unknown:
             title = f'nothing in a diagram has the colour of "{unknown[0]}"'
         else:
-            title = f'"{wrong[0]}" is given {colours[wrong[0]]!r}, which is no colour'
+            title = f'"{wrong[0]}" is given {colours[wrong[0]]!r}, which is not a colour'
     else:
         title = f"colours are given as a {type(colours).__name__}"
     cures = ('colours="black"', f'colours={{"stroke": "#c8374b"}}, with names among {", ".join(_ROLES)}')

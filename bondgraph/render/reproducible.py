@@ -54,7 +54,7 @@ class Noise:
         self._ahead = np.zeros(0)
 
     def ahead(self, count: int) -> np.ndarray:
-        """Return at least so many of the next uniform numbers from 0 to 1, which stay the next ones."""
+        """Return at least this many of the next uniform numbers from 0 to 1, which stay the next ones."""
         if len(self._ahead) < count:
             self._ahead = np.concatenate([self._ahead, self._random.random_sample(count + 4096)])
         return self._ahead

@@ -26,14 +26,14 @@ def folded_graphs(model: Model, folded: Collection[str] | None, unfolded: Collec
     """Return paths of the nested graphs that are folded: those named, "all", or, for None, those with an icon, and the innermost
     ones, level by level, until at most `MAX_NODES` nodes remain; `unfolded` ones and those around them stay open.
 
-    Raises `ModelError`: E134 for a path that is no nested graph, E586 for one that is both folded and unfolded.
+    Raises `ModelError`: E134 for a path that is not a nested graph, E586 for one that is both folded and unfolded.
     """
     open_graphs = names_of(unfolded, "unfolded")
     named = () if folded is None else model.groups if folded == "all" else names_of(folded, "folded")
     groups_text = ", ".join(model.groups[:8]) or "there is none"
     problems = [
         Problem(
-            "E134", f'"{path}" cannot be {done}: it is no nested graph', cures=(f"the path of a nested graph: {groups_text}",)
+            "E134", f'"{path}" cannot be {done}: it is not a nested graph', cures=(f"the path of a nested graph: {groups_text}",)
         )
         for paths, done in ((named, "folded"), (open_graphs, "unfolded"))
         for path in paths
@@ -80,7 +80,7 @@ MAX_VALUES = 4
 
 
 def values_of(model: Model, path: str) -> tuple[str, ...]:
-    """Return name, value and unit of each parameter of an element; for an array that is no short vector, its shape."""
+    """Return name, value and unit of each parameter of an element; for an array that is not a short vector, its shape."""
     lines = []
     for name, parameter in model.elements[path].parameters.items():
         unit = parameter.unit or implied_unit(model, path, name, parameter.value)

@@ -80,7 +80,7 @@ def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natur
     """Solve loop k in place, whose first unknown is number `first` among all; return True if x is a solution.
 
     A step is halved until the residual decreases sufficiently, by the fraction `SUFFICIENT_DECREASE` of the step's length: with
-    any decrease, steps can go to and fro between mirrored values of a root (Armijo 1966). The iteration ends at a residual of
+    any decrease, steps can go back and forth between mirrored values of a root (Armijo 1966). The iteration ends at a residual of
     zero or a step below rounding. Residuals and unknowns are measured in their natural sizes if `natural`.
     """
     kernel, indices, count, p, m = s.loop_kernels[k], s.loop_places[first:], s.loop_counts[k], s.p, s.m_after

@@ -215,7 +215,7 @@ class Hybrid:
         return None, levels
 
     def _fail_if_chattering(self, pace: float) -> None:
-        """End the run if it creeps along a surface at which rates jump to and fro, at a mean step of `pace` s."""
+        """End the run if it creeps along a surface at which rates jump back and forth, at a mean step of `pace` s."""
         sides = sliding_mode(self.bound, self.t, self.x, self.m, self.weights.known, pace)
         if sides is not None:
             endless = sides.explained(self.bound, self.t, self.m)

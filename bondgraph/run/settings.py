@@ -192,7 +192,7 @@ def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray,
                 f"{equidistant} for that many samples",
                 f"[{end!r}] for the end alone",
             )
-            raise _refuse("E303", title, "`samples` is a step in s, or the sample times; it is no count", cures=cures)
+            raise _refuse("E303", title, "`samples` is a step in s, or the sample times; it is not a count", cures=cures)
         if span / step > 1e8:
             count = f"{span / step:.3g}"
             raise _refuse("E303", f"a sample step of {step:g} s makes {count} samples", cures=("a longer step",))

@@ -20,7 +20,7 @@ from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape
 
 MAX_STATEMENTS = 24
-"""Most statements of one group; longer ones would seldom be equal."""
+"""Most statements of one group; longer ones would rarely be equal."""
 
 MAX_PREPARED_SIZE = 64
 """Most numbers of a parameter that are prepared one by one where only parameters matter."""

@@ -104,7 +104,7 @@ def table(
 def comparator(name: str, input: str, threshold: Any = 0.0, *, symbol: str = "") -> Element:
     """Comparator: y = 1 where u > threshold, else 0; `threshold` is a number or the path of a second signal.
 
-    The jump is no event: where the motion depends on its exact instant, use an `Automaton`.
+    The jump is not an event: where the motion depends on its exact instant, use an `Automaton`.
     """
     if isinstance(threshold, str):
         return static_block(name, formulas.GREATER, [input, threshold], {}, symbol=symbol)
@@ -168,8 +168,8 @@ def chirp(
 ) -> Element:
     """Chirp: a sine whose angular frequency goes linearly from `omega` to `omega_end` (rad/s) in `duration` (s) from t = start.
 
-    Before, y = offset + amplitude sin(phase); afterwards it goes on at `omega_end`. Raises `ModelError` E142 unless the duration
-    is positive.
+    Before, y = offset + amplitude sin(phase); afterwards it continues at `omega_end`. Raises `ModelError` E142 unless the
+    duration is positive.
     """
     need_positive("chirp", name, duration=duration)
     values = {"amplitude": amplitude, "omega": omega, "omega_end": omega_end, "start": start, "duration": duration}

@@ -44,8 +44,8 @@ def need_inputs(kind: str, name: str, inputs: Sequence[str] | Mapping[str, Any])
 
 
 def numbers_of(value: Any) -> np.ndarray | None:
-    """Return a value as an array of floats in the unit in which a block reads it; None if it is no number (`checks.check_numbers`
-    reports parameters)."""
+    """Return a value as an array of floats in the unit in which a block reads it; None if it is not a number
+    (`checks.check_numbers` reports parameters)."""
     numbers = real(value_of(value))
     if numbers is None or not isinstance(value, Parameter):
         return numbers
@@ -55,7 +55,7 @@ def numbers_of(value: Any) -> np.ndarray | None:
 
 def shape_message(numbers: np.ndarray | None) -> str:
     """Return the part of a message on the shape of numbers."""
-    return "are no numbers" if numbers is None else f"have shape {numbers.shape}"
+    return "are not numbers" if numbers is None else f"have shape {numbers.shape}"
 
 
 def start_values(initial: Any, dimension: int | None) -> Any:
@@ -88,7 +88,7 @@ def coefficients(name: str, which: str, value: Any) -> np.ndarray:
     """Return coefficients without leading zeros; only den must not vanish."""
     numbers = real(value_of(value))
     if numbers is None or numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.size:
-        title = f'transfer function "{name}": {which} is no list of coefficients'
+        title = f'transfer function "{name}": {which} is not a list of coefficients'
         raise refusal("E145", title, "finite numbers, the highest power of s first", about=name, why=f"given: {value!r}")
     trimmed = np.trim_zeros(numbers, "f")
     if which == "den" and not trimmed.size:

@@ -141,11 +141,11 @@ def sampled_pid(
 
     integral[n] = integral[n-1] + period e[n]; slope is the filtered difference of e (see `sampled_derivative`, T =
     `time_constant`), or minus that of the signal `measurement`, so that a goal that jumps gives no kick. With
-    `filter_period`, a multiple of `period`, only every so many ticks enter the difference. `limits` (lowest, highest)
+    `filter_period`, a multiple of `period`, only every this many ticks enter the difference. `limits` (lowest, highest)
     hold y; the integral rests while it would push y beyond them.
 
     Raises `ModelError` E142 for a period that is not positive, E143 for `measurement` or `filter_period` without `kd`,
-    E148 for limits in the wrong order, E331 for a filter period that is no multiple of the period.
+    E148 for limits in the wrong order, E331 for a filter period that is not a multiple of the period.
     """
     need_positive("sampled pid", name, period=period)
     builder = BlockBuilder(
@@ -227,11 +227,11 @@ def noise(
     """Noise: a random number of this mean and standard deviation at every tick, held until the next one; `mean` before the first.
 
     Its power density is deviation^2 period, up to a frequency of 1 / (2 period). Numbers are "normal" or "uniform". They follow
-    from the seed alone, so that a run gives the same bits again, everywhere. Blocks with unlike seeds are independent. The seed
-    is a run-time parameter: `parameters={"wind.seed": 7}`.
+    from the seed alone, so that a run gives the same bits again, everywhere. Blocks with different seeds are independent. The
+    seed is a run-time parameter: `parameters={"wind.seed": 7}`.
 
-    Raises `ModelError` E142 unless the period is positive, E110 for another distribution, E182 for a seed that is no whole number
-    from 0 to 2147483397.
+    Raises `ModelError` E142 unless the period is positive, E110 for another distribution, E182 for a seed that is not a whole
+    number from 0 to 2147483397.
 
     Source: L'Ecuyer 1988 (generator); Box and Muller 1958 (normal numbers).
     """
@@ -257,5 +257,5 @@ def need_multiple(name: str, period: Any, longer: Any) -> None:
         return
     count = float(long / short)
     if round(count) < 1 or abs(count - round(count)) > 1e-9 * count:
-        title, near = f'"{name}": a period of {long:g} s is no multiple of {short:g} s', max(round(count), 1) * float(short)
+        title, near = f'"{name}": a period of {long:g} s is not a multiple of {short:g} s', max(round(count), 1) * float(short)
         raise refusal("E331", title, f"{near:g} s", about=name, why=f"their ratio is {count:.6g}")

@@ -151,7 +151,7 @@ def transfer_function(
         return static_block(name, formulas.RATIO, [input], values, **shown)
     start = start_values(initial, order)
     if np.shape(start) != (order,):
-        title = f'transfer function "{name}": {initial!r} is no start of its state'
+        title = f'transfer function "{name}": {initial!r} is not a start of its state'
         cure = f"{order} numbers: x and its derivatives, lowest first"
         raise refusal("E145", title, cure, about=name, why=f"x has shape ({order},)")
     # The geometric mean of the poles that are not zero: x^(k) is of the size of pole^k x.
@@ -173,7 +173,7 @@ def delay(name: str, input: str, time: Any, *, initial: Any = None, **result: Un
     `time` is a run-time parameter, s. Before the start u had its first value, or it was `initial`: a number, or a function of the
     time, `initial=lambda t: 1.0 + t`. Steps are no longer than the shortest delay; what breaks at t breaks again at t + `time`.
 
-    Raises `ModelError` E142 unless the time is positive, E184 if it is no single number.
+    Raises `ModelError` E142 unless the time is positive, E184 if it is not a single number.
 
     Source: Bellen and Zennaro 2003 (method of steps by continuous Runge-Kutta methods).
     """

@@ -142,7 +142,7 @@ def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
     past = _pivots(steps, workspace, ray)
     title = f"no force balance: {moves}" + (f" {'past' if 'rotating' in moves else 'along'} contact {past}" if past else "")
     why = "nothing holds it in this direction, and what acts on it pushes it there"
-    cures = ("a contact or spring that holds it", 'inertia="full", in which it falls as time goes on')
+    cures = ("a contact or spring that holds it", 'inertia="full", in which it falls as time continues')
     owners = [steps.layout.owners[k] for k in np.flatnonzero(np.abs(ray) > 0.0)]
     return Problem("E511", title, (why,), _places(steps, owners), cures)
 

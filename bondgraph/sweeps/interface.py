@@ -144,7 +144,7 @@ def _worker_errors() -> Iterator[None]:
     except (Exception, CancelledError) as error:
         lines = str(error).strip().splitlines()
         why = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-        cures = ("the same call again, with a new executor: it goes on with what is stored", "fewer workers, if memory ran out")
+        cures = ("the same call again, with a new executor: it continues with what is stored", "fewer workers, if memory ran out")
         raise RunError(Problem("E367", "a worker could not do its part of a sweep", (why,), (), cures)) from error
 
 
@@ -197,8 +197,8 @@ def sweep(
         axis, and more draws where nothing is crossed, are added to it. None keeps runs in memory.
     executor : of `concurrent.futures`, Dask or mpi4py; it stays open. None starts threads, one for each processor.
     device : "cuda" or "cuda:1", a card that does the runs; "auto", one with fast double precision where there is one, the runs
-        are 2,000 or more and can go there, and the CPU goes on where it is lost; None, the CPU. The results do not depend on it;
-        `Runs.device` says what made each run.
+        are 2,000 or more and can go there, and the CPU continues where it is lost; None, the CPU. The results do not depend on
+        it; `Runs.device` says what made each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
     `FileError` E364 for an invalid store or path; `RunError` E367 where a worker dies, E282 to E294 for a card, and for
@@ -293,8 +293,8 @@ def _fill(
                     run_chunks(chosen, remaining, submit, take)
     except KeyboardInterrupt as interrupt:
         count = f"{before + done} of {len(points)} runs"
-        stored = f"{count} are stored in {store.path}: the same call goes on from there"
-        interrupt.add_note(f'{count} are lost: with store="runs.db" the same call goes on' if store.path is None else stored)
+        stored = f"{count} are stored in {store.path}: the same call continues from there"
+        interrupt.add_note(f'{count} are lost: with store="runs.db" the same call continues' if store.path is None else stored)
         raise
 
 
@@ -329,7 +329,7 @@ def _columns_of(
     arrays = {each.name for each in points.varied if each.role.shape} | {each.name for each in kept if each.shape != ()}
     for name in keep:
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
-            problems.append(Problem("E362", f"{name!r:.80} is no name of a column", (), (), ("a text that can be printed",)))
+            problems.append(Problem("E362", f"{name!r:.80} is not a name of a column", (), (), ("a text that can be printed",)))
         elif name in reserved or ((part := _PART.fullmatch(name)) and part[1] in arrays):
             cures = (f'another name: keep={{"{name} at the end": ...}}',)
             problems.append(Problem("E362", f"{name!r} names another column", (), (), cures))

@@ -106,7 +106,7 @@ def _checked(kind: str, *numbers: Any) -> Drawn:
     if a is None or b is None or not _fit(family, a, b):
         shown = ", ".join(map(repr, numbers))
         why = f"it needs finite {' and '.join(family.words)} with {family.needs}"
-        raise refusal("E368", f"{kind}({shown}) is no distribution", about=kind, why=why)
+        raise refusal("E368", f"{kind}({shown}) is not a distribution", about=kind, why=why)
     return Drawn(kind, (_plain(a), _plain(b)))
 
 
@@ -405,7 +405,7 @@ def _number(role: Role) -> str:
 
 
 def _described(values: Any) -> str:
-    """Describe an invalid value; of a list, its first entry that is no number."""
+    """Describe an invalid value; of a list, its first entry that is not a number."""
     if isinstance(values, list | tuple) or (hasattr(values, "shape") and values.shape):
         for index, value in enumerate(values):
             if real(value) is None:

@@ -63,7 +63,7 @@ class Store:
     path : of the file; None for memory.
     write : False opens an existing file for reading only, in the state that it has at the first look.
 
-    Raises `FileError` E364 where the file cannot be opened, is no store or is damaged; E552 where its disk is full; E553 where
+    Raises `FileError` E364 where the file cannot be opened, is not a store or is damaged; E552 where its disk is full; E553 where
     another process holds it.
     """
 
@@ -90,7 +90,7 @@ class Store:
         ----------
         header : of the plan. shortened : the header of its points up to a count along the first axis.
 
-        Raises `ModelError` E363 for a store of another plan; `FileError` E364 for a file that is no store of runs.
+        Raises `ModelError` E363 for a store of another plan; `FileError` E364 for a file that is not a store of runs.
         """
         if self._tables() and not self.is_old():
             with self._transaction("DEFERRED"):
@@ -326,7 +326,7 @@ class Store:
         """Return E552 for a full disk and E553 for a file that another process holds."""
         word, file = getattr(error, "sqlite_errorname", ""), self._file
         if word == "SQLITE_FULL":
-            cure = "free some space: the same call then goes on with the stored runs"
+            cure = "free some space: the same call then continues with the stored runs"
             return FileError(Problem("E552", f"the disk of {file} is full", (str(error),), (), (cure,)))
         if word.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             why = f"it has waited {_WAIT:g} s: {error}"
@@ -382,7 +382,7 @@ def path_of(path: object) -> Path:
     if isinstance(path, str | os.PathLike) and isinstance(os.fspath(path), str):
         return Path(path)
     cures = ('"runs.db"', "a pathlib.Path")
-    raise FileError(Problem("E364", f"{path!r:.60} is no path of a file for runs", (f"it is {type(path).__name__}",), (), cures))
+    raise FileError(Problem("E364", f"{path!r:.60} is not a path of a store", (f"it is {type(path).__name__}",), (), cures))
 
 
 def _of_another_plan(stored: Mapping[str, Any], plan: Mapping[str, Any], about: str, path: Path | None) -> Exception:
@@ -393,7 +393,7 @@ def _of_another_plan(stored: Mapping[str, Any], plan: Mapping[str, Any], about: 
         else f"{key}: not the same"
         for key in keys
     ]
-    cures = ("another file for this plan", "the plan that the file was begun with, which then goes on")
+    cures = ("another file for this plan", "the plan that the file was begun with, which then continues")
     why = ["the file was begun with", *differences]
     return refusal("E363", f"{printable_path(str(path))} holds runs of another plan", *cures, about=about, why=why)
 
@@ -419,7 +419,7 @@ class Column:
     over_time: bool = False
 
     def array(self, data: bytes, count: int) -> np.ndarray:
-        """Return the entries of so many runs in a block (count, *shape); nan where none is stored."""
+        """Return the entries of this many runs in a block (count, *shape); nan where none is stored."""
         if self.text:
             return np.array(json.loads(data), dtype=str)
         shape = (count, *(self.shape or ()))

@@ -193,7 +193,7 @@ class Kept:
             raise _failed(self, f"{type(error).__name__}: {error}") from error
         numbers = real(value)
         if numbers is None:
-            raise _failed(self, f"it gives {type(value).__name__}, which is no number and no array of numbers")
+            raise _failed(self, f"it gives {type(value).__name__}, which is neither a number nor an array of numbers")
         return numbers
 
 

@@ -31,7 +31,7 @@ _Table = Sequence[tuple[Any, ...]]
 
 
 MAX_NODES = 64
-"""Nodes of an exponent that are examined; a longer one is no mass action."""
+"""Nodes of an exponent that are examined; a longer one is not mass action."""
 
 
 MAX_POWER = 16

@@ -15,7 +15,7 @@ from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
 class Routine:
     """A straight-line program `name` from blocks of inputs `(block, length)` to `outputs`.
 
-    Raises `TraceError` if the name is no identifier, a block has another length on the tape, or an output is of another
+    Raises `TraceError` if the name is not an identifier, a block has another length on the tape, or an output is of another
     tape; `listing` raises it where an output needs a block that is not listed.
     """
 

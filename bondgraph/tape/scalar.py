@@ -44,14 +44,14 @@ class Tape(Nodes):
     def scalar(self, value: float | TapeScalar) -> TapeScalar:
         """Return `value` as a scalar of this tape.
 
-        Raises `TraceError` if it belongs to another tape, or is no number.
+        Raises `TraceError` if it belongs to another tape, or is not a number.
         """
         if isinstance(value, TapeScalar):
             if value.tape is not self:
                 raise TraceError("a scalar of one tape is used on another; trace both formulas on one tape")
             return value
         if not isinstance(value, _NUMBERS):
-            raise TraceError(f"{value!r} ({type(value).__name__}) is no number and no scalar of this tape")
+            raise TraceError(f"{value!r} ({type(value).__name__}) is neither a number nor a scalar of this tape")
         return TapeScalar(self, self.constant(value))
 
 

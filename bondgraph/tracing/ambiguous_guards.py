@@ -1,4 +1,4 @@
-"""Check that no two transitions from one state have the same guard and unlike targets (E217): nothing says which one fires.
+"""Check that no two transitions from one state have the same guard and different targets (E217): nothing says which one fires.
 
 Guards are compared as recorded formulas, so that two functions of one meaning step by step are the same guard.
 """
@@ -18,7 +18,7 @@ from bondgraph.tracing.on_tape.values import Untraceable, Values, carry_out, sha
 
 
 def ambiguous_guards(system: System, model: Model) -> list[Problem]:
-    """Report states of automata that two transitions with the same guard leave for unlike targets."""
+    """Report states of automata that two transitions with the same guard leave for different targets."""
     groups: dict[tuple[int, int], list[LoweredTransition]] = {}
     for event in system.events:
         if not event.found:

@@ -107,7 +107,7 @@ def _advice(function: Any) -> str:
 
 def _failing_frame(error: Exception) -> tuple[FrameType, str | None] | None:
     """Return the innermost frame of the user's with the text of the call that failed, None for text without a source; None if it
-    is no call that failed."""
+    is not a call that failed."""
     failing, step = None, error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code

@@ -19,7 +19,7 @@ PI = Fraction(math.pi) + Fraction(1.2246467991473532e-16)
 @dataclass(frozen=True)
 class Conversion:
     """Linear map (value + shift) * factor / divisor from a declared unit to the expected one; each is a number, or an array for
-    values whose components have unlike units."""
+    values whose components have different units."""
 
     factor: Any = 1.0
     divisor: Any = 1.0
@@ -57,7 +57,7 @@ def conversion(declared: str, expected: str, shape: tuple[int, ...] = (), bases:
     Without an expected unit ("") the numbers are converted to SI. Units are texts; commas separate those of components, and
     semicolons those of rows. `bases` are symbols of the user's own domains, base units of their own.
 
-    Returns `Unreadable` for a text that is no unit, and `Mismatch` for another dimension or for components that do not fit.
+    Returns `Unreadable` for a text that is not a unit, and `Mismatch` for another dimension or for components that do not fit.
     """
     if not declared or declared == expected:
         return None

@@ -47,7 +47,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Part of a text that is no unit, and why."""
+    """Part of a text that is not a unit, and why."""
 
     part: str
     why: str

@@ -116,7 +116,7 @@ def _table() -> dict[str, Symbol]:
 SYMBOLS: Mapping[str, Symbol] = _table()
 """Every known symbol."""
 CYCLES = frozenset(prefix + "Hz" for prefix in _PREFIXES)
-"""Symbols that count cycles, which are no angles."""
+"""Symbols that count cycles, which are not angles."""
 ANGLES = frozenset(_ANGLES) | frozenset(prefix + "rad" for prefix in _PREFIXES)
 """Symbols of angles and speeds of rotation."""
 LONG_TIMES = frozenset(("min", "h", "hr", "d", "day", "a", "yr"))
@@ -151,7 +151,7 @@ def _from_pint(name: str) -> Symbol | None:
     registry = _registry()
     try:
         quantity = registry.Quantity(1, name).to_base_units()
-    except Exception:  # pint raises errors of many kinds for texts that are no units, and for scales with offsets
+    except Exception:  # pint raises errors of many kinds for texts that are not units, and for scales with offsets
         return None
     powers = {_PINT_BASES.get(str(base)): Fraction(power) for base, power in quantity.units._units.items()}
     if None in powers:

@@ -208,7 +208,7 @@ def as_floats(value: Any) -> np.ndarray:
 def _kinds(links: Sequence[Any]) -> Iterator[Finding]:
     for link in links:
         if not isinstance(link, Link) or not isinstance(link.joint, Joint):
-            title = f'the joint of "{link.name}" is {link.joint!r}' if isinstance(link, Link) else f"{link!r} is no link"
+            title = f'the joint of "{link.name}" is {link.joint!r}' if isinstance(link, Link) else f"{link!r} is not a link"
             yield Finding("E450", title, "nothing that a mechanism can be made of", "Link(name, revolute((0, 1, 0)), inertia)")
 
 
@@ -222,7 +222,7 @@ def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
     for name in names:
         if not (isinstance(name, str) and is_name(name)):
             detail = "a dot separates a part from what is inside it, a colon a bond from its variables"
-            yield Finding("E450", f"{name!r} is no name for a link", detail, "letters, digits, spaces or underscores")
+            yield Finding("E450", f"{name!r} is not a name for a link", detail, "letters, digits, spaces or underscores")
     if not links or (moves and not any(link.joint.freedoms for link in links)):
         yield Finding("E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)")
 
@@ -249,7 +249,7 @@ def _parents(links: Sequence[Any]) -> Iterator[Finding]:
     for link, before in zip(links, [None, *names], strict=False):
         carriers[link.name] = before if link.parent == BEFORE else link.parent
         if link.parent not in (None, BEFORE, *names):
-            title = f'"{link.name}" is carried by {link.parent!r}, which is no link'
+            title = f'"{link.name}" is carried by {link.parent!r}, which is not a link'
             yield Finding("E535", title, link_list, "one of these names, or None: the base")
     circles = cycles(carriers)
     for cycle in circles:
@@ -310,7 +310,7 @@ def _numbers(links: Sequence[Any], base: Any) -> Iterator[Finding]:
     homes: Sequence[tuple[str, Any]] = [(f'home of "{link.name}"', link.home) for link in links]
     for what, H in (("base", base), *homes):
         if not is_pose(H, 1e-9):
-            yield Finding("E451", f"the {what} is no pose", f"its shape is {np.shape(H)}", "a (4, 4) matrix: screws.pose(R, p)")
+            yield Finding("E451", f"the {what} is not a pose", f"its shape is {np.shape(H)}", "screws.pose(R, p), (4, 4)")
     for link in links:
         for column in link.joint.screws.T:
             size = np.linalg.norm(column[:3]) or np.linalg.norm(column[3:])
@@ -348,8 +348,8 @@ class Tree:
     A joint that mimics another has no coordinate of its own; the n others are in the order of the links. The first link of a
     floating mechanism has a free joint, `joints.free()`.
 
-    Raises `ModelError` E450 without links or freedoms, for objects that are no links or joints, for two links of one name; E451
-    for an invalid pose; E452 for a screw that is no unit screw; E453 for damping or limits that do not fit the joint, or an
+    Raises `ModelError` E450 without links or freedoms, for objects that are not links or joints, for two links of one name; E451
+    for an invalid pose; E452 for a screw that is not a unit screw; E453 for damping or limits that do not fit the joint, or an
     invalid inertia; E535 for a parent, E537 for a mimic that is unknown or cyclic.
     """
 

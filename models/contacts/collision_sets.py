@@ -51,7 +51,7 @@ def collisions(
     index: dict[str, int] = {}
     shapes = []
     if not isinstance(bodies, (list, tuple)):
-        title = f"the bodies of collisions are no list: {_describe(bodies)}"
+        title = f"the bodies of collisions are not a list: {_describe(bodies)}"
         raise refusal("E545", title, "collisions(graph, [floor, box])", about=graph.name)
     for body in bodies:
         if not isinstance(body, Body) or not body.shapes:
@@ -89,7 +89,7 @@ def _collider(body: Body) -> Collider:
 
 def _pairs(graph: Graph, pairs: Any, index: dict[str, int]) -> tuple[tuple[int, int], ...]:
     if not isinstance(pairs, Iterable) or isinstance(pairs, str):
-        title = f"{_describe(pairs)} is no list of pairs of bodies"
+        title = f"{_describe(pairs)} is not a list of pairs of bodies"
         raise refusal("E547", title, "two of the bodies: pairs=[(box, floor)]", about=graph.name)
     return tuple(_pair(graph, pair, index) for pair in pairs)
 

@@ -125,8 +125,8 @@ def near_problems(name: str, near: Any) -> list[Problem]:
 
 
 def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: Any) -> list[Problem]:
-    """Report E439 for a number of places that is no whole number above zero, or too large for convex bodies; E429 for `near` with
-    several places."""
+    """Report E439 for a number of places that is not a whole number above zero, or too large for convex bodies; E429 for `near`
+    with several places."""
     if isinstance(places, bool) or not isinstance(places, (int, np.integer)) or places < 1:
         cure = "a whole number of one or more: places=2"
         return [Problem("E439", f'contact "{name}": places = {places!r}', (), (caller_place(),), (cure,))]

@@ -44,7 +44,7 @@ TWIST_2 = "twist of body 2"
 
 
 def needs_transport(transport: str, chosen: Sequence[str]) -> bool:
-    """Return True if the springs' vectors turn in C2; a component without its partner is no vector and follows the axis of C2."""
+    """Return True if the springs' vectors turn in C2; a component without its partner follows the axis of C2."""
     return transport != "gauss" and bool(component_pairs(chosen))
 
 

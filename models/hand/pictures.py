@@ -212,7 +212,7 @@ def _write_panels(run: HandRun, path: str | os.PathLike[str], dpi: int, title: s
 
 
 def _end_time(run: HandRun) -> float:
-    """Return the end of the plots, s: shortly after a loss, since the object then flies on for ever."""
+    """Return the end of the plots, s: shortly after a loss, since the object then flies on forever."""
     lost, end = run.time_of_loss(), float(run.result.t[-1])
     return end if lost is None else min(end, lost + 0.01 * end)
 

@@ -157,7 +157,7 @@ def run_hand(
     parameters : changed parameters of the graph by name; the run then starts in their equilibrium (`equilibrium`).
 
     Raises the errors of reading, posture, checking and compilation. A run that ends early raises nothing but has a
-    `result.failure`; slip and loss of the object are events, and the run goes on.
+    `result.failure`; slip and loss of the object are events, and the run continues.
     """
     hand_scenario = scenario if isinstance(scenario, HandScenario) else read_scenario(scenario)
     begin = time.perf_counter()

@@ -110,7 +110,7 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
     """
     about = getattr(chain, "name", "an impact")
     if not isinstance(chain, Tree):
-        title = f"{chain!r} ({type(chain).__name__}) is no chain"
+        title = f"{chain!r} ({type(chain).__name__}) is not a chain"
         raise refusal("E541", title, "Chain(name, links), Tree(name, links)", about=str(about))
     names = [each.name for each in chain.links]
     if link is not None and link not in names:

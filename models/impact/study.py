@@ -13,7 +13,7 @@ Effective masses as graphs: a chain strikes a constraint at a point, and the run
  composite     one free body      --> MTF n . v  --> constraint      joints locked: all links but the base, welded
 ```
 
-Each constraint releases for ever after the impulse. The run gives the impulse, by its momenta, and the jump of the velocity,
+Each constraint releases forever after the impulse. The run gives the impulse, by its momenta, and the jump of the velocity,
 without a formula of an inverse inertia matrix. The matrix with joint flexibility, WA22 (12), is not symmetric; no graph of
 storages and junctions has it.
 """
@@ -276,8 +276,8 @@ def study_poses(
 ) -> PoseStudy:
     """Return effective masses in `count` configurations, uniform between the joint limits (default: a full turn, or a metre).
 
-    Raises `ModelError` as `effective_mass`; E540 for a count or a seed that is no whole number; E542 for an arm of fewer than six
-    freedoms, which has no projection.
+    Raises `ModelError` as `effective_mass`; E540 for a count or a seed that is not a whole number; E542 for an arm of fewer than
+    six freedoms, which has no projection.
     """
     if not (isinstance(count, (int, np.integer)) and count > 0):
         raise refusal("E540", f"the count of configurations is {count!r}", "a whole number above 0", about=chain.name)

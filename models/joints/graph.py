@@ -77,7 +77,7 @@ def joint_graph(
     kind = joint.kind if isinstance(joint, Joint) else None
     if kind not in KINDS:
         title = f'joint "{name}" has the kind "{kind}", of which only small motions are known'
-        title = title if kind else f'joint "{name}" is made of {joint!r}, which is no joint'
+        title = title if kind else f'joint "{name}" is made of {joint!r}, which is not a joint'
         chain = "links of a chain in place of the joint: they take screws of your own, and none for their mass (inertia=None)"
         raise refusal("E456", title, f"one of screws.joints: {', '.join(KINDS)}", chain, about=name, places=(place,))
     _refuse_limits(name, place, largest_gap=largest_gap, largest_tilt=largest_tilt)
@@ -181,7 +181,7 @@ def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place
 def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchable) -> Graph:
     """Connect a joint to its bodies: half arrows body b -> joint -> body a, and the poses as signals.
 
-    Raises `ModelError` E458 for an object that is no joint or no body.
+    Raises `ModelError` E458 for an object that is not a joint or a body.
     """
     _refuse_others(graph, joint, body_a, body_b)
     return connect_bodies(graph, joint, {"a": body_a, "b": body_b})
@@ -239,7 +239,7 @@ def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.
     """Return the pose state (7,) of the joint's axes on a body."""
     H = np.eye(4) if frame is None else frame
     if not is_pose(H):
-        title = f'{which} of joint "{name}" is no pose'
+        title = f'{which} of joint "{name}" is not a pose'
         cure = "(4, 4), finite, with a right-handed rotation: screws.pose(R, p)"
         raise refusal("E457", title, cure, about=name)
     return np.asarray(pose_state(np.asarray(H, dtype=float) @ joint.frame), dtype=float)

@@ -275,6 +275,6 @@ def _gains(name: str, values: Sequence[float] | np.ndarray) -> np.ndarray:
     except (TypeError, ValueError):
         gains = np.empty(0)
     if gains.ndim != 1 or not len(gains) or not np.all(np.isfinite(gains)):
-        title = f"{name} = {values!r} is no list of gains"
+        title = f"{name} = {values!r} is not a list of gains"
         raise refusal("E533", title, "finite numbers, one or more", about="ball maze", places=())
     return gains

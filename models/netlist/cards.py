@@ -46,7 +46,7 @@ class Card:
 
     @property
     def plain(self) -> tuple[str, ...]:
-        """Words that are no key=value."""
+        """Words that are not a key=value."""
         return tuple(word for word in self.words if "=" not in word)
 
 
@@ -91,7 +91,7 @@ class Scope:
     def value(self, card: Card, text: str, pending: Sequence[str] = ()) -> float:
         """Return the value of a number, or of an expression in braces or quotes.
 
-        Raises `ModelError` E640 for what is no value, E641 for an unknown parameter, E642 for parameters that define each other.
+        Raises `ModelError` E640 for an invalid value, E641 for an unknown parameter, E642 for parameters that define each other.
         """
         number = re.fullmatch(rf"([-+]?){_NUMBER}", text)
         if number is not None:
@@ -100,7 +100,7 @@ class Scope:
                 return value
             raise card.error("E640", f'"{text[:60]}" is too large', "a number below 1e308")
         if text[:1] not in ("{", "'"):
-            raise card.error("E640", f'"{text[:60]}" is no number', "a number such as 4.7k, or an expression in braces, {2*r}")
+            raise card.error("E640", f'"{text[:60]}" is not a number', "a number such as 4.7k, or an expression in braces, {2*r}")
         return self._expression(card, text[1:-1], pending)
 
     def parameter(self, card: Card, name: str, pending: Sequence[str]) -> float:

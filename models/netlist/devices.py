@@ -29,7 +29,7 @@ SWITCH = {"vt": 0.0, "vh": 0.0, "ron": 1.0, "roff": 1e12}
 NEUTRAL = ("tnom", "m", "vj", "fc", "kf", "af", "level", "nbv", "ibv")
 """Parameters of a diode without effect here: of what is zero, of noise."""
 STRONGEST = 1e6
-"""Current of a junction, A, above which its characteristic goes on as its tangent."""
+"""Current of a junction, A, above which its characteristic continues as its tangent."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _by_voltage(circuit: Circuit, device: Device) -> None:
     words = _words(device, 4)
     first, second, plus, minus = circuit.ends(device, 4)
     if len(words) != 1:
-        raise device.card.error("E643", f'"{device.name}": what is controlled is no gain alone', "E1 out 0 plus minus 10")
+        raise device.card.error("E643", f'"{device.name}": what is controlled is not a gain alone', "E1 out 0 plus minus 10")
     signals = {key: f"{node.name}.effort" for key, node in (("plus", plus), ("minus", minus)) if node is not None}
     parameters = {"gain": device.value(words[0])}
     _between(circuit, device, first, second, _GAINS[tuple(signals)], {"parameters": parameters, "signals": signals})
@@ -188,12 +188,12 @@ def _by_current(circuit: Circuit, device: Device) -> None:
     first, second = circuit.ends(device)
     words = _words(device, 2)
     if len(words) != 2:
-        raise device.card.error("E643", f'"{device.name}": what is controlled is no gain alone', "F1 out 0 vsense 2")
+        raise device.card.error("E643", f'"{device.name}": what is controlled is not a gain alone', "F1 out 0 vsense 2")
     source = device.prefix + words[0]
     if source not in circuit.sources:
         near = sorted(name for name in circuit.sources if name.rpartition(" ")[0] == device.prefix.rstrip())
         names = ", ".join(name.removeprefix(device.prefix) for name in near[:8]) or "vsense n1 n2 0"
-        raise device.card.error("E641", f'"{device.name}" reads the current of "{source}", which is no voltage source', names)
+        raise device.card.error("E641", f'"{device.name}" reads the current of "{source}", which is not a voltage source', names)
     words_of_source = {"parameters": {"gain": device.value(words[1])}, "signals": {"i": f"{source}.flow"}}
     _between(circuit, device, first, second, lambda gain, i: gain * -i, words_of_source)
 
@@ -329,4 +329,4 @@ DEVICES: Mapping[str, Callable[[Circuit, Device], None]] = {
     "h": _by_current,
     "k": _coupling,
 }
-"""Devices by letter; F, H and K come last, for they name others."""
+"""Devices by letter; F, H and K come last, because they name others."""

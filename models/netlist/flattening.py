@@ -199,5 +199,5 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
 def check_name(device: Device, name: str) -> str:
     """Return the name of a node or device; E640 if it cannot be one of a graph."""
     if re.search(r"[.:\"\\]", name) or not name.isprintable():
-        raise device.card.error("E640", f'"{name[:60]}" is no name', "letters, digits, _ + - or blanks")
+        raise device.card.error("E640", f'"{name[:60]}" is not a name', "letters, digits, _ + - or blanks")
     return name

@@ -174,7 +174,7 @@ def network(
         kappa, as a `Re`.
 
     Raises `ModelError` E568 for text that cannot be read, E569 for a reaction that does not balance, E570 for an unknown species,
-    E571 for a reaction that stands twice, E572 for a cycle without detailed balance.
+    E571 for a reaction that appears twice, E572 for a cycle without detailed balance.
     """
     RT, held = GAS * number(T), {**dict.fromkeys(ports, 1.0), **chemostats, **potentials}
     net = read(name, text, held, species=species.split(), rates=rates, contents=contents, constants=constants)

@@ -38,7 +38,7 @@ def _junction(v: Any, Is: Any, Vt: Any, Rp: Any, top: Any) -> Any:
 
 @SHELF.law(R, "flow", r"i = I_s (e^{v / V_t} - 1) + v / R_p", "Shockley 1949", "Is=1e-6 A, Vt=0.04 V, Rp=1e8 ohm, top=15")
 def diode(v: Value, Is: Value, Vt: Value, Rp: Value, top: Value) -> Value:
-    """Diode with an exponential characteristic, which goes on as its tangent above `top` Vt, and a leak Rp."""
+    """Diode with an exponential characteristic, which continues as its tangent above `top` Vt, and a leak Rp."""
     return _junction(v, Is, Vt, Rp, top)
 
 

@@ -39,7 +39,7 @@ def _transistor(name: str, law: Any, pins: str, values: Mapping[str, Value]) -> 
 def bjt(name: str, polarity: Value, Is: Value, Bf: Value, Br: Value, EG: Value, XTI: Value, top: Value, T: Value) -> Element:
     """Bipolar transistor with the temperature T, npn or, with the polarity -1, pnp; Is is that at 300 K.
 
-    Exponentials go on as their tangents above `top` k T / q.
+    Exponentials continue as their tangents above `top` k T / q.
     """
 
     def law(c: Any, b: Any, e: Any, Is: Any, Bf: Any, Br: Any, EG: Any, XTI: Any, top: Any, T: Any) -> Any:

@@ -161,7 +161,7 @@ class Stoichiometry:
         shown = "; ".join(f'{n:g} x "{self.reactions[k].text}"' for k, n in cycle.items())
         title = f"{_place(name, last.line)}: a cycle has no detailed balance, its affinity is {affinity:.6g} R T"
         cure = float(f"{last.reverse * exp(affinity / cycle[max(cycle)]):.9g}")  # type: ignore[operator]
-        why = f"without a held species it would run for ever: {shown}"
+        why = f"without a held species it would run forever: {shown}"
         raise refusal("E572", title, f"kr = {cure!r} in line {last.line}", about=name, why=why)
 
 
@@ -225,7 +225,7 @@ def read(
     constants: Mapping[str, float] = EMPTY,
 ) -> Stoichiometry:
     """Return the structure of a network; E568 for text that cannot be read, E569 for a reaction that does not balance, E570 for
-    an unknown species, E571 for a reaction that stands twice."""
+    an unknown species, E571 for a reaction that appears twice."""
     refuse_wrong(name, None, rates=rates, constants=constants)
     reactions = [_reaction(name, number, *line, rates, constants) for number, line in _lines(_as_text(name, text))]
     if not reactions:
@@ -260,7 +260,7 @@ def _as_text(name: str, text: Text) -> str:
 def refuse_wrong(
     name: str, species: Sequence[str] | None, *, least: float = -inf, above: float = -inf, **arguments: Mapping[str, float]
 ) -> None:
-    """Refuse arguments that are no numbers by name, or out of bounds (E137), or of other species than these (E570)."""
+    """Refuse arguments that are not numbers by name, or out of bounds (E137), or of other species than these (E570)."""
     for argument, values in arguments.items():
         if not isinstance(values, Mapping):
             title = f'network "{name}": {argument} are {values!r}, where numbers by name are wanted'
@@ -304,7 +304,7 @@ def _reaction(
                 continue
             factor = words[0] if len(words) == 2 else "1"
             if not words or not re.fullmatch(r"[1-9]\d{0,2}", factor) or not re.fullmatch(r"[A-Za-z]\w*", words[-1]):
-                raise wrong(column, f'"{term.strip()}" is no species, nor a number and a species')
+                raise wrong(column, f'"{term.strip()}" is not a species, nor a number and a species')
             counted[words[-1]] = counted.get(words[-1], 0) + int(factor)
         return counted
 
@@ -315,7 +315,7 @@ def _reaction(
     for word in re.finditer(r"\S+", text[colon + 1 :]):
         value = rates.get(word[0]) if word[0] in rates else _number(word[0])
         if value is None or not (value > 0 and isfinite(value)):
-            raise wrong(colon + 1 + word.start(), f'"{word[0]}" is no rate', "a positive number, or a name in rates")
+            raise wrong(colon + 1 + word.start(), f'"{word[0]}" is not a rate', "a positive number, or a name in rates")
         values.append(float(value))
     reactants, products = side(0, arrow.start()), side(arrow.end(), colon)
     needed = 2 if arrow[0] == "<->" else 1
@@ -339,7 +339,7 @@ def _balanced(name: str, reaction: Reaction, contents: Mapping[str, Mapping[str,
     """Refuse a reaction that changes nothing, or a content such as charge (E569)."""
     if not reaction.change:
         title = f'{_place(name, reaction.line)}: "{reaction.text}" changes nothing'
-        raise refusal("E569", title, "unlike sides", about=name)
+        raise refusal("E569", title, "different sides", about=name)
     for what, each in contents.items():
         left, right = (sum(n * each.get(s, 0) for s, n in side.items()) for side in (reaction.reactants, reaction.products))
         if left != right:

@@ -27,7 +27,7 @@ class SBMLNetwork:
     graph: Graph
     has_bonds: bool
     reason: str
-    """Reaction that is no reversible mass action, or the cycle without detailed balance; "" with bonds."""
+    """Reaction that is not reversible mass action, or the cycle without detailed balance; "" with bonds."""
 
 
 def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
@@ -37,7 +37,7 @@ def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
     species X is `X.q`, and there is an account of the free energy over R T. Else the graph is one block "network" of rates, whose
     states are the amounts, `network.X`. `reason` says why.
 
-    Raises `ModelError` E630 for a file that cannot be read; E650 for one that is no valid SBML, has entities, or is nested
+    Raises `ModelError` E630 for a file that cannot be read; E650 for one that is not valid SBML, has entities, or is nested
     deep; E651 for what is not read: rules, events, delays, operations; E652 for unknown names and numbers that are missing.
     `ExtraError` E416 where libsbml is missing.
 
@@ -71,7 +71,7 @@ def _with_bonds(name: str, species: Mapping[str, Species], reactions: Mapping[st
 
 
 def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Conversion]) -> tuple[Reaction, ...] | str:
-    """Return the reactions with their two constants in amounts, or the reason why one of them is no reversible mass action."""
+    """Return the reactions with their two constants in amounts, or the reason why one of them is not reversible mass action."""
     import sympy
 
     symbols = {name: sympy.Symbol(name, positive=True) for name in species}
@@ -86,11 +86,11 @@ def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Convers
             poly = sympy.Poly(evaluated(each.rate, symbols), *symbols.values())
             terms = {exponents: float(coefficient) for exponents, coefficient in poly.terms()}
         except (sympy.PolynomialError, sympy.CoercionFailed, TypeError, ValueError, ArithmeticError):
-            return f'the rate of "{name}" is no polynomial of amounts'
+            return f'the rate of "{name}" is not a polynomial of amounts'
         powers = [tuple(side.get(s, 0) if s not in held else 0 for s in species) for side in sides]
         forward, reverse = terms.pop(powers[0], 0.0), -terms.pop(powers[1], 0.0)
         if not integers or terms or not (forward > 0 and reverse > 0) or powers[0] == powers[1] or not all(sides):
-            return f'the reaction "{name}" is no reversible mass action'
+            return f'the reaction "{name}" is not reversible mass action'
         for s, amount in held.items():  # the law has their amounts as numbers
             if amount <= 0:
                 return f'"{s}" is held at zero'

@@ -97,7 +97,7 @@ class _Reader:
         for k in range(document.getNumErrors()):
             error = document.getError(k)
             if error.getSeverity() >= libsbml.LIBSBML_SEV_ERROR:
-                raise _error("E650", self.file, error.getLine(), f"it is no SBML: {error.getShortMessage()}", "a valid file")
+                raise _error("E650", self.file, error.getLine(), f"it is not SBML: {error.getShortMessage()}", "a valid file")
         model = document.getModel()
         if model is None:
             raise _error("E650", self.file, 1, "it has no model", "a file of SBML")
@@ -185,7 +185,7 @@ class _Reader:
             if name not in species:
                 raise _error("E652", self.file, line, f'"{item.getId()}" has the unknown species "{name}"', ", ".join(species))
             if not (count > 0 and math.isfinite(count)) or each.isSetStoichiometryMath():
-                raise _error("E651", self.file, line, f'"{item.getId()}": a stoichiometry is no positive number', "a number")
+                raise _error("E651", self.file, line, f'"{item.getId()}": a stoichiometry is not a positive number', "a number")
             side[name] = side.get(name, 0.0) + count
         return side
 

@@ -348,7 +348,7 @@ def frame(name: str, what: str, value: Any) -> np.ndarray:
         return np.concatenate([numbers[:4] / np.linalg.norm(numbers[:4]), numbers[4:]])
     if is_pose(value):
         return np.asarray(pose_state(np.asarray(value, dtype=float)), dtype=float)
-    raise spring_error("E495", name, f"{what} = {value!r} is no frame", "a place (3,) in m, a pose (7,) or (4, 4)")
+    raise spring_error("E495", name, f"{what} = {value!r} is not a frame", "a place (3,) in m, a pose (7,) or (4, 4)")
 
 
 def _block(value: Any, name: str, what: str = "stiffness", symmetric: bool = True) -> Any:
@@ -363,7 +363,7 @@ def _block(value: Any, name: str, what: str = "stiffness", symmetric: bool = Tru
 def _matrix(value: Any, name: str) -> np.ndarray:
     numbers = floats(value, (6, 6))
     if numbers is None or not _is_symmetric(numbers):
-        raise spring_error("E493", name, f"{value!r} is no symmetric (6, 6) matrix", "[[K_r, K_c], [K_c^T, K_t]]")
+        raise spring_error("E493", name, f"{value!r} is not a symmetric (6, 6) matrix", "[[K_r, K_c], [K_c^T, K_t]]")
     return numbers
 
 

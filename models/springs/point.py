@@ -116,7 +116,7 @@ def _spring(stiffness: float, rest_length: float) -> Element:
 def _point(name: str, what: str, value: Any) -> np.ndarray:
     numbers = floats(value, (3,))
     if numbers is None:
-        raise spring_error("E495", name, f"{what} = {value!r} is no point", "three finite numbers, m")
+        raise spring_error("E495", name, f"{what} = {value!r} is not a point", "three finite numbers, m")
     return numbers
 
 

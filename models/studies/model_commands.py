@@ -131,7 +131,7 @@ def example_files(package: Path = PACKAGE) -> list[Path]:
         if files:
             return files
     title = f"this installation has no examples: there is no folder {printable_path(package / 'examples')}"
-    raise FileError(Problem("E595", title, (), (), ("install screwbond anew", "the folder examples/ of its sources")))
+    raise FileError(Problem("E595", title, (), (), ("reinstall screwbond", "the folder examples/ of its sources")))
 
 
 def copy_scripts(out: Path, package: Path = PACKAGE) -> list[Path]:
@@ -184,7 +184,7 @@ def load_drawable(where: str) -> Drawable:
     if callable(drawable) and not isinstance(drawable, Graph):
         drawable = _call(source, drawable)
     if not isinstance(drawable, Graph | Model | Analysed):
-        raise _not_found(f'"{where}" is of type {type(drawable).__name__}, which is no graph')
+        raise _not_found(f'"{where}" is of type {type(drawable).__name__}, which is not a graph')
     return drawable
 
 

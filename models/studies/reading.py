@@ -57,7 +57,7 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
         document.report("E402", "", f"it holds {json_kind(value)} where an object {{...}} is needed")
         return None
     for path in repeated:
-        document.report("E404", path, "the key stands twice in one object", "keep one of them")
+        document.report("E404", path, "the key appears twice in one object", "keep one of them")
     return value
 
 
@@ -171,7 +171,7 @@ class JsonSection:
                 what = f"{json_kind(word)} where one of {', '.join(declared.options)} is needed"
                 self.document.report("E405", path, what)
             elif word in words:
-                self.document.report("E407", path, f'"{word}" stands twice', "keep one of them")
+                self.document.report("E407", path, f'"{word}" appears twice', "keep one of them")
             elif self._option(path, word, declared.options):
                 words.append(word)
         return tuple(words)
@@ -205,7 +205,7 @@ class JsonSection:
         return sections
 
     def finish(self) -> None:
-        """Report every key that was not read and is no comment."""
+        """Report every key that was not read and is not a comment."""
         comments = self.document.comments
         for key in self.values:
             if key in self.known_keys or key in comments or key.startswith("_") or key.lower().startswith("comment"):

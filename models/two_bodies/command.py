@@ -167,7 +167,7 @@ def _check_bodies(name: str, *bodies: Any) -> None:
     for body in bodies:
         cures: tuple[str, ...]
         if not isinstance(getattr(body, "pose_path", None), str):
-            title = f"{shown(body)} ({type(body).__name__}) is no body"
+            title = f"{shown(body)} ({type(body).__name__}) is not a body"
             cures = (
                 "rigid_body(..., surface=sphere(0.02)), ground(...), prescribed_body(...)",
                 'arm.link("hand") of a chain graph',
@@ -198,13 +198,13 @@ def run_contact(
     """Compile and run a graph that holds two bodies, or links of a chain, and the contact between them.
 
     Raises the errors of `compile_model`, and `ModelError` E459 for anything but bodies with a surface, E301 for a contact
-    in the place of the time. A run that ends early has a `result.failure`; bodies that overlap where no contact is are in
+    in place of the time. A run that ends early has a `result.failure`; bodies that overlap where no contact is are in
     `result.warnings`, or give a `ContactWarning`.
     """
     _check_bodies(graph.name, body1, body2)
     if isinstance(t_end, Graph):
         cure = f'run_contact(graph, body1, body2, t_end, samples, contact="{t_end.name}")'
-        raise refusal("E301", f'the contact "{t_end.name}" stands in the place of t_end', cure, about=graph.name)
+        raise refusal("E301", f'the contact "{t_end.name}" stands in place of t_end', cure, about=graph.name)
     compiled = compile_model(graph)
     result = compiled.simulate(t_end, samples=samples, rtol=rtol, method=method, progress=progress)
     assert body1.surface is not None and body2.surface is not None  # by _check_bodies

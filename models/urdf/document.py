@@ -72,7 +72,7 @@ def place(file: Path, line: int | None) -> Place:
 
 def _read_bytes(file: Path) -> bytes:
     if not file.is_file():
-        why = "it is a folder" if file.is_dir() else "there is no such file" if not file.exists() else "it is no ordinary file"
+        why = "a folder" if file.is_dir() else "no such file" if not file.exists() else "not a regular file"
         raise refusal("E520", f'no robot can be read from "{file}"', "the path of a .urdf file", about=file.name, why=why)
     try:
         with file.open("rb") as stream:
@@ -135,7 +135,7 @@ def _refuse_errors(file: Path, text: bytes, messages: Sequence[Any]) -> None:
     errors = [message for message in messages if not _is_harmless(text, message)] or list(messages)[MAX_SLIPS:]
     if errors:
         reason = str(errors[0].message).partition(", line ")[0]
-        title, places = f'"{file.name}" is no XML: {reason}', (place(file, errors[0].line),)
+        title, places = f'"{file.name}" is not XML: {reason}', (place(file, errors[0].line),)
         raise refusal("E520", title, _cure(reason), about=file.name, places=places)
 
 
@@ -173,7 +173,7 @@ def _drop_namespace(root: Any) -> list[Ignored]:
 def _parser(etree: Any, target: Any = None) -> Any:
     """Return a parser without entities, document types, network access, or elements more than 256 deep.
 
-    It goes on after an error, so that `_refuse_errors` can judge all messages.
+    It continues after an error, so that `_refuse_errors` can judge all messages.
     """
     safe = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False, "recover": True}
     return etree.XMLParser(target=target, remove_comments=True, remove_pis=True, **safe)
@@ -190,14 +190,14 @@ def _cure(reason: str) -> str:
 
 
 def _format_problems(file: Path, root: Any) -> list[Problem]:
-    """Return problems of XML that is no URDF: another format, or macros that are not expanded."""
+    """Return problems of XML that is not URDF: another format, or macros that are not expanded."""
     if root.tag != "robot":
         cure = "a URDF file: its outermost element is <robot>"
         if root.tag in ("sdf", "mujoco"):
             cure += f"; {root.tag.upper()} is another format, for which there are converters"
         return [
             Problem(
-                "E520", f'"{file.name}" is no URDF: it begins with <{root.tag}>', (), (place(file, root.sourceline),), (cure,)
+                "E520", f'"{file.name}" is not URDF: it begins with <{root.tag}>', (), (place(file, root.sourceline),), (cure,)
             )
         ]
     macros = [element for element in root.iter() if isinstance(element.tag, str) and XACRO.match(element.tag)]

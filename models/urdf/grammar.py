@@ -137,7 +137,7 @@ REASONS = {
     "calibration": "reference positions of sensors",
     "hardwareInterface": "settings of a controller",
     "texture": "pictures show plain colours",
-    "capsule": "a shape that is no part of URDF; its body has no picture",
+    "capsule": "a shape that is not part of URDF; its body has no picture",
     "sensor": "sensors are parts of the graph around the robot",
     "contact_coefficients": "friction is said where contacts are made",
     "verbose": "a setting of another program",
@@ -223,7 +223,7 @@ class _Checker:
                 root.remove(element)
 
     def _check_shape(self, shape: Any, rule: ElementRule, label: str) -> bool:
-        """Return True for a shape to keep; an error in one that is not drawn is no problem."""
+        """Return True for a shape to keep; an error in one that is not drawn is not a problem."""
         if _is_point(shape):
             self._ignore(f"<{shape.tag}> of size zero", shape, "a point cannot be seen")
             return False

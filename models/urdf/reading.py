@@ -315,13 +315,13 @@ def _check_options(file: Path, base: Any, tips: Any, meshes: Any, packages: Any)
     ends = tips if isinstance(tips, Iterable) else (tips,)
     for what, link in (("base", "" if base is None else base), *(("tip", tip) for tip in ends)):
         if not isinstance(link, str):
-            raise refusal("E524", f"{what}={link!r} is no name of a link", f'{what}="name"', about=file.name)
+            raise refusal("E524", f"{what}={link!r} is not a name of a link", f'{what}="name"', about=file.name)
     if not isinstance(packages or {}, Mapping):
         raise refusal("E527", f"packages={packages!r} names no packages", 'packages={"name": "folder"}', about=file.name)
     if not any(meshes is kind or meshes == kind for kind in KINDS):
         cure = 'meshes="collision", "visual" or False'
-        raise refusal("E527", f"meshes={meshes!r} is no kind of shape", cure, about=file.name)
+        raise refusal("E527", f"meshes={meshes!r} is not a kind of shape", cure, about=file.name)
     for name, folder in (packages or {}).items():
         if not (isinstance(folder, (str, os.PathLike)) and Path(folder).is_dir()):
-            why = f"{folder} is no folder"
+            why = f"{folder} is not a folder"
             raise refusal("E527", f'the package "{name}" cannot be found', "a folder that exists", about=file.name, why=why)

@@ -165,7 +165,7 @@ def tree_problems(skeleton: Skeleton) -> list[Problem]:
     for joint in skeleton.joints:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in skeleton.links:
-                title = f'the {role} of joint "{joint.name}" is "{link}", which is no link'
+                title = f'the {role} of joint "{joint.name}" is "{link}", which is not a link'
                 problem(title, f'{_close_names(link, skeleton.links)}; or <link name="{link}"/> in <robot>', joint.line)
         if joint.child in carried:
             first = carried[joint.child]
@@ -237,12 +237,12 @@ class SelectedTree:
 def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[SelectedTree | None, list[Problem]]:
     """Select the links from `base` (None: the root) to the tips, with all links fixed to them; without tips, all on the base.
 
-    E524 for a base or a tip that is no link, or a tip that is no descendant of the base.
+    E524 for a base or a tip that is not a link, or a tip that is not a descendant of the base.
     """
     problems: list[Problem] = []
     for what, link in (("base", base), *(("tip", tip) for tip in tips)):
         if link is not None and link not in skeleton.links:
-            title = f'the {what} "{link}" is no link of this robot'
+            title = f'the {what} "{link}" is not a link of this robot'
             problems.append(Problem("E524", title, (), (place(skeleton.file, 1),), (_close_names(link, skeleton.links),)))
     if problems:
         return None, problems
@@ -269,7 +269,7 @@ def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tu
 
 
 def _tip_problem(skeleton: Skeleton, start: str, tip: str, joints: Sequence[Branch]) -> Problem:
-    """Return E524 for a tip that is no descendant of the base."""
+    """Return E524 for a tip that is not a descendant of the base."""
     title = f'the tip "{tip}" does not hang on the base "{start}"'
     others = [joint.child for joint in joints] or [f'no link hangs on "{start}"']
     tip_is_above = any(joint.parent == tip for joint in skeleton.path_to_root(start))

@@ -139,7 +139,7 @@ def facing_pair(bodies: Bodies, rounds: int = 4) -> Pair | None:
 
 
 def _projected_pairs(bodies: Bodies, first: Samples, second: Samples) -> list[Pair]:
-    """Return initial guesses for bodies of unlike size: project the centre of each on the other, then alternate."""
+    """Return initial guesses for bodies of different size: project the centre of each on the other, then alternate."""
     surface1, surface2, R, p = bodies.surface1, bodies.surface2, bodies.H_1_2[:3, :3], bodies.H_1_2[:3, 3]
     points2, normals2 = bodies.in_first(second)
     pairs: list[Pair] = []

@@ -223,7 +223,7 @@ def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> l
     overlapping ones first, the shallowest first, then separated ones by their gap.
 
     `H_1_2` is the pose (4, 4) of body 2 in body 1. In addition to the starts of `all_closest_points`, of either body, the points
-    of each body inside of the other are starts. Raises `GeometryError` G124 if H_1_2 is no pose.
+    of each body inside of the other are starts. Raises `GeometryError` G124 if H_1_2 is not a pose.
     """
     bodies = Bodies(surface1, surface2, np.asarray(H_1_2, dtype=float))
     other_way = Bodies(surface2, surface1, np.asarray(inverse(bodies.H_1_2), dtype=float))

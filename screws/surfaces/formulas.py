@@ -140,8 +140,8 @@ def parametric(
     periodic : which coordinates are periodic.
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
-    Raises `GeometryError` g101 empty range or a parameter that is no number, G104 inward normal, G105 not regular, with an edge
-    or tip, or not finite in its range, G107 unusable formula, G116 a point inside that does not define the side.
+    Raises `GeometryError` g101 empty range or a parameter that is not a number, G104 inward normal, G105 not regular, with an
+    edge or tip, or not finite in its range, G107 unusable formula, G116 a point inside that does not define the side.
 
     Examples
     --------

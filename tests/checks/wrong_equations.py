@@ -63,7 +63,7 @@ EQUATIONS: list[Case] = [
         lambda: with_automaton(*(Transition("a", to, lambda t: t - 1.0, "time") for to in ("b", "a"))),
         ('automaton "relay": two transitions from "a" have the same guard', '"b" and to "a"', "one of them only", "min("),
     ),
-    ("E211", lambda: falling("floor"), ('"floor" is no Constraint', "name a Constraint")),
+    ("E211", lambda: falling("floor"), ('"floor" is not a Constraint', "name a Constraint")),
     ("E211", lambda: falling("stop"), ('Constraint "stop" has no restitution', "restitution=0.8")),
     ("E212", lambda: shorted(), ('mode "on" of "lever"', 'Sw "short"', "an R (a resistance) in series")),
     ("E212", lambda: shorted_by(3), ("3 modes have no", '"on" of "a": Sw "switch a"')),
@@ -87,7 +87,7 @@ EQUATIONS: list[Case] = [
     (
         "E216",
         lambda: loop(Se("u", 1.0), R("line", 2.0), R("load", flow=lambda e: e**3 + e, guess={"position": 1.0})),
-        ('"load.position" is no value to guess', "load.effort"),
+        ('"load.position" is not a value to guess', "load.effort"),
     ),
     ("E218", lambda: rod(2.0).simulate(1.0), ('"rod" is violated at the start', "3. at px.q = 2., py.q = 0.", "smooth")),
     (
@@ -115,8 +115,8 @@ EQUATIONS: list[Case] = [
 
 CALLS: list[Case] = [
     ("E100", lambda: bondgraph.simulate("graph", 1.0), ("takes a model, not str", "with a Graph")),
-    ("E121", lambda: compiled().parameters({"c.q": 1.0}), ('"c.q" is no parameter', "c.capacitance")),
-    ("E122", lambda: compiled().initial({"r.resistance": 1.0}), ("no state, no automaton, no flow of an I", "c.q")),
+    ("E121", lambda: compiled().parameters({"c.q": 1.0}), ('"c.q" is not a parameter', "c.capacitance")),
+    ("E122", lambda: compiled().initial({"r.resistance": 1.0}), ("not a state, an automaton, the flow of an I", "c.q")),
     ("E123", lambda: compile_model(rc(), backend="fortran"), ('"fortran"', "llvm")),
     ("E124", lambda: compiled().parameters({"r.resistance": [1.0, 2.0]}), ('"r.resistance"', "(2,)")),
     (

@@ -76,8 +76,8 @@ GRAPHS: list[Case] = [
         ('"b" is a signal block', "no power port"),
     ),
     ("E114", itself, ('graph "model" contains itself',)),
-    ("E100", lambda: Graph("g").between("battery", J0("b"), R("r", 1.0)), ("'battery' (str) is no part of a bond graph",)),
-    ("E100", lambda: Graph("g").series(R("r", 1.0), 5.0), ("5.0 (float) is no part of a bond graph",)),
+    ("E100", lambda: Graph("g").between("battery", J0("b"), R("r", 1.0)), ("'battery' (str) is not part of a bond graph",)),
+    ("E100", lambda: Graph("g").series(R("r", 1.0), 5.0), ("5.0 (float) is not part of a bond graph",)),
     ("E183", lambda: Graph("g", icon="circle"), ("icon that cannot be drawn: 'circle'", 'icon="M0 .5 L1 .5"')),
     ("E183", lambda: Graph("g", icon="M0 0 L2 1"), ("in a box from (0, 0) to (1, 1)",)),
     (
@@ -120,14 +120,14 @@ GRAPHS: list[Case] = [
     (
         "E120",
         lambda: with_automaton(Transition("a", "b", lambda t: t, ("time",), (("c.effort", lambda: 0.0, ()),))),
-        ('resets "c.effort", which is no state', "from a to b"),
+        ('resets "c.effort", which is not a state', "from a to b"),
     ),
     (
         "E120",
         lambda: loop(I("m", 1.0), I("n", 1.0)).add_automaton(
             Automaton("relay", ("a",), "a", (Transition("a", "a", lambda t: t, ("time",), (("n.p", lambda: 0.0, ()),)),))
         ),
-        ('resets "n.p", which is no independent state', "it follows from m"),
+        ('resets "n.p", which is not an independent state', "it follows from m"),
     ),
     ("E106", lambda: with_automaton(Transition("a", "b", lambda t: t, ("tim",))), ('"relay" reads the signal "tim"', "time")),
 ]

@@ -113,6 +113,6 @@ def test_a_flow_behind_a_transformer_is_refused_with_the_names_that_are_taken():
     graph, v = Graph("lever"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, lever := TF("t", 2.0)).connect(lever, R("r", 1.0))
     compiled = graph.compile()
-    with pytest.raises(ModelError, match=r'E122 "r\.flow" is no state, no automaton, no flow of an I'):
+    with pytest.raises(ModelError, match=r'E122 "r\.flow" is not a state, an automaton, the flow of an I'):
         compiled.initial({"r.flow": 1.0})
     assert compiled.initial({"m.flow": 0.5})[0].tolist() == [0.5]

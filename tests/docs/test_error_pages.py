@@ -26,7 +26,7 @@ EXAMPLES = [row for row in ROWS if row.example]
 def test_the_table_has_exactly_the_codes_of_the_packages() -> None:
     sources = [path.read_text("utf-8") for package in ("bondgraph", "screws", "models", "screwbond") for path in files(package)]
     codes = [row.code for row in ROWS]
-    assert len(codes) == len(set(codes)), "a code stands twice"
+    assert len(codes) == len(set(codes)), "a code appears twice"
     assert set(codes) == {code for source in sources for code in re.findall(r'"([EG]\d{3})"', source)}
 
 

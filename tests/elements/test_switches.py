@@ -286,7 +286,7 @@ def test_a_diode_that_feeds_a_node_stands_on_a_junction_of_its_own() -> None:
     graph, own, node = Graph("feeds"), J1("own"), J0("node")
     graph.connect(own, Diode("d")).connect(own, node).connect(node, I("coil", 1.0, initial=2.0)).connect(node, R("r", 1e3))
     result = compile_model(graph, backend="numpy").simulate(0.1)
-    assert result["d.inflow"][-1] == pytest.approx(2.0), "the coil goes on freewheeling"
+    assert result["d.inflow"][-1] == pytest.approx(2.0), "the coil continues freewheeling"
     assert result["node.effort"][-1] == pytest.approx(0.0, abs=1e-9)
 
 

@@ -94,7 +94,7 @@ def outside(model: Compiled, found: StateEquations, x: np.ndarray, m: np.ndarray
 
 
 def test_a_part_that_is_none() -> None:
-    with pytest.raises(ModelError, match='E275 "fingr 0" is no part of the model') as caught:
+    with pytest.raises(ModelError, match='E275 "fingr 0" is not part of the model') as caught:
         state_equations(compiled("hand"), part="fingr 0")
     assert "finger 0" in str(caught.value)
 

@@ -176,7 +176,7 @@ def test_what_must_be_told_is_told() -> None:
     sampled = page("sampled")
     assert re.search(r"t_n = .* \+ n\\,", sampled) and ":=" in sampled.split("Clocks")[1]
     bouncing = page("bouncing")
-    assert re.search(r"\^\{\+\} = -\\epsilon.*\^\{-\}", bouncing) and "the run goes on in `resting`" in bouncing
+    assert re.search(r"\^\{\+\} = -\\epsilon.*\^\{-\}", bouncing) and "the run continues in `resting`" in bouncing
     eggs = page("rolling eggs")
     assert "it starts in `" in eggs and "change of description" in eggs and "the run ends" in eggs
     held = page("held")
@@ -195,7 +195,7 @@ def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_another_style_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"E279 style=.word. is no style"):
+    with pytest.raises(ModelError, match=r"E279 style=.word. is not a style"):
         document(MODELS["motor"](), style="word")  # type: ignore[arg-type]
 
 

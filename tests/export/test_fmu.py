@@ -234,7 +234,7 @@ def test_a_state_is_saved_rewound_and_moved_into_another_instance(opened):
         instance.freeInstance()
     with pytest.raises(fmpy.fmi1.FMICallException):
         opened.instance().deserializeFMUState(bytes(len(kept)))
-    assert "these bytes are no state of this model" in opened.said[-1]
+    assert "these bytes are not state of this model" in opened.said[-1]
 
 
 def test_threads_run_at_the_same_time(opened):
@@ -386,7 +386,7 @@ def test_choices_that_a_unit_cannot_have_are_refused(models, folder, monkeypatch
         return fmu(model, folder / name, **{"t_end": SPAN, **options}, **SETTINGS)
 
     for text, options in (
-        (r'E600 the input "ball\.inerta" is no parameter[\s\S]*"ball\.inertia"', {"inputs": ["ball.inerta"]}),
+        (r'E600 the input "ball\.inerta" is not a parameter[\s\S]*"ball\.inertia"', {"inputs": ["ball.inerta"]}),
         (r'E601 the output "ball\.flw" has no value[\s\S]*"ball\.flow"', {"outputs": ["ball.flw"]}),
         ('E601 the outputs "ball.flow" and "velocity.flow" are one value', {"outputs": ["ball.flow", "velocity.flow"]}),
         ('E602 the input "held.period" decides the times of clocks', {"inputs": ["held.period"]}),

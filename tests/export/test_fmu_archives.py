@@ -277,7 +277,7 @@ def test_the_documentation_is_a_page_that_simulates(folder: Path, monkeypatch: p
     assert [(each["name"], each["high"]) for each in chosen] == [("spring.stiffness", 200.0)]
     with pytest.raises(ModelError, match="E620"):
         page(page={"sprung.stiffness": (10.0, 200.0)})
-    with pytest.raises(ModelError, match=r"E614 page='yes' is no table of ranges by name"):
+    with pytest.raises(ModelError, match=r"E614 page='yes' is not a table of ranges by name"):
         page(page="yes")
     monkeypatch.setattr(fmu_writer, "is_available", lambda: False)
     assert page().replace("<p>This page does not simulate: the llvmlite here cannot write WebAssembly.</p>\n", "") == plain

@@ -331,7 +331,8 @@ def test_what_has_no_surface_is_not_run_in_contact():
     """E459 names the link or body and what is lacking."""
     part = chain_graph(pendulum_chain(), ports=["bob"])
     graph, floor = Graph("robot").add(part), ground("floor", surface=sphere(0.1))
-    for body, words in ((part.link("bob"), '"arm bob" has no surface'), (ground("wall"), '"wall" has no'), ("bob", "is no body")):
+    cases = ((part.link("bob"), '"arm bob" has no surface'), (ground("wall"), '"wall" has no'), ("bob", "is not a body"))
+    for body, words in cases:
         with pytest.raises(ModelError, match=f"E459 .*{words}") as caught:
             run_contact(graph, body, floor, 1.0, 0.1, progress=False)
         assert "LinkBody(" not in str(caught.value)
@@ -352,7 +353,7 @@ def test_a_link_of_a_chain_runs_in_contact(floor):
     lowest = run.trajectory["p2"][pressed, 2] - 0.05
     assert np.allclose(lowest, -0.08 + run.trajectory["gap"][pressed], atol=1e-3)
     assert run.summary()["peak_force"]["value"] > 1.0
-    with pytest.raises(ModelError, match=r'E301 the contact "contact" stands in the place of t_end'):
+    with pytest.raises(ModelError, match=r'E301 the contact "contact" stands in place of t_end'):
         run_contact(graph, table, bob, touch, 0.1)
 
 

@@ -302,7 +302,7 @@ BALL = ball_inertia(1.0, 0.1)
 @pytest.mark.parametrize(
     ("code", "words", "links"),
     [
-        ("E535", "no link", [Link("a", TURN, BALL), Link("b", TURN, BALL, parent="c")]),
+        ("E535", "not a link", [Link("a", TURN, BALL), Link("b", TURN, BALL, parent="c")]),
         ("E535", "circle", [Link("a", TURN, BALL, parent="b"), Link("b", TURN, BALL)]),
         ("E535", "circle", [Link("a", TURN, BALL, parent="a")]),
         ("E535", "stands before", [Link("a", TURN, BALL, parent="b"), Link("b", TURN, BALL, parent=None)]),

@@ -47,7 +47,7 @@ ALL_IN_MACHINE_CODE = {
 """Runs at whose events Python is not asked."""
 
 WITH_PYTHON = {
-    "Newton steps to and fro": lambda: test_newton_cycles.shut_at_an_event(1e-9).simulate(1.0, progress=False),
+    "Newton steps back and forth": lambda: test_newton_cycles.shut_at_an_event(1e-9).simulate(1.0, progress=False),
     "a ball comes to rest": lambda: test_accumulation.test_a_ball_comes_to_rest_where_its_impacts_accumulate(0.8, 4.063713),
     "many impacts without a limit": test_accumulation.test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest,
     "a rest that is left": test_accumulation.test_what_rests_may_start_again,

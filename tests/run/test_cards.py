@@ -223,10 +223,10 @@ def test_a_lost_card_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, 
     plug(StandIn(lost_at=3))
     with pytest.raises(RunError, match=r'E292 "cuda:0" was lost[\s\S]*with a store[\s\S]*device="auto"'):
         prepared.run_many(*blocks, device="cuda")
-    assert not choose._opened, "it is opened anew the next time"
+    assert not choose._opened, "it is opened again the next time"
     plug(StandIn(lost_at=3))
     monkeypatch.setattr(PreparedProgram, "ended", None)  # the rest goes in machine code, not run by run
-    with pytest.warns(DeviceWarning, match='E292 "cuda:0" was lost while it ran: the CPU goes on with') as said:
+    with pytest.warns(DeviceWarning, match='E292 "cuda:0" was lost while it ran: the CPU continues with') as said:
         ends = prepared.run_many(*blocks, KEEP, device="auto")
     assert len(said) == 1
     assert_same(ends, prepared.run_many(*blocks, KEEP))
@@ -234,13 +234,13 @@ def test_a_lost_card_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, 
 
 
 def test_a_text_that_the_driver_refuses(prepared, plug, monkeypatch):
-    refusal = RunError(choose.Problem("E293", "the driver refuses to go on"))
+    refusal = RunError(choose.Problem("E293", "the driver refuses to continue"))
     plug(StandIn(refuses=refusal))
     with pytest.raises(RunError, match="E293"):
         prepared.run_many(*starts(prepared, 3_000), device="cuda")
     monkeypatch.setattr(Text, "same_clocks", lambda self, p: np.arange(len(p)) % 3 > 0)
     blocks = starts(prepared, 2_000)
-    with pytest.warns(DeviceWarning, match="E293 .* the CPU goes on with 2000 runs"):
+    with pytest.warns(DeviceWarning, match="E293 .* the CPU continues with 2000 runs"):
         ends = prepared.run_many(*blocks, KEEP, device="auto")
     assert_same(ends, prepared.run_many(*blocks, KEEP))
     assert set(ends.device) == {"cpu"}
@@ -255,7 +255,7 @@ def test_code_that_cannot_be_made(prepared, plug, monkeypatch):
     monkeypatch.setattr(card_launcher, "card_kernel", no_target)
     with pytest.raises(CompileError, match="E282"):
         prepared.run_many(*starts(prepared, 3), device="cuda")
-    with pytest.warns(DeviceWarning, match="E282 .* the CPU goes on with 2000 runs"):
+    with pytest.warns(DeviceWarning, match="E282 .* the CPU continues with 2000 runs"):
         assert set(prepared.run_many(*starts(prepared, 2_000), device="auto").device) == {"cpu"}
 
 
@@ -318,7 +318,7 @@ def test_a_sweep_by_auto_goes_on_by_the_cpu(oscillator, plug, monkeypatch):
     monkeypatch.setattr(choose, "LEAST_RUNS", 100)
     monkeypatch.setattr(interface, "_CARD_LEAST", 30)
     plug(StandIn(lost_at=4))
-    with pytest.warns(DeviceWarning, match="E292 .* the CPU goes on with"):
+    with pytest.warns(DeviceWarning, match="E292 .* the CPU continues with"):
         runs = sweep(oscillator, t_end=1.0, samples=0.25, device="auto", **drawn(120))
     assert columns(runs) == columns(sweep(oscillator, t_end=1.0, samples=0.25, **drawn(120)))
     assert set(runs.device) == {"cpu", "cuda:0"}

@@ -59,5 +59,5 @@ def test_a_sweep_has_the_bits_of_the_cpu(name, card, tmp_path):
     there = sweep(compiled, points, 4.0, runs=64, keep=keep, samples=0.1, device="cuda", store=tmp_path / "runs.db")
     assert {name: here[name].tobytes() for name in here.names()} == {name: there[name].tobytes() for name in there.names()}
     assert set(there.device) == {"cuda:0"} and there.complete
-    assert len(card.launched) > 2, "runs pause and go on"
+    assert len(card.launched) > 2, "runs pause and continue"
     assert not np.array_equal(here[next(iter(keep))][:1], here[next(iter(keep))][1:2])

@@ -334,7 +334,7 @@ def test_plots_and_pickles(bumper):
         ({"keep": 3}, "E346.*3 is not a name"),
         ({"keep": ["mass.x", 3]}, "E346.*3 is not a name"),
         ({"sink": "run.csv"}, "E348.*no quantities for the sink"),
-        ({"keep": "mass.x", "sink": 3}, r"E348.*int is no sink.*run\.parquet"),
+        ({"keep": "mass.x", "sink": 3}, r"E348.*int is not a sink.*run\.parquet"),
     ],
     ids=str,
 )

@@ -61,7 +61,7 @@ def compiled():
 
 def test_a_parameter_by_another_word_is_answered_and_the_advice_runs(compiled):
     for name, meant in {"damper.resistance": "damper.damping", "mass.m": "mass.mass", "spring.k": "spring.stiffness"}.items():
-        with pytest.raises(ModelError, match=f'E121 "{name}" is no parameter') as refused:
+        with pytest.raises(ModelError, match=f'E121 "{name}" is not a parameter') as refused:
             compiled.simulate(1.0, parameters={name: 3.0})
         assert refused.value.problems[0].cures[0] == f'did you mean "{meant}"?'
         assert compiled.simulate(1.0, parameters={meant: 3.0}, progress=False).ok

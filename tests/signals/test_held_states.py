@@ -52,7 +52,7 @@ def test_a_linear_system_does_not_have_them():
     assert np.allclose(sorted(linear.poles().imag), [-2.0, 2.0]) and np.allclose(linear.poles().real, 0.0)
     point = operating_point(recorder(), {"spring.q": 0.3})
     assert point.states == linear.states and np.allclose(point.x, 0.0)
-    with pytest.raises(ModelError, match=r'E261 "kept\.speed" is no state that moves'):
+    with pytest.raises(ModelError, match=r'E261 "kept\.speed" is not a state that moves'):
         operating_point(recorder(), fixed=["kept.speed"])
 
 

@@ -41,7 +41,7 @@ def test_a_store_is_gone_on_with_and_nothing_runs_twice(compiled, reference, tmp
         go()
     part = load_runs(tmp_path / "a.db")
     assert 3 <= len(part) < 40 and not part.complete and f"{len(part)} of 40 runs" in repr(part)
-    assert re.search(rf"{len(part)} of 40 runs are stored in .*a\.db: the same call goes on", caught.value.__notes__[0])
+    assert re.search(rf"{len(part)} of 40 runs are stored in .*a\.db: the same call continues", caught.value.__notes__[0])
     monkeypatch.undo()
     before, done = len(met), set(part["run"])
     whole = go()
@@ -193,7 +193,7 @@ def test_of_two_that_lengthen_a_store_one_has_it(compiled, tmp_path, monkeypatch
 def test_what_is_no_store_is_refused(compiled, tmp_path, kind):
     path = tmp_path / "runs.db"
     if kind == "text":
-        path.write_text("this is no database, and long enough to be seen as none" * 20)
+        path.write_text("this is not a database, and long enough to be seen as none" * 20)
     elif kind == "folder":
         path.mkdir()
     else:
@@ -213,18 +213,18 @@ def test_what_is_no_store_is_refused(compiled, tmp_path, kind):
 
 COPY = "(data, checksum)=(SELECT data, checksum FROM blocks"
 DAMAGES = {
-    "a header that is no JSON": "UPDATE meta SET value='{' WHERE key='header'",
+    "a header that is not JSON": "UPDATE meta SET value='{' WHERE key='header'",
     "a header that is none": "UPDATE meta SET value='[]' WHERE key='header'",
     "no header": "DELETE FROM meta WHERE key='header'",
     "no state": "DELETE FROM meta WHERE key='state'",
-    "a name in bytes that are no text": "UPDATE meta SET key=CAST(x'ff' AS TEXT) WHERE key='version'",
+    "a name in bytes that are not text": "UPDATE meta SET key=CAST(x'ff' AS TEXT) WHERE key='version'",
     "another column": "UPDATE blocks SET name='p' WHERE name='q'",
     "no table of blocks": "DROP TABLE blocks",
     "part of a course": "UPDATE blocks SET data=substr(data, 9) WHERE name='course' AND block=0",
-    "a word in the place of a number": "UPDATE blocks SET data='abc' WHERE name='q' AND block=0",
-    "a block in the place of another": f"UPDATE blocks SET {COPY} WHERE name='q' AND block=0) WHERE name='q'",
-    "a column in the place of another": f"UPDATE blocks SET {COPY} WHERE name='top' AND block=0) WHERE name='q' AND block=0",
-    "runs that are no numbers": "UPDATE blocks SET data=x'00' WHERE name='run' AND block=0",
+    "a word in place of a number": "UPDATE blocks SET data='abc' WHERE name='q' AND block=0",
+    "a block in place of another": f"UPDATE blocks SET {COPY} WHERE name='q' AND block=0) WHERE name='q'",
+    "a column in place of another": f"UPDATE blocks SET {COPY} WHERE name='top' AND block=0) WHERE name='q' AND block=0",
+    "runs that are not numbers": "UPDATE blocks SET data=x'00' WHERE name='run' AND block=0",
 }
 
 
@@ -433,7 +433,7 @@ def test_a_name_that_no_file_has_makes_no_file_of_another(compiled, tmp_path):
 def test_what_is_no_path_is_no_store(compiled, tmp_path, monkeypatch, given):
     monkeypatch.chdir(tmp_path)
     for ask in (lambda: drawn(compiled, store=given), lambda: load_runs(given)):
-        with pytest.raises(FileError, match=r"E364.*is no path"):
+        with pytest.raises(FileError, match=r"E364.*is not a path"):
             ask()
     assert not list(tmp_path.iterdir())
 

@@ -46,7 +46,7 @@ def stored_objects(
     ----------
     arguments : objects of the arguments of those that are called from outside, by their names.
     targets : names of the functions that a call by address may reach, by the field from which the address was loaded, or "".
-        What is no procedure stores to the last array of its arguments, unless it is one of the `readers`.
+        What is not a procedure stores to the last array of its arguments, unless it is one of the `readers`.
     """
     return _Analysis(procedures, memory, targets, readers).stored(arguments)
 

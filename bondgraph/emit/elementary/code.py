@@ -50,13 +50,13 @@ def linked(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> 
 
 @functools.cache
 def _library(lanes: int, processor: tuple[str, str]) -> tuple[Any, dict[str, int]]:
-    """Return what keeps the functions for so many lanes loaded, and their addresses by name."""
+    """Return what keeps the functions for this many lanes loaded, and their addresses by name."""
     writer = ("elementary functions", str(lanes))
     return link(*machine.written_code(writer, lambda: library_text(lanes)), {})
 
 
 def library_text(lanes: int) -> str:
-    """Return the LLVM text of all functions for so many lanes."""
+    """Return the LLVM text of all functions for this many lanes."""
     width = max(lanes, 2)
     joint = [functions.sine_and_cosine] if lanes > 1 else []
     text = module_text(translate([*ELEMENTARY.values(), *joint], lanes=width)).replace(" noinline", " alwaysinline")

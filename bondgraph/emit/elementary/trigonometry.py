@@ -12,7 +12,7 @@ JOINT_ANGLES = 4
 
 
 def symbol(lanes: int = JOINT_ANGLES) -> str:
-    """Return the name of the function for vectors of so many angles, which gives vectors of their sines and cosines."""
+    """Return the name of the function for vectors of this many angles, which gives vectors of their sines and cosines."""
     return f"elementary.sincos.v{lanes}f64"
 
 

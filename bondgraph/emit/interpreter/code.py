@@ -159,7 +159,7 @@ def variants(code: int) -> Iterator[tuple[int, ...]]:
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """Return the interpreter of one run, or of runs in so many lanes: `interpret`, and the codes of all steps."""
+    """Return the interpreter of one run, or of runs in this many lanes: `interpret`, and the codes of all steps."""
     width, types = (BLOCK, {}) if lanes == 1 else (lanes, IN_LANES)
     made = translate([functools.partial(interpret, lanes=lanes)], ["interpret"])
     for code in ARGUMENTS:
@@ -199,7 +199,7 @@ _LIBRARIES = {
 
 
 def machine_code(lanes: int = 1) -> Library:
-    """Return the compiled interpreter of one run, or of runs in so many lanes."""
+    """Return the compiled interpreter of one run, or of runs in this many lanes."""
     return _LIBRARIES[lanes]()
 
 

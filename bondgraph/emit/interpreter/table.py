@@ -96,13 +96,13 @@ class InterpretedSteps:
         return self.table(1, BLOCK)
 
     def in_lanes(self, lanes: int) -> InterpreterTable | None:
-        """Return the table for so many runs; None for more columns than rows have room for in the processor's cache, and for
+        """Return the table for this many runs; None for more columns than rows have room for in the processor's cache, and for
         lookups in tables."""
         has_lookups = not op.LOOKUPS.isdisjoint(self.operations.tolist())
         return None if self.groups > STRIP or has_lookups else self.table(lanes, 1)
 
     def table(self, lanes: int, block: int) -> InterpreterTable:
-        """Return the table for so many runs, with so many columns in a vector."""
+        """Return the table for this many runs, with this many columns in a vector."""
         passes = max(ceil(self.groups / STRIP), 1)
         width = ceil(ceil(self.groups / block) / passes)
         place, steps, columns = self._allocated(block, width, passes)

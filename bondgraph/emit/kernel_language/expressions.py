@@ -171,7 +171,7 @@ class Expressions(Emitter):
         """Return the type of numbers in one operation."""
         kinds = {each.type for each in values}
         if not kinds <= set(KINDS):
-            self.fail(node, f"these are no numbers: {' and '.join(sorted(map(named, kinds)))}")
+            self.fail(node, f"these are not numbers: {' and '.join(sorted(map(named, kinds)))}")
         return float if float in kinds else bool if kinds == {bool} else int
 
     def arithmetic(self, name: str, left: Computed | Known, right: Computed | Known, node: ast.AST) -> Computed:
@@ -299,7 +299,7 @@ class Expressions(Emitter):
 
     @staticmethod
     def _is_translated(function: Any) -> bool:
-        """Return True for a function of the language that is no word of it."""
+        """Return True for a function of the language that is not a word of it."""
         return inspect.isfunction(function) and function.__module__ != language.__name__
 
     def _call_code(self, code: Computed, values: Sequence[Computed | Known], node: ast.AST) -> Computed:

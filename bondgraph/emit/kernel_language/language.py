@@ -178,7 +178,7 @@ def unrolled(items: Iterable[Item]) -> Iterable[Item]:
 
 
 def empty_like(values: np.ndarray, count: int) -> np.ndarray:
-    """Return an array of so many numbers, like those of another array, that are not set; machine code forgets it at the end of
+    """Return an array of this many numbers, like those of another array, that are not set; machine code forgets it at the end of
     the function. The count is known at translation."""
     return np.empty(count, dtype=values.dtype)
 
@@ -273,7 +273,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "With": "there are no contexts in machine code",
         "Assert": "return a status",
         "Break": "a lane cannot leave a loop alone; use a condition",
-        "Continue": "a lane cannot go on alone; use a condition",
+        "Continue": "a lane cannot continue alone; use a condition",
     }
 )
 """Constructs that the language lacks, and their replacements."""

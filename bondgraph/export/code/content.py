@@ -215,8 +215,8 @@ class Content:
 def content_of(model: Compilable, name: str | None, caller: str) -> Content:
     """Return the content of a model's code; `caller` is the exporting function, `name` the user's name or None.
 
-    Raises `ModelError` E100 for no model, E270 if `name` is no identifier or a word of a language, E262 if an algebraic loop has
-    no solution at the start.
+    Raises `ModelError` E100 for no model, E270 if `name` is not an identifier or a word of a language, E262 if an algebraic loop
+    has no solution at the start.
     """
     compiled = compiled_form(model, caller)
     name = _checked(compiled, name)
@@ -270,7 +270,7 @@ def _checked(compiled: Compiled, name: str | None) -> str:
     if name is None:
         return model_identifier(compiled.model.name)
     if not re.fullmatch(rf"[A-Za-z][A-Za-z0-9_]{{0,{MAX_LENGTH - 1}}}", name) or is_taken(name):
-        title = f'"{name}" is no name for code in all languages'
+        title = f'"{name}" is not a name for code in all languages'
         cures = ("a letter, then letters, digits and underscores", "no word of C, Python or MATLAB, no module of Python")
         raise refusal("E270", title, *cures, about=compiled.model.name, places=())
     return name
@@ -348,14 +348,14 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
     if content.pushes:
         answer = "a diode closes rather than let a switch cut off a current"
         largest = "If the largest of the former, among the transitions that the new modes allow, is positive and x would jump,"
-        after = f"{phrases.parts} {largest} go on with the latter, and carry out that transition next."
+        after = f"{phrases.parts} {largest} continue with the latter, and carry out that transition next."
         yield f"{phrases.push} the reset is an impulse that another transition may answer: {answer}. {after}", []
     if content.ticks:
         yield (
             f"Clocks: the ticks of clock k are {phrases.times}, and x holds what they set in between. Integrate to the next tick "
             "of any clock. There, for all clocks that are due at this time, one after the other from the first to the last, "
             f"x becomes {phrases.tick}: a later clock sees what an earlier one left. Then look at the guards, for an event may "
-            "follow from a tick at once, and begin the integration anew, for the rates jump:",
+            "follow from a tick at once, and begin the integration again, for the rates jump:",
             [tick.element for tick in content.ticks],
         )
     if content.loops:

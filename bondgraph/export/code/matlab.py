@@ -81,7 +81,7 @@ def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
     model : compiled, or a graph, which is compiled first.
     name : of the package, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 for no model, E270 if `name` is no identifier or taken, E271 if an operation has no form in
+    Raises `ModelError` E100 for no model, E270 if `name` is not an identifier or taken, E271 if an operation has no form in
     MATLAB, E262 if an algebraic loop has no solution at the start.
     """
     content = content_of(model, name, "matlab_source")

@@ -89,7 +89,7 @@ def numpy_source(model: Compilable, name: str | None = None) -> NumPySource:
     model : compiled, or a graph, which is compiled first.
     name : of the module, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 for no model, E270 if `name` is no identifier or taken, E271 if an operation has no form in
+    Raises `ModelError` E100 for no model, E270 if `name` is not an identifier or taken, E271 if an operation has no form in
     NumPy, E262 if an algebraic loop has no solution at the start.
     """
     content = content_of(model, name, "numpy_source")

@@ -47,7 +47,7 @@ class Dialect:
     table : statement that gives a table the name {v}: of its {numbers}, or from the text of its first input and its length.
     max_unsplit : steps up to which a routine is in one piece.
     part_size : steps of each piece of a longer one.
-    continued : end of a line that goes on in the next one.
+    continued : end of a line that continues in the next one.
     """
 
     language: str

@@ -53,7 +53,7 @@ _PROCESSORS = {"AMD64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64", "aarch
 
 
 def this_platform() -> Platform | None:
-    """Return the platform of this machine, None if it is no known one."""
+    """Return the platform of this machine, None if it is not a known one."""
     return PLATFORMS.get(f"{_PROCESSORS.get(platform.machine())}-{_SYSTEMS.get(platform.system())}")
 
 

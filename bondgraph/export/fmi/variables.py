@@ -83,7 +83,7 @@ def interface_of(
 ) -> Interface:
     """Return the checked interface; `clocks` and `starts` are the parameters, by index, that move clocks and decide start values.
 
-    Raises `ModelError` E600 for an input that is no parameter, E601 for an output that has no value, E602 for an input that
+    Raises `ModelError` E600 for an input that is not a parameter, E601 for an output that has no value, E602 for an input that
     decides clocks or start values.
     """
     system = content.system
@@ -96,7 +96,7 @@ def interface_of(
                 constants.setdefault(name, reason)
     for name in inputs:
         if name not in parameters:
-            raise _unknown(system, "E600", f'the input "{name}" is no parameter', name, parameters)
+            raise _unknown(system, "E600", f'the input "{name}" is not a parameter', name, parameters)
         if name in constants:
             title = f'the input "{name}" decides {constants[name]}'
             raise refusal("E602", title, "an input that acts during the run", about=system.name)

@@ -191,7 +191,7 @@ def _refuse_choices(compiled: Compiled, version: int, kinds: Sequence[str], plat
     """Refuse other versions, kinds, platforms and pages."""
     if not isinstance(page, bool | Mapping):
         cure = 'page={"spring.stiffness": (10, 200)}, or True or False'
-        raise refusal("E614", f"page={page!r} is no table of ranges by name", cure, about=compiled.model.name)
+        raise refusal("E614", f"page={page!r} is not a table of ranges by name", cure, about=compiled.model.name)
     about, all_platforms = compiled.model.name, (build.HOST, *build.PLATFORMS)
     for argument, values, allowed in (
         ("version", (version,), VERSIONS),
@@ -200,7 +200,7 @@ def _refuse_choices(compiled: Compiled, version: int, kinds: Sequence[str], plat
     ):
         one_of = ", ".join(map(repr, allowed))
         if isinstance(values, str) or (argument == "kinds" and not values):
-            raise refusal("E603", f"{argument}={values!r} is no tuple of names", f"some of {one_of}", about=about)
+            raise refusal("E603", f"{argument}={values!r} is not a tuple of names", f"some of {one_of}", about=about)
         for value in values:
             if value not in allowed:
                 raise refusal("E603", f"{argument}: {value!r} is unknown", f"one of {one_of}", about=about)

@@ -190,7 +190,7 @@ def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> Mod
     element = compiled.model.elements.get(culprit.element)
     why = (
         f"first in: {culprit.outs[0]} = {culprit.op.name}({', '.join(culprit.args)})",
-        f'so that the rate of "{name}" is no sum of states and inputs with constant coefficients',
+        f'so that the rate of "{name}" is not a sum of states and inputs with constant coefficients',
     )
     title = f'"{culprit.element}" is not linear'
     cures = ("`state_equations`, for the equations as they are", "`bondgraph.analysis.linearise`, for those near a point")

@@ -259,9 +259,9 @@ def _effects(writer: Writer, model: Model, states: Sequence[str], event: Lowered
         paths = listed(", ", ((InlineCode(path),) for path in stopping))
         effects.append(("impulses bring to rest what begins to hold: ", *paths))
     if event.accumulates is not None:
-        effects.append(("where this happens ever faster, the run goes on in ", InlineCode(states[event.accumulates])))
+        effects.append(("where this happens ever faster, the run continues in ", InlineCode(states[event.accumulates])))
     if event.passes is not None:
-        where = "where the flow passes zero by itself, nothing jumps, and the run goes on in "
+        where = "where the flow passes zero by itself, nothing jumps, and the run continues in "
         effects.append((where, InlineCode(states[event.passes])))
     effects += [(event.error,)] if event.error else []
     effects += [("(a change of description)",)] if event.internal else []
@@ -290,7 +290,7 @@ def clocks(writer: Writer) -> list[Block]:
         offset = writer.letters[clock.offset]
         if clock.period is None:
             when: Words = (Math(rf"t \in {offset}"),)
-            what: Words = ("a signal jumps or bends; the integration begins anew",)
+            what: Words = ("a signal jumps or bends; the integration restarts",)
         else:
             when = (Math(rf"t_n = {offset} + n\,{writer.letters[clock.period]},\ n = 0, 1, \ldots"),)
             updates = clock.updates

@@ -314,5 +314,5 @@ def document(model: Compilable, style: Style = "latex") -> str:
     """
     if style not in STYLES:
         names = ", ".join(f'"{name}"' for name in get_args(Style))
-        raise refusal("E279", f"style={style!r} is no style of documents", f"one of {names}", about="document", places=())
+        raise refusal("E279", f"style={style!r} is not a style of documents", f"one of {names}", about="document", places=())
     return STYLES[style](paper_of(compiled_form(model, "document")))

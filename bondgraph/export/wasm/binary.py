@@ -1,6 +1,6 @@
 """WebAssembly binaries: an object file of LLVM -> a module that exports functions.
 
-An object is a module already but for its exports, so that no linker is needed. Formats: WebAssembly 2.0 (W3C 2022), and the
+An object is a module already except for its exports, so that no linker is needed. Formats: WebAssembly 2.0 (W3C 2022), and the
 conventions of its tools for linking.
 """
 

@@ -193,7 +193,7 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
         near = [f'"{each}"' for each in similar_names(name, numbers) or numbers[:MOST_PANELS]]
         raise refusal("E620", f'"{name}" cannot have a slider: the model has no such parameter', *near, about=model) from None
     if slot.block != "p" or slot.shape:
-        why = f"its shape is {slot.shape}" if slot.shape else "it is no parameter"
+        why = f"its shape is {slot.shape}" if slot.shape else "it is not a parameter"
         cures = [f'a component, "{next(_labels(name, slot))}"'] if slot.block == "p" else []
         raise refusal("E620", f'"{name}" cannot have a slider: {why}', *cures, about=model)
     if slot.start in run.fixed:

@@ -46,8 +46,8 @@ class Archive:
 def unpack(path: str | Path) -> Archive:
     """Return the FMU in a file, unpacked.
 
-    Raises `ModelError` E690 for a file that cannot be read or is no FMU, and for an archive that leads out of its folder, is too
-    large, or has no library for this platform.
+    Raises `ModelError` E690 for a file that cannot be read or is not an FMU, and for an archive that leads out of its folder, is
+    too large, or has no library for this platform.
     """
     path = Path(path)
     with ExitStack() as on_error:
@@ -65,9 +65,9 @@ def unpack(path: str | Path) -> Archive:
         except OSError as error:
             raise refused(path, "it cannot be read", error.strerror or str(error), cure="the path of an FMU") from None
         except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error) as error:
-            raise refused(path, "it is no whole archive", str(error)) from None
+            raise refused(path, "it is not a whole archive", str(error)) from None
         except (KeyError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-            raise refused(path, "it is no archive with a modelDescription.xml", str(error)) from None
+            raise refused(path, "it is not an archive with a modelDescription.xml", str(error)) from None
         on_error.pop_all()
     return Archive(path, digest, description, Path(folder.name) / wanted, folder)
 

@@ -80,7 +80,7 @@ def description_of(path: Path, text: bytes) -> Description:
     once = ways.get("canBeInstantiatedOnlyOncePerProcess") == "true"
     identifier = ways.get("modelIdentifier", "")
     if not identifier.isidentifier():
-        raise refused(path, f'its modelIdentifier "{identifier}" is no identifier')
+        raise refused(path, f'its modelIdentifier "{identifier}" is not an identifier')
     return Description(version, token, identifier, once, {each.name: each for each in variables})
 
 

@@ -14,7 +14,7 @@ from bondgraph.interchange.fmu.description import FmuVariable
 from bondgraph.interchange.fmu.words import listener, logger
 
 _WARNING = 1
-"""Largest status with which an FMU goes on."""
+"""Largest status with which an FMU continues."""
 _MOST_WORDS = 4
 """Most messages of an FMU that an error shows."""
 _TYPES: Mapping[int, Mapping[str, Any]] = {
@@ -90,7 +90,7 @@ class FmuInstance:
         self._call(f"fmi{self._version}EnterInitializationMode", *(span if self._version == 3 else ()))
 
     def failed(self, what: str, time: float, *details: str) -> RunError:
-        """Return E692: the FMU cannot go on at a time, s; with its last words."""
+        """Return E692: the FMU cannot continue at a time, s; with its last words."""
         words = (*details, *self._said[-_MOST_WORDS:])
         self._said.clear()
         title = f'the FMU of "{self._element}" {what} at t = {time:.9g} s'

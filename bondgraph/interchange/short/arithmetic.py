@@ -123,7 +123,7 @@ def _tree(text: str) -> ast.expr:
     end = _LETTERS.match(text).end()  # type: ignore[union-attr]
     if end < len(text):
         cure = "; a power is written **" if text[end] == "^" else ""
-        raise InvalidFormula(f"{text[end]!r} at column {end + 1} is no arithmetic{cure}")
+        raise InvalidFormula(f"{text[end]!r} at column {end + 1} is not arithmetic{cure}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -133,11 +133,11 @@ def _tree(text: str) -> ast.expr:
     except (SyntaxError, ValueError) as error:
         column = getattr(error, "offset", None)
         where = f" at column {column}" if column else ""
-        raise InvalidFormula(f"it is no arithmetic{where}: {getattr(error, 'msg', error)}") from None
+        raise InvalidFormula(f"it is not arithmetic{where}: {getattr(error, 'msg', error)}") from None
 
 
 def _operands(node: ast.AST) -> list[ast.expr]:
-    """Return the operands of a node in the order of evaluation; raise for a node that is no arithmetic."""
+    """Return the operands of a node in the order of evaluation; raise for a node that is not arithmetic."""
     match node:
         case ast.BinOp(left, op, right) if type(op) in _OPERATORS:
             return [left, right]
@@ -158,7 +158,7 @@ def _operands(node: ast.AST) -> list[ast.expr]:
 
 
 def _refused(node: ast.AST) -> str:
-    """Return why a node is no arithmetic, with what to write where that exists."""
+    """Return why a node is not arithmetic, with what to write where that exists."""
     cures: dict[type, str] = {
         ast.IfExp: "; where(condition, a, b) chooses",
         ast.Compare: "; one comparison of two, by < <= > >= or ==",
@@ -167,7 +167,7 @@ def _refused(node: ast.AST) -> str:
     }
     what = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).lower()
     column = getattr(node, "col_offset", 0) + 1
-    return f"what stands at column {column} is no arithmetic ({what}){cures.get(type(node), '')}"
+    return f"what stands at column {column} is not arithmetic ({what}){cures.get(type(node), '')}"
 
 
 def _indices(index: ast.expr) -> int | tuple[int, ...]:
@@ -253,7 +253,7 @@ def _check_numbers(steps: Sequence[Step]) -> None:
 
 
 def _checked(value: Any) -> Any:
-    """Return a number, None for a condition; raise for what is no finite real number."""
+    """Return a number, None for a condition; raise for what is not a finite real number."""
     if isinstance(value, complex):
         raise InvalidFormula("a root of a negative number in it is complex")
     if type(value) not in (int, float):

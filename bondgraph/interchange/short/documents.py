@@ -42,7 +42,7 @@ class Document:
 
 
 def text_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> tuple[str, str]:
-    """Return the text of a file, and its name in messages; E630 if it cannot be read, is no UTF-8, or has more than `largest`
+    """Return the text of a file, and its name in messages; E630 if it cannot be read, is not UTF-8, or has more than `largest`
     bytes."""
     source, name = Path(path), printable_path(path)
     try:
@@ -50,7 +50,7 @@ def text_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> tuple[
         text = source.read_bytes().decode("utf-8-sig") if size <= largest else ""
         why = "" if size <= largest else f"it has {size} bytes, and at most {largest} are read"
     except UnicodeDecodeError:
-        text, why = "", "it is no text in UTF-8"
+        text, why = "", "it is not text in UTF-8"
     except (OSError, ValueError) as error:
         text, why = "", system_reason(error) if isinstance(error, OSError) else str(error)
     if why:
@@ -84,7 +84,7 @@ def yaml_document(text: str, file: str) -> Document:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        title = f"the file is no YAML: {what}"
+        title = f"the file is not YAML: {what}"
         raise _invalid(file, 1 if mark is None else mark.line + 1, title, _cure_of(title)) from None
     if not isinstance(reader.root, dict):
         raise _invalid(file, 1, "it holds no mapping of keys")
@@ -95,7 +95,7 @@ def _cure_of(title: str) -> str:
     """Return what to try where a text cannot be parsed."""
     cures = {
         "start any token": "blanks, no tabs; quotes around a text",
-        "stands twice": _OTHER_NAME,
+        "appears twice": _OTHER_NAME,
         "has no number": '"inf", "nan"',
     }
     return next((cure for words, cure in cures.items() if words in title), _FORM)
@@ -155,7 +155,7 @@ class _Reader:
             if not isinstance(value, str):
                 raise _invalid(self.file, line, "a key is a text, not a list or a mapping")
             if value in container:
-                raise _invalid(self.file, line, f"the key {value[:60]!r} stands twice in one mapping", _OTHER_NAME)
+                raise _invalid(self.file, line, f"the key {value[:60]!r} appears twice in one mapping", _OTHER_NAME)
             container[value], self.keys[-1] = None, value
             path = f"{path}.{value}" if path else value
         else:

@@ -38,7 +38,7 @@ def read_graph(path: str | os.PathLike[str], *, parts: Mapping[str, Maker] = NO_
     parts : further kinds of elements by name, such as `screwbond.models.parts.makers.MAKERS`; kinds of the language come first.
 
     Raises `ModelError` E630 for a file that cannot be read; E631 for invalid YAML or JSON, anchors, aliases, tags; E632 for other
-    keys and values than the form has; E633 for unknown kinds and arguments; E634 for a formula that is no arithmetic; E635 for
+    keys and values than the form has; E633 for unknown kinds and arguments; E634 for a formula that is not arithmetic; E635 for
     bonds that join nothing; and the errors of the elements, all at once, with their lines in the file. `ExtraError` E416 where
     PyYAML is missing.
     """
@@ -57,7 +57,7 @@ def parse_graph(text: str, file: str = "graph.yaml", *, parts: Mapping[str, Make
 
 
 def _nested(reader: ElementReader, name: str, path: str, content: Any) -> Graph:
-    """Return a graph in the place of an element, with its ports and the signals that it exports."""
+    """Return a graph in place of an element, with its ports and the signals that it exports."""
     document = reader.document
     raise_if_any(document.file, _wrong_keys(document, f"{path}.", content, NESTED_KEYS, 1))
     graph = Graph(name)
@@ -65,7 +65,7 @@ def _nested(reader: ElementReader, name: str, path: str, content: Any) -> Graph:
     for port, end in (content.get("ports") or {}).items():
         node = _node(graph, end) if isinstance(end, str) else None
         if node is None:
-            title = f'the port "{port[:60]}" is "{str(end)[:60]}", which is no element'
+            title = f'the port "{port[:60]}" is "{str(end)[:60]}", which is not an element'
             problems.append(document.problem("E635", f"{path}.ports.{port}", title, *_similar(graph, str(end))))
         else:
             graph.expose(port, node)
@@ -99,9 +99,9 @@ def _fill(graph: Graph, reader: ElementReader, content: Mapping[str, Any]) -> li
 
 
 def _wrong_keys(document: Document, within: str, content: Any, keys: Sequence[str], needed: int) -> list[Problem]:
-    """Return the problems of the keys of a graph, of which the first so many are needed."""
+    """Return the problems of the keys of a graph, of which the first `needed` are required."""
     if not isinstance(content, Mapping):
-        return [document.problem("E632", within[:-1], "a graph is no mapping", f"{keys[0]}: ...")]
+        return [document.problem("E632", within[:-1], "a graph is not a mapping", f"{keys[0]}: ...")]
     if content.get("format") == FORMAT and not within:
         cure = "load_model reads it"
         return [document.problem("E632", "format", "the file is one of save_model, no graph that a person wrote", cure)]
@@ -140,13 +140,13 @@ def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: se
     """Add the bonds of a chain "a -> b -> c"; return the problems of its names. A name in `failed` has its problem already."""
     ends = [end.strip() for end in re.split(r"(?<!-)-+>", chain)] if isinstance(chain, str) else []
     if len(ends) < 2 or not all(ends):
-        title = f"{chain if isinstance(chain, str) else str(chain)[:60]!r} is no chain of bonds"
+        title = f"{chain if isinstance(chain, str) else str(chain)[:60]!r} is not a chain of bonds"
         return [document.problem("E635", path, title, "tail -> head, for the half arrow of each bond", "tail -> middle -> head")]
     nodes = [_node(graph, end) for end in ends]
     unknown = [end for end, node in zip(ends, nodes, strict=True) if node is None]
     if unknown:
         return [
-            document.problem("E635", path, f'a bond joins "{end[:60]}", which is no element', *_similar(graph, end))
+            document.problem("E635", path, f'a bond joins "{end[:60]}", which is not an element', *_similar(graph, end))
             for end in unknown
             if end not in failed and end.rpartition(".")[0] not in failed
         ]

@@ -100,7 +100,7 @@ class ElementReader:
     document: Document
     kinds: Mapping[str, Maker]
     nested: Callable[[ElementReader, str, str, Any], Graph]
-    """Reader of a graph in the place of an element, by its name, its path in the document and its content."""
+    """Reader of a graph in place of an element, by its name, its path in the document and its content."""
     within: str = ""
     """Path of the graph whose elements are read, with a point at its end."""
 
@@ -225,7 +225,7 @@ class ElementReader:
         return read
 
     def _formula(self, path: str, text: Any, names: Sequence[str]) -> Arithmetic:
-        """Return the formula of a text; E634 for what is no arithmetic."""
+        """Return the formula of a text; E634 for what is not arithmetic."""
         text = text if isinstance(text, str) else repr(text)
         try:
             return arithmetic(text, names)
@@ -257,7 +257,7 @@ class ElementReader:
         """Raise E632 unless the content is a mapping with the needed keys, and of the others some."""
         what = path.rpartition(".")[2]
         if not isinstance(content, Mapping):
-            raise self._error("E632", path, f"{what} is no mapping", f"{what}: {{{', '.join(needed)}}}")
+            raise self._error("E632", path, f"{what} is not a mapping", f"{what}: {{{', '.join(needed)}}}")
         for key in (*content, *needed):
             if key not in (*needed, *more):
                 near = similar_names(key, (*needed, *more), most=2) or [*needed, *more]
@@ -266,11 +266,11 @@ class ElementReader:
                 raise self._error("E632", path, f'{what} has no "{key}"', f"{key}: ... in it")
 
     def _need_texts(self, path: str, content: Mapping[str, Any], words: Sequence[str]) -> None:
-        """Raise E632 where one of these values is no text."""
+        """Raise E632 where one of these values is not text."""
         for word in words:
             if word in content and not isinstance(content[word], str):
                 cure = f'{word}: "{"q - 1" if word == "when" else "open"}"'
-                raise self._error("E632", f"{path}.{word}", f"{word}: {str(content[word])[:40]!r} is no text", cure)
+                raise self._error("E632", f"{path}.{word}", f"{word}: {str(content[word])[:40]!r} is not text", cure)
 
     def _problem(self, code: str, path: str, title: str, *cures: str) -> Problem:
         return self.document.problem(code, path, title, *cures)
@@ -280,7 +280,7 @@ class ElementReader:
 
 
 def _is_formula(kind: str, value: Any) -> bool:
-    """Return True for what stands for a formula: text, or a number where a number is no value of the argument."""
+    """Return True for what stands for a formula: text, or a number where a number is not a value of the argument."""
     is_text = isinstance(value, str) and not isinstance(quantity(value), Parameter)
     return is_text or (type(value) in (int, float) and kind not in ("Se", "Sf"))
 

@@ -45,7 +45,7 @@ RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
 """Rejections of one step before the noise is measured where none is known, twice as many each further time; factor on the
 tolerance there, as the noise must explain the rejections."""
 PERSISTENT = 2.0
-"""Largest gain of the noise so far from which that of its drivers counts: rejections went on though the noise was known."""
+"""Largest gain of the noise so far from which that of its drivers counts: rejections continued though the noise was known."""
 MAX_DRIVEN = 1e-3
 """Fraction of the size of a state that the noise of others drives, up to which it counts in the longest step."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
@@ -100,7 +100,7 @@ def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
         blur += abs(beyond[i] - held[i])
     for i in range(w.quadratures):
         work = larger(work, abs(q[i]))
-    # Energy below the rounding of the states is no measure of errors.
+    # Energy below the rounding of the states is not a measure of errors.
     if energy + work > blur:
         w.energy = larger(w.energy, energy + work)
     measure_powers(w)

@@ -239,7 +239,7 @@ def idle_energy(w: Control, t: float, x: Reals, m: Reals) -> float:
 
 def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
     """Evaluate the couplings: the pattern, the diagonal and the off-diagonal values; return at once if they are current. Guesses
-    of loops drive nothing: the rates depend on the solution, and the drift correction is no rate of the model."""
+    of loops drive nothing: the rates depend on the solution, and the drift correction is not a rate of the model."""
     count, columns, guesses = w.entry_count, w.entry_columns, w.guesses
     nonzero_flags, nonzeros, diagonal, values = w.nonzero_flags, w.nonzeros, w.diagonal, w.values
     time = formula_time(w, t)

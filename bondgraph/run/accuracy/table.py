@@ -174,7 +174,7 @@ class ErrorWeights:
         if not reached.size:
             return _NO_ROUNDING
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
-        # The factor by which repeated noise tests raise the weights is no rounding of a step.
+        # The factor by which repeated noise tests raise the weights is not rounding of a step.
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self.table["boosted"]), names)
 
     def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:

@@ -35,7 +35,7 @@ def machine_code() -> Library:
 def examine(r: BatchTable, m: Reals, lanes: Fixed) -> bool:
     """Return True if a run from the modes m has a value that is not finite at a sample, an energy balance off by more than the
     limit at a requested sample, an unsolved loop, or constraints that may lose rank. Runs in lanes have neither events nor loops,
-    so many of their samples are checked at once."""
+    this many of their samples are checked at once."""
     c, look, energies = r.table, r.look, r.energies
     storages, balances, energies_of = c.weights.storages, r.balances, c.weights.energies
     if look is not None:
@@ -169,7 +169,7 @@ def ended(r: BatchTable, run: int, status: int, lanes: Fixed) -> None:
 
 
 def run_many(r: BatchTable) -> int:
-    """Advance all runs, one after the other, from the present one: return 0 when all are done, 1 after so many steps of one run
+    """Advance all runs, one after the other, from the present one: return 0 when all are done, 1 after this many steps of one run
     that the caller must check for interrupts; the next call continues there."""
     while r.present < r.runs:
         run, status = r.present, int(Status.NOT_STARTED)

@@ -79,8 +79,8 @@ def sign_of(rule: int) -> float:
 
 
 def measure_until(r: BatchTable, run: int, since: float) -> None:
-    """Measure the samples of a run before this time since the start. A sample at the time of an event is no node; the two sides
-    of the event are.
+    """Measure the samples of a run before this time since the start. A sample at the time of an event is not a node; the two
+    sides of the event are.
     """
     width, count = r.table.width, r.series_count
     while r.measured < r.wanted_count:

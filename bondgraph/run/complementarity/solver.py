@@ -26,7 +26,7 @@ SCALING_ROUNDS = 8
 EVEN = 1.5
 """Largest entries of rows, and inverses of these, up to which a matrix is even."""
 UPDATES = 24
-"""Most updates of an inverse before it is computed anew."""
+"""Most updates of an inverse before it is computed again."""
 WEAK_PIVOT = 1e-3
 """Part of the diagonal below which a pivot is too small for an update."""
 PIVOTS, PIVOTS_EACH = 20, 4
@@ -241,7 +241,7 @@ def first_turn(s: BoxTable, t: float) -> float:
 
 
 def begin_path(s: BoxTable) -> None:
-    """Choose offsets at t = 1 for which the present modes fit, with unlike distances to all bounds."""
+    """Choose offsets at t = 1 for which the present modes fit, with different distances to all bounds."""
     n, far, spread = s.n, 0.0, 0.0
     for i in range(n):
         far = larger(far, larger(abs(s.shifted[i]), abs(s.at[i])))

@@ -79,7 +79,7 @@ class BoxTable(Table):
 
 
 def box_table(room: int) -> FieldTable:
-    """Return a table with room for so many unknowns."""
+    """Return a table with room for this many unknowns."""
     table = FieldTable(BoxTable)
     table.allocate(room=room)
     table["room"] = table["n"] = room

@@ -1,6 +1,6 @@
 """Pass singular positions of a run on the branch on which it came: `simulate(singular="keep")`.
 
-Where constraints lose rank, the equations leave open on which branch the motion goes on, and close to that position errors
+Where constraints lose rank, the equations leave open on which branch the motion continues, and close to that position errors
 decide it. States along one branch are smooth in time. So they are extrapolated from shortly before the position to shortly after
 it, by a polynomial through a short run that ends before; on both sides they are moved to the constraints. From there the run goes
 on: every velocity keeps its value, and energy is kept to the error of the extrapolation. (Singular positions: Bayo, Avello 1994.)
@@ -44,7 +44,7 @@ FINER = 1e-3
 """Tolerance of the run through these points, as a fraction of rtol."""
 
 FINEST = 1e-12
-"""Least tolerance of that run, but for a finer rtol."""
+"""Least tolerance of that run, except for a finer rtol."""
 
 NEWTON, DIFFERENCE, RANK = 3, 1e-6, 1e-6
 """Steps of Newton's method by which states meet the constraints on both sides of a passage, its differences as fractions of the
@@ -188,7 +188,7 @@ def _run(program: Program, settings: Settings, start: Start, times: np.ndarray, 
 
 
 def _joined(parts: list[RunPart]) -> RunPart:
-    """Return parts that follow each other as one; a sample at the start of a part after the first is no sample of the run."""
+    """Return parts that follow each other as one; a sample at the start of a part after the first is not a sample of the run."""
     first, last = parts[0].result, parts[-1]
     results = [first, *(part.result.rows(np.arange(1, len(part.result.t))) for part in parts[1:])]
     result = replace(

@@ -56,7 +56,7 @@ class DelayBuffer:
         for delay in free:
             value = self._signal(delay, x, m)
             if not abs(value - x[delay.place]) <= _SAME * max(abs(value), abs(x[delay.place])):
-                why = "without a history, a delay has had its first value for ever, and this value depends on the delay itself"
+                why = "without a history, a delay has had its first value forever, and this value depends on the delay itself"
                 raise RunError(Problem("E333", f'no history of the delay "{delay.name}"', (why,), cures=("initial=0.0",)))
         signals: list[Callable[[float], float]] = []
         for delay, length in zip(self._delays, self.lengths, strict=True):
@@ -88,7 +88,7 @@ class DelayBuffer:
             self._enlarge(2 * room)
 
     def _enlarge(self, room: int) -> None:
-        """Move the history to arrays with room for so many rows."""
+        """Move the history to arrays with room for this many rows."""
         sizes = {"starts": room + 1, "levels": room, "values": room * len(self._delays) * len(NODES)}
         for name, size in sizes.items():
             fresh = np.zeros(size, dtype=np.int64 if name == "levels" else float)

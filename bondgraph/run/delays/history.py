@@ -41,7 +41,7 @@ class DelayTable(Table):
     start was a break, 0 for none, `values` (room, count, nodes) the divided differences of each signal.
     """
 
-    # Of each delay: kernel of the states with its signal in the place of its state, and this place; delay, s; row of the last
+    # Of each delay: kernel of the states with its signal in place of its state, and this place; delay, s; row of the last
     # look-up; rows behind the last and the next break, between which it looks; time at which it reaches the next one.
     sources: Kernels
     places: PerDelayIndex
@@ -101,7 +101,7 @@ def fit(c: Reals) -> None:
 
 
 def mark_break(d: DelayTable, level: int) -> None:
-    """Let the next row begin at a break after so many delays, unless it has become smooth."""
+    """Let the next row begin at a break after this many delays, unless it has become smooth."""
     capped = (SMOOTH if d.direct else 0) if level > SMOOTH else level
     if capped > 0 and (d.level == 0 or capped < d.level):
         d.level = capped

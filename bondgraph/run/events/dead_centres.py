@@ -3,8 +3,8 @@
 Sticking takes an impulse -f / m of the flow f, m = J M^-1 J^T its mobility. It is rounding where friction brings its parts to
 rest. At a dead centre the slider stands still because J vanishes, and so does m: the impulse would stop the crank. Where it would
 make a state jump, or where the effort that would hold the flow is nothing but rounding, the flow under the opposite friction
-decides: if that does not turn it back, zero is passed, without any impulse. If the flow does not visibly go on, it only touches
-zero (a cam whose rate has a double zero), and nothing happens. So a flow that another event has reversed is not
+decides: if that does not turn it back, zero is passed, without any impulse. If the flow does not visibly continue, it only
+touches zero (a cam whose rate has a double zero), and nothing happens. So a flow that another event has reversed is not
 stopped either: the limit of friction is finite.
 """
 
@@ -57,8 +57,8 @@ def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
     """Return `STOPS`, `PASSES` or `TOUCHES` for the flow at zero that transition `index`, fired into x_after, would stop.
 
     Where its impulse makes a state jump, or no effort that holds the flow is clear, the flow under friction of either sense
-    decides: it stops if each drives it back, passes if that beyond zero does not, and touches zero if it does not visibly go on
-    (a double zero); where it does go on, but as flatly as with a triple zero, it is seen a little later.
+    decides: it stops if each drives it back, passes if that beyond zero does not, and touches zero if it does not visibly
+    continue (a double zero); where it does continue, but as flatly as with a triple zero, it is seen a little later.
     """
     if s.pass_modes[index] == NO_MODE:
         return STOPS

@@ -21,7 +21,7 @@ MARGIN = 4.0
 
 RESTING, MOVED = 64.0, 2.0**26
 """Sizes of a state in rounding errors that its rate brings in a run (`drift`): up to the first, nothing has moved it, and it is
-zero but for them; beyond the second, it certainly has been moved."""
+zero except for them; beyond the second, it certainly has been moved."""
 
 SAMPLES_AHEAD = (0.0, 0.381966, 0.618034, 0.854102)
 """Fractions of the rest of a run at which rounding errors of rates are measured, since a source may be zero now."""

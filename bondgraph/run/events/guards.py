@@ -64,8 +64,8 @@ def instant(s: EventTable, t: float) -> float:
 
 
 def spread(s: EventTable, value: Reals, near: Reals, pairs: Fixed, out: Reals) -> None:
-    """Compute a bound on the rounding errors of values (k,), which are `near` at so many pairs of points; 0 for inactive guards.
-    The nearer value of two opposite points counts, since a law may jump here."""
+    """Compute a bound on the rounding errors of values (k,), which are `near` at this many pairs of points; 0 for inactive
+    guards. The nearer value of two opposite points counts, since a law may jump here."""
     count = s.transitions
     for i in range(count):
         out[i] = 0.0
@@ -89,7 +89,7 @@ def guards_beside(s: EventTable, t: float, x: Reals, sizes: Reals, k: int) -> No
 
 def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, pairs: Fixed, out: Reals) -> None:
     """Compute the rounding errors of the guards, which are `now` at (t, x), for states of `sizes` (n,), now or a rounding of
-    the time later, from so many pairs of points."""
+    the time later, from this many pairs of points."""
     for side in unrolled((0, PAIRS)):
         for k in range(side, side + pairs):
             guards_beside(s, t, x, sizes, k)
@@ -165,7 +165,7 @@ def may_end(s: EventTable) -> bool:
 
 def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
     """Compute the rounding errors of the guards for states as large as they have been in the run. Guards that end the run do not
-    count the errors of states that nothing has moved: near a singular position these are no rounding."""
+    count the errors of states that nothing has moved: near a singular position these are not rounding."""
     sizes, plain, rests = s.zero_sizes, s.soon, False
     for i in range(s.n):
         size = larger(s.sizes[i], abs(x[i]))
@@ -189,7 +189,7 @@ def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
 def accumulate(s: EventTable, errors: Reals) -> None:
     """Raise rounding errors of guards at a point to those of the run: at least a rounding of the largest value that each has had
     at an event, since guards that follow a source vanish with it, times what many steps add. Guards of bounces, whose impacts
-    begin anew, and of transitions that end the run keep theirs."""
+    restart, and of transitions that end the run keep theirs."""
     for i in range(s.transitions):
         if is_active(s, i) and s.endless[i] == 1 and s.bounces[i] != 1:
             errors[i] = ACCUMULATED * larger(errors[i], s.guard_sizes[i] * (MARGIN * PERTURBATION))

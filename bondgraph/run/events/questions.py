@@ -1,7 +1,7 @@
 """Questions of event handling that only Python can answer: code that is not compiled yet, a full log, simultaneous collisions.
 
-Python answers in memory, and event handling goes on after the answer. If an answer raises an exception, `stopped` is set, and the
-event ends the run, so that Python can raise the exception. A run that has left this process, as C, ends at a question.
+Python answers in memory, and event handling continues after the answer. If an answer raises an exception, `stopped` is set, and
+the event ends the run, so that Python can raise the exception. A run that has left this process, as C, ends at a question.
 """
 
 from __future__ import annotations

@@ -349,8 +349,8 @@ def rises_once(c: StepTable, i: int) -> bool:
 
 
 def polynomial_error(c: StepTable, i: int) -> float:
-    """Fill `bernstein` with the coefficients of guard i along the step, and return their error; 0 if the guard is no polynomial
-    of degree 7."""
+    """Fill `bernstein` with the coefficients of guard i along the step, and return their error; 0 if the guard is not a
+    polynomial of degree 7."""
     g, values, count, size = c.g, c.part, c.guard_count, 0.0
     values[0] = g[i]
     values[DEGREE] = g[count * (POINTS - 1) + i]

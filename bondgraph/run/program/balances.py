@@ -24,7 +24,7 @@ class Island:
     Parameters
     ----------
     domains : names of its domains.
-    unit : of effort times displacement: J, or another one for pseudo-bonds, whose effort times flow is no power in W.
+    unit : of effort times displacement: J, or another one for pseudo-bonds, whose effort times flow is not a power in W.
     storages, powers : indices of its storages and of its dissipators and sources.
     """
 

@@ -205,7 +205,7 @@ lost:
   ret void
 }}
 """
-"""The tick: after the kernel of the block, the library goes on to this time, takes its inputs and gives its outputs; after a
+"""The tick: after the kernel of the block, the library continues to this time, takes its inputs and gives its outputs; after a
 failure these are NaN, and the library is not called again."""
 
 
@@ -272,7 +272,7 @@ def _step(version: int, steps: int, faults: list[str]) -> _Writer:
     number, period, instance = write.field("number", "double"), write.field("period", "double"), write.field("instance", "ptr")
     there = write.word(f"load double, ptr {write.word(_entry('%out', 'double', steps))}")
     following = write.word(f"fadd double {number}, 1.0")
-    write.fail_if(write.word(f"fcmp une double {there}, {following}"), "cannot go on from another time than its own")
+    write.fail_if(write.word(f"fcmp une double {there}, {following}"), "cannot continue from another time than its own")
     since = write.word(f"fmul double {write.word(f'fsub double {number}, 1.0')}, {period}")
     time = write.word(f"fadd double {write.field('start', 'double')}, {since}")
     arguments, flags = f"ptr {instance}, double {time}, double {period}", write.field("flags", "ptr")

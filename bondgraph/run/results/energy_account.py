@@ -71,7 +71,7 @@ class Ledger:
 
     Parts of a graph that no bond connects, its islands, exchange no power but heat by heat ports. Each has a balance of its own,
     by which a run is judged, so that an error in a small one shows beside any other. The totals leave out islands of another
-    unit, as of a domain whose effort times flow is no watt.
+    unit, as of a domain whose effort times flow is not a watt.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ CURES: dict[str, tuple[str, ...]] = {
         "a small storage (C or I) in the loop",
     ),
     "singular position": (
-        'singular="keep" of the run, which then goes on along its branch with the velocities that it has',
+        'singular="keep" of the run, which then continues along its branch with the velocities that it has',
         "a start, a motor or lengths with which the mechanism stays away from this position",
         "fewer coordinates for parts that move as one, such as one angle for all cranks of a parallelogram",
     ),

@@ -65,7 +65,7 @@ class Statistics:
     rounding: Rounding = field(default_factory=Rounding)
 
     def __add__(self, other: Statistics) -> Statistics:
-        """Return the cost of a run that goes on with another."""
+        """Return the cost of a run that continues with another."""
         counts = ("steps", "rejected", "rates", "jacobians", "guards", "events", "ticks", "events_in_python", "integration_time")
         methods = dict.fromkeys([*self.method.split(", "), *other.method.split(", ")])
         sums = {name: getattr(self, name) + getattr(other, name) for name in counts}

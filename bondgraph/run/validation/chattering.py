@@ -1,9 +1,9 @@
 """Find out whether a run chatters: a law jumps across a surface, and the rates on both sides lead back to it (sliding mode).
 
-However short the steps, they cross the surface to and fro; a smooth law looks constant to short enough steps. No step size
+However short the steps, they cross the surface back and forth; a smooth law looks constant to short enough steps. No step size
 control gets past such a surface, so the run would take steps without end (Filippov 1988, chapter 2).
 
-Two other runs go to and fro: one whose rates are only rounding, and one at which a solution of an algebraic loop ends.
+Two other runs go back and forth: one whose rates are only rounding, and one at which a solution of an algebraic loop ends.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SlidingMode:
             return Endless("algebraic loop", reason, named)
         name = _jumping_quantity(bound, t, m, self)
         what = f'the rate of "{label}"' if name is None else f'"{name}"'
-        text = f"{what} chatters: it jumps to and fro across a switching surface that the run cannot leave (sliding mode)"
+        text = f"{what} chatters: it jumps back and forth across a switching surface that the run cannot leave (sliding mode)"
         return Endless("chattering", text, label if name is None else name.rpartition(".")[0], SLIDING_CURES)
 
 
@@ -106,7 +106,7 @@ def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode)
 
 def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, pace: float) -> SlidingMode | None:
     """Walk from (t, x) in ever shorter Euler steps, the first a part of `pace`, s: return the last crossing of a surface that
-    each walk crosses to and fro with a jump of the same height, or None; `size` (n,) are sizes of the states."""
+    each walk crosses back and forth with a jump of the same height, or None; `size` (n,) are sizes of the states."""
     scale = np.where(size > 0.0, size, np.inf)
     last, height = None, None
     for level in range(_LEVELS):
@@ -125,8 +125,8 @@ def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.
 def _crossings(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, scale: np.ndarray, step: float
 ) -> tuple[SlidingMode, float, float] | None:
-    """Walk until one rate has jumped to and fro, with heights alike: return the last crossing, the time of the walk, s, and the
-    height; None if it does not."""
+    """Walk until one rate has jumped back and forth, with heights alike: return the last crossing, the time of the walk, s, and
+    the height; None if it does not."""
     rates, jumps = bound.rates(t, x, m), list[tuple[int, float]]()
     if not np.any(step * np.abs(rates) > _ROUNDING * EPSILON * np.abs(x)):
         return None

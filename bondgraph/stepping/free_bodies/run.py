@@ -64,7 +64,7 @@ class FreeBodyResult(Result):
     sweeps: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Sweeps over all contacts in the step, (k,)."""
     asleep: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    """Bodies that sleep, (k,); their contacts are not counted, and are no candidates."""
+    """Bodies that sleep, (k,); their contacts are not counted, and are not candidates."""
     work: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     """Energy since the start, (k, 3), J: supplied by moved bodies through contacts, lost at contacts, lost by the steps
     themselves."""

@@ -100,7 +100,7 @@ class FreeBodyRun:
     # Memory.
 
     def _make(self, room: int, pair_room: int) -> None:
-        """Allocate the table for so many contacts and pairs, and fill in what does not change."""
+        """Allocate the table for this many contacts and pairs, and fill in what does not change."""
         table, bodies, sizes = (
             FieldTable(tables.PileTable),
             self.bodies,

@@ -81,7 +81,7 @@ def _stops(edges: Sequence[LoweredTransition], slip: int, stick: int, other: int
 
 def _equal_limits(system: System, values: Mapping[str, Any], slot: int) -> Any:
     """Return the condition that friction begins to slip at the effort with which it slips, without which its problem is not
-    monotone; None if its limits are no parameters."""
+    monotone; None if its limits are not parameters."""
     owner = list(system.modes)[slot].removesuffix(".mode")
     limits = [values.get(f"{owner}.{name}") for name in ("limit", "stick_limit")]
     return None if any(limit is None for limit in limits) else equal(*limits)

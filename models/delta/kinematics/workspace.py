@@ -126,5 +126,5 @@ def _axis(name: str, values: Any) -> np.ndarray:
     except (TypeError, ValueError):
         out = np.empty(0)
     if out.ndim != 1 or not len(out) or not np.all(np.isfinite(out)):
-        raise error("E466", f"the grid's axis {name} is no list of finite numbers", "np.linspace(-0.3, 0.3, 61)")
+        raise error("E466", f"the grid's axis {name} is not a list of finite numbers", "np.linspace(-0.3, 0.3, 61)")
     return out

@@ -108,7 +108,7 @@ def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
     for name in names:
         if result is None or name not in result:
             cures = ("names of `result.names()`",) if result is not None else ("save_log(result, ...)", "signals=()")
-            raise refusal("E683", f'"{name}" is no quantity of the run, so it cannot be logged', *cures, about=scene.title)
+            raise refusal("E683", f'"{name}" is not a quantity of the run, so it cannot be logged', *cures, about=scene.title)
     frames = logged_frames(scene)
     scene.need("frames or signals", frames, tuple(names))
     logged = (

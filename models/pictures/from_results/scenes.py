@@ -81,7 +81,7 @@ def scene_of(
     """
     if not isinstance(result, Result):
         cure = "what a run gives back: scene_of(simulate(graph, 1.0))"
-        title = f"{type(result).__name__} is no result of a run, so there is nothing to draw"
+        title = f"{type(result).__name__} is not a result of a run, so there is nothing to draw"
         raise refusal("E579", title, cure, about="scene_of")
     draft = _SceneBuilder(result, names or {}, colours or {})
     # Bodies in contact come first, in the order of the contacts: colours and numbers follow it.

@@ -1,4 +1,4 @@
-"""Data of a page that simulates: the run of its result as WebAssembly, and where the script finds what it draws anew."""
+"""Data of a page that simulates: the run of its result as WebAssembly, and where the script finds what it draws again."""
 
 from __future__ import annotations
 

@@ -323,7 +323,7 @@ class Parser:
             return lambda at: function(*(argument(at) for argument in arguments))
         if token == r"\mathrm":
             return self.named(self.word())
-        raise Unreadable(f"{token!r} is no letter that the page explains, at token {self.place - 1} of {self.text}")
+        raise Unreadable(f"{token!r} is not a letter that the page explains, at token {self.place - 1} of {self.text}")
 
     def word(self) -> str:
         self.take("{")

@@ -161,7 +161,7 @@ class Page:
     def state_number(self, tokens: Sequence[str], word: str) -> float:
         letter = self.alone("".join(tokens))
         if letter not in self.machines:
-            raise Unreadable(f"{''.join(tokens)} is no mode")
+            raise Unreadable(f"{''.join(tokens)} is not a mode")
         return float({name.replace(" ", ""): k for name, k in self.machines[letter].states.items()}[word.replace(" ", "")])
 
     # functions
@@ -299,7 +299,7 @@ class Page:
         left, right = text.split(" := ")
         letter = self.alone(left)
         if letter not in self.states:
-            raise Unreadable(f"{left} is no state")
+            raise Unreadable(f"{left} is not a state")
         return letter, self.expression(right)
 
     def read_clocks(self) -> None:

@@ -68,16 +68,16 @@ def test_json_says_the_same(tmp_path) -> None:
 
 
 FORMULAS = {
-    "__import__('os').system('x')": "is no arithmetic",
+    "__import__('os').system('x')": "is not arithmetic",
     "q.__class__": "attribute",
     "[k for _ in q]": "list comp",
-    "lambda: 1": "is no arithmetic",
+    "lambda: 1": "is not arithmetic",
     "q if q else 1": "where(condition, a, b)",
     "open(q)": "there is no function 'open'",
     "sin(x=q)": "call",
-    "q['a']": "is no arithmetic",
+    "q['a']": "is not arithmetic",
     "q[k]": "whole numbers in brackets",
-    "q[0:1]": "is no arithmetic",
+    "q[0:1]": "is not arithmetic",
     "k**q**q": "an exponent is a power itself",
     "9**9**9": "an exponent is a power itself",
     "((9**1000)**1000)**1000": "too large",
@@ -92,18 +92,18 @@ FORMULAS = {
     "sinn(q)": "there are sin",
     "sin(q, k)": "sin takes 1 arguments, not 2",
     "1j*q": "constant",
-    "q := 1": "is no arithmetic",
-    "": "is no arithmetic",
+    "q := 1": "is not arithmetic",
+    "": "is not arithmetic",
     "\u0441os(q)": "there is no function",
     "\uff50\uff4f\uff57(q)": "there is no function 'pow'",
-    "q\u200b": "is no arithmetic",
-    "q\u00b2": "is no arithmetic",
+    "q\u200b": "is not arithmetic",
+    "q\u00b2": "is not arithmetic",
     "q if 1 else __builtins__": "where(condition, a, b)",
-    "{q}": "is no arithmetic",
-    "f'{q}'": "is no arithmetic",
+    "{q}": "is not arithmetic",
+    "f'{q}'": "is not arithmetic",
     "q[-1]": "whole numbers in brackets",
     "q[999999]": "whole numbers in brackets",
-    "sin(*q)": "is no arithmetic",
+    "sin(*q)": "is not arithmetic",
     "q.real": "attribute",
     "pi()": "there is no function 'pi'",
     "getattr(q, k)": "there is no function 'getattr'",
@@ -185,7 +185,7 @@ def test_long_texts_take_no_longer_than_they_are() -> None:
     with pytest.raises(ModelError, match="E635"):
         parse_graph("graph: a\nelements: {r: J1}\nbonds: ['" + "-" * 900_000 + "']")
     twice = ", ".join(f'"e{k}": "J1"' for k in (*range(50_000), 49_999))
-    with pytest.raises(ModelError, match="'e49999' stands twice"):
+    with pytest.raises(ModelError, match="'e49999' appears twice"):
         parse_graph('{"graph": "a", "elements": {' + twice + "}}", "a.json")
 
 
@@ -225,17 +225,17 @@ WRONG = [
     ("R: {resistance: 5.0}", "R: five", "E113", "try: a number", 8),
     ("R: {resistance: 5.0}", "R: {effort: f/0}", "E634", "division by zero", 8),
     ("R: {resistance: 5.0}", "C: 2 mm/N", "E562", 'compliance=Parameter(2.0, "mm/N")', 8),
-    ("velocity -> damper", "velocity -> dampr", "E635", "which is no element", 9),
-    ("velocity -> damper", "velocity -> damper.heat.x", "E635", "which is no element", 9),
-    ("velocity -> damper", "velocity damper", "E635", "is no chain of bonds", 9),
+    ("velocity -> damper", "velocity -> dampr", "E635", "which is not an element", 9),
+    ("velocity -> damper", "velocity -> damper.heat.x", "E635", "which is not an element", 9),
+    ("velocity -> damper", "velocity damper", "E635", "is not a chain of bonds", 9),
     ("graph: oscillator", "grph: oscillator", "E632", 'unknown key "grph"', 2),
     ("graph: oscillator", "graph: [oscillator]", "E632", '"graph" is not a name', 2),
     ("graph: oscillator", "format: screwbond-model", "E632", "one of save_model", 2),
-    ("push: {Se: 1.0}", "push: {Se: 1.0", "E631", "the file is no YAML", 5),
+    ("push: {Se: 1.0}", "push: {Se: 1.0", "E631", "the file is not YAML", 5),
     ("push: {Se: 1.0}", "push: &a {Se: 1.0}", "E631", "anchors", 4),
     ("push: {Se: 1.0}", "push: *a", "E631", "aliases", 4),
     ("push: {Se: 1.0}", "push: !!python/object:os.system {Se: 1.0}", "E631", "tag", 4),
-    ("push: {Se: 1.0}", "mass: {Se: 1.0}", "E631", "stands twice", 6),
+    ("push: {Se: 1.0}", "mass: {Se: 1.0}", "E631", "appears twice", 6),
     ("push: {Se: 1.0}", "push: " + "[" * 40 + "]" * 40, "E631", "nested more than 32 deep", 4),
     ("push: {Se: 1.0}", f"push: {{Se: {'1' * 50}}}", "E631", "too long", 4),
 ]
@@ -256,7 +256,7 @@ AUTOMATA = [
     ("when: phase - duty", "when: phase - dty", "E634", "'dty' is unknown"),
     ("{from: on", "{start: on", "E632", 'unknown key "start"'),
     ("when: phase - duty, ", "", "E632", 'has no "when"'),
-    ("{from: on", "{from: ", "E632", "is no text"),
+    ("{from: on", "{from: ", "E632", "is not text"),
     ("when: phase - duty", "when: 5", "E632", 'try: when: "q - 1"'),
     ('["on", "off"]', "on", "E632", "needs a list of its states"),
     ("equations: {rise: f}", "equations: f", "E632", "equations are formulas by name"),

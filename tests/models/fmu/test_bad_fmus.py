@@ -45,7 +45,7 @@ DESCRIPTIONS = {
     "entities in another coding": ({"before": "<!DOCTYPE a>", "coding": "utf-16"}, "document type"),
     "not well formed": ({"before": "<"}, "cannot be read"),
     "another coding than it says": ({"before": '<?xml version="1.0" encoding="ebcdic"?>'}, "cannot be read"),
-    "identifier leads out": ({"ways": '<CoSimulation modelIdentifier="../unit"/>'}, "no identifier"),
+    "identifier leads out": ({"ways": '<CoSimulation modelIdentifier="../unit"/>'}, "not an identifier"),
     "entry leads out": ({"entries": ["../out"]}, "leads out"),
     "entry leads out within": ({"entries": ["resources/../../out"]}, "leads out"),
     "absolute entry": ({"entries": ["/etc/out"]}, "leads out"),

@@ -236,7 +236,7 @@ def refused(code: str, *words: str, chain: Any = None, q: Any = None, point: Any
 
 
 def test_arguments_that_do_not_fit() -> None:
-    refused("E541", "is no chain", chain="arm")
+    refused("E541", "is not a chain", chain="arm")
     refused("E541", "7 finite numbers", "link 1, link 2", q=[0.0, 0.0])
     refused("E541", "7 finite numbers", q=[np.nan] * 7)
     refused("E541", "the point is", point=(0.0, 1.0))

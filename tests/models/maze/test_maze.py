@@ -342,7 +342,7 @@ def test_rings_and_gains_that_are_none_are_refused():
         with pytest.raises(ModelError, match="E532 the maze has no ring"):
             analyse(MAZE, i)
     for gains in ([], [np.nan], "strong", [[1.0]]):
-        with pytest.raises(ModelError, match=r"E533 k1 = .* is no list of gains"):
+        with pytest.raises(ModelError, match=r"E533 k1 = .* is not a list of gains"):
             robustness(MAZE, gains, [0.04])
     for gains in ((0.3,), (0.3, 0.04, 1.0), "ab", (np.nan, 0.04), ((0.3, 0.3), 0.04), 0.3, (True, 0.04)):
         with pytest.raises(ModelError, match=r"E533 gains = .* are not k1 and k2"):

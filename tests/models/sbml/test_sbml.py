@@ -26,12 +26,12 @@ def test_concentrations_are_those_of_scipy(name) -> None:
 
 
 REASONS = {
-    "michaelis": 'the reaction "make" is no reversible mass action',
+    "michaelis": 'the reaction "make" is not reversible mass action',
     "triangle": "",
     "synthesis": "",
     "chemostats": "",
-    "brusselator": 'the reaction "source" is no reversible mass action',
-    "gene": 'the rate of "transcribe" is no polynomial of amounts',
+    "brusselator": 'the reaction "source" is not reversible mass action',
+    "gene": 'the rate of "transcribe" is not a polynomial of amounts',
 }
 
 
@@ -69,9 +69,9 @@ def test_amounts_below_zero_have_rates_alone() -> None:
 RULE = '<listOfRules><rateRule variable="kf"><math xmlns="http://www.w3.org/1998/Math/MathML"><cn>1</cn></math></rateRule></listOfRules>'
 REFUSED = {
     "doctype": (lambda t: t.replace("<sbml", '<!DOCTYPE a [<!ENTITY b "c">]>\n<sbml', 1), "E650", "entities"),
-    "truncated": (lambda t: t[: len(t) // 2], "E650", "it is no SBML"),
-    "not XML": (lambda t: "graph: a", "E650", "it is no SBML"),
-    "empty": (lambda t: "", "E650", "it is no SBML"),
+    "truncated": (lambda t: t[: len(t) // 2], "E650", "it is not SBML"),
+    "not XML": (lambda t: "graph: a", "E650", "it is not SBML"),
+    "empty": (lambda t: "", "E650", "it is not SBML"),
     "deep": (lambda t: "<a>" * 5000, "E650", "nested more than 100 deep"),
     "deep behind comments": (lambda t: f"<!--{'</é>' * 5000}-->" + "<é>" * 5000, "E650", "nested more than 100 deep"),
     "rule": (

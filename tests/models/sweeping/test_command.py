@@ -104,4 +104,4 @@ def test_the_table_has_an_ending_that_is_known(files, capsys):
 def test_a_count_of_processes_that_is_none_is_refused(files, capsys, count):
     with pytest.raises(SystemExit):
         command(files, "--processes", count)
-    assert f"'{count}' is no count of processes" in capsys.readouterr().err and not (files / "runs.db").exists()
+    assert f"'{count}' is not a count of processes" in capsys.readouterr().err and not (files / "runs.db").exists()

@@ -92,7 +92,7 @@ CHANGES = {
         '<parent link="fore"/>\n    <child link="end"/>',
         "E523",
         None,
-        "no link",
+        "not a link",
     ),
     "unknown kind": ('type="continuous"', 'type="helical"', "E525", '<joint name="elbow"', "one of: revolute"),
     "limits the wrong way": ('lower="-2" upper="1.5"', 'lower="2" upper="1.5"', "E525", '<joint name="shoulder"', "limits=False"),
@@ -191,7 +191,7 @@ def test_what_is_no_file_or_too_large_is_refused(tmp_path: Path, monkeypatch: py
     assert codes(refused(tmp_path / "noise.urdf", bytes(range(256)))) == ["E520"]
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.urdf")
-        assert "no ordinary file" in str(refused(tmp_path / "pipe.urdf"))
+        assert "not a regular file" in str(refused(tmp_path / "pipe.urdf"))
     monkeypatch.setattr(document, "MAX_BYTES", 2**20)
     (tmp_path / "good.urdf").write_text(GOOD)
     assert read_urdf(tmp_path / "good.urdf").name == "two links"

@@ -9,7 +9,7 @@ read as it was before the instant.
 
 A guard that is positive at the start fires there: all wait for `begun`, which the event at time 0 makes true, since `when` needs
 a condition that becomes true. The unknowns of nonlinear loops belong to the modes and samples before an instant, so that what
-fires cannot depend on itself; the next iteration of the event solves them anew.
+fires cannot depend on itself; the next iteration of the event solves them again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from bondgraph.tracing.events.time_events import breaks_of
 @dataclass
 class Variables:
     """Names of the model: parameters with what follows from them, states, modes; and the indices of sampled states that
-    change, and of unknowns that are solved anew at events."""
+    change, and of unknowns that are solved again at events."""
 
     p: list[str]
     x: list[str]

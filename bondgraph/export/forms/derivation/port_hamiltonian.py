@@ -124,7 +124,7 @@ def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None
     if isinstance(law, laws.Storage):
         state = f"{path}.{law.state}"
         if law.rate is not None:
-            raise no_form(compiled, path, "its state is no plain integral of what it takes")
+            raise no_form(compiled, path, "its state is not a plain integral of what it takes")
         if path in compiled.causality.derivative:
             rate = next(s.outs[0] for s in system.statements if s.element == path and s.op is TIME_DERIVATIVE)
             ports.symbols[rate] = new_symbols(system, rate, f"{state}'")
@@ -186,7 +186,7 @@ def no_form(
 ) -> ModelError:
     """Return E277 for an element."""
     element = compiled.model.elements[path]
-    title = f'{element.kind} "{path}" is no part of a port-Hamiltonian form'
+    title = f'{element.kind} "{path}" is not part of a port-Hamiltonian form'
     return refusal("E277", title, cure, about=compiled.system.name, why=why, places=(element.place,))
 
 
@@ -283,7 +283,7 @@ class _Balance:
             argument = np.array(r, dtype=object) if self.model.shape_of(statement.args[0]) else r[0]
             block = secant(self.model.evaluate(statement.op, argument, *(values[arg] for arg in statement.args[1:])), r)
             if block is None:
-                raise no_form(compiled, path, "its relation is no resistance times what it takes")
+                raise no_form(compiled, path, "its relation is not a resistance times what it takes")
             if block.free_symbols & set(r):
                 if rows.free_symbols & others:
                     raise no_form(compiled, path, "its resistance would depend on sources or other resistors")

@@ -121,7 +121,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
         raise no_form(compiled, path, "its flow is a power, so that it does no virtual work")
     if isinstance(law, laws.InertialField) or (isinstance(law, laws.Storage) and law.gives == "flow"):
         if isinstance(law, laws.Storage) and law.rate is not None:
-            raise no_form(compiled, path, "its momentum is no integral of its effort")
+            raise no_form(compiled, path, "its momentum is not an integral of its effort")
         if isinstance(law, laws.Storage) and law.inverse is None:
             raise no_form(compiled, path, "its momentum is not given by its velocity", "`inertia`, or `inverse` for its formula")
         if depends:
@@ -136,7 +136,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
         parts.moving[path] = flow
     elif isinstance(law, laws.Storage):
         if depends:
-            raise no_form(compiled, path, "its displacement is set by others, so that its effort is no function of position")
+            raise no_form(compiled, path, "its displacement is set by others, so that its effort is not a function of position")
         if law.output is None:
             raise no_form(compiled, path, "its force is not given by its position", "`output`, or its energy")
         parts.potentials.append(path)
@@ -337,7 +337,7 @@ class _VirtualPower:
         vector = bool(self.model.shape_of(statement.args[0]))
         block = secant(self.model.evaluate(law.effort, self._shaped(f, vector), *map(self._value, statement.args[1:])), f)
         if block is None:
-            raise no_form(self.model.compiled, path, "its relation is no resistance times its velocity")
+            raise no_form(self.model.compiled, path, "its relation is not a resistance times its velocity")
         return N.T * block.xreplace(dict(zip(f, N * sympy.Matrix(self.v), strict=True))) * N
 
     def _potential(self, path: str) -> Any:

@@ -372,7 +372,7 @@ def _formula(latex: str) -> str:
 
 def _words(words: Words) -> str:
     text = marked(words, _formula, lambda name: f"#raw({quoted(name)})", _plain)
-    return re.sub(r"(#raw\(\"(?:[^\"\\]|\\.)*\"\))(?=[(\[.])", r"\1;", text)  # text right after a name is no argument
+    return re.sub(r"(#raw\(\"(?:[^\"\\]|\\.)*\"\))(?=[(\[.])", r"\1;", text)  # text right after a name is not an argument
 
 
 def _plain(words: str) -> str:

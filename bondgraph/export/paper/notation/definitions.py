@@ -1,4 +1,4 @@
-"""Function definitions: a name for each operation that is no plain formula, and its formula, written once.
+"""Function definitions: a name for each operation that is not a plain formula, and its formula, written once.
 
 LaTeX of an operation: a line for each result and for shared parts, built from pieces that know their precedence and width.
 

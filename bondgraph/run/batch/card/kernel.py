@@ -37,7 +37,7 @@ class CardKernel:
     """Kernel of many runs on a card.
 
     Its one argument is the address of a block of words, `threads.Launch`. A thread has a slot; runs are taken by threads that are
-    free, and go on where a launch has paused.
+    free, and continue where a launch has paused.
 
     Parameters
     ----------

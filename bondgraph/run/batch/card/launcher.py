@@ -37,7 +37,7 @@ _SHARE = 0.8
 
 @dataclass(frozen=True)
 class CardLauncher:
-    """Launcher of the batches of a prepared program on a card; `is_optional` if the CPU may go on where the card cannot."""
+    """Launcher of the batches of a prepared program on a card; `is_optional` if the CPU may continue where the card cannot."""
 
     prepared: PreparedProgram
     device: Device
@@ -60,7 +60,7 @@ class CardLauncher:
         """Run all rows of p, x and m into the batch; return the indices of those that the card has not ended, for the CPU.
 
         Raises `RunError` E282 to E285 for code that cannot be made, E289 where most clocks differ, E290 to E293 for the card;
-        where the CPU may go on, all of these are a `DeviceWarning`.
+        where the CPU may continue, all of these are a `DeviceWarning`.
         """
         batch.status[:] = UNFINISHED
         try:
@@ -89,13 +89,13 @@ class CardLauncher:
         return np.flatnonzero(batch.status == UNFINISHED)
 
     def let_cpu_go_on(self, error: ProblemError, runs: int) -> None:
-        """Warn that the CPU goes on with so many runs where an error of the card has ended the work there; else raise it."""
+        """Warn that the CPU continues with this many runs where an error of the card has ended the work there; else raise it."""
         if is_lost(error):
             forget(self.device)
         if not self.is_optional or error.problem.code not in _OF_CARDS:
             raise error
         problem = error.problem
-        warning = replace(problem, title=f"{problem.title}: the CPU goes on with {runs} runs", cures=())
+        warning = replace(problem, title=f"{problem.title}: the CPU continues with {runs} runs", cures=())
         warnings.warn(DeviceWarning(warning), stacklevel=caller_depth())
 
 
@@ -108,8 +108,8 @@ def launcher_of(
     check_rank: bool = True,
     is_stored: bool = False,
 ) -> CardLauncher | None:
-    """Return a launcher of so many runs on the card that `device=` names; None for the CPU, and with "auto" also where these runs
-    cannot go to a card. The results of runs whose chunks are stored need no memory here.
+    """Return a launcher of this many runs on the card that `device=` names; None for the CPU, and with "auto" also where these
+    runs cannot go to a card. The results of runs whose chunks are stored need no memory here.
 
     Raises `RunError` E286 to E288 for the card, E283 and E289 for what cannot go there, E294 for more runs than the memory here
     holds; `ExtraError` E416 without the package for the card.
@@ -154,7 +154,7 @@ def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) 
 
 
 def _check_count(runs: int, each: int) -> None:
-    """Raise `RunError` E294 if so many runs of so many bytes each exceed the memory of this machine."""
+    """Raise `RunError` E294 if this many runs of this many bytes each exceed the memory of this machine."""
     memory = memory_here()
     if memory and runs * each > _SHARE * memory:
         why = f"each takes {each} bytes here, all of them {runs * each / 1e9:.4g} GB of {memory / 1e9:.4g} GB"

@@ -1,4 +1,4 @@
-"""Chunks of runs on a card: as many as its memory holds, in launches of some tenths of a second that go on where they paused."""
+"""Chunks of runs on a card: as many as its memory holds, in launches of some tenths of a second that resume after a pause."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ class CardWork:
                 guess.learn(chosen, self.batch.rate_counts[chosen])
 
     def room(self, runs: int) -> Room:
-        """Return the largest chunk of at most so many runs that the free memory holds; `DeviceWarning` E291, once, where that is
-        so little that threads stay idle. Raises `RunError` E290 where it holds no block of threads."""
+        """Return the largest chunk of at most this many runs that the free memory holds; `DeviceWarning` E291, once, where that
+        is so little that threads stay idle. Raises `RunError` E290 where it holds no block of threads."""
         loaded, code, facts = self.loaded, self.code, self.device.facts
         thread = 8 * (code.state_words + code.scratch_words)
         results = sum(array.itemsize * math.prod(array.shape[1:]) for array in self.batch.arrays().values())
@@ -204,7 +204,7 @@ def _megabytes(size: int) -> str:
 
 @contextmanager
 def _allocated(device: Device, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Yield the addresses of stretches of so many bytes on a card, by name, in one block of memory, which ends with the body."""
+    """Yield addresses of arrays of these sizes (bytes) on a card, by name, in one block that is freed at the end."""
     starts, at = dict[str, int](), 0
     for name, size in sizes.items():
         starts[name] = at

@@ -20,7 +20,7 @@ LARGE_ARRAY = 1_000
 """Words from which an array of the event handling, or of a loop over runs, lies in the scratch."""
 _MAY_BE_LARGE = ("EventTable.", "BatchTable.", "SparsityPattern.", "Structure.", "CouplingGraph.")
 _ALWAYS_THERE = ("SparsityPattern.", "Structure.")
-"""Tables whose arrays lie in the scratch when they are large, or always: they are seldom used."""
+"""Tables whose arrays lie in the scratch when they are large, or always: they are rarely used."""
 READERS = ("i_searchsorted", "i_take")
 """Functions that only read their last array."""
 

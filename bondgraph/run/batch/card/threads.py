@@ -1,5 +1,5 @@
 """Loop over runs in a thread of a card, as functions of the kernel language: a thread takes one run after the other, goes to
-sleep when its budget of steps is spent, and goes on at the next launch.
+sleep when its budget of steps is spent, and continues at the next launch.
 
 While it is awake, its tables and arrays lie in its own memory (on a card: local memory, which the hardware interleaves by
 threads); between launches in a slot of the card's memory. What is too large for that lies in the slot's scratch for good.
@@ -92,7 +92,7 @@ def saw_far_angle(call: Launch) -> int:
 
 
 def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
-    """Wake the thread of a slot, whose own memory this is with the table r in it, go on with its runs, and go to sleep."""
+    """Wake the thread of a slot, whose own memory this is with the table r in it, continue with its runs, and go to sleep."""
     wake(memory, call, slot)
     connect(r, call)
     go_on(r, call)

@@ -48,8 +48,8 @@ def _library(lanes: int, tableau: Tableau) -> Callable[[], Library]:
 
 
 def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -> int:
-    """Advance all runs: return 0 when they are done, 1 after so many steps of one run that the caller must check for interrupts;
-    the next call continues there."""
+    """Advance all runs: return 0 when they are done, 1 after this many steps of one run that the caller must check for
+    interrupts; the next call continues there."""
     h, error, taken, seats = v.h, v.error, v.taken, v.seats
     while True:
         if v.paused:

@@ -128,7 +128,7 @@ class LaneTable(Table):
     quadratures: int
     watch: bool
     parameters: int
-    # The run to begin next, and whether one has made so many steps that the caller must check for interrupts.
+    # The run to begin next, and whether one has made this many steps that the caller must check for interrupts.
     following: int
     paused: bool
     rate_count: int

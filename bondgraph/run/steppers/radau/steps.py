@@ -103,7 +103,7 @@ def pair_factors(c: RadauTable, h: float) -> bool:
 
 
 def prepare_matrices(c: RadauTable, h: float) -> bool:
-    """Factorise both matrices for a step of length h, but for factors at hand; return True where one is singular."""
+    """Factorise both matrices for a step of length h, except for factors at hand; return True where one is singular."""
     c.factored = 0.0
     if c.single != h:
         c.single = 0.0

@@ -166,7 +166,7 @@ def copy(source: Disjoint, target: Disjoint, count: int) -> None:
 
 
 def ahead(now: Disjoint, last: Disjoint, count: int, share: float) -> None:
-    """Go on along the line from the last end to the present one, which becomes the last."""
+    """Continue along the line from the last end to the present one, which becomes the last."""
     for i in range(count):
         end = now[i]
         now[i], last[i] = end + share * (end - last[i]), end

@@ -55,7 +55,7 @@ def begin_free(c: PileTable, b: int) -> None:
     q, P, force = c.x[c.pose[b] :], c.x[c.momentum[b] :], c.rate[c.momentum[b] :]
     R, centre, J, W = c.R[b * 9 :], c.centre[b * 3 :], c.inverse_inertia[b * 9 :], c.turn[b * 9 :]
     matrix_of(q, R)
-    # Momenta and forces about the centre of mass, in body coordinates; what turns with the body is no force.
+    # Momenta and forces about the centre of mass, in body coordinates; what turns with the body is not a force.
     spin, about, push, torque = empty_like(c.gap, 3), empty_like(c.gap, 3), empty_like(c.gap, 3), empty_like(c.gap, 3)
     for i in unrolled(range(3)):
         c.origin[b * 3 + i] = q[4 + i]

@@ -155,9 +155,9 @@ def test_the_way_out_of_times_that_are_too_close() -> None:
 
 def test_what_cannot_be_logged_is_refused(tumbling: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = scene_of(tumbling)
-    with pytest.raises(ModelError, match=r'E683 "box 1.posse" is no quantity of the run(.*\n)*.*result\.names'):
+    with pytest.raises(ModelError, match=r'E683 "box 1.posse" is not a quantity of the run(.*\n)*.*result\.names'):
         log_of(scene, ["box 1.posse"])
-    with pytest.raises(ModelError, match=r'E683 "box 1.pose" is no quantity(.*\n)*.*save_log\(result'):
+    with pytest.raises(ModelError, match=r'E683 "box 1.pose" is not a quantity(.*\n)*.*save_log\(result'):
         log_of(replace(scene, result=None), ["box 1.pose"])
     with pytest.raises(ModelError, match="E160"):
         log_of(Scene("nothing", np.array([0.0])), None)
