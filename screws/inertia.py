@@ -51,8 +51,8 @@ def check_inertia(mass: Any, rotational: Any, name: str = "the body") -> None:
     rows = [reals(row, 3) for row in (rotational if matrix else [rotational])]
     J = np.array([row for row in rows if row is not None], dtype=float)
     if len(J) != len(rows) or len(J) != (3 if matrix else 1):
-        title = f"the rotational inertia of {name} is {shown(rotational)}: of another shape than (3,) or "
-        title += "(3, 3), or no finite numbers"
+        title = f"the rotational inertia of {name} is {shown(rotational)}: not of shape (3,) or "
+        title += "(3, 3), or not finite"
         raise GeometryError("G114", title, "three principal moments or a finite symmetric 3 x 3 matrix, in kg m^2")
     J = np.diag(J[0]) if len(J) == 1 else J
     if not (np.isfinite(real(mass)) and real(mass) > 0.0):

@@ -26,7 +26,7 @@ def empty_batch(prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun
 def on_processor(
     prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun, ...] = (), outputs: Kernel | None = None
 ) -> RunBatch:
-    """The runs one after the other on this processor, without Python's part."""
+    """The run one after the other on this processor, without Python's part."""
     batch = empty_batch(prepared, blocks, kept)
     with prepared._workspace() as space:
         space.many(blocks, slice(0, len(batch.status)), False, batch, kept, outputs, None, Event())

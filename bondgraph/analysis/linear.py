@@ -244,8 +244,8 @@ class Linear:
         Raises `ModelError` E564 for a sampled system, E258 without python-control.
         """
         if self.period is not None:
-            cure = "the linear system before it was sampled"
-            raise refusal("E564", f"the system is sampled already, every {self.period:g} s", cure, about=self.name)
+            cure = "the continuous system, before c2d"
+            raise refusal("E564", f"the system is already discrete, with period {self.period:g} s", cure, about=self.name)
         sampled = self._control().sample_system(self.to_control(), period, method)
         a, b, c, d = (np.asarray(getattr(sampled, letter)) for letter in "ABCD")
         return replace(self, A=a, B=b, C=c, D=d, rates=self.rates * period, point=None, period=float(period))
@@ -317,7 +317,7 @@ def _indices(system: Linear, kind: str, names: str | tuple[str, ...], labels: tu
     names = (names,) if isinstance(names, str) else tuple(names)
     for name in names:
         if name not in labels:
-            title = f'the linear system has no {kind} "{name}"' if name else f"which {kind} is meant?"
+            title = f'the linear system has no {kind} "{name}"' if name else f"several {kind}s: name one"
             why = f"{kind}s: {', '.join(labels) or 'none'}"
             raise refusal("E255", title, "one of these", about=system.name, why=why, places=())
     return [labels.index(name) for name in names]

@@ -91,7 +91,7 @@ def _against_its_matrix(model: Model, clash: Clash, path: str, culprits: Sequenc
         f"{_all(model, others)} would need its inverse",
         _bonds(model, clash),
     )
-    cure = 'turn it round: port("2") where port("1") is now, port("1") where port("2") is, and the inverse matrix as its ratio'
+    cure = 'reverse it: port("2") where port("1") is now, port("1") where port("2") is, and the inverse matrix as its ratio'
     return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, [path, *others]), (cure,))
 
 
@@ -99,7 +99,7 @@ def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:
     """Return the problem E203 of a graph for which every choice of strokes fails."""
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     near = dict.fromkeys(path for group in clash.groups for path in _side(strokes, group) if path in model.elements)
-    details = ("no choice of strokes suits all junctions and two-ports around it", _bonds(model, clash))
+    details = ("no assignment of strokes satisfies all junctions and two-ports here", _bonds(model, clash))
     cures = ("a C, I or R at one of the junctions of the ring that passes through it",)
     return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, list(near)), cures)
 
@@ -254,7 +254,7 @@ def _ambiguity(model: Model, path: str, strong: Bond, other: Bond) -> Problem:
     )
     return Problem(
         "E154",
-        f'switched junction {element.kind} "{path}": what it does when it opens depends on a choice',
+        f'switched junction {element.kind} "{path}": its behaviour when open is ambiguous',
         (
             f'either {one.kind} "{one.name}" or {two.kind} "{two.name}" sets its {common}; '
             f"as it opens the one that does is left without {dual}, the other without {common}",

@@ -54,8 +54,8 @@ def check_heat_ports(model: Model) -> Iterator[Problem]:
                 yield Problem("E177", title, (f"bond: {bond.name}", why), (element.place, bond.place), (cure,))
             elif element.heat and domain.pseudo:
                 title = f'{element.kind} "{path}" with heat=True is at a pseudo-bond of the domain {domain.name}'
-                why = "what flows there is heat already, and passes by; there is no other power that becomes heat"
-                cure = "heat=True at bonds of other domains alone"
+                why = "the flow there is already heat; no other power is dissipated"
+                cure = "use heat=True only at bonds of other domains"
                 yield Problem("E177", title, (f"bond: {bond.name}", why), (element.place, bond.place), (cure,))
 
 
@@ -74,7 +74,7 @@ def check_second_law(model: Model) -> Iterator[Problem]:
                 break
             if heat * (one - other) < 0.0:
                 title = f'{element.kind} "{path}" moves heat from cold to hot'
-                why = f"from {one:g} K to {other:g} K its heat is {heat:.4g} W, so that entropy vanishes"
+                why = f"from {one:g} K to {other:g} K its heat is {heat:.4g} W, which would destroy entropy"
                 cure = (
                     "a formula that is positive where the first temperature is the higher one, and negative where it is the lower"
                 )

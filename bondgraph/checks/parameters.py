@@ -334,7 +334,7 @@ def _samples(dimension: int) -> Iterator[Any]:
 
 
 def _not_passive(element: Element, why: str, cure: str) -> Problem:
-    title = f'{element.kind} "{element.name}" is declared passive, and is not known to be'
+    title = f'{element.kind} "{element.name}" is declared passive, but this cannot be verified'
     return Problem("E153", title, (why,), (element.place,), (cure,))
 
 

@@ -187,11 +187,11 @@ def _divergent(element: Element, samples: Sequence[Any], others: Sequence[Any]) 
             break
     if not why:
         return None
-    title = f'{element.kind} "{element.name}" has the law {word}({law.coordinate[0]}), and lacks its energy'
+    title = f'{element.kind} "{element.name}" has the law {word}({law.coordinate[0]}), but its energy is missing'
     cure = f"energy=lambda {law.state}: ... beside it, an integral of the {law.gives} by {law.state}"
     if law.output is None:
         cure = f"output=lambda {law.state}: ... and energy=lambda {law.state}: ... in place of `{word}`"
-    return Problem("E110", title, (f"quadrature does not find it: {why}",), (element.place,), (cure,))
+    return Problem("E110", title, (f"quadrature cannot compute it: {why}",), (element.place,), (cure,))
 
 
 def _of_resistor(element: Element, others: Sequence[Any]) -> Iterator[Pair]:

@@ -248,7 +248,7 @@ def _convert(
         settled = all(np.allclose(states[name], before[name], rtol=1e-9, atol=0.0) for name in before)
         if settled and attempt:
             return
-    title = f"{' and '.join(converted)} are not converted to states: each law reads the other's state"
+    title = f"{' and '.join(converted)} cannot be converted to states: each law reads the other's state"
     raise refusal("E124", title, "the states themselves", about=model.name, places=())
 
 
@@ -290,7 +290,7 @@ def dependent_among(
 def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, str]) -> None:
     """Record the name of a value; raise E124 if another name of it was used before."""
     if (other := name_used.setdefault(root, name)) != name:
-        why = "each would have a value of its own"
+        why = "the two would have different values"
         raise refusal("E124", f'"{other}" and "{name}" are two names of one number', "one of them", about=model, why=why)
 
 
@@ -306,7 +306,7 @@ def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np
         shown = repr(value)
         fault = "no number" if array is None else f"of shape {array.shape}"
         title = f'"{name}" cannot be {shown if len(shown) < 60 else shown[:57] + "..."}'
-        why = f"it needs finite numbers of shape {np.shape(like)}; what is given is {fault}"
+        why = f"it needs finite numbers of shape {np.shape(like)}; it is {fault}"
         raise refusal("E124", title, about=model, why=why, places=())
     return array
 

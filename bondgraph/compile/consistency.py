@@ -215,7 +215,7 @@ def contradicting_closures(
             elements = closures.owners(program.closing.repeating, shares[0])
             named = ", ".join(f'"{path}"' for path in elements)
             title = "constraints that repeat each other at the start contradict each other as soon as it moves"
-            details = (f"these take part: {named}", "the velocities that they allow lead to places that they do not")
+            details = (f"elements: {named}", "the velocities that they allow lead to positions that they forbid")
             lines = tuple(model.elements[path].place for path in elements)
             return [Problem("E433", title, details, lines, CURES["contradiction"])]
     return []
@@ -242,9 +242,9 @@ def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x
     off = {path: error.flows[k] for path, k in slices.items() if np.abs(error.flows[k]).max() > 1e-6 * largest}
     named = [f'"{path}" starts with the flow {np.array2string(flow, precision=4)}' for path, flow in off.items()]
     if np.isfinite(error.energy):
-        reason = f"of {error.kinetic:.4g} J of motion, a change of {error.energy:.4g} J is needed at the least"
+        reason = f"at least {error.energy:.4g} J of {error.kinetic:.4g} J of kinetic energy must change"
     else:
-        reason = "no start velocities fit: what sources move, or the constraints, contradict each other"
+        reason = "no start velocities fit: sources or constraints contradict each other"
     return [
         Problem(
             "E455",
@@ -254,7 +254,7 @@ def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x
             (
                 "simulate(t_end, initial=compiled.consistent()): the nearest velocities that fit; its keep={...} gives the "
                 "rate of a joint, or the state of a part, and the others follow",
-                'closing="smooth" of the constraint or joint: what is off decays, and gives or takes energy',
+                'closing="smooth" of the constraint or joint: the violation decays, which adds or removes energy',
             ),
         )
     ]
@@ -321,9 +321,9 @@ def fitting_start(
     if solution is None:
         staying = f" while {', '.join(targets)} stay{'s' if len(targets) == 1 else ''}" if targets else ""
         cures = (
-            ("less in keep: one rate for each freedom, such as a joint's",)
+            ("fewer rates in keep: one for each degree of freedom",)
             if targets
-            else ("other velocities of the sources", "places at which it can move so")
+            else ("other velocities of the sources", "positions that allow this motion")
         )
         raise refusal("E432", f"no start velocities fit the constraints{staying}", *cures, about=model.name, places=())
     shapes = {state.name: np.shape(state.initial) for state in system.states}

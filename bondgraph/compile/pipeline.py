@@ -175,11 +175,11 @@ def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Co
     compiled = model if isinstance(model, Compiled) else compile_model(model, progress=progress)
     if compiled.program.delays and asker not in _WITH_DELAYS:
         delay = compiled.program.delays[0].name
-        title, why = f'{asker} does not take the delay "{delay}"', "the state of a delay is the course of a signal, not a number"
+        title, why = f'{asker} does not take the delay "{delay}"', "the state of a delay is a function of time, not a number"
         cure = "a transfer_function in its place: for a short delay T (1 - s T/2) / (1 + s T/2) (Pade)"
         raise refusal("E335", title, cure, about=compiled.model.name, why=why)
     if asker not in _WITH_LIBRARIES and (clock := next((clock for clock in compiled.program.clocks if clock.library), None)):
-        title, why = f'{asker} does not take "{clock.name}"', "what it does is known to its library alone, and not as a formula"
+        title, why = f'{asker} does not take "{clock.name}"', "its equations are hidden in a library"
         raise refusal("E693", title, "a block of formulas in its place", about=compiled.model.name, why=why)
     return compiled
 
@@ -196,10 +196,10 @@ def _without_law(model: Model) -> list[Problem]:
         Problem(
             "E434",
             f'contact "{point.path}" is rigid: only time stepping takes it',
-            ("nothing in the graph gives it a force, so that its bodies would go through each other",),
+            ("nothing in the graph gives it a force, so its bodies would pass through each other",),
             (point.place,),
             (
-                'steps of time: stepper(graph, inertia="full").simulate(1.0, step=1e-3), of bondgraph.stepping',
+                'time stepping: stepper(graph, inertia="full").simulate(1.0, step=1e-3), of bondgraph.stepping',
                 "a law with a force of its own: contact(..., law=Impact(restitution=0.5)), or Compliant(...)",
             ),
         )

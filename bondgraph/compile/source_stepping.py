@@ -77,12 +77,12 @@ def without_solution(model: Model, loop: NewtonLoop, part: float) -> Problem:
     """Return E206 of a loop whose residuals overflow at the start, and whose solution ends at this part of the sources."""
     elements = [each for each in model.elements_at(loop.elements) if not isinstance(each.law, Junction)]
     details = (
-        f"what each of these gives depends on what it gets in return: {named(elements)}",
-        f"from sources of zero on there is a solution up to {part:.3g} of their values",
+        f"these elements depend on each other: {named(elements)}",
+        f"scaling the sources up from zero, a solution exists up to {part:.3g} of their values",
         "at their values the relations overflow",
     )
     resistor = domain_of(model, elements).part("R")
-    cures = ("smaller sources", f"{resistor} in the loop, which bounds what the relations get")
+    cures = ("smaller sources", f"{resistor} in the loop, to bound the relations")
     return Problem(
         "E206", "no solution of an algebraic loop is found", details, tuple(each.place for each in elements[:12]), cures
     )

@@ -189,7 +189,7 @@ def violated_constraints(
         details = (f"its position, which is zero where it holds, is {_number(h[0])}" + (f" at {where}" if where else ""),)
         cures = (
             f"start values at which the position of {path} is zero",
-            'closing="smooth" of the constraint: what is off decays, and takes or gives energy',
+            'closing="smooth" of the constraint: the violation decays, which adds or removes energy',
         )
         problems.append(Problem("E218", f'{element.kind} "{path}" is violated at the start', details, (element.place,), cures))
     return problems

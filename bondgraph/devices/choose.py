@@ -52,7 +52,7 @@ def check_device(argument: Any) -> None:
     if not isinstance(argument, str) or not (match := _NAME.fullmatch(argument)) or match[1] not in MAKERS:
         named = (f'device="{kind}{number}"' for kind in MAKERS for number in ("", ":1"))
         cures = (ON_THE_CPU, *named, f'device="{AUTO}"')
-        raise RunError(Problem("E286", f"device={argument!r:.60} names no device", (), cures=cures))
+        raise RunError(Problem("E286", f"device={argument!r:.60} is not a device", (), cures=cures))
 
 
 def forget(device: Device) -> None:

@@ -80,13 +80,13 @@ class Device(Protocol):
 def out_of_memory(name: str, why: str) -> RunError:
     """Return E290: the memory of a card does not hold what is asked for."""
     cures = (ON_THE_CPU, "fewer samples, or measures in place of series", "no other program on the card")
-    return RunError(Problem("E290", f'the memory of "{name}" does not hold these runs', (why,), cures=cures))
+    return RunError(Problem("E290", f'the memory of "{name}" is too small for these runs', (why,), cures=cures))
 
 
 def lost(name: str, why: str) -> RunError:
     """Return E292: a card is lost."""
     cures = ("the same call with a store, which resumes", ON_THE_CPU, 'device="auto", which continues on the CPU')
-    return RunError(Problem("E292", f'"{name}" was lost while it ran', (why,), cures=cures))
+    return RunError(Problem("E292", f'"{name}" was lost during a run', (why,), cures=cures))
 
 
 def is_lost(error: ProblemError) -> bool:

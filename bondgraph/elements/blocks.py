@@ -43,7 +43,7 @@ def Block(
     ticking = {key: in_unit(name, key, value, "s") for key, value in clock.items() if value is not None}
     if twice := sorted(ticking.keys() & values.keys()):
         title = f'block "{name}" defines twice {", ".join(twice)}'
-        raise refusal("E118", title, "another name for the parameter", about=name)
+        raise refusal("E118", title, "rename the parameter", about=name)
     states = states or {}
     if not isinstance(states, Mapping):
         raise refused("states", states, "a start value for each state", 'states={"phi": 0.0}')

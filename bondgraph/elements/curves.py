@@ -75,9 +75,9 @@ class Curve(Frozen):
         Raises `ModelError` E181 for the integral of a periodic curve, which grows with every period.
         """
         if self.gain:
-            title = "the integral of a periodic curve has no integral here"
+            title = "the integral of a periodic curve cannot be integrated"
             why = f"it grows by {self.gain:g} with every period"
-            raise refusal("E181", title, "a state, whose rate is the curve, in its place", about="curve", why=why)
+            raise refusal("E181", title, "a state whose rate is the curve", about="curve", why=why)
         powers = np.arange(1.0, len(self.coefficients) + 1.0)
         rows = np.vstack([np.zeros(self.coefficients.shape[1]), self.coefficients / powers[:, None]])
         widths = np.diff(self.axis.points)

@@ -414,7 +414,7 @@ def _law(
 def _inverse_alone(kind: str, name: str, stored: tuple[Variable, str, StateSpec], by_output: str) -> ModelError:
     """Return E110 for a storage with an inverse alone."""
     gives, state, _ = stored
-    title = f'{kind} "{name}" has inverse({gives[0]}), the {state} of its {gives}, and lacks the law that this inverts'
+    title = f'{kind} "{name}" has inverse({gives[0]}), the {state} of its {gives}, but no law for it to invert'
     why = f"inverse serves where something else sets the {gives}, beside output({state}) or energy({state})"
     cures = (f'{kind}("{name}", {by_output}=lambda {gives[0]}: ...) if the {gives} is to be solved for', "output= beside it")
     return refusal("E110", title, *cures, about=name, why=why)

@@ -68,7 +68,7 @@ def limit() -> float:
     if megabytes >= 0.0:
         return 1e6 * megabytes
     title = f'SCREWBOND_CACHE_SIZE is "{setting}", which is not a number of megabytes'
-    warnings.warn(CacheWarning(Problem("E398", title, cures=(f"{MEGABYTES:g}, which holds now",))), stacklevel=1)
+    warnings.warn(CacheWarning(Problem("E398", title, cures=(f"{MEGABYTES:g}, the default",))), stacklevel=1)
     return 1e6 * MEGABYTES
 
 

@@ -84,7 +84,7 @@ def _processor(chosen: str) -> tuple[str, str]:
         return _BASELINE.get(family, "generic"), ""
     if chosen == "haswell" and family == "x86_64":
         return chosen, ""
-    title = f"SCREWBOND_PROCESSOR is {chosen!r}, and no processor to make code for"
+    title = f"SCREWBOND_PROCESSOR is {chosen!r}, not a known processor"
     raise CompileError(Problem("E390", title, cures=("host, baseline, or haswell on x86-64", "leave the variable out")))
 
 
@@ -155,7 +155,7 @@ def optimised(text: str, passes: int, machine: Any) -> Any:
         module.data_layout = str(machine.target_data)
         module.verify()
     except RuntimeError as failure:
-        raise CompileError(Problem("E392", "LLVM refuses a generated text", (str(failure).strip(),))) from failure
+        raise CompileError(Problem("E392", "LLVM rejects the generated code", (str(failure).strip(),))) from failure
     if passes:
         options = llvm.create_pipeline_tuning_options(speed_level=passes)
         options.slp_vectorization = passes > 1

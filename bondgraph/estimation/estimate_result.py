@@ -102,7 +102,7 @@ def refuse_fixed(compiled: Compiled, unknown: Mapping[str, Any], trials: Sequenc
     fixed = {resolve(name) for trial in trials for name in trial.experiment.parameters or ()}
     if both := [name for name in unknown if resolve(name) in fixed]:
         why = "the number would be found for all experiments, and this one has its own"
-        raise _unfit(compiled, f'"{both[0]}" is to be found, and an experiment gives it', why)
+        raise _unfit(compiled, f'"{both[0]}" is estimated, but an experiment sets it', why)
 
 
 def _trial(compiled: Compiled, experiment: Experiment) -> Trial:

@@ -142,8 +142,8 @@ class _Search:
         try:
             self._run(numbers)
         except ScrewbondError as failure:
-            title = "the run to begin with fails, so that there is nowhere to search from"
-            cures = ("numbers to begin with for which the model runs: (low, begin, high)",)
+            title = "the first run of the search fails"
+            cures = ("initial guesses for which the model runs: (low, guess, high)",)
             lines = str(failure).splitlines()
             raise refusal("E378", title, *cures, about=self.variational.compiled.model.name, why=lines) from failure
 
@@ -154,9 +154,9 @@ class _Search:
         for channel, rows, part in zip(channels, noise, parts, strict=True):
             largest, least = np.max(np.abs(part)), np.min(rows)
             if not (largest < LARGEST and 1.0 / LARGEST < least < LARGEST and largest / least < LARGEST):
-                title = f'the data of "{channel.name}" are {largest:.3g} off the run to begin with, their noise is {least:.3g}'
-                why = "squares of one over the other are beyond what floating-point numbers hold"
-                cures = ("sigma as large as errors of the measurement are", "leave out what is not a measurement")
+                title = f'the data of "{channel.name}" are {largest:.3g} off the first run, but their noise is {least:.3g}'
+                why = "the square of their ratio overflows"
+                cures = ("sigma of the size of the measurement error", "omit values that are not measurements")
                 raise refusal("E376", title, *cures, about=self.variational.compiled.model.name, why=why, places=())
 
     def minimum(

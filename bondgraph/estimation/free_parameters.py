@@ -147,7 +147,7 @@ def start_slopes(
         slope, scatter = _slope(start, at, stride)
         size = np.abs(slope) + np.finfo(float).eps * np.abs(x) / (abs(numbers[j]) or 1.0)
         if np.any(scatter > MAX_SCATTER * size.max(initial=0.0)):
-            title = f'the start has no derivative by "{varied.labels[j]}" that differences would show'
+            title = f'the start has no derivative by "{varied.labels[j]}" (finite differences disagree)'
             cures = ("a start formula that is smooth there", "start values in place of the formula")
             raise refusal("E371", title, *cures, about=compiled.model.name, places=())
         slopes[:, j] = slope
@@ -176,7 +176,7 @@ def _refuse_edges(
 
 
 def _at_an_edge(compiled: Compiled, label: str) -> ModelError:
-    title = f'the start is in another mode where "{label}" is a little different'
+    title = f'the start changes its mode if "{label}" changes slightly'
     return refusal("E371", title, "another start, away from where modes change", about=compiled.model.name, places=())
 
 

@@ -81,7 +81,7 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
         missing = [label for label in labels if label not in parameter_uncertainty.labels]
         if missing:
             raise refusal(
-                "E379", f"the estimate says nothing of {', '.join(missing)}", "a run that varies what it knows", about=about
+                "E379", f"the estimate lacks {', '.join(missing)}", "a run that varies the estimated names", about=about
             )
         indices = [parameter_uncertainty.labels.index(label) for label in labels]
         covariance = parameter_uncertainty.covariance[np.ix_(indices, indices)]

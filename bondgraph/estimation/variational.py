@@ -235,7 +235,7 @@ class Variational:
         hoisted = hoist(tape, moved)
         if len(hoisted.tape) > MAX_STEPS:
             title = f"{len(hoisted.tape)} steps of the variational equations are too many: at most {MAX_STEPS}"
-            why = f"{self.n} states and {self.k} numbers that are varied; nothing of it is in loops"
+            why = f"{self.n} states and {self.k} varied numbers, none of them in loops"
             cures = ("fewer numbers at a time", "a part of the model", "differences of runs: two for each number")
             raise refusal("E372", title, *cures, about=self.compiled.model.name, why=why, places=())
         blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))

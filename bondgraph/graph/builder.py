@@ -70,7 +70,7 @@ def take_out(graph: Draft, name: str) -> list[Problem]:
 
 def _unknown(graph: Draft, name: str, verb: str) -> Problem:
     near = similar_names(name, graph.parts, most=3) or list(graph.parts)
-    details = (f"near it: {', '.join(near)}",) if near else ()
+    details = (f"similar names: {', '.join(near)}",) if near else ()
     title = f'"{graph.name}" has no part "{name}" to {verb}'
     return Problem("E138", title, details, (caller_place(),), ("the name of a part",))
 
@@ -461,7 +461,7 @@ _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automat
 def _no_bond(graph: Graph, ends: Sequence[Any]) -> ModelError:
     """Return E100 for `connect` with other than two ends."""
     names = [str(getattr(end, "name", end)) for end in ends]
-    title = f"a bond has two ends, and connect gets {len(ends)}: {', '.join(names)}"
+    title = f"connect takes the two ends of a bond, not {len(ends)}: {', '.join(names)}"
     if len(ends) < 2:
         cures = [f"connect({names[0]}, <the other end>)", f"add({names[0]}) for a signal block, which has no bond"]
     else:

@@ -119,7 +119,7 @@ def _scopes(graph: Draft, prefix: str, above: tuple[Draft, ...], problems: list[
             continue
         if len(above) > MAX_DEPTH:
             title = f'graph "{part.name}" is nested {MAX_DEPTH} deep'
-            cures = ("parts side by side in one Graph, joined by bonds, in place of one inside the other",)
+            cures = ("place parts side by side in one Graph and connect them",)
             problems.append(Problem("E159", title, (f"inside: {prefix[:60]} ...",), (part.place,), cures))
         elif part in above:
             details = (f"as {prefix}{name}",)
@@ -156,7 +156,7 @@ def _aliases(scopes: list[Scope], names: SignalNames, problems: list[Problem]) -
 def _unknown(reference: str, user: str, place: Place | None, names: Iterable[str]) -> Problem:
     near = similar_names(reference, names, most=3)
     title = f'"{user}" reads the signal "{reference}", which does not exist'
-    details = (f"near it: {', '.join(near)}",) if near else ()
+    details = (f"similar names: {', '.join(near)}",) if near else ()
     return Problem("E106", title, details, (place,), ("name a state, an effort or flow, or an output as <element>.<signal>",))
 
 
@@ -193,9 +193,9 @@ class _Resolver:
         source = None if around is None else self.scopes[around].graph.wires.get((inside.name, reference))
         if around is not None and source is not None:
             return self.resolve(around, source, user, place)
-        title = f'signal input "{reference}" of "{prefix.removesuffix(".") or inside.name}" is not fed'
+        title = f'signal input "{reference}" of "{prefix.removesuffix(".") or inside.name}" has no source'
         wire = f'graph.wire(<signal>, {inside.name}, "{reference}") in the graph around it'
-        cures = (f"{inside.fed_by} in place of graph.add, or graph.connect, of it",) if inside.fed_by else (wire,)
+        cures = (f"{inside.fed_by} instead of graph.add or graph.connect",) if inside.fed_by else (wire,)
         self.problems.append(Problem("E108", title, (f'"{user}" reads it',), (place,), cures))
         return reference
 

@@ -95,7 +95,7 @@ def _invalid_dimensions(path: str, element: Element, port: Port) -> Iterator[Pro
         return
     why = f"bonds of domain {domain.name} have dimension {fixed}" if domain and fixed else "it must be 1, 2, 3 ..."
     cures = ("another dimension" + (", or a domain whose bonds may have it" if fixed else ""),)
-    yield Problem("E103", f'{element.kind} "{path}" asks for dimension {n}', (why,), (element.place,), cures)
+    yield Problem("E103", f'{element.kind} "{path}" has dimension {n}', (why,), (element.place,), cures)
 
 
 def _label(prefix: str, reference: PortRef) -> str:
@@ -338,7 +338,7 @@ def signal_names(scopes: list[Scope], elements: Mapping[str, Element], problems:
         seen: set[str] = set()
         for name in local_names:
             if name in seen:
-                why = f'{element.kind} "{path}" has a value of this name already'
+                why = f'{element.kind} "{path}" already has a value of this name'
                 twice(f"{path}.{name}", why, element.place, "parameter")
             seen.add(name)
     others = dict[str, None](time=None)

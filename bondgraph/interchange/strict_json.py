@@ -58,7 +58,7 @@ def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
     if len(text) > largest:
         raise too_large(file, len(text), largest)
     if nesting_depth(text) > MAX_DEPTH:
-        raise file_error("E351", file, "", f"its brackets are nested more than {MAX_DEPTH} deep")
+        raise file_error("E351", file, "", f"brackets are nested more than {MAX_DEPTH} deep")
 
     def pairs(entries: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         content = dict(entries)
@@ -78,10 +78,10 @@ def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
     except OverflowError:
         raise file_error("E351", file, "", "a number in it is too long") from None
     if not isinstance(content, dict):
-        raise file_error("E351", file, "", "it holds no object {...}")
+        raise file_error("E351", file, "", "it is not an object {...}")
     may_hold_surrogates = SURROGATE.search(text) or _ESCAPED.search(text)
     if may_hold_surrogates and SURROGATE.search(json.dumps(content, ensure_ascii=False)):
-        raise file_error("E351", file, "", "a text in it has half of a character: one surrogate without the other")
+        raise file_error("E351", file, "", "a text in it has an unpaired surrogate")
     return content
 
 

@@ -316,8 +316,8 @@ def dump_model(model: Compilable) -> str:
     document |= {"left out": missing} if missing else {}
     text = _json_text(document | {"model": content, "operations": encoder.operations, "formulas": encoder.formulas})
     if surrogate := SURROGATE.search(text):
-        why = f"a text in it has half of a character: {text[max(surrogate.start() - 20, 0) : surrogate.end()]!a}"
-        raise refusal("E350", "the model cannot be saved", "texts of whole characters", about=flat.name, why=why, places=())
+        why = f"a text in it has an unpaired surrogate: {text[max(surrogate.start() - 20, 0) : surrogate.end()]!a}"
+        raise refusal("E350", "the model cannot be saved", "valid Unicode text", about=flat.name, why=why, places=())
     return text
 
 

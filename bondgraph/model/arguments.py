@@ -28,7 +28,7 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
     if domain is None or isinstance(domain, Domain):
         return domain
     if not isinstance(domain, str) or domain not in DOMAINS:
-        title = f'"{name}" is of a domain that does not exist: {domain!r}'
+        title = f'"{name}" has an unknown domain: {domain!r}'
         why = f"there are: {', '.join(DOMAINS)}"
         raise refusal("E127", title, "one of these names, or a Domain of your own", about=name, why=why)
     return DOMAINS[domain]
@@ -190,7 +190,7 @@ def of_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> N
         if coefficient.kind == kind and element_domain in (coefficient.domains or (element_domain,))
     ]
     whose = " and ".join(domain.name for domain in allowed)
-    title = f'{kind} "{name}" of the {element_domain.name} domain has {word}, which is a word for {whose}'
+    title = f'{kind} "{name}" of the {element_domain.name} domain has {word}, a word of {whose}'
     raise refusal("E563", title, *(f'{kind}("{name}", {other}=...)' for other in fitting), about=name)
 
 
@@ -198,9 +198,9 @@ def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments
     """Refuse arguments that belong to a user's formula and would be ignored without one."""
     extra = [key for key, value in arguments.items() if value]
     if extra:
-        title = f'{kind} "{name}" has {word}, which leaves no use for {", ".join(extra)}'
+        title = f'{kind} "{name}" has {word}, so it cannot use {", ".join(extra)}'
         cure = f'{kind}("{name}", {formula}=...) with {", ".join(extra)}, or {word} alone'
-        raise refusal("E110", title, cure, about=name, why=f"{', '.join(extra)} belong to a formula of your own")
+        raise refusal("E110", title, cure, about=name, why=f"{', '.join(extra)} belong to your own formula")
 
 
 def unit_of_start(initial: Any) -> str:

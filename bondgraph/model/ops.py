@@ -28,11 +28,8 @@ class OfFormulas:
     """Object with formulas, which can be copied, but not pickled (E157)."""
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        why = "it holds formulas, which are functions and mean nothing in another process"
-        cures = (
-            "a module with a function that builds the graph, called in each process: only its arguments go there",
-            "the Result of a run goes from process to process",
-        )
+        why = "it contains functions, which cannot be pickled"
+        cures = ("a module-level function that builds the graph in each process", "pickle the Result of a run instead")
         raise refusal("E157", f"{type(self).__name__} cannot be pickled", *cures, about=str(getattr(self, "name", "")), why=why)
 
 

@@ -33,8 +33,8 @@ def known_ending(path: str | os.PathLike[str], *endings: str) -> str:
     ending = Path(path).suffix.lower()
     if ending in endings:
         return ending
-    title = f"no format has the ending of {printable_path(path)}" if ending else f"the name {printable_path(path)} has no ending"
-    raise FileError(Problem("E415", title, ("the ending decides what is written",), (), (" or ".join(endings),)))
+    title = f"no format has the suffix of {printable_path(path)}" if ending else f"the name {printable_path(path)} has no suffix"
+    raise FileError(Problem("E415", title, ("the suffix selects the format",), (), (" or ".join(endings),)))
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:

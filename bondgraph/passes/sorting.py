@@ -223,7 +223,7 @@ def refuse_undefined_values(system: System, model: Model) -> System:
             problems.append(_no_statement(name, model.elements_at([end.element for b in bonds for end in b.ends])))
             continue
         title = "algebraic loop without a unique solution"
-        details = (f"a ring of junctions passes one value round, and nothing in it decides it: {named(junctions)}",)
+        details = (f"a ring of junctions passes one value around, and nothing sets it: {named(junctions)}",)
         cures = ("one bond in place of two between like junctions, or a C, I or R in the ring",)
         problems.append(Problem("E206", title, details, tuple(e.place for e in junctions[:12]), cures))
     raise_if_any(model.name, problems)

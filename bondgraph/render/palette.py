@@ -70,7 +70,7 @@ def palette_of(colours: str | Mapping[str, str], model: str) -> Palette:
         if not (unknown or wrong):
             return replace(COLOURED, **colours)
         if unknown:
-            title = f'nothing in a diagram has the colour of "{unknown[0]}"'
+            title = f'no part of a diagram is called "{unknown[0]}"'
         else:
             title = f'"{wrong[0]}" is given {colours[wrong[0]]!r}, which is not a colour'
     else:

@@ -42,7 +42,7 @@ def folded_graphs(model: Model, folded: Collection[str] | None, unfolded: Collec
     around = {path for inner in open_graphs for path in enclosing(inner)}
     if folded != "all":
         problems += [
-            Problem("E586", f'"{path}" is to be folded, and it or what is in it unfolded', cures=("one of the two",))
+            Problem("E586", f'"{path}" is both folded and unfolded, or contains an unfolded graph', cures=("one of the two",))
             for path in named
             if path in around
         ]

@@ -95,7 +95,7 @@ def ode_functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: n
         title = f'"{program.name}" has delays, whose signals depend on more than a time and a state'
         raise RunError(Problem("E349", title, cures=("`simulate`, which keeps their history",)))
     if program.clocks:
-        title = f'"{program.name}" has sampled blocks, and no function of a time and a state can carry out their ticks'
+        title = f'"{program.name}" has sampled blocks, whose ticks are not functions of time and state'
         cures = ("`simulate`, which runs the clocks", "a continuous controller")
         raise RunError(Problem("E349", title, (f'"{program.clocks[0].name}" has ticks',), cures=cures))
     return _functions(program, t, x, p, m, sparse)

@@ -118,7 +118,7 @@ def span_of(t_start: float, t_end: float) -> tuple[float, float]:
     if not (math.isfinite(start) and math.isfinite(end)):
         raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s")
     if end <= start:
-        raise _refuse("E301", f"t_end = {end:g} s is not after the start at {start:g} s", cures=("a larger t_end",))
+        raise _refuse("E301", f"t_end = {end:g} s is not after the start at {start:g} s", cures=("increase t_end",))
     if end - start < MIN_SPAN:
         title = f"a run of {end - start:.3g} s is too short: the squares of its steps underflow to zero"
         raise _refuse("E301", title, cures=(f"a t_end at least {MIN_SPAN:.0e} s after the start",))

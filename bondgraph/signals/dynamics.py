@@ -145,7 +145,7 @@ def transfer_function(
     order, scale = len(below) - 1, np.abs(below)
     if len(above) > len(below):
         title, why = f'transfer function "{name}" is not proper', f"num has degree {len(above) - 1}, den has degree {order}"
-        raise refusal("E144", title, "a filter with more poles, as a real differentiator has", about=name, why=why)
+        raise refusal("E144", title, "add poles, as a real differentiator has", about=name, why=why)
     values = {"num": same_unit(num, above), "den": same_unit(den, below)}
     if order == 0:
         return static_block(name, formulas.RATIO, [input], values, **shown)

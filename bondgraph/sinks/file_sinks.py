@@ -296,7 +296,7 @@ def _check_names(kept: Sequence[KeptQuantity]) -> None:
         if slash or same != name:
             why = f'"{name}" has a slash' if slash else f'some systems take "{name}" and "{same}" for one'
             cures = ("a file: .parquet, .npz or .csv", "another name in the graph")
-            raise RunError(Problem("E348", "a folder of Zarr has a folder for each quantity", (why,), cures=cures))
+            raise RunError(Problem("E348", "Zarr stores each quantity in a folder", (why,), cures=cures))
 
 
 SINKS: Mapping[str, Callable[[str | os.PathLike[str]], Sink]] = {

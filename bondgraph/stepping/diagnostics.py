@@ -50,8 +50,8 @@ def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution)
         ) and steps.options.facets != CONE
         exact = ('facets="cone": facets leave open how a body turns that slides along one',) if spatial else ()
         cures = (*exact, "a shorter step", 'friction="convex", which always has an answer')
-        return Problem("E512", "friction does not come to agree with the slips", (why,), (), cures)
-    other = "lengths, forces and stiffnesses whose sizes are less apart"
+        return Problem("E512", "the friction iteration does not converge", (why,), (), cures)
+    other = "lengths, forces and stiffnesses of similar magnitude"
     return Problem(
         "E515", "the quadratic program of a step is not solved", ("the solver gives up",), (), ("a shorter step", other)
     )
@@ -65,7 +65,7 @@ def _not_finite(steps: Steps, workspace: StepWorkspace) -> Problem:
     names += [cone.path for cone, gap in zip(steps.layout.cones, workspace.gap, strict=True) if not np.isfinite(gap)]
     text = ", ".join(f'"{name}"' for name in dict.fromkeys(names)) or "a contact or constraint"
     title = f"forces or places of {text} are not finite numbers"
-    cures = ("a look at the formulas there: a division by zero, a root or a logarithm of a negative number",)
+    cures = ("check the formulas there for a division by zero, or a root or logarithm of a negative number",)
     return Problem("E515", title, (), _places(steps, names), cures)
 
 
@@ -126,7 +126,7 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
     named = list(dict.fromkeys(name for name, part in zip(names, share, strict=True) if part > _SMALL * share.max(initial=0.0)))
     text = " and ".join(f'"{name}"' for name in named) or "contacts and constraints"
     overlap = float(lower @ share) if solution.x is not None else 0.0
-    why = f"there is no place at which all of them are open or touch: they overlap by {overlap:.3g} m in all" if overlap else ""
+    why = f"no position satisfies all of them: they overlap by {overlap:.3g} m in all" if overlap else ""
     cures = ("a larger distance between them", "a commanded motion behind a spring (C between Sf and the joint)")
     title = f"{text} exclude each other" if len(named) != 1 else f"{text} closes by commanded motion alone"
     return Problem("E510", title, (why,) if why else (), (), cures)
@@ -136,13 +136,13 @@ def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
     """Report a motion that nothing holds."""
     ray = falling(steps, workspace)
     if ray is None:
-        why = "the part of them that nothing bears is too small to be told from rounding"
+        why = "the unbalanced part is too small to be distinguished from rounding"
         return Problem("E511", "forces do not balance", (why,), (), ("a spring, a contact or inertia that holds the bodies",))
     moves = _motion_in_words(steps, workspace, ray)
     past = _pivots(steps, workspace, ray)
     title = f"no force balance: {moves}" + (f" {'past' if 'rotating' in moves else 'along'} contact {past}" if past else "")
-    why = "nothing holds it in this direction, and what acts on it pushes it there"
-    cures = ("a contact or spring that holds it", 'inertia="full", in which it falls as time continues')
+    why = "a force acts in this direction, and nothing resists it"
+    cures = ("a contact or spring that holds it", 'inertia="full", which lets it fall')
     owners = [steps.layout.owners[k] for k in np.flatnonzero(np.abs(ray) > 0.0)]
     return Problem("E511", title, (why,), _places(steps, owners), cures)
 

@@ -449,7 +449,7 @@ class Stepper:
     def _times(self, t_end: float, step: float, p: np.ndarray) -> list[float]:
         end, h = number(t_end, "E501", "t_end"), number(step, "E501", "step")
         if not (0.0 < h < math.inf and 0.0 < end < math.inf):
-            title = f"{end!r} s cannot be gone in steps of {h!r} s"
+            title = f"{end!r} s cannot be divided into steps of {h!r} s"
             raise refusal("E501", title, "an end and a step above zero", about=self.steps.model.name, places=())
         count = math.ceil(end / h * (1.0 - 1e-12))
         times = [k * h for k in range(count)] + [end]

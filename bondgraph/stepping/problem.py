@@ -58,21 +58,21 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
     elif isinstance(law, laws.Storage) and law.gives == "flow" and (law.inverse is None or law.rate is not None):
         why, cure = "a step needs its momentum from its velocity", "inverse=, the momentum as a formula of the flow"
     elif isinstance(law, ResistorField):
-        why, cure = "a step knows dampers with one port", "an R at each port"
+        why, cure = "a step supports only dampers with one port", "an R at each port"
     elif isinstance(law, laws.Resistor) and law.relation is not None:
         why, cure = "a step needs its effort from its flow", "effort=, the effort as a formula of the flow"
     elif isinstance(law, laws.InertialField) and full and law.motion == "p" and law.mechanics is None:
         why, cure = "a step needs its acceleration", "an IC by its energies"
     elif isinstance(law, HeatFlow):
-        why, cure = "a step takes every C for a spring, and knows no temperature", "an open heat port, whose heat is dissipated"
+        why, cure = "in a step every C is a spring, not a heat capacity", "leave the heat port open: its heat is dissipated"
     elif isinstance(law, laws.SignalBlock) and law.updates:
-        why = "a step knows no clock" if law.delay is None else "a step keeps no history"
+        why = "a step has no clock" if law.delay is None else "a step has no history"
         cure = "the continuous block in its place"
     elif isinstance(law, laws.IdealConstraint | laws.IdealSwitch) and law.automaton is not None and law.automaton not in off:
-        why, cure = "a step switches contacts alone", "a contact, or an R or C in its place"
+        why, cure = "a step can switch only contacts", "a contact, or an R or C in its place"
     if not why:
         return None
-    return Problem("E502", f'a step cannot hold {element.kind} "{path}"', (why,), (element.place,), (cure,))
+    return Problem("E502", f'a step cannot contain {element.kind} "{path}"', (why,), (element.place,), (cure,))
 
 
 def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> list[Problem]:
@@ -94,9 +94,9 @@ def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> l
         if moving or dynamic:
             what = "velocities" if moving else "states of its own, which react to the motion"
             reason = f"its effort comes from {what} ({', '.join(moving or dynamic)})"
-            why = f"{reason}, and there is no inertia that answers within a step"
+            why = f"{reason}, and no inertia responds within a step"
             cures = (f'a C between the commanded motion (Sf) and the joint in place of {element.kind} "{path}"', FULL)
-            problems.append(Problem("E502", f'a step cannot hold {element.kind} "{path}"', (why,), (element.place,), cures))
+            problems.append(Problem("E502", f'a step cannot contain {element.kind} "{path}"', (why,), (element.place,), cures))
     return problems
 
 

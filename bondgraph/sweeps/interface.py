@@ -81,7 +81,7 @@ def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
     if executor is not None:
         if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
             cures = ("ThreadPoolExecutor(4) of concurrent.futures", "executor=None, for threads")
-            raise RunError(Problem("E367", f"executor={executor!r:.60} takes no tasks", (), (), cures))
+            raise RunError(Problem("E367", f"executor={executor!r:.60} does not accept tasks", (), (), cures))
         yield executor
         return
     pool = ThreadPoolExecutor(processors(), "sweep")
@@ -145,7 +145,7 @@ def _worker_errors() -> Iterator[None]:
         lines = str(error).strip().splitlines()
         why = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
         cures = ("the same call again, with a new executor: it continues with what is stored", "fewer workers, if memory ran out")
-        raise RunError(Problem("E367", "a worker could not do its part of a sweep", (why,), (), cures)) from error
+        raise RunError(Problem("E367", "a worker of the sweep failed", (why,), (), cures)) from error
 
 
 def speed(begin: float, done: int) -> str:
@@ -323,7 +323,7 @@ def _columns_of(
     about = compiled.model.name
     if not isinstance(keep, Mapping) or not keep:
         cures = ('keep={"speed": last("rotor.flow")}',)
-        raise refusal("E362", f"what is to be kept must be named, not {keep!r}"[:100], *cures, about=about)
+        raise refusal("E362", f"quantities to keep need names, not {keep!r}"[:100], *cures, about=about)
     kept, problems = kept_of(keep, compiled.program, samples)
     reserved = {RUN, FAILURE, *(each.name for each in points.varied)}
     arrays = {each.name for each in points.varied if each.role.shape} | {each.name for each in kept if each.shape != ()}

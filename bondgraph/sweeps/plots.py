@@ -57,7 +57,7 @@ def plot_runs(runs: Drawable, names: Sequence[str], against: str | None, axes: A
     """Return axes (panels,), one for each name; see `Runs.plot`."""
     drawn = names or [column.name for column in runs.columns.values() if column.what == "kept"]
     if not names and len(drawn) > MAX_PANELS:
-        title = f"what is to be plotted? {len(drawn)} columns are kept"
+        title = f"choose the columns to plot: {len(drawn)} are kept"
         raise refusal("E560", title, f'names of some: runs.plot("{drawn[0]}")', about=runs.name)
     for name in drawn:
         _ensure_drawable(runs, name)

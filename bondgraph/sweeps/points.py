@@ -283,8 +283,8 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
     raise_if_any(about, reader.problems)
     drawn = any(not isinstance(each.values, np.ndarray) for each in varied)
     if drawn != (runs is not None):
-        title = "runs= says how often is drawn, and there is no distribution" if runs is not None else "how many runs?"
-        why = "nothing would be drawn" if runs is not None else "a distribution is drawn from as often as runs= says"
+        title = "runs= counts draws, but there is no distribution" if runs is not None else "how many runs?"
+        why = "there is nothing to draw" if runs is not None else "runs= sets the number of draws"
         raise refusal("E360", title, "without runs=" if runs is not None else "runs=1000", about=about, why=why)
     axes = [*counts, *([Axis(RUN, _integer("runs", runs, 1, about))] if runs is not None else [])] or [Axis(RUN, 1)]
     if not varied or not all(axis.count for axis in axes):
@@ -302,7 +302,7 @@ def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[An
     """Return the values of a list of rows by name; E360 where a row has other names than the first."""
     for number, row in enumerate(rows):
         if other := row.keys() ^ rows[0].keys():
-            title = f"run {number} and run 0 do not vary the same: {', '.join(sorted(map(str, other)))}"
+            title = f"run {number} and run 0 vary different names: {', '.join(sorted(map(str, other)))}"
             raise refusal("E360", title, "the model's own value where nothing is to change", about=about)
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 

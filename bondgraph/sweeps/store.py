@@ -344,9 +344,9 @@ class Store:
         elif self.path is not None and not self._write and not self.path.exists():
             why = "there is no such file"
         if not self._write:
-            return FileError(Problem("E364", f"{self._file} holds no runs that can be read", (why,), (), (_WRITTEN,)))
-        cures = ("another file", "the same file, once it can be written, there is room for it, and no other program holds it")
-        return FileError(Problem("E364", f"{self._file} cannot hold runs", (why,), (), cures))
+            return FileError(Problem("E364", f"{self._file} contains no readable runs", (why,), (), (_WRITTEN,)))
+        cures = ("another file", "the same file, once it is writable, unlocked and the disk has space")
+        return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), cures))
 
     def _damaged(self, what: str) -> FileError:
         """Return E364 for a part of the store that differs from its checksum."""
@@ -393,9 +393,9 @@ def _of_another_plan(stored: Mapping[str, Any], plan: Mapping[str, Any], about: 
         else f"{key}: not the same"
         for key in keys
     ]
-    cures = ("another file for this plan", "the plan that the file was begun with, which then continues")
-    why = ["the file was begun with", *differences]
-    return refusal("E363", f"{printable_path(str(path))} holds runs of another plan", *cures, about=about, why=why)
+    cures = ("another file for this plan", "the original plan of this file, which then resumes")
+    why = ["the file was created with", *differences]
+    return refusal("E363", f"{printable_path(str(path))} contains runs of another plan", *cures, about=about, why=why)
 
 
 @dataclass(frozen=True)

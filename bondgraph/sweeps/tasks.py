@@ -66,7 +66,7 @@ class SentModel:
             return model_from_text, (self.text, self.backend, self.fingerprint)
         if self.build is not None:
             return model_from_function, (self.build, self.fingerprint)
-        why = self.why or ("functions give its start values, which a text holds as they were found",)
+        why = self.why or ("functions compute its start values, and text would only store the results",)
         cures = ("sweep(function, ...), with a function of a module that builds the graph", "executor=None, for threads")
         name = self.compiled.model.name
         raise refusal("E366", "other processes cannot have this model", *cures, about=name, why=why, places=())
@@ -198,7 +198,7 @@ class Kept:
 
 
 def _failed(kept: Kept, why: str) -> Exception:
-    title = f'what is to be kept as "{kept.name}" cannot be computed'
+    title = f'"{kept.name}" in keep= cannot be computed'
     cures = ("the function with the result of one run, graph.simulate(...), to see where", "nan where a run has no such number")
     return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
@@ -375,7 +375,7 @@ def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan,
 def several_shapes(name: str, shape: tuple[int, ...], run: int, others: tuple[int, ...], about: str) -> Exception:
     """Return E365 for a function of the user's that gives arrays of several shapes."""
     title = f'"{name}" is of shape {shape} in run {run}, and of {others} in others'
-    return refusal("E365", title, "numbers of one shape, nan where there is nothing", about=about)
+    return refusal("E365", title, "numbers of one shape, nan for missing values", about=about)
 
 
 def _run_batch(

@@ -98,7 +98,7 @@ def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
         + f", and {rate[row]:.6g} by its position, of {', '.join(names) or 'nothing'}"
     ]
     opposite = np.allclose(rate, -by_flow, rtol=FLOW_RTOL)
-    cures = ["the half arrow of the constraint the other way round"] if opposite else []
+    cures = ["reverse the half arrow of the constraint"] if opposite else []
     before = _transformer(model, path)
     if before is not None:
         matrix, bond = before

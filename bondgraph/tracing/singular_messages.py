@@ -254,8 +254,8 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     owners = model.elements_at([unknown.element for unknown in stuck.unknowns])
     part = domain_of(model, owners).part
     if stuck.reason == "nonlinear":
-        title = "unknown efforts or flows in a relation that is not linear"
-        details = (f"unknown is what these give: {named(owners)}",)
+        title = "nonlinear relation between unknown efforts or flows"
+        details = (f"unknown outputs of: {named(owners)}",)
         cures = (
             f"a state that decides them (of a C or I): {part('C')}, a stiff one, in place of a constraint",
             f"{part('C')}, a stiff one, at a 0-junction between a storage named here and the rest",
@@ -263,22 +263,22 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         return Problem("E205", title, details, _places(owners), cures)
     if stuck.reason == "index":
         elements = model.elements_at(stuck.suspects)
-        title = "a derivative is needed of what is unknown itself"
+        title = "a derivative of an unknown is needed"
         if not owners:
             details = (f"the input of {named(elements)} must be differentiated, and depends on this derivative",)
             return Problem("E207", title, details, _places(elements), ("a lowpass or another state in the loop",))
         needed = ", ".join(f"the {_differentiated(e)} at {named([e])}" for e in elements)
-        details = (f"{needed} must be differentiated, and depends on what these give: {named(owners)}",)
+        details = (f"{needed} must be differentiated, and depends on the outputs of: {named(owners)}",)
         cures = ("an Sf of zero in place of a constraint that holds no inertia", "a small C or I between them")
         return Problem("E207", title, details, _places(dict.fromkeys([*elements, *owners])), cures)
     elements = model.elements_at(stuck.suspects)
     if stuck.reason == "jump":  # a dependent element would need an infinite effort or flow
-        details = (f"{named(elements)} must follow a value with a sign, a comparison or a step in it",)
+        details = (f"{named(elements)} must follow a value that contains a sign, comparison or step",)
         cures = (
             "an R between the source and what follows it (a resistance, a compliance of the drive)",
-            "a smooth course in place of the step: a ramp, tanh, or a lowpass",
+            "a ramp, tanh or lowpass instead of the step",
         )
-        return Problem("E209", "a derivative is needed of what jumps", details, _places(elements), cures)
+        return Problem("E209", "a derivative of a discontinuous value is needed", details, _places(elements), cures)
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint)]
     instead = f"leave one of them out, or put {part('C')}, a stiff one, in its place"
     if commands := _prescribed_flows(model, elements):
@@ -335,11 +335,11 @@ def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], auto
     """Return the problem of a part with more combinations of modes than are solved one by one, some of them singular."""
     names = [automaton.name for automaton in automata]
     count, most = stuck.too_many
-    title = f"{count} combinations of modes are more than the {most} that are solved one by one"
+    title = f"{count} combinations of modes exceed the limit of {most} that are solved one by one"
     details = (
         f"the automata of this part: {', '.join(names[:12])}{f' and {len(names) - 12} more' if len(names) > 12 else ''}",
-        f"unclear is the mode {mode_in_words(stuck.modes[0][0])}",
-        f"there these repeat each other or leave something undecided: {named(elements)}",
+        f"the undetermined mode is {mode_in_words(stuck.modes[0][0])}",
+        f"these repeat each other or are underdetermined: {named(elements)}",
     )
     part = domain_of(model, elements).part
     cures = (
@@ -389,8 +389,8 @@ def _is_of_position(element: Element) -> bool:
 def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
     """Return the problem of a run that has entered a mode in which its equations contradict each other (E220)."""
     suspects = model.elements_at(elements)
-    details = (f"then these contradict each other, or leave something undecided: {named(suspects)}",)
-    title, cures = f"the equations have no solution in the mode {mode}", _in_mode_cures(model, suspects)
+    details = (f"these contradict each other or are underdetermined: {named(suspects)}",)
+    title, cures = f"the equations have no solution in mode {mode}", _in_mode_cures(model, suspects)
     return Problem("E220", title, details, _places(suspects), cures)
 
 
@@ -399,19 +399,17 @@ def paradox(elements: Sequence[str], model: Model) -> Problem:
     friction, *normals = model.elements_at(elements)
     if not normals:
         title = f"{named([friction])}: no or several solutions while it slips (Painleve)"
-        reason = (
-            "it changes the load that it follows by more than that itself, so that a smaller acceleration asks for more of it"
-        )
+        reason = "it changes its own load by more than the load itself"
         ways = "a smaller scale, or less inertia behind the load", "a C (a compliance) between the load and the inertia behind it"
         return Problem("E324", title, (reason,), _places([friction]), ways)
     title = f"{named([friction])} with {named(normals)}: no or several solutions while it slips (Painleve)"
     why = (
-        "a larger normal force would, by the friction that it brings along, make the bodies approach instead of part",
-        f"its coefficient is {_coefficient(friction, model)} where the run does not change it",
+        "a larger normal force would cause more friction and make the bodies approach instead of separate",
+        f"its coefficient is {_coefficient(friction, model)} unless the run changes it",
     )
     cures = (
         f"a compliant contact, which has a solution: a C with an R in place of {named(normals)}",
-        "a smaller coefficient, or a start or a load with which the bodies do not slide in this posture",
+        "a smaller coefficient, or a start or load that avoids sliding in this posture",
     )
     return Problem("E324", title, why, _places([friction, *normals]), cures)
 
@@ -446,7 +444,7 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
     paths = dict.fromkeys(s.element for s in system.statements[stuck.loop.start : stuck.loop.stop])
     elements = model.elements_at(list(paths))
     closing = [e for e in elements if not isinstance(e.law, Junction)] or elements
-    details = [f"what each of these gives depends on what it gets in return: {named(closing)}"]
+    details = [f"these elements depend on each other: {named(closing)}"]
     junctions = [e for e in elements if isinstance(e.law, Junction)]
     if junctions and closing is not elements:
         details.append(f"joined at {named(junctions)}")

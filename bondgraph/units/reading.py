@@ -191,7 +191,7 @@ class _Parser:
         unit = symbol(name)
         if unit is None:
             near = similar_names(name, sorted(SYMBOLS, key=lambda each: (len(each), each)), most=_SHOWN)
-            why = f"there is no unit {name!r}" + (f"; near it: {', '.join(near)}" if near else "")
+            why = f"there is no unit {name!r}" + (f"; similar names: {', '.join(near)}" if near else "")
             below = "/" in self.text[: self.text.index(name)]
             factors = (f"({each})" if below and " " in each else each for each in _apart(name))
             cures = tuple(f'"{self.text.replace(name, each)}"' for each in factors)

@@ -158,7 +158,7 @@ def mass_problems(tree: Tree, name: str, carried: Sequence[Moments] | None = Non
             "inertia for this link or one that it carries, or fixed() as its joint",
             "of a URDF: <inertial> in the file, or read_urdf(..., tip=...) up to links with mass",
         )
-        problems.append(Problem("E538", title, ("every force would accelerate it without end",), (place,), cures))
+        problems.append(Problem("E538", title, ("any force would accelerate it infinitely",), (place,), cures))
     for link in tree.links:
         if isinstance(link.inertia, UncheckedInertia) and not link.inertia.is_passive:
             title = f'{about}: the kinetic energy of "{link.name}" could be negative'

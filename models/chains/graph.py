@@ -122,13 +122,13 @@ def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -
     dependent = _without_inertia(tree, q0)
     if not dependent:
         return []
-    details = ("freedoms that do the same, or move no mass: " + ", ".join(dependent),)
+    details = ("dependent freedoms, or freedoms that move no mass: " + ", ".join(dependent),)
     if _without_inertia(tree, q0 + TRIAL_OFFSET * np.array(tree.is_angle)):
-        cure = "mass on the outer links, and no two freedoms that do the same"
+        cure = "mass on the outer links, and independent freedoms"
         return [Problem("E454", f"{about}: its mass matrix is singular", details, (place,), (cure,))]
     cures = (
         "another position=",
-        "where the second angle of a free or spherical joint is 90 degrees: a base that is turned so, replace(tree, base=pose)",
+        "if the second angle of a free or spherical joint is 90 degrees: rotate the base, replace(tree, base=pose)",
     )
     return [Problem("E454", f"{about}: its mass matrix is singular where it starts", details, (place,), cures)]
 

@@ -186,7 +186,7 @@ def branches(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]
     names = [link.name for k, link in enumerate(links) if parents[k] != k - 1]
     if names:
         detail = f"not carried by the link before: {', '.join(names)}"
-        yield Finding("E536", "it branches, and a chain does not", detail, "Tree(name, links)")
+        yield Finding("E536", "it branches; a chain must not", detail, "Tree(name, links)")
 
 
 def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iterator[Finding]:
@@ -209,7 +209,7 @@ def _kinds(links: Sequence[Any]) -> Iterator[Finding]:
     for link in links:
         if not isinstance(link, Link) or not isinstance(link.joint, Joint):
             title = f'the joint of "{link.name}" is {link.joint!r}' if isinstance(link, Link) else f"{link!r} is not a link"
-            yield Finding("E450", title, "nothing that a mechanism can be made of", "Link(name, revolute((0, 1, 0)), inertia)")
+            yield Finding("E450", title, "a mechanism needs links with joints", "Link(name, revolute((0, 1, 0)), inertia)")
 
 
 def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
@@ -255,12 +255,10 @@ def _parents(links: Sequence[Any]) -> Iterator[Finding]:
     for cycle in circles:
         detail = f"each is carried by the next: {', '.join([*cycle, cycle[0]])}"
         cure = "a tree of links, and a joint_graph(...) that closes the loop"
-        yield Finding("E535", "its links carry each other in a circle", detail, cure)
+        yield Finding("E535", "its links form a cycle", detail, cure)
     for k, link in enumerate(links):
         if not circles and carriers[link.name] in names[k:]:
-            yield Finding(
-                "E535", f'"{link.name}" stands before "{link.parent}", which carries it', link_list, "links from the base outward"
-            )
+            yield Finding("E535", f'"{link.name}" precedes its parent "{link.parent}"', link_list, "links from the base outward")
 
 
 def _mimics(links: Sequence[Any]) -> Iterator[Finding]:

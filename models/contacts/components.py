@@ -140,7 +140,7 @@ def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: An
         problems.append(Problem("E439", title, (why,), (caller_place(),), ("places=1, or leave it out",)))
     if near is not None:
         cure = "near=... for a contact of one place, or places=... without it"
-        title = f'contact "{name}" has {places} places and near = {near!r} beside them'
+        title = f'contact "{name}" has {places} places and also near = {near!r}'
         problems.append(Problem("E429", title, (), (caller_place(),), (cure,)))
     return problems
 

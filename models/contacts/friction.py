@@ -117,11 +117,11 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
         if missing:
             title = f'contact "{name}" has {cone.name}, but {", ".join(missing)} is free'
             details = ("friction limits the forces of constrained components by that of v_z",)
-            cures = ('constrained="rolling"', f"without {argument}: what is free has no force")
+            cures = ('constrained="rolling"', f"omit {argument}: a free component has no force")
             problems.append(Problem("E491", title, details, (source,), cures))
         elif any(damping[c] == 0.0 for c in cone.components):
             kind = "rotational_damping" if cone.components == ("omega_z",) else "tangential_damping"
-            details = ("the slider's velocity is what the spring and the damper leave of the force, over the damping",)
+            details = ("the slip velocity follows from the force and the damping",)
             cure = f"{kind}=...: c / k is the time in which the force follows the cone"
             problems.append(Problem("E492", f'contact "{name}" has {cone.name}, but no {kind}', details, (source,), (cure,)))
     return problems

@@ -138,7 +138,7 @@ def _check_single_contact(name: str, surface1: Surface, surface2: Surface, H_1_2
     overlaps = [contact for contact in all_closest_points(surface1, surface2, H_1_2) if contact.d < 0.0]
     if len(overlaps) < 2:
         return
-    title = f'contact "{name}" is one, but its bodies touch in {len(overlaps)} places'
+    title = f'contact "{name}" has one place, but its bodies touch in {len(overlaps)} places'
     cures = (
         f"places={len(overlaps)}",
         "a contact for each place between the same bodies, each with near=(x, y, z), a point of body 1 close to its place",
@@ -170,7 +170,7 @@ def _numbered_places(
     touching = sum(contact.d < 0.0 for contact in minima)
     if len(minima) < count:
         title = f'contact "{name}" has {count} places, but its bodies come near each other in {len(minima)} at the start'
-        cures = ("a start closer to the touch, from which each place has a nearest point of its own", f"places={len(minima)}")
+        cures = ("start closer to contact, so that each place has its own nearest point", f"places={len(minima)}")
         raise refusal("E439", title, *cures, about=name, why=_described(surfaces[0], minima), places=())
     if touching > count:
         title = f'contact "{name}" has {count} places, but its bodies touch in {touching}'
@@ -389,11 +389,11 @@ def _law_problems(name: str, law: Any, compliance: Iterable[str]) -> list[Proble
     if isinstance(law, type) or not isinstance(law, ContactLaw):
         title = f'contact "{name}": law = {law.__name__ if isinstance(law, type) else repr(law)}'
         details = (f"laws: {', '.join(kind.__name__ for kind in LAWS)}",)
-        return [Problem("E438", title, details, (source,), ("a law with its numbers: law=Impact(restitution=0.8)",))]
+        return [Problem("E438", title, details, (source,), ("a law with its parameters:  law=Impact(restitution=0.8)",))]
     if compliance:
-        title = f'contact "{name}" has a law and {", ".join(compliance)} beside it'
-        details = ("numbers of springs and dampers without a law are those of Compliant",)
-        return [Problem("E438", title, details, (source,), (f"one of the two; a law has its own numbers: law={law!r}",))]
+        title = f'contact "{name}" has a law and also {", ".join(compliance)}'
+        details = ("spring and damper parameters without a law belong to Compliant",)
+        return [Problem("E438", title, details, (source,), (f"choose one; a law has its own parameters:  law={law!r}",))]
     return []
 
 

@@ -132,7 +132,7 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
     diagonal = np.diag(M)
     if not np.all(diagonal > 0.0) or np.linalg.eigvalsh(M / np.sqrt(np.outer(diagonal, diagonal)))[0] <= SINGULAR:
         title = f'the mass matrix of chain "{chain.name}" is singular'
-        cure = "mass on the outer links, and no two freedoms that do the same"
+        cure = "mass on the outer links, and independent freedoms"
         raise refusal("E542", title, cure, about=about, why=f"its diagonal: {', '.join(f'{x:g}' for x in diagonal)}")
     return strike
 

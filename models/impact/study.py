@@ -324,7 +324,7 @@ def _contradictions(measured: MeasuredImpact) -> Iterator[Problem]:
     if measured.e >= 1.0:
         yield Problem("E540", f"e of the measured impact is {measured.e:g}", (), place, ("a number above 0 and below 1",))
     if not measured.speeds:
-        yield Problem("E540", "speeds of the measured impact are none", (), place, ("one speed, or several",))
+        yield Problem("E540", "the measured impact has no speeds", (), place, ("one speed, or several",))
 
 
 @answer_old_names

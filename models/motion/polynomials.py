@@ -391,5 +391,5 @@ def check_limits(motion: Motion, limits: dict[int, Array], shortest: float | Non
     """Refuse a motion whose given times exceed a limit (E473); the message lists the violations."""
     lines = violations(motion, limits)
     if lines:
-        cure = "leave the times out, and they are chosen" if shortest is None else f"a duration of {shortest:.6g} s or more"
+        cure = "omit the times: they are then computed" if shortest is None else f"a duration of {shortest:.6g} s or more"
         refuse("E473", "the given times of a motion exceed its limits", lines, cure)

@@ -206,8 +206,8 @@ def cubic_spline(
         check_limits(motion, limits, motion.duration * factor if factor > 1.0 else None)
         return motion
     if all(np.isinf(limit).all() for limit in limits.values()):
-        title = "nothing says how long a motion takes"
-        refuse("E470", title, "there are neither times nor limits", "times, or a limit of velocity, acceleration or jerk")
+        title = "the duration of the motion is not determined"
+        refuse("E470", title, "neither times nor limits are given", "times, or a limit of velocity, acceleration or jerk")
     segment_times, fractions = _segment_times(points, limits), _knot_fractions(points)
     if shortest:
         segment_times, fractions = _minimise_duration(points, segment_times, fractions, limits)
@@ -333,7 +333,7 @@ def _shortest_duration(points: Array, segment_times: Array, ends: Array, limits:
     if first is None:
         best = _spline(points, factors[int(np.argmin(excesses))] * segment_times, ends, fractions)
         reached = (f"at best, in {best.duration:.4g} s:", *violations(best, limits))
-        title = "no duration of a motion holds its limits"
+        title = "no duration satisfies the limits of a motion"
         refuse("E474", title, reached, "wider limits, slower ends, or more room between the waypoints")
     if first == 0:
         return _spline(points, factors[0] * segment_times, ends, fractions)

@@ -54,7 +54,7 @@ def axis_rotations(angles: Motion | Sequence[Motion], directions: ArrayLike, *, 
     vectors = np.atleast_2d(numbers("the axis", directions, (1, 2)))
     lengths = np.linalg.norm(vectors, axis=1)
     if vectors.shape != (joined.shape[0], 3) or not np.all(lengths > 0.0):
-        title = f"the axes of a turning are {np.asarray(directions).tolist()}"
+        title = f"the axes of a rotation are {np.asarray(directions).tolist()}"
         refuse("E475", title, f"there are {joined.shape[0]} angles", "a vector of three numbers, not zero, for each angle")
     return AxisRotations(joined, vectors / lengths[:, None], moving)
 

@@ -61,7 +61,7 @@ def _refuse_starts(devices: Sequence[Device]) -> None:
     """Raise E654 for IC= in a netlist without .tran: SPICE reads it with UIC, and ignores it without."""
     for device in devices:
         if "ic" in device.card.pairs and device.card.words[0][0] in "cl":
-            title = f'"{device.name}" has IC=, and the netlist does not say whether it counts'
+            title = f'"{device.name}" has IC=, but the netlist does not say whether to use it'
             raise device.card.error("E654", title, "uic=True or uic=False of read_netlist", ".tran 1u 1m UIC", "no IC=")
 
 
@@ -95,7 +95,7 @@ def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circ
     _close_nodes(circuit)
     _hold_nodes(circuit)
     if not circuit.nodes:
-        cure = "devices behind the title, which is the first line"
+        cure = "devices after the title, which is the first line"
         raise first.error("E644", "the netlist has no devices", cure)
     return circuit
 

@@ -85,7 +85,7 @@ class Circuit:
             )
         if device.node(names[0]) == device.node(names[1]):
             raise device.card.error(
-                "E644", f'both ends of "{device.name}" are at the node "{names[0]}"', "without it, or another node"
+                "E644", f'both ends of "{device.name}" connect to the node "{names[0]}"', "without it, or another node"
             )
         return tuple(self.node(device, name) for name in names)
 
@@ -103,7 +103,7 @@ def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
     """Return the value of a device of two nodes, the word behind them or that of its key; E640 unless there is one."""
     words = [*_words(device, 2, (key, *keys)), *(value for name, value in device.card.pairs.items() if name == key)]
     if len(words) != 1:
-        raise device.card.error("E640", f'"{device.name}" has {len(words)} values', "one number behind its nodes")
+        raise device.card.error("E640", f'"{device.name}" has {len(words)} values', "one number after its nodes")
     return device.value(words[0])
 
 
@@ -168,7 +168,7 @@ def _by_voltage(circuit: Circuit, device: Device) -> None:
     words = _words(device, 4)
     first, second, plus, minus = circuit.ends(device, 4)
     if len(words) != 1:
-        raise device.card.error("E643", f'"{device.name}": what is controlled is not a gain alone', "E1 out 0 plus minus 10")
+        raise device.card.error("E643", f'"{device.name}": only constant gains are supported', "E1 out 0 plus minus 10")
     signals = {key: f"{node.name}.effort" for key, node in (("plus", plus), ("minus", minus)) if node is not None}
     parameters = {"gain": device.value(words[0])}
     _between(circuit, device, first, second, _GAINS[tuple(signals)], {"parameters": parameters, "signals": signals})
@@ -188,7 +188,7 @@ def _by_current(circuit: Circuit, device: Device) -> None:
     first, second = circuit.ends(device)
     words = _words(device, 2)
     if len(words) != 2:
-        raise device.card.error("E643", f'"{device.name}": what is controlled is not a gain alone', "F1 out 0 vsense 2")
+        raise device.card.error("E643", f'"{device.name}": only constant gains are supported', "F1 out 0 vsense 2")
     source = device.prefix + words[0]
     if source not in circuit.sources:
         near = sorted(name for name in circuit.sources if name.rpartition(" ")[0] == device.prefix.rstrip())

@@ -119,7 +119,7 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
             section.parameters.update(card.pairs)
         elif word in (".options", ".option", ".temp", ".ic", ".tran"):
             if section is not root:
-                cure = "behind .ends; .ic names a node of an instance x1 as V(x1.node)"
+                cure = "after .ends; .ic names a node of an instance x1 as V(x1.node)"
                 raise card.error("E643", f"the card {word} is not read in a subcircuit", cure)
             section.settings.append(card)
         elif word.startswith(".") and word not in IGNORED:

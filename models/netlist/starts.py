@@ -35,7 +35,7 @@ def operating_starts(card: Card, graph: Graph) -> tuple[Mapping[str, float], Map
         if not turned:
             return dict(zip(point.states, point.x.tolist(), strict=True)), modes
         modes |= turned
-    raise card.error("E653", f"no operating point of the switches {', '.join(turned)}: they turn each other", *_CURES)
+    raise card.error("E653", f"no operating point: the switches {', '.join(turned)} toggle each other", *_CURES)
 
 
 def _point(card: Card, compiled: Compiled, modes: Mapping[str, str]) -> OperatingPoint:

@@ -193,7 +193,7 @@ def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Se
     """Return a network as rates of amounts."""
     if ports:
         title, why = f'network "{name}": {", ".join(ports)} cannot be a port', 'a reaction with "->" has no potentials'
-        raise refusal("E572", title, '"<->" and a rate backwards', about=name, why=why)
+        raise refusal("E572", title, '"<->" and a reverse rate', about=name, why=why)
 
     def amounts(q: Value) -> list[Value]:
         return [*field.amounts(q), *(held[each] for each in field.net.held)]

@@ -236,7 +236,7 @@ def read(
         sides = (frozenset(each.reactants.items()), frozenset(each.products.items()))
         for way in (sides, sides[::-1])[: 1 if each.reverse is None else 2]:
             if (first := seen.setdefault(frozenset(enumerate(way)), each)) is not each:
-                title = f'{_place(name, each.line)}: "{each.text}" stands in line {first.line} already'
+                title = f'{_place(name, each.line)}: "{each.text}" is already in line {first.line}'
                 raise refusal("E571", title, "one reaction with the sum of the rates", about=name)
         for each_species in {**each.reactants, **each.products} if species else ():
             if each_species not in species:

@@ -272,7 +272,7 @@ def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
     if np.linalg.cond(moment) > 1e12:
         title = "this stiffness has no centre"
         cure = "name the frames in which it acts, and give a symmetric coupling"
-        raise refusal("E493", title, cure, about="stiffness", why="it does not resist translation in two directions at least")
+        raise refusal("E493", title, cure, about="stiffness", why="it must resist translation in at least two directions")
     r = np.linalg.solve(moment, np.asarray(untilde(coupling - coupling.T), dtype=float))
     to_origin = np.eye(6)
     to_origin[3:, :3] = tilde(r)

@@ -143,8 +143,8 @@ def copy_scripts(out: Path, package: Path = PACKAGE) -> list[Path]:
     files = example_files(package)
     changed = [path.name for path in files if (out / path.name).is_file() and (out / path.name).read_bytes() != path.read_bytes()]
     if changed:
-        title = f"{printable_path(out)} holds {', '.join(changed)} with another content"
-        raise FileError(Problem("E596", title, ("what you wrote there is not overwritten",), (), ("another folder",)))
+        title = f"{printable_path(out)} contains your changed {', '.join(changed)}"
+        raise FileError(Problem("E596", title, ("your changes are not overwritten",), (), ("another folder",)))
 
     def write(folder: Path) -> None:
         for path in files:
@@ -217,7 +217,7 @@ def _call(source: str, function: Callable[[], Any]) -> Any:
         raise
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        title = f'"{source}" ends in an error: {type(error).__name__}: {error}'
+        title = f'"{source}" raises an error: {type(error).__name__}: {error}'
         cure = f"python {source}" if source.endswith(".py") else f"python -m {source}"
         raise ProblemError(Problem("E588", title, (f"at {Path(last.filename).name}:{last.lineno}",), (), (cure,))) from error
 

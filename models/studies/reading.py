@@ -39,7 +39,7 @@ class Document:
 def parse_json(text: str, document: Document) -> dict[str, Any] | None:
     """Return the object of a JSON text; None, and a problem E402, for anything else."""
     if nesting_depth(text) > MAX_DEPTH:
-        document.report("E402", "", f"its brackets are nested more than {MAX_DEPTH} deep")
+        document.report("E402", "", f"brackets are nested more than {MAX_DEPTH} deep")
         return None
     try:
         value = json.loads(text)

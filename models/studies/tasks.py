@@ -77,7 +77,7 @@ def select_names(names: Sequence[str], only: Collection[str], about: str = "") -
             similar = similar_names(word, [*stems, *names], most=1)
             similar = [FILES[word]] if FILES.get(word) in stems else similar
             cures = ([f'did you mean "{similar[0]}"?'] if similar else []) + [", ".join(stems)]
-            raise refusal("E590", f'there is no "{word}" to be written', *cures, about=about, places=())
+            raise refusal("E590", f'no output is called "{word}"', *cures, about=about, places=())
     return tuple(name for name in names if not only or name in only or PurePath(name).stem in only)
 
 

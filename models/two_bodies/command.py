@@ -204,7 +204,7 @@ def run_contact(
     _check_bodies(graph.name, body1, body2)
     if isinstance(t_end, Graph):
         cure = f'run_contact(graph, body1, body2, t_end, samples, contact="{t_end.name}")'
-        raise refusal("E301", f'the contact "{t_end.name}" stands in place of t_end', cure, about=graph.name)
+        raise refusal("E301", f'the contact "{t_end.name}" is passed as t_end', cure, about=graph.name)
     compiled = compile_model(graph)
     result = compiled.simulate(t_end, samples=samples, rtol=rtol, method=method, progress=progress)
     assert body1.surface is not None and body2.surface is not None  # by _check_bodies

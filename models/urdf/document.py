@@ -204,6 +204,6 @@ def _format_problems(file: Path, root: Any) -> list[Problem]:
     if macros:
         lines = tuple(place(file, element.sourceline) for element in macros[:3])
         title = f'"{file.name}" is not expanded: it has {len(macros)} element{"s" if len(macros) > 1 else ""} of xacro'
-        cures = f"xacro {file.name} > robot.urdf, and read that file", "the file without those lines, if the robot is whole so"
+        cures = f"xacro {file.name} > robot.urdf, and read that file", "the file without those lines, if they are not needed"
         return [Problem("E520", title, (), lines, cures)]
     return []

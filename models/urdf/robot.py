@@ -331,7 +331,7 @@ def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> No
         cure = f"{n} coordinates, as robot.position({{...}}) makes them, or a row of them for each time"
         raise refusal("E529", title, cure, about=robot.name, places=where)
     if not (np.all(np.isfinite(rows)) and np.all(np.isfinite(times))):
-        raise refusal("E529", "coordinates or times hold what is not a finite number", "numbers", about=robot.name, places=where)
+        raise refusal("E529", "coordinates or times are not finite", "numbers", about=robot.name, places=where)
     if not (robot.visuals or frames):
         cures = ('read_urdf(..., meshes="collision") or "visual"', f'frames=("{names[-1]}",)')
         raise refusal("E527", f"{robot.name} has no shapes, so there is nothing to draw", *cures, about=robot.name, places=where)

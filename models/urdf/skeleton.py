@@ -169,7 +169,7 @@ def tree_problems(skeleton: Skeleton) -> list[Problem]:
                 problem(title, f'{_close_names(link, skeleton.links)}; or <link name="{link}"/> in <robot>', joint.line)
         if joint.child in carried:
             first = carried[joint.child]
-            title = f'link "{joint.child}" hangs on two joints, "{first.name}" and "{joint.name}"'
+            title = f'link "{joint.child}" is the child of two joints, "{first.name}" and "{joint.name}"'
             cure = "one of them: a URDF is a tree; close loops in the graph around it, with screwbond.models.joints.joint_graph"
             problem(title, cure, first.line, joint.line)
         carried.setdefault(joint.child, joint)
@@ -182,7 +182,7 @@ def tree_problems(skeleton: Skeleton) -> list[Problem]:
         )
     if not problems and len(skeleton.roots) > 1:
         title = f"no joint carries {len(skeleton.roots)} links: {', '.join(skeleton.roots[:8])}"
-        cure = 'joints that connect them, <joint type="fixed"> for parts that are as one'
+        cure = 'joints that connect them, <joint type="fixed"> for rigid connections'
         problem(title, cure, *(skeleton.links[link] for link in skeleton.roots[:8]))
     return problems
 
@@ -270,7 +270,7 @@ def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tu
 
 def _tip_problem(skeleton: Skeleton, start: str, tip: str, joints: Sequence[Branch]) -> Problem:
     """Return E524 for a tip that is not a descendant of the base."""
-    title = f'the tip "{tip}" does not hang on the base "{start}"'
+    title = f'the tip "{tip}" is not connected to the base "{start}"'
     others = [joint.child for joint in joints] or [f'no link hangs on "{start}"']
     tip_is_above = any(joint.parent == tip for joint in skeleton.path_to_root(start))
     cure = f'base="{tip}", tip="{start}"' if tip_is_above else f"one of: {', '.join(others[-12:])}"

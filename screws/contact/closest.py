@@ -364,7 +364,7 @@ def _not_isolated(names: str, pair: StationaryPair, endless: bool) -> GeometryEr
     if endless:
         return GeometryError("G122", f"{title}the cylinder is endless, and touches along a line", BOUNDED)
     if hollow < 0.0:
-        title += "it is a focal distance, at which a hollow is as round as the other body with the gap"
+        title += "it is a focal distance: the hollow has the curvature of the other body"
         return GeometryError(
             "G122", title, "a body below the hollow's radius of curvature, that starts inside of it or to one side"
         )

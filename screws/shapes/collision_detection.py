@@ -61,7 +61,7 @@ def coal_solid(solid: Solid) -> CoalSolid:
     try:
         import coal
     except ImportError:
-        title = "hulls beside anything but half-spaces need the package coal, which is not installed"
+        title = "collisions of hulls with other shapes need the package coal, which is not installed"
         raise GeometryError(
             "G144", title, 'pip install "screwbond[collision]", or boxes, capsules and balls in its place'
         ) from None

@@ -39,7 +39,7 @@ class Solid:
         p, q = reals(self.position, 3), reals(self.quaternion, 4)
         if p is None or q is None or abs(float(np.linalg.norm(q)) - 1.0) > UNIT_TOLERANCE:
             text = f"position {shown(self.position)}, quaternion {shown(self.quaternion)}"
-            title = f"the place of a {type(self).__name__} in its body is none: {text}"
+            title = f"the position of a {type(self).__name__} in its body is invalid: {text}"
             raise GeometryError("G142", title, "three finite numbers in m, and a unit quaternion (w, x, y, z)")
         q = q / np.linalg.norm(q)
         object.__setattr__(self, "position", tuple(map(float, p)))

@@ -33,11 +33,11 @@ def checked_parameters(kind: str, parameters: Any) -> dict[str, float]:
 
 
 def checked_range(kind: str, axis: str, limits: Any) -> tuple[float, float]:
-    """Return the range (from, to) of a coordinate; G101 if it is not two finite, rising numbers."""
+    """Return the range (from, to) of a coordinate; G101 if it is not two finite, ascending numbers."""
     interval = reals(limits, 2)
     if interval is None or not interval[0] < interval[1]:
         ends = " to ".join(shown(end) for end in limits) if np.ndim(limits) == 1 and len(limits) == 2 else shown(limits)
-        raise GeometryError("G101", f"the range of {axis} of the {kind} is {ends}", "two finite, rising numbers")
+        raise GeometryError("G101", f"the range of {axis} of the {kind} is {ends}", "two finite, ascending numbers")
     return float(interval[0]), float(interval[1])
 
 
@@ -79,7 +79,7 @@ def check_closed_surface(surface: Surface, count: int = 120) -> None:
         count *= 3
         volume, before = _mean_volume(surface, count), volume
     if abs(volume) < 1e-9 * surface.size**3:
-        title = f"the {surface.name} encloses no volume"
+        title = f"the {surface.name} does not enclose a volume"
         raise GeometryError("G105", title, "a formula c(n) that maps the sphere one to one on a solid")
     _refuse_inward(surface, volume)
 
@@ -148,7 +148,7 @@ def _check_outward(surface: Surface, inside: Any) -> None:
         where = "on it" if distance <= 1e-6 * surface.size else f"beside its edge at (u, v) = ({q[0]:.4g}, {q[1]:.4g})"
         title = f"the point inside the {surface.name}, ({', '.join(f'{x:.4g}' for x in point)}) m, lies {where}"
         cure = "a point within the material, under the middle of the patch"
-        raise GeometryError("G116", f"{title}: it does not tell on which side the material is", cure)
+        raise GeometryError("G116", f"{title}: it does not determine the side of the material", cure)
     _refuse_inward(surface, height)
 
 

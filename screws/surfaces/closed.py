@@ -280,5 +280,5 @@ def torus(R: float, r: float) -> Surface:
     """
     checks.check_positive("torus", R=R, r=r)
     if r >= R:
-        raise GeometryError("G106", f"the torus with R = {R:g} m and r = {r:g} m cuts itself", "a tube with r < R")
+        raise GeometryError("G106", f"the torus with R = {R:g} m and r = {r:g} m intersects itself", "a tube with r < R")
     return Surface(Torus(), {"R": float(R), "r": float(r)}, float(R + r))

@@ -48,12 +48,12 @@ def expressions(entries: Any, symbols: tuple[Any, ...], name: str) -> Expression
     missing = set().union(*(e.free_symbols for e in components)) - set(symbols)
     if missing:
         names = ", ".join(sorted(str(s) for s in missing))
-        title = f"the formula of the {name} holds the unknown symbols {names}"
+        title = f"the formula of the {name} contains the unknown symbols {names}"
         raise GeometryError("G107", title, "name both coordinates in `symbols` and every other symbol in `parameters`")
     for component in components:
         for part in sympy.preorder_traversal(component):
             if not _supported(part):
-                title = f"the formula of the {name} holds {type(part).__name__}, which has no scalar function here"
+                title = f"the formula of the {name} contains {type(part).__name__}, which has no scalar function"
                 raise GeometryError("G107", title, "elementary functions: " + ", ".join(_FUNCTIONS))
     return Expressions(components, symbols)
 

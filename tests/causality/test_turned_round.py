@@ -1,4 +1,4 @@
-"""A matrix transformer against its direction: the message says to turn it round, and the graph that does so has that motion."""
+"""A matrix transformer against its direction: the message says to reverse it, and the graph that does so has that motion."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_advice_turns_it_round(kind, junctions):
         behind("1", "2", element(kind, values), junctions).compile()
     (problem,) = refused.value.problems
     assert f'{kind} "turn" has a matrix: it takes the flow at its port 1' in problem.details[0]
-    assert problem.cures[0].startswith("turn it round")
+    assert problem.cures[0].startswith("reverse it")
     run = behind("2", "1", element(kind, np.linalg.inv(values)), junctions).simulate(0.1, rtol=1e-11, progress=False)
     assert run.ok
     if not junctions:  # e_mass = N^-T e_drive, constant
@@ -59,11 +59,11 @@ def test_the_advice_turns_it_round(kind, junctions):
 def test_a_conflict_that_turning_does_not_cure_has_other_advice(make):
     with pytest.raises(ModelError, match="E203") as refused:
         make(TF("turn", matrix(3, 2))).compile()
-    assert not any("turn it round" in cure for problem in refused.value.problems for cure in problem.cures)
+    assert not any("reverse it" in cure for problem in refused.value.problems for cure in problem.cures)
 
 
 def test_a_matrix_that_is_not_square_is_not_turned():
     graph = Graph("g").connect(Se("e", np.ones(2)), (turn := TF("turn", np.ones((3, 2)))).port("1"))
     with pytest.raises(ModelError, match="E203") as refused:
         graph.connect(turn.port("2"), I("m", 1.0, dimension=3)).compile()
-    assert "turn it round" not in str(refused.value)
+    assert "reverse it" not in str(refused.value)

@@ -56,7 +56,7 @@ EQUATIONS: list[Case] = [
     (
         "E209",
         lambda: loop(Sf("drive", lambda t: sign(t - 1.0), signals=["time"]), I("m", 1.0)),
-        ("derivative is needed of what jumps", 'I "m"', "an R between", "a ramp"),
+        ("derivative of a discontinuous value is needed", 'I "m"', "an R between", "a ramp"),
     ),
     (
         "E217",

@@ -279,7 +279,7 @@ def test_a_part_is_replaced_with_its_heat_port():
                 .connect(C("c", capacitance=1.0, domain="heat"), r := R("r", 1.0, heat=True))
                 .connect(r.port("heat"), body("heat"))
             ),
-            ('R "r" with heat=True', "is heat already"),
+            ('R "r" with heat=True', "is already heat"),
         ),
         (
             "E112",

@@ -144,7 +144,7 @@ def test_a_conductance_has_a_unit_and_a_bound():
         (
             "E153",
             lambda: pair(HeatTransfer("pump", heat=lambda one, other: other - one)).freeze(),
-            ('RS "pump" moves heat from cold to hot', "entropy vanishes"),
+            ('RS "pump" moves heat from cold to hot', "would destroy entropy"),
         ),
         (
             "E105",

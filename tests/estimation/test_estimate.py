@@ -193,7 +193,7 @@ def test_words_and_pictures():
         (
             {"emf.ratio": (0.01, 0.02)},
             lambda: Experiment({"rotor.flow": (TIMES, TIMES, 1.0)}, parameters={"emf.ratio": 0.01}),
-            "E376.*is to be found, and an experiment gives it",
+            "E376.*is estimated, but an experiment sets it",
         ),
         (["emf.ratio"], data, "E321"),
         (None, data, "E370"),

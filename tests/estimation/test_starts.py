@@ -63,7 +63,7 @@ def test_a_clutch_that_sticks_at_rest_slips_as_soon_as_one_side_moves(name):
     graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
     graph.connect(a, I("drive", 1.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
     graph.connect(Se("torque", 1.0), a).connect(slip, Friction("plates", 5.0))
-    with pytest.raises(ModelError, match=f'E371 the start is in another mode where "{name}" is a little different'):
+    with pytest.raises(ModelError, match=f'E371 the start changes its mode if "{name}" changes slightly'):
         run_sensitivities(compile_model(graph), name, 1.0, progress=False)
     assert run_sensitivities(compile_model(graph), "torque.value", 1.0, progress=False).ok
 

@@ -388,7 +388,7 @@ def test_choices_that_a_unit_cannot_have_are_refused(models, folder, monkeypatch
     for text, options in (
         (r'E600 the input "ball\.inerta" is not a parameter[\s\S]*"ball\.inertia"', {"inputs": ["ball.inerta"]}),
         (r'E601 the output "ball\.flw" has no value[\s\S]*"ball\.flow"', {"outputs": ["ball.flw"]}),
-        ('E601 the outputs "ball.flow" and "velocity.flow" are one value', {"outputs": ["ball.flow", "velocity.flow"]}),
+        ('E601 the outputs "ball.flow" and "velocity.flow" are the same value', {"outputs": ["ball.flow", "velocity.flow"]}),
         ('E602 the input "held.period" decides the times of clocks', {"inputs": ["held.period"]}),
         ("E603 version: 4 is unknown", {"version": 4}),
         ("E603 kinds: 'scheduled' is unknown", {"kinds": ["scheduled"]}),

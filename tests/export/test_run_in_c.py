@@ -166,7 +166,7 @@ def test_collisions_at_the_same_time_are_refused():
 
 
 def test_a_run_that_passes_or_ends_in_a_singular_position_is_refused():
-    """Machine code alone would reach the end another way; a run that ends before the first dead centre leaves."""
+    """Machine code alone would reach the end another way; end the run earlier the first dead centre leaves."""
     with pytest.raises(ModelError, match=r'E281[\s\S]*singular="keep"'):
         c_run(crank(), 3.0, singular="keep")
     with pytest.raises(ModelError, match=r"E281[\s\S]*ends at t = [\s\S]*t_end before that position"):

@@ -81,7 +81,7 @@ UNREADABLE: list[tuple[Graph, str]] = [
     (block(lambda a: a * 2**70), "1180591620717411303424 is not a number"),
     (block(nested(5), 1.0), "more than 4 differentiations"),
     (wide(1001), 'bond "push -> v" has dimension 1001'),
-    (alone(I("m", 1.0, symbols={"p": "\ud800"})), "half of a character"),
+    (alone(I("m", 1.0, symbols={"p": "\ud800"})), "an unpaired surrogate"),
 ]
 
 
@@ -108,13 +108,13 @@ def test_a_formula_that_nothing_needs_is_left_out_and_missed_when_it_is_needed()
     ("text", "code", "said"),
     [
         ("", "E351", "not JSON"),
-        ("[]", "E351", "no object"),
+        ("[]", "E351", "not an object"),
         ('{"a": 1, "a": 2}', "E351", "appears twice"),
         ('{"a": NaN}', "E351", "no number NaN"),
         ('{"a": ' + "9" * 50 + "}", "E351", "too long"),
         ("[" * 100_000, "E351", "deep"),
-        (r'{"a": "\ud800"}', "E351", "half of a character"),
-        ('{"\ud800": 1}', "E351", "half of a character"),
+        (r'{"a": "\ud800"}', "E351", "an unpaired surrogate"),
+        ('{"\ud800": 1}', "E351", "an unpaired surrogate"),
         (r'{"a": "\ud83d\ude00"}', "E352", "not a model"),
         ('{"a": ' + "[" * 40 + "]" * 40 + "}", "E351", "deep"),
         ("{}", "E352", "not a model"),

@@ -72,12 +72,12 @@ def test_nothing_may_be_fused_but_what_is_written(example):
 
 def test_a_kernel_without_the_target_says_so(monkeypatch):
     monkeypatch.setattr(nvptx, "cross_target", lambda triple: None)
-    with pytest.raises(CompileError, match=r"E282 llvmlite .* cannot write code for NVIDIA's cards[\s\S]*device=None"):
+    with pytest.raises(CompileError, match=r"E282 llvmlite .* cannot generate code for NVIDIA GPUs[\s\S]*device=None"):
         nvptx.ptx_of([], "advance_runs")
 
 
 def test_a_text_that_is_none_is_refused():
-    with pytest.raises(CompileError, match=r"E285 LLVM refuses the code of a card"):
+    with pytest.raises(CompileError, match=r"E285 LLVM rejects the GPU code"):
         nvptx.ptx_of(["define nothing"], "advance_runs")
 
 

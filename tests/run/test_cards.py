@@ -148,7 +148,7 @@ def test_other_clocks_go_to_the_cpu_and_most_of_them_nowhere(prepared, plug, mon
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "cuda:", "CUDA", 0, "cuda:-1", ["cuda"]])
 def test_refuses_names_of_no_device(prepared, name):
-    with pytest.raises(RunError, match=r'E286 device=.* names no device[\s\S]*try: device="cuda:1"'):
+    with pytest.raises(RunError, match=r'E286 device=.* is not a device[\s\S]*try: device="cuda:1"'):
         prepared.run_many(*starts(prepared, 2), device=name)
 
 
@@ -226,7 +226,7 @@ def test_a_lost_card_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, 
     assert not choose._opened, "it is opened again the next time"
     plug(StandIn(lost_at=3))
     monkeypatch.setattr(PreparedProgram, "ended", None)  # the rest goes in machine code, not run by run
-    with pytest.warns(DeviceWarning, match='E292 "cuda:0" was lost while it ran: the CPU continues with') as said:
+    with pytest.warns(DeviceWarning, match='E292 "cuda:0" was lost during a run: the CPU continues with') as said:
         ends = prepared.run_many(*blocks, KEEP, device="auto")
     assert len(said) == 1
     assert_same(ends, prepared.run_many(*blocks, KEEP))

@@ -36,7 +36,9 @@ def test_threads_and_processes_give_equal_bytes(compiled, reference):
         assert interface.workers_of(processes) == 2
         assert content(drawn(compiled, executor=processes)) == content(reference)
         assert content(sweep(relaxed, t_end=1.0, executor=processes, **RELAXED)) == content(known)
-        with pytest.raises(ModelError, match=r"(?s)E366 other processes cannot have this model.*functions give its start values"):
+        with pytest.raises(
+            ModelError, match=r"(?s)E366 other processes cannot have this model.*functions compute its start values"
+        ):
             sweep(relaxed(), t_end=1.0, executor=processes, **RELAXED)
         with pytest.raises(ModelError, match='E366 other processes cannot have the function of "own"'):
             sweep(compiled, DRAWN, 1.0, keep={"own": lambda run: 0.0}, runs=2, executor=processes, progress=False)
@@ -123,7 +125,7 @@ def test_an_executor_that_takes_nothing_is_said(compiled):
     with pytest.raises(RunError, match=r"E367.*\n.*after shutdown"):
         drawn(compiled, executor=ended)
     for none in (3, ThreadPoolExecutor):
-        with pytest.raises(RunError, match=r"E367.*takes no tasks"):
+        with pytest.raises(RunError, match=r"E367.*does not accept tasks"):
             drawn(compiled, executor=none)
 
 

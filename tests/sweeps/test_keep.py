@@ -124,7 +124,7 @@ def test_components_of_an_array_and_axes_have_names_of_their_own():
 
 @pytest.mark.parametrize("keep", [{}, None, "spring.q"])
 def test_nothing_named_is_refused(keep):
-    with pytest.raises(ModelError, match=r"E362.*must be named"):
+    with pytest.raises(ModelError, match=r"E362.*need names"):
         sweep(oscillator(), {"spring.stiffness": [1.0]}, 1.0, keep=keep, progress=False)
 
 

@@ -122,7 +122,7 @@ WRONG = [
     ("E360", {}, None, "nothing to be varied"),
     ("E360", {"spring.stiffness": []}, None, "nothing to be varied"),
     ("E360", [], None, "nothing to be varied"),
-    ("E360", [{"spring.q": 1.0}, {"spring.q": 2.0, "mass.p": 1.0}], None, "run 1 and run 0 do not vary the same: mass.p"),
+    ("E360", [{"spring.q": 1.0}, {"spring.q": 2.0, "mass.p": 1.0}], None, "run 1 and run 0 vary different names: mass.p"),
     ("E360", {"spring.stiffness": normal(50.0, 2.0)}, None, "how many runs"),
     ("E360", {"spring.stiffness": [1.0]}, 10, "there is no distribution"),
     ("E360", {"spring.stiffness": normal(50.0, 2.0)}, 0, r"runs=0 cannot be\n.*\n.*a whole number from 1"),

@@ -34,9 +34,7 @@ def target() -> Any:
     if written is None:
         import llvmlite
 
-        title = (
-            f"llvmlite {llvmlite.__version__} cannot write code for NVIDIA's cards: its LLVM was built without the target NVPTX"
-        )
+        title = f"llvmlite {llvmlite.__version__} cannot generate code for NVIDIA GPUs: its LLVM lacks the NVPTX target"
         cures = ("llvmlite 0.50 from PyPI, which has it", "device=None, which runs on the processor")
         raise CompileError(Problem("E282", title, cures=cures))
     return written
@@ -58,7 +56,7 @@ def ptx_of(texts: Sequence[str], entry: str) -> str:
         try:
             code = machine.emit_assembly(_optimised(every, {entry}, machine)).encode()
         except RuntimeError as failure:
-            raise CompileError(Problem("E285", "LLVM refuses the code of a card", (str(failure).strip(),))) from failure
+            raise CompileError(Problem("E285", "LLVM rejects the GPU code", (str(failure).strip(),))) from failure
         cache.store(key, code)
     return code.decode()
 

@@ -433,7 +433,7 @@ def unknown_refusal(event: Event) -> RunError:
     """Return the refusal of an event whose state afterwards no formula gives."""
     title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative here'
     why = (
-        "its impulses follow from curves of storages, or from several collisions in a sequence, and from no single linear problem"
+        "its impulses follow from curves of storages, or from several collisions in a sequence, not from a single linear problem"
     )
     return RunError(
         Problem("E374", title, (why,), cures=("start values or parameters that take them apart", "differences of runs"))

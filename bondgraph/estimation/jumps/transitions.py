@@ -89,8 +89,8 @@ def _crossing(
     if before is not None and not speed * before.length > np.sqrt(kernels.rtol) * _largest(kernels, at, transition, before, f):
         edge = kernels.bound.program.transitions[transition]
         title = f'at {kernels.bound.origin + at.t:.6g} s "{edge.kind}" of "{edge.name}" is where its guard only touches zero'
-        why = f"the guard rises by {speed:.3g} 1/s there: a little less, and it would not fire, so that there is no derivative"
-        raise RunError(Problem("E373", title, (why,), cures=("other parameters or start values", "a run that ends before")))
+        why = f"the guard rises by only {speed:.3g} 1/s there; slightly less and it would not fire"
+        raise RunError(Problem("E373", title, (why,), cures=("other parameters or start values", "end the run earlier")))
     with np.errstate(all="ignore"):
         return -slopes / speed, float(-value / np.float64(speed))
 

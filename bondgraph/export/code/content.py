@@ -270,7 +270,7 @@ def _checked(compiled: Compiled, name: str | None) -> str:
     if name is None:
         return model_identifier(compiled.model.name)
     if not re.fullmatch(rf"[A-Za-z][A-Za-z0-9_]{{0,{MAX_LENGTH - 1}}}", name) or is_taken(name):
-        title = f'"{name}" is not a name for code in all languages'
+        title = f'"{name}" is not a valid identifier in all languages'
         cures = ("a letter, then letters, digits and underscores", "no word of C, Python or MATLAB, no module of Python")
         raise refusal("E270", title, *cures, about=compiled.model.name, places=())
     return name

@@ -47,7 +47,7 @@ def to_jax(model: Compilable, routine: str = "rates", *, lower: str = "callback"
     if not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         cure = 'jax.config.update("jax_enable_x64", True), before the first array'
         why = "seven digits are too few for the error control of most runs"
-        raise refusal("E662", "JAX counts with 32 bits, a model with 64", cure, about="to_jax", why=why)
+        raise refusal("E662", "JAX uses 32-bit floats, a model 64-bit", cure, about="to_jax", why=why)
     source = self_contained(model, routine, "to_jax")
     return _written_out(source) if lower == "xla" else _calling_back(source)
 

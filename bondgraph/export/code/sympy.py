@@ -161,7 +161,7 @@ class SymPyRoutine:
         def size_of(expression: Any) -> int:
             size = int(expression.count_ops(visual=False)) + sum(sizes.get(symbol, 0) for symbol in expression.free_symbols)
             if size > max_operations:
-                why = f"an expression would have more than {max_operations} operations"
+                why = f"an expression would exceed {max_operations} operations"
                 cure = "`steps` and `results`, which share what occurs twice"
                 title = "the model is too large for equations in one piece"
                 raise refusal("E272", title, cure, about="SymPy", why=why, places=())

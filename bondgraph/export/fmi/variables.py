@@ -106,7 +106,7 @@ def interface_of(
         if computed not in values:
             raise _unknown(system, "E601", f'the output "{name}" has no value', name, [*values, *_shown(system.aliases)])
         if named.setdefault(computed, name) != name:
-            title = f'the outputs "{named[computed]}" and "{name}" are one value'
+            title = f'the outputs "{named[computed]}" and "{name}" are the same value'
             raise refusal("E601", title, "one of them: the importer reads it under this name", about=system.name)
     return Interface(frozenset(inputs), named, constants)
 

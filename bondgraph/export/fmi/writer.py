@@ -267,7 +267,7 @@ def _binaries(
             title = f'a library for "{wanted}" needs the package ziglang'
             raise refusal("E604", title, 'pip install "screwbond[cross]"', about="fmu")
         if kind is None or not command:
-            title = "there is no C compiler: the unit has its sources, and importers that compile can use it"
+            title = "no C compiler was found: the unit contains sources only"
             cures = ("a compiler, as cc, gcc or clang, or named by the environment variable CC", 'pip install "screwbond[cross]"')
             warnings.warn(SourceOnlyWarning(Problem("E606", title, cures=cures)), stacklevel=4)
             continue

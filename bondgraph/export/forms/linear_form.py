@@ -105,8 +105,8 @@ def linear_equations(
     equations = state_equations(compiled, part=part, numbers=numbers, outputs=outputs, modes=modes, varying=varying)
     if equations.ticks:
         element = compiled.model.elements[next(iter(equations.ticks)).rpartition(".")[0]]
-        why = (f'"{next(iter(equations.ticks))}" changes at ticks alone, which no matrix A has',)
-        cures = ("`state_equations`, for the equations as they are", "the continuous block in its place")
+        why = (f'"{next(iter(equations.ticks))}" changes only at ticks',)
+        cures = ("`state_equations` for the exact equations", "the continuous block in its place")
         raise refusal(
             "E276", f'"{element.name}" is sampled', *cures, about=compiled.system.name, why=why, places=(element.place,)
         )
@@ -138,7 +138,7 @@ def _refuse_directions(compiled: Compiled, part: str | None, modes: Mapping[str,
     for path, element in compiled.model.elements.items():
         law = element.law
         if isinstance(law, IdealConstraint) and law.noted and modes.get(path) not in law.active and path.startswith(part or ""):
-            why = ("while it slips its effort has the direction of its flow",)
+            why = ("while slipping, its effort follows the direction of its flow",)
             cures = (f'modes={{"{path}": "{law.active[0]}"}}, where it sticks', "`bondgraph.analysis.linearise`, near a point")
             title = f'"{path}" is not linear'
             raise refusal("E276", title, *cures, about=compiled.system.name, why=why, places=(element.place,))
@@ -193,7 +193,7 @@ def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> Mod
         f'so that the rate of "{name}" is not a sum of states and inputs with constant coefficients',
     )
     title = f'"{culprit.element}" is not linear'
-    cures = ("`state_equations`, for the equations as they are", "`bondgraph.analysis.linearise`, for those near a point")
+    cures = ("`state_equations` for the exact equations", "`bondgraph.analysis.linearise`, for those near a point")
     return refusal("E276", title, *cures, about=system.name, why=why, places=(element.place if element else None,))
 
 

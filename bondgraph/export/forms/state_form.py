@@ -260,7 +260,7 @@ def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, li
     enumerate_modes = limits is READABLE and count <= MAX_COMBINATIONS
     if not enumerate_modes and stages.yielding and count > 1:
         cure = ", ".join(f'"{name}": "{states[0]}"' for name, states in free_states.items())
-        title = "constraints that switch need one combination of modes at a time"
+        title = "choose one combination of modes for switching constraints"
         why = f"the equations have {count} combinations of modes, and {MAX_COMBINATIONS} are written side by side"
         raise refusal("E272", title, f"modes={{{cure}}}, or another such combination", about=system.name, why=why, places=())
     definitions = Definitions([n for name in request.known_values for n in labels_of(name, _shape(system, name))], limits.longest)

@@ -197,7 +197,7 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
         cures = [f'a component, "{next(_labels(name, slot))}"'] if slot.block == "p" else []
         raise refusal("E620", f'"{name}" cannot have a slider: {why}', *cures, about=model)
     if slot.start in run.fixed:
-        why = "the times of clocks or breaks depend on it, and they were found before the run was exported"
+        why = "the times of clocks or breaks depend on it, and the export fixes them"
         raise refusal("E621", f'"{name}" cannot have a slider', "a page for each of its values", about=model, why=why)
     word = run.image.arrays["p"] + slot.start
     value = float(run.image.words[word : word + 1].view(np.float64)[0])

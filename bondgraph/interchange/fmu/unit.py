@@ -52,7 +52,7 @@ class FmuUnit:
         """Return a new instance in its initialisation; `parameters` end with period and offset of the ticks, s."""
         if self.archive.description.only_one and any(each.address for each in self._living):
             title = f'the FMU of "{element}" allows one instance in a process'
-            raise RunError(Problem("E692", title, ("another run has it",), cures=("runs one after the other",)))
+            raise RunError(Problem("E692", title, ("another run uses it",), cures=("run one after the other",)))
         *tuned, period, offset = parameters
         variables = (*self.taken, *self.driven)
         groups = [

@@ -56,12 +56,12 @@ def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[
     """
     if not isinstance(keep, Mapping):
         cures = ('keep={"top": peak("rotor.flow")}',)
-        raise RunError(Problem("E345", f"what is to be kept must be named, not {keep!r}"[:100], cures=cures))
+        raise RunError(Problem("E345", f"quantities to keep need names, not {keep!r}"[:100], cures=cures))
     asked = {name: measure_of(measure) for name, measure in keep.items()}
     if wrong := {name: why for name, measure in asked.items() if (why := why_not(measure, program))}:
         details = tuple(f'"{name}": {why[0]}' for name, why in wrong.items())
         cures = tuple(dict.fromkeys(cure for why in wrong.values() for cure in why[1:]))
-        raise RunError(Problem("E345", "what is asked for cannot be kept of many runs", details, cures=cures))
+        raise RunError(Problem("E345", "invalid measures for many runs", details, cures=cures))
     chosen = {name: measure for name, measure in asked.items() if isinstance(measure, Measure)}
     slots = {name: program.layout[measure.of] for name, measure in chosen.items() if not measure.kind.of_event}
     outputs = tuple(dict.fromkeys(slot for slot in slots.values() if slot.block == "out"))

@@ -232,7 +232,7 @@ class BatchRunner:
         to solve."""
         if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
             allowed = ", ".join(map(str, (1, *LANES)))
-            raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {allowed}",)))
+            raise RunError(Problem("E306", f"lanes = {lanes!r} runs cannot run side by side", (f"there are: {allowed}",)))
         program = self.program
         alone = program.transitions or program.clocks or program.breaks or program.loops
         if alone or lanes == 1 or program.in_lanes is None or (lanes is None and runs < MANY):

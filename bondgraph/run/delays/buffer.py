@@ -56,7 +56,7 @@ class DelayBuffer:
         for delay in free:
             value = self._signal(delay, x, m)
             if not abs(value - x[delay.place]) <= _SAME * max(abs(value), abs(x[delay.place])):
-                why = "without a history, a delay has had its first value forever, and this value depends on the delay itself"
+                why = "its initial history is its first value, which depends on the delay itself"
                 raise RunError(Problem("E333", f'no history of the delay "{delay.name}"', (why,), cures=("initial=0.0",)))
         signals: list[Callable[[float], float]] = []
         for delay, length in zip(self._delays, self.lengths, strict=True):

@@ -122,7 +122,7 @@ def _ranks(patterns: Instances) -> np.ndarray:
 
 def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
     """Return values (k, 2) with a negative's name and the value that they negate, in the order of writing; None if two of them
-    are one value."""
+    are the same value."""
     columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)

@@ -96,7 +96,7 @@ def _refuse(model: Model) -> None:
         if isinstance(element.law, (laws.IdealConstraint, laws.IdealSwitch)):
             raise refusal("E549", f'"{path}" holds bodies together: they are not free', _CURE, about=model.name)
     if model.automata:
-        title = f'"{next(iter(model.automata))}" switches, and steps of free bodies know no modes'
+        title = f'"{next(iter(model.automata))}" switches, and free bodies have no modes'
         raise refusal("E549", title, _CURE, about=model.name)
 
 

@@ -110,7 +110,7 @@ class FreeBodyStepper:
         compiled, name = self.compiled, self.compiled.model.name
         end, h = number(t_end, "E551", "t_end"), number(step, "E551", "step")
         if not (0.0 < h < math.inf and 0.0 < end < math.inf):
-            raise refusal("E551", f"{end!r} s cannot be gone in steps of {h!r} s", "an end and a step above zero", about=name)
+            raise refusal("E551", f"{end!r} s cannot be divided into steps of {h!r} s", "a positive end and step", about=name)
         begin = time.perf_counter()
         (x, m), p = compiled.initial(initial, parameters), compiled.parameters(parameters)
         run = new_run(compiled, self.accuracy, p, x, m)
@@ -159,8 +159,8 @@ def free_body_stepper(
         raise no_model(graph, "free_body_stepper")
     share = number(tolerance, "E551", "tolerance")
     if not 0.0 < share < 1.0 or isinstance(max_sweeps, bool) or not isinstance(max_sweeps, int) or max_sweeps < 1:
-        title = f"impulses cannot be count to {tolerance!r} in {max_sweeps!r} sweeps"
-        raise refusal("E551", title, "a tolerance between 0 and 1, a full_steps number of sweeps", about=graph.name)
+        title = f"impulses cannot be computed to {tolerance!r} in {max_sweeps!r} sweeps"
+        raise refusal("E551", title, "a tolerance between 0 and 1, a whole number of sweeps", about=graph.name)
     if not 0.0 <= (speed := number(sleep, "E551", "sleep")) < math.inf:
         raise refusal("E551", f"bodies cannot sleep below {sleep!r} m/s", "a speed of zero or more", about=graph.name)
     compiled = compile_model(graph, backend=backend)

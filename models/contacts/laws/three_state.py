@@ -253,8 +253,8 @@ def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:
         """Return (gap, state) of a start: apart, or just touching; E437 for bodies that overlap."""
         if gap < -OVERLAP_TOLERANCE * size:
             title = f'contact "{head.name}" is closed at the start: the bodies overlap by {-gap:.3g} m'
-            why = "an impact happens where the gap falls through zero, and bodies that it parts do not overlap"
-            cures = ("start poses with a gap of zero or more", "ThreeState(alpha1, alpha0), which presses them apart")
+            why = "an impact occurs when the gap passes zero, so bodies must start apart"
+            cures = ("start poses with a gap of zero or more", "ThreeState(alpha1, alpha0), which pushes them apart")
             raise refusal("E437", title, *cures, about=head.name, why=why, places=())
         return (gap if gap > GAP_TOLERANCE * size else 0.0), FREE
 

@@ -102,7 +102,7 @@ def _contradictions(p: DeltaParameters) -> Iterator[Problem]:
     """Report inconsistent parameters: E460 absurd sizes, E461 a link, E462 an arm."""
     out_of_range = [name for name in UNITS if getattr(p, name) and not MIN_SIZE <= abs(getattr(p, name)) <= MAX_SIZE]
     for name in out_of_range:
-        yield _problem("E460", f"{name} = {getattr(p, name):g} {UNITS[name]} is out of any sense", f"a number in {UNITS[name]}")
+        yield _problem("E460", f"{name} = {getattr(p, name):g} {UNITS[name]} is unrealistic", f"a number in {UNITS[name]}")
     if out_of_range:
         return
     for link, mass, length, centre, inertia in _LINKS:

@@ -34,7 +34,7 @@ def check_assembled(y: np.ndarray, reach: float) -> None:
     """Raise E463 where the tips cannot meet at motor angles y (3,), E464 where the elbows lie on one line (nan)."""
     if np.isnan(reach):
         title = "the forward kinematics is singular: the elbows lie on one line, or the distal links are parallel"
-        why = (f"at y = {format_numbers(y, 'rad')}", "the motor angles do not determine where the tool goes")
+        why = (f"at y = {format_numbers(y, 'rad')}", "the motor angles do not determine the motion of the tool")
         raise error("E464", title, "stay clear of this posture", why=why)
     if reach < 0.0:
         title = f"no tool position has the motor angles y = {format_numbers(y, 'rad')}"
@@ -58,11 +58,11 @@ def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, distance:
     where = f"at y = {format_numbers(y, 'rad')}, w = {format_numbers(w, 'm')}"
     if abs(side) < SINGULARITY_TOLERANCE:
         title = "the forward kinematics is singular: the three distal links lie in one plane or are parallel"
-        why = (where, "the motor angles do not determine where the tool goes")
-        raise error("E464", title, "stay clear of this posture; the Baumgarte form of the dynamics runs through it", why=why)
+        why = (where, "the motor angles do not determine the motion of the tool")
+        raise error("E464", title, "stay clear of this posture; the Baumgarte form of the dynamics passes it", why=why)
     if not distance <= tolerance:
-        title = "Newton's method finds no posture from this start"
-        cure = "a start nearer to the posture, or none: then the assembly mode is exact from the start"
+        title = "Newton's method does not converge from this start"
+        cure = "start closer, or omit the start: the assembly mode is then exact"
         raise error("E465", title, cure, why=(f"the tips are {distance:.3g} m apart after the last step", where))
     actual, expected = ("above", "below") if sign > 0.0 else ("below", "above")
     title = "the start leads to the other assembly mode"
@@ -83,7 +83,7 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
         why = (where, "the elbow moves across it, and the two rods of a real arm would lie on one line")
         raise error("E464", title, "another pose: this one is the edge of the workspace", why=why)
     title = f"arm {i + 1} is stretched or folded: the edge of the workspace"
-    why = (where, "its two working branches meet here, and the motor cannot move the tool along the links")
+    why = (where, "its two branches meet here, and the motor cannot move the tool along the links")
     raise error("E464", title, "a pose a little inside the workspace", why=why)
 
 

@@ -338,7 +338,7 @@ class DeltaRobot:
         pieces = None
         if isinstance(torque, Motion):
             if torque.shape != (3,) or signals is not None:
-                details = [f"its values have shape {torque.shape}"] if signals is None else ["there are `signals` too"]
+                details = [f"its values have shape {torque.shape}"] if signals is None else ["`signals` is given as well"]
                 raise error("E468", "a torque cannot be this motion", "three axes, and no other signals", why=details)
             pieces = torque.coefficients.shape
             parameters = {f"torque.{key}": value.value for key, value in motion_parameters(torque).items()}

@@ -69,7 +69,7 @@ def scene_bytes(scene: Scene, seconds: float | None = None) -> bytes:
     """Return the bytes of the file that `save_scene` writes."""
     scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
     if seconds is not None and not (math.isfinite(seconds) and seconds > 0.0):
-        raise refusal("E680", f"playing cannot take {seconds:g} s", "seconds=10.0", "none, for real time", about=scene.title)
+        raise refusal("E680", f"the duration cannot be {seconds:g} s", "seconds=10.0", "none, for real time", about=scene.title)
     duration = float(scene.t[-1] - scene.t[0])
     draft = GltfDraft(scene.t if seconds is None or not duration > 0.0 else scene.t * (seconds / duration))
     world = draft.node("world")

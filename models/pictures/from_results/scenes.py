@@ -80,7 +80,7 @@ def scene_of(
     Raises `ModelError` E579 for anything but a result; E577 for a mesh that cannot be read.
     """
     if not isinstance(result, Result):
-        cure = "what a run gives back: scene_of(simulate(graph, 1.0))"
+        cure = "the result of a run: scene_of(simulate(graph, 1.0))"
         title = f"{type(result).__name__} is not a result of a run, so there is nothing to draw"
         raise refusal("E579", title, cure, about="scene_of")
     draft = _SceneBuilder(result, names or {}, colours or {})

@@ -225,7 +225,7 @@ def _custom_mesh(visual: Visual) -> Mesh:
     if isinstance(source, (str, Path)):
         mesh, reason = read_mesh(Path(source))
         if mesh is None:
-            title = f"the mesh of a visual cannot be had: {reason}"
+            title = f"the mesh of a visual cannot be loaded: {reason}"
             raise refusal("E577", title, "another file, or Visual(box=...)", about="Visual")
         return mesh
     if isinstance(source, (tuple, list)):

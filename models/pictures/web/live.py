@@ -35,7 +35,7 @@ def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSet
     """
     result = scene.result
     if result is None or result.program.model is None:
-        title, cure = "a page simulates the model of a result, and here is none", "the result of `simulate` in this process"
+        title, cure = "a live page needs a result, and this scene has none", "the result of `simulate` in this process"
         raise refusal("E624", title, cure, about=scene.title)
     _refuse_parts_without_source(scene)
     compiled = compile_model(result.program.model, progress=False)
@@ -64,8 +64,8 @@ def _refuse_parts_without_source(scene: Scene) -> None:
     parts += [f'the frame "{"".join(frame.label)}"' for frame in scene.frames if frame.source is None]
     parts += ["its paths"] * bool(scene.paths) + ["its forces"] * bool(scene.forces)
     if parts:
-        title = f"the page cannot move {', '.join(parts[:4])}{' ...' * (len(parts) > 4)} in a run of its own"
-        why = "they were given as arrays over time, and no signal of the run"
+        title = f"the page cannot move {', '.join(parts[:4])}{' ...' * (len(parts) > 4)} when it simulates"
+        why = "they are arrays over time, not signals of the run"
         raise refusal("E625", title, "page(scene_of(result), live=...), or the result itself", about=scene.title, why=why)
 
 

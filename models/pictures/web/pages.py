@@ -186,7 +186,7 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
     quantities = plottable(result)
     for name in plots:
         if name not in result or quantities.key(result, name) not in quantities.slots:
-            cures = ("names of `result.names()` that are scalars or vectors over time",)
+            cures = ("scalars or vectors from `result.names()`",)
             raise refusal("E581", f'"{name}" cannot be plotted on a page', *cures, about=result.program.name)
     return list(plots)
 
@@ -385,7 +385,7 @@ def _scene(shown: Result | Scene) -> Scene:
         cures = ("the result of a run: page(graph.simulate(1.0))", "a scene")
         raise refusal("E580", f"a page shows a result or a scene, not {type(shown).__name__}", *cures, about="page")
     if len(scene.t) < 2:
-        title = f"a page shows a course over time, and there are {len(scene.t)} samples"
+        title = f"a page shows motion over time, but there are {len(scene.t)} samples"
         raise refusal("E583", title, "a run that takes longer, or `samples` of more times", about=scene.title)
     return scene
 
@@ -393,7 +393,7 @@ def _scene(shown: Result | Scene) -> Scene:
 def _times(scene: Scene, seconds: float, show: float | None) -> None:
     """Refuse an invalid duration or start time (E582)."""
     if not (math.isfinite(seconds) and seconds > 0.0):
-        raise refusal("E582", f"playing cannot take {seconds:g} s", "seconds=10.0", about=scene.title)
+        raise refusal("E582", f"the duration cannot be {seconds:g} s", "seconds=10.0", about=scene.title)
     start, end = float(scene.t[0]), float(scene.t[-1])
     if show is not None and not start <= show <= end:
         cures = (f"show= between {start:g} and {end:g}", "none, for the start")

@@ -113,7 +113,7 @@ class Page:
                 self.machines[letter] = Machine(path, letter, numbers, start)
 
     def valued(self, symbol: str, name: str, value: str) -> Iterator[tuple[str, str, Any]]:
-        """Letter, name and value of a row, for each of parts that are alike, which may share one value."""
+        """Letter, name and value of a row, for each of parts that are alike, which may share the same value."""
         values = [literal(text) for text in formulas(value)]
         for k, (letter, path) in enumerate(self.each(symbol.strip("$"), name.split("`")[1])):
             yield letter, path, values[k if len(values) > 1 else 0]

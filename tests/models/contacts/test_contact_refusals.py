@@ -72,7 +72,7 @@ def test_a_ball_that_is_too_large_for_a_groove_is_told_why():
         ),
         (ground("g", surface=plane()), ball(surface=cylinder(0.02)), {"G121"}, "endless, and cuts the plane"),
         (ground("g", surface=cylinder(0.02)), ball(surface=cylinder(0.02)), {"G122"}, "endless, and touches along a line"),
-        (ground("g", surface=BOWL), ball((0.0, 0.0, 0.04)), {"G122"}, "a focal distance, at which a hollow"),
+        (ground("g", surface=BOWL), ball((0.0, 0.0, 0.04)), {"G122"}, "a focal distance: the hollow"),
     ],
 )
 def test_start_poses_without_a_contact_point(body1, body2, codes, words):

@@ -153,7 +153,7 @@ def test_figures(tmp_path):
 
 
 def test_figures_of_other_mazes(tmp_path):
-    """One ring, and a run that ends before anything happened."""
+    """One ring, and end the run earlier anything happened."""
     if missing_package("matplotlib"):
         pytest.skip("no plots")
     small = MazeParameters(radii=(2.0,), gates=(0.4,))

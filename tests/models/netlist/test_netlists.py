@@ -128,7 +128,7 @@ REFUSED = [
     ("V1 a 0 SIN(0 1)", "E640", "the frequency of SIN is missing"),
     ("V1 a 0 PULSE(0 1)", "E640", "a time of PULSE is missing"),
     ("V1 a 0 PWL(0 0 0 1)", "E640", "ascending times"),
-    ("E1 a 0 poly(2) b 0 c 0 1", "E643", "not a gain alone"),
+    ("E1 a 0 poly(2) b 0 c 0 1", "E643", "only constant gains"),
     ("E1 a 0 vol='v(b)'", "E643", "vol= is not read"),
     ("E1 a 0 2", "E640", "has 3 nodes, and needs 4"),
     ("V1 a 0 3 4", "E640", "has 2 constant values"),
@@ -159,8 +159,8 @@ REFUSED = [
     ("V1 a 0 1\nR1 a b 1\nC1 b c 1u\nC2 c 0 1u", "E653", "no unique operating point"),
     ("I1 0 a 1\nC1 a 0 1u", "E653", "no operating point"),
     ("V1 a 0 1\nL1 a 0 1m", "E653", "no operating point"),
-    ("V1 a 0 1\nR0 a b 1k\nS1 b 0 b 0 m\n.model m sw(vt=0.5 ron=1)", "E653", "turn each other"),
-    ("C1 a 0 1u IC=2\nR1 a 0 1k", "E654", "does not say whether it counts"),
+    ("V1 a 0 1\nR0 a b 1k\nS1 b 0 b 0 m\n.model m sw(vt=0.5 ron=1)", "E653", "toggle each other"),
+    ("C1 a 0 1u IC=2\nR1 a 0 1k", "E654", "does not say whether to use it"),
 ]
 
 

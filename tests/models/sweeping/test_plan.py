@@ -64,7 +64,7 @@ WRONG = [
     ("E403", {"vary": ...}, "vary: missing"),
     ("E403", {"keep": ...}, "keep: missing"),
     ("E404", {"store": "runs.db"}, "store: unknown key"),
-    ("E404", {"points": []}, 'vary: what is varied stands in "points" already'),
+    ("E404", {"points": []}, 'vary: "points" already lists what varies'),
     ("E404", {"settings": {"progress": False}}, "settings.progress: unknown key"),
     ("E405", {"t_end": "long"}, "t_end: text where a number"),
     ("E405", {"points": [1.0], "vary": ...}, r"points\[0\]: a number where an object"),

@@ -38,8 +38,8 @@ def line_of(text: str, words: str) -> int:
 
 CHANGES = {
     # A change of two_links.urdf: (what stands there, what is put there, code, where, words of the message).
-    "not closed": ('</link>\n  <joint name="elbow"', '\n  <joint name="elbow"', "E520", None, "no XML"),
-    "another format": ('<robot name="two links">', '<sdf name="two links">', "E520", None, "no XML"),
+    "not closed": ('</link>\n  <joint name="elbow"', '\n  <joint name="elbow"', "E520", None, "not XML"),
+    "another format": ('<robot name="two links">', '<sdf name="two links">', "E520", None, "not XML"),
     "no number": ('<mass value="2"/>', '<mass value="two"/>', "E522", '<mass value="two"', 'value="two"'),
     "nan": ('<mass value="2"/>', '<mass value="nan"/>', "E522", '<mass value="nan"', "is not zero, or a number"),
     "infinite": ('xyz="0 0 0.5" rpy', 'xyz="0 inf 0.5" rpy', "E522", 'xyz="0 inf', "three finite numbers"),
@@ -71,7 +71,7 @@ CHANGES = {
         '<parent link="stand"/>\n    <child link="fore"/>',
         "E523",
         '<joint name="elbow"',
-        "hangs on two joints",
+        "is the child of two joints",
     ),
     "two links of one name": (
         '<link name="tool">',

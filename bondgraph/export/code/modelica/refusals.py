@@ -22,7 +22,7 @@ def refuse(content: Content) -> None:
 def _transitions(content: Content) -> Iterator[Problem]:
     for k, event in enumerate(content.system.events):
         if why := _reason(content, k, event):
-            title = f'the transition "{transition_text(content.system, event)}" cannot be written as Modelica'
+            title = f'the transition "{transition_text(content.system, event)}" cannot be exported to Modelica'
             yield Problem("E663", title, (why,), (), CURES)
 
 
@@ -45,7 +45,7 @@ def _ticks(content: Content) -> Iterator[Problem]:
             other = owners.setdefault(i, tick.element)
             shared = other if other != tick.element else events.get(i, "")
             if shared:
-                title = f'the ticks of "{tick.element}" cannot be written as Modelica'
-                why = f'"{shared}" sets the same state, and both may happen at one instant'
+                title = f'the ticks of "{tick.element}" cannot be exported to Modelica'
+                why = f'"{shared}" sets the same state, and both may occur at once'
                 yield Problem("E664", title, (why,), (), CURES)
                 break

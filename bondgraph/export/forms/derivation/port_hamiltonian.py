@@ -181,9 +181,7 @@ def _out(compiled: Compiled, path: str, op: Op) -> str:
     return statement[1].outs[0]
 
 
-def no_form(
-    compiled: Compiled, path: str, why: str, cure: str = "`state_equations`, for the equations as they are"
-) -> ModelError:
+def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equations` for the exact equations") -> ModelError:
     """Return E277 for an element."""
     element = compiled.model.elements[path]
     title = f'{element.kind} "{path}" is not part of a port-Hamiltonian form'

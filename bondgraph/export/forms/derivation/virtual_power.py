@@ -86,7 +86,7 @@ def mechanical_parts(compiled: Compiled) -> MechanicalParts:
 def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equations` of the model as it is") -> ModelError:
     """Return E278 for an element."""
     element = compiled.model.elements[path]
-    title = f'{element.kind} "{path}" has no place in mechanical equations'
+    title = f'{element.kind} "{path}" does not fit mechanical equations'
     return refusal("E278", title, cure, about=compiled.system.name, why=why, places=(element.place,))
 
 
