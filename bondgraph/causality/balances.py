@@ -1,6 +1,6 @@
 """Nodes without storage: a 0-junction whose effort no element sets has the effort at which its flows are in balance.
 
-Elements that take an effort and give a flow, and matrices that work in one direction, can meet at a node of which nobody sets the
+Elements that take an effort and give a flow, and matrices that work in one direction, can meet at a node where nothing sets the
 effort: two heat transfers, a source of current and a motor. Such a node gets an ideal constraint, whose effort makes the sum of
 the flows zero.
 """

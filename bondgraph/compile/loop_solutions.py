@@ -303,8 +303,8 @@ def start_on_branch(
     (indices in x), whose elements have start values of their own, are left to Newton's method. Where no solution is seen, it is
     followed from sources of zero; `parameters`(part) gives p with the sources at a part of their values.
 
-    Raises `ModelError` E215 where there are several solutions and no guess tells them apart, E206 where residuals overflow and no
-    solution is seen.
+    Raises `ModelError` E215 where there are several solutions and no guess distinguishes them, E206 where residuals overflow and
+    no solution is seen.
     """
     p = parameters(1.0)
     first, failed = Bound(program, p).consistent(t, x, m)
@@ -369,7 +369,7 @@ def _ambiguous(
     where = ", ".join(dict.fromkeys(f'{element.kind} "{element.name}"' for element in elements))
     guess = f'{{"{shown[0]}": {_number(values(shown[0])[order[-1]])}}}'
     title = f"the algebraic loop through {where or 'these values'} has {count} solutions at the start"
-    why = f"the guess {dict(guesses)} does not tell them apart" if guesses else "choose one of them"
+    why = f"the guess {dict(guesses)} does not distinguish them" if guesses else "choose one of them"
     cures = (
         f"guess={guess} of compile_model or graph.compile, which picks the nearest solution",
         f"initial={guess} of a run",

@@ -78,7 +78,7 @@ class Device(Protocol):
 
 
 def out_of_memory(name: str, why: str) -> RunError:
-    """Return E290: the memory of a card does not hold what is asked for."""
+    """Return E290: the memory of a card is too small."""
     cures = (ON_THE_CPU, "fewer samples, or measures in place of series", "no other program on the card")
     return RunError(Problem("E290", f'the memory of "{name}" is too small for these runs', (why,), cures=cures))
 

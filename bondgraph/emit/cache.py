@@ -5,7 +5,7 @@
 | `SCREWBOND_CACHE` | the folder; `off` for none. Without it `$XDG_CACHE_HOME/screwbond`, else the system's place for caches |
 | `SCREWBOND_CACHE_SIZE` | most megabytes that are kept (256); the least recently used goes first |
 
-Cached code is executed, so it is trusted only where nobody else can have written it: a folder that others own or may write is
+Cached code is executed, so it is trusted only where no one else can have written it: a folder that others own or may write is
 not used at all (with one warning), and a file that others own or may write, that is damaged, or that was stored under another
 key is recompiled. A folder that cannot be written is skipped. Processes share the cache: files are replaced atomically.
 """
@@ -184,7 +184,7 @@ def _seal(name: str, body: bytes) -> bytes:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the content of a file that nobody else can write, and mark it as used; None for any other."""
+    """Return the content of a file that no one else can write, and mark it as used; None for any other."""
     safe_flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | safe_flags)) as file:
@@ -209,7 +209,7 @@ def _other_writers(status: os.stat_result) -> str:
 
 
 def _trusted(folder: Path) -> bool:
-    """Return True if nobody else can write the folder; warn once for each other folder (E397)."""
+    """Return True if no one else can write the folder; warn once for each other folder (E397)."""
     try:
         reason = _other_writers(os.stat(folder))
     except (OSError, ValueError):

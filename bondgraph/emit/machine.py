@@ -128,8 +128,8 @@ def supplied_name(name: str) -> str:
 
 
 def _supplied_code(name: str) -> tuple[bytes, Sequence[str]] | None:
-    """Return code of a writer that came with the package, and the names of its functions; None where another processor is asked
-    for, or this one lacks some of its instructions."""
+    """Return code of a writer that came with the package, and the names of its functions; None if another processor
+    is chosen, or this one lacks some of its instructions."""
     features = binding().get_host_cpu_features()
     runs_here = supplied_processor() == "baseline" or all(features.get(feature) for feature in _AVX2)
     if not runs_here or os.environ.get("SCREWBOND_PROCESSOR", "") not in ("", "host"):

@@ -132,7 +132,7 @@ def _unidentifiable(labels: Sequence[str], slopes: np.ndarray, s: np.ndarray, V:
         if np.linalg.norm(part) < 0.5 or (is_known and value * UNIDENTIFIABLE > 1.0):
             continue
         words = _words(labels, part, NAMED if is_known else INVOLVED)
-        finding = f"is known to {1.0 / value:.2g} of its size only" if is_known else "cannot be told from the data"
+        finding = f"is known to {1.0 / value:.2g} of its size only" if is_known else "is not identifiable from the data"
         messages.append(f"{words} {finding}")
     return messages
 

@@ -328,7 +328,7 @@ class Graph(Draft):
 
     def declare_input(self, *names: str, fed_by: str = "") -> Graph:
         """Declare signal inputs; elements inside refer to them by these names. `fed_by`, the call that feeds them, is the advice
-        in the error of an input that nobody feeds."""
+        in the error of an input without a source."""
         self.fed_by = fed_by or self.fed_by
         for name in names:
             self.inputs[name] = None

@@ -245,11 +245,11 @@ def _clash(
     def request(entry: tuple[object, str]) -> str:
         value, path = entry
         shown = value.name if isinstance(value, Domain) else value
-        return f'{flat[path].kind} "{path}" asks for {attribute} {shown}'
+        return f'{flat[path].kind} "{path}" has {attribute} {shown}'
 
     first, second = sorted((first, second), key=lambda entry: entry[1])
-    title = f'bond "{draft.name}" joins unlike {attribute}s'
-    cures: tuple[str, ...] = ("put a TF, GY or MTF between them that says how the one becomes the other",)
+    title = f'bond "{draft.name}" joins different {attribute}s'
+    cures: tuple[str, ...] = ("put a TF, GY or MTF between them that converts one into the other",)
     if {getattr(value, "pseudo", False) for value, _ in (first, second)} == {True, False}:
         cures = (HEAT_FROM_POWER,)
         if THERMAL in (first[0], second[0]):

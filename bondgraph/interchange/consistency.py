@@ -231,7 +231,7 @@ def _elements(model: Model) -> Iterator[str]:
         if isinstance(law, HeatFlow) and law.heat is None and (len(element.ports), len(element.signals)) != (1, 1):
             yield f"{label} gives the power of no element as heat"
         if len(element.ports) != expected or len({port.name for port in element.ports}) != len(element.ports):
-            yield f"{label} has ports that its law has not"
+            yield f"{label} has ports that its law lacks"
         if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):
             yield f"{label} has {len(law.inputs)} inputs and reads {len(element.signals)} signals"
         if isinstance(law, laws.Storage) and law.output is None and (law.inverse is None or law.rate is not None):
@@ -250,7 +250,7 @@ def _elements(model: Model) -> Iterator[str]:
             yield from _constraint(label, element, law)
         linear = isinstance(law, (laws.Storage, laws.Resistor)) and law.linear
         if linear and (len(element.parameters) != 1 or not set(element.parameters) <= set(COEFFICIENTS)):
-            yield f"{label} is linear, and has not one coefficient"
+            yield f"{label} is linear, but does not have one coefficient"
         library = law.library if isinstance(law, laws.SignalBlock) else None
         foreign = () if library is None else (*library.states, *library.parameters)
         for name in (*element.parameters, *law.states(), *(port.name for port in element.ports)):
@@ -258,7 +258,7 @@ def _elements(model: Model) -> Iterator[str]:
                 yield f"{label} has something of the name {name[:60]!r}, which is not a name"
         for name, parameter in element.parameters.items():
             if parameter.not_below and parameter.not_below not in element.parameters:
-                yield f"{label}: {name} is not below {parameter.not_below[:60]!r}, which it has not"
+                yield f"{label}: {name} is not below {parameter.not_below[:60]!r}, which it lacks"
 
 
 def _constraint(label: str, element: Element, law: laws.IdealConstraint) -> Iterator[str]:
@@ -371,7 +371,7 @@ def _check_formula(owner: FormulaOwner, record: Any, name: str, index: int, valu
         return  # E118 reports the unknown local name
     function, results = value.function if isinstance(value, Op) else value, result_count(record)
     if arguments is None:
-        yield f"{label} has a formula {name} that its law has not"
+        yield f"{label} has a formula {name} that its law lacks"
     elif any(value is operation for operation in BUILTIN.values()):
         if isinstance(record, laws.Equation) and (len(arguments), results) != (1, 1):
             yield f"{label}: its formula {name} is of one argument; {len(arguments)} and {results} results are needed"

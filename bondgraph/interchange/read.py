@@ -104,7 +104,7 @@ class Decoder:
         try:
             value = read(self, content, path)
         except InvalidFormula as error:
-            raise file_error("E353", self.file, path, f"{error}; what is needed is {expected}") from None
+            raise file_error("E353", self.file, path, f"{error}; expected {expected}") from None
         if form.of == ("operation",) and not isinstance(value, Op):
             raise self.error(path, content, "the number of an operation that has a name of its own")
         return value

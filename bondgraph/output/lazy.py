@@ -1,4 +1,4 @@
-"""Lazy tables and rows, computed when they are first read: large models have many that nobody reads. Lazy modules, too."""
+"""Lazy tables and rows, computed when they are first read: large models have many that are never read. Lazy modules, too."""
 
 from __future__ import annotations
 

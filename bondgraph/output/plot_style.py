@@ -1,7 +1,7 @@
 """Style of all Matplotlib plots: typeface, sizes, lines and colours, as one table of settings.
 
 Draw inside of `styled()`, take colours from here, and give no font a size but `SMALL` and `TITLE`. The colours of `CYCLE` can be
-told apart by colour-blind readers (red-green and blue-yellow); the first two mark bodies in contact.
+distinguished by colour-blind readers (red-green and blue-yellow); the first two mark bodies in contact.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def widen_flat_range(axes: Any) -> None:
 
 
 MAX_PANELS = 12
-"""Maximum number of panels plotted by default; and of curves in one panel that a legend can tell apart."""
+"""Maximum number of panels plotted by default; and of curves in one panel that a legend can distinguish."""
 
 
 @contextmanager

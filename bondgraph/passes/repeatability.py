@@ -108,7 +108,7 @@ def _generators_of(operation: Op) -> list[Any]:
 
 
 def _state_of(generator: Any) -> Any:
-    """Return what tells the states of a generator of random numbers apart: its state, or what it would draw."""
+    """Return what distinguishes states of a random number generator: its state, or what it would draw."""
     return generator.getstate() if isinstance(generator, random.Random) else copy.deepcopy(generator).bytes(32)
 
 

@@ -301,8 +301,8 @@ def _fill(
 def _on_card(
     card: CardLauncher, runs: np.ndarray, run: Callable[[np.ndarray], Chunk], take: Callable[[Chunk], None]
 ) -> np.ndarray:
-    """Run chunks, of about `CARD_SECONDS` seconds, on a card, and `take` each; return the runs that are left where the CPU may go
-    on. Raises `RunError` where it may not."""
+    """Run chunks, of about `CARD_SECONDS` seconds, on a card, and `take` each; return the runs that are left for the CPU, if it
+    may continue. Raises `RunError` where it may not."""
     size, target = _CARD_LEAST, ChunkTarget(CARD_SECONDS, least=_CARD_LEAST, growth=_MAX_GROWTH)
     while len(runs):
         try:

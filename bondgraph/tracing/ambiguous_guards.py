@@ -1,4 +1,4 @@
-"""Check that no two transitions from one state have the same guard and different targets (E217): nothing says which one fires.
+"""Check that no two transitions from one state have the same guard and different targets (E217): which one fires is ambiguous.
 
 Guards are compared as recorded formulas, so that two functions of one meaning step by step are the same guard.
 """
@@ -63,7 +63,7 @@ def _problem(pair: tuple[LoweredTransition, LoweredTransition], model: Model) ->
     return Problem(
         "E217",
         f'automaton "{automaton.name}": two transitions from "{automaton.states[pair[0].source]}" have the same guard',
-        (f"they lead to {ends[0]} and to {ends[1]}: nothing says which one fires",),
+        (f"they lead to {ends[0]} and to {ends[1]}: which one fires is ambiguous",),
         (automaton.place,),
         ("one of them only", "guards that are not positive at the same time, such as min(guard, condition)"),
     )

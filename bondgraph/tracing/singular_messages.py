@@ -450,11 +450,11 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
         details.append(f"joined at {named(junctions)}")
     cures = []
     for e, output, argument in _against_relation(stuck.loop, system, closing):
-        details.append(f"{named([e])} is known only as {output}({argument}), and its {argument} is asked for")
+        details.append(f"{named([e])} is known only as {output}({argument}), but its {argument} is needed")
         cures.append(f'R("{e.name}", {argument}=...), the inverse of its {output} if there is one, alone or as well')
     cure = "a small storage (C or I) in the loop, which decides what now depends on itself"
     if closing is elements:
-        details.append("around their ring elements set what depends on each other, or nothing decides its level")
+        details.append("around their ring elements set what depends on each other, or nothing sets its level")
         cure = f"{domain_of(model, elements).part('R')} at one of these junctions"
     if all(isinstance(e.law, SignalBlock) for e in closing):
         cure = "a state in one of the blocks, or equations that do not need each other's result"

@@ -218,7 +218,7 @@ class _Parser:
         below = self.tokens[0].string[begin:].strip()
         part, rest = [*re.split(r"[\s*.]+", below, maxsplit=1), ""][:2]
         cures = f'"{first}/({below})"', f'"{first} {rest}/{part}"'
-        self.fault = Unreadable(self.text, "it is ambiguous: what stands behind the slash may divide or multiply", cures)
+        self.fault = Unreadable(self.text, "it is ambiguous: what follows the slash may divide or multiply", cures)
 
 
 def _apart(name: str) -> list[str]:

@@ -162,7 +162,7 @@ CORRECTED_TWIST = Op(
     + "\n"
     + r"e = \max(1, #6\,|S|/8),\; g = \max(1/8, \min(1, 1000/e))",
     note=(
-        r"$O_1$ and $O_2$ are the frames of body 1 and body 2, those whose poses stand before $H_{C_1}^{O_1}$ and"
+        r"$O_1$ and $O_2$ are the frames of body 1 and body 2, those whose poses precede $H_{C_1}^{O_1}$ and"
         r" $H_{C_2}^{O_2}$; $C_1$ and $C_2$ are the Gauss frames of their closest points $p_1$ and $p_2$. $d = z_1 \cdot"
         r" (p_2 - p_1)$ is the gap, negative in contact, and $\alpha$ the angle from $x_1$ to $x_2$ about $z_2 = -z_1$:"
         r" $H_{C_2}^{C_1} = \begin{bmatrix} R & 0 & 0 \\ 0 & -1 & d \\ 0 & 0 & 1 \end{bmatrix}$, VI02 (12), (13), with $R ="

@@ -159,7 +159,7 @@ class ImpactRun:
 
     @property
     def force(self) -> tuple[np.ndarray, np.ndarray]:
-        """Times since the touch, s, and normal force, N, of the samples during the impact."""
+        """Times since impact, s, and normal force, N, of the samples during the impact."""
         t, f = self.result.t, self.result["touch.normal force"]
         inside = (t >= self.touch) & (t <= self.release)
         return t[inside] - self.touch, np.asarray(f[inside], dtype=float)

@@ -184,7 +184,7 @@ RUN = Task(
     fields={"FILE.json": MazeParameters},
 )
 MAP = Task(
-    "poles and courses over both gains",
+    "poles and runs over both gains",
     _maze,
     _map,
     files=("robustness.csv",),

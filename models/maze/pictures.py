@@ -210,7 +210,7 @@ def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
 def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
     """Plot state, maze angle with its reference, ball position, torque and contact force over time."""
     maze, events = run.maze, run.events
-    with plot_file(path, (8.8, 9.2), dpi=dpi, layout="constrained", title="The course of the ball") as figure:
+    with plot_file(path, (8.8, 9.2), dpi=dpi, layout="constrained", title="The motion of the ball") as figure:
         mode, angle, aside, torque, force = figure.subplots(5, 1, sharex=True, height_ratios=(1.5, 1, 1, 1, 1))
         mode.plot(run.t, run["course.mode"], color=INK, drawstyle="steps-post")
         mode.set(ylabel="state")

@@ -261,7 +261,7 @@ def robustness(
     passed, end = np.zeros(shape, dtype=int), np.full(shape, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunEndedWarning)
-        for at in track([*np.ndindex(shape)], "courses over both gains", progress=progress):
+        for at in track([*np.ndindex(shape)], "runs over both gains", progress=progress):
             pair = float(gains[0][at[0]]), float(gains[1][at[1]])
             run = run_maze(maze, gains=pair, t_end=t_end, samples=t_end, rtol=1e-8)
             passed[at] = len(run.events)

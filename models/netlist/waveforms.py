@@ -1,4 +1,4 @@
-"""Time courses of independent sources of a netlist: constants, SIN, PULSE and PWL, as ngspice defines them."""
+"""Waveforms of independent sources of a netlist: constants, SIN, PULSE and PWL, as ngspice defines them."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Frame:
     poses : (k, 4, 4).
     length, thickness : over those of a Gauss frame; a frame of length 0 is only its label.
     label : text and index.
-    at_axis : True if the label stands beside the z axis, not at the origin.
+    at_axis : True if the label is next to the z axis, not at the origin.
     shown : (k,) visibility; None: always.
     source : as of a solid.
     """

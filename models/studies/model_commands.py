@@ -230,7 +230,7 @@ def _fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unfold", action="append", default=[], metavar="PATH", help="nested graph that stays open")
     parser.add_argument("--title", help='words above the picture (default: the name of the graph; "": none)')
     parser.add_argument("--no-legend", action="store_true", help="do not explain the signs")
-    parser.add_argument("--values", action="store_true", help="tell the parameters of elements")
+    parser.add_argument("--values", action="store_true", help="show the parameters of elements")
     parser.add_argument("--labels", action="store_true", help="efforts and flows on the bonds")
     parser.add_argument("--colours", choices=PALETTES, default="colour", help="default %(default)s")
 

@@ -60,7 +60,7 @@ def read_visuals(
         for shape in (link.visuals if kind == "visual" else link.collisions) if link.name in links else ():
             mesh, reason = _mesh(file, shape.geometry, packages, cache)
             if mesh is None:
-                title = f'the mesh of link "{link.name}" cannot be had: {reason}'
+                title = f'the mesh of link "{link.name}" cannot be loaded: {reason}'
                 cures = (
                     "meshes=False (in the command, --meshes none), for a robot without them",
                     'packages={"name": "folder"}, for files that lie elsewhere',
@@ -110,7 +110,7 @@ def _drawable_shapes(file: Path, shapes: Sequence[Any], packages: Packages, colo
 def _load_or_refuse(file: Path) -> Mesh:
     mesh, reason = _load_mesh(file)
     if mesh is None:
-        raise refusal("E577", f"the mesh of a link cannot be had: {reason}", "read_urdf(..., meshes=False)", about=file.name)
+        raise refusal("E577", f"the mesh of a link cannot be loaded: {reason}", "read_urdf(..., meshes=False)", about=file.name)
     return mesh
 
 

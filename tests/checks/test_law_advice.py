@@ -55,8 +55,8 @@ def test_a_guard_that_is_advised_fires():
 @pytest.mark.parametrize(
     ("make", "word", "says"),
     [
-        (lambda **law: C("c", inverse=lambda e: e, **law), "charge", r"has inverse\(e\), the q of its effort, and lacks the law"),
-        (lambda **law: I("c", inverse=lambda f: f, **law), "flux", r"has inverse\(f\), the p of its flow, and lacks the law"),
+        (lambda **law: C("c", inverse=lambda e: e, **law), "charge", r"has inverse\(e\), the q of its effort, but no law"),
+        (lambda **law: I("c", inverse=lambda f: f, **law), "flux", r"has inverse\(f\), the p of its flow, but no law"),
     ],
 )
 def test_an_inverse_alone_says_what_it_lacks(make, word, says):

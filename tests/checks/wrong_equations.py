@@ -33,7 +33,7 @@ EQUATIONS: list[Case] = [
     (
         "E205",
         lambda: loop(I("m", 1.0), Constraint("stop"), Se("friction", lambda n: n * n, signals=["stop.effort"])),
-        ("not linear", 'constraint "stop"', "C or I"),
+        ("nonlinear", 'constraint "stop"', "C or I"),
     ),
     (
         "E206",
@@ -44,7 +44,7 @@ EQUATIONS: list[Case] = [
     (
         "E206",
         lambda: loop(Se("u", 0.5), R("r", effort=lambda f: 0.0 * f)),
-        ('R "r" is known only as effort(flow), and its flow is asked for', 'R("r", flow=...)', "a small storage"),
+        ('R "r" is known only as effort(flow), but its flow is needed', 'R("r", flow=...)', "a small storage"),
     ),
     (
         "E208",
@@ -68,7 +68,7 @@ EQUATIONS: list[Case] = [
     ("E212", lambda: shorted(), ('mode "on" of "lever"', 'Sw "short"', "an R (a resistance) in series")),
     ("E212", lambda: shorted_by(3), ("3 modes have no", '"on" of "a": Sw "switch a"')),
     ("E212", lambda: shorted_by(11), ("11 modes have no valid causality", "and 3 more")),
-    ("E220", short_by_two, ('in the mode "on" of "a" and "on" of "b"', 'Sw "near"', "an R (a resistance)")),
+    ("E220", short_by_two, ('in mode "on" of "a" and "on" of "b"', 'Sw "near"', "an R (a resistance)")),
     (
         "E213",
         lambda: loop(I("a", 1.0, initial=2.0), I("b", 1.0, initial=3.0)),

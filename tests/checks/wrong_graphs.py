@@ -61,7 +61,7 @@ GRAPHS: list[Case] = [
     ("E110", lambda: R("r", 1.0, conductance=2.0), ("given: resistance, conductance",)),
     ("E110", lambda: R("r", 1.0, effort=lambda f: f), ("given: resistance, effort",)),
     ("E110", lambda: I("i", inverse=lambda f: f), ("but no law for it to invert",)),
-    ("E110", lambda: I("i", 2.0, signals=["time"]), ("no use for signals",)),
+    ("E110", lambda: I("i", 2.0, signals=["time"]), ("cannot use signals",)),
     ("E111", lambda: ports("entry"), ('graph "part" has no port "exit"', "it exposes: entry", "expose")),
     ("E111", lambda: Graph("g").connect(Graph("part"), C("c", capacitance=1.0)), ("it exposes: nothing",)),
     ("E112", lambda: twice_on(R("r", 1.0)), ('R "r" has no free port', "0- or 1-junction")),

@@ -73,7 +73,7 @@ def test_what_the_data_cannot_tell_is_named():
     steady = {"rotor.flow": (np.array([5.0, 6.0]), np.full(2, measured()["rotor.flow"][-1]), 1.0)}
     found = estimate(drive(), numbers, steady, progress=False)
     said = " ".join(found.findings)
-    assert "cannot be told" in said or "of its size only" in said
+    assert "is not identifiable" in said or "of its size only" in said
     assert '"supply.value"' in said and '"emf.ratio"' in said
     assert not np.any(found.standard_errors < 0.1 * found.values)
 

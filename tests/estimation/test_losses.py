@@ -79,7 +79,7 @@ def test_outliers_alone_tell_nothing_of_a_number_that_acts():
     far = {name: (TIMES, measured()[name] + 1e6, NOISE[name])}
     found = estimate(drive(), {"winding.resistance": RANGES["winding.resistance"]}, far, loss="huber", progress=False)
     assert np.isinf(found.standard_errors).all() and not any("does not act" in text for text in found.findings)
-    assert '"winding.resistance" cannot be told from the data' in found.findings
+    assert '"winding.resistance" is not identifiable from the data' in found.findings
 
 
 @pytest.mark.filterwarnings("error")

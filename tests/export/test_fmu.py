@@ -234,7 +234,7 @@ def test_a_state_is_saved_rewound_and_moved_into_another_instance(opened):
         instance.freeInstance()
     with pytest.raises(fmpy.fmi1.FMICallException):
         opened.instance().deserializeFMUState(bytes(len(kept)))
-    assert "these bytes are not state of this model" in opened.said[-1]
+    assert "these bytes are not a state of this model" in opened.said[-1]
 
 
 def test_threads_run_at_the_same_time(opened):

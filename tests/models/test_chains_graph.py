@@ -353,7 +353,7 @@ def test_a_link_of_a_chain_runs_in_contact(floor):
     lowest = run.trajectory["p2"][pressed, 2] - 0.05
     assert np.allclose(lowest, -0.08 + run.trajectory["gap"][pressed], atol=1e-3)
     assert run.summary()["peak_force"]["value"] > 1.0
-    with pytest.raises(ModelError, match=r'E301 the contact "contact" stands in place of t_end'):
+    with pytest.raises(ModelError, match=r'E301 the contact "contact" is passed as t_end'):
         run_contact(graph, table, bob, touch, 0.1)
 
 

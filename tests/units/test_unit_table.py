@@ -132,7 +132,7 @@ def test_there_are_forty() -> None:
 @pytest.mark.parametrize(
     ("unit", "fault"),
     [
-        ("kgg", "near it: kg"),
+        ("kgg", "similar names: kg"),
         ("J/mol K", "ambiguous"),
         ("N/m*s", "ambiguous"),
         ("m//s", "is missing"),

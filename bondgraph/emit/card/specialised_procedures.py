@@ -1,4 +1,4 @@
-"""Procedures for tables that are known: fields that nobody stores become numbers, and calls by address calls by name.
+"""Procedures for tables that are known: fields that are never stored become numbers, and calls by address calls by name.
 
 In memory an address of code is then its number among the functions, from 1, so that a table can leave this process. What is still
 called by address goes through a `switch` over the numbers.

@@ -56,7 +56,7 @@ class _Translation:
     def procedure_name(self, source: FunctionSource, fixed: Mapping[str, Any], first: bool = False) -> str:
         """Return the name of the procedure of a function with these fixed arguments; translate it at its first use.
 
-        With fixed arguments it has a number, unless it is the first and nobody calls it.
+        With fixed arguments it has a number, unless it is the first and is never called.
         """
         plain = source.function.__name__
         if getattr(source.function, "is_external", False):

@@ -220,7 +220,7 @@ def c_functions(
 ) -> str:
     """Return the function `name` with parameters `signature`, split into parts if it is long.
 
-    `kind` stands before it, `part_kind` before its parts; if the compiler inlined the parts again, the split would save no
+    `kind` precedes it, `part_kind` its parts; if the compiler inlined the parts again, the split would save no
     compile time.
 
     Raises `ModelError` E271 if an operation has no form in C.

@@ -107,7 +107,7 @@ def _compile(command: Sequence[str], folder: str) -> None:
 
 @functools.cache
 def _version(command: tuple[str, ...]) -> str:
-    """Return what a compiler says of itself; ziglang's leaves an empty file where it is asked."""
+    """Return the version line of a compiler, run in a temporary folder, since ziglang's leaves an empty file."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([*command, "--version"], cwd=folder, capture_output=True, text=True, check=False)
     return done.stdout.partition("\n")[0]

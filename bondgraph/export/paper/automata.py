@@ -84,7 +84,7 @@ def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
     x = {order[0]: half[order[0]] + 2.0}
     for a, b in pairwise(order):
         label = max(text_width(arrows.get(ends, ""), LABEL_SIZE) for ends in ((a, b), (b, a)))
-        label += 2.0 * text_width(arrows.get((a, a), ""), LABEL_SIZE)  # the label of a loop stands beside it
+        label += 2.0 * text_width(arrows.get((a, a), ""), LABEL_SIZE)  # the label of a loop is next to it
         x[b] = x[a] + half[a] + max(GAP, label + 18.0) + half[b]
     rank = {state: k for k, state in enumerate(order)}
     right, left = lanes(arrows, rank)

@@ -2,8 +2,8 @@
 
 Where constraints lose rank, the equations leave open on which branch the motion continues, and close to that position errors
 decide it. States along one branch are smooth in time. So they are extrapolated from shortly before the position to shortly after
-it, by a polynomial through a short run that ends before; on both sides they are moved to the constraints. From there the run goes
-on: every velocity keeps its value, and energy is kept to the error of the extrapolation. (Singular positions: Bayo, Avello 1994.)
+it, by a polynomial through a short run that ends before; on both sides they are moved to the constraints. The run then
+continues: every velocity keeps its value, and energy is kept to the error of the extrapolation. (Bayo, Avello 1994.)
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ SAME_SIZE = 2.0**-20
 AHEAD_PAIRS = 2
 """Pairs of points from which the motion is followed: its rounding errors, unlike those of a guard, are no few units."""
 CLEAR = 2.0**-20
-"""Largest rounding error of a guard, relative to its value, at which the value tells its size."""
+"""Largest rounding error of a guard, relative to its value, at which the value is a measure of its size."""
 ACCUMULATED = 2.0
 """Ratio of the rounding errors of a guard after many steps, such as those of a current that diodes block, to those at a point."""
 UNLIKE = 2.0**20

@@ -279,7 +279,7 @@ class EventHandler:
 
     @property
     def consultations(self) -> int:
-        """Number of events for which Python was asked, or which ended the run."""
+        """Number of events handled by Python, or which ended the run."""
         return int(self.table["consultations"])
 
     @property

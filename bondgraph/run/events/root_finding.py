@@ -3,8 +3,8 @@
 Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest. Where the guard is a
 polynomial along the step, as it is if it depends on the states linearly, its coefficients in Bernstein's basis tell where it has
 no zero, and none is missed, however narrow. The crest of another guard is searched until an upper bound on it (by chords, where
-the guard is concave) lies below zero; two crests between two neighbouring fractions are then not told apart. So bodies that graze
-for a moment in a long step are seen.
+the guard is concave) lies below zero; two crests between two neighbouring fractions are then not distinguished. So bodies that
+graze for a moment in a long step are seen.
 
 A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without one.
 """

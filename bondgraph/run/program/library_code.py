@@ -79,7 +79,7 @@ class LibraryVariables(Protocol):
 
 @dataclass
 class _Writer:
-    """Writer of one function in LLVM's words: lines, and faults by number, each with what is said of it."""
+    """Writer of one function in LLVM's words: lines, and faults by number, each with its message."""
 
     faults: list[str]
     lines: list[str] = field(default_factory=list)
@@ -129,7 +129,7 @@ def _entry(pointer: str, kind: str, index: int) -> str:
 
 
 def tick_text(unit: LibraryVariables, places: Sequence[int], steps: int) -> tuple[str, list[str]]:
-    """Return the machine code of a tick in LLVM's words, and what is said of each of its faults; `places` are those in x of the
+    """Return the machine code of a tick in LLVM's words, and the message of each of its faults; `places` are those in x of the
     outputs and of the inputs as they are sampled, `steps` that of the number of steps."""
     faults = list[str]()
     outputs = len(places) - sum(len(group.places) for group in unit.inputs)

@@ -48,7 +48,7 @@ class Program:
     choose : makes a kernel of the outputs in some slots alone, and gives the index of each in its output; None if unavailable.
     in_lanes : makes the kernels for a number of SIMD lanes, if these have the bits of single runs; None if unavailable.
     texts : writes the LLVM texts of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots alone,
-        and the Jacobian if asked for; None if they are not straight-line machine code.
+        and the Jacobian if requested; None if they are not straight-line machine code.
     resets : one per transition: x after it, (n,); None if x does not change.
     pushes : one per transition: the change of all guards by its impulse (k,), then x after it without the impulse (n,); None if
         no other transition could react.

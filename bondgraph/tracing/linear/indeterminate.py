@@ -79,7 +79,7 @@ def solve_redundant(
 
 
 def semidefinite_sizes(matrices: np.ndarray) -> np.ndarray | None:
-    """Return natural sizes of the diagonal, with the sign of each row (n,), if matrices (k, n, n) at samples are symmetric but
+    """Return natural sizes of the diagonal, with the sign of each row (n,), if matrices (k, n, n) at samples are symmetric except
     for these signs, and positive semidefinite; else None."""
     diagonal = np.diagonal(matrices, axis1=1, axis2=2)
     signs = np.sign(diagonal.sum(axis=0))

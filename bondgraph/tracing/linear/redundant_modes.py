@@ -74,7 +74,7 @@ def _repeating(entries: Entries, right: Sequence[Any], sizes: np.ndarray, rows: 
 
 
 def _scaled(matrix: np.ndarray, rows: Sequence[int]) -> np.ndarray | None:
-    """Return these rows and columns of a matrix in natural sizes, by its diagonal; None if that is zero, or they are none."""
+    """Return these rows and columns of a matrix in natural sizes, by its diagonal; None if that is zero, or sizes are missing."""
     block = matrix[np.ix_(rows, rows)]
     sizes = np.abs(np.diagonal(block))
     if not len(sizes) or not np.all(sizes > 0.0) or not np.all(np.isfinite(block)):

@@ -35,7 +35,7 @@ class ContactForces:
 
     Attributes
     ----------
-    switch : the automaton "switch", whose states tell when the law acts.
+    switch : the automaton "switch", whose states determine when the law acts.
     normal : force that presses the bodies apart, N, positive.
     force : path of this force, which the contact exports as "normal force".
     off : (automaton, state) in which there is no force.

@@ -90,7 +90,7 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
     of its channel. In rerun, bodies are the entities world/NAME, and signals are signals/NAME.
 
     Returns the file written. Raises `ModelError` E160 for a run without frames and signals, E579 for anything but a result, E682
-    for times that whole ns from zero on cannot tell apart, E683 for signals that the run does not have; `FileError` E414, E415;
+    for times that whole ns from zero on cannot distinguish, E683 for signals that the run does not have; `FileError` E414, E415;
     `ExtraError` E416 without the package of the format.
     """
     package, write = LOGS[known_ending(path, *LOGS)]

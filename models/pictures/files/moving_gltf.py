@@ -1,4 +1,4 @@
-"""Scene as a moving glTF: solids, frames, paths, springs and forces as nodes, with their courses as one animation."""
+"""Scene as a moving glTF: solids, frames, paths, springs and forces as nodes, with their motion as one animation."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ def scene_bytes(scene: Scene, seconds: float | None = None) -> bytes:
 
 
 def _placed(poses: Array) -> dict[str, Array]:
-    """Return the courses of poses (k, 4, 4)."""
+    """Return the animation of poses (k, 4, 4)."""
     constant = bool(np.all(poses == poses[0]))
     poses = poses[:1] if constant else poses
     return {"translation": poses[:, :3, 3], "rotation": np.roll(quaternions(poses), -1, axis=1)}
 
 
 def _shown(shown: NDArray[np.bool_]) -> Array:
-    """Return scales (k, 3) that hide a node where it is not shown: glTF has no other course of visibility (glTF 3.5.3)."""
+    """Return scales (k, 3) that hide a node where it is not shown: glTF cannot animate visibility (glTF 3.5.3)."""
     return np.repeat(shown[:, None].astype(float), 3, axis=1)
 
 

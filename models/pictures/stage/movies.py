@@ -210,5 +210,5 @@ def in_notebook() -> bool:
 
 
 def has_screen() -> bool:
-    """Return True if windows can be opened, as far as the environment tells."""
+    """Return True if windows can be opened, as far as the environment shows."""
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""Packing of arrays, courses and a scene for WebGL in a page."""
+"""Packing of arrays, animations and a scene for WebGL in a page."""
 
 from __future__ import annotations
 

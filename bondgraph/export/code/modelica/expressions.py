@@ -49,7 +49,7 @@ TEXTS = {
 """Texts of operations; conditions, and the first argument of `where`, are Booleans."""
 
 _BROKEN = frozenset((op.ABSOLUTE, op.SIGN, op.FLOOR, op.MINIMUM, op.MAXIMUM, op.WHERE))
-"""Operations that make events unless told not to; functions of tables never do."""
+"""Operations that make events by default; functions of tables never do."""
 
 _CLOSED = _BROKEN | {code for code, form in TEXTS.items() if re.fullmatch(r"\w+\(\{0\}(, \{1\})?\)", form)}
 """Operations whose text needs no parentheses around it."""

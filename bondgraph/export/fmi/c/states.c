@@ -30,7 +30,7 @@ static int restore(Instance *c, const void *state)
 {
     const Saved *saved = state;
     if (!saved || saved->key != KEY || saved->s.kind != c->s.kind)
-        return refuse(c, "this is no state of this model, used like this instance");
+        return refuse(c, "this is not a state of this model, used like this instance");
     c->s = saved->s;
     memcpy(c->block, saved->words[0], sizeof saved->words[0]);
     memcpy(c->before, saved->words[1], sizeof saved->words[1]);
@@ -67,7 +67,7 @@ static int deserialize(Instance *c, const void *bytes, size_t count, void **stat
     if (state && count == sizeof(Saved))
         memcpy(&key, bytes, sizeof key);
     if (key != KEY)
-        return refuse(c, "these bytes are no state of this model");
+        return refuse(c, "these bytes are not a state of this model");
     if (!*state)
         *state = malloc(sizeof(Saved));
     if (!*state)

@@ -66,8 +66,8 @@ def called_fields(image: Image) -> dict[str, set[str]]:
 
 
 def known_words(image: Image, numbers: Mapping[str, int], stored: Collection[str]) -> dict[str, int]:
-    """Return the words of the fields that nobody stores and that are the same in all tables; those of code hold the `numbers` of
-    functions. Addresses of memory are not known."""
+    """Return the words of the fields that are never stored and that are the same in all tables; those of code hold the `numbers`
+    of functions. Addresses of memory are not known."""
     names, places, values_of = dict(image.calls), {word for word, _ in image.places}, dict[str, set[int]]()
     for first, kind in image.every:
         for name, (index, _) in kind.layout().items():

@@ -34,8 +34,8 @@ class SharedWords(Table):
 class Launch(Table):
     """Call of a kernel: filled in by the host, except `next_run` and `done_runs`.
 
-    slots: threads; runs: in this call; budget: attempted steps after which a thread goes to sleep; next_run: first run that
-    nobody has taken; done_runs: runs that have ended. states (own_count + 1, slots); scratch (slots, scratch_count); the
+    slots: threads; runs: in this call; budget: attempted steps after which a thread goes to sleep; next_run: first run
+    not yet taken; done_runs: runs that have ended. states (own_count + 1, slots); scratch (slots, scratch_count); the
     others as in `BatchTable`.
     """
 

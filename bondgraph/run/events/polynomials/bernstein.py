@@ -98,7 +98,7 @@ def take_part(coefficients: Reals, low: float, high: float, part: Reals) -> None
 
 def rises(part: Reals, error: float, first: int, last: int) -> int:
     """Return how often a polynomial rises through zero, by the signs of its coefficients from `first` to before `last`, beyond
-    their error: 0 or 1; 2 if they do not tell."""
+    their error: 0 or 1; 2 if they are inconclusive."""
     changes, ups, sign, clear = 0, 0, 0, True
     for k in range(first, last):
         value = part[k]

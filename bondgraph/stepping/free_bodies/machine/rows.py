@@ -91,7 +91,7 @@ def lever(row: Reals, arm: Fixed, i: Fixed, j: Fixed) -> float:
 
 @inline
 def block(row: Reals) -> None:
-    """Set what is needed of the block of a contact."""
+    """Set the required entries of the block of a contact."""
     n1, n2, w12 = entry(row, 0, 1), entry(row, 0, 2), entry(row, 1, 2)
     nn, w11, w22 = entry(row, 0, 0), entry(row, 1, 1), entry(row, 2, 2)
     stiff = 0.5 * (w11 + w22 + sqrt((w11 - w22) * (w11 - w22) + 4.0 * w12 * w12))

@@ -1,0 +1,90 @@
+"""Phrases that are no English of the field: none in pages, docstrings, messages and captions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.error_pages import TABLE
+from tests.syntax import ROOT, files
+
+NOT_AN_INVERSION = "longer|more|less|fewer|better|larger|smaller|wider|way|few|such|matter|doubt|need"
+PHRASES = (
+    (" no ", rf"(?<![tT]here )\b(?:is|are|was|were) no (?!(?:{NOT_AN_INVERSION})\b)\w+", "is not a ..."),
+    (" none", r"\b(?:that|which|what|who|here|they) (?:is|are) none\b", "invalid, unknown, missing"),
+    ("that there ", r"\bthat there (?:is|are) (?:not|none)\b", "unknown, missing"),
+    ("told", r"\btold\b", "known, stated, distinguished"),
+    ("obody", r"\b[Nn]obody\b", "never, nothing, no one"),
+    ("but for ", r"\bbut for\b(?! several)", "except for"),
+    ("in the place of", r"\bin the place of\b", "instead of"),
+    ("o many ", r"\b[Ss]o many (?!that|equal|more)", "this many"),
+    (" on", r"\b(?:[Gg]oe?s?|went|going) on\b", "continue"),
+    ("anew", r"(?<!return )(?<!if )\banew\b(?!\s?[=:])", "again, re-"),
+    ("to and fro", r"\bto and fro\b", "back and forth"),
+    ("stand", r"\bstands? (?:twice|behind|before|beside)\b", "is, appears, precedes"),
+    ("for ever", r"\bfor ever\b", "forever"),
+    ("seldom", r"(?<![`_])\bseldom\b", "rarely"),
+    ("unlike ", r"\bunlike (?:values|ends|targets|units|seeds|components|lengths|sides|sizes?|distances|counts?)\b", "different"),
+    ("e not", r"\bhave not (?:one|this|any)\b|\bhave not[,.;:)\"]", "lack"),
+    ("s not", r"\bhas not (?:one|this|any)\b|\bhas not[,.;:)\"]", "lacks"),
+    ("what is ", r"\b[Ww]hat is (?:to be|asked|given|wanted|needed|none|told|said)\b", "name the thing"),
+    ("asked ", r"\basked (?:for|of)\b", "requested, needed"),
+    (" had", r"\b(?:be|is|are) had\b", "available, found"),
+    ("nothing ", r"\bnothing (?:bears|decides|says which)\b", "unsupported, undetermined"),
+    (", for ", r", for (?:they|it|there) (?!to\b)", "because"),
+    ("way", r"\bways? of the (?:gripper|hand|tool|ball|finger|object)\b", "path"),
+    ("since the touch", r"\bsince the touch\b", "since impact"),
+    ("circular frequency", r"\bcircular frequency\b", "angular frequency"),
+    ("side by side", r"\bgo side by side\b", "run side by side"),
+)
+"""Part of a text that comes before a search, pattern, what to write instead."""
+
+ARCHAIC = ("lest", "whence", "thence", "hither", "thither", "nought", "naught", "aright", "amiss", "whilst", "exacter")
+PHRASES += tuple((word, rf"\b{word}\b", "a word of today") for word in ARCHAIC)
+
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", TABLE, *sorted((ROOT / "docs").rglob("*.md"))]
+SOURCES = [path for package in ("bondgraph", "screws", "models", "screwbond") for path in files(package)]
+OLD_NAMES = ROOT / "screws" / "renamed.py"
+"""What names were, words that are no longer used among them."""
+
+
+def text_of(path: Path) -> str:
+    """A page without its code, or a source, in one line."""
+    text = path.read_text(encoding="utf-8")
+    return " ".join(
+        (re.sub(r"^```.*?^```|`[^`\n]*`", "``", text, flags=re.DOTALL | re.MULTILINE) if path in PAGES else text).split()
+    )
+
+
+def inversions(text: str) -> list[str]:
+    """Each phrase of the list in a text, with what surrounds it and what to write instead."""
+    return [
+        f"{text[max(found.start() - 40, 0) : found.end() + 20]!r}: write {instead!r}"
+        for part, pattern, instead in PHRASES
+        if part in text
+        for found in re.finditer(pattern, text)
+    ]
+
+
+@pytest.mark.parametrize("paths", [PAGES, SOURCES], ids=["pages", "sources"])
+def test_no_page_or_source_has_a_phrase_of_the_list(paths: list[Path]) -> None:
+    found = [f"{path.relative_to(ROOT)}: {each}" for path in paths if path != OLD_NAMES for each in inversions(text_of(path))]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a name which is no state",
+        "a palette that there is not",
+        "what is none",
+        "it is told",
+        "way of the gripper",
+        "it goes on with 3",
+    ],
+)
+def test_a_phrase_is_noticed(text: str) -> None:
+    assert inversions(text)
+    assert not inversions("there is no state, it is no longer one, so many that none fits")
