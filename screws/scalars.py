@@ -202,7 +202,7 @@ def take(values: Sequence[Scalar] | np.ndarray, index: Scalar) -> Scalar:
 
 
 def _row(entries: Sequence[Scalar] | np.ndarray) -> Sequence[Scalar] | np.ndarray:
-    """Return the arguments of a lookup behind the first: an array of floats is one of them, however long it is."""
+    """Return the arguments of a lookup after the first: an array of floats is one of them, however long it is."""
     is_numbers = isinstance(entries, np.ndarray) and entries.dtype != object and entries.ndim == 1
     return (entries,) if is_numbers else entries
 

@@ -20,7 +20,7 @@ from bondgraph.model.model import Model
 
 PRIME = 2**61 - 1
 MAX_RING = 2000
-"""Most variables of a ring that is examined."""
+"""Maximum number of variables of a ring that is examined."""
 
 Row = dict[int, int]
 """Variable -> coefficient. The effort of bond i is variable 2 i, its flow 2 i + 1."""

@@ -100,7 +100,7 @@ def check_automata(model: Model) -> Iterator[Problem]:
         named |= {s for t in automaton.transitions for s in (t.accumulates, t.passes) if s is not None}
         unknown = sorted(named - set(automaton.states))
         twice = sorted({state for state in automaton.states if automaton.states.count(state) > 1})
-        for states, says in ((unknown, "speaks of unknown states"), (twice, "has two states of one name")):
+        for states, says in ((unknown, "speaks of unknown states"), (twice, "has duplicate states")):
             if states:
                 title = f'automaton "{automaton.name}" {says}: {", ".join(states)}'
                 cures = ("list every state once in `states`, and use these names",)

@@ -39,7 +39,7 @@ Values = Callable[[np.ndarray], np.ndarray]
 """States (k, n) -> rows of values."""
 
 VELOCITY_RTOL = 1e-6
-"""Part of the speeds, in the kinetic metric, up to which start velocities fit: as exact as start values of six digits."""
+"""Fraction of the speeds, in the kinetic metric, up to which start velocities fit: as exact as start values of six digits."""
 
 RANK_RTOL = 1e-9
 """Singular values below this part of the largest count as zero: redundant constraints."""
@@ -160,7 +160,7 @@ MOTIONS = 3
 """Random motions at which redundant constraints are tested."""
 
 MAX_LISTED = 8
-"""Most constraints that a message lists."""
+"""Maximum number of constraints that a message lists."""
 
 
 @dataclass(frozen=True, eq=False)

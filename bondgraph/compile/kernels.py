@@ -189,7 +189,7 @@ SAMPLE_ROUTINES = ("rates", "powers", "energies", "closing_matrix")
 they have much in common."""
 
 MAX_LANE_STEPS = 20_000
-"""Most steps of these for which lane kernels are compiled: longer ones take seconds."""
+"""Maximum number of steps of these for which lane kernels are compiled: longer ones take seconds."""
 
 
 def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int) -> LaneKernels | None:

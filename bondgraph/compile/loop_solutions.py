@@ -39,10 +39,10 @@ CONVERGED = 1e-9
 """Relative Newton step of a solution."""
 
 SENSED = 1e-6
-"""Part of an unknown that residuals at a solution must sense."""
+"""Fraction of an unknown that residuals at a solution must sense."""
 
 MAX_SOLUTIONS = 8
-"""Most solutions of one loop that are looked for."""
+"""Maximum number of solutions of one loop that are looked for."""
 
 Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Unknowns (rows, k) -> residuals (rows, k) and Newton steps (rows, k)."""

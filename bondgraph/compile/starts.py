@@ -32,7 +32,7 @@ START_STEP = 1e-6
 """Relative change of states and parameters that measures the size of a position."""
 
 MAX_START_MISFIT = 0.05
-"""Part of its size by which the position of a constraint may miss zero at the start."""
+"""Fraction of its size by which the position of a constraint may miss zero at the start."""
 
 
 def dependent_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:

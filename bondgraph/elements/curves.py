@@ -29,7 +29,7 @@ OUTSIDE = ("hold", "extend", "periodic")
 
 @dataclass(frozen=True, eq=False)
 class TableAxis:
-    """Ascending points (n,) and their n + 1 intervals: before the first, between them, behind the last."""
+    """Ascending points (n,) and their n + 1 intervals: before the first, between them, after the last."""
 
     points: np.ndarray
     is_periodic: bool

@@ -254,7 +254,7 @@ def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -
 
 _FIRST, _NO_FLOW = 1e-6, 1e-300
 _STILL = 1e-8
-"""Part of the pace of a slip below which its direction is that of its heading: below the accuracy of a run."""
+"""Fraction of the pace of a slip below which its direction is that of its heading: below the accuracy of a run."""
 
 
 def _sliding(flow: Any, heading: Any, pace: Any) -> Any:

@@ -293,7 +293,7 @@ def C(
     Give `capacitance` or `compliance` (e = q / C), `stiffness` or `elastance` (e = K q, scalar or symmetric (n, n)), by the usual
     word, since 50.0 alone may be any of them; or a formula: `energy`(q, *parameters, *signals) in J, whose gradient is the
     effort; `output`(q, ...), the effort, whose energy from q = 0 is found by quadrature unless `energy` gives it too; or
-    `charge`(e, ...), the law the other way round, q by the effort, which is then solved for by Newton iteration. Where something
+    `charge`(e, ...), the inverse law, q by the effort, which is then solved for by Newton iteration. Where something
     else sets the effort (derivative causality), q = inverse(e, *parameters, *signals) beside output or energy saves a Newton
     iteration for the q with this effort, which begins at `initial`.
 
@@ -335,7 +335,7 @@ def I(  # noqa: E743 - the name of the element in the literature
 
     Give `inertia`, or by the domain's word `mass`, `inductance` or `inertance` (f = p / I; a scalar, a diagonal (n,) or a
     symmetric positive definite (n, n) matrix), or a formula: `energy`(p, *parameters, *signals) in J, whose gradient is the flow;
-    `output`(p, ...), the flow, with the energy by quadrature as for a C; or `flux`(f, ...), the law the other way round, p by the
+    `output`(p, ...), the flow, with the energy by quadrature as for a C; or `flux`(f, ...), the inverse law, p by the
     flow. Where something else sets its flow (derivative causality), p = inverse(f, *parameters, *signals) saves a Newton
     iteration as for a C.
 

@@ -45,9 +45,9 @@ SINGLE_LIMIT = 2000
 PART_STEPS = 500
 """Steps of each function of a longer routine."""
 SHARED, FEW = 300, 0.01
-"""Least steps of a routine that shares the code of a longer one with the same beginning, and the part that this may have more."""
+"""Minimum number of steps of a routine that shares the code of a longer one, and the relative excess of the longer one."""
 ENDING = 0.9
-"""Least part of the steps of a long routine that its remainder needs too, to share its code; beyond `QUICK` steps a half."""
+"""Minimum fraction of the steps of a long routine that its remainder shares; a half beyond `QUICK` steps."""
 QUICK = 60_000
 """Steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the speed."""
 LEVEL = 1

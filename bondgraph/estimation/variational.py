@@ -255,10 +255,10 @@ def variational_of(compiled: Compiled, varied: FreeParameters) -> Variational:
 
 
 COLUMN_PART = 0.1
-"""Part of the largest entry of a column that the error weights of smaller entries have."""
+"""Fraction of the largest entry of a column that the error weights of smaller entries have."""
 
 ROUNDING_CHANGE = 1e-13
-"""Part of the size of a state up to which a change counts as none."""
+"""Fraction of the size of a state up to which a change counts as none."""
 
 
 class SensitivityWeights(ErrorWeights):

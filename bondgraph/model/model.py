@@ -219,7 +219,7 @@ class Model(Frozen):
 
     @cached_property
     def heat_shares(self) -> Mapping[str, float]:
-        """Part of the heat through an element that leaves the model there, by its path; for others at pseudo-bonds it is 1.
+        """Fraction of the heat through an element that leaves the model there, by its path; for others at pseudo-bonds it is 1.
 
         An R between two temperatures, at a 1-junction with both, passes on all that it takes: 0. Without a second temperature it
         conducts to surroundings at zero, which no element stands for: 1, or a part of it where several share a junction.

@@ -28,7 +28,7 @@ MAX_DEGREE = 30
 """Largest degree of a polynomial that takes a Gauss-Legendre rule."""
 _SELECTIONS = op.SELECTS | {op.SIGN, op.SEARCHSORTED}
 MAX_BREAKS = 64
-"""Most jumps and kinks of a law."""
+"""Maximum number of jumps and kinks of a law."""
 STEP, REACH = 0.0625, 3.125
 """Step and largest node of the double exponential rule, before the transformation."""
 

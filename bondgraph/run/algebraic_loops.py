@@ -14,7 +14,7 @@ MIN_STEP_FRACTION = 1e-16
 """Smallest damping factor of a Newton step: a saturation current can make the first step as long as 1e12."""
 
 SUFFICIENT_DECREASE = 0.25
-"""Least decrease of the residual by a full Newton step, as a fraction of it; a part of the step must reach this part of it."""
+"""Minimum decrease of the residual by a full Newton step, as a fraction of it; a part of the step must reach this part of it."""
 
 NATURAL = (False, True)
 """True if residuals and unknowns are measured in their natural sizes, in one attempt after the other: in SI units, the residual

@@ -87,7 +87,7 @@ class Plan:
 
 
 MAX_PREPARED_DEPTH = 24
-"""Most statements in a row that are computed in `prepare`: each group that reads their result traces them again."""
+"""Maximum number of statements in a row that are computed in `prepare`: each group that reads their result traces them again."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -170,7 +170,7 @@ MIN_MERGED_KERNELS = 8
 
 
 class Substitute(NamedTuple):
-    """A kernel in place of another one, and the constants that it takes behind the parameters of that."""
+    """A kernel in place of another one, and the constants that it takes after the parameters of that."""
 
     traced: TracedGroup
     numbers: tuple[float, ...]
@@ -229,11 +229,11 @@ MIN_STATEMENTS = 2000
 """Statements from which kinds that differ only in constants are identified: each has to be traced for that."""
 
 MAX_STEPS = 3000
-"""Most steps of straight-line code: it is a little faster than loops, and compiles in no time."""
+"""Maximum number of steps of straight-line code: it is a little faster than loops, and compiles in no time."""
 
 MAX_MERGED_STEPS = 60_000
-"""Most steps of straight-line code with both logarithms and exponentials, as of species and reactions: on one tape these are
-products (`tape.nodes`), at a sixth of the cost of loops."""
+"""Maximum number of steps of straight-line code with both logarithms and exponentials, as of species and reactions: on one tape
+these are products (`tape.nodes`), at a sixth of the cost of loops."""
 
 
 def is_large(system: System) -> bool:

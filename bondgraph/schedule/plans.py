@@ -20,14 +20,14 @@ from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape
 
 MAX_STATEMENTS = 24
-"""Most statements of one group; longer ones would rarely be equal."""
+"""Maximum number of statements of one group; longer ones would rarely be equal."""
 
 MAX_PREPARED_SIZE = 64
-"""Most numbers of a parameter that are prepared one by one where only parameters matter."""
+"""Maximum number of numbers of a parameter that are prepared one by one where only parameters matter."""
 
 _SHARED = -1
 _MAX_RECOMPUTED = 12
-"""Most statements that are computed again for one narrow value."""
+"""Maximum number of statements that are computed again for one narrow value."""
 
 
 class Group(NamedTuple):

@@ -80,7 +80,7 @@ def need_order(kind: str, name: str, **values: Any) -> None:
     (low, low_value), (high, high_value) = values.items()
     lower, upper = numbers_of(low_value), numbers_of(high_value)
     if lower is not None and upper is not None and np.any(lower > upper):
-        title, cure = f'{kind} "{name}": {low} is above {high}', f"{low} and {high} the other way round"
+        title, cure = f'{kind} "{name}": {low} is above {high}', f"swap {low} and {high}"
         raise refusal("E148", title, cure, about=name, why=f"{low} {lower[()]}, {high} {upper[()]}")
 
 

@@ -335,5 +335,5 @@ def sink_for(target: object) -> Sink:
         return target
     if callable(target):
         return Observer(target)
-    cures = (f'a path, "run.parquet"; endings: {", ".join(SINKS)}', "a function of times and values by name", "an own `Sink`")
+    cures = (f'a path, "run.parquet"; endings: {", ".join(SINKS)}', "a function of times and values by name", "your own `Sink`")
     raise RunError(Problem("E348", f"{type(target).__name__} is not a sink", ("samples cannot go there",), cures=cures))

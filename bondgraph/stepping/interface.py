@@ -46,9 +46,9 @@ from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.on_tape.values import scalars_of
 
 _ACTIVE = 1e-9
-"""Part of the largest multiplier from which a row is active."""
+"""Fraction of the largest multiplier from which a row is active."""
 _SLIPS = 1e-6
-"""Part of the length of a step from which a contact with an exact cone slips, by an interior-point method."""
+"""Fraction of the length of a step from which a contact with an exact cone slips, by an interior-point method."""
 _MAX_NEWTON = 100
 
 

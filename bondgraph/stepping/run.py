@@ -25,7 +25,7 @@ from bondgraph.stepping.quadratic.solver import SOLVED, ProgramSolution
 from bondgraph.stepping.step import SLIP_NOISE, StepWorkspace
 
 SMALL = 1e-7
-"""Part of the largest force, or slip, of a run up to which it counts as zero in the modes of contacts."""
+"""Fraction of the largest force, or slip, of a run up to which it counts as zero in the modes of contacts."""
 _MAX_TRANSITIONS = 20
 
 

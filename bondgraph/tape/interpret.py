@@ -67,7 +67,7 @@ def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarra
 
 
 CANCELLED = 2.0**-40
-"""Part of the larger term of a sum below which the sum is rounding."""
+"""Fraction of the larger term of a sum below which the sum is rounding."""
 
 
 def mark_rounding(tape: Nodes, positions: Sequence[int], values: Mapping[int, Any], rounding: dict[int, np.ndarray]) -> None:

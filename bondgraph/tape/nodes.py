@@ -148,7 +148,7 @@ Node = tuple[Any, ...]
 """`(code, *arguments)`."""
 
 MAX_SELECTED = 8
-"""Most entries of a table that are compared or selected one by one, which SIMD lanes can do; more are looked up in memory."""
+"""Maximum number of table entries that are compared or selected one by one, as SIMD lanes can; larger tables are in memory."""
 
 
 def leaf_length(leaf: Node) -> int:

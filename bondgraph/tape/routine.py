@@ -168,7 +168,7 @@ def listing(routine: Routine) -> Listing:
 _READY = -(1 << 62)
 """Mark above a position in a stack: its arguments have been listed."""
 MAX_EARLY_CALLS = 64
-"""Most sines and cosines of inputs that come first; more would only fill the stack."""
+"""Maximum number of sines and cosines of inputs that come first; more would only fill the stack."""
 
 
 def _depth_first(table: dict[int, Node], roots: list[int]) -> list[int]:

@@ -22,8 +22,8 @@ from bondgraph.tracing.singular_messages import Unsolvable
 from screws.scalars import absolute, equal, where
 
 MAX_JACOBIAN_WORK = 8
-"""Most work of a Jacobian of the differentiated values, in units of one sweep along the motion: the Jacobian shares more with the
-matrix of the unknowns, and more of it depends on parameters only."""
+"""Maximum work of a Jacobian of the differentiated values, in units of one sweep along the motion: the Jacobian shares more with
+the matrix of the unknowns, and more of it depends on parameters only."""
 
 
 MIN_JOINT_GROUPS = 16

@@ -34,7 +34,7 @@ STEEPEST = 3.0
 """Largest logarithmic slope of an entry that counts: an exponential bends where it becomes steep, not where it overflows."""
 
 LEAST_BEND = 0.1
-"""Least change of the logarithmic slopes of a matrix that is not constant."""
+"""Minimum change of the logarithmic slopes of a matrix that is not constant."""
 
 
 def loop_sizes(

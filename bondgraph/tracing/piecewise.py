@@ -23,7 +23,7 @@ from bondgraph.tracing.on_tape.values import Values, partials, scalars_of, shape
 from screws.scalars import equal, less, maximum, where
 
 MAX_BENDS = 6
-"""Most bends of connected equations whose combinations of sides are solved."""
+"""Maximum number of bends of connected equations whose combinations of sides are solved."""
 
 _BENDING = (op.ABSOLUTE, op.MINIMUM, op.MAXIMUM)
 

@@ -243,7 +243,7 @@ def _differentiated(rates: Routine) -> tuple[Routine, Pattern]:
 
 
 MAX_CHARTS = 8
-"""Most combinations of internal modes that get code of their own."""
+"""Maximum number of combinations of internal modes that get code of their own."""
 
 
 def _by_chart(system: System, routine: Code) -> Code:

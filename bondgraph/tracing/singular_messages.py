@@ -172,7 +172,7 @@ def _prescribing(model: Model, bond: Bond, asker: str, seen: frozenset[str]) -> 
 
 
 MAX_LISTED_MODES = 8
-"""Most modes without a solution that a message lists."""
+"""Maximum number of modes without a solution that a message lists."""
 
 
 class Unsolvable(Exception):

@@ -62,7 +62,7 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·⋅×", "01234567
 _LONGEST, _LARGEST = 200, 10_000
 """Maximum number of characters of a text, and maximum length of the numbers of a unit, bits."""
 _SHOWN = 3
-"""Most units like an unknown one in a message."""
+"""Maximum number of units like an unknown one in a message."""
 
 
 def read(text: str, bases: frozenset[str] = frozenset()) -> Unit | Unreadable:

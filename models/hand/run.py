@@ -223,7 +223,7 @@ class Study:
 
     @property
     def isotropy(self) -> np.ndarray:
-        """Least over largest singular value (k,)."""
+        """Ratio of the smallest to the largest singular value (k,)."""
         return self.manipulability[:, -1] / self.manipulability[:, 0]
 
     def table(self) -> str:

@@ -91,7 +91,7 @@ class Circuit:
 
 
 def _words(device: Device, nodes: int, keys: Sequence[str] = ()) -> list[str]:
-    """Return the words behind the nodes of a device; E643 for a key that is not read."""
+    """Return the words after the nodes of a device; E643 for a key that is not read."""
     for key in device.card.pairs:
         if key not in keys:
             cure = f"without it; {', '.join(keys)} are read" if keys else "without it"

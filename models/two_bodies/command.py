@@ -82,7 +82,7 @@ def body_names(scenario: Scenario) -> tuple[str, str]:
 
 
 MIN_CONTACT_SAMPLES = 400
-"""Least number of dense samples in a contact interval."""
+"""Minimum number of dense samples in a contact interval."""
 
 
 @answer_old_names

@@ -116,7 +116,7 @@ GRAPHS: list[Case] = [
     ("E116", lambda: switched([]), ("active: none",)),
     ("E117", lambda: with_automaton(initial="c"), ('automaton "relay" speaks of unknown states: c', "its states: a, b")),
     ("E117", lambda: with_automaton(Transition("a", "z", lambda t: t, ("time",))), ("unknown states: z",)),
-    ("E117", lambda: with_automaton(states=("a", "a")), ("two states of one name: a",)),
+    ("E117", lambda: with_automaton(states=("a", "a")), ("duplicate states: a",)),
     (
         "E120",
         lambda: with_automaton(Transition("a", "b", lambda t: t, ("time",), (("c.effort", lambda: 0.0, ()),))),

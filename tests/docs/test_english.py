@@ -38,6 +38,10 @@ PHRASES = (
     ("since the touch", r"\bsince the touch\b", "since impact"),
     ("circular frequency", r"\bcircular frequency\b", "angular frequency"),
     ("side by side", r"\bgo side by side\b", "run side by side"),
+    ('"""Most', r'"""Most ', "Maximum number of"),
+    ('"""Least', r'"""Least (?!squares)', "Minimum"),
+    ("other way round", r"\bthe other way round\b", "reversed, inverse, swapped"),
+    (" behind the ", r"\bbehind the (?:last|first|parameters|values|title|nodes|stack)\b", "after"),
 )
 """Part of a text that comes before a search, pattern, what to write instead."""
 

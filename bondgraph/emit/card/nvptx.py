@@ -22,7 +22,7 @@ from bondgraph.errors import Problem
 TRIPLE, PROCESSOR, FEATURES = "nvptx64-nvidia-cuda", "sm_70", "+ptx63"
 """Target of LLVM: the driver makes code of it for cards from Volta on."""
 BLOCK_THREADS = 1024
-"""Most threads of a block."""
+"""Maximum number of threads of a block."""
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
 """Large workspace of a kernel, as `emit.text` takes it from the heap."""
 _KERNEL = "ptx_kernel"

@@ -43,7 +43,7 @@ ARGUMENTS = {
 }
 """Instructions of a tape with the count of their arguments: at most three. Lookups in tables have steps of their own."""
 MAX_ARGUMENTS = 3
-"""Most arguments of an instruction."""
+"""Maximum number of arguments of an instruction."""
 ROW, BEGIN, FIELDS = MAX_ARGUMENTS + 1, 2 * MAX_ARGUMENTS + 2, 2 * MAX_ARGUMENTS + 4
 """A step: the address of its code, the offsets of its arguments, of the row of its derivatives, of those of its arguments', and
 begin and end of its list of vectors in a row; row 0 is zero. Instead of three arguments a lookup has the offset of its number,

@@ -14,7 +14,7 @@ from bondgraph.emit.interpreter.code import BEGIN, BLOCK, FIELDS, MAX_ARGUMENTS,
 from bondgraph.tape import opcodes as op
 
 STRIP = 32
-"""Most groups of columns in one pass over the steps; more would not fit the processor's cache."""
+"""Maximum number of groups of columns in one pass over the steps; more would not fit the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)

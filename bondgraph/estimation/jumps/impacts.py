@@ -41,7 +41,7 @@ NEAR = 10.0
 """Distance from an edge that counts as at it, in units of the run's rtol."""
 
 COUPLED = 1e-12
-"""Part of the mobilities of two contacts from which they act on each other."""
+"""Fraction of the mobilities of two contacts from which they act on each other."""
 
 
 def acting(table: UnitImpulses, scalars: np.ndarray, others: np.ndarray) -> bool:

@@ -34,7 +34,7 @@ from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.events.records import Event
 
 COINCIDING = 1e-9
-"""Part of the run within which two zero crossings count as simultaneous."""
+"""Fraction of the run within which two zero crossings count as simultaneous."""
 
 SERIES_LENGTH = 10
 """Number of events that the limit of an accumulation is extrapolated from, as in `run.events.accumulation`."""

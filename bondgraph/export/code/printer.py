@@ -190,7 +190,7 @@ class StraightLine:
 
 
 def straight_lines(model: Compilable) -> dict[str, StraightLine]:
-    """Return the routines of a model by name: `prepare` (p alone -> the numbers behind the parameters), `rates`, `outputs`,
+    """Return the routines of a model by name: `prepare` (p alone -> the numbers after the parameters), `rates`, `outputs`,
     `guards`, `powers`, `energies`, the nonzeros of the `jacobian`, the resets of each event k (`reset_k`, `push_k`), and x after
     a tick of each clock that changes states (`tick_k`, in the order in which simultaneous ticks are executed).
 

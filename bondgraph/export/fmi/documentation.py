@@ -12,7 +12,7 @@ from bondgraph.export.fmi.variables import ModelVariable, VariableKind
 from bondgraph.render.diagram import Diagram
 
 MOST_SLIDERS = 6
-"""Most parameters with a slider if none are chosen."""
+"""Maximum number of parameters with a slider if none are chosen."""
 _ROW = "<tr><td>{causality}</td><td>{name}</td><td>{unit}</td></tr>"
 
 

@@ -181,7 +181,7 @@ def _times(times: np.ndarray) -> dict[str, Any]:
 
 
 def _linked(run: RunContent, names: Sequence[str], stack: int) -> np.ndarray:
-    """Return the words of the image with addresses behind the stack, and with numbers of functions in the table, from 1."""
+    """Return the words of the image with addresses after the stack, and with numbers of functions in the table, from 1."""
     words = run.image.words.copy()
     for word, target in run.image.places:
         words[word] = stack + 8 * target

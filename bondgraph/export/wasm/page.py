@@ -28,7 +28,7 @@ from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 from screws.similar_names import similar_names
 
 MOST_PANELS = 4
-"""Most quantities that are shown if none are chosen."""
+"""Maximum number of quantities that are shown if none are chosen."""
 _FRAME = "width: 100%; height: 560px; border: 1px solid #d5d9e0; border-radius: 8px"
 """Style of a page inside a notebook."""
 REPLAYS = "this page replays a run only: the llvmlite with which it was made cannot write WebAssembly"

@@ -16,7 +16,7 @@ from bondgraph.interchange.fmu.words import listener, logger
 _WARNING = 1
 """Largest status with which an FMU continues."""
 _MOST_WORDS = 4
-"""Most messages of an FMU that an error shows."""
+"""Maximum number of messages of an FMU that an error shows."""
 _TYPES: Mapping[int, Mapping[str, Any]] = {
     2: {"Real": c_double, "Integer": c_int, "Boolean": c_int},
     3: {

@@ -15,7 +15,7 @@ from bondgraph.run.program.library_code import VariableGroup
 from screws.similar_names import similar_names
 
 _MOST_LISTED = 8
-"""Most names in a message."""
+"""Maximum number of names in a message."""
 
 
 @dataclass(frozen=True, eq=False)

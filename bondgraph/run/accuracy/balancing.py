@@ -24,7 +24,7 @@ MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
 FAR = 16.0
 """Ratio of these sums, after all sweeps, that shows couplings along ears to be of very unequal strength."""
 MIN_GROWTH = 1.001
-"""Least growth that counts: without it, a ring with unit gains would creep upwards by rounding."""
+"""Minimum growth that counts: without it, a ring with unit gains would creep upwards by rounding."""
 
 
 def procedures(lanes: int) -> list[Procedure]:

@@ -94,7 +94,7 @@ class WorkQueue:
 
 
 MIN_RUNS_PER_LANE = 4
-"""Least number of runs per lane in a call, so that few lanes idle while the last ones end."""
+"""Minimum number of runs per lane in a call, so that few lanes idle while the last ones end."""
 
 
 @dataclass(frozen=True)

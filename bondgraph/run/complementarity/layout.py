@@ -20,7 +20,7 @@ class BoxArrays:
 
     @cached_property
     def room(self) -> int:
-        """Most rows of a problem."""
+        """Maximum number of rows of a problem."""
         return max((layout.count for layout in self.layouts), default=0)
 
     @cached_property

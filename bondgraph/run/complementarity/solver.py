@@ -15,20 +15,20 @@ from bondgraph.run.complementarity.table import BoxOutcome, BoxTable
 REGULARISATIONS = (1e-6, 1e-8, 1e-10)
 """Parts of the scaled diagonal that are added: the smaller ones where the couplings of a problem are weaker."""
 PROXIMAL_STEPS = 12
-"""Most repetitions with one regularisation."""
+"""Maximum number of repetitions with one regularisation."""
 ROUNDING = 2.0**-52
 LEVEL = 1.0
 """Rounding errors of a sum, in those of its largest terms."""
 SPREAD = 1e3
 """Largest ratio of the weights of shares to their mean."""
 SCALING_ROUNDS = 8
-"""Most rounds of scaling."""
+"""Maximum number of rounds of scaling."""
 EVEN = 1.5
 """Largest entries of rows, and inverses of these, up to which a matrix is even."""
 UPDATES = 24
-"""Most updates of an inverse before it is computed again."""
+"""Maximum number of updates of an inverse before it is computed again."""
 WEAK_PIVOT = 1e-3
-"""Part of the diagonal below which a pivot is too small for an update."""
+"""Fraction of the diagonal below which a pivot is too small for an update."""
 PIVOTS, PIVOTS_EACH = 20, 4
 """Pivots after which rounding errors are taken to be larger: the first number, and the second for each row."""
 COARSER = 4.0

@@ -32,7 +32,7 @@ NEAR = 0.02
 """Half the width of the passage: there the root of the smallest eigenvalue is this fraction of its largest value before."""
 
 SEEN = 0.1
-"""Least root, as a fraction of the largest, from which its slope to zero is taken."""
+"""Minimum root, as a fraction of the largest, from which its slope to zero is taken."""
 
 BASE = 8.0
 """Length of the interval before the passage from which states are extrapolated, in half widths."""
@@ -44,7 +44,7 @@ FINER = 1e-3
 """Tolerance of the run through these points, as a fraction of rtol."""
 
 FINEST = 1e-12
-"""Least tolerance of that run, except for a finer rtol."""
+"""Minimum tolerance of that run, except for a finer rtol."""
 
 NEWTON, DIFFERENCE, RANK = 3, 1e-6, 1e-6
 """Steps of Newton's method by which states meet the constraints on both sides of a passage, its differences as fractions of the

@@ -42,7 +42,7 @@ class DelayTable(Table):
     """
 
     # Of each delay: kernel of the states with its signal in place of its state, and this place; delay, s; row of the last
-    # look-up; rows behind the last and the next break, between which it looks; time at which it reaches the next one.
+    # look-up; rows after the last and the next break, between which it looks; time at which it reaches the next one.
     sources: Kernels
     places: PerDelayIndex
     spans: PerDelay
@@ -108,7 +108,7 @@ def mark_break(d: DelayTable, level: int) -> None:
 
 
 def pass_break(d: DelayTable, k: int) -> None:
-    """Let delay k look behind the break that it has reached, up to the next one."""
+    """Let delay k look after the break that it has reached, up to the next one."""
     row = d.ahead[k]
     mark_break(d, d.levels[row] + 1)
     d.passed[k] = row

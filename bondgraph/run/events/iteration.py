@@ -39,7 +39,7 @@ TOUCHED = 2
 SINGULAR = 2.0**20
 """Ratio of rounding errors in two modes beyond which the larger is that of a singular position."""
 MIN_LEVEL = 1e-300
-"""Least distance of a level from zero."""
+"""Minimum distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
 """Largest number of transitions of an iteration: the first number, and the second for each transition of the program."""
 

@@ -48,7 +48,7 @@ _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
 """A jump keeps its height to this ratio from one distance to the next; the nearest one (in time resolutions), the ratio of two,
 and how many there are beyond the nearest."""
 _FLAT = 2.0**-20
-"""Part of a bracket before an exact zero in which a guard that jumped to zero is zero too."""
+"""Fraction of a bracket before an exact zero in which a guard that jumped to zero is zero too."""
 
 
 AtFractions = Annotated[Reals, Length(lambda c: POINTS * c.guard_count)]

@@ -24,7 +24,7 @@ _COLUMN_OVERHEAD, _INDEXED_COST = 4.0, 3.0
 
 
 _MIN_BAND, _MIN_SPARSE = 8, 30
-"""Least numbers of unknowns for which a band, and sparse factors, are considered: the ordering algorithms take a while to
+"""Minimum numbers of unknowns for which a band, and sparse factors, are considered: the ordering algorithms take a while to
 load."""
 
 

@@ -21,15 +21,15 @@ from bondgraph.run.results.failure import SLIDING_CURES
 _FIRST, _RATIO, _LEVELS = 1.0 / 64.0, 1.0 / 8.0, 4
 """Step of the first walk relative to the mean step of the run, ratio of the next, and number of walks."""
 _MOST_STEPS, _CROSSINGS = 16_384, 4
-"""Most steps of a walk, and the number of crossings that ends it."""
+"""Maximum number of steps of a walk, and the number of crossings that ends it."""
 _JUMP, _ALIKE = 0.1, 0.5
-"""Least relative change of a rate in a step that counts as a jump, and ratio of the smallest to the largest of alike jumps."""
+"""Minimum relative change of a rate in a step that counts as a jump, and ratio of the smallest to the largest of alike jumps."""
 _LEAST_SHARE = 1e-6
-"""Least rate that counts, relative to the largest one, in sizes of the states."""
+"""Minimum rate that counts, relative to the largest one, in sizes of the states."""
 _ROUNDING = 64.0
-"""Least change of some state in a step, in rounding errors."""
+"""Minimum change of some state in a step, in rounding errors."""
 _LEAP = 1e-3
-"""Least Newton step of an unknown, relative to it, that leaves for another solution."""
+"""Minimum Newton step of an unknown, relative to it, that leaves for another solution."""
 
 
 @dataclass(frozen=True)

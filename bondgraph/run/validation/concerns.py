@@ -25,7 +25,7 @@ _ROUNDINGS = 64.0
 """Rounding errors of powers, over the whole run, up to which the energy in play is only rounding."""
 
 _LISTED = 3
-"""Most elements of an island that a message lists."""
+"""Maximum number of elements of an island that a message lists."""
 
 _AT_ONCE = 2**20
 """Numbers of states that are perturbed at once: 8 MB."""

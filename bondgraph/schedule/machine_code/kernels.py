@@ -26,7 +26,7 @@ from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule, Table
 from bondgraph.tape import opcodes as op
 
 MAX_VECTORISED_STEPS = 60
-"""Most steps of a kernel that is vectorised over instances; longer ones run out of registers."""
+"""Maximum number of steps of a kernel that is vectorised over instances; longer ones run out of registers."""
 
 NOT_VECTORISED = """!0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.vectorize.enable", i1 false}"""
@@ -270,7 +270,7 @@ def tiled_text(
 
 
 MAX_FUNCTION_STEPS = 400
-"""Most steps of consecutive single calls in one function."""
+"""Maximum number of steps of consecutive single calls in one function."""
 
 
 MAX_OPTIMISED_LENGTH = 60_000

@@ -136,10 +136,10 @@ def _ahead(earlier: Reach, later: Reach) -> int | None:
 
 
 MAX_CARRIED_ROUNDS = 4
-"""Most rounds that a value is carried."""
+"""Maximum number of rounds that a value is carried."""
 
 MAX_FUSED_STEPS = 120
-"""Most steps of a round: more would run out of registers."""
+"""Maximum number of steps of a round: more would run out of registers."""
 
 _EDGE, _MAX_ENUMERATED = 16, 8
 

@@ -32,8 +32,8 @@ _MAX_WAY, _MIN_LENGTH, _ROUNDING = 1e3, 1e-3, 1e-9
 """Ways in lengths of the step: the largest before the length is chosen again; the least share of the former length that is kept;
 rounding."""
 _HELD, _TINY = 1e-6, 1e-6
-"""Part of the largest stiffness from which an unknown is held, since a slightly misaligned spring holds nothing; part of a radius
-of gyration below which a lever is rounding."""
+"""Fraction of the largest stiffness from which an unknown is held, since a slightly misaligned spring holds nothing; part of a
+radius of gyration below which a lever is rounding."""
 
 _INFINITE = 1e30
 _EMPTY = np.zeros(0)

@@ -25,7 +25,7 @@ from bondgraph.tracing.on_tape.values import Values, carry_out, scalars_of
 from screws import scalars as s
 
 MAX_PIECES = 32
-"""Most pieces of a value (nested selections between lines) that is solved."""
+"""Maximum number of pieces of a value (nested selections between lines) that is solved."""
 
 
 @dataclass(frozen=True)

@@ -69,10 +69,10 @@ COMPLIANCE = 2.0**-42
 remove it to 1e-6, and a smaller one would magnify rounding."""
 
 MAX_CIRCUITS = 128
-"""Most circuits of a part that are listed."""
+"""Maximum number of circuits of a part that are listed."""
 
 FEW_CIRCUITS = 16
-"""Most circuits of a symmetric part for which a term for each costs less than refined shares of all (`self_stresses`)."""
+"""Maximum number of circuits of a symmetric part for which a term each costs less than refined shares (`self_stresses`)."""
 
 RUIZ_ROUNDS = 8
 """Rounds of scaling, each of which halves the logarithms of the largest entries."""

@@ -48,7 +48,7 @@ from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, less, maximum, sign, where
 
 REGULARISATION = 1e-9
-"""Part of itself by which each diagonal entry is raised (eps)."""
+"""Fraction of itself by which each diagonal entry is raised (eps)."""
 
 REFINEMENTS = 3
 """Corrections after the first solution."""
@@ -170,14 +170,14 @@ RANK_GAP = 1e3
 """Ratio of the smallest pivot to the remaining entries from which a system counts as singular."""
 
 SUM_ROUNDING = 1e-9
-"""Part of the terms of a sum below which it counts as zero, at sample states."""
+"""Fraction of the terms of a sum below which it counts as zero, at sample states."""
 
 CONTRADICTION_RTOL = 1e-6
-"""Part of its terms from which the right side of an equation without unknowns is a contradiction in a run; `SUM_ROUNDING` for
+"""Fraction of its terms from which the right side of an equation without unknowns is a contradiction in a run; `SUM_ROUNDING` for
 values of time alone, which no integration has touched."""
 
 MAX_REDUCTIONS = 3
-"""Most times that equations without unknowns are differentiated."""
+"""Maximum number of times that equations without unknowns are differentiated."""
 
 PREFERENCE = 1e4
 """Weight of a reaction with a limit (friction) against one without (a stop)."""

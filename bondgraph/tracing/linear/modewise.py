@@ -110,13 +110,13 @@ class SolutionCache:
 
 
 MAX_CASES = 16
-"""Most combinations of modes of one part that are solved one by one; with more, pivots are chosen at run time."""
+"""Maximum number of combinations of modes of one part that are solved one by one; with more, pivots are chosen at run time."""
 
 MAX_SEPARATE = 8
-"""Most combinations of modes of one part for which one elimination for each is preferred to one for all."""
+"""Maximum number of combinations of modes of one part for which one elimination for each is preferred to one for all."""
 
 MAX_SINGULAR_CASES = 256
-"""Most combinations of modes of one part that are searched for singular ones."""
+"""Maximum number of combinations of modes of one part that are searched for singular ones."""
 
 
 class SingularMode(Exception):

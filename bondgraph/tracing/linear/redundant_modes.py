@@ -25,7 +25,7 @@ LIMITED_WEIGHT = 1e3
 """Weight of a reaction with a limit (friction) against one without (a constraint)."""
 
 SMALLEST_PART = 1e-2
-"""Part of all limits that a smaller limit counts as, in the shares of reactions."""
+"""Fraction of all limits that a smaller limit counts as, in the shares of reactions."""
 
 
 def solve_redundant_modes(

@@ -30,7 +30,7 @@ from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
 
 NORM_PART = 1e-7
-"""Part of the mean diagonal that the mean weight of reactions raises it by (eps)."""
+"""Fraction of the mean diagonal that the mean weight of reactions raises it by (eps)."""
 
 SHARE_REFINEMENTS = 5
 """Corrections after the first solution; with three, some random trees of 40 masses ended early."""

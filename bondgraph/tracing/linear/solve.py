@@ -307,7 +307,7 @@ NEGLIGIBLE = 1e-13
 _ROUNDS = 3
 
 MAX_DENSE_ENTRIES = 2**18
-"""Most entries of the matrix of a least-squares problem that is solved as a dense one."""
+"""Maximum number of entries of the matrix of a least-squares problem that is solved as a dense one."""
 
 
 def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:

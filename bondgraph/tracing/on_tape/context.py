@@ -28,7 +28,7 @@ SAMPLES_PER_MODE = 4
 """States, besides the start, at which pivots of implicit equations are chosen."""
 
 MAX_COMBINATIONS = 64
-"""Most combinations of modes of the sample states."""
+"""Maximum number of combinations of modes of the sample states."""
 
 
 def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
@@ -59,11 +59,11 @@ def _mode_combinations(system: System) -> list[tuple[int, ...]]:
 
 
 MAX_CACHED_BYTES = 2**27
-"""Most bytes of values that are cached from one matrix to the next."""
+"""Maximum number of bytes of values that are cached from one matrix to the next."""
 
 
 SUSPECT = 1e-8
-"""Part of the largest entry of a matrix below which an entry may be rounding of its terms, and is looked into."""
+"""Fraction of the largest entry of a matrix below which an entry may be rounding of its terms, and is looked into."""
 
 
 class Samples:

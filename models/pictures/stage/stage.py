@@ -161,7 +161,7 @@ class Arrow:
 
 
 SHORTEST, OVERLAP = 1.2, 0.9
-"""Least length of an arrow that is drawn, and what its head takes of it, over the head's length."""
+"""Minimum length of an arrow that is drawn, and what its head takes of it, over the head's length."""
 
 COVER_SHARE = 0.6
 """Share of the spacing below which two ghosts cover each other."""

@@ -17,7 +17,7 @@ from bondgraph.tape.nodes import Node, leaf_length, table_values
 from bondgraph.tape.routine import Listing, reached
 
 MAX_INLINE = 60
-"""Most characters of an expression that is written inline, if it is used once."""
+"""Maximum number of characters of an expression that is written inline, if it is used once."""
 
 _SAME_NAMES = ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "tanh")
 TEXTS = {

@@ -142,7 +142,7 @@ def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None
         if law.relation is not None:
             raise no_form(compiled, path, "neither effort nor flow is given by the other", "`effort` or `flow`")
         if statement is None or statement[1].outs[0].endswith(":by relation"):
-            raise no_form(compiled, path, "its only relation is used the other way round", "its other relation too")
+            raise no_form(compiled, path, "only its inverse relation is given", "its other relation too")
         out = statement[1].outs[0]
         ports.symbols[out] = new_symbols(system, out, f"{path}:given")
         ports.resistors[path] = statement[0], statement[1].args[0], out

@@ -73,7 +73,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class Room:
-    """Most runs of a chunk, and threads that run them."""
+    """Maximum number of runs of a chunk, and threads that run them."""
 
     runs: int
     slots: int

@@ -52,7 +52,7 @@ Matrices = Annotated[Reals, Length(lambda s: s.n * s.n * s.lanes)]
 
 class SampleCheck(Table):
     """Samples side by side; lengths also depend on the number of `lanes`, the `width` of rows, and the number of constraint
-    `entries` behind the values."""
+    `entries` after the values."""
 
     # kernel: of the constraint matrix, or of all values at a sample followed by that matrix; t, x, p, m, out: its blocks, of
     # several samples; spoilt: for each state, integrated power and value, zero while all were finite, in each lane.

@@ -15,7 +15,7 @@ STRAIGHT = 2.0**-8
 """Largest second difference of the powers, relative to the first, with which that difference counts; if it is larger where the
 states change in proportion to their sizes so far, they change in proportion to their present values."""
 SIGNIFICANT = 0.1
-"""Part of the tolerance from which a correction of an integrated power counts."""
+"""Fraction of the tolerance from which a correction of an integrated power counts."""
 
 
 @inline

@@ -31,7 +31,7 @@ LAST = 1
 POINTS = len(table.NODES)
 TERMS = len(table.BEND)
 MAX_ITERATIONS = 8
-"""Most iterations of a step."""
+"""Maximum number of iterations of a step."""
 _GENTLE = 0.03
 """Largest error of the iteration, as a part of the tolerance of a step."""
 _SLOW = 0.99
