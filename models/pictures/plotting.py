@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,9 @@ def legend_keys(panel: Panel) -> Keys:
 
 
 def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Write all panels of a result or scene above each other, as png, svg or pdf; a short contact gets a second column."""
+    """Write the panels of a result or scene above each other, as png, svg or pdf; a short contact gets a second column."""
     scene = as_scene(shown)
+    scene = replace(scene, panels=tuple(panel for panel in scene.panels if not panel.on_demand))
     scene.need("panels", scene.panels)
     near = close_up(scene)
     spans = [(float(scene.t[0]), float(scene.t[-1])), *([near] if near else [])]
