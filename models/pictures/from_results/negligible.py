@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
+from screwbond.models.pictures.parts import Panel
+from screwbond.models.pictures.scene import Scene
 
 from bondgraph.model.laws import Storing
 from bondgraph.run.results.result import Result
@@ -47,6 +50,19 @@ def without_rounding(values: np.ndarray, unit: str, sizes: Mapping[str, float]) 
         if _largest(values[:, part]) <= sizes.get(each, 0.0):
             shown[:, part] = np.where(np.isfinite(values[:, part]), 0.0, values[:, part])
     return shown
+
+
+def panels_without_rounding(scene: Scene) -> tuple[Panel, ...]:
+    """Return the panels of a scene, with zeros where all curves of a panel are negligible; lengths beside its largest solid."""
+    sizes = {} if scene.result is None else dict(negligible_sizes(scene.result))
+    sizes["m"] = SHARE * scene.reach
+
+    def shown(panel: Panel) -> Panel:
+        if max(_largest(np.asarray(curve.values)) for curve in panel.curves) > sizes.get(panel.unit, 0.0):
+            return panel
+        return replace(panel, curves=tuple(replace(curve, values=np.zeros_like(curve.values)) for curve in panel.curves))
+
+    return tuple(map(shown, scene.panels))
 
 
 def _variables(result: Result) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.pictures.from_results.negligible import negligible_sizes, without_rounding
+from screwbond.models.pictures.from_results.negligible import negligible_sizes, panels_without_rounding, without_rounding
 from screwbond.models.pictures.from_results.scenes import scene_of
 from screwbond.models.pictures.parts import Panel
 from screwbond.models.pictures.plotting import plain_text, shown_unit, title_with_unit
@@ -479,7 +479,7 @@ def _plots(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
     """Return titles and curves of the scene's panels, at times "tp"."""
     thin, plots = Downsampling.of(scene.t, SAMPLES[1]), []
     packed.put("tp", thin.times, "Float64")
-    for panel in scene.panels:
+    for panel in panels_without_rounding(scene):
         factor, unit = shown_unit(panel)
         curves = []
         for curve in panel.curves:
