@@ -16,6 +16,7 @@ from bondgraph.run.events.records import Event, Events
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.program.bonds import BondValues, BondVariables
 from bondgraph.run.program.start_values import start_values
+from bondgraph.run.results.bond_texts import texts_on_bonds
 from bondgraph.run.results.curves import curves
 from bondgraph.run.results.energy_account import Ledger, account
 from bondgraph.run.results.failure import Failure, ValidityConcern
@@ -26,6 +27,8 @@ from screws.renamed import answer_old_names
 if TYPE_CHECKING:
     import pandas
     import xarray
+
+    from bondgraph.render.diagram import Diagram
 from bondgraph.run.results.result_cell import result_cell
 
 MACHINE_CODE = "machine code"
@@ -251,6 +254,15 @@ class Result:
         states without names; KeyError for an unknown name.
         """
         return curves(self, names, axes)
+
+    def diagram(self, at: float, **options: Any) -> Diagram:
+        """Draw the bond graph with the values of efforts and flows on its bonds at a time (s); options as for `diagram`.
+
+        Of vectors it shows the magnitude for each unit. Raises `RunError` E582 for a time beyond the run.
+        """
+        from bondgraph.render.diagram import diagram
+
+        return diagram(self.program.model, labels=texts_on_bonds(self, at), **options)
 
     def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
         """Return quantities over "t" as arrays with their units (`attrs["units"]`), and parameters. E416, an ImportError too, if

@@ -58,12 +58,20 @@ function pick(k) {
   markPicked(); render();
 }
 let told = null;
+// Value of a quantity with its unit; of a vector the magnitude for each unit.
+function valueText(k) {
+  const [, unit, first, count] = M.quantities[k], units = count > 1 && unit ? unit.split(", ") : [unit], size = count / units.length;
+  return units.map((each, b) => {
+    const own = Array.from({ length: size }, (_, i) => curve(first + b * size + i)), values = own.map(c => valueAt(c, t)), v = count > 1 ? Math.hypot(...values) : values[0];
+    const text = written(v, lastDigit(v, Math.max(...own.map(c => c.most - c.least)), Math.max(...own.map(c => c.step))));
+    return (count > 1 ? `|${text}|` : text) + (each && each !== "1" ? ` ${each}` : ""); }).join(", ");
+}
 function tell(k) { told = k; drawTold(); }
 function drawTold() {
   const line = $("bond"); line.replaceChildren();
   if (told !== null) {
     const bond = M.bonds[told], own = curve(bond.power), power = valueAt(own, t), where = power > 0 ? `to ${bond.head}` : power < 0 ? `to ${bond.tail}` : "";
-    line.append(make("b", {}, bond.name), ` · ${bond.words.join(" and ")} · power ${written(Math.abs(power), lastDigit(power, own.most - own.least, own.step))} W ${where}`);
+    line.append(make("b", {}, bond.name), ` · ${bond.words[0]} ${valueText(bond.effort)} · ${bond.words[1]} ${valueText(bond.flow)} · power ${written(Math.abs(power), lastDigit(power, own.most - own.least, own.step))} W ${where}`);
   } else if (bonds.length) {
     line.append(make("i", { style: "color:var(--along)" }), " power along the half arrow ", make("i", { style: "color:var(--against)" }),
       ` against it · ${isPart() ? "drag to move, ⤢ shows all · " : ""}width: root of the power, widest from ${written(M.most_power)} W · ${drawing === brief ? "click to plot · ↔ unfolds" : "click a bond to plot it"}`);
