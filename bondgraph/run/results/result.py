@@ -16,11 +16,11 @@ from bondgraph.run.events.records import Event, Events
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.program.bonds import BondValues, BondVariables
 from bondgraph.run.program.start_values import start_values
-from bondgraph.run.results.bond_texts import texts_on_bonds
 from bondgraph.run.results.curves import curves
 from bondgraph.run.results.energy_account import Ledger, account
 from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.outputs import Outputs
+from bondgraph.run.results.values_at import texts_on_bonds
 from bondgraph.run_arguments import StartValues
 from screws.renamed import answer_old_names
 
