@@ -30,6 +30,7 @@ SHORTCUTS = {
         "bondgraph.render.diagram",
         "bondgraph.run.results.result",
     ),
+    "bondgraph.run.results.result": ("bondgraph.render.diagram",),
     "bondgraph.compile.compiled": ("bondgraph.analysis.derivatives", "bondgraph.analysis.linear", "bondgraph.prepared.runs"),
 }
 """Methods for convenience: `graph.compile()` is a function of a higher floor, called with the graph, and nothing else."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from bondgraph.model.laws import Junction
 from bondgraph.model.ops import IDENTITY, NEGATE, SOUGHT, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
 from bondgraph.output.cells import cell, code
 from bondgraph.output.short_repr import short_repr
+from bondgraph.run.results.result import Result
+from bondgraph.run.results.values_at import check_instant, value_text
 
 
 @short_repr
@@ -38,6 +40,8 @@ class Reason:
     equation: str = ""
     """LaTeX; "" if there is no equation."""
     source: str = ""
+    now: str = ""
+    """Its value with its unit at the chosen instant of a run."""
 
 
 @short_repr
@@ -62,11 +66,14 @@ class Explanation:
         lines = []
         for cause in self.causes:
             owner = f"   ({cause.element}{', ' + cause.source if cause.source else ''})" if cause.element else ""
-            lines.append(f"{'  ' * cause.depth}{cause.words}{owner}")
+            now = f"   [{cause.now}]" if cause.now else ""
+            lines.append(f"{'  ' * cause.depth}{cause.words}{owner}{now}")
         return "\n".join(lines)
 
 
-def explain(model: Compilable, name: str, *, depth: int | None = None, through: bool = False) -> Explanation:
+def explain(
+    model: Compilable, name: str, *, depth: int | None = None, through: bool = False, at: tuple[Result, float] | None = None
+) -> Explanation:
     """Explain a value: its equation, those of the values in it, and so on to states, parameters and time.
 
     Parameters
@@ -75,9 +82,10 @@ def explain(model: Compilable, name: str, *, depth: int | None = None, through: 
     name : of a value, as in a result: a state, a signal, the effort or flow of an element.
     depth : maximum number of steps to follow; None: all.
     through : follow also the rates of states that occur on the way.
+    at : a run and a time (s): each line shows the value there; of a vector the magnitude for each unit.
 
     If the value is a state, its rate is followed, and every transition and clock that sets it is listed. No value is explained
-    twice. Raises `ModelError` E100 for no model, E251 for an unknown name.
+    twice. Raises `ModelError` E100 for no model, E251 for an unknown name, E582 for a time beyond the run.
 
     >>> from bondgraph import J1, C, Graph, R
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0)).connect(loop, R("r", 5.0))
@@ -101,10 +109,27 @@ def explain(model: Compilable, name: str, *, depth: int | None = None, through: 
     causes = list(tracer.value(resolved, 0))
     if resolved != name:
         causes.insert(0, Reason(0, name, f"{name} is {resolved}"))
+    if at is not None:
+        causes = _with_values(causes, *at)
     definitions = tuple(
         line for each in tracer.writer.definitions.definitions.values() for line in (*each.formula.parts, *each.formula.results)
     )
     return Explanation(name, tuple(causes), definitions)
+
+
+def _with_values(causes: Sequence[Reason], result: Result, at: float) -> list[Reason]:
+    """Return the causes with the values that change during a run, at a time (s); matrices have none."""
+    check_instant(result, at)
+    layout = result.program.layout
+    changing = {
+        cause.value: layout[cause.value].unit
+        for cause in causes
+        if cause.value in layout and layout[cause.value].block in ("x", "out") and len(layout[cause.value].shape) < 2
+    }
+    return [
+        replace(cause, now=value_text(result, cause.value, changing[cause.value], at)) if cause.value in changing else cause
+        for cause in causes
+    ]
 
 
 class _Tracer:

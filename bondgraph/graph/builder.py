@@ -29,7 +29,7 @@ from screws.similar_names import similar_names
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
-    from bondgraph.render.diagram import Diagram
+    from bondgraph.render.diagram import BondLabels, Diagram
     from bondgraph.run.results.result import Result
 
 
@@ -435,7 +435,7 @@ class Graph(Draft):
         title: str | None = None,
         legend: bool = True,
         values: bool = False,
-        labels: bool = False,
+        labels: BondLabels = False,
         colours: str | Mapping[str, str] = "colour",
     ) -> Diagram:
         """Draw the graph: see `bondgraph.render.diagram.diagram(graph)` for the arguments; `.write("graph.pdf")` writes a file,

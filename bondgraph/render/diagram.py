@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from bondgraph.model.model import Model
 from bondgraph.output.files import atomic_file, known_ending, write_text
 from bondgraph.render import glyphs
 from bondgraph.render.labels import BOND_LABEL_SIZE as LABEL
-from bondgraph.render.labels import Label, Rectangle, captions, title_rectangle
+from bondgraph.render.labels import Label, Rectangle, Texts, captions, letters_of, title_rectangle
 from bondgraph.render.labels import labels as bond_labels
 from bondgraph.render.layout.layout import automatic, placed
 from bondgraph.render.layout.line import Route, straight
@@ -150,6 +150,8 @@ class Analysed(Protocol):
         """Return its causality."""
 
 
+BondLabels = bool | Literal["numbers"] | Mapping[str, Texts]
+"""Choice of the texts at bonds."""
 Drawable = Graph | Model | Analysed
 """Objects that can be drawn."""
 
@@ -163,7 +165,7 @@ def diagram(
     title: str | None = None,
     legend: bool = True,
     values: bool = False,
-    labels: bool = False,
+    labels: BondLabels = False,
     colours: str | Mapping[str, str] = "colour",
 ) -> Diagram:
     """Draw a model: half arrows, causal strokes, vector bonds as double lines, switches, signals.
@@ -179,8 +181,10 @@ def diagram(
     | `title` | text above the picture; None: the name of the graph, "": none |
     | `legend` | explain the signs beneath |
     | `values` | show parameters of elements, with units |
-    | `labels` | show letters of effort and flow at bonds with their number, counted from 1 in the order of the model |
+    | `labels` | at bonds: letters of effort and flow with the number of the bond, counted from 1; "numbers" alone; or texts |
     | `colours` | "colour", "black" (to print in one), or some colours by the fields of `Palette`: {"stroke": "#c8374b"} |
+
+    Texts at bonds are a mapping from a bond's name to those of effort and flow; `result.diagram(at=0.2)` shows their values.
 
     Raises `ModelError` (E100, E131, E132, E134, E585, E586) for no model, an unknown element, an invalid position, an unknown
     nested graph, invalid colours, a nested graph that is both folded and unfolded.
@@ -200,7 +204,7 @@ def diagram(
     where = placed(drawn, positions) if positions else automatic(drawn)
     frames = [frame(drawn, box, where) for box in drawn.boxes]
     lines = routes(drawn, where)
-    letters = bond_labels(drawn, where, lines, labels)
+    letters = bond_labels(drawn, where, lines, _texts(drawn, labels))
     names = captions(drawn, where, lines, frames, [label.rectangle for each in letters.values() for label in each])
     head = model.name if title is None else title
     shift, width, height, foot = _extent(drawn, where, frames, lines, names, head)
@@ -211,7 +215,9 @@ def diagram(
         *_nodes(drawn, where, names, causality, palette),
         "</g>",
     ]
-    note, rows = legend_lines(_kinds(drawn, causality, labels) if legend else set(), MARGIN, foot, width - 2 * MARGIN, palette)
+    note, rows = legend_lines(
+        _kinds(drawn, causality, labels is True) if legend else set(), MARGIN, foot, width - 2 * MARGIN, palette
+    )
     height += rows
     heading = [glyphs.text(MARGIN, 26, head, 16, palette.ink, "start", 'font-weight="600" class="title"')] if head else []
     known_as = escape(glyphs.drawable(head or model.name), quote=False)
@@ -229,6 +235,16 @@ def diagram(
     )
     centres = {node.name: (float(x), float(y)) for node, (x, y) in zip(drawn.nodes, where, strict=True)}
     return Diagram(svg, centres, width, height, head or model.name)
+
+
+def _texts(drawn: Sketch, labels: BondLabels) -> Mapping[str, Texts]:
+    """Return bond -> texts of its effort and flow."""
+    if isinstance(labels, Mapping):
+        return labels
+    numbered = {edge.number: edge.bond for edge in drawn.edges if edge.bond is not None} if labels else {}
+    if labels == "numbers":
+        return {bond.name: (str(number), "") for number, bond in numbered.items()}
+    return {bond.name: letters_of(bond, number) for number, bond in numbered.items()}
 
 
 def _with_causality(model: Drawable) -> tuple[Model, Causality | None]:

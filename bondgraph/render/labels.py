@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.model.domains import CHEMICAL, ELECTRICAL, HEAT, HYDRAULIC, MAGNETIC, ROTATION, SCREW, THERMAL, TRANSLATION
 from bondgraph.model.model import Bond
-from bondgraph.render.glyphs import STROKE_HALF, flow_side
+from bondgraph.render.glyphs import BARB_OUT, STROKE_HALF, flow_side
 from bondgraph.render.layout.line import Route
 from bondgraph.render.layout.spacing import NAME_GAP
 from bondgraph.render.sketch import LABEL_SIZE, Mark, Sketch, text_width
@@ -18,6 +18,8 @@ BOND_LABEL_SIZE = 10.5
 """Font size, px."""
 LABEL_DISTANCE = 5.0
 """Distance from a bond to its labels, px."""
+SHORT = 24.0
+"""Width of a text that stays clear of the barb of its half arrow, px."""
 INTERACTION_DISTANCE = 30.0
 """Distance beyond which a line does not affect labels of a bond, px."""
 LETTERS: Mapping[str, tuple[str, str]] = {
@@ -33,6 +35,16 @@ LETTERS: Mapping[str, tuple[str, str]] = {
 }
 """Domain -> the usual letters of effort and flow; e and f otherwise."""
 _DIGITS = str.maketrans("0123456789", "".join(chr(0x2080 + digit) for digit in range(10)))
+
+
+Texts = tuple[str, str]
+"""Texts beside a bond, of its effort and its flow; "" for none."""
+
+
+def letters_of(bond: Bond, number: int) -> Texts:
+    """Return the letters of effort and flow with the number of the bond."""
+    effort, flow = (letter + str(number).translate(_DIGITS) for letter in LETTERS.get(bond.domain.name, ("e", "f")))
+    return effort, flow
 
 
 @dataclass(frozen=True)
@@ -52,16 +64,16 @@ class Label:
         return self.x - half, self.y - BOND_LABEL_SIZE / 2, self.x + half, self.y + BOND_LABEL_SIZE / 2
 
 
-def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], named: bool) -> dict[int, tuple[Label, ...]]:
-    """Return edge -> its labels, with the least overlap: the dimension of a vector bond on the effort side if there is room; if
-    bonds are `named`, effort and flow on their sides, with the number of the bond, counted from 1 in the order of the model."""
+def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapping[str, Texts]) -> dict[int, tuple[Label, ...]]:
+    """Return edge -> its labels, with the least overlap: the dimension of a vector bond on the effort side if there is room, and
+    the `texts` of a bond, by its name, on the sides of effort and flow."""
     half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
     rooms = np.concatenate([where - half, where + half], axis=1)
     labels_of: dict[int, tuple[Label, ...]] = {}
     for k, (edge, line) in enumerate(zip(drawn.edges, lines, strict=True)):
         if edge.bond is None:
             continue
-        choices = list(_choices(edge.bond, line, edge.number if named else 0))
+        choices = list(_choices(edge.bond, line, texts.get(edge.bond.name, ("", ""))))
         nearby = [other.points for i, other in enumerate(lines) if i != k and _meet(line, other)]
         points = np.concatenate(nearby or [np.zeros((0, 2))])
         placed: list[Label] = []
@@ -104,29 +116,34 @@ def _price(label: Label, points: np.ndarray, line: Route, rooms: np.ndarray) -> 
     return 12.0 * on + 12.0 * on_line + 40.0 * np.count_nonzero(over)
 
 
-def _choices(bond: Bond, line: Route, number: int) -> Iterator[list[Label]]:
+def _choices(bond: Bond, line: Route, texts: Texts) -> Iterator[list[Label]]:
     """Yield labels of a bond at positions along it, the best first; a dimension alone may stand on either side."""
     for step in (0.0, 0.1, -0.1, 0.2, -0.2, 0.28, -0.28):
-        yield _labels_at(bond, line, number, step, 1.0)
-        if not number:
-            yield _labels_at(bond, line, number, step, -1.0)
+        yield _labels_at(bond, line, texts, step, 1.0)
+        if not any(texts):
+            yield _labels_at(bond, line, texts, step, -1.0)
 
 
-def _labels_at(bond: Bond, line: Route, number: int, step: float, hand: float) -> list[Label]:
+def _labels_at(bond: Bond, line: Route, texts: Texts, step: float, hand: float) -> list[Label]:
     """Return labels of a bond at a position shifted by a part `step` of its longest piece from the middle of that."""
     s = line.middle + step * line.longest
     along = line.direction(s)
     side, middle = flow_side(along), line.at(np.array([s]))[0]
     dimension = [str(bond.dimension)] if bond.dimension > 1 else []
-    if not number:
+    if not any(texts):
         return [Label("dimension", words, *_plain(middle - hand * 9.5 * side)) for words in dimension]
-    effort, flow = (letter + str(number).translate(_DIGITS) for letter in LETTERS.get(bond.domain.name, ("e", "f")))
     back = along * (8.0 if dimension else 0.0)
     variables = [
-        Label("effort", effort, *_next_to(middle - back, -side, effort)),
-        Label("flow", flow, *_next_to(middle - back, side, flow)),
+        Label(kind, words, *_next_to(middle - back + (hand * _past_the_barb(kind, words)) * side, hand * side, words))
+        for kind, words, hand in zip(("effort", "flow"), texts, (-1.0, 1.0), strict=True)
+        if words
     ]
     return variables + [Label("dimension", words, *_next_to(middle + 1.6 * back, -side, words)) for words in dimension]
+
+
+def _past_the_barb(kind: str, words: str) -> float:
+    """Return the additional distance of a text that is so long that it may reach the barb of the half arrow."""
+    return BARB_OUT if kind == "flow" and text_width(words, BOND_LABEL_SIZE) > SHORT else 0.0
 
 
 def _next_to(point: np.ndarray, side: np.ndarray, words: str) -> tuple[float, float]:

@@ -222,6 +222,7 @@ class Panel:
     title, unit : SI; m and J are shown in smaller units where values are small.
     level, log : mark zero; logarithmic axis.
     key : True if it is among the few shown by posters and movies.
+    on_demand : True if a page draws it when it is chosen by its title, and `plots` leaves it out.
     """
 
     title: str
@@ -230,6 +231,7 @@ class Panel:
     level: bool = False
     key: bool = False
     log: bool = False
+    on_demand: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
 
-from bondgraph import ModelError
+from bondgraph import J1, C, Graph, ModelError, R, Se
 from bondgraph.export import explain
 from tests.export.documented import compiled
 
@@ -62,3 +63,16 @@ def test_an_unknown_name() -> None:
     with pytest.raises(ModelError, match=r"E251 .windin.flow. is not a value") as raised:
         explain(compiled("motor"), "windin.flow")
     assert "similar names" in str(raised.value)
+
+
+def test_values_at_an_instant() -> None:
+    """1 V on 2 Ohm and 1 F: a quarter of an ampere after 2 s ln 2; parameters keep their own line."""
+    line = J1("line", domain="electrical")
+    circuit = Graph("rc").connect(Se("source", 1.0), line).connect(line, R("r", 2.0)).connect(line, C("c", capacitance=1.0))
+    model = circuit.compile()
+    run = model.simulate(2.0, rtol=1e-9, samples=0.04, progress=False)
+    now = {cause.value: cause.now for cause in explain(model, "r.flow", at=(run, 2.0 * math.log(2.0))).causes}
+    assert now["r.flow"] == "0.25 A" and now["c.effort"] == "0.5 V" and now["c.q"] == "0.5 C" and now["r.resistance"] == ""
+    assert "[0.25 A]" in str(explain(model, "r.flow", at=(run, 2.0 * math.log(2.0))))
+    with pytest.raises(ModelError, match="no values at -1 s"):
+        explain(model, "r.flow", at=(run, -1.0))

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from screwbond.models import rigid_body
 
 from bondgraph import GY, J0, J1, C, Graph, I, ModelError, R, Se
 from tests.inner.render import BLACK, COLOURED, MAX_NODES, diagram, sketch, text_width
@@ -196,6 +197,26 @@ def test_labels_are_those_of_the_domain_with_the_number_of_the_bond_on_their_sid
         places = {kind: (float(text.get("x")), float(text.get("y")) - 0.35 * 10.5) for kind, text in found.items()}
         assert side(*places["flow"]) == side(*barb[1]) == -side(*places["effort"])
     assert "effort, and flow" in drawing.svg
+
+
+def test_numbers_alone_and_values_of_a_run_at_bonds():
+    """1 V on 2 Ohm and a capacitor of 1 F: 0.5 A at first, half of it after 2 s ln 2; a body that falls, magnitudes by unit."""
+    line = J1("line")
+    circuit = Graph("rc").connect(Se("source", 1.0), line).connect(line, R("r", 2.0)).connect(line, C("c", capacitance=1.0))
+    numbers = {text.text for text in ElementTree.fromstring(diagram(circuit, labels="numbers").svg).iter(f"{SVG}text")}
+    assert {"1", "2", "3"} <= numbers
+    result = circuit.compile().simulate(2.0, rtol=1e-9, samples=0.04, progress=False)
+    at_half = result.diagram(at=2.0 * np.log(2.0), title="half")
+    found = [
+        text.text for text in ElementTree.fromstring(at_half.svg).iter(f"{SVG}text") if text.get("class") in ("effort", "flow")
+    ]
+    assert sorted(found) == ["0.25"] * 3 + ["0.5"] * 2 + ["1"]
+    falling = Graph("fall")
+    falling.add(rigid_body("ball", mass=2.0, inertia=(1e-2,) * 3, gravity=(0.0, 0.0, -10.0)))
+    drawn = falling.compile().simulate(1.0, progress=False).diagram(at=0.5, folded=())
+    assert "|0| rad/s, |5| m/s" in drawn.svg and "|0| N m, |20| N" in drawn.svg
+    with pytest.raises(ModelError, match="no values at 3 s"):
+        result.diagram(at=3.0)
 
 
 @pytest.mark.parametrize("make", [hoist, units, touching_bodies, lambda: chain(5)])

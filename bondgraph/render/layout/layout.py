@@ -16,6 +16,7 @@ from bondgraph.render.layout.grid import expanded, first_cells, nesting, without
 from bondgraph.render.layout.parts import Copies, components, contents, equal_parts, part_of, shrunk
 from bondgraph.render.layout.search import improve
 from bondgraph.render.layout.spacing import centres, extent, in_rows
+from bondgraph.render.layout.spine import chain_in_rows
 from bondgraph.render.reproducible import inverse, length, product
 from bondgraph.render.sketch import Box, Sketch
 
@@ -159,10 +160,12 @@ def _cells(sketch: Sketch, cells_by_form: dict[object, np.ndarray], around: str 
 
 def _flat(sketch: Sketch) -> np.ndarray:
     """Return cells (n, 2) of a sketch with at most one box."""
-    count = len(sketch.nodes)
+    count, bonds = len(sketch.nodes), [(edge.tail, edge.head) for edge in sketch.edges if edge.bond]
+    chain = chain_in_rows(count, bonds) if len(bonds) == len(sketch.edges) and not sketch.boxes else None
+    if chain is not None:
+        return chain
     flat = stress_positions(graph_distances(count, [(edge.tail, edge.head, 1.0 if edge.bond else 1.5) for edge in sketch.edges]))
-    flat = upright(flat, [(edge.tail, edge.head) for edge in sketch.edges if edge.bond])
-    return improve(first_cells(sketch, 1.5 * flat), prices(sketch), nesting(sketch), _sweeps(count))
+    return improve(first_cells(sketch, 1.5 * upright(flat, bonds)), prices(sketch), nesting(sketch), _sweeps(count))
 
 
 def _sweeps(count: int) -> int:

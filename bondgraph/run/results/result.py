@@ -20,12 +20,15 @@ from bondgraph.run.results.curves import curves
 from bondgraph.run.results.energy_account import Ledger, account
 from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.outputs import Outputs
+from bondgraph.run.results.values_at import texts_on_bonds
 from bondgraph.run_arguments import StartValues
 from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     import pandas
     import xarray
+
+    from bondgraph.render.diagram import Diagram
 from bondgraph.run.results.result_cell import result_cell
 
 MACHINE_CODE = "machine code"
@@ -251,6 +254,15 @@ class Result:
         states without names; KeyError for an unknown name.
         """
         return curves(self, names, axes)
+
+    def diagram(self, at: float, **options: Any) -> Diagram:
+        """Draw the bond graph with the values of efforts and flows on its bonds at a time (s); options as for `diagram`.
+
+        Of vectors it shows the magnitude for each unit. Raises `RunError` E582 for a time beyond the run.
+        """
+        from bondgraph.render.diagram import diagram
+
+        return diagram(self.program.model, labels=texts_on_bonds(self, at), **options)
 
     def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
         """Return quantities over "t" as arrays with their units (`attrs["units"]`), and parameters. E416, an ImportError too, if

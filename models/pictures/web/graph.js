@@ -8,7 +8,7 @@ function useDrawing() {
   [whole, brief].forEach(svg => { if (svg) svg.style.display = svg === drawing ? "block" : "none"; });
   if (!views.has(drawing)) views.set(drawing, startGraph());
   ({ bonds, switches, home } = views.get(drawing)); show(home.slice()); markPicked();
-  $("graph").style.setProperty("--shape", (home[3] / home[2]).toFixed(3));
+  $("graph").style.setProperty("--shape", (home[3] / home[2]).toFixed(3)); showReadable();
 }
 function middleLine(lines) {
   const numbers = lines.map(line => line.getAttribute("d").match(/-?[\d.]+/g).map(Number)), mean = numbers[0].map((_, i) => numbers.reduce((sum, n) => sum + n[i], 0) / numbers.length);
@@ -58,15 +58,23 @@ function pick(k) {
   markPicked(); render();
 }
 let told = null;
+// Value of a quantity with its unit; of a vector the magnitude for each unit.
+function valueText(k) {
+  const [, unit, first, count] = M.quantities[k], units = count > 1 && unit ? unit.split(", ") : [unit], size = count / units.length;
+  return units.map((each, b) => {
+    const own = Array.from({ length: size }, (_, i) => curve(first + b * size + i)), values = own.map(c => valueAt(c, t)), v = count > 1 ? Math.hypot(...values) : values[0];
+    const text = written(v, lastDigit(v, Math.max(...own.map(c => c.most - c.least)), Math.max(...own.map(c => c.step))));
+    return (count > 1 ? `|${text}|` : text) + (each && each !== "1" ? ` ${each}` : ""); }).join(", ");
+}
 function tell(k) { told = k; drawTold(); }
 function drawTold() {
   const line = $("bond"); line.replaceChildren();
   if (told !== null) {
     const bond = M.bonds[told], own = curve(bond.power), power = valueAt(own, t), where = power > 0 ? `to ${bond.head}` : power < 0 ? `to ${bond.tail}` : "";
-    line.append(make("b", {}, bond.name), ` · ${bond.words.join(" and ")} · power ${written(Math.abs(power), lastDigit(power, own.most - own.least, own.step))} W ${where}`);
+    line.append(make("b", {}, bond.name), ` · ${bond.words[0]} ${valueText(bond.effort)} · ${bond.words[1]} ${valueText(bond.flow)} · power ${written(Math.abs(power), lastDigit(power, own.most - own.least, own.step))} W ${where}`);
   } else if (bonds.length) {
     line.append(make("i", { style: "color:var(--along)" }), " power along the half arrow ", make("i", { style: "color:var(--against)" }),
-      ` against it · width: root of the power, widest from ${written(M.most_power)} W · ${drawing === brief ? "click to plot · ↔ unfolds" : "click a bond to plot it"}`);
+      ` against it · ${isPart() ? "drag to move, ⤢ shows all · " : ""}width: root of the power, widest from ${written(M.most_power)} W · ${drawing === brief ? "click to plot · ↔ unfolds" : "click a bond to plot it"}`);
   }
 }
 function drawGraph() {
@@ -80,14 +88,23 @@ function drawGraph() {
   }
   drawTold();
 }
-// What is seen of the drawing: wheel, fingers and buttons zoom, dragging moves. Words can be read from so many px of the drawing's.
-const READABLE = .75;
-function show(part) { see = part; drawing.setAttribute("viewBox", see.join(" ")); $("drawing").classList.toggle("near", see[2] < .98 * home[2]); }
+// Wheel, fingers and buttons zoom, dragging moves.
+const isPart = () => see[2] < .98 * home[2] || see[3] < .98 * home[3];
+function show(part) { see = part; drawing.setAttribute("viewBox", see.join(" ")); $("drawing").classList.toggle("near", isPart()); }
 function zoom(by, x = .5, y = .5) {
   const part = by ? [see[0] + x * see[2] * (1 - by), see[1] + y * see[3] * (1 - by), see[2] * by, see[3] * by] : home;
   show(part[2] > 2 * home[2] ? home.slice() : part.slice());
 }
 function place_in(e) { const m = drawing.getScreenCTM().inverse(), p = new DOMPoint(e.clientX, e.clientY).matrixTransform(m); return [(p.x - see[0]) / see[2], (p.y - see[1]) / see[3]]; }
+// Where the whole would be too small to read, show a part: about the chosen bond, or the one with the largest power.
+// At this scale the smallest letters have 9 px.
+const READABLE = .8;
+function showReadable() {
+  if (!(drawing.getScreenCTM()?.a < READABLE) || !bonds.length) return;
+  const size = [drawing.clientWidth / READABLE, drawing.clientHeight / READABLE], { box } = bonds.find(own => own.k === picked) ?? bonds.reduce((a, b) => M.bonds[a.k].most >= M.bonds[b.k].most ? a : b);
+  const from = [0, 1].map(i => { const room = home[2 + i] - size[i], start = box[i] + .5 * (box[2 + i] - size[i]) - home[i]; return home[i] + (room < 0 ? .5 * room : Math.min(room, Math.max(0, start))); });
+  show([...from, ...size]);
+}
 useDrawing();
 if (drawing) {
   $("drawing").addEventListener("wheel", e => { e.preventDefault(); zoom(Math.exp(.0012 * e.deltaY), ...place_in(e)); }, { passive: false });
@@ -95,12 +112,5 @@ if (drawing) {
   drag($("drawing"), (e, x, y) => { const scale = 1 / drawing.getScreenCTM().a; show([see[0] - scale * x, see[1] - scale * y, see[2], see[3]]); },
     (by, e) => zoom(by, ...place_in(e)));
   document.querySelectorAll("#zoom [data-zoom]").forEach(button => { button.onclick = () => zoom(Number(button.dataset.zoom)); });
-  // With all the width words can be read: where the whole would be too small, a part of it about the chosen bond or the middle.
-  $("alone").onclick = () => {
-    const wide = document.body.classList.toggle("alone"); $("alone").setAttribute("aria-pressed", wide); useDrawing(); render();
-    if (!wide || drawing.getScreenCTM().a >= READABLE) return;
-    const size = [drawing.clientWidth / READABLE, drawing.clientHeight / READABLE], box = bonds.find(own => own.k === picked)?.box ?? home;
-    const from = [0, 1].map(i => { const room = home[2 + i] - size[i], start = box[i] + .5 * (box[2 + i] - size[i]) - home[i]; return home[i] + (room < 0 ? .5 * room : Math.min(room, Math.max(0, start))); });
-    show([...from, ...size]);
-  };
+  $("alone").onclick = () => { const wide = document.body.classList.toggle("alone"); $("alone").setAttribute("aria-pressed", wide); useDrawing(); render(); };
 }

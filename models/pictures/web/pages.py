@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from screwbond.models.pictures.from_results.negligible import negligible_sizes, panels_without_rounding, without_rounding
 from screwbond.models.pictures.from_results.scenes import scene_of
 from screwbond.models.pictures.parts import Panel
 from screwbond.models.pictures.plotting import plain_text, shown_unit, title_with_unit
@@ -110,7 +111,7 @@ def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Call
         samples = result.bond_values(bond.name).power
         sizes = np.abs(samples[np.isfinite(samples)])
         most.append(float(np.percentile(sizes, POWER_PERCENTILE)) or float(sizes.max()) if len(sizes) else 0.0)
-        ends = {"name": bond.name, "tail": bond.tail, "head": bond.head}
+        ends = {"name": bond.name, "tail": bond.tail, "head": bond.head, "most": most[-1]}
         words = (domain.effort, domain.flow)
         bonds.append({**ends, "effort": effort, "flow": flow, "words": words, "power": packed.curve(thin.select(power))})
     switches = [
@@ -237,10 +238,11 @@ def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> di
     quantities: list[tuple[str, str, int, int]] = []
     also: list[tuple[str, int]] = []
     index: dict[tuple[str, int, int], int] = {}
+    negligible = negligible_sizes(result)
     for key in order[:count]:
         slot, names = plottable_quantities.slots[key], plottable_quantities.names[key]
         index[key] = len(quantities)
-        values = rows.values(names[0]).reshape(len(rows.t), -1)
+        values = without_rounding(rows.values(names[0]).reshape(len(rows.t), -1), slot.unit, negligible)
         curves = [packed.curve(thin.select(values[:, k])) for k in range(slot.size)]
         quantities.append((names[0], slot.unit, curves[0], slot.size))
         also += [(name, index[key]) for name in names[1:]]
@@ -313,7 +315,7 @@ class Page:
 def page(
     shown: Result | Scene,
     path: str | os.PathLike[str] | None = None,
-    seconds: float = 10.0,
+    seconds: float | None = None,
     show: float | None = None,
     *,
     plots: Sequence[str] | None = None,
@@ -329,7 +331,7 @@ def page(
     ----------
     shown : the result of a run; or a scene, whose `result` gives bond graph and quantities.
     path : file to write, which must end in .html.
-    seconds : duration of playing at speed 1.
+    seconds : duration of playing at speed 1; by default real time, or 10 s for runs of less than 1 s or more than 60 s.
     show : the time (s) at which it opens; by default the start.
     plots : names of quantities plotted initially; by default those of the scene. All others can be chosen on the page.
     live : parameters with sliders, by name, each with its least and its largest value: `{"spring.stiffness": (10, 200)}`.
@@ -342,6 +344,7 @@ def page(
     if path is not None:
         known_ending(path, ".html")
     scene = _scene(shown)
+    seconds = _duration(scene) if seconds is None else seconds
     _times(scene, seconds, show)
     if live is not None:
         # The run in the page has samples of its own, the same for all that is drawn, and no energy account.
@@ -388,6 +391,18 @@ def _scene(shown: Result | Scene) -> Scene:
         title = f"a page shows motion over time, but there are {len(scene.t)} samples"
         raise refusal("E583", title, "a run that takes longer, or `samples` of more times", about=scene.title)
     return scene
+
+
+REAL_TIME = 1.0, 60.0
+"""Shortest and longest run that plays in real time, s; ..."""
+PLAYING = 10.0
+"""... others play for so long."""
+
+
+def _duration(scene: Scene) -> float:
+    """Return the default duration of playing, s."""
+    duration = float(scene.t[-1] - scene.t[0])
+    return duration if REAL_TIME[0] <= duration <= REAL_TIME[1] else PLAYING
 
 
 def _times(scene: Scene, seconds: float, show: float | None) -> None:
@@ -464,12 +479,13 @@ def _plots(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
     """Return titles and curves of the scene's panels, at times "tp"."""
     thin, plots = Downsampling.of(scene.t, SAMPLES[1]), []
     packed.put("tp", thin.times, "Float64")
-    for panel in scene.panels:
+    for panel in panels_without_rounding(scene):
         factor, unit = shown_unit(panel)
         curves = []
         for curve in panel.curves:
             look = {"colour": curve.colour, "name": plain_text(curve.name), "dash": bool(curve.dashed)}
             values = thin.select(factor * np.asarray(curve.values, dtype=float))
             curves.append({"curve": packed.curve(values, "tp"), **look})
-        plots.append({"title": title_with_unit(plain_text(panel.title), unit), "curves": curves, "log": panel.log})
+        title = title_with_unit(plain_text(panel.title), unit)
+        plots.append({"title": title, "curves": curves, "log": panel.log, "on_demand": panel.on_demand})
     return plots

@@ -42,7 +42,7 @@ for (const [colour, words] of M.legend) { const line = document.createElement("d
 if (M.forces.length) { const line = document.createElement("div"); line.innerHTML = '<i class="unit"></i>'; line.firstChild.style.color = M.force_colour;
   line.firstChild.style.backgroundColor = M.force_colour; line.append(M.force_legend); $("legend").append(line); }
 $("shown").onchange = e => { document.body.classList.toggle("folded", !e.target.checked); };
-M.open.forEach(([k, name]) => quantityPanels(k, name).forEach(plot => addPanel(plot))); M.plots.forEach(plot => addPanel(plot));
+M.open.forEach(([k, name]) => quantityPanels(k, name).forEach(plot => addPanel(plot))); M.plots.forEach(plot => { if (!plot.on_demand) addPanel(plot); });
 let width = 0;
 const resized = new ResizeObserver(() => { if (canvas.clientWidth !== width) { width = canvas.clientWidth; view.distance = 0; } render(); });
 for (const id of ["panels", "scene"]) resized.observe($(id));

@@ -77,7 +77,8 @@ function drawPlots() {
 // Every quantity can be plotted: by its name, or by a part of it that only one has.
 M.quantities.forEach(([name]) => $("names").append(make("option", { value: name })));
 for (const [name] of M.also) $("names").append(make("option", { value: name }));
-const known = new Map([...M.also, ...M.quantities.map(([name], k) => [name, k])]);
+const known = new Map([...M.also, ...M.quantities.map(([name], k) => [name, k])].map(([name, k]) => [name, () => quantityPanels(k, name)]));
+for (const plot of M.plots) if (plot.on_demand) { known.set(plot.title, () => [plot]); $("names").append(make("option", { value: plot.title })); }
 $("name").placeholder = `plot a quantity: type a part of its name (${known.size}${M.left_out ? `; ${M.left_out} more are in the result only` : ""})`;
 function choose(text) {
   const near = known.has(text) ? [text] : [...known.keys()].filter(name => text && name.includes(text));
@@ -85,7 +86,7 @@ function choose(text) {
     if (text) { $("name").setCustomValidity(near.length ? `${near.length} names have this in them` : "no name has this in it"); $("name").reportValidity(); }
     return;
   }
-  quantityPanels(known.get(near[0]), near[0]).reverse().forEach(plot => addPanel(plot, true)); $("plots").scrollTop = 0; $("name").value = ""; render();
+  known.get(near[0])().reverse().forEach(plot => addPanel(plot, true)); $("plots").scrollTop = 0; $("name").value = ""; render();
 }
 $("name").oninput = e => { e.target.setCustomValidity(""); if (known.has(e.target.value) && e.inputType !== "insertText" && e.inputType !== "deleteContentBackward") choose(e.target.value); };
 $("choice").onsubmit = e => { e.preventDefault(); choose($("name").value.trim()); };
