@@ -14,18 +14,20 @@ PAGE = Path(__file__).parent / "gallery_models.md"
 REFERENCE = Path(__file__).parents[1] / "tests" / "gallery" / "reference"
 HEAD = """# Gallery of public models
 
-Models with published results, rebuilt with [parts](parts.md) in `examples/gallery`. The tests run each at default settings (`windows` with
-`singular="keep"`) and compare it with the published results. `python -m docs.gallery_models` writes this page.
+Models with published results, rebuilt with [parts](parts.md) in `examples/gallery`. The tests run each at default
+settings (`windows` with `singular="keep"`) and compare it with the published results. `python -m docs.gallery_models` writes this
+page.
 
 | column | meaning |
 |---|---|
 | lines | of the function that builds the model; shared parts and templates are not counted |
 | statements | of the original: components, equations, connections; shared sub-circuits are not counted |
-| deviation | largest of all compared signals, relative to the signal's maximum (for E5, whose amounts span fourteen decades, to its present value); mostly due to the tolerances of the published results |
+| deviation | largest of all compared signals, relative to the signal's maximum (E5: to its present value) |
 | cold, warm | processor time of compiling and the first run, of another run |
 
-For E5, glycolysis, phosphorylation, calcium pump and cardiac action potential only equations or end values are published; the reference is an
-independent SciPy script.
+Deviations are mostly due to the tolerances of the published results. E5 is compared with its present values because its amounts
+span fourteen decades. For E5, glycolysis, phosphorylation, calcium pump and cardiac action potential only equations or end values
+are published; the reference is an independent SciPy script.
 """
 TABLE = "\n## {}\n\n| model | source | lines | statements | deviation | cold | warm |\n|---|---|---|---|---|---|---|\n"
 ABSENT = """
