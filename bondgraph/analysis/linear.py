@@ -216,7 +216,7 @@ class Linear:
             drawn = control.bode_plot(loop, omega, ax=_axes(axes, 2), title=part._title, **look)
             if margins:
                 np.ravel(drawn.axes)[0].set_title(_margins(*control.margin(loop)))
-            return _labelled(drawn.axes, "circular frequency (rad/s)", "gain (dB)", "phase (degrees)")
+            return _labelled(drawn.axes, "angular frequency (rad/s)", "gain (dB)", "phase (degrees)")
 
     def step(
         self, input: str | None = None, output: str | None = None, *, t_end: float | None = None, axes: Any = None

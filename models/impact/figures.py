@@ -40,7 +40,7 @@ def _shade(k: int, count: int) -> str:
 def plot_laws(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
     """Plot force over time and over compression of three laws with one speed, impulse, duration (WA22, Figs. 4(b) and 5)."""
     with plot_file(
-        path, (9.6, 4.4), dpi=dpi, layout="constrained", title="One speed, impulse and duration, three laws"
+        path, (9.6, 4.4), dpi=dpi, layout="constrained", title="Three laws with equal speed, impulse and duration"
     ) as figure:
         over_time, over_compression = figure.subplots(1, 2, sharey=True)
         for name, law in study.laws.items():
@@ -81,7 +81,7 @@ def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
     law = _viscoelastic(study)
     unit = law.invariant_speed
     speeds = np.geomspace(0.02, 50.0, 400) * unit
-    with plot_file(path, (7.6, 4.4), dpi=dpi, layout="constrained", title="Restitution over the speed of the impact") as figure:
+    with plot_file(path, (7.6, 4.4), dpi=dpi, layout="constrained", title="Restitution over impact speed") as figure:
         panel = figure.subplots()
         exact = [replace(law, v0=float(v)).restitution for v in speeds]
         panel.semilogx(speeds, exact, color=CYCLE[0], label="viscoelastic, exact")
@@ -94,7 +94,7 @@ def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         panel.annotate("identified", (law.v0, law.restitution), (6, 8), textcoords="offset points", fontsize=SMALL)
         panel.axhspan(1.0, 1.6, color=DANGER, linewidth=0, zorder=0)
         panel.set(xlim=(speeds[0], speeds[-1]), ylim=(0.0, 1.6))
-        panel.set(xlabel="speed of the impact (m/s)", ylabel="coefficient of restitution")
+        panel.set(xlabel="impact speed (m/s)", ylabel="coefficient of restitution")
         panel.legend(loc="upper right")
 
 
@@ -116,7 +116,7 @@ def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         panel.axvline(0.0, color=MUTED, linewidth=0.8)
         depth = 1e3 * law.largest_compression
         panel.set(xlim=(-1.06 * depth, 0.03 * depth), ylim=(-1.08 * law.v0, 2.2 * unit))
-        panel.set(xlabel="place $x$ (mm)", ylabel=r"speed $\dot x$ (m/s)")
+        panel.set(xlabel="position $x$ (mm)", ylabel=r"speed $\dot x$ (m/s)")
         panel.legend(loc="lower left")
 
 
@@ -201,7 +201,7 @@ def plot_impacts(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
             single = strike.law.history()
             panel.plot(1e3 * t, force, color=CYCLE[1], linewidth=3.5, alpha=0.5, label="arm")
             panel.plot(1e3 * single.t, single.force, color=INK, linewidth=0.9, label="mass")
-            panel.set(xlabel="time since the touch (ms)", xlim=(0.0, None), ylim=(0.0, None))
+            panel.set(xlabel="time since impact (ms)", xlim=(0.0, None), ylim=(0.0, None))
             panel.set_title(rf"{name}: $e$ = {strike.restitution:.3f}, {strike.impulse:.3f} N s")
         figure.axes[0].set_ylabel("normal force (N)")
         figure.legend(*figure.axes[-1].get_legend_handles_labels(), loc="outside lower center", ncols=2)

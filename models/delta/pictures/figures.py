@@ -280,7 +280,7 @@ def bode_plot(
     title: str = "",
     dpi: int = 160,
 ) -> None:
-    """Write the gain and phase of responses (k,), complex, over circular frequency (k,) in rad/s.
+    """Write the gain and phase of responses (k,), complex, over angular frequency (k,) in rad/s.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def bode_plot(
             _mark(gain, phase, omega, responses[loop], loop)
         low, high = phase.get_ylim()
         phase.set_yticks(np.arange(90.0 * np.floor(low / 90.0), 90.0 * np.ceil(high / 90.0) + 1.0, 90.0))
-        phase.set(xlabel="circular frequency (rad/s)", ylabel="phase (degrees)")
+        phase.set(xlabel="angular frequency (rad/s)", ylabel="phase (degrees)")
         gain.set(ylabel=f"gain (dB of 1 {unit})", xlim=(omega[0], omega[-1]))
         gain.legend()
 
