@@ -59,6 +59,8 @@ SECONDS = 900.0
 POINTS = 97.31
 """Communication points of a unit in its run: none is a tick, where a unit has the values after it."""
 SAME, DIFFERS, FAILS, ABSENT = "same", "differs", "fails", "-"
+EACH = " / "
+"""Between the verdicts of a row that are not all the same."""
 
 
 class Model(NamedTuple):
@@ -347,18 +349,19 @@ def cells(name: str, columns: Sequence[str], compiler: str, runner: str, seconds
 
 
 FACTS = ("method", "states", "steps", "events")
-HEAD = """# Runs that were exported
+HEAD = """# Exported runs
 
-Every model of the [gallery](gallery_models.md), every system of the papers, and ten models of [live pages](live.md): each run
-as C, as a functional mock-up unit and as WebAssembly, against `simulate`. `python -m campaigns.exports --write` makes this page.
+Every model of the [gallery](gallery_models.md), every system of the papers, and ten models of [live pages](live.md), run as
+C, as FMU and as WebAssembly, and compared with `simulate` under `SCREWBOND_PROCESSOR=baseline`. `python -m campaigns.exports
+--write` writes this page.
 
-* *Same* is: states, outputs and modes have the same bits at every sample, with as many steps and events. C and WebAssembly also
-  give the bits of all event times, C those of the states before and after each event, and of integrated powers.
-* C is compiled by gcc and by clang without optimisation, by clang without a warning, libraries of units by gcc with `-O2`. FMPy
-  validates the units, those of version 3.0 with model exchange, and runs them in co-simulation, by `simulate_fmu`, at points that
-  are not ticks: there, and at breaks of time, a unit has the values just after. WebAssembly runs in node.
-* Machine code here is that of `SCREWBOND_PROCESSOR=baseline`.
-* Refused models say why: [E281](errors.md) is a run of which only Python can do a part. What was not run has a dash.
+* *Same*: equal bits of states, outputs and modes at every sample, and equal numbers of steps and events. C and WebAssembly
+  also have equal event times; C also has equal states before and after events, and equal integrated powers.
+* C: gcc and clang without optimisation, no warnings from clang. FMUs: gcc `-O2`, validated by FMPy (3.0 with model exchange),
+  co-simulation by `simulate_fmu` between ticks; at ticks and breaks of time an FMU has the values just after. WebAssembly:
+  node.
+* [E281](errors.md): refused, because a part of the run needs Python. A dash: not run.
+* A single verdict holds for all five exports.
 """
 _ROW = re.compile(r"^\| `([^`]+)` \| (.*) \|$", re.MULTILINE)
 
@@ -373,21 +376,33 @@ def short(said: str) -> str:
 
 def rows_of(page: str) -> dict[str, dict[str, str]]:
     """Return the rows of a page: model -> column -> cell."""
-    words = (*FACTS, *COLUMNS)
-    return {name: dict(zip(words, row.split(" | "), strict=True)) for name, row in _ROW.findall(page)}
+    found = {}
+    for name, row in _ROW.findall(page):
+        *facts, said = row.split(" | ")
+        verdicts = said.split(EACH) if EACH in said else [said] * len(COLUMNS)
+        found[name] = dict(zip((*FACTS, *COLUMNS), (*facts, *verdicts), strict=True))
+    return found
+
+
+def joined(verdicts: Sequence[str]) -> str:
+    """Return the verdicts of a row in the order of the columns, or the one that all share."""
+    return verdicts[0] if len(set(verdicts)) == 1 else EACH.join(verdicts)
 
 
 def page_text(rows: Mapping[str, Mapping[str, str]]) -> str:
     """Return the page of these rows: model -> column -> cell."""
-    words, parts = (*FACTS, *COLUMNS), [HEAD, summary(rows)]
-    titles = " | ".join((*FACTS, *(column.title for column in COLUMNS.values())))
+    parts, titles = [HEAD, summary(rows)], EACH.join(column.title for column in COLUMNS.values())
     for group, models in GROUPS.items():
-        lines = [
-            f"| `{name}` | {' | '.join(rows[name].get(word, ABSENT) for word in words)} |" for name in models if name in rows
-        ]
+        lines = [_line(name, rows[name]) for name in models if name in rows]
         if lines:
-            parts.append("\n".join([f"## {group}\n", f"| model | {titles} |", f"|---{'|---' * len(words)}|", *lines]) + "\n")
+            head = [f"| model | {' | '.join(FACTS)} | {titles} |", "|---" * (len(FACTS) + 2) + "|"]
+            parts.append("\n".join([f"## {group}\n", *head, *lines]) + "\n")
     return "\n".join(parts)
+
+
+def _line(name: str, row: Mapping[str, str]) -> str:
+    facts, verdicts = ([row.get(word, ABSENT) for word in words] for words in (FACTS, COLUMNS))
+    return f"| `{name}` | {' | '.join(facts)} | {joined(verdicts)} |"
 
 
 def summary(rows: Mapping[str, Mapping[str, str]]) -> str:

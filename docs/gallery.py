@@ -222,7 +222,7 @@ def _crane(path: Path) -> None:
     result = run(1.1)
     scene = robot_scene(read(), result["crane.q"], result.t, "A crane whose motors fail", frames=("hand",))
     way = scene.frames[0].poses[:, :3, 3]
-    trail = Trail(way, free_normals(way), "#c2410c", "path of the hand")
+    trail = Trail(way, free_normals(way), "#c2410c", "hand path")
     still(replace(scene, paths=(trail,)), path, 0.95, size=(1280, 900))
 
 

@@ -14,32 +14,35 @@ PAGE = Path(__file__).parent / "gallery_models.md"
 REFERENCE = Path(__file__).parents[1] / "tests" / "gallery" / "reference"
 HEAD = """# Gallery of public models
 
-Models that others have published with their results, rebuilt with [parts](parts.md) in `examples/gallery`. The tests run each at
-default settings (`windows` with `singular="keep"`) and compare it with the published results; `python -m docs.gallery_models`
-writes this page.
+Models with published results, rebuilt with [parts](parts.md) in `examples/gallery`. The tests run each at default
+settings (`windows` with `singular="keep"`) and compare it with the published results. `python -m docs.gallery_models` writes this
+page.
 
-* *Lines* are those of the function that makes the model, *statements* those of the original: components, equations, connections.
-  What several models share (parts, templates, sub-circuits) is counted on neither side.
-* The *deviation* is the largest one of all signals compared, as a part of the largest value of the signal; of E5, whose amounts
-  fall by up to fourteen decades, as a part of the present value. The published results were computed with tolerances of their
-  own, and most deviations are theirs. Where the equations or end values alone were published (E5, glycolysis, phosphorylation,
-  calcium pump, cardiac action potential), an independent script has solved them with SciPy.
-* *Cold* is the processor time of compiling and the first run, *warm* that of another run.
+| column | meaning |
+|---|---|
+| lines | of the function that builds the model; shared parts and templates are not counted |
+| statements | of the original: components, equations, connections; shared sub-circuits are not counted |
+| deviation | largest of all compared signals, relative to the signal's maximum (E5: to its present value) |
+| cold, warm | processor time of compiling and the first run, of another run |
+
+Deviations are mostly due to the tolerances of the published results. E5 is compared with its present values because its amounts
+span fourteen decades. For E5, glycolysis, phosphorylation, calcium pump and cardiac action potential only equations or end values
+are published; the reference is an independent SciPy script.
 """
 TABLE = "\n## {}\n\n| model | source | lines | statements | deviation | cold | warm |\n|---|---|---|---|---|---|---|\n"
 ABSENT = """
-## Not here
+## Not included
 
 | model | reason |
 |---|---|
 | ChuaCircuit, rotational HeatLosses, thermal Motor, BatteryDischargeCharge (Modelica) | no published result file |
-| translational HeatLosses (Modelica) | after a stop closes, three signals are off by 0.07 to 1 %; the cause is not known |
+| translational HeatLosses (Modelica) | three signals deviate by 0.07 to 1 % after a stop closes; cause unknown |
 | HeatingNPN_NORGate, HeatingMOSInverter (Modelica) | transistors have no heat port yet |
 | CauerLowPassSC, Rectifier12pulse, ArmatureStroke, solenoid, Engine1b, EngineV6 (Modelica) | not yet rebuilt |
 | transistor amplifier, NAND gate, ring modulator, charge pump, adder (IVP) | not yet rebuilt; only end values published |
 | wheelset, Fekete, water tube, car axis (IVP test set) | not yet rebuilt; only end values published |
-| Bricard, flyball governor (IFToMM) | no published values at hand |
-| ATPase, examples of 20-sim and of the books by Karnopp, Borutzky and Gawthrop | no published numbers at hand |
+| Bricard, flyball governor (IFToMM) | published values not available |
+| ATPase, examples of 20-sim and of the books by Karnopp, Borutzky and Gawthrop | published numbers not available |
 """
 
 

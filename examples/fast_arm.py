@@ -117,7 +117,7 @@ if __name__ == "__main__":
         for place, name in enumerate(("shoulder", "elbow")):
             lower.stairs(found.torques[place], begins, baseline=None, label=name)
             upper.plot(begins, [0.0, *(run["arm.q"][-1, place] for run in results)])
-        upper.set(ylabel="angle (rad)", title="An arm in the least time")
+        upper.set(ylabel="angle (rad)", title="Time-optimal arm motion")
         lower.set(xlabel="time (s)", ylabel="torque (N m)")
         lower.legend()
         figure.savefig(out / "torques.png")

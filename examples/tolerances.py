@@ -33,7 +33,7 @@ def rise(result: Result) -> float:
 
 
 def series(count: int = 500, store: Path | None = None) -> Runs:
-    """Motors of a series: speed at the end (rad/s), largest current (A), time to nine tenths of the speed (s)."""
+    """Motors of a series: speed at the end (rad/s), largest current (A), 90 % rise time (s)."""
     parts = {
         "winding.resistance": normal(WINDING, 0.03),
         "coil.inductance": uniform(0.8e-3, 1.2e-3),
@@ -59,7 +59,7 @@ if __name__ == "__main__":
 
         figure, axes = plt.subplots(figsize=(7.0, 4.9), layout="constrained")
         dots = axes.scatter(1e3 * runs["rise"], runs["speed"], c=runs["magnet.ratio"], s=8)
-        axes.set(xlabel="time to nine tenths of the speed (ms)", ylabel="speed (rad/s)", title="500 motors of a series")
+        axes.set(xlabel="90 % rise time (ms)", ylabel="speed (rad/s)", title="500 motors of a series")
         figure.colorbar(dots, label="magnet (V s/rad)")
         figure.savefig(out / "motors.png")
     print(f"  picture in {out / 'motors.png'}")

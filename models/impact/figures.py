@@ -40,7 +40,7 @@ def _shade(k: int, count: int) -> str:
 def plot_laws(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
     """Plot force over time and over compression of three laws with one speed, impulse, duration (WA22, Figs. 4(b) and 5)."""
     with plot_file(
-        path, (9.6, 4.4), dpi=dpi, layout="constrained", title="One speed, impulse and duration, three laws"
+        path, (9.6, 4.4), dpi=dpi, layout="constrained", title="Three laws with equal speed, impulse and duration"
     ) as figure:
         over_time, over_compression = figure.subplots(1, 2, sharey=True)
         for name, law in study.laws.items():

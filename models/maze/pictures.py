@@ -154,7 +154,7 @@ def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> Non
         (rf"turning the maze: $y_2 = q_1$, gain $k_2$ from 0 to {20 * maze.k2:g} N m/rad", 2, result.turned.zeros, maze.lead2),
     )
     with plot_file(
-        path, (8.4, 7.6), dpi=dpi, layout="constrained", title=f"Root loci on ring {i}: poles as a gain grows"
+        path, (8.4, 7.6), dpi=dpi, layout="constrained", title=f"Root loci on ring {i}: poles with increasing gain"
     ) as figure:
         for axes, (words, loop, zeros, lead) in zip(figure.subplots(2, 1), loops, strict=True):
             poles = root_locus(maze, i, factors, loop)
@@ -210,7 +210,7 @@ def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
 def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
     """Plot state, maze angle with its reference, ball position, torque and contact force over time."""
     maze, events = run.maze, run.events
-    with plot_file(path, (8.8, 9.2), dpi=dpi, layout="constrained", title="The motion of the ball") as figure:
+    with plot_file(path, (8.8, 9.2), dpi=dpi, layout="constrained", title="Run of the ball") as figure:
         mode, angle, aside, torque, force = figure.subplots(5, 1, sharex=True, height_ratios=(1.5, 1, 1, 1, 1))
         mode.plot(run.t, run["course.mode"], color=INK, drawstyle="steps-post")
         mode.set(ylabel="state")
@@ -229,7 +229,7 @@ def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
         force.plot(rows.t, pressed, color=CYCLE[0])
         force.axhline(weight, color=MUTED, linewidth=0.8, linestyle=DASHES[1])
         force.annotate("weight", (0.05 * run.t[-1], weight), (0, 3), textcoords="offset points", color=MUTED, fontsize=SMALL)
-        force.set(ylabel="force of the\nring (N)", xlabel="time (s)", xlim=(run.t[0], run.t[-1]))
+        force.set(ylabel="contact\nforce (N)", xlabel="time (s)", xlim=(run.t[0], run.t[-1]))
         for panel in (mode, angle, aside, torque, force):
             for event in events:
                 panel.axvline(event.time, color=MUTED, linewidth=0.8, linestyle=DASHES[2], zorder=0)
@@ -240,7 +240,7 @@ def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
     """Plot the maze as the ball lands on each ring, and before it falls through each gate."""
     shown = run.events or ()
     columns, room = max((len(shown) + 1) // 2, 1), 1.06 * (run.maze.radii[0] + 2.0 * run.maze.ball_radius)
-    with plot_file(path, (2.5 * columns, 6.2), dpi=dpi, title="The ball lands and falls, seen from the room") as figure:
+    with plot_file(path, (2.5 * columns, 6.2), dpi=dpi, title="Landings and falls in the world frame") as figure:
         panels = figure.subplots(2, columns, squeeze=False)
         for panel in panels.ravel():
             panel.set_axis_off()
@@ -255,7 +255,7 @@ def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
     """Plot the ball's path in the axes of the maze, from the start to the centre, with its events."""
-    with plot_file(path, (6.4, 6.8), dpi=dpi, title="Path of the ball, seen from the maze") as figure:
+    with plot_file(path, (6.4, 6.8), dpi=dpi, title="Path of the ball in the frame of the maze") as figure:
         axes = figure.add_axes((0.02, 0.02, 0.96, 0.9))
         draw_maze(axes, run.maze, 0.0, path=run.path)
         for k, event in enumerate(run.event_table()):
@@ -267,7 +267,7 @@ def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None:
-    """Plot the largest real part of all poles on all rings over both gains, the border of stability, and dots where the ball
+    """Plot the largest real part of all poles on all rings over both gains, the stability boundary, and dots where the ball
     reached the centre."""
     title = "Gains with which the loops are stable, and the ball comes to the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
@@ -281,7 +281,7 @@ def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None
         figure.colorbar(shade, ax=axes, label="largest real part of all poles on all rings (1/s)", extend="max")
         if worst.min() < 0.0 < worst.max() and min(worst.shape) > 1:
             axes.contour(*fine, worst.T, levels=[0.0], colors=INK, linewidths=1.2)
-            axes.plot([], [], color=INK, linewidth=1.2, label="border of stability")
+            axes.plot([], [], color=INK, linewidth=1.2, label="stability boundary")
         k1, k2 = np.meshgrid(result.k1, result.k2, indexing="ij")
         dots = {"markersize": 5.0, "color": PAPER, "markeredgecolor": INK, "markeredgewidth": 0.8}
         axes.plot(k1[result.reached_centre], k2[result.reached_centre], "o", label="the ball comes to the centre", **dots)

@@ -26,13 +26,13 @@ TINY = 1e-300
 
 @SHELF.law(C, "energy", r"\mu = \text{const}", "Polettini and Esposito 2014", "mu=0 J/mol signed")
 def chemostat(q: Value, mu: Value) -> Value:
-    """Chemostat: it holds the potential mu; its state is the amount that it took, which its energy follows."""
+    """Chemostat with the potential mu; its state is the amount received."""
     return mu * q
 
 
 @SHELF.part(r"v = P (a_1 - a_2),\quad a = e^{\mu / R T}", "Fick 1855", "P=1 mol/s, T=298.15 K")
 def diffusion(name: str, P: Value, T: Value) -> Element:
-    """Diffusion, or a passage of the permeability P, from port 1 to port 2."""
+    """Diffusion with permeability P, from port 1 to port 2."""
     return Re(name, P, RT=GAS * number(T))
 
 
@@ -52,7 +52,7 @@ def _enzyme(name: str, rate: Callable[..., Value], T: Value, **parameters: Value
     "V=1 mol/s, K1=1, K2=1, T=298.15 K",
 )
 def michaelis_menten(name: str, V: Value, K1: Value, K2: Value, T: Value) -> Element:
-    """Enzyme that is saturated by its substrate at port 1 and by its product at port 2."""
+    """Reversible Michaelis-Menten enzyme, substrate at port 1, product at port 2."""
     return _enzyme(name, lambda a, b, V, K1, K2: V * (a - b) / (K1 + a + b * K1 / K2), T, V=V, K1=K1, K2=K2)
 
 
@@ -62,7 +62,7 @@ def michaelis_menten(name: str, V: Value, K1: Value, K2: Value, T: Value) -> Ele
     "V=1 mol/s, K=1, n=2, T=298.15 K",
 )
 def hill(name: str, V: Value, K: Value, n: Value, T: Value) -> Element:
-    """Enzyme with n substrate molecules that help each other, from port 1 to port 2."""
+    """Cooperative enzyme (Hill) with n substrate molecules, from port 1 to port 2."""
     return _enzyme(name, lambda a, b, V, K, n: V * a**n / (K**n + a**n) * (1 - b / a), T, V=V, K=K, n=n)
 
 
@@ -72,7 +72,7 @@ def hill(name: str, V: Value, K: Value, n: Value, T: Value) -> Element:
     "P=1e-9 mol/s, z=1 signed, T=298.15 K",
 )
 def membrane(name: str, P: Value, z: Value, T: Value) -> Element:
-    """Membrane that an ion of the charge z passes; ports inside, outside, and voltage, that of the inside."""
+    """Membrane permeable to an ion of charge z; ports inside, outside, and voltage (of the inside)."""
 
     def flows(e: Value, P: Value, z: Value, T: Value) -> Value:
         half = z * FARADAY * e[2] / (2 * GAS * T)
@@ -99,7 +99,7 @@ POTASSIUM: Mapping[str, Gate] = {
     passive=False,
 )
 def ion_channel(name: str, g: Value, E: Value, rest: Value, gates: Mapping[str, Gate] = POTASSIUM) -> Graph:
-    """Ion channel with gates, a table of exponent, opening and closing rate, which are at rest at the start."""
+    """Ion channel with gates: exponents, opening and closing rates; gates start at rest."""
     part, port, start = Graph(name), J1("port", domain="electrical"), number(rest)
 
     def flow(e: Value, g: Value, *x: Value) -> Value:
@@ -124,7 +124,7 @@ def ion_channel(name: str, g: Value, E: Value, rest: Value, gates: Mapping[str, 
     domain="electrical",
 )
 def electrode(eta: Value, i0: Value, alpha: Value, n: Value, T: Value) -> Value:
-    """Electrode: current by the overpotential eta, that of n electrons, whose part alpha speeds up the oxidation."""
+    """Electrode (Butler-Volmer) with n electrons and transfer coefficient alpha; eta is the overpotential."""
     u = n * FARADAY * eta / (GAS * T)
     return i0 * (exp(alpha * u) - exp((alpha - 1) * u))
 
@@ -157,7 +157,7 @@ def network(
     constants: Mapping[str, float] = EMPTY,
     T: Value = 298.15,
 ) -> Graph:
-    """Reactions by mass action, from text or rows of a table: "E + S <-> ES : kf kr" a line, or "ES -> E + P : k" forward alone.
+    """Mass-action reactions as text or rows: "E + S <-> ES : kf kr", or one-way "ES -> E + P : k".
 
     With `<->` alone the network has potentials, whose constants follow from the rates by detailed balance, and an account; a
     network with `->` is kinetics without energy. The signal `amounts.X` is the amount of a species X.

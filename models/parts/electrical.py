@@ -38,7 +38,7 @@ def _junction(v: Any, Is: Any, Vt: Any, Rp: Any, top: Any) -> Any:
 
 @SHELF.law(R, "flow", r"i = I_s (e^{v / V_t} - 1) + v / R_p", "Shockley 1949", "Is=1e-6 A, Vt=0.04 V, Rp=1e8 ohm, top=15")
 def diode(v: Value, Is: Value, Vt: Value, Rp: Value, top: Value) -> Value:
-    """Diode with an exponential characteristic, which continues as its tangent above `top` Vt, and a leak Rp."""
+    """Exponential diode with leak Rp; linear above `top` Vt."""
     return _junction(v, Is, Vt, Rp, top)
 
 
@@ -50,7 +50,7 @@ def diode(v: Value, Is: Value, Vt: Value, Rp: Value, top: Value) -> Value:
     "Is=1e-6 A, Vt=0.04 V, Bv=5.1 V, Ib=0.7 A, Nb=0.74, Rp=1e8 ohm, top=30",
 )
 def zener(v: Value, Is: Value, Vt: Value, Bv: Value, Ib: Value, Nb: Value, Rp: Value, top: Value) -> Value:
-    """Zener diode: it conducts in reverse as well, above the voltage Bv."""
+    """Zener diode, which also conducts in reverse above Bv."""
     back = growth(-(v + Bv) / (Nb * Vt), top) - expm1(-Bv / (Nb * Vt))
     return _junction(v, Is, Vt, Rp, top) - Ib * back
 
@@ -59,13 +59,13 @@ def zener(v: Value, Is: Value, Vt: Value, Bv: Value, Ib: Value, Nb: Value, Rp: V
     R, "flow", r"i = I_0 \operatorname{sgn}(v) (\lvert v \rvert / V_0)^\alpha", "Matsuoka 1971", "V0=100 V, I0=1e-3 A, alpha=30"
 )
 def varistor(v: Value, V0: Value, I0: Value, alpha: Value) -> Value:
-    """Varistor, which takes the current I0 at the voltage V0, and next to none below."""
+    """Varistor with the current I0 at the voltage V0, almost none below."""
     return I0 * sign(v) * (absolute(v) / V0) ** alpha
 
 
 @SHELF.law(R, "effort", r"v = V_0\, i / \sqrt{i^2 + i_0^2} + R\, i", "Ayrton 1902", "V0=20 V, i0=1e-3 A, R=0 ohm")
 def arc(i: Value, V0: Value, i0: Value, R: Value) -> Value:
-    """Electric arc with a voltage that hardly depends on the current."""
+    """Electric arc with nearly constant voltage."""
     return V0 * i / sqrt(i * i + i0 * i0) + R * i
 
 
@@ -78,13 +78,13 @@ def arc(i: Value, V0: Value, i0: Value, R: Value) -> Value:
     passive=False,
 )
 def photovoltaic_cell(v: Value, Is: Value, Vt: Value, Rp: Value, Iph: Value, G: Value, top: Value) -> Value:
-    """Photovoltaic cell: a diode beside the photocurrent, which is Iph at an irradiance G of 1000 W/m^2."""
+    """Photovoltaic cell: diode in parallel with the photocurrent, Iph at G = 1000 W/m^2."""
     return _junction(v, Is, Vt, Rp, top) - Iph * G / 1000.0
 
 
 @SHELF.law(C, "energy", r"C(v) = C_0 / \sqrt{1 - v / V_j}", "Sze and Ng 2007, section 2.2", "C0=1e-9 F, Vj=0.7 V")
 def junction_capacitance(q: Value, C0: Value, Vj: Value) -> Value:
-    """Depletion capacitance of an abrupt junction, constant above the voltage Vj / 2: v = x - x^2 / (4 Vj), with x = q / C0."""
+    """Depletion capacitance of an abrupt junction, constant above Vj / 2; x = q / C0."""
     x = q / C0
     curved = minimum(x, (2 - sqrt(2.0)) * Vj)
     line = x - curved
@@ -100,7 +100,7 @@ def junction_capacitance(q: Value, C0: Value, Vj: Value) -> Value:
     "L0=2.0 H, Linf=0.2 H, Is=1 A",
 )
 def saturating_inductor(i: Value, L0: Value, Linf: Value, Is: Value) -> Value:
-    """Inductor with an inductance L0 at small currents, and of Linf above the current Is."""
+    """Saturating inductor: L0 at small currents, Linf above Is."""
     return Linf * i + (L0 - Linf) * Is * atan(i / Is)
 
 
@@ -109,7 +109,7 @@ def saturating_inductor(i: Value, L0: Value, Linf: Value, Is: Value) -> Value:
 
 @SHELF.part(r"v_1 = n v_2,\quad i_2 = n i_1", "Karnopp, Margolis and Rosenberg 2012", "n=1 signed")
 def ideal_transformer(name: str, n: Value) -> Element:
-    """Ideal transformer of n : 1 windings."""
+    """Ideal transformer with n : 1 windings."""
     return TF(name, n, domains=("electrical", "electrical"))
 
 
@@ -119,7 +119,7 @@ def ideal_transformer(name: str, n: Value) -> Element:
     "L1=1 H, L2=1 H, k=0.9 signed",
 )
 def coupled_coils(name: str, L1: Value, L2: Value, k: Value) -> Graph:
-    """Two coupled coils with the coefficient of coupling k, between -1 and 1."""
+    """Two coupled coils with coupling coefficient k between -1 and 1."""
 
     def energy(psi: Any, L1: Any, L2: Any, k: Any) -> Any:
         a, b = psi[0] / sqrt(L1), psi[1] / sqrt(L2)
@@ -135,7 +135,7 @@ def coupled_coils(name: str, L1: Value, L2: Value, k: Value) -> Graph:
     "n=1, R1=0.1 ohm, L1=1e-3 H, R2=0.1 ohm, L2=1e-3 H, Lm=1 H",
 )
 def transformer(name: str, n: Value, R1: Value, L1: Value, R2: Value, L2: Value, Lm: Value) -> Graph:
-    """Transformer of n : 1 windings with resistances, leakage, and a magnetising inductance Lm at the second winding."""
+    """Transformer with n : 1 windings, resistances, leakage, and magnetising inductance Lm at the second winding."""
     part, core = Graph(name), TF("core", n, domains=("electrical", "electrical"))
     first, second = part.series(R("R1", R1), I("L1", inductance=L1)), part.series(R("R2", R2), I("L2", inductance=L2))
     part.connect(first, core).connect(core, field := part.parallel(I("Lm", inductance=Lm))).connect(field, second)
@@ -149,7 +149,7 @@ def transformer(name: str, n: Value, R1: Value, L1: Value, R2: Value, L2: Value,
     "R_line=1 ohm, L_line=1e-3 H, G_line=1e-6 S, C_line=1e-6 F, sections=5",
 )
 def line_of_sections(name: str, R_line: Value, L_line: Value, G_line: Value, C_line: Value, sections: Value) -> Graph:
-    """Line of equal sections with losses; R_line, L_line, G_line and C_line are those of all of it."""
+    """Lossy line of equal sections; R_line, L_line, G_line, C_line are totals."""
     part, count = Graph(name), round(number(sections))
     share = [number(each) / count for each in (R_line, L_line, G_line, C_line)]
     part.expose("1", start := _node("begin"))
@@ -167,7 +167,7 @@ def line_of_sections(name: str, R_line: Value, L_line: Value, G_line: Value, C_l
     "Z=50 ohm, T=1e-6 s",
 )
 def lossless_line(name: str, Z: Value, T: Value) -> Graph:
-    """Lossless line with the characteristic impedance Z and the delay T, at rest at the start; both currents flow into it.
+    """Lossless line with characteristic impedance Z and delay T, initially at rest; currents flow into it.
 
     The account books Z as a dissipator and the waves that arrive as sources.
     """
@@ -210,7 +210,7 @@ def _valve(name: str, Ron: Value, Goff: Value, knee: Value, valve: Element, auto
 
 @SHELF.part(SWITCH, "Modelica Standard Library, IdealDiode", VALVE)
 def ideal_diode(name: str, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Diode with a resistance Ron and a voltage `knee` while it conducts, and a conductance Goff; all of them may be zero."""
+    """Ideal diode with optional Ron, `knee` voltage and Goff."""
     return _valve(name, Ron, Goff, knee, Diode("valve"))
 
 
@@ -236,19 +236,19 @@ def _gated(
 
 @SHELF.part(SWITCH, "Moll et al. 1956", f"gate=1 signal, {VALVE}")
 def thyristor(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Thyristor: a gate signal above 1/2 turns it on while its voltage is positive; it turns off where its current ends."""
+    """Thyristor: a gate signal above 1/2 turns it on at positive voltage; it turns off when its current ends."""
     return _gated(name, gate, (Ron, Goff, knee), [_FORWARD], turns_off=False)
 
 
 @SHELF.part(SWITCH, "New, Frank et al. 1958", f"gate=1 signal, {VALVE}")
 def gto(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Thyristor that its gate signal turns on above 1/2 and off below."""
+    """Gate turn-off thyristor: on while its gate signal is above 1/2."""
     return _gated(name, gate, (Ron, Goff, knee), [_FORWARD], turns_off=True)
 
 
 @SHELF.part(SWITCH, "Gentry 1964", f"gate=1 signal, {VALVE}")
 def triac(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Triac: a thyristor for both directions of the current."""
+    """Triac: a bidirectional thyristor."""
     return _gated(name, gate, (Ron, Goff, knee), [_FORWARD, _BACKWARD], turns_off=False)
 
 
@@ -258,7 +258,7 @@ def triac(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph
     "control=1 signal, Ron=1e-5 ohm, Goff=1e-5 S",
 )
 def switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
-    """Switch that is closed while its control signal is above 1/2."""
+    """Switch, closed while its control signal is above 1/2."""
     parameters, signals = modulated(control=control)
     contact = Switch("contact", automaton="state", closed=("closed",))
     part = _beside_a_leak(name, Goff, "state", contact, R("contact resistance", Ron))
@@ -274,7 +274,7 @@ def switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
     "control=1 signal, Ron=1e-5 ohm, Goff=1e-5 S",
 )
 def two_way_switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
-    """Switch between port common and port on, while its control signal is above 1/2, or port off."""
+    """Changeover switch: port common to port on while the control signal is above 1/2, otherwise to port off."""
     part, (parameters, signals) = Graph(name), modulated(control=control)
     formulas = [("on", lambda control: control, ["control"]), ("off", lambda control: 1.0 - control, ["control"])]
     part.add(Block("controls", formulas, inputs=signals, parameters=parameters))
@@ -291,7 +291,7 @@ def two_way_switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
     "control=1 signal, V0=30 V, dVdt=1e4 V/s, Vmax=60 V, Ron=1e-5 ohm, Goff=1e-5 S",
 )
 def arc_switch(name: str, control: Value, V0: Value, dVdt: Value, Vmax: Value, Ron: Value, Goff: Value) -> Graph:
-    """Switch that is closed while its control signal is above 1/2; as it opens, an arc burns until its current ends."""
+    """Switch with an arc, which burns after opening until the current ends; closed while the control signal is above 1/2."""
     parameters, signals = modulated(control=control)
     part, levels = Graph(name), {"V0": V0, "dVdt": dVdt, "Vmax": Vmax, "Ron": Ron, "Goff": Goff}
 
@@ -322,7 +322,7 @@ def arc_switch(name: str, control: Value, V0: Value, dVdt: Value, Vmax: Value, R
 
 @SHELF.part(r"\dot w = i^2,\quad i = 0\ \text{once}\ w \ge I^2t", "Preece 1884", "I2t=10 A^2 s, R_cold=1e-2 ohm, Goff=1e-9 S")
 def fuse(name: str, I2t: Value, R_cold: Value, Goff: Value) -> Graph:
-    """Fuse, which opens for good once the integral of the squared current reaches I2t; `heat.w` is that integral."""
+    """Fuse, which opens permanently once the integral of the squared current, `heat.w`, reaches I2t."""
     part = _beside_a_leak(name, Goff, "state", Switch("contact", automaton="state", closed=("intact",)), R("wire", R_cold))
     part.add(
         Block("heat", [("rate", lambda i: i * i, ["i"])], inputs={"i": "contact.flow"}, states={"w": 0.0}, rates={"w": "rate"})
@@ -340,7 +340,7 @@ MOHAN = "Mohan, Undeland and Robbins 2003, chapter 8"
 
 @SHELF.part(LEG, MOHAN, f"gate=1 signal, {VALVE}")
 def half_bridge(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Two transistors with diodes back to back; the upper one is closed while the gate signal is above 1/2, the lower one else.
+    """Two transistors with antiparallel diodes; a gate signal above 1/2 closes the upper one, otherwise the lower one.
 
     Ports plus, out, minus.
     """
@@ -363,7 +363,7 @@ def _legs(name: str, gates: Mapping[str, Value], *resistances: Value) -> Graph:
 
 @SHELF.part(LEG, MOHAN, f"left=1 signal, right=0 signal, {VALVE}")
 def h_bridge(name: str, left: Value, right: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Two half bridges with gate signals left and right; ports plus, minus, left, right."""
+    """H bridge of two half bridges with gate signals left and right; ports plus, minus, left, right."""
     return _legs(name, {"left": left, "right": right}, Ron, Goff, knee)
 
 
@@ -405,7 +405,7 @@ BATTERY = r"v = V_0 + (V_1 - V_0) q / Q + R\, i + v_1,\quad C_1 \dot v_1 = i - v
     "capacity=3600 C, charge=0.5, V_empty=3 V, V_full=4.2 V, R0=0.02 ohm, R1=0.01 ohm, C1=1e3 F",
 )
 def battery(name: str, capacity: Value, charge: Value, V_empty: Value, V_full: Value, R0: Value, R1: Value, C1: Value) -> Graph:
-    """Battery, whose open voltage rises with its charge from V_empty to V_full, in series with R0 and a pair R1, C1.
+    """Battery with R0 and one RC pair (R1, C1); its open-circuit voltage rises with charge from V_empty to V_full.
 
     `charge` is the share of the capacity at the start. The current into the port charges it.
     """
@@ -426,7 +426,7 @@ def battery(name: str, capacity: Value, charge: Value, V_empty: Value, V_full: V
     "capacitance=100 F, ESR=0.01 ohm, R_leak=1e4 ohm, voltage=0 V signed",
 )
 def supercapacitor(name: str, capacitance: Value, ESR: Value, R_leak: Value, voltage: Value) -> Graph:
-    """Supercapacitor with a series resistance ESR and a leak, charged to `voltage` at the start."""
+    """Supercapacitor with series resistance ESR and leak, initially at `voltage`."""
     part = Graph(name)
     store = part.parallel(C("store", capacitance=capacitance, initial=number(capacitance) * number(voltage)), R("leak", R_leak))
     return part.connect(pin := part.series(R("ESR", ESR)), store).expose("1", pin)

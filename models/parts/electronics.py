@@ -37,7 +37,7 @@ def _transistor(name: str, law: Any, pins: str, values: Mapping[str, Value]) -> 
     "polarity=1 signed, Is=1e-16 A, Bf=100, Br=1, EG=1.11 V, XTI=3, top=40, T=300 K signal",
 )
 def bjt(name: str, polarity: Value, Is: Value, Bf: Value, Br: Value, EG: Value, XTI: Value, top: Value, T: Value) -> Element:
-    """Bipolar transistor with the temperature T, npn or, with the polarity -1, pnp; Is is that at 300 K.
+    """Bipolar transistor at temperature T, npn, or pnp with polarity -1; Is at 300 K.
 
     Exponentials continue as their tangents above `top` k T / q.
     """
@@ -60,7 +60,7 @@ def bjt(name: str, polarity: Value, Is: Value, Bf: Value, Br: Value, EG: Value, 
     "polarity=1 signed, K=2e-3 A/V^2, Vt=1 V signed, slope=0.01 1/V, Gds=1e-9 S",
 )
 def mosfet(name: str, polarity: Value, K: Value, Vt: Value, slope: Value, Gds: Value) -> Element:
-    """Field-effect transistor with the threshold Vt, of n or, with the polarity -1, of p channel; `slope` is lambda."""
+    """MOSFET with threshold Vt, n-channel, or p-channel with polarity -1; `slope` is lambda."""
 
     def law(d: Any, g: Any, s: Any, K: Any, Vt: Any, slope: Any, Gds: Any) -> Any:
         opened = maximum(g - s - Vt, 0.0) ** 2 - maximum(g - d - Vt, 0.0) ** 2
@@ -76,7 +76,7 @@ def mosfet(name: str, polarity: Value, K: Value, Vt: Value, slope: Value, Gds: V
 
 @SHELF.part(r"v_o = A (v_+ - v_-),\quad i_+ = i_- = 0", "Tietze and Schenk 1999", "gain=1e5", passive=False)
 def op_amp(name: str, gain: Value) -> Graph:
-    """Operational amplifier without dynamics or limits, whose inputs draw no current."""
+    """Static operational amplifier without limits."""
     part, signals = _inputs(name)
     source = Se(
         "output", lambda plus, minus, gain: gain * (plus - minus), parameters={"gain": gain}, signals=signals, domain="electrical"
@@ -92,7 +92,7 @@ def _inputs(name: str) -> tuple[Graph, dict[str, str]]:
 
 @SHELF.part(r"v_i = \varepsilon v_o,\quad i_i = 0", "Carlin 1964", "error=0 signed", passive=False)
 def nullor(name: str, error: Value) -> Graph:
-    """Nullor: output port `out` takes the voltage that makes voltage and current of port `in` zero, by way of a feedback.
+    """Nullor: the voltage at port `out` makes voltage and current of port `in` zero through a feedback.
 
     With an `error` the voltage of `in` is that part of the output's.
     """
@@ -110,7 +110,7 @@ def nullor(name: str, error: Value) -> Graph:
     passive=False,
 )
 def comparator(name: str, low: Value, high: Value, h: Value) -> Graph:
-    """Comparator, whose output jumps where the voltage between its inputs passes h, and back at -h."""
+    """Comparator with hysteresis: the output jumps at an input voltage of h, and back at -h."""
     part, signals = _inputs(name)
     part.add(Block("input", [("v", lambda plus, minus: plus - minus, ["plus", "minus"])], inputs=signals))
     part.add(hysteresis("relay", "input.v", -number(h), number(h), low=low, high=high, unit="V"))
@@ -124,7 +124,7 @@ def comparator(name: str, low: Value, high: Value, h: Value) -> Graph:
     passive=False,
 )
 def limited_op_amp(name: str, gain: Value, low: Value, high: Value) -> Graph:
-    """Operational amplifier with modes for the limits of its output: under positive feedback, as in triggers, it jumps.
+    """Operational amplifier with output limits as modes; under positive feedback, as in triggers, it jumps.
 
     Where it leaves a limit, it tries the other one (`falling`, `rising`), and is linear if that does not hold it. A trigger whose
     inputs leave it open begins at the lower limit.

@@ -30,7 +30,7 @@ ROOT = r"Q = K\, p / (p^2 + p_0^2)^{1/4}"
 
 @SHELF.law(R, "flow", ROOT, "Merritt 1967, section 3.3", "K=1e-7 m^3/s/Pa^0.5, opening=1 signal, p0=1e3 Pa")
 def orifice(p: Value, K: Value, opening: Value, p0: Value) -> Value:
-    """Orifice, turbulent above the pressure p0 and laminar below; a negative opening is shut."""
+    """Orifice, turbulent above p0, laminar below; closed if the opening is negative."""
     return _root_flow(p, K * maximum(opening, 0.0), p0)
 
 
@@ -38,7 +38,7 @@ def orifice(p: Value, K: Value, opening: Value, p0: Value) -> Value:
     R, "flow", r"Q = G \max(p - p_c, 0) + G_l\, p", "Merritt 1967", "G=1e-8 m^3/s/Pa, cracking=1e4 Pa, leak=1e-15 m^3/s/Pa"
 )
 def check_valve(p: Value, G: Value, cracking: Value, leak: Value) -> Value:
-    """Check valve, which opens above its cracking pressure in one direction."""
+    """Check valve, opens above its cracking pressure."""
     return G * maximum(p - cracking, 0.0) + leak * p
 
 
@@ -47,7 +47,7 @@ RELIEF = r"Q = K u \sqrt{p},\quad u = \min(\max((p - p_c) / (p_o - p_c), 0), 1)"
 
 @SHELF.law(R, "flow", RELIEF, "Merritt 1967, section 8.5", "K=1e-7 m^3/s/Pa^0.5, cracking=1e7 Pa, full=1.1e7 Pa, p0=1e3 Pa")
 def relief_valve(p: Value, K: Value, cracking: Value, full: Value, p0: Value) -> Value:
-    """Relief valve, which opens in proportion between its cracking pressure and that of its full opening."""
+    """Relief valve, opens linearly between cracking pressure and full-opening pressure."""
     return _root_flow(p, K * minimum(maximum((p - cracking) / (full - cracking), 0.0), 1.0), p0)
 
 
@@ -59,7 +59,7 @@ def relief_valve(p: Value, K: Value, cracking: Value, full: Value, p0: Value) ->
     "K=1e-7 m^3/s/Pa^0.5, downstream=0 Pa signal, setting=5e6 Pa, band=5e5 Pa, p0=1e3 Pa",
 )
 def reducing_valve(p: Value, K: Value, downstream: Value, setting: Value, band: Value, p0: Value) -> Value:
-    """Pressure-reducing valve, which closes as the pressure behind it, a signal, comes up to its setting."""
+    """Pressure-reducing valve, closes as the downstream pressure, a signal, reaches the set point."""
     return _root_flow(p, K * minimum(maximum((setting - downstream) / band, 0.0), 1.0), p0)
 
 
@@ -69,7 +69,7 @@ def reducing_valve(p: Value, K: Value, downstream: Value, setting: Value, band: 
     "K=1e-7 m^3/s/Pa^0.5, opening=1 signal signed, p0=1e3 Pa",
 )
 def spool_valve(name: str, K: Value, opening: Value, p0: Value, heat: bool = False) -> Graph:
-    """Four-way valve; ports P, T, A, B. A positive opening joins P with A and B with T, a negative one P with B and A with T.
+    """Four-way valve, ports P, T, A, B; positive opening: P to A and B to T, negative: P to B and A to T.
 
     With `heat=True` its port `heat` takes what the lands lose.
     """
@@ -105,7 +105,7 @@ LAMINAR = r"p = 128 \mu L Q / (\pi d^4)"
 
 @SHELF.law(R, "effort", LAMINAR, "Poiseuille 1846", "mu=0.04 Pa s, length=1 m, d=0.01 m")
 def laminar_pipe(Q: Value, mu: Value, length: Value, d: Value) -> Value:
-    """Pipe with laminar flow."""
+    """Pipe with laminar flow (Hagen-Poiseuille)."""
     return _laminar(mu, length, d) * Q
 
 
@@ -117,7 +117,7 @@ TURBULENT = (
 
 @SHELF.law(R, "effort", TURBULENT, "Blasius 1913", "rho=850 kg/m^3, mu=0.04 Pa s, length=1 m, d=0.01 m")
 def pipe(Q: Value, rho: Value, mu: Value, length: Value, d: Value) -> Value:
-    """Smooth pipe, laminar below the Reynolds number at which both laws agree, 1187, and turbulent above."""
+    """Smooth pipe, laminar below Re = 1187, where both laws agree, turbulent above."""
     reynolds = 4 * rho * absolute(Q) / (pi * mu * d)
     return _laminar(mu, length, d) * Q * maximum(1.0, 0.3164 / 64 * reynolds**0.75)
 
@@ -128,7 +128,7 @@ def pipe(Q: Value, rho: Value, mu: Value, length: Value, d: Value) -> Value:
     "rho=850 kg/m^3, length=1 m, area=1e-4 m^2, resistance=1e7 Pa s/m^3",
 )
 def line(name: str, rho: Value, length: Value, area: Value, resistance: Value) -> Graph:
-    """Line with the inertia of its fluid and a resistance."""
+    """Line with fluid inertia and resistance."""
     part = Graph(name)
 
     def energy(p: Value, rho: Value, length: Value, area: Value) -> Value:
@@ -140,7 +140,7 @@ def line(name: str, rho: Value, length: Value, area: Value, resistance: Value) -
 
 @SHELF.law(C, "energy", r"p = \rho g V / A", "Karnopp, Margolis and Rosenberg 2012", "area=1 m^2, rho=1000 kg/m^3, g=9.81 m/s^2")
 def tank(V: Value, area: Value, rho: Value, g: Value) -> Value:
-    """Open tank with vertical walls, whose outlet is at its bottom."""
+    """Open tank with vertical walls and an outlet at the bottom."""
     return rho * g * V * V / (2 * area)
 
 
@@ -150,7 +150,7 @@ def tank(V: Value, area: Value, rho: Value, g: Value) -> Value:
     "area=1 m^2, height=2 m, G=1e-3 m^3/s/Pa, rho=1000 kg/m^3, g=9.81 m/s^2",
 )
 def overflowing_tank(name: str, area: Value, height: Value, G: Value, rho: Value, g: Value) -> Graph:
-    """Open tank that runs over its rim; what runs over is lost."""
+    """Open tank that overflows at its rim; the overflow is lost."""
     part = Graph(name)
 
     def over(p: Value, G: Value, rho: Value, g: Value, height: Value) -> Value:
@@ -162,13 +162,13 @@ def overflowing_tank(name: str, area: Value, height: Value, G: Value, rho: Value
 
 @SHELF.law(C, "energy", r"p = B V / V_0", "Merritt 1967", "B=1.6e9 Pa, V0=1e-4 m^3")
 def chamber(V: Value, B: Value, V0: Value) -> Value:
-    """Chamber of volume V0 filled with a fluid of bulk modulus B; V is what has been pressed in."""
+    """Chamber of volume V0 with a fluid of bulk modulus B; V is the compressed volume."""
     return B * V * V / (2 * V0)
 
 
 @SHELF.law(C, "energy", r"p = p_0 (V_0 / (V_0 - V))^n", "Merritt 1967", "V0=1e-3 m^3, p0=5e6 Pa, n=1.4")
 def accumulator(V: Value, V0: Value, p0: Value, n: Value) -> Value:
-    """Accumulator with a gas that fills the volume V0 at the pressure p0; V is the oil in it."""
+    """Gas accumulator with gas volume V0 at p0; V is the oil volume."""
     return p0 * V0 / (n - 1) * (1 - V / V0) ** (1 - n)
 
 
@@ -177,7 +177,7 @@ def accumulator(V: Value, V0: Value, p0: Value, n: Value) -> Value:
 
 @SHELF.part(r"F = A_1 p_1 - A_2 p_2,\quad Q_1 = A_1 v,\quad Q_2 = -A_2 v", "Merritt 1967", "A1=2e-3 m^2, A2=1e-3 m^2")
 def cylinder(name: str, A1: Value, A2: Value) -> Graph:
-    """Cylinder without mass or friction; ports head and rod, and `piston`, which the head's pressure pushes out."""
+    """Ideal cylinder; ports head, rod, and `piston`, which extends under head pressure."""
     part, piston = Graph(name), J1("piston", domain="translation")
     for port, area, sense in (("head", A1, 1.0), ("rod", A2, -1.0)):
         face = MTF(f"{port} face", lambda A, sense=sense: sense / A, parameters={"A": area}, domains=("hydraulic", "translation"))
@@ -201,7 +201,7 @@ def _displacement(name: str, D: Value, leak: Value, b: Value, *friction: Element
     "D=1e-6 m^3/rad, leak=1e-13 m^3/s/Pa, b=1e-3 N m s/rad",
 )
 def pump(name: str, D: Value, leak: Value, b: Value) -> Graph:
-    """Pump, or motor, of displacement D with leakage and viscous friction; ports shaft, inlet and outlet."""
+    """Pump or motor of displacement D with leakage and viscous friction; ports shaft, inlet, outlet."""
     return _displacement(name, D, leak, b)
 
 
@@ -211,7 +211,7 @@ def pump(name: str, D: Value, leak: Value, b: Value) -> Graph:
     "D=1e-6 m^3/rad, leak=1e-13 m^3/s/Pa, b=1e-3 N m s/rad, cf=0.05",
 )
 def hydraulic_motor(name: str, D: Value, leak: Value, b: Value, cf: Value) -> Graph:
-    """Motor, or pump, as `pump` with dry friction of its seals in proportion to the pressure; ports shaft, inlet and outlet."""
+    """As `pump`, with dry seal friction proportional to pressure; ports shaft, inlet, outlet."""
     return _displacement(name, D, leak, b, Friction("seals", cf, scale=absolute, signals="displacement.1.effort"))
 
 
@@ -220,7 +220,7 @@ HEAD = curve([0.0, 1e-3, 2e-3, 3e-3], [3e5, 2.8e5, 2e5, 0.0], outside="extend")
 
 @SHELF.part(r"p_2 - p_1 = u^2 H(Q / u)", "Karassik et al. 2008, section 2.1 (affinity laws)", "speed=1 signal", passive=False)
 def pump_by_curve(name: str, speed: Value, head: Curve = HEAD) -> Graph:
-    """Centrifugal pump by its `curve` of pressure in Pa over volume flow at the speed 1; ports inlet and outlet."""
+    """Centrifugal pump with a `curve`: pressure in Pa over volume flow at speed 1; ports inlet, outlet."""
     part, (numbers, signals) = Graph(name), modulated(u=speed)
 
     def rise(Q: Value, u: Value) -> Value:
@@ -243,7 +243,7 @@ def pump_by_curve(name: str, speed: Value, head: Curve = HEAD) -> Graph:
     "V=1e-3 m^3, p0=101325 Pa",
 )
 def gas_chamber(Vn: Value, V: Value, p0: Value) -> Value:
-    """Chamber with gas at one temperature; its state is what flowed in since it was at p0, as a volume at p0."""
+    """Isothermal gas chamber; its state is the inflow since p0, as a volume at p0."""
     return p0 * ((V + Vn) * log(1 + Vn / V) - Vn)
 
 
@@ -253,7 +253,7 @@ def gas_chamber(Vn: Value, V: Value, p0: Value) -> Value:
     "K=1e-8 m^3/s/Pa, b=0.3, p0=101325 Pa",
 )
 def choked_orifice(name: str, K: Value, b: Value, p0: Value) -> Element:
-    """Orifice for gas, choked below the pressure ratio b, with the sonic conductance K; laminar near equal pressures."""
+    """Gas orifice with sonic conductance K, choked below the pressure ratio b, laminar near equal pressures."""
 
     def flows(efforts: Value, K: Value, b: Value, p0: Value) -> Value:
         lower, upper = (p0 * exp(choose(*efforts) / p0) for choose in (minimum, maximum))

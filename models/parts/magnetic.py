@@ -23,13 +23,13 @@ MU0 = 4e-7 * pi
     "length=0.1 m, area=1e-4 m^2, mu_r=1000",
 )
 def reluctance(flux: Value, length: Value, area: Value, mu_r: Value) -> Value:
-    """Reluctance of a linear core, or of a gap with mu_r = 1."""
+    """Reluctance of a linear core, or of a gap (mu_r = 1)."""
     return flux * flux * length / (2 * MU0 * mu_r * area)
 
 
 @SHELF.law(C, "energy", r"V_m = \Phi / \Lambda", "Karnopp, Margolis and Rosenberg 2012", "permeance=1e-8 H")
 def leakage(flux: Value, permeance: Value) -> Value:
-    """Path of leakage with a permeance."""
+    """Leakage path with a permeance."""
     return flux * flux / (2 * permeance)
 
 
@@ -41,7 +41,7 @@ def leakage(flux: Value, permeance: Value) -> Value:
     "length=0.1 m, area=1e-4 m^2, mu_i=2000, Bs=1.5 T, Hs=500 A/m, n=9",
 )
 def saturating_core(flux: Value, length: Value, area: Value, mu_i: Value, Bs: Value, Hs: Value, n: Value) -> Value:
-    """Core that saturates: H grows with an odd power n of the flux density."""
+    """Saturating core: H grows with an odd power n of the flux density."""
     B = flux / area
     return area * length * (B * B / (2 * MU0 * mu_i) + Hs * Bs * (B * B / (Bs * Bs)) ** ((n + 1) / 2) / (n + 1))
 
@@ -52,7 +52,7 @@ def saturating_core(flux: Value, length: Value, area: Value, mu_i: Value, Bs: Va
     "area=1e-4 m^2, gap=1e-3 m",
 )
 def air_gap(name: str, area: Value, gap: Value) -> Graph:
-    """Air gap whose force draws it shut; ports core and gap, whose flow widens it from its width at the start."""
+    """Air gap with its closing force; ports core and gap, whose flow widens the initial width."""
 
     def energy(state: Value, area: Value, gap: Value) -> Value:
         return state[0] ** 2 * (gap + state[1]) / (2 * MU0 * area)
@@ -77,7 +77,7 @@ def coil(name: str, turns: Value, resistance: Value) -> Graph:
     passive=False,
 )
 def magnet(name: str, Hc: Value, length: Value, area: Value, mu_r: Value) -> Graph:
-    """Permanent magnet with a straight line of demagnetisation."""
+    """Permanent magnet with linear demagnetisation."""
     part, pole = Graph(name), J1("pole", domain="magnetic")
     source = Se("coercivity", lambda Hc, length: Hc * length, parameters={"Hc": Hc, "length": length}, domain="magnetic")
     inner = reluctance("inner", length=length, area=area, mu_r=mu_r)
@@ -86,7 +86,7 @@ def magnet(name: str, Hc: Value, length: Value, area: Value, mu_r: Value) -> Gra
 
 @SHELF.law(R, "effort", r"V_m = G \dot\Phi", "Steinmetz 1892", "G=1000 S")
 def eddy_loss(rate: Value, G: Value) -> Value:
-    """Loss of eddy currents around the flux, in proportion to its rate; G is the conductance of one turn."""
+    """Eddy-current loss proportional to the flux rate; G is the conductance of one turn."""
     return G * rate
 
 
@@ -99,7 +99,7 @@ ANHYSTERETIC = r"\dot M_i = \max((M_a - M_i) \dot H_e, 0) / k,\quad M = (1 - c) 
     "length=0.1 m, area=1e-4 m^2, Ms=1.4e6 A/m, a=500 A/m, k=300 A/m, c=0.1, alpha=2e-4",
 )
 def hysteretic_core(name: str, length: Value, area: Value, Ms: Value, a: Value, k: Value, c: Value, alpha: Value) -> Graph:
-    """Core with the hysteresis of Jiles and Atherton, demagnetised at the start; it books stored energy with its losses."""
+    """Jiles-Atherton hysteretic core, initially demagnetised; its stored energy counts with its losses."""
     part, words = Graph(name), ("rate", "he", "mi", "area", "Ms", "a", "k", "c", "alpha")
 
     def rates(rate: Value, he: Value, mi: Value, area: Value, Ms: Value, a: Value, k: Value, c: Value, alpha: Value) -> Value:

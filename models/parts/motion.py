@@ -25,13 +25,13 @@ Curve = Callable[..., Value]
 
 @SHELF.part(r"\omega_1 = n\,\omega_2,\quad \tau_2 = n\,\tau_1", "Karnopp, Margolis and Rosenberg 2012", "n=10 signed")
 def gear(name: str, n: Value) -> Element:
-    """Gear without loss, whose second shaft turns n times slower; negative where it turns the other way."""
+    """Lossless gear, second shaft n times slower; negative n reverses it."""
     return MTF(name, lambda n: 1 / n, parameters={"n": n}, domains=_TURNING)
 
 
 @SHELF.part(r"(1 + k)\,\omega_c = \omega_s + k\,\omega_r", "Willis 1870", "k=2")
 def planetary_gear(name: str, k: Value) -> Graph:
-    """Planetary gear with k times as many teeth on the ring as on the sun; ports sun, ring and carrier."""
+    """Planetary gear, ring-to-sun tooth ratio k; ports sun, ring, carrier."""
     part, carrier = Graph(name), J0("carrier", domain="rotation")
     for wheel, share in (("sun", lambda k: 1 / (1 + k)), ("ring", lambda k: k / (1 + k))):
         mesh = MTF(f"mesh {wheel}", share, parameters={"k": k}, domains=_TURNING)
@@ -41,13 +41,13 @@ def planetary_gear(name: str, k: Value) -> Graph:
 
 @SHELF.part(r"v = r\,\omega,\quad \tau = r F", "Karnopp, Margolis and Rosenberg 2012", "r=0.02 m signed")
 def rack_and_pinion(name: str, r: Value) -> Element:
-    """Pinion of radius r on a rack, or a drum with a rope; port 1 turns, port 2 slides."""
+    """Rack and pinion, or drum and rope, of radius r; port 1 rotates, port 2 translates."""
     return TF(name, r, domains=_TO_LINE)
 
 
 @SHELF.part(r"v = h\,\omega / (2\pi),\quad \tau = h F / (2\pi)", "Karnopp, Margolis and Rosenberg 2012", "lead=0.005 m signed")
 def lead_screw(name: str, lead: Value) -> Element:
-    """Lead screw without loss, which moves by its lead in a turn; port 1 turns, port 2 slides."""
+    """Lossless lead screw, moves by its lead per turn; port 1 rotates, port 2 translates."""
     return MTF(name, lambda lead: lead / (2 * pi), parameters={"lead": lead}, domains=_TO_LINE)
 
 
@@ -73,7 +73,7 @@ def _lossy(name: str, n: Value, efficiencies: Callable[..., tuple[Value, Value]]
 
 @SHELF.part(LOSSY, "Pelchen, Schweiger and Otter 2002", "n=10 signed, eta=0.9")
 def lossy_gear(name: str, n: Value, eta: Value) -> Graph:
-    """Gear with the efficiency eta, above 0 to 1, whichever shaft drives; it locks where neither torque can move the other."""
+    """Gear with efficiency eta (0 to 1) in both directions; locks if neither torque can move the other."""
     return _lossy(name, n, lambda eta: (eta, eta), {"eta": eta})
 
 
@@ -83,7 +83,7 @@ def lossy_gear(name: str, n: Value, eta: Value) -> Graph:
     "n=30 signed, lead=0.1 rad, mu=0.05",
 )
 def worm_gear(name: str, n: Value, lead: Value, mu: Value) -> Graph:
-    """Worm, port 1, and its wheel, with friction mu at the lead angle; the wheel cannot drive where mu exceeds tan(lead)."""
+    """Worm (port 1) and wheel with friction mu; self-locking if mu exceeds tan(lead)."""
 
     def efficiencies(lead: Value, mu: Value) -> tuple[Value, Value]:
         slope = sin(lead) / cos(lead)
@@ -98,7 +98,7 @@ def worm_gear(name: str, n: Value, lead: Value, mu: Value) -> Graph:
     "r=0.1 m, mu=0.3, wrap=3.1416 rad",
 )
 def belt(name: str, r: Value, mu: Value, wrap: Value) -> Graph:
-    """Belt or rope around a pulley over the angle `wrap`; ports 1 and 2 are its strands, of which 1 pulls the shaft forward."""
+    """Belt around a pulley with angle `wrap`; ports 1 and 2 are its strands, 1 pulls the shaft forward."""
     part, strand = Graph(name), TF("strand", 1.0, domains=("translation", "translation"))
     rope, rim, pulley = J1("rope", domain="translation"), J1("rim", domain="translation"), rack_and_pinion("pulley", r)
     numbers, paths = {"mu": mu, "wrap": wrap}, {"load": "strand.1.effort"}
@@ -121,7 +121,7 @@ CONVERTER = (
 
 @SHELF.part(CONVERTER, "Hrovat and Tobler 1985, straightened", "k=3e-3 N m s^2/rad^2, stall=2, coupling=0.85")
 def torque_converter(name: str, k: Value, stall: Value, coupling: Value) -> Element:
-    """Torque converter with the torque ratio `stall` at rest, and a fluid coupling from the speed ratio `coupling` on.
+    """Torque converter with torque ratio `stall` at rest; a fluid coupling above the speed ratio `coupling`.
 
     Ports pump and turbine.
     """
@@ -140,7 +140,7 @@ ENGINE = characteristic_map([0.0, 100.0, 300.0, 500.0], [0.0, 1.0], [[0.0, 80.0]
 
 @SHELF.part(r"\tau = M(\omega, u)", "Heywood 1988, chapter 15", "throttle=1 signal", passive=False)
 def engine_map(name: str, throttle: Value, torque: Curve = ENGINE) -> Element:
-    """Engine by its torque in N m over speed in rad/s and throttle, a `characteristic_map`."""
+    """Engine with a `characteristic_map`: torque in N m over speed in rad/s and throttle."""
     numbers, signals = modulated(u=throttle)
     return R(name, effort=lambda w, u: -torque(w, u), parameters=numbers, signals=signals, domain="rotation")
 
@@ -154,7 +154,7 @@ def engine_map(name: str, throttle: Value, torque: Curve = ENGINE) -> Element:
     "M=10 N m, hold=1, pressure=1 signal",
 )
 def clutch(name: str, M: Value, hold: Value, pressure: Value) -> Element:
-    """Clutch or brake with the torque M at the pressure 1, which may be a signal; it holds `hold` times as much at rest."""
+    """Clutch or brake with torque M at pressure 1 (may be a signal); holds `hold` times as much at rest."""
     numbers, signals = modulated(u=pressure)
     held = number(M) * number(hold)
     return Friction(
@@ -168,13 +168,13 @@ def clutch(name: str, M: Value, hold: Value, pressure: Value) -> Element:
     "M=10 N m, slip=1 N m",
 )
 def torque_limiter(name: str, M: Value, slip: Value) -> Element:
-    """Torque limiter that disengages at the torque M, slips with less, and engages as its sides come to one speed."""
+    """Torque limiter: disengages at torque M, slips with less, engages again at equal speeds."""
     return Friction(name, slip, stick_limit=M, domain="rotation")
 
 
 @SHELF.part(r"\omega \ge 0 \perp \tau \le 0", "Karnopp and Rosenberg 1992")
 def one_way_clutch(name: str) -> Element:
-    """One-way clutch: the end may turn faster than the start, never slower."""
+    """One-way clutch: the end may rotate faster than the start, never slower."""
     return Diode(name, initial="closed", domain="rotation")
 
 
@@ -185,7 +185,7 @@ STRIBECK = r"F = (F_c + (F_s - F_c) e^{-\lvert v \rvert / v_s}) \tanh(v / v_0) +
 
 @SHELF.law(R, "effort", STRIBECK, "Stribeck 1902", "Fs=10 N, Fc=6 N, vs=0.1 m/s, b=1 N s/m, v0=1e-3 m/s", domain="translation")
 def stribeck_friction(v: Value, Fs: Value, Fc: Value, vs: Value, b: Value, v0: Value) -> Value:
-    """Sliding friction with a Stribeck curve, smoothed below the velocity v0; `Friction` sticks exactly."""
+    """Stribeck friction, smoothed below v0; `Friction` sticks exactly."""
     return (Fc + (Fs - Fc) * exp(-absolute(v) / vs)) * tanh(v / v0) + b * v
 
 
@@ -196,7 +196,7 @@ BEARING = curve([0.0, 1.0, 10.0, 100.0], [1.0, 0.6, 0.7, 1.5])
     r"\tau = M(\lvert\omega\rvert) \tanh(\omega / \omega_0)", "Modelica Standard Library, BearingFriction", "w0=1e-3 rad/s"
 )
 def bearing_friction(name: str, w0: Value, torque: Curve = BEARING) -> Element:
-    """Friction by a `curve` of the torque in N m over the speed in rad/s, smoothed below w0; `Friction` sticks exactly."""
+    """Bearing friction with a `curve`: torque in N m over speed in rad/s, smoothed below w0; `Friction` sticks exactly."""
 
     def effort(w: Value, w0: Value) -> Value:
         return torque(absolute(w)) * tanh(w / w0)
@@ -212,7 +212,7 @@ def bearing_friction(name: str, w0: Value, torque: Curve = BEARING) -> Element:
     passive=False,
 )
 def lugre_friction(name: str, Fs: Value, Fc: Value, vs: Value, sigma0: Value, sigma1: Value, sigma2: Value) -> Graph:
-    """Friction of elastic bristles, which creep before they slide; it never drives where sigma2 Fc >= sigma1 (Fs - Fc)."""
+    """LuGre bristle friction with presliding; passive if sigma2 Fc >= sigma1 (Fs - Fc)."""
     part, bristles = Graph(name), J0("bristles", domain="translation")
 
     def slip(_: Value, force: Value, v: Value, Fs: Value, Fc: Value, vs: Value) -> Value:
@@ -228,7 +228,7 @@ def lugre_friction(name: str, Fs: Value, Fc: Value, vs: Value, sigma0: Value, si
 
 @SHELF.law(R, "effort", r"F = c\, v \lvert v \rvert", "Rayleigh 1876", "c=0.4 N s^2/m^2", domain="translation")
 def drag(v: Value, c: Value) -> Value:
-    """Drag in proportion to the square of the velocity; c is half of density, area and drag coefficient."""
+    """Quadratic drag; c = density x area x drag coefficient / 2."""
     return c * v * absolute(v)
 
 
@@ -236,7 +236,7 @@ def drag(v: Value, c: Value) -> Value:
     R, "effort", r"F = C_r N \tanh(v / v_0)", "Gillespie 1992", "Cr=0.015, N=4000 N signal, v0=0.01 m/s", domain="translation"
 )
 def rolling_resistance(v: Value, Cr: Value, N: Value, v0: Value) -> Value:
-    """Resistance of a rolling wheel under the load N."""
+    """Rolling resistance under the load N."""
     return Cr * N * tanh(v / v0)
 
 
@@ -249,7 +249,7 @@ def rolling_resistance(v: Value, Cr: Value, N: Value, v0: Value) -> Value:
     domain="rotation",
 )
 def eddy_current_brake(w: Value, M: Value, w0: Value) -> Value:
-    """Eddy-current brake with its greatest torque M at the speed w0."""
+    """Eddy-current brake with maximum torque M at speed w0."""
     return 2 * M * w * w0 / (w * w + w0 * w0)
 
 
@@ -258,19 +258,19 @@ def eddy_current_brake(w: Value, M: Value, w0: Value) -> Value:
 
 @SHELF.law(C, "energy", r"F = k x + h x^3", "Duffing 1918", "k=1 N/m, h=1 N/m^3 signed", domain="translation")
 def hardening_spring(x: Value, k: Value, h: Value) -> Value:
-    """Spring that hardens with the cube of its extension; it softens where h is negative."""
+    """Cubic (Duffing) spring; softening if h is negative."""
     return k * x**2 / 2 + h * x**4 / 4
 
 
 @SHELF.law(C, "energy", r"F = F_0 (1 - (1 + x / l)^{-n})", "Bauer 2010", "F0=500 N, length=0.2 m, n=1.3", domain="translation")
 def gas_spring(x: Value, F0: Value, length: Value, n: Value) -> Value:
-    """Gas spring about its rest under the force F0: a polytropic column of gas of this length, compressed by negative x."""
+    """Gas spring: polytropic gas column, at rest under F0, compressed by negative x."""
     return F0 * (x + length * ((1 + x / length) ** (1 - n) - 1) / (n - 1))
 
 
 @SHELF.part(r"F = k x + c v", "Voigt 1892", "k=2e4 N/m, c=1500 N s/m")
 def strut(name: str, k: Value, c: Value) -> Graph:
-    """Spring and damper side by side."""
+    """Spring and damper in parallel."""
     part = Graph(name)
     return part.expose("1", part.series(C("spring", stiffness=k, domain="translation"), R("damper", damping=c)))
 
@@ -301,7 +301,7 @@ GAP = r"F = k d + \min(\max(c v, -k \lvert d \rvert), k \lvert d \rvert),\quad d
     "low=-0.01 m signed, high=0.01 m signed, k=1e6 N/m, c=1e3 N s/m, x0=0 m signed",
 )
 def stop(name: str, low: Value, high: Value, k: Value, c: Value, x0: Value) -> Graph:
-    """Elastic stops at both ends of a way, which never pull; x begins at x0."""
+    """Elastic end stops, which never pull; x starts at x0."""
 
     def beyond(x: Value, low: Value, high: Value) -> Value:
         return maximum(x - high, 0.0) + minimum(x - low, 0.0)
@@ -311,7 +311,7 @@ def stop(name: str, low: Value, high: Value, k: Value, c: Value, x0: Value) -> G
 
 @SHELF.part(GAP + r"\min(x, 0)", "Modelica Standard Library, ElastoGap", "k=1e6 N/m, c=1e3 N s/m, x0=0 m signed")
 def elasto_gap(name: str, k: Value, c: Value, x0: Value) -> Graph:
-    """Elastic contact of two ends, which are apart where x, their distance, is positive; it begins at x0."""
+    """Elastic contact of two ends at distance x, open if positive; x starts at x0."""
     return _gap(lambda x: minimum(x, 0.0), {}, k, c, x0, Graph(name), "translation")
 
 
@@ -321,7 +321,7 @@ def elasto_gap(name: str, k: Value, c: Value, x0: Value) -> Graph:
     "angle=0.02 rad, k=1e4 N m/rad, c=10 N m s/rad, x0=0 rad signed",
 )
 def backlash(name: str, angle: Value, k: Value, c: Value, x0: Value) -> Graph:
-    """Shaft with a play of this angle in all, elastic beyond it; its twist begins at x0."""
+    """Elastic shaft with a total backlash of `angle`; its twist starts at x0."""
 
     def beyond(x: Value, angle: Value) -> Value:
         return maximum(x - angle / 2, 0.0) + minimum(x + angle / 2, 0.0)
@@ -348,7 +348,7 @@ def _slip(v: Value, speed: Value, v0: Value) -> Value:
     domain="translation",
 )
 def tyre(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Value, v0: Value) -> Value:
-    """Tyre along its plane, at its slip velocity v = r w - u; `speed` is that of the wheel's centre, u."""
+    """Longitudinal tyre force at the slip velocity v = r w - u; `speed` is u, of the wheel centre."""
     return D * N * sin(Cs * atan(B * _slip(v, speed, v0)))
 
 
@@ -361,7 +361,7 @@ def tyre(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Value, v0: Va
     domain="translation",
 )
 def tyre_sideways(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Value, v0: Value) -> Value:
-    """Tyre across its plane, at its velocity v across; `speed` is that along, u."""
+    """Lateral tyre force at the lateral velocity v; `speed` is the longitudinal velocity u."""
     return D * N * sin(Cs * atan(B * atan(_slip(v, speed, v0))))
 
 
@@ -372,7 +372,7 @@ def tyre_sideways(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Valu
     passive=False,
 )
 def relaxing_tyre(name: str, B: Value, Cs: Value, D: Value, N: Value, speed: Value, sigma: Value) -> Graph:
-    """Tyre, along or across, whose slip builds up over the relaxation length sigma; it rolls from rest."""
+    """Longitudinal or lateral tyre whose slip builds up over the relaxation length sigma; works from rest."""
     part, (numbers, signals) = Graph(name), modulated(u=speed, sigma=sigma)
     relaxing = [("ds", lambda v, s, u, sigma: (v - absolute(u) * s) / sigma, ("v", "s", "u", "sigma"))]
     inputs = {"v": "force.flow", **signals}
@@ -400,7 +400,7 @@ def _linkage(name: str, rate: Callable[..., Value], parameters: dict[str, Value]
 
 @SHELF.part(r"x = r \cos\varphi + \sqrt{l^2 - r^2 \sin^2\varphi}", "Shigley and Uicker 1995", "r=0.05 m, length=0.15 m")
 def slider_crank(name: str, r: Value, length: Value) -> Graph:
-    """Slider crank without masses; ports crank and slide."""
+    """Massless slider crank; ports crank and slide."""
 
     def rate(phi: Value, r: Value, length: Value) -> Value:
         return -r * sin(phi) * (1 + r * cos(phi) / sqrt(length**2 - (r * sin(phi)) ** 2))
@@ -410,5 +410,5 @@ def slider_crank(name: str, r: Value, length: Value) -> Graph:
 
 @SHELF.part(r"x = h (1 - \cos\varphi) / 2", "Norton 2009", "lift=0.02 m")
 def cam(name: str, lift: Value) -> Graph:
-    """Harmonic cam without masses; ports crank and slide."""
+    """Massless harmonic cam; ports crank and slide."""
     return _linkage(name, lambda phi, lift: lift * sin(phi) / 2, {"lift": lift})

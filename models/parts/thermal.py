@@ -17,7 +17,7 @@ SHELF = Shelf("thermal")
 
 @SHELF.law(C, "energy", r"T = T_0 e^{S / c},\quad U = c\,(T - T_0)", "Thoma 1975", "c=100 J/K, T0=293.15 K")
 def heat_capacity(S: Value, c: Value, T0: Value) -> Value:
-    """Body of one temperature, T0 at the start; its state is its entropy since then."""
+    """Lumped heat capacity, initially at T0; its state is the entropy change."""
     return c * T0 * expm1(S / c)
 
 
@@ -29,14 +29,14 @@ def conductance(name: str, G: Value) -> Element:
 
 @SHELF.part(r"Q = h A\,(T_1 - T_2)", "Newton 1701", "h=10 W/m^2/K signal, A=1 m^2")
 def convection(name: str, h: Value, A: Value) -> Element:
-    """Convection at a wall of the area A, whose coefficient h may be a signal; from port 1 to port 2."""
+    """Convection at a wall of area A; h may be a signal; from port 1 to port 2."""
     numbers, signals = modulated(A=A, h=h)
     return HeatTransfer(name, heat=lambda T1, T2, h, A: h * A * (T1 - T2), parameters=numbers, signals=signals)
 
 
 @SHELF.part(r"Q = \varepsilon \sigma A\,(T_1^4 - T_2^4)", "Boltzmann 1884", "epsilon=0.9, A=1 m^2")
 def radiation(name: str, epsilon: Value, A: Value) -> Element:
-    """Radiation between a body and surroundings that enclose it; from port 1 to port 2."""
+    """Radiation between a body and its enclosure; from port 1 to port 2."""
 
     def heat(T1: Value, T2: Value, epsilon: Value, A: Value) -> Value:
         return 5.670374419e-8 * epsilon * A * (T1**4 - T2**4)
@@ -50,7 +50,7 @@ def radiation(name: str, epsilon: Value, A: Value) -> Element:
     "alpha=0.05 V/K, resistance=2 ohm, G=0.5 W/K",
 )
 def peltier(name: str, alpha: Value, resistance: Value, G: Value) -> Graph:
-    """Peltier element; ports current, cold and hot. Half of the Joule heat goes to each side."""
+    """Peltier element; ports current, cold, hot; half of the Joule heat goes to each side."""
     part, current = Graph(name), J1("current", domain="electrical")
     cold, hot, carried = J0("cold", domain="thermal"), J0("hot", domain="thermal"), J1("carried", domain="thermal")
     seebeck = TF("Seebeck", alpha, domains=("electrical", "thermal"))
@@ -72,7 +72,7 @@ def peltier(name: str, alpha: Value, resistance: Value, G: Value) -> Graph:
     domain="heat",
 )
 def exchanger(T: Value, k: Value, C1: Value, C2: Value) -> Value:
-    """Counterflow heat exchanger of conductance k for two streams of heat capacity rates C1 and C2, between their inlets."""
+    """Counterflow heat exchanger with conductance k and heat capacity rates C1, C2, between the inlets."""
     both = 1 / C1 + 1 / C2
     d = maximum(absolute(1 / C1 - 1 / C2), 1e-6 * both)
     return 2 * T / (both + d / tanh(k * d / 2))
@@ -84,7 +84,7 @@ def exchanger(T: Value, k: Value, C1: Value, C2: Value) -> Value:
     "cs=2000 J/K, cl=4000 J/K, L=3.3e5 J, Tm=273.15 K, T0=263.15 K",
 )
 def phase_change(name: str, cs: Value, cl: Value, L: Value, Tm: Value, T0: Value) -> Element:
-    """Body that melts at the temperature Tm, at a pseudo-bond of the domain "heat": solid at T0 at the start, where H is zero."""
+    """Melting body (domain "heat") with melting temperature Tm; initially solid at T0, where H is zero."""
 
     def temperature(H: Value, cs: Value, cl: Value, L: Value, Tm: Value, T0: Value) -> Value:
         molten = cs * (Tm - T0) + L

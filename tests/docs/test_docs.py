@@ -21,6 +21,8 @@ ROOT = Path(bondgraph.__file__).parents[1]
 EXECUTED = [
     FRONT,
     "tutorial.md",
+    "cookbook.md",
+    "coming_from.md",
     "elements.md",
     "equations.md",
     "signals.md",
@@ -53,7 +55,7 @@ EXECUTED = [
     "casadi_and_jax.md",
     "architecture.md",
 ]
-NEEDED = {"casadi_and_jax.md": ("casadi", "jax")}
+NEEDED = {"casadi_and_jax.md": ("casadi", "jax"), "coming_from.md": ("mujoco",)}
 """Packages without which a page does not run."""
 ELEMENTS = {
     "C",

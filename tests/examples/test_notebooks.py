@@ -21,7 +21,7 @@ from tests.front_door.typesetters import unknown
 
 WITHOUT = 'NOTEBOOKS ARE NOT TESTED: pip install "screwbond[notebooks]"'
 pytestmark = pytest.mark.skipif(any(find_spec(name) is None for name in ("nbclient", "ipykernel", "nbconvert")), reason=WITHOUT)
-NAMES = ("battery_to_road", "delta_design", "digging", "grasp", "heartbeat", "own_surface", "rc_to_motor")
+NAMES = ("battery_to_road", "delta_design", "digging", "exercises", "grasp", "heartbeat", "own_surface", "rc_to_motor")
 MOST = 500_000
 """Bytes of a notebook."""
 NUMBER = re.compile(r"[-−+]?\d+(?:\.\d*)?(?:e[-−+]?\d+)?")

@@ -204,7 +204,7 @@ def delta_scene(
         "t": t,
         "solids": tuple(solids),
         "frames": _frames(p, run.w) if frames else (),
-        "paths": (Trail(path, free_normals(path), PATHS[0], "path of the gripper", ahead=True),),
+        "paths": (Trail(path, free_normals(path), PATHS[0], "gripper path", ahead=True),),
         "panels": (
             Panel("tool", "m", three_curves(run.w, "$x_{}$")),
             Panel("motor angles", "rad", three_curves(run.y, "$y_{}$"), key=True),

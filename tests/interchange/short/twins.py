@@ -32,6 +32,7 @@ _MECHANICS = "bodies, frames, contacts and chains, which functions of Python bui
 _PAGES = ("contact", "mechanisms", "piles", "stepping", "surfaces")
 LEFT_OUT = {
     **{f"docs/{page}.md": _MECHANICS for page in _PAGES},
+    **{f"docs/{page}.md": "recipes of what files of other pages show" for page in ("cookbook", "coming_from")},
     "README.md: an egg falls on a table": _MECHANICS,
     "docs/elements.md: stage": "a multiport, whose law is a function of an array",
     "docs/elements.md: peltier": "no model: a piece of one, with open ports",
