@@ -15,6 +15,7 @@ from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
 
+import furo
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.addnodes import toctree
@@ -113,6 +114,11 @@ def titles(env: Any) -> dict[str, nodes.Element]:
     return found
 
 
+beside_errors: list[str] = []
+"""The list of all pages beside a page of an error, which is the same for all of them."""
+furo.get_navigation_tree = functools.cache(furo.get_navigation_tree)
+
+
 def navigate(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
     """Make the list of all pages, which stands beside each, of titles alone: copies of all headings took a fifth of the time."""
     made = context["toctree"]
@@ -120,11 +126,17 @@ def navigate(app: Any, page: str, template: str, context: dict[str, Any], tree: 
     def of_titles(**options: Any) -> str:
         if not options.get("titles_only"):
             return made(**options)
+        of_error = page.startswith("errors/")
+        if of_error and beside_errors:
+            return beside_errors[0]
         whole, app.env.tocs = app.env.tocs, titles(app.env)
         try:
-            return made(**options)
+            found: str = made(**options)
         finally:
             app.env.tocs = whole
+        if of_error:
+            beside_errors.append(found)
+        return found
 
     context["toctree"] = of_titles
 
