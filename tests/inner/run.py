@@ -13,6 +13,7 @@ from bondgraph.run.batch.card import kernel as card_kernels
 from bondgraph.run.batch.card import launcher as card_launcher
 from bondgraph.run.batch.card import launches as card_launches
 from bondgraph.run.batch.card.kernel import CardKernel, card_kernel, card_refusal
+from bondgraph.run.batch.card.launcher import batch_refusal
 from bondgraph.run.batch.card.order import CostGuess
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector, RunBatch

@@ -117,7 +117,7 @@ def launcher_of(
     device = device_of(argument, runs)
     if device is None:
         return None
-    if problem := _why_not(prepared, device.facts.name, keep, check_rank):
+    if problem := batch_refusal(prepared, device.facts.name, keep, check_rank):
         if argument == AUTO:
             return None
         raise RunError(problem)
@@ -125,7 +125,7 @@ def launcher_of(
     return CardLauncher(prepared, device, argument == AUTO)
 
 
-def _why_not(prepared: PreparedProgram, name: str, keep: Mapping[str, str | Measure], check_rank: bool) -> Problem | None:
+def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str | Measure], check_rank: bool) -> Problem | None:
     """Return E283 or E289 for runs that cannot go to a card of this name."""
     program = prepared.program
     if problem := card_refusal(prepared):
@@ -134,8 +134,10 @@ def _why_not(prepared: PreparedProgram, name: str, keep: Mapping[str, str | Meas
     reasons = [f'"{item.name}": {item.measure!r} is taken in Python' for item in kept if item.measure.kind.machine is None]
     if outputs is not None and not outputs.is_machine_code:
         reasons.append("the outputs among the kept quantities are not in machine code")
-    if watched_contacts(program):
-        reasons.append("contacts of surfaces are judged in Python")
+    for group in watched_contacts(program):
+        names = " and ".join(f'"{contact.point.path}"' for contact, _ in group.contacts)
+        why = "is a formula of yours" if group.may_lose_contact else "is not convex"
+        reasons.append(f"{names}: a surface {why}, so that Python checks the contact after each run")
     if check_rank and has_constraints(program) and not screens(program):
         reasons.append("constraints that are redundant, or change at events, are judged in Python, unless check_rank=False")
     return _refused(name, reasons).problem if reasons else None
