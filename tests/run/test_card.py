@@ -99,11 +99,15 @@ def test_a_run_that_does_not_fit_a_thread_is_refused(monkeypatch, example):
 
 
 def test_clocks_of_other_parameters_are_told_apart(example):
-    """Runs whose clocks are not those of the kernel go to the processor."""
+    """Runs whose clocks are not those of the kernel go to the processor, to the last bit."""
     graph = Graph("sampled")
     graph.add(signals.sampled_pid("pid", "mass.flow", kp=1.0, ki=0.0, kd=0.0, period=0.1))
     v = J1("v", domain="translation")
     graph.connect(Se("force", lambda u: u, signals=["pid.y"]), v).connect(v, I("mass", 1.0))
     run = compile_model(graph, progress=False).prepare_run(1.0, progress=False)
-    assert example[-1].same_clocks(example[1][0]).all()
     assert card_refusal(run.program) is None
+    p, _, _ = run.start_values_many({"pid.period": np.array([0.1, 0.2, 0.1, np.nextafter(0.1, 1.0)])})
+    with run.program._workspace() as space:
+        kernel = replace(example[-1], clock_values=space.schedules.values, first=p[0])
+    assert kernel.same_clocks(p).tolist() == [True, False, True, False]
+    assert example[-1].same_clocks(example[1][0]).all(), "without clocks"

@@ -46,7 +46,8 @@ class CardKernel:
     call_words : word of each number of the block; call_size : count of its words.
     state_words, scratch_words : words of a slot between launches, zero before the first one of a block.
     memory : what threads begin with.
-    clock_keys, first : key of the clocks of parameters, and parameters (parameters,) whose clocks these are.
+    clock_values, first : values (runs, k) that determine the clocks of parameters (runs, parameters), and parameters
+        (parameters,) whose clocks these are.
     """
 
     ptx: str
@@ -56,7 +57,7 @@ class CardKernel:
     state_words: int
     scratch_words: int
     memory: CardMemory
-    clock_keys: Callable[[np.ndarray], list[bytes]]
+    clock_values: Callable[[np.ndarray], np.ndarray]
     first: np.ndarray
 
     def shared_at(self, address: int) -> np.ndarray:
@@ -65,8 +66,8 @@ class CardKernel:
 
     def same_clocks(self, p: np.ndarray) -> np.ndarray:
         """Return (runs,) True for the runs, with parameters p (runs, parameters), whose clocks are those of the kernel."""
-        mine = self.clock_keys(self.first[None])[0]
-        return np.array([key == mine for key in self.clock_keys(p)], dtype=bool)
+        mine, theirs = (np.ascontiguousarray(self.clock_values(each)).view(np.uint64) for each in (self.first[None], p))
+        return np.asarray((theirs == mine).all(axis=1))
 
 
 def card_kernel(
@@ -120,7 +121,7 @@ def card_kernel(
         len(memory.template) + 1,
         memory.scratch,
         memory,
-        space.schedules.keys,
+        space.schedules.values,
         p,
     )
 

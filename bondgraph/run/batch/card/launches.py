@@ -104,10 +104,10 @@ class CardWork:
         pilot = runs >= _WAVES * self.loaded.blocks * self.loaded.threads and bool(varied)
         while len(waiting):
             room = self.room(len(waiting))
-            chosen = waiting[:: -(-runs // room.slots)] if pilot else waiting[: room.runs]
-            chosen, pilot = guess.order(chosen), False
+            part = slice(None, None, -(-runs // room.slots)) if pilot else slice(room.runs)
+            chosen, pilot = guess.order(waiting[part]), False
             self._run_chunk(chosen, room.slots, runs - len(waiting))
-            if len(waiting := np.setdiff1d(waiting, chosen, assume_unique=True)):
+            if len(waiting := np.delete(waiting, part)):
                 guess.learn(chosen, self.batch.rate_counts[chosen])
 
     def room(self, runs: int) -> Room:
