@@ -26,10 +26,10 @@ from screwbond.models.motion import axes, quintic
 from benchmarks.events import boost
 from bondgraph import GY, J1, Graph, I, R, Se, compile_model, measures
 from campaigns.page_tables import write_rows
-from tests.card_emulator import Emulated
-from tests.card_runs import differences, empty_batch, on_card, on_processor
 from tests.export.live_models import CASES
-from tests.inner.run import card_kernel, kept_of
+from tests.gpu_runs import differences, empty_batch, on_gpu, on_processor
+from tests.inner.run import gpu_kernel, kept_of
+from tests.ptx_emulator import Emulated
 from tests.systems import SYSTEMS
 
 ARCHITECTURE = "sm_90"
@@ -115,9 +115,9 @@ def compared(name: str, runs: int, folder: Path, command: str | None) -> tuple[S
     prepared, blocks = run.program, (p, x, m)
     shown = f"{model.peak}[0]" if prepared.program.layout[model.peak].shape else model.peak
     kept, outputs = kept_of(prepared.program, {"top": measures.peak(shown), "course": measures.series(shown)})
-    kernel = card_kernel(prepared, blocks, kept, outputs)
+    kernel = gpu_kernel(prepared, blocks, kept, outputs)
     expected, found = on_processor(prepared, blocks, kept, outputs), empty_batch(prepared, blocks, kept)
-    launches = on_card(kernel, Emulated(kernel.ptx, folder), blocks, found, SLOTS, BUDGET)
+    launches = on_gpu(kernel, Emulated(kernel.ptx, folder), blocks, found, SLOTS, BUDGET)
     wrong = differences(expected, found)
     done = int((expected.status == 0).sum())
     same = f"{done} of {done}" if not wrong else f"not in {wrong}"

@@ -105,11 +105,11 @@ def test_the_table_has_an_ending_that_is_known(files, capsys):
 def test_a_device_is_that_of_a_script(files, capsys, monkeypatch):
     opened = []
 
-    def no_card(number):
+    def no_gpu(number):
         opened.append(number)
-        raise RunError(Problem("E287", "there is no such card"))
+        raise RunError(Problem("E287", "there is no such GPU"))
 
-    monkeypatch.setattr(choose, "MAKERS", {"cuda": no_card})
+    monkeypatch.setattr(choose, "MAKERS", {"cuda": no_gpu})
     assert command(files, "--device", "gpu") == 2 and "E286" in capsys.readouterr().err
     assert command(files, "--device", "cuda:1") == 2 and "E287" in capsys.readouterr().err
     assert opened == [1] and not (files / "runs.db").exists()
