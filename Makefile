@@ -12,7 +12,7 @@
 # make campaign  set everything up, search at random for what must not happen (hours)
 # make mutants  set everything up, and test the tests by mutants of the runtime (hours)
 # make dist   set everything up, pack sources and wheel into dist/; ADDRESS=https://... is where the sources are in public
-# make gpu    runs on a card: bits, runs per second, peers where they are installed; a table (one line where there is no card)
+# make gpu    runs on a GPU: bits, runs per second, peers where they are installed; a table (one line where there is no GPU)
 # make bench  set everything up, run the benchmarks
 # make clean  remove the environment and everything that was generated
 PYTHON ?= python3

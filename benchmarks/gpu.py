@@ -1,6 +1,6 @@
-"""Runs on a card: equal bits with the CPU, runs per second beside all cores, and peers where they are installed.
+"""Runs on a GPU: equal bits with the CPU, runs per second beside all cores, and peers where they are installed.
 
-`python -m benchmarks.gpu [--quick] [--json FILE] [--write]`; where there is no card, it says why and ends.
+`python -m benchmarks.gpu [--quick] [--json FILE] [--write]`; where there is no GPU, it says why and ends.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def oscillator() -> Graph:
 MODELS = {"oscillator": Case(oscillator, "spring.stiffness", last("spring.q"), T_END, COMPARED), **CASES}
 
 
-def card() -> DeviceFacts:
-    """Facts about the first card; `Missing` with the reason where there is none."""
+def first_gpu() -> DeviceFacts:
+    """Facts about the first GPU; `Missing` with the reason where there is none."""
     try:
         device = device_of("cuda", 1)
     except (ExtraError, RunError) as error:
-        raise Missing(f"there is no card to run on: {str(error).splitlines()[0]}") from error
+        raise Missing(f"there is no GPU to run on: {str(error).splitlines()[0]}") from error
     assert device is not None
     return device.facts
 
@@ -78,7 +78,7 @@ def seconds_of(call: Callable[[], Any], rounds: int) -> float:
 
 
 def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
-    """Bits of some runs on the card, and runs per second there and on all cores."""
+    """Bits of some runs on the GPU, and runs per second there and on all cores."""
     compiled = compile_model(case.build(), progress=False)
     rtol = RTOL if case is MODELS["oscillator"] else 1e-7
     prepared = compiled.prepare_run(case.t_end, samples=case.t_end / (SAMPLES - 1), rtol=rtol, progress=False)
@@ -97,7 +97,7 @@ def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
         "runs": runs,
         "same bits": int(np.count_nonzero(equal)),
         "handed back": int(np.count_nonzero(there.device == "cpu")),
-        "card": runs / seconds_of(lambda: prepared.run_many(*many, keep, device="cuda"), rounds),
+        "gpu": runs / seconds_of(lambda: prepared.run_many(*many, keep, device="cuda"), rounds),
         "cores": len(some[0]) / seconds_of(lambda: prepared.run_many(*some, keep), rounds),
     }
 
@@ -190,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _run(quick: bool) -> dict[str, Any]:
-    facts = card()
+    facts = first_gpu()
     runs, rounds = (2000, 1) if quick else (1_000_000, 3)
     found = {
         name: measure(case, runs if name == "oscillator" else max(runs // 10, COMPARED), rounds) for name, case in MODELS.items()
@@ -201,20 +201,20 @@ def _run(quick: bool) -> dict[str, Any]:
             name,
             f"{one['same bits']} of {COMPARED}",
             f"{one['handed back']}",
-            f"{one['card']:,.0f}",
+            f"{one['gpu']:,.0f}",
             f"{one['cores']:,.0f}",
-            f"{one['card'] / one['cores']:.1f}",
+            f"{one['gpu'] / one['cores']:.1f}",
         ]
         for name, one in found.items()
     ]
-    head = ("", "same bits", "handed back", "card, runs/s", "all cores, runs/s", "ratio")
-    print(table(f"runs on a card: {facts.title}, beside {processor()}", head, rows))
+    head = ("", "same bits", "handed back", "GPU, runs/s", "all cores, runs/s", "ratio")
+    print(table(f"runs on a GPU: {facts.title}, beside {processor()}", head, rows))
     if others:
         lines = [[name, one["device"], f"{one['per second']:,.0f}", f"{one['error']:.1e}"] for name, one in others.items()]
         print("\n" + table("peers", ("", "device", "runs/s", "error"), lines))
     for line in absent:
         print(line)
-    return {"card": facts.title, **found, "peers": others}
+    return {"gpu": facts.title, **found, "peers": others}
 
 
 if __name__ == "__main__":

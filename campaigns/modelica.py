@@ -15,7 +15,7 @@ import multiprocessing
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import MappingProxyType
@@ -28,8 +28,8 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.export import modelica_source
 from bondgraph.export.code.modelica.words import quoted
 from bondgraph.output.extras import missing_package
-from bondgraph.output.files import write_texts
 from campaigns.exports import MODELS
+from campaigns.page_tables import write_rows
 from campaigns.random_graphs import drawn
 
 SAMPLES = 51
@@ -48,7 +48,7 @@ COMPARED = ("agrees", "differs", "failed", "out of time")
 INSTANT = 1e-10
 """Part of a run within which tools place an event at one instant."""
 PAGE = Path(__file__).parents[1] / "docs" / "modelica.md"
-START, END = "<!-- python -m campaigns.modelica --write -->\n", "<!-- end -->\n"
+HEAD = "| model | lines | rumoca |", "|---|---|---|"
 
 
 class Verdict(NamedTuple):
@@ -200,16 +200,10 @@ def rows(names: Iterable[str]) -> Iterator[tuple[str, Verdict]]:
         yield f"| {name} | {found.lines or ''} | {said} |", found
 
 
-def written(page: str, fresh: Iterable[str]) -> str:
-    """The page with fresh rows in its table, which keeps those of other models, and with the count of each verdict."""
-    before, rest = page.split(START)
-    old, after = rest.split(END)
-    lines = {line.split("|")[1].strip(): line for line in [*old.splitlines(), *fresh] if line.startswith("|")}
-    kept = [lines[name] for name in MODELS if name in lines]
-    kinds = collections.Counter(re.sub(r", \d.*", "", line.split("|")[3].strip()) for line in kept)
-    total = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    head = ["| model | lines | rumoca |", "|---|---|---|"]
-    return before + START + "\n".join([*head, *kept, "", f"{len(kept)} models: {total}.", ""]) + END + after
+def verdicts(rows: Sequence[str]) -> str:
+    """The count of each verdict in the rows of a table."""
+    kinds = collections.Counter(re.sub(r", \d.*", "", line.split("|")[3].strip()) for line in rows)
+    return f"{len(rows)} models: {', '.join(f'{count} {kind}' for kind, count in kinds.most_common())}."
 
 
 def main() -> int:
@@ -233,7 +227,7 @@ def main() -> int:
             fresh.append(row)
             print(row, found.remark, f"{found.gap:.1e}", flush=True)
         if asked.write:
-            write_texts(PAGE.parent, {PAGE.name: written(PAGE.read_text(encoding="utf-8"), fresh)})
+            write_rows(PAGE, "python -m campaigns.modelica --write", HEAD, fresh, MODELS, verdicts)
     return int(counts["differs"] + counts["failed"] > 0)
 
 

@@ -1,19 +1,21 @@
-"""Many runs by the code of a card, run as C, against the processor: `python -m campaigns.ptx [--bits] [--runs N] [NAME ...]`.
+"""Many runs by the code of a GPU, run as C, against the processor: `python -m campaigns.ptx [--bits] [--runs N] [NAME ...]`.
 
 A row tells in how many of the runs all ends, measures, counts and samples have the same bits, in threads that sleep and take the
-next run; and what NVIDIA's assembler says of the code, where `ptxas` is on the path (pip: nvidia-cuda-nvcc), which takes minutes
-for large models. Nothing here runs on a card.
+next run; and what NVIDIA's assembler says of the code, where `ptxas` is installed (pip: nvidia-cuda-nvcc), which takes minutes
+for large models. Nothing here runs on a GPU. `--write` writes the rows into docs/gpu.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,19 +25,21 @@ from screwbond.models.motion import axes, quintic
 
 from benchmarks.events import boost
 from bondgraph import GY, J1, Graph, I, R, Se, compile_model, measures
-from tests.card_emulator import Emulated
-from tests.card_runs import differences, empty_batch, on_card, on_processor
+from campaigns.page_tables import write_rows
 from tests.export.live_models import CASES
-from tests.inner.run import card_kernel, kept_of
+from tests.gpu_runs import differences, empty_batch, on_gpu, on_processor
+from tests.inner.run import gpu_kernel, kept_of
+from tests.ptx_emulator import Emulated
 from tests.systems import SYSTEMS
 
 ARCHITECTURE = "sm_90"
 SLOTS, BUDGET = 7, 61
 HEAD = (
-    "| model | runs | same bits | steps | launches | PTX, KB | words of a thread; scratch | registers | stack, bytes | spills |\n"
-    + 10 * "|---"
-    + "|"
+    "| model | runs | same bits | steps | events | launches | PTX, KB | KB of a thread: own, scratch | registers | stack, bytes"
+    " | spilled, bytes |",
+    11 * "|---" + "|",
 )
+PAGE = Path(__file__).parents[1] / "docs" / "gpu.md"
 
 
 class Model(NamedTuple):
@@ -77,12 +81,12 @@ MODELS = {
     "oscillator": _live("oscillator", "spring.stiffness", "mass.flow"),
     "motor": Model(motor, 0.1, "winding.resistance", "rotor.flow"),
     "ball to rest": _live("ball to rest", "ball.inertia", "ball.flow"),
-    "servo, 1 kHz": _live("servo", "controller.kp", "rotor.flow"),
     "boost converter": Model(boost, 2e-3, "load.resistance", "c.q"),
-    "bridge of diodes": _live("bridge", "load.resistance", "plus.effort"),
-    "stiff, rodas5p": _live("stiff", "r.resistance", "c.q"),
-    "delta": _live("delta", "arm 1.mechanism.M2", "arm 1.mechanism.q"),
-    "delta under control, 1 kHz": Model(sampled_delta, 0.1, "arm 1.mechanism.M2", "arm 1.mechanism.q"),
+    "bridge rectifier": _live("bridge", "load.resistance", "plus.effort"),
+    "Newton loop": _live("Newton loop", "c.capacitance", "c.q"),
+    "stiff (rodas5p)": _live("stiff", "r.resistance", "c.q"),
+    "delta robot": _live("delta", "arm 1.mechanism.M2", "arm 1.mechanism.q"),
+    "delta robot under control, 1 kHz": Model(sampled_delta, 0.1, "arm 1.mechanism.M2", "arm 1.mechanism.q"),
     "ball maze": Model(SYSTEMS["maze"], 2.0, "weight.value", "q.ball"),
     "two eggs that collide": Model(SYSTEMS["two bodies"], 0.3, "contact.spring.stiffness", "contact.spring.q"),
     "rolling eggs": _live("eggs", "gravity.spring.force", "contact.gap"),
@@ -93,6 +97,15 @@ SHARES = 0.9, 1.1
 
 def row(name: str, runs: int, folder: Path, command: str | None) -> tuple[str, bool]:
     """Return the row of a model, and whether all is the same; `command` assembles."""
+    try:
+        cells, is_same = compared(name, runs, folder, command)
+    except Exception as error:
+        cells, is_same = [runs, f"fails: {(str(error) or repr(error)).splitlines()[0]}", *[""] * 8], False
+    return f"| {' | '.join(map(str, [name, *cells]))} |", is_same
+
+
+def compared(name: str, runs: int, folder: Path, command: str | None) -> tuple[Sequence[object], bool]:
+    """Return the cells of a row after its name, and whether all is the same in some runs that were not handed back."""
     model = MODELS[name]
     run = compile_model(model.graph(), progress=False).prepare_run(
         model.t_end, samples=model.t_end / 10, progress=False, **model.settings
@@ -102,18 +115,18 @@ def row(name: str, runs: int, folder: Path, command: str | None) -> tuple[str, b
     prepared, blocks = run.program, (p, x, m)
     shown = f"{model.peak}[0]" if prepared.program.layout[model.peak].shape else model.peak
     kept, outputs = kept_of(prepared.program, {"top": measures.peak(shown), "course": measures.series(shown)})
-    kernel = card_kernel(prepared, blocks, kept, outputs)
+    kernel = gpu_kernel(prepared, blocks, kept, outputs)
     expected, found = on_processor(prepared, blocks, kept, outputs), empty_batch(prepared, blocks, kept)
-    launches = on_card(kernel, Emulated(kernel.ptx, folder), blocks, found, SLOTS, BUDGET)
+    launches = on_gpu(kernel, Emulated(kernel.ptx, folder), blocks, found, SLOTS, BUDGET)
     wrong = differences(expected, found)
     done = int((expected.status == 0).sum())
     same = f"{done} of {done}" if not wrong else f"not in {wrong}"
     if done < runs:
         same += f", {runs - done} handed back"
-    steps = f"{expected.step_counts.min()} to {expected.step_counts.max()}"
-    size = f"{kernel.state_words:,}, {kernel.scratch_words:,}"
-    cells = [name, runs, same, steps, launches, len(kernel.ptx) // 1024, size, *assembled(kernel.ptx, folder, command)]
-    return f"| {' | '.join(map(str, cells))} |", not wrong
+    counts = [f"{each.min()} to {each.max()}" for each in (expected.step_counts, expected.event_counts)]
+    size = ", ".join(f"{8 * words / 1024:.1f}" for words in (kernel.state_words, kernel.scratch_words))
+    cells = [runs, same, *counts, launches, len(kernel.ptx) // 1024, size, *assembled(kernel.ptx, folder, command)]
+    return cells, done > 0 and not wrong
 
 
 def assembled(ptx: str, folder: Path, command: str | None) -> Sequence[str]:
@@ -129,20 +142,39 @@ def assembled(ptx: str, folder: Path, command: str | None) -> Sequence[str]:
     return registers, f"{int(stack):,}", f"{spills:,}"
 
 
+def assembler() -> str | None:
+    """Return the path of `ptxas`, on the path or of the package nvidia-cuda-nvcc; None where it is not installed."""
+    try:
+        packaged = [str(each.locate()) for each in metadata.files("nvidia-cuda-nvcc") or () if each.name == "ptxas"]
+    except metadata.PackageNotFoundError:
+        packaged = []
+    return next((path for path in packaged if os.access(path, os.X_OK)), shutil.which("ptxas"))
+
+
+def no_gpu(rows: Sequence[str]) -> str:
+    """What the table is of."""
+    how = f"the PTX was run as C, and `ptxas -arch={ARCHITECTURE}` counted registers, stack and spills"
+    return f"No GPU was used for these {len(rows)} rows: {how}."
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a row for each model; 1 where bits differ."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.ptx", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--runs", type=int, default=12)
+    parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--bits", action="store_true", help="compare bits alone")
+    parser.add_argument("--write", action="store_true", help=f"write the rows into {PAGE.name}")
     parser.add_argument("names", nargs="*", metavar="NAME")
-    given, found = parser.parse_args([] if arguments is None else arguments), 0
-    command = None if given.bits else shutil.which("ptxas")
+    given, found, fresh = parser.parse_args([] if arguments is None else arguments), 0, list[str]()
+    command = None if given.bits else assembler()
     with tempfile.TemporaryDirectory() as folder:
-        print(HEAD)
+        print(*HEAD, sep="\n")
         for name in given.names or MODELS:
             text, is_same = row(name, given.runs, Path(folder), command)
             print(text, flush=True)
+            fresh.append(text)
             found |= not is_same
+    if given.write:
+        write_rows(PAGE, "python -m campaigns.ptx --write", HEAD, fresh, MODELS, no_gpu)
     return found
 
 

@@ -170,6 +170,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--processes", type=_process_count, metavar="N", help="processes to run in, instead of threads of this one"
     )
+    parser.add_argument("--device", metavar="NAME", help='a GPU: "cuda", "cuda:1" or "auto"; the CPU by default')
     parser.epilog = "\n".join(
         ["PLAN.json: vary or points, keep, settings, and", *(f"  {line}" for line in field_lines(SweepPlan))]
     )
@@ -200,6 +201,7 @@ def _sweep(options: argparse.Namespace) -> int:
                 seed=plan.seed,
                 store=options.store,
                 executor=executor,
+                device=options.device,
                 **plan.settings,
             )
         )

@@ -1,4 +1,4 @@
-"""The card that `device=` names."""
+"""The GPU that `device=` names."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from bondgraph.errors import ExtraError, Problem, RunError
 
 AUTO = "auto"
 LEAST_RUNS = 2_000
-"""Number of runs from which on "auto" takes a card: fewer do not fill one."""
+"""Number of runs from which on "auto" takes a GPU: fewer do not fill one."""
 MOST_SINGLE_TO_DOUBLE = 4
-"""Largest ratio of speeds in single and double precision of a card that "auto" takes; consumer cards have 64."""
+"""Largest ratio of speeds in single and double precision of a GPU that "auto" takes; consumer GPUs have 64."""
 
 
 def _nvidia(number: int) -> Device:
@@ -24,17 +24,17 @@ def _nvidia(number: int) -> Device:
 
 
 MAKERS: dict[str, Callable[[int], Device]] = {"cuda": _nvidia}
-"""Functions that open a card of a kind by its number."""
+"""Functions that open a GPU of a kind by its number."""
 _NAME = re.compile(r"([a-z]+)(?::(\d{1,3}))?")
 _opened = dict[str, Device]()
 _lock = threading.Lock()
 
 
 def device_of(argument: Any, runs: int) -> Device | None:
-    """Return the card for this many runs that `device=` names, None for the CPU; it stays open for later runs.
+    """Return the GPU for this many runs that `device=` names, None for the CPU; it stays open for later runs.
 
-    "auto" is the first card whose double precision is at least a quarter as fast as its single, where there are 2,000 runs or
-    more and such a card, else the CPU. Raises `RunError` E286 for another name, E287 and E288 as `Device` without such a card;
+    "auto" is the first GPU whose double precision is at least a quarter as fast as its single, where there are 2,000 runs or
+    more and such a GPU, else the CPU. Raises `RunError` E286 for another name, E287 and E288 as `Device` without such a GPU;
     `ExtraError` E416 without the package for it.
     """
     check_device(argument)
@@ -56,7 +56,7 @@ def check_device(argument: Any) -> None:
 
 
 def forget(device: Device) -> None:
-    """Open a card again the next time, since this one is lost."""
+    """Open a GPU anew the next time, since this one is lost."""
     with _lock:
         for name in [name for name, opened in _opened.items() if opened is device]:
             del _opened[name]
@@ -77,7 +77,7 @@ def _device(kind: str, number: int) -> Device:
 
 
 def _suitable() -> Device | None:
-    """Return the first card that is fast in double precision; None without any."""
+    """Return the first GPU that is fast in double precision; None without any."""
     for kind in MAKERS:
         number = 0
         while True:

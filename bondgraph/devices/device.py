@@ -1,4 +1,4 @@
-"""Protocol of a card that does many runs, facts about one, and the errors that it brings."""
+"""Protocol of a GPU that does many runs, facts about one, and the errors that it brings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ON_THE_CPU = "device=None, the processors here"
 
 @dataclass(frozen=True)
 class DeviceFacts:
-    """Facts about a card.
+    """Facts about a GPU.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ class DeviceFacts:
 
 @dataclass(frozen=True)
 class LoadedKernel:
-    """Kernel that a card has loaded: its handle, the bytes of stack of a thread, the threads of a block, and the number of blocks
-    that the whole card holds at a time."""
+    """Kernel that a GPU has loaded: its handle, the bytes of stack of a thread, the threads of a block, and the number of blocks
+    that the whole GPU holds at a time."""
 
     handle: object
     stack: int
@@ -42,21 +42,21 @@ class LoadedKernel:
 
 
 class Device(Protocol):
-    """Card with its own memory. Addresses are those of its memory; every function waits until its work is done.
+    """GPU with its own memory. Addresses are those of its memory; every function waits until its work is done.
 
-    Functions raise `RunError` E288 for a driver that is too old, E290 for memory that is used up, E292 for a card that is lost,
+    Functions raise `RunError` E288 for a driver that is too old, E290 for memory that is used up, E292 for a GPU that is lost,
     and E293 for anything else that the driver refuses.
     """
 
     @property
     def facts(self) -> DeviceFacts:
-        """Facts about the card."""
+        """Facts about the GPU."""
 
     def memory_left(self, kernel: LoadedKernel) -> int:
         """Return the bytes that are free beside the stacks of a kernel; none, or less, where the stacks alone do not fit."""
 
     def load(self, text: str, entry: str) -> LoadedKernel:
-        """Compile a text in PTX for the card; return the kernel of this name, which stays for further calls."""
+        """Compile a text in PTX for the GPU; return the kernel of this name, which stays for further calls."""
 
     def allocate(self, size: int) -> int:
         """Return the address of this many bytes, at least one."""
@@ -78,22 +78,22 @@ class Device(Protocol):
 
 
 def out_of_memory(name: str, why: str) -> RunError:
-    """Return E290: the memory of a card is too small."""
-    cures = (ON_THE_CPU, "fewer samples, or measures in place of series", "no other program on the card")
-    return RunError(Problem("E290", f'the memory of "{name}" is too small for these runs', (why,), cures=cures))
+    """Return E290: the memory of a GPU does not hold what is asked for."""
+    cures = (ON_THE_CPU, "fewer samples, or measures in place of series", "no other program on the GPU")
+    return RunError(Problem("E290", f'the memory of "{name}" does not hold these runs', (why,), cures=cures))
 
 
 def lost(name: str, why: str) -> RunError:
-    """Return E292: a card is lost."""
-    cures = ("the same call with a store, which resumes", ON_THE_CPU, 'device="auto", which continues on the CPU')
-    return RunError(Problem("E292", f'"{name}" was lost during a run', (why,), cures=cures))
+    """Return E292: a GPU is lost."""
+    cures = ("the same call with a store: it goes on with what is stored", ON_THE_CPU, 'device="auto", which goes on on the CPU')
+    return RunError(Problem("E292", f'"{name}" was lost while it ran', (why,), cures=cures))
 
 
 def is_lost(error: ProblemError) -> bool:
-    """Return True for the error of a card that is lost."""
+    """Return True for the error of a GPU that is lost."""
     return error.problem.code == "E292"
 
 
 def is_out_of_memory(error: RunError) -> bool:
-    """Return True for the error of a card whose memory is used up."""
+    """Return True for the error of a GPU whose memory is used up."""
     return error.problem.code == "E290"

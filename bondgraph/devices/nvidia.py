@@ -1,4 +1,4 @@
-"""Cards of NVIDIA through the driver alone, by NVIDIA's own `cuda-bindings`."""
+"""GPUs of NVIDIA through the driver alone, by NVIDIA's own `cuda-bindings`."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ THREADS = 64
 _MOST_KERNELS = 8
 """Kernels that stay loaded: the driver takes seconds to compile one."""
 _OLD = {36, 209, 222, 803, 804}
-"""Results of a driver, or a card, that is too old for: a call, a binary, a version of PTX, its own parts."""
+"""Results of a driver, or a GPU, that is older than what is asked of it: a call, a binary, a version of PTX, its own parts."""
 _MEMORY = {2, 701}
 """Results where memory, or the registers and stack of a launch, do not suffice."""
-_NO_CARD = {34, 46, 100, 101}
-"""Results without a driver, without a card, or with one that is not free."""
+_NO_GPU = {34, 46, 100, 101}
+"""Results without a driver, without a GPU, or with one that is not free."""
 _LOST = {4, 201, 214, 220, 702, 709, 802, 810, 999}
-"""Results after which a card no longer responds: reset, error of its memory or link, watchdog, end of its context."""
+"""Results after which a GPU answers nobody: reset, error of its memory or link, watchdog, end of its context."""
 
 
 class NvidiaDevice:
-    """Card of NVIDIA: a `Device`."""
+    """GPU of NVIDIA: a `Device`."""
 
     def __init__(self, number: int = 0, driver: Any = None):
-        """Open the card of this number; `driver` stands for the module `cuda.bindings.driver` in tests.
+        """Open the GPU of this number; `driver` stands for the module `cuda.bindings.driver` in tests.
 
-        Raises `ExtraError` E416 without `cuda-bindings`; `RunError` E287 without a driver or this card, E288 for a driver that
+        Raises `ExtraError` E416 without `cuda-bindings`; `RunError` E287 without a driver or this GPU, E288 for a driver that
         is too old.
         """
         self._name = f"cuda:{number}"
@@ -42,29 +42,29 @@ class NvidiaDevice:
         count = self._call("cuDeviceGetCount")
         if number >= count:
             there = f"there are {count}: " + ", ".join(f'"cuda:{k}"' for k in range(count)) if count else "there is none"
-            raise _no_card(f'there is no card "{self._name}"', there)
-        card = self._call("cuDeviceGet", number)
-        self._context = self._call("cuDevicePrimaryCtxRetain", card)
+            raise _no_gpu(f'there is no GPU "{self._name}"', there)
+        gpu = self._call("cuDeviceGet", number)
+        self._context = self._call("cuDevicePrimaryCtxRetain", gpu)
         self._use()
         facts = self._driver.CUdevice_attribute
         ratio, processors, resident = (
-            int(self._call("cuDeviceGetAttribute", getattr(facts, f"CU_DEVICE_ATTRIBUTE_{name}"), card))
+            int(self._call("cuDeviceGetAttribute", getattr(facts, f"CU_DEVICE_ATTRIBUTE_{name}"), gpu))
             for name in ("SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO", "MULTIPROCESSOR_COUNT", "MAX_THREADS_PER_MULTIPROCESSOR")
         )
-        title = self._call("cuDeviceGetName", 100, card).split(b"\0")[0].decode()
+        title = self._call("cuDeviceGetName", 100, gpu).split(b"\0")[0].decode()
         self.facts = DeviceFacts(self._name, title, ratio, processors * resident)
         self._processors, self._stack = processors, 0
         self._kernels = dict[tuple[str, str], tuple[Any, LoadedKernel]]()
 
     def memory_left(self, kernel: LoadedKernel) -> int:
         """Return the bytes that are free beside the stacks of a kernel, which the driver sets aside at its first launch, for all
-        threads that the card can hold, and keeps."""
+        threads that the GPU can hold, and keeps."""
         self._use()
         more = max(kernel.stack - self._stack, 0) * self.facts.threads
         return int(self._call("cuMemGetInfo")[0]) - more
 
     def load(self, text: str, entry: str) -> LoadedKernel:
-        """Compile a text in PTX for the card; return the kernel of this name, which stays for further calls."""
+        """Compile a text in PTX for the GPU; return the kernel of this name, which stays for further calls."""
         self._use()
         if (text, entry) in self._kernels:
             return self._kernels[text, entry][1]
@@ -118,7 +118,7 @@ class NvidiaDevice:
         self._call("cuCtxSynchronize")
 
     def _use(self) -> None:
-        """Make the card that of the present thread."""
+        """Make the GPU that of the present thread."""
         self._call("cuCtxSetCurrent", self._context)
 
     def _call(self, name: str, *arguments: Any) -> Any:
@@ -129,7 +129,7 @@ class NvidiaDevice:
         except (AttributeError, RuntimeError) as error:
             why = str(error).strip().splitlines()[0]
             if name == "cuInit" and not re.search(r"[Ff]unction .*not found", why):
-                raise _no_card("NVIDIA's driver is not installed", why) from error
+                raise _no_gpu("NVIDIA's driver is not installed", why) from error
             raise self._too_old(f"{name}: {why}") from error
         if int(result) == 0:
             return values[0] if len(values) == 1 else values
@@ -138,8 +138,8 @@ class NvidiaDevice:
     def _error(self, name: str, result: Any) -> RunError:
         """Return the error of a result of a function that is not success."""
         code, why = int(result), f"{name} says {getattr(result, 'name', result)}"
-        if code in _NO_CARD:
-            return _no_card(f'there is no card "{self._name}" to run on', why)
+        if code in _NO_GPU:
+            return _no_gpu(f'there is no GPU "{self._name}" to run on', why)
         if code in _OLD:
             return self._too_old(why)
         if code in _MEMORY:
@@ -150,13 +150,13 @@ class NvidiaDevice:
 
     def _too_old(self, why: str) -> RunError:
         cures = ("a newer driver", ON_THE_CPU)
-        return RunError(Problem("E288", f'the driver of "{self._name}" is too old, or the card itself', (why,), cures=cures))
+        return RunError(Problem("E288", f'the driver of "{self._name}" is too old, or the GPU itself', (why,), cures=cures))
 
 
-def _no_card(title: str, why: str) -> RunError:
+def _no_gpu(title: str, why: str) -> RunError:
     cures = (
         ON_THE_CPU,
-        'device="auto", which takes a card only where there is one',
+        'device="auto", which takes a GPU only where there is one',
         "nvidia-smi, which lists what the driver sees",
     )
     return RunError(Problem("E287", title, (why,), cures=cures))
@@ -164,10 +164,10 @@ def _no_card(title: str, why: str) -> RunError:
 
 def _driver() -> Any:
     """Return the functions of the driver, which each load it at their first call."""
-    require_package("a run on a card of NVIDIA", "cuda")
-    require_package("a run on a card of NVIDIA", "cuda.bindings")
+    require_package("a run on a GPU of NVIDIA", "cuda")
+    require_package("a run on a GPU of NVIDIA", "cuda.bindings")
     try:
         from cuda.bindings import driver
     except ImportError as error:
-        raise _no_card("the package cuda-bindings cannot be loaded", str(error)) from error
+        raise _no_gpu("the package cuda-bindings cannot be loaded", str(error)) from error
     return driver

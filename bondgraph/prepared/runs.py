@@ -27,7 +27,7 @@ from bondgraph.tracing.on_tape.values import flat
 from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
-    from bondgraph.run.batch.card.launcher import CardLauncher
+    from bondgraph.run.batch.gpu.launcher import GPULauncher
 
 
 def in_rows(values: Any) -> Any:
@@ -249,18 +249,18 @@ class PreparedRun:
     ) -> BatchResult:
         """Run an ensemble from numbers, as `start_values_many` returns them; see `PreparedProgram.run_many`.
 
-        device : "cuda" or "cuda:1", a card that does the runs; "auto", a card where there is one with fast double precision, the
-            runs are 2,000 or more and can go there, and the CPU continues where it is lost; None, the CPU. The results do not
-            depend on it. What a card cannot judge is handed back to the CPU.
+        device : "cuda" or "cuda:1", a GPU that does the runs; "auto", a GPU where there is one with fast double precision, the
+            runs are 2,000 or more and can go there, and the CPU goes on where it is lost; None, the CPU. The results do not
+            depend on it. What a GPU cannot judge is handed back to the CPU.
 
-        Raises `RunError` E282 to E294 for a card; `ExtraError` E416 without the package for it.
+        Raises `RunError` E282 to E294 for a GPU; `ExtraError` E416 without the package for it.
         """
-        card = None
+        gpu = None
         if device is not None:
-            card = self.card_launcher(device, max(map(_rows, (p, x0, m0))), keep or {}, check_rank=check_rank)
-        return self.program.run_many(p, x0, m0, keep, threads=threads, check_rank=check_rank, lanes=lanes, card=card)
+            gpu = self.gpu_launcher(device, max(map(_rows, (p, x0, m0))), keep or {}, check_rank=check_rank)
+        return self.program.run_many(p, x0, m0, keep, threads=threads, check_rank=check_rank, lanes=lanes, gpu=gpu)
 
-    def card_launcher(
+    def gpu_launcher(
         self,
         device: str | None,
         runs: int,
@@ -268,12 +268,12 @@ class PreparedRun:
         *,
         check_rank: bool = True,
         is_stored: bool = False,
-    ) -> CardLauncher | None:
-        """Return a launcher of this many runs on the card that `device=` names, None for the CPU; raises as `run_many`. The
-        results of runs whose chunks are stored need no memory here."""
+    ) -> GPULauncher | None:
+        """Return a launcher of so many runs on the GPU that `device=` names, None for the CPU; raises as `run_many`. The results
+        of runs whose chunks are stored need no memory here."""
         if device is None:
             return None
-        from bondgraph.run.batch.card.launcher import launcher_of  # loads the writers of machine code for cards
+        from bondgraph.run.batch.gpu.launcher import launcher_of  # loads the writers of machine code for GPUs
 
         return launcher_of(self.program, device, runs, keep, check_rank=check_rank, is_stored=is_stored)
 

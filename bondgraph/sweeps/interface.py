@@ -44,12 +44,12 @@ from bondgraph.sweeps.tasks import (
 
 if TYPE_CHECKING:
     from bondgraph.prepared.runs import PreparedRun
-    from bondgraph.run.batch.card.launcher import CardLauncher
+    from bondgraph.run.batch.gpu.launcher import GPULauncher
 
 CHUNK_SECONDS = 0.2
 """Duration that a chunk aims at, s: long against the cost of sending one, short against a user's patience."""
-CARD_SECONDS, _CARD_LEAST = 2.0, 2_048
-"""Duration that a chunk on a card aims at, s, and its least number of runs: few of them do not fill a card."""
+GPU_SECONDS, _GPU_LEAST = 2.0, 2_048
+"""Duration that a chunk on a GPU aims at, s, and its least number of runs: few of them do not fill a GPU."""
 _MAX_CHUNK, _MAX_GROWTH = 10_000, 4
 """Largest number of runs of a chunk, and largest growth factor from one chunk to the next."""
 _MIN_CHUNK_SECONDS = 0.01
@@ -196,13 +196,13 @@ def sweep(
     store : file of an SQLite database, created or resumed: stored runs are not run again. More values after those of the first
         axis, and more draws where nothing is crossed, are added to it. None keeps runs in memory.
     executor : of `concurrent.futures`, Dask or mpi4py; it stays open. None starts threads, one for each processor.
-    device : "cuda" or "cuda:1", a card that does the runs; "auto", one with fast double precision where there is one, the runs
-        are 2,000 or more and can go there, and the CPU continues where it is lost; None, the CPU. The results do not depend on
-        it; `Runs.device` says what made each run.
+    device : "cuda" or "cuda:1", a GPU that does the runs; "auto", one with fast double precision where there is one, the runs
+        are 2,000 or more and can go there, and the CPU goes on where it is lost; None, the CPU. The results do not depend on it;
+        `Runs.device` says what made each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
-    `FileError` E364 for an invalid store or path; `RunError` E367 where a worker dies, E282 to E294 for a card, and for
-    settings; `ExtraError` E416 without the package for a card;
+    `FileError` E364 for an invalid store or path; `RunError` E367 where a worker dies, E282 to E294 for a GPU, and for
+    settings; `ExtraError` E416 without the package for a GPU;
     `KeyboardInterrupt` with a note on how to resume, after the finished runs are stored.
     """
     check_names(settings, SETTINGS.keys() - {"strict"}, INSTEAD)
@@ -217,21 +217,21 @@ def sweep(
     kept = _columns_of(keep, compiled, planned, executor, len(times))
     plan = SweepPlan(end, more, kept, {each.name: each.role.argument for each in planned.varied}, len(planned) >= MANY)
     path = None if store is None else path_of(store)
-    card = _card_of(device, prepared, plan, len(planned), executor, path is not None)
+    gpu = _gpu_of(device, prepared, plan, len(planned), executor, path is not None)
     opened = Store(path)
     try:
         opened.begin(_header(sent, planned, plan, times), lambda count: _header(sent, planned.first(count), plan, times))
-        _fill(opened, sent, planned, plan, executor, card, progress)
+        _fill(opened, sent, planned, plan, executor, gpu, progress)
     finally:
         if path is not None:
             opened.close()
     return Runs(opened if path is None else path)
 
 
-def _card_of(
+def _gpu_of(
     device: str | None, prepared: PreparedRun, plan: SweepPlan, runs: int, executor: Executor | None, is_stored: bool
-) -> CardLauncher | None:
-    """Return a launcher of the runs of a sweep on a card, None for the CPU; raises as `PreparedRun.run_many`, and E289 for what
+) -> GPULauncher | None:
+    """Return a launcher of the runs of a sweep on a GPU, None for the CPU; raises as `PreparedRun.run_many`, and E289 for what
     only a `Result` gives."""
     if device is None:
         return None
@@ -243,7 +243,7 @@ def _card_of(
         cures = ("measures, as peak and last, in place of functions", ON_THE_CPU)
         raise RunError(Problem("E289", f'this sweep cannot go to "{device}"', tuple(reasons), cures=cures))
     keep = {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)}
-    return prepared.card_launcher(device, runs, keep, is_stored=is_stored)
+    return prepared.gpu_launcher(device, runs, keep, is_stored=is_stored)
 
 
 def _fill(
@@ -252,7 +252,7 @@ def _fill(
     points: Points,
     plan: SweepPlan,
     executor: Executor | None,
-    card: CardLauncher | None,
+    gpu: GPULauncher | None,
     progress: bool,
 ) -> None:
     """Run the points that are not stored yet."""
@@ -263,7 +263,7 @@ def _fill(
     sent = dict[int, dict[str, np.ndarray]]()
     done = failed = 0
 
-    on_card = plan if card is None else replace(plan, card=card.name)
+    on_gpu = plan if gpu is None else replace(plan, gpu=gpu.name)
 
     def points_of_runs(runs: np.ndarray) -> dict[str, np.ndarray]:
         sent[int(runs[0])] = points.at(runs)
@@ -286,8 +286,8 @@ def _fill(
     bar = Progress(f'sweep of "{model.compiled.model.name}"', len(points), progress, initial=before)
     try:
         with bar:
-            if card is not None:
-                remaining = _on_card(card, remaining, lambda runs: run_chunk(model, on_card, runs, points_of_runs(runs)), take)
+            if gpu is not None:
+                remaining = _on_gpu(gpu, remaining, lambda runs: run_chunk(model, on_gpu, runs, points_of_runs(runs)), take)
             if len(remaining):
                 with executor_or_threads(executor) as chosen:
                     run_chunks(chosen, remaining, submit, take)
@@ -298,17 +298,15 @@ def _fill(
         raise
 
 
-def _on_card(
-    card: CardLauncher, runs: np.ndarray, run: Callable[[np.ndarray], Chunk], take: Callable[[Chunk], None]
-) -> np.ndarray:
-    """Run chunks, of about `CARD_SECONDS` seconds, on a card, and `take` each; return the runs that are left for the CPU, if it
-    may continue. Raises `RunError` where it may not."""
-    size, target = _CARD_LEAST, ChunkTarget(CARD_SECONDS, least=_CARD_LEAST, growth=_MAX_GROWTH)
+def _on_gpu(gpu: GPULauncher, runs: np.ndarray, run: Callable[[np.ndarray], Chunk], take: Callable[[Chunk], None]) -> np.ndarray:
+    """Run chunks, of about `GPU_SECONDS` seconds, on a GPU, and `take` each; return the runs that are left where the CPU may go
+    on. Raises `RunError` where it may not."""
+    size, target = _GPU_LEAST, ChunkTarget(GPU_SECONDS, least=_GPU_LEAST, growth=_MAX_GROWTH)
     while len(runs):
         try:
             chunk = run(runs[:size])
         except ProblemError as error:
-            card.let_cpu_go_on(error, len(runs))
+            gpu.let_cpu_go_on(error, len(runs))
             return runs
         take(chunk)
         runs = runs[size:]

@@ -154,7 +154,7 @@ class Runs:
 
     @property
     def device(self) -> np.ndarray:
-        """Device that made each run (runs,): "cpu", or the name of a card."""
+        """Device that made each run (runs,): "cpu", or the name of a GPU."""
         with self._opened() as reading:
             return reading.devices()
 

@@ -229,14 +229,14 @@ OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
 @dataclass(frozen=True)
 class SweepPlan:
     """Settings that all runs of a sweep share: end time, settings, kept columns, the argument of `simulate` for each varied name,
-    whether runs are so many that they go into SIMD lanes, and the name of the card that runs them, "" for the CPU."""
+    whether runs are so many that they go into SIMD lanes, and the name of the GPU that runs them, "" for the CPU."""
 
     t_end: float
     settings: Mapping[str, Any]
     kept: tuple[Kept, ...]
     arguments: Mapping[str, str]
     in_lanes: bool = False
-    card: str = ""
+    gpu: str = ""
 
 
 @dataclass(frozen=True)
@@ -383,8 +383,8 @@ def _run_batch(
 ) -> Chunk:
     """Run points of which measures alone are kept in one call of machine code."""
     x, p, m = starts
-    if plan.card:
-        ends = prepared.run_many(p, x, m, measures, device=plan.card)
+    if plan.gpu:
+        ends = prepared.run_many(p, x, m, measures, device=plan.gpu)
     else:
         ends = prepared.program.run_many(p, x, m, measures, threads=1, lanes=vector_width() if plan.in_lanes else 1)
     failed = {k: _refused(int(runs[k]), error.problem) for k, error in ends.errors.items()}
@@ -393,7 +393,7 @@ def _run_batch(
         for name in measures:
             ends[name][list(failed)] = np.nan
     doubts = [doubt for k, concerns in sorted(ends.warnings.items()) for doubt in _concerns(int(runs[k]), concerns)]
-    return Chunk(runs, ends.kept, tuple(failed.values()), tuple(doubts), devices=None if ends.by_card is None else ends.device)
+    return Chunk(runs, ends.kept, tuple(failed.values()), tuple(doubts), devices=None if ends.by_gpu is None else ends.device)
 
 
 def _failure(run: int, failure: Failure) -> RunIssue:

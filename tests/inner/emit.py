@@ -4,14 +4,14 @@
 
 from bondgraph.emit import cache, llvm, machine, numpy, text
 from bondgraph.emit.cached_build import OnceProperty, build_once
-from bondgraph.emit.card import nvptx
-from bondgraph.emit.card.specialised_procedures import kinds_by_number, specialised, stored_fields
-from bondgraph.emit.card.stored_memory import Pointers, stored_objects
 from bondgraph.emit.elementary import trigonometry
 from bondgraph.emit.elementary.code import ELEMENTARY, symbol
 from bondgraph.emit.elementary.code import linked as link
 from bondgraph.emit.elementary.functions import FAR, NEAR, power
 from bondgraph.emit.fusions import FROM, MINUS, PLUS, fused
+from bondgraph.emit.gpu import nvptx
+from bondgraph.emit.gpu.specialised_procedures import kinds_by_number, specialised, stored_fields
+from bondgraph.emit.gpu.stored_memory import Pointers, stored_objects
 from bondgraph.emit.instructions import PRIMITIVES, integer, real
 from bondgraph.emit.interpreter.code import execute, interpret, machine_code, procedures, rule, texts
 from bondgraph.emit.interpreter.steps import derivatives

@@ -9,14 +9,15 @@ from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
 from bondgraph.run.accuracy.strong_cycles import STEP, balance_strong_cycles
 from bondgraph.run.accuracy.table import ErrorWeights, fastest_rates
 from bondgraph.run.batch import event_losses, lost_loops, native_measures, prepared, workers, workspace
-from bondgraph.run.batch.card import kernel as card_kernels
-from bondgraph.run.batch.card import launcher as card_launcher
-from bondgraph.run.batch.card import launches as card_launches
-from bondgraph.run.batch.card.kernel import CardKernel, card_kernel, card_refusal
-from bondgraph.run.batch.card.order import CostGuess
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import BatchCollector, RunBatch
 from bondgraph.run.batch.fields import BatchTable
+from bondgraph.run.batch.gpu import kernel as gpu_kernels
+from bondgraph.run.batch.gpu import launcher as gpu_launcher
+from bondgraph.run.batch.gpu import launches as gpu_launches
+from bondgraph.run.batch.gpu.kernel import GPUKernel, gpu_kernel, gpu_refusal
+from bondgraph.run.batch.gpu.launcher import batch_refusal
+from bondgraph.run.batch.gpu.order import CostGuess
 from bondgraph.run.batch.image import Image, image_of, linked
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
 from bondgraph.run.batch.results import KeptOfRun, kept_of

@@ -15,14 +15,14 @@ static size_t left = 1 << 28;
 
 int cuInit(unsigned flags) { return flags; }
 int cuDeviceGetCount(int *count) { *count = 1; return 0; }
-int cuDeviceGet(int *card, int number) { *card = number; return 0; }
-int cuDeviceGetName(char *name, int length, int card) { strncpy(name, "stand-in", length); return card; }
-int cuDeviceGetAttribute(int *value, int which, int card)
+int cuDeviceGet(int *gpu, int number) { *gpu = number; return 0; }
+int cuDeviceGetName(char *name, int length, int gpu) { strncpy(name, "stand-in", length); return gpu; }
+int cuDeviceGetAttribute(int *value, int which, int gpu)
 {
     *value = which == 87 ? 2 : which == 16 ? 4 : which == 39 ? 2048 : -1; /* ratio of precisions, multiprocessors, threads of one */
-    return card;
+    return gpu;
 }
-int cuDevicePrimaryCtxRetain(void **context, int card) { *context = CONTEXT; return card; }
+int cuDevicePrimaryCtxRetain(void **context, int gpu) { *context = CONTEXT; return gpu; }
 int cuCtxSetCurrent(void *context) { return context == CONTEXT ? 0 : WRONG_CONTEXT; }
 int cuCtxSynchronize(void) { return 0; }
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) { *free_bytes = left; *total = 1 << 28; return 0; }

@@ -35,14 +35,14 @@ class Result(IntEnum):
 class Driver:
     """Functions of a driver, each of which succeeds, unless `fails` names a result or an exception for it."""
 
-    def __init__(self, cards=1, **fails):
+    def __init__(self, gpus=1, **fails):
         self.fails, self.called = fails, []
         given = {
-            "cuDeviceGetCount": [cards],
-            "cuDeviceGet": ["card"],
+            "cuDeviceGetCount": [gpus],
+            "cuDeviceGet": ["gpu"],
             "cuDevicePrimaryCtxRetain": ["context"],
             "cuDeviceGetAttribute": [2],
-            "cuDeviceGetName": [b"a card\0\0"],
+            "cuDeviceGetName": [b"a GPU\0\0"],
             "cuMemGetInfo": [1000, 2000],
             "cuModuleLoadData": ["module"],
             "cuModuleGetFunction": ["kernel"],
@@ -94,7 +94,7 @@ def use(device):
             {"cuInit": RuntimeError('"cuda" is a driver library and can only be found')},
         ),
         ("E287", "cuInit says CUDA_ERROR_NO_DEVICE", {"cuInit": Result.CUDA_ERROR_NO_DEVICE}),
-        ("E287", "there is none", {"cards": 0}),
+        ("E287", "there is none", {"gpus": 0}),
         ("E288", "cuInit says CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", {"cuInit": Result.CUDA_ERROR_SYSTEM_DRIVER_MISMATCH}),
         ("E288", "not found", {"cuDevicePrimaryCtxRetain": RuntimeError('Function "cuDevicePrimaryCtxRetain" not found')}),
         ("E288", "UNSUPPORTED_PTX_VERSION", {"cuModuleLoadData": Result.CUDA_ERROR_UNSUPPORTED_PTX_VERSION}),
@@ -113,9 +113,9 @@ def test_every_fault_has_its_code(code, says, fails):
         use(NvidiaDevice(driver=Driver(**fails)))
 
 
-def test_a_number_beyond_the_cards_lists_those_that_are_there():
-    with pytest.raises(RunError, match=r'E287 there is no card "cuda:2"\n  there are 2: "cuda:0", "cuda:1"'):
-        NvidiaDevice(2, Driver(cards=2))
+def test_a_number_beyond_the_gpus_lists_those_that_are_there():
+    with pytest.raises(RunError, match=r'E287 there is no GPU "cuda:2"\n  there are 2: "cuda:0", "cuda:1"'):
+        NvidiaDevice(2, Driver(gpus=2))
 
 
 def test_kernels_stay_loaded_up_to_a_number():

@@ -121,18 +121,18 @@ class BatchCollector:
         self._failures: dict[int, Failure] = {}
         self._doubts: dict[int, tuple[ValidityConcern, ...]] = {}
         self._refused: dict[int, ProblemError] = {}
-        self._by_card: tuple[str, np.ndarray] | None = None
+        self._by_gpu: tuple[str, np.ndarray] | None = None
 
-    def note_card(self, name: str, runs: np.ndarray) -> None:
-        """Note that the card of this name ended these runs (runs,), True or False."""
-        self._by_card = name, runs
+    def note_gpu(self, name: str, runs: np.ndarray) -> None:
+        """Note that the GPU of this name ended these runs (runs,), True or False."""
+        self._by_gpu = name, runs
 
     def lost(self) -> list[int]:
         """Return the numbers of the runs of the batch that machine code has not brought to their end."""
         self.batch.times_end[:] = self._date(self.batch.times_end)
         lost = np.flatnonzero(self.batch.status)
-        if self._by_card is not None:
-            self._by_card[1][lost] = False
+        if self._by_gpu is not None:
+            self._by_gpu[1][lost] = False
         if len(lost):
             self.forget(lost)
         return lost.tolist()
@@ -184,4 +184,4 @@ class BatchCollector:
         steps, rejected, rates, events = self._counts.values()
         issues = self._failures, self._doubts, self._refused
         times = self.batch.times_end
-        return BatchResult(times, x, m, integrals, steps, rejected, rates, events, self._found, *issues, self._by_card)
+        return BatchResult(times, x, m, integrals, steps, rejected, rates, events, self._found, *issues, self._by_gpu)

@@ -100,7 +100,7 @@ class PreparedProgram:
     strict: bool
     kept: KeptRuns | None = None
     _spaces: deque[Workspace] = field(default_factory=deque, repr=False, compare=False)
-    last_card: LatestBuild[Any] = field(default_factory=LatestBuild, repr=False, compare=False)
+    last_gpu_kernel: LatestBuild[Any] = field(default_factory=LatestBuild, repr=False, compare=False)
     _pace: RunDuration = field(default_factory=RunDuration, repr=False, compare=False)
 
     @cached_property
@@ -270,7 +270,7 @@ class PreparedProgram:
         threads: int | None = None,
         check_rank: bool = True,
         lanes: int | None = None,
-        card: BatchLauncher | None = None,
+        gpu: BatchLauncher | None = None,
     ) -> BatchResult:
         """Run a batch with parameters p (runs, parameters) from x0 (runs, n) in the modes m0 (runs, modes); a single row, or a
         vector, holds for all runs.
@@ -284,7 +284,7 @@ class PreparedProgram:
             the check and its cost, and does not report such runs.
         lanes : number of runs side by side in the processor's vectors, 1, 2, 4, 8 or 16; by default as many as fit, if the batch
             has `MANY` runs and the model allows it. The results do not depend on it.
-        card : launcher that has a card do the runs; the CPU by default. The results do not depend on it. What a card cannot judge
+        gpu : launcher that has a GPU do the runs; the CPU by default. The results do not depend on it. What a GPU cannot judge
             is handed back to the CPU.
 
         Every run equals a single run to the last bit. Runs in machine code (`in_machine_code`) advance a chunk per call without
@@ -292,13 +292,13 @@ class PreparedProgram:
         and runs with checked constraints that are redundant, are single runs.
 
         Raises `RunError` E305 for blocks that do not fit each other or the program, E306 for invalid counts of lanes or threads,
-        E345 for quantities that cannot be kept; of the card, as `BatchLauncher.fill`.
+        E345 for quantities that cannot be kept; of the GPU, as `BatchLauncher.fill`.
         """
         blocks = blocks_of(self.program, p, x0, m0)
         pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
         runner = BatchRunner(self.program, self.settings, self.choice, self.wanted, self.ended, self._workspace)
         machine = self.in_machine_code and self._compiled
-        return runner.ends(blocks, keep or {}, machine, pool, check_rank, self.progress, card)
+        return runner.ends(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
 
     def clocks_of(self, p: np.ndarray) -> bytes:
         """Return a key that determines the clocks of a run with parameters in the first row of p (runs, parameters)."""

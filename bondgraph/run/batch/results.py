@@ -97,7 +97,7 @@ class BatchResult:
     failures, warnings : by run number, the reason for an early end, and the reason why a run that reached its end cannot be
         trusted.
     errors : by run number, the error in its input numbers.
-    by_card : name of the card that made runs, and True for these (runs,); None where the CPU made all.
+    by_gpu : name of the GPU that made runs, and True for these (runs,); None where the CPU made all.
     """
 
     t: np.ndarray
@@ -112,7 +112,7 @@ class BatchResult:
     failures: Mapping[int, Failure]
     warnings: Mapping[int, Sequence[ValidityConcern]]
     errors: Mapping[int, ProblemError]
-    by_card: tuple[str, np.ndarray] | None = None
+    by_gpu: tuple[str, np.ndarray] | None = None
 
     def __len__(self) -> int:
         return len(self.t)
@@ -123,8 +123,8 @@ class BatchResult:
 
     @property
     def device(self) -> np.ndarray:
-        """Device that made each run (runs,): "cpu", or the name of a card; what a card cannot judge is made by the CPU."""
-        name, made = (CPU, np.zeros(len(self), dtype=bool)) if self.by_card is None else self.by_card
+        """Device that made each run (runs,): "cpu", or the name of a GPU; what a GPU cannot judge is made by the CPU."""
+        name, made = (CPU, np.zeros(len(self), dtype=bool)) if self.by_gpu is None else self.by_gpu
         return np.where(made, name, CPU)
 
     @property

@@ -174,9 +174,9 @@ class BatchRunner:
         pool: WorkerPool,
         watch: bool,
         progress: bool,
-        card: BatchLauncher | None = None,
+        gpu: BatchLauncher | None = None,
     ) -> BatchResult:
-        """Return the ends of runs of p, x and m (runs or 1, numbers), in machine code if `machine`, on a `card` if there is one,
+        """Return the ends of runs of p, x and m (runs or 1, numbers), in machine code if `machine`, on a `gpu` if there is one,
         else one by one; runs that machine code cannot end also run singly."""
         p, x0, m0 = blocks
         runs = max(map(len, blocks))
@@ -193,9 +193,9 @@ class BatchRunner:
         with Progress(self.program.name, runs, progress) as bar, pool.at_work(called_off) as each:
             if machine:
                 part, rows = batch, blocks
-                if card is not None and runs:
-                    left = card.fill(blocks, kept, outputs, watched, batch, bar.show)
-                    collected.note_card(card.name, batch.status == Status.STOP)
+                if gpu is not None and runs:
+                    left = gpu.fill(blocks, kept, outputs, watched, batch, bar.show)
+                    collected.note_gpu(gpu.name, batch.status == Status.STOP)
                     p, x0, m0 = (block if len(block) == 1 else block[left] for block in blocks)
                     part, rows = batch.like(len(left)), (p, x0, m0)
                 queue = WorkQueue(

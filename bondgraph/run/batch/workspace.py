@@ -151,15 +151,19 @@ class Schedules:
             first = stop
         return stretches
 
-    def keys(self, p: np.ndarray) -> list[bytes]:
-        """Return, for each of the runs with parameters p (runs, parameters), a key that determines its clocks."""
+    def values(self, p: np.ndarray) -> np.ndarray:
+        """Return, for each of the runs with parameters p (runs, parameters), the values that determine its clocks, (runs, k)."""
         if self.fixed:
-            return [b""] * len(p)
+            return np.empty((len(p), 0))
         values, breaks = p[:, self._places], self._bound.program.breaks
         if breaks is not None:
             with np.errstate(all="ignore"):
                 values = np.hstack([values, breaks.many(p[:, : self._front])])
-        return [row.tobytes() for row in values]
+        return values
+
+    def keys(self, p: np.ndarray) -> list[bytes]:
+        """Return, for each of the runs with parameters p (runs, parameters), a key that determines its clocks."""
+        return [row.tobytes() for row in self.values(p)]
 
     def follow_parameters(self, p: np.ndarray) -> None:
         """Switch to the clocks of parameters p (parameters,). Raises `RunError` E330 for a clock that cannot run."""

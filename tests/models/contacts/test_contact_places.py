@@ -16,7 +16,7 @@ from screws.contact import all_closest_points, closest_points, is_convex
 from screws.scalars import absolute, sqrt
 from screws.surfaces import Surface, cylinder, egg, ellipsoid, parametric, plane, sphere, torus
 from tests.inner.models_two_bodies import ContactRun, run_contact
-from tests.inner.run import watched_contacts
+from tests.inner.run import batch_refusal, watched_contacts
 from tests.inner.screws import Parametric, contact_places
 
 BAR = ellipsoid((0.06, 0.015, 0.015))
@@ -130,6 +130,10 @@ def test_one_contact_holds_two_places_whichever_body_is_the_first():
         compiled = in_places(TROUGH, BAR, 0.045, swapped=swapped).compile()
         (watched,) = watched_contacts(compiled.program)
         assert [contact.point.path for contact, _ in watched.contacts] == ["touch.place 1", "touch.place 2"]
+        refused = batch_refusal(compiled.prepare_run(0.3).program, "cuda:0", {}, check_rank=True)
+        assert refused is not None and refused.code == "E289"
+        why = "a surface is a formula of yours, so that Python checks the contact after each run"
+        assert refused.details == (f'"touch.place 1" and "touch.place 2": {why}',)
         run = compiled.simulate(0.3, samples=2e-3, progress=False)
         assert run.ok and run.ledger.relative_residual < 1e-8
         gaps, forces = ([run[f"touch.place {k}.{name}"] for k in (1, 2)] for name in ("gap", "normal force"))
@@ -210,9 +214,11 @@ def test_a_force_that_is_not_that_of_the_gap_is_in_doubt(law):
 
 
 def test_convex_bodies_cost_no_check():
-    """Nothing is looked for between surfaces that are known to be smooth and convex; the samples are the requested ones."""
+    """Nothing is looked for between surfaces that are known to be smooth and convex: the samples are the requested ones, and a
+    GPU takes the runs."""
     compiled = resting(plane(), BAR, 0.0151, None).compile()
     assert watched_contacts(compiled.program) == ()
+    assert batch_refusal(compiled.prepare_run(0.01).program, "cuda:0", {}, check_rank=True) is None
     assert compiled.simulate(0.01, samples=[0.0, 0.01], progress=False).ok
 
 

@@ -11,8 +11,10 @@ import pytest
 from screwbond.models.cli import main
 
 from bondgraph import save_model, sweep
+from bondgraph.errors import Problem, RunError
 from bondgraph.sweeps import last, load_runs, normal
 from examples.tolerances import motor
+from tests.inner.devices import choose
 from tests.inner.sweeps import Store
 
 PLAN = {
@@ -98,6 +100,20 @@ def test_what_is_wrong_is_one_message_and_nothing_is_run(files, capsys, change, 
 def test_the_table_has_an_ending_that_is_known(files, capsys):
     assert command(files, "--out", "table.xls") == 2 and "E415" in capsys.readouterr().err
     assert not (files / "runs.db").exists()
+
+
+def test_a_device_is_that_of_a_script(files, capsys, monkeypatch):
+    opened = []
+
+    def no_gpu(number):
+        opened.append(number)
+        raise RunError(Problem("E287", "there is no such GPU"))
+
+    monkeypatch.setattr(choose, "MAKERS", {"cuda": no_gpu})
+    assert command(files, "--device", "gpu") == 2 and "E286" in capsys.readouterr().err
+    assert command(files, "--device", "cuda:1") == 2 and "E287" in capsys.readouterr().err
+    assert opened == [1] and not (files / "runs.db").exists()
+    assert command(files, "--device", "auto") == 0 and set(load_runs(files / "runs.db").device) == {"cpu"}
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "two"])

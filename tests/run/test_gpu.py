@@ -1,4 +1,4 @@
-"""Many runs on a card, without one: what the host does, with a card that is memory of this process and fails on demand."""
+"""Many runs on a GPU, without one: what the host does, with a GPU that is memory of this process and fails on demand."""
 
 import sys
 from itertools import pairwise
@@ -12,9 +12,9 @@ from bondgraph.errors import DeviceWarning, ExtraError, RunError
 from bondgraph.sweeps import last, peak, uniform
 from tests.inner.devices import choose, device_of
 from tests.inner.emit import machine_CompileError as CompileError
-from tests.inner.run import CostGuess, PreparedProgram, card_launcher, card_launches
+from tests.inner.run import CostGuess, PreparedProgram, gpu_launcher, gpu_launches
 from tests.inner.sweeps import interface
-from tests.run.stand_in_card import StandIn, Text
+from tests.run.stand_in_gpu import StandIn, Text
 
 KEEP = {"top": peak("spring.q"), "course": "spring.q"}
 
@@ -34,23 +34,23 @@ def prepared(oscillator):
 
 @pytest.fixture
 def plug(monkeypatch):
-    """Plug in cards, by their number, with texts in place of kernels."""
+    """Plug in GPUs, by their number, with texts in place of kernels."""
 
-    def plugged(*cards, **of_text):
+    def plugged(*gpus, **of_text):
         def maker(number):
-            if number >= len(cards):
-                raise RunError(choose.Problem("E287", "there is no such card"))
-            return cards[number]
+            if number >= len(gpus):
+                raise RunError(choose.Problem("E287", "there is no such GPU"))
+            return gpus[number]
 
         monkeypatch.setattr(choose, "MAKERS", {"cuda": maker})
         monkeypatch.setattr(choose, "_opened", {})
-        monkeypatch.setattr(card_launcher, "card_refusal", lambda prepared: None)
+        monkeypatch.setattr(gpu_launcher, "gpu_refusal", lambda prepared: None)
         monkeypatch.setattr(
-            card_launcher,
-            "card_kernel",
+            gpu_launcher,
+            "gpu_kernel",
             lambda prepared, blocks, kept, outputs, check_rank: Text(prepared, tuple(kept), outputs, check_rank, **of_text),
         )
-        return cards[0] if cards else None
+        return gpus[0] if gpus else None
 
     return plugged
 
@@ -71,12 +71,12 @@ def test_runs_have_the_bits_of_the_cpu_whatever_the_chunks(prepared, plug):
     blocks = starts(prepared, 500)
     here = prepared.run_many(*blocks, KEEP)
     assert set(here.device) == {"cpu"}
-    card = plug(StandIn())
+    gpu = plug(StandIn())
     there = prepared.run_many(*blocks, KEEP, device="cuda")
     assert_same(there, here)
     assert set(there.device) == {"cuda:0"}
-    assert not card.held, "memory is released"
-    chunks = {call["runs"] for call in card.launched}
+    assert not gpu.held, "memory is released"
+    chunks = {call["runs"] for call in gpu.launched}
     assert len(chunks) == 2, "a wave from everywhere says what runs cost, then the rest"
     for memory in (72_000, 76_000):
         small = plug(StandIn(memory=memory))
@@ -87,33 +87,33 @@ def test_runs_have_the_bits_of_the_cpu_whatever_the_chunks(prepared, plug):
 
 
 def test_one_row_serves_all_runs(prepared, plug):
-    card = plug(StandIn())
+    gpu = plug(StandIn())
     p, x, m = starts(prepared, 20)
     for blocks in ((p, x[:1], m), (p[:1], x, m), (p[:1], x[:1], m)):
         assert_same(prepared.run_many(*blocks, KEEP, device="cuda"), prepared.run_many(*blocks, KEEP))
-    assert card.launched[-1]["p_stride"] == card.launched[-1]["x_stride"] == 0
+    assert gpu.launched[-1]["p_stride"] == gpu.launched[-1]["x_stride"] == 0
 
 
-def test_no_runs_touch_no_card(prepared, plug):
-    card = plug(StandIn())
+def test_no_runs_touch_no_gpu(prepared, plug):
+    gpu = plug(StandIn())
     empty = prepared.run_many(*starts(prepared, 0), KEEP, device="cuda")
-    assert len(empty) == 0 and not card.launched and not card.allocated
+    assert len(empty) == 0 and not gpu.launched and not gpu.allocated
 
 
 def test_launches_aim_at_a_fifth_of_a_second(prepared, plug, monkeypatch):
-    """A step takes 1 ms of the card's clock here: the budget settles where a launch takes .2 s."""
-    card = plug(StandIn())
-    clock = SimpleNamespace(perf_counter=lambda: 1e-3 * sum(call["budget"] for call in card.launched))
-    monkeypatch.setattr(card_launches, "time", clock)
+    """A step takes 1 ms of the GPU's clock here: the budget settles where a launch takes .2 s."""
+    gpu = plug(StandIn())
+    clock = SimpleNamespace(perf_counter=lambda: 1e-3 * sum(call["budget"] for call in gpu.launched))
+    monkeypatch.setattr(gpu_launches, "time", clock)
     prepared.run_many(*starts(prepared, 900), device="cuda")
-    budgets = [call["budget"] for call in card.launched]
+    budgets = [call["budget"] for call in gpu.launched]
     assert budgets[0] == 16
     assert all(after <= 4 * before for before, after in pairwise(budgets))
     assert 1e-3 * max(budgets) <= 0.3
     assert 1e-3 * budgets[-1] > 0.1
 
 
-def test_what_the_card_cannot_judge_is_handed_back_and_counted(prepared, plug):
+def test_what_the_gpu_cannot_judge_is_handed_back_and_counted(prepared, plug):
     blocks = starts(prepared, 60)
     varied = np.flatnonzero(np.ptp(blocks[0], axis=0))[0]
     back = frozenset(blocks[0][::7, varied].tolist())
@@ -143,7 +143,7 @@ def test_other_clocks_go_to_the_cpu_and_most_of_them_nowhere(prepared, plug, mon
     assert np.array_equal(ends.device == "cuda:0", np.arange(30) % 3 > 0)
 
 
-# --- which card ------------------------------------------------------------------------------------------------------------
+# --- which GPU ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "cuda:", "CUDA", 0, "cuda:-1", ["cuda"]])
@@ -152,7 +152,7 @@ def test_refuses_names_of_no_device(prepared, name):
         prepared.run_many(*starts(prepared, 2), device=name)
 
 
-def test_cards_have_numbers(plug, prepared):
+def test_gpus_have_numbers(plug, prepared):
     first, second = StandIn(), StandIn(name="cuda:1")
     plug(first, second)
     assert device_of("cuda", 1) is first is device_of("cuda:0", 1) and device_of("cuda:1", 1) is second
@@ -162,7 +162,7 @@ def test_cards_have_numbers(plug, prepared):
         prepared.run_many(*starts(prepared, 3), device="cuda:2")
 
 
-def test_auto_takes_a_card_with_fast_doubles_for_many_runs(plug):
+def test_auto_takes_a_gpu_with_fast_doubles_for_many_runs(plug):
     slow, fast = StandIn(ratio=64), StandIn(ratio=2, name="cuda:1")
     plug(slow, fast)
     assert device_of("auto", 2_000) is fast and device_of("auto", 1_999) is None
@@ -176,7 +176,7 @@ def test_auto_takes_a_card_with_fast_doubles_for_many_runs(plug):
 
 
 def test_refuses_what_only_python_does(oscillator, plug, tmp_path):
-    card = plug(StandIn())
+    gpu = plug(StandIn())
     points = {"spring.stiffness": [20.0, 50.0]}
     for given, why in (
         ({"keep": {"mine": lambda result: 1.0}}, '"mine" is kept by a function of yours'),
@@ -185,7 +185,7 @@ def test_refuses_what_only_python_does(oscillator, plug, tmp_path):
         path = tmp_path / "runs.db"
         with pytest.raises(RunError, match=rf"E289[\s\S]*{why}[\s\S]*try: device=None"):
             sweep(oscillator, points, 1.0, store=path, device="cuda", **given)
-        assert not path.exists() and not card.launched
+        assert not path.exists() and not gpu.launched
     kept = sweep(oscillator, points, 1.0, keep={"mine": lambda result: 1.0}, device="auto")
     assert kept["mine"].tolist() == [1.0, 1.0]
 
@@ -196,11 +196,11 @@ def test_refuses_more_results_than_the_memory_here(prepared, plug):
     with pytest.raises(RunError, match=r"E294 1000000000 runs are more[\s\S]*at most .* runs at a time"):
         prepared.run_many(np.broadcast_to(p, (10**9, p.shape[1])), x, m, KEEP, device="cuda")
     with pytest.raises(RunError, match="E294 1000000000000 runs"):
-        prepared.card_launcher("cuda", 10**12, KEEP, is_stored=True)
-    assert prepared.card_launcher("cuda", 10**6, KEEP, is_stored=True)
+        prepared.gpu_launcher("cuda", 10**12, KEEP, is_stored=True)
+    assert prepared.gpu_launcher("cuda", 10**6, KEEP, is_stored=True)
 
 
-def test_refuses_a_card_whose_memory_holds_no_block(prepared, plug):
+def test_refuses_a_gpu_whose_memory_holds_no_block(prepared, plug):
     plug(StandIn(memory=66_000))
     with pytest.raises(RunError, match=r'E290 the memory of "cuda:0"[\s\S]*the stacks of all its threads .* MB'):
         prepared.run_many(*starts(prepared, 20), KEEP, device="cuda")
@@ -211,14 +211,14 @@ def test_refuses_a_card_whose_memory_holds_no_block(prepared, plug):
 
 def test_memory_that_another_program_takes_makes_chunks_smaller_once(prepared, plug):
     blocks = starts(prepared, 200)
-    card = plug(StandIn(memory=300_000, stack=0, taken={0: 270_000}))
+    gpu = plug(StandIn(memory=300_000, stack=0, taken={0: 270_000}))
     with pytest.warns(DeviceWarning, match="E291.*\n  cuMemAlloc says") as said:
         ends = prepared.run_many(*blocks, KEEP, device="cuda")
-    assert len(said) == 1 and not card.held
+    assert len(said) == 1 and not gpu.held
     assert_same(ends, prepared.run_many(*blocks, KEEP))
 
 
-def test_a_lost_card_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, monkeypatch):
+def test_a_lost_gpu_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, monkeypatch):
     blocks = starts(prepared, 3_000)
     plug(StandIn(lost_at=3))
     with pytest.raises(RunError, match=r'E292 "cuda:0" was lost[\s\S]*with a store[\s\S]*device="auto"'):
@@ -250,28 +250,28 @@ def test_code_that_cannot_be_made(prepared, plug, monkeypatch):
     plug(StandIn())
 
     def no_target(*arguments):
-        raise CompileError(choose.Problem("E282", "llvmlite cannot write code for cards"))
+        raise CompileError(choose.Problem("E282", "llvmlite cannot write code for GPUs"))
 
-    monkeypatch.setattr(card_launcher, "card_kernel", no_target)
+    monkeypatch.setattr(gpu_launcher, "gpu_kernel", no_target)
     with pytest.raises(CompileError, match="E282"):
         prepared.run_many(*starts(prepared, 3), device="cuda")
     with pytest.warns(DeviceWarning, match="E282 .* the CPU continues with 2000 runs"):
         assert set(prepared.run_many(*starts(prepared, 2_000), device="auto").device) == {"cpu"}
 
 
-def test_runs_that_no_card_takes_stay_here_by_auto(prepared, plug, monkeypatch):
-    card = plug(StandIn())
-    monkeypatch.setattr(card_launcher, "card_refusal", lambda prepared: choose.Problem("E283", "a delay"))
-    assert set(prepared.run_many(*starts(prepared, 2_000), device="auto").device) == {"cpu"} and not card.launched
+def test_runs_that_no_gpu_takes_stay_here_by_auto(prepared, plug, monkeypatch):
+    gpu = plug(StandIn())
+    monkeypatch.setattr(gpu_launcher, "gpu_refusal", lambda prepared: choose.Problem("E283", "a delay"))
+    assert set(prepared.run_many(*starts(prepared, 2_000), device="auto").device) == {"cpu"} and not gpu.launched
     with pytest.raises(RunError, match="E283"):
         prepared.run_many(*starts(prepared, 2), device="cuda")
 
 
 def test_an_interrupt_between_launches_releases_the_memory(prepared, plug):
-    card = plug(StandIn(interrupts_at=2))
+    gpu = plug(StandIn(interrupts_at=2))
     with pytest.raises(KeyboardInterrupt):
         prepared.run_many(*starts(prepared, 300), device="cuda")
-    assert len(card.launched) == 2 and not card.held
+    assert len(gpu.launched) == 2 and not gpu.held
 
 
 # --- sweeps -------------------------------------------------------------------------------------------------------------------
@@ -287,16 +287,16 @@ def columns(runs):
 
 def test_a_sweep_says_what_made_each_run(oscillator, plug, tmp_path):
     here = sweep(oscillator, t_end=1.0, samples=0.25, **drawn(80))
-    card = plug(StandIn())
+    gpu = plug(StandIn())
     for store in (None, tmp_path / "runs.db"):
         there = sweep(oscillator, t_end=1.0, samples=0.25, store=store, device="cuda", **drawn(80))
         assert columns(there) == columns(here)
         assert set(there.device) == {"cuda:0"} and len(there.device) == 80
-    assert set(here.device) == {"cpu"} and not card.held
+    assert set(here.device) == {"cpu"} and not gpu.held
 
 
 def test_a_sweep_goes_on_from_its_store_after_a_loss(oscillator, plug, tmp_path, monkeypatch):
-    monkeypatch.setattr(interface, "_CARD_LEAST", 30)
+    monkeypatch.setattr(interface, "_GPU_LEAST", 30)
     here = sweep(oscillator, t_end=1.0, samples=0.25, **drawn(120))
     path = tmp_path / "runs.db"
     plug(StandIn(lost_at=4))
@@ -305,10 +305,10 @@ def test_a_sweep_goes_on_from_its_store_after_a_loss(oscillator, plug, tmp_path,
     stored = interface.Runs(path)
     assert 0 < len(stored) < 120
     first = columns(stored)["top"]
-    card = plug(StandIn(interrupts_at=1))
+    gpu = plug(StandIn(interrupts_at=1))
     with pytest.raises(KeyboardInterrupt):
         sweep(oscillator, t_end=1.0, samples=0.25, store=path, device="cuda", **drawn(120))
-    card.interrupts_at = None
+    gpu.interrupts_at = None
     whole = sweep(oscillator, t_end=1.0, samples=0.25, store=path, device="cuda", **drawn(120))
     assert columns(whole) == columns(here) and columns(whole)["top"].startswith(first)
     assert sweep(oscillator, t_end=1.0, samples=0.25, store=path, device=None, **drawn(120)).complete
@@ -316,7 +316,7 @@ def test_a_sweep_goes_on_from_its_store_after_a_loss(oscillator, plug, tmp_path,
 
 def test_a_sweep_by_auto_goes_on_by_the_cpu(oscillator, plug, monkeypatch):
     monkeypatch.setattr(choose, "LEAST_RUNS", 100)
-    monkeypatch.setattr(interface, "_CARD_LEAST", 30)
+    monkeypatch.setattr(interface, "_GPU_LEAST", 30)
     plug(StandIn(lost_at=4))
     with pytest.warns(DeviceWarning, match="E292 .* the CPU continues with"):
         runs = sweep(oscillator, t_end=1.0, samples=0.25, device="auto", **drawn(120))

@@ -1,4 +1,4 @@
-"""A card without a card: memory and launches as a driver gives them, on memory of this process, with faults on demand."""
+"""A GPU without a GPU: memory and launches as a driver gives them, on memory of this process, with faults on demand."""
 
 import ctypes
 import threading
@@ -17,7 +17,7 @@ CALL = (
 
 
 def array_at(address, shape, kind=np.float64):
-    """An array in the memory of the card."""
+    """An array in the memory of the GPU."""
     size = int(np.prod(shape))
     memory = (ctypes.c_int64 * size).from_address(address) if size else np.zeros(0, dtype=np.int64)
     return np.frombuffer(memory, dtype=kind).reshape(shape)
@@ -25,7 +25,7 @@ def array_at(address, shape, kind=np.float64):
 
 @dataclass
 class StandIn:
-    """Card of `memory` bytes that holds so many `blocks` of `threads` at a time; `stack`: bytes of each thread's.
+    """GPU of `memory` bytes that holds so many `blocks` of `threads` at a time; `stack`: bytes of each thread's.
 
     lost_at: launches after which it is lost; taken: {number of an allocation: bytes that another program takes before it};
     refuses: error for a text; interrupts_at: number of the launch after which the user presses Ctrl-C. `launched` has the call
@@ -111,7 +111,7 @@ class Text:
     outputs: object
     check_rank: bool
     hands_back: frozenset = frozenset()
-    """Values of parameters whose runs the card cannot judge."""
+    """Values of parameters whose runs the GPU cannot judge."""
     moving: bool = False
     """Whether parameters move clocks."""
 

@@ -1,4 +1,4 @@
-"""Launcher of batches of runs on the card that `device=` names, where they can go there."""
+"""Launcher of batches of runs on the GPU that `device=` names, where they can go there."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bondgraph.devices.choose import AUTO, device_of, forget
 from bondgraph.devices.device import ON_THE_CPU, Device, is_lost
 from bondgraph.emit.kernel import Kernel
 from bondgraph.errors import DeviceWarning, Problem, ProblemError, RunError, caller_depth
-from bondgraph.run.batch.card.kernel import card_kernel, card_refusal
-from bondgraph.run.batch.card.launches import UNFINISHED, Blocks, CardWork
 from bondgraph.run.batch.collect import RunBatch
+from bondgraph.run.batch.gpu.kernel import gpu_kernel, gpu_refusal
+from bondgraph.run.batch.gpu.launches import UNFINISHED, Blocks, GPUWork
 from bondgraph.run.batch.prepared import PreparedProgram
 from bondgraph.run.batch.results import KeptOfRun, kept_of
 from bondgraph.run.batch.validity.rank_screen import screens
@@ -26,9 +26,9 @@ from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.surface_contacts import watched_contacts
 
 _at_work = dict[str, threading.Lock]()
-"""Locks by the name of a card: a batch takes all of its memory, others wait."""
-_OF_CARDS = frozenset(f"E{number}" for number in range(282, 295))
-"""Codes of what is wrong with a card, or with code for one."""
+"""Locks by the name of a GPU: a batch takes all of its memory, others wait."""
+_OF_GPUS = frozenset(f"E{number}" for number in range(282, 295))
+"""Codes of what is wrong with a GPU, or with code for one."""
 _NUMBER = 32
 """Bytes that the number of a run takes, while chunks are taken from those that are left."""
 _SHARE = 0.8
@@ -36,8 +36,8 @@ _SHARE = 0.8
 
 
 @dataclass(frozen=True)
-class CardLauncher:
-    """Launcher of the batches of a prepared program on a card; `is_optional` if the CPU may continue where the card cannot."""
+class GPULauncher:
+    """Launcher of the batches of a prepared program on a GPU; `is_optional` if the CPU may go on where the GPU cannot."""
 
     prepared: PreparedProgram
     device: Device
@@ -45,7 +45,7 @@ class CardLauncher:
 
     @property
     def name(self) -> str:
-        """Name of the card."""
+        """Name of the GPU."""
         return self.device.facts.name
 
     def fill(
@@ -57,16 +57,16 @@ class CardLauncher:
         batch: RunBatch,
         report: Callable[[int], object],
     ) -> np.ndarray:
-        """Run all rows of p, x and m into the batch; return the indices of those that the card has not ended, for the CPU.
+        """Run all rows of p, x and m into the batch; return the indices of those that the GPU has not ended, for the CPU.
 
-        Raises `RunError` E282 to E285 for code that cannot be made, E289 where most clocks differ, E290 to E293 for the card;
-        where the CPU may continue, all of these are a `DeviceWarning`.
+        Raises `RunError` E282 to E285 for code that cannot be made, E289 where most clocks differ, E290 to E293 for the GPU;
+        where the CPU may go on, all of these are a `DeviceWarning`.
         """
         batch.status[:] = UNFINISHED
         try:
-            code = self.prepared.last_card.made(
+            code = self.prepared.last_gpu_kernel.made(
                 (self.prepared.clocks_of(blocks[0]), tuple(kept), outputs, check_rank),
-                lambda: card_kernel(self.prepared, blocks, kept, outputs, check_rank),
+                lambda: gpu_kernel(self.prepared, blocks, kept, outputs, check_rank),
             )
             same = code.same_clocks(blocks[0])
             if 2 * np.count_nonzero(same) < len(same):
@@ -78,21 +78,21 @@ class CardLauncher:
             try:
                 with _at_work.setdefault(self.name, threading.Lock()):
                     loaded = self.device.load(code.ptx, code.entry)
-                    CardWork(self.device, loaded, code, rows, part, report).run()  # type: ignore[arg-type]
+                    GPUWork(self.device, loaded, code, rows, part, report).run()  # type: ignore[arg-type]
             finally:
                 if part is not batch:
                     batch.put(runs, part)
         except ProblemError as error:
-            if error.problem.code not in _OF_CARDS:  # of the numbers of the first run: the CPU says of which runs it holds
+            if error.problem.code not in _OF_GPUS:  # of the numbers of the first run: the CPU says of which runs it holds
                 return np.arange(len(batch.status))
             self.let_cpu_go_on(error, int(np.count_nonzero(batch.status == UNFINISHED)))
         return np.flatnonzero(batch.status == UNFINISHED)
 
     def let_cpu_go_on(self, error: ProblemError, runs: int) -> None:
-        """Warn that the CPU continues with this many runs where an error of the card has ended the work there; else raise it."""
+        """Warn that the CPU goes on with so many runs where an error of the GPU has ended the work there; else raise it."""
         if is_lost(error):
             forget(self.device)
-        if not self.is_optional or error.problem.code not in _OF_CARDS:
+        if not self.is_optional or error.problem.code not in _OF_GPUS:
             raise error
         problem = error.problem
         warning = replace(problem, title=f"{problem.title}: the CPU continues with {runs} runs", cures=())
@@ -107,35 +107,37 @@ def launcher_of(
     *,
     check_rank: bool = True,
     is_stored: bool = False,
-) -> CardLauncher | None:
-    """Return a launcher of this many runs on the card that `device=` names; None for the CPU, and with "auto" also where these
-    runs cannot go to a card. The results of runs whose chunks are stored need no memory here.
+) -> GPULauncher | None:
+    """Return a launcher of so many runs on the GPU that `device=` names; None for the CPU, and with "auto" also where these runs
+    cannot go to a GPU. The results of runs whose chunks are stored need no memory here.
 
-    Raises `RunError` E286 to E288 for the card, E283 and E289 for what cannot go there, E294 for more runs than the memory here
-    holds; `ExtraError` E416 without the package for the card.
+    Raises `RunError` E286 to E288 for the GPU, E283 and E289 for what cannot go there, E294 for more runs than the memory here
+    holds; `ExtraError` E416 without the package for the GPU.
     """
     device = device_of(argument, runs)
     if device is None:
         return None
-    if problem := _why_not(prepared, device.facts.name, keep, check_rank):
+    if problem := batch_refusal(prepared, device.facts.name, keep, check_rank):
         if argument == AUTO:
             return None
         raise RunError(problem)
     _check_count(runs, _NUMBER + (0 if is_stored else _bytes_of_run(prepared, keep)))
-    return CardLauncher(prepared, device, argument == AUTO)
+    return GPULauncher(prepared, device, argument == AUTO)
 
 
-def _why_not(prepared: PreparedProgram, name: str, keep: Mapping[str, str | Measure], check_rank: bool) -> Problem | None:
-    """Return E283 or E289 for runs that cannot go to a card of this name."""
+def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str | Measure], check_rank: bool) -> Problem | None:
+    """Return E283 or E289 for runs that cannot go to a GPU of this name."""
     program = prepared.program
-    if problem := card_refusal(prepared):
+    if problem := gpu_refusal(prepared):
         return problem
     kept, outputs = kept_of(program, keep)
     reasons = [f'"{item.name}": {item.measure!r} is taken in Python' for item in kept if item.measure.kind.machine is None]
     if outputs is not None and not outputs.is_machine_code:
         reasons.append("the outputs among the kept quantities are not in machine code")
-    if watched_contacts(program):
-        reasons.append("contacts of surfaces are judged in Python")
+    for group in watched_contacts(program):
+        names = " and ".join(f'"{contact.point.path}"' for contact, _ in group.contacts)
+        why = "is a formula of yours" if group.may_lose_contact else "is not convex"
+        reasons.append(f"{names}: a surface {why}, so that Python checks the contact after each run")
     if check_rank and has_constraints(program) and not screens(program):
         reasons.append("constraints that are redundant, or change at events, are judged in Python, unless check_rank=False")
     return _refused(name, reasons).problem if reasons else None

@@ -1,4 +1,4 @@
-"""Procedures for a card: known fields are numbers, calls have names, and what is stored to is found."""
+"""Procedures for a GPU: known fields are numbers, calls have names, and what is stored to is found."""
 
 from __future__ import annotations
 

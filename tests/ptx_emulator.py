@@ -1,7 +1,7 @@
-"""PTX, as LLVM prints it -> C that does the same, instruction by instruction: code of a card runs on any machine, bit by bit.
+"""PTX, as LLVM prints it -> C that does the same, instruction by instruction: code of a GPU runs on any machine, bit by bit.
 
 `fma` is exact, division and root round once, and nothing else is fused. Threads run one after the other: nothing here says how
-fast a card is. An instruction without a row in the tables is refused.
+fast a GPU is. An instruction without a row in the tables is refused.
 """
 
 from __future__ import annotations

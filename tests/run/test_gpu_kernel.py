@@ -1,4 +1,4 @@
-"""Many runs on a card, whose code is run as C: the bits of the processor, whatever the threads and their sleep; refusals."""
+"""Many runs on a GPU, whose code is run as C: the bits of the processor, whatever the threads and their sleep; refusals."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 
 from bondgraph import J1, C, Graph, I, R, Se, Sf, compile_model, measures, signals
 from screws.scalars import sin
-from tests.card_emulator import Emulated
-from tests.card_runs import differences, empty_batch, on_card, on_processor
+from tests.gpu_runs import differences, empty_batch, on_gpu, on_processor
 from tests.inner.emit import machine_CompileError as CompileError
 from tests.inner.emit import nvptx
-from tests.inner.run import Status, card_kernel, card_kernels, card_refusal, kept_of
+from tests.inner.run import Status, gpu_kernel, gpu_kernels, gpu_refusal, kept_of
+from tests.ptx_emulator import Emulated
 
-needed = pytest.mark.skipif(shutil.which("gcc") is None, reason="nothing compiles the code of a card here: gcc is not installed")
+needed = pytest.mark.skipif(shutil.which("gcc") is None, reason="nothing compiles the code of a GPU here: gcc is not installed")
 KEEP = {
     "top": measures.peak("mass.flow"),
     "way": measures.integral("mass.flow"),
@@ -43,7 +43,7 @@ def example():
     blocks = tuple(np.ascontiguousarray(np.atleast_2d(block)) for block in run.start_values_many(varied, starts))
     p, x, m = blocks
     kept, outputs = kept_of(run.compiled.program, KEEP)
-    return run.program, (p, x, m), kept, outputs, card_kernel(run.program, (p, x, m), kept, outputs)
+    return run.program, (p, x, m), kept, outputs, gpu_kernel(run.program, (p, x, m), kept, outputs)
 
 
 @needed
@@ -57,7 +57,7 @@ def test_threads_have_the_bits_of_the_processor(example, tmp_path):
     launches = []
     for slots, budget in ((1, 10**6), (2, 1), (40, 7)):
         found = empty_batch(prepared, blocks, kept)
-        launches.append(on_card(kernel, emulated, blocks, found, slots, budget))
+        launches.append(on_gpu(kernel, emulated, blocks, found, slots, budget))
         assert found.status[3] == Status.UNTRUSTED
         found.status[3] = Status.STOP
         assert differences(expected, found) == {}
@@ -72,38 +72,42 @@ def test_nothing_may_be_fused_but_what_is_written(example):
 
 def test_a_kernel_without_the_target_says_so(monkeypatch):
     monkeypatch.setattr(nvptx, "cross_target", lambda triple: None)
-    with pytest.raises(CompileError, match=r"E282 llvmlite .* cannot generate code for NVIDIA GPUs[\s\S]*device=None"):
+    with pytest.raises(CompileError, match=r"E282 llvmlite .* cannot write code for NVIDIA's GPUs[\s\S]*device=None"):
         nvptx.ptx_of([], "advance_runs")
 
 
 def test_a_text_that_is_none_is_refused():
-    with pytest.raises(CompileError, match=r"E285 LLVM rejects the GPU code"):
+    with pytest.raises(CompileError, match=r"E285 LLVM refuses the code of a GPU"):
         nvptx.ptx_of(["define nothing"], "advance_runs")
 
 
-def test_what_a_card_cannot_do_is_refused_by_name():
+def test_what_a_gpu_cannot_do_is_refused_by_name():
     """Also before anything is compiled: the refusal alone."""
     run = pushed(singular="keep")
-    problem = card_refusal(run.program)
-    assert problem is not None and (problem.code, problem.title) == ("E283", 'runs of "pushed" cannot go to a card')
+    problem = gpu_refusal(run.program)
+    assert problem is not None and (problem.code, problem.title) == ("E283", 'runs of "pushed" cannot go to a GPU')
     assert 'singular="keep"' in problem.details[0] and "device=None" in problem.cures[0]
     interpreted = replace(run.program, program=replace(run.program.program, texts=None))
     with pytest.raises(Exception, match=r"E283 [\s\S]*loops of kernels"):
-        card_kernel(interpreted, ())
+        gpu_kernel(interpreted, ())
 
 
 def test_a_run_that_does_not_fit_a_thread_is_refused(monkeypatch, example):
-    monkeypatch.setattr(card_kernels, "MOST_LOCAL", 1024)
-    with pytest.raises(Exception, match=r'E284 a run of "pushed" does not fit a thread of a card[\s\S]*at most 1 KB'):
-        card_kernel(example[0], example[1])
+    monkeypatch.setattr(gpu_kernels, "MOST_LOCAL", 1024)
+    with pytest.raises(Exception, match=r'E284 a run of "pushed" does not fit a thread of a GPU[\s\S]*at most 1 KB'):
+        gpu_kernel(example[0], example[1])
 
 
 def test_clocks_of_other_parameters_are_told_apart(example):
-    """Runs whose clocks are not those of the kernel go to the processor."""
+    """Runs whose clocks are not those of the kernel go to the processor, to the last bit."""
     graph = Graph("sampled")
     graph.add(signals.sampled_pid("pid", "mass.flow", kp=1.0, ki=0.0, kd=0.0, period=0.1))
     v = J1("v", domain="translation")
     graph.connect(Se("force", lambda u: u, signals=["pid.y"]), v).connect(v, I("mass", 1.0))
     run = compile_model(graph, progress=False).prepare_run(1.0, progress=False)
-    assert example[-1].same_clocks(example[1][0]).all()
-    assert card_refusal(run.program) is None
+    assert gpu_refusal(run.program) is None
+    p, _, _ = run.start_values_many({"pid.period": np.array([0.1, 0.2, 0.1, np.nextafter(0.1, 1.0)])})
+    with run.program._workspace() as space:
+        kernel = replace(example[-1], clock_values=space.schedules.values, first=p[0])
+    assert kernel.same_clocks(p).tolist() == [True, False, True, False]
+    assert example[-1].same_clocks(example[1][0]).all(), "without clocks"

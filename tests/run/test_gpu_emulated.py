@@ -1,4 +1,4 @@
-"""Sweeps on a card from end to end, the card's code (PTX) run as C: the bits of the CPU."""
+"""Sweeps on a GPU from end to end, the GPU's code (PTX) run as C: the bits of the CPU."""
 
 import shutil
 
@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, C, Graph, I, R, Se, sweep
-from bondgraph.sweeps import events, first_time, last, peak, uniform
+from bondgraph.sweeps import events, first_time, last, lowest, peak, uniform
 from examples.bouncing_ball import with_restitution
-from tests.card_emulator import Emulated
 from tests.inner.devices import LoadedKernel, choose
-from tests.run.stand_in_card import StandIn
+from tests.ptx_emulator import Emulated
+from tests.run.stand_in_gpu import StandIn
+from tests.systems import SYSTEMS
 
 pytestmark = [pytest.mark.release, pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")]
 
 
-class EmulatedCard(StandIn):
-    """Card whose threads are run one after the other by the processor, from the text that a driver would get."""
+class EmulatedGPU(StandIn):
+    """GPU whose threads are run one after the other by the processor, from the text that a driver would get."""
 
     def load(self, text, entry):
         loaded = super().load(text, entry)
@@ -27,8 +28,8 @@ class EmulatedCard(StandIn):
 
 
 @pytest.fixture
-def card(monkeypatch, tmp_path):
-    plugged = EmulatedCard(memory=1 << 32)
+def gpu(monkeypatch, tmp_path):
+    plugged = EmulatedGPU(memory=1 << 32)
     plugged.folder = tmp_path
     monkeypatch.setattr(choose, "MAKERS", {"cuda": lambda number: plugged})
     monkeypatch.setattr(choose, "_opened", {})
@@ -42,22 +43,46 @@ def oscillator():
 
 
 CASES = {
-    "oscillator": (oscillator, {"spring.stiffness": uniform(20.0, 80.0)}, {"top": peak("spring.q"), "course": "spring.q"}),
+    "oscillator": (
+        oscillator,
+        4.0,
+        64,
+        {"spring.stiffness": uniform(20.0, 80.0)},
+        {"top": peak("spring.q"), "course": "spring.q"},
+    ),
     "ball": (
         with_restitution,
+        4.0,
+        64,
         {"ball.inertia": uniform(0.5, 2.0), "ball.p": uniform(-0.5, 0.5)},
         {"end": last("floor.h"), "bounces": events("bounces"), "first": first_time("bounces"), "top": peak("floor.h")},
     ),
+    "eggs that collide": (
+        SYSTEMS["two bodies"],
+        0.05,
+        8,
+        {"contact.spring.stiffness": uniform(4e4, 6e4)},
+        {"deepest": lowest("contact.gap"), "events": events(""), "course": "contact.gap"},
+    ),
+    "rolling eggs": (
+        SYSTEMS["rolling eggs"],
+        0.05,
+        8,
+        {"gravity.spring.force": uniform(0.4, 0.8)},
+        {"deepest": lowest("contact.gap"), "events": events(""), "course": "contact.gap"},
+    ),
 }
+"""Graph, end (s), number of runs, what varies, what is kept."""
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_sweep_has_the_bits_of_the_cpu(name, card, tmp_path):
-    build, points, keep = CASES[name]
+def test_a_sweep_has_the_bits_of_the_cpu(name, gpu, tmp_path):
+    build, t_end, runs, points, keep = CASES[name]
     compiled = build().compile()
-    here = sweep(compiled, points, 4.0, runs=64, keep=keep, samples=0.1)
-    there = sweep(compiled, points, 4.0, runs=64, keep=keep, samples=0.1, device="cuda", store=tmp_path / "runs.db")
+    asked = {"runs": runs, "keep": keep, "samples": t_end / 40}
+    here = sweep(compiled, points, t_end, **asked)
+    there = sweep(compiled, points, t_end, **asked, device="cuda", store=tmp_path / "runs.db")
     assert {name: here[name].tobytes() for name in here.names()} == {name: there[name].tobytes() for name in there.names()}
     assert set(there.device) == {"cuda:0"} and there.complete
-    assert len(card.launched) > 2, "runs pause and continue"
+    assert len(gpu.launched) > 2, "runs pause and go on"
     assert not np.array_equal(here[next(iter(keep))][:1], here[next(iter(keep))][1:2])

@@ -1,4 +1,4 @@
-"""Memory of a thread of a card, from the image of a batch: what all threads read, what each has for itself, and what of that is
+"""Memory of a thread of a GPU, from the image of a batch: what all threads read, what each has for itself, and what of that is
 too large to be moved between launches."""
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.emit.card.stored_memory import Objects, Pointers, fits, stored_objects
+from bondgraph.emit.gpu.stored_memory import Objects, Pointers, fits, stored_objects
 from bondgraph.emit.instructions import Called
 from bondgraph.emit.kernel_language.language import Array, Code, field_name, is_table, types_of
 from bondgraph.emit.procedure import Procedure
-from bondgraph.run.batch.card.threads import OWN_BASE, SCRATCH_BASE, SharedWords
+from bondgraph.run.batch.gpu.threads import OWN_BASE, SCRATCH_BASE, SharedWords
 from bondgraph.run.batch.image import Image
 
 LARGE_ARRAY = 1_000
@@ -26,7 +26,7 @@ READERS = ("i_searchsorted", "i_take")
 
 
 @dataclass(frozen=True, eq=False)
-class CardMemory:
+class GPUMemory:
     """Words of three stretches of memory.
 
     Parameters
@@ -128,9 +128,7 @@ class Extents:
         return self.of_tables | stored_objects(procedures, self.pointers(), arguments, targets, READERS)
 
 
-def memory_of(
-    image: Image, procedures: Sequence[Procedure], symbols: Mapping[str, str], numbers: Mapping[str, int]
-) -> CardMemory:
+def memory_of(image: Image, procedures: Sequence[Procedure], symbols: Mapping[str, str], numbers: Mapping[str, int]) -> GPUMemory:
     """Return the memory of a thread for these procedures; functions have `symbols` by their names in the image, and their
     addresses are the `numbers` of these names."""
     extents = Extents(image)
@@ -188,7 +186,7 @@ def memory_of(
     batch = place(image.tables["batch"][0])[1]
     single = {field: next(iter(each)) for field, each in offsets.items() if len(each) == 1}
     same = {field: offset for field, offset in single.items() if offset is not None}
-    return CardMemory(words["own"], shared, tuple(shared_places), next_free["scratch"], batch, same)
+    return GPUMemory(words["own"], shared, tuple(shared_places), next_free["scratch"], batch, same)
 
 
 def _with_addresses(extents: Extents, stored: Objects) -> Objects:

@@ -1,4 +1,4 @@
-"""Chunks of runs on a card: as many as its memory holds, in launches of some tenths of a second that resume after a pause."""
+"""Chunks of runs on a GPU: as many as its memory holds, in launches of some tenths of a second that go on where they paused."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from bondgraph.devices.device import Device, LoadedKernel, is_out_of_memory, out_of_memory
 from bondgraph.errors import DeviceWarning, Problem, RunError, caller_depth
-from bondgraph.run.batch.card.order import CostGuess
 from bondgraph.run.batch.collect import RunBatch
+from bondgraph.run.batch.gpu.order import CostGuess
 
 LAUNCH_SECONDS = 0.2
 """Duration that a launch aims at, s: interrupts, the progress bar and watchdogs of desktops wait for it."""
@@ -27,7 +27,7 @@ _LEAST_GROWTH, _MOST_GROWTH = 0.1, 4.0
 _SHARE = 0.9
 """Share of the free memory that is used: the driver needs some too."""
 _WAVES = 8
-"""Number of runs for each thread of the card from which on a first chunk shows what runs cost."""
+"""Number of runs for each thread of the GPU from which on a first chunk shows what runs cost."""
 _LINE = 256
 """Bytes at a multiple of which each array begins."""
 
@@ -36,7 +36,7 @@ Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Launchable(Protocol):
-    """Code of runs for a card: `kernel.CardKernel`, which describes the words."""
+    """Code of runs for a GPU: `kernel.GPUKernel`, which describes the words."""
 
     @property
     def call_words(self) -> Mapping[str, int]:
@@ -80,8 +80,8 @@ class Room:
 
 
 @dataclass(frozen=True, eq=False)
-class CardWork:
-    """Work of a card: runs of p, x and m (rows of the `blocks`) into a batch, by a kernel that it has loaded of some code;
+class GPUWork:
+    """Work of a GPU: runs of p, x and m (rows of the `blocks`) into a batch, by a kernel that it has loaded of some code;
     `report` hears after each launch how many runs are done."""
 
     device: Device
@@ -95,7 +95,7 @@ class CardWork:
     def run(self) -> None:
         """Run all rows. The status of a run that has not ended is `UNFINISHED`, also where an error ends the work.
 
-        Raises `RunError` E290 for memory that does not hold a single block of threads, E292 for a card that is lost.
+        Raises `RunError` E290 for memory that does not hold a single block of threads, E292 for a GPU that is lost.
         """
         self.batch.status[:] = UNFINISHED
         varied = [block for block in self.blocks[:2] if len(block) > 1]
@@ -104,10 +104,10 @@ class CardWork:
         pilot = runs >= _WAVES * self.loaded.blocks * self.loaded.threads and bool(varied)
         while len(waiting):
             room = self.room(len(waiting))
-            chosen = waiting[:: -(-runs // room.slots)] if pilot else waiting[: room.runs]
-            chosen, pilot = guess.order(chosen), False
+            part = slice(None, None, -(-runs // room.slots)) if pilot else slice(room.runs)
+            chosen, pilot = guess.order(waiting[part]), False
             self._run_chunk(chosen, room.slots, runs - len(waiting))
-            if len(waiting := np.setdiff1d(waiting, chosen, assume_unique=True)):
+            if len(waiting := np.delete(waiting, part)):
                 guess.learn(chosen, self.batch.rate_counts[chosen])
 
     def room(self, runs: int) -> Room:
@@ -138,7 +138,7 @@ class CardWork:
         if self.pace.said:
             return
         self.pace.said = True
-        cures = ("no other program on the card", "fewer samples, or measures in place of series")
+        cures = ("no other program on the GPU", "fewer samples, or measures in place of series")
         problem = Problem("E291", f'chunks of runs on "{self.device.facts.name}" become smaller', (why,), cures=cures)
         warnings.warn(DeviceWarning(problem), stacklevel=caller_depth())
 
@@ -156,7 +156,7 @@ class CardWork:
                 self._run_chunk(part, self.room(len(part)).slots, before)
 
     def _launch_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
-        """Copy some rows to the card, launch until they are done, and put their results into the batch."""
+        """Copy some rows to the GPU, launch until they are done, and put their results into the batch."""
         code, device, runs, threads = self.code, self.device, len(chosen), self.loaded.threads
         slots = min(slots, -(-runs // threads) * threads)
         blocks = dict(zip("pxm", self.blocks, strict=True))
@@ -204,7 +204,7 @@ def _megabytes(size: int) -> str:
 
 @contextmanager
 def _allocated(device: Device, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Yield addresses of arrays of these sizes (bytes) on a card, by name, in one block that is freed at the end."""
+    """Yield the addresses of stretches of so many bytes on a GPU, by name, in one block of memory, which ends with the body."""
     starts, at = dict[str, int](), 0
     for name, size in sizes.items():
         starts[name] = at
@@ -213,5 +213,5 @@ def _allocated(device: Device, sizes: Mapping[str, int]) -> Iterator[dict[str, i
     try:
         yield {name: first + start for name, start in starts.items()}
     finally:
-        with suppress(RunError):  # with a card, its memory is lost
+        with suppress(RunError):  # with a GPU, its memory is lost
             device.free(first)

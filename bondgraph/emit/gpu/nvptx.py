@@ -1,4 +1,4 @@
-"""LLVM texts -> PTX, the assembly of NVIDIA's cards, by the target that llvmlite has: no toolkit is needed.
+"""LLVM texts -> PTX, the assembly of NVIDIA's GPUs, by the target that llvmlite has: no toolkit is needed.
 
 Products and sums are fused where the texts say so, and nowhere else: LLVM writes `.rn`, which the driver leaves alone. Elementary
 functions are the project's own; an angle whose sine only a C library computes is noted, for the host to repeat the run.
@@ -20,7 +20,7 @@ from bondgraph.emit.printers.llvm_procedures import module_text, number
 from bondgraph.errors import Problem
 
 TRIPLE, PROCESSOR, FEATURES = "nvptx64-nvidia-cuda", "sm_70", "+ptx63"
-"""Target of LLVM: the driver makes code of it for cards from Volta on."""
+"""Target of LLVM: the driver makes code of it for GPUs from Volta on."""
 BLOCK_THREADS = 1024
 """Maximum number of threads of a block."""
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
@@ -34,7 +34,9 @@ def target() -> Any:
     if written is None:
         import llvmlite
 
-        title = f"llvmlite {llvmlite.__version__} cannot generate code for NVIDIA GPUs: its LLVM lacks the NVPTX target"
+        title = (
+            f"llvmlite {llvmlite.__version__} cannot write code for NVIDIA's GPUs: its LLVM was built without the target NVPTX"
+        )
         cures = ("llvmlite 0.50 from PyPI, which has it", "device=None, which runs on the processor")
         raise CompileError(Problem("E282", title, cures=cures))
     return written
@@ -56,7 +58,7 @@ def ptx_of(texts: Sequence[str], entry: str) -> str:
         try:
             code = machine.emit_assembly(_optimised(every, {entry}, machine)).encode()
         except RuntimeError as failure:
-            raise CompileError(Problem("E285", "LLVM rejects the GPU code", (str(failure).strip(),))) from failure
+            raise CompileError(Problem("E285", "LLVM refuses the code of a GPU", (str(failure).strip(),))) from failure
         cache.store(key, code)
     return code.decode()
 

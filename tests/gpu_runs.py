@@ -1,4 +1,4 @@
-"""Many runs by the loop of a processor, and by the kernel of a card, which is run as C."""
+"""Many runs by the loop of a processor, and by the kernel of a GPU, which is run as C."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from threading import Event
 
 import numpy as np
 
-from tests.card_emulator import Emulated
 from tests.inner.emit import Kernel
-from tests.inner.run import CardKernel, KeptOfRun, PreparedProgram, RunBatch
+from tests.inner.run import GPUKernel, KeptOfRun, PreparedProgram, RunBatch
+from tests.ptx_emulator import Emulated
 
 WARP = 32
 
@@ -33,7 +33,7 @@ def on_processor(
     return batch
 
 
-def on_card(kernel: CardKernel, emulated: Emulated, blocks: Blocks, batch: RunBatch, slots: int, budget: int) -> int:
+def on_gpu(kernel: GPUKernel, emulated: Emulated, blocks: Blocks, batch: RunBatch, slots: int, budget: int) -> int:
     """The runs in so many threads, each of which sleeps after so many steps; returns the number of launches."""
     runs, shared = len(batch.status), np.zeros(len(kernel.shared_at(0)), np.uint64)
     shared[:] = kernel.shared_at(shared.ctypes.data)

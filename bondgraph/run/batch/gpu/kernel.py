@@ -1,4 +1,4 @@
-"""Kernel of many runs on a card: from a prepared run to PTX, and the memory that threads begin with."""
+"""Kernel of many runs on a GPU: from a prepared run to PTX, and the memory that threads begin with."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.emit.card import nvptx
-from bondgraph.emit.card.specialised_procedures import kinds_by_number, specialised, stored_fields
+from bondgraph.emit.gpu import nvptx
+from bondgraph.emit.gpu.specialised_procedures import kinds_by_number, specialised, stored_fields
 from bondgraph.emit.instructions import Called
 from bondgraph.emit.interpreter import code as interpreter
 from bondgraph.emit.kernel import Kernel
@@ -17,9 +17,9 @@ from bondgraph.emit.kernel_language.language import field_name
 from bondgraph.emit.printers.llvm_procedures import module_text
 from bondgraph.emit.procedure import Procedure, reached, renamed
 from bondgraph.errors import Problem, RunError
-from bondgraph.run.batch.card import threads
-from bondgraph.run.batch.card.memory import CardMemory, known_words, memory_of
-from bondgraph.run.batch.card.threads import Launch
+from bondgraph.run.batch.gpu import threads
+from bondgraph.run.batch.gpu.memory import GPUMemory, known_words, memory_of
+from bondgraph.run.batch.gpu.threads import Launch
 from bondgraph.run.batch.image import CALLED_BY_BATCHES, Image, image_of, kernels_of, run_libraries, with_letter
 from bondgraph.run.batch.prepared import PreparedProgram
 from bondgraph.run.batch.results import KeptOfRun
@@ -29,12 +29,12 @@ from bondgraph.run.steppers.method import Method
 ENTRY = "advance_runs"
 """Name of the kernel."""
 MOST_LOCAL = 512 * 1024
-"""Bytes of local memory that a thread of a card can have."""
+"""Bytes of local memory that a thread of a GPU can have."""
 
 
 @dataclass(frozen=True, eq=False)
-class CardKernel:
-    """Kernel of many runs on a card.
+class GPUKernel:
+    """Kernel of many runs on a GPU.
 
     Its one argument is the address of a block of words, `threads.Launch`. A thread has a slot; runs are taken by threads that are
     free, and continue where a launch has paused.
@@ -46,7 +46,8 @@ class CardKernel:
     call_words : word of each number of the block; call_size : count of its words.
     state_words, scratch_words : words of a slot between launches, zero before the first one of a block.
     memory : what threads begin with.
-    clock_keys, first : key of the clocks of parameters, and parameters (parameters,) whose clocks these are.
+    clock_values, first : values (runs, k) that determine the clocks of parameters (runs, parameters), and parameters
+        (parameters,) whose clocks these are.
     """
 
     ptx: str
@@ -55,8 +56,8 @@ class CardKernel:
     call_size: int
     state_words: int
     scratch_words: int
-    memory: CardMemory
-    clock_keys: Callable[[np.ndarray], list[bytes]]
+    memory: GPUMemory
+    clock_values: Callable[[np.ndarray], np.ndarray]
     first: np.ndarray
 
     def shared_at(self, address: int) -> np.ndarray:
@@ -65,17 +66,17 @@ class CardKernel:
 
     def same_clocks(self, p: np.ndarray) -> np.ndarray:
         """Return (runs,) True for the runs, with parameters p (runs, parameters), whose clocks are those of the kernel."""
-        mine = self.clock_keys(self.first[None])[0]
-        return np.array([key == mine for key in self.clock_keys(p)], dtype=bool)
+        mine, theirs = (np.ascontiguousarray(self.clock_values(each)).view(np.uint64) for each in (self.first[None], p))
+        return np.asarray((theirs == mine).all(axis=1))
 
 
-def card_kernel(
+def gpu_kernel(
     prepared: PreparedProgram,
     blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
     kept: Sequence[KeptOfRun] = (),
     outputs: Kernel | None = None,
     check_rank: bool = False,
-) -> CardKernel:
+) -> GPUKernel:
     """Return the kernel of runs with these `blocks` p, x and m, (runs or 1, numbers): of the clocks of the first.
 
     Parameters
@@ -83,10 +84,10 @@ def card_kernel(
     kept, outputs : what is measured, as `kept_of` returns it.
     check_rank : whether constraints are checked along the runs.
 
-    Raises `RunError` E283 for runs that cannot go to a card, E284 for one whose memory does not fit a thread, E330 for a clock
+    Raises `RunError` E283 for runs that cannot go to a GPU, E284 for one whose memory does not fit a thread, E330 for a clock
     that cannot run; `CompileError` E282, E285.
     """
-    if (refused := card_refusal(prepared)) is not None:
+    if (refused := gpu_refusal(prepared)) is not None:
         raise RunError(refused)
     program = prepared.program
     kernels_of(program)
@@ -112,7 +113,7 @@ def card_kernel(
     by_number = [(numbers[name], symbols[name]) for name in _called_by_number(image, words)]
     texts = [_text(made, dict(by_number), signatures), _rules_text(), *model, *_entry_texts(memory)]
     index = {name: k for name, (k, _) in Launch.layout().items()}
-    return CardKernel(
+    return GPUKernel(
         nvptx.ptx_of(texts, ENTRY),
         ENTRY,
         index,
@@ -120,7 +121,7 @@ def card_kernel(
         len(memory.template) + 1,
         memory.scratch,
         memory,
-        space.schedules.keys,
+        space.schedules.values,
         p,
     )
 
@@ -202,7 +203,7 @@ def _rules_text() -> str:
     return "\n".join(interpreter.texts(1)).replace(" alwaysinline", "")
 
 
-def _entry_texts(memory: CardMemory) -> list[str]:
+def _entry_texts(memory: GPUMemory) -> list[str]:
     """Return the kernel, and what threads count in its argument."""
     words = {name: index for name, (index, _) in Launch.layout().items()}
     kernel = nvptx.kernel_text(ENTRY, "b_run_thread", len(memory.template), words["slots"], memory.batch)
@@ -210,17 +211,17 @@ def _entry_texts(memory: CardMemory) -> list[str]:
     return [kernel, *(nvptx.counter_text(name, words[word]) for name, word in counters.items()), nvptx.ADDRESS]
 
 
-def _check_size(prepared: PreparedProgram, memory: CardMemory) -> None:
-    """Refuse a memory that does not fit a thread of a card."""
+def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
+    """Refuse a memory that does not fit a thread of a GPU."""
     if (size := 8 * len(memory.template)) <= MOST_LOCAL:
         return
     why = f"it needs {size / 1024:.0f} KB for tables and arrays, and a thread has at most {MOST_LOCAL // 1024} KB"
-    title = f'a run of "{prepared.program.name}" does not fit a thread of a card'
+    title = f'a run of "{prepared.program.name}" does not fit a thread of a GPU'
     raise RunError(Problem("E284", title, (why,), cures=("device=None, which runs on the processor", "a smaller model")))
 
 
-def card_refusal(prepared: PreparedProgram) -> Problem | None:
-    """Return why runs cannot go to a card (E283), None if they can; nothing is compiled."""
+def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
+    """Return why runs cannot go to a GPU (E283), None if they can; nothing is compiled."""
     program, settings = prepared.program, prepared.settings
     reasons = list[str]()
     if not program.is_machine_code:
@@ -239,5 +240,5 @@ def card_refusal(prepared: PreparedProgram) -> Problem | None:
         reasons.append("a part of it needs Python")
     if not reasons:
         return None
-    title = f'runs of "{program.name}" cannot go to a card'
+    title = f'runs of "{program.name}" cannot go to a GPU'
     return Problem("E283", title, tuple(reasons), cures=("device=None, which runs on the processor",))

@@ -1,1 +1,0 @@
-"""Code of a graphics card: procedures for memory that is known, what of it they store to, and PTX."""

@@ -1,0 +1,1 @@
+"""Code of a GPU: procedures for memory that is known, what of it they store to, and PTX."""

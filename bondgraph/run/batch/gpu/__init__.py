@@ -1,0 +1,1 @@
+"""Many runs on a GPU: the loop over runs of a thread, its memory, and the code of all threads (PTX)."""

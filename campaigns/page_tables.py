@@ -1,0 +1,31 @@
+"""Tables of campaigns in pages of the documentation: fresh rows take the place of those with the same first cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from bondgraph.output.files import write_texts
+
+_END = "<!-- end -->\n"
+
+
+def write_rows(
+    path: Path,
+    command: str,
+    head: Sequence[str],
+    fresh: Iterable[str],
+    names: Iterable[str],
+    remark: Callable[[Sequence[str]], str],
+) -> None:
+    """Write fresh rows into the table of a command in a page; it keeps the rows of the other `names`, in their order.
+
+    The table stands between the comments `<!-- command -->` and `<!-- end -->`; `remark` says of all rows what follows them.
+    """
+    start = f"<!-- {command} -->\n"
+    before, rest = path.read_text(encoding="utf-8").split(start)
+    old, after = rest.split(_END, 1)
+    lines = {line.split("|")[1].strip(): line for line in [*old.splitlines(), *fresh] if line.startswith("|")}
+    kept = [lines[name] for name in names if name in lines]
+    text = before + start + "\n".join([*head, *kept, "", remark(kept), ""]) + _END + after
+    write_texts(path.parent, {path.name: text})
