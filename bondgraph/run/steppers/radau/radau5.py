@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, inline, larger, smaller, sqrt
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
-from bondgraph.run.accuracy.table import ErrorWeights
-from bondgraph.run.bound import Bound
 from bondgraph.run.linear.elimination import without_tiny
-from bondgraph.run.linear.system import table_of
+from bondgraph.run.program import Program
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.implicit.jacobian import ALERT, Implicit, damps_growth, differentiate, look_ahead, rounding
 from bondgraph.run.steppers.implicit.powers import power_integrals, powers_inside
-from bondgraph.run.steppers.integrator import OneStep, StepperOptions
+from bondgraph.run.steppers.implicit.stepper import ImplicitStepper
 from bondgraph.run.steppers.method import AT_HAND, Method
 from bondgraph.run.steppers.radau import coefficients as table
 from bondgraph.run.steppers.radau.steps import (
@@ -34,7 +32,6 @@ from bondgraph.run.steppers.radau.steps import (
     slopes_inside,
     states_inside,
 )
-from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.steppers.shared_fields import derivative
 
 _QUICK = 1e-3
@@ -184,32 +181,4 @@ def machine_code() -> Library:
     return compile_written(written)
 
 
-class Radau5(OneStep):
-    """Radau IIA of order 5 with dense output of order 4, in machine code.
-
-    The options name the kind of linear algebra; "auto" is the cheapest (`linear.layout`) for each of the two systems.
-    """
-
-    def __init__(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions):
-        program = bound.program
-        self._system = table_of(program.matrix_layout(options.linear))
-        self._pair = table_of(program.pair_layout(options.linear))
-        sizes = {"nonzero_count": int(self._system["count"])}
-        super().__init__(RADAU5, machine_code(), bound, tolerances, weights, sizes, options.ticks, options.settler)
-        self.table.point("system", self._system)
-        self.table.point("pair", self._pair)
-        self.table["nonzero_count"] = self._system["count"]
-
-
-class RadauStepper:
-    """Code of the method."""
-
-    runs_in_lanes: ClassVar[bool] = False
-    machine_code = staticmethod(machine_code)
-
-    def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> Radau5:
-        """Bind the method to a run."""
-        return Radau5(bound, tolerances, weights, options)
-
-
-STEPPER = RadauStepper()
+STEPPER = ImplicitStepper(RADAU5, machine_code, {"system": Program.matrix_layout, "pair": Program.pair_layout})

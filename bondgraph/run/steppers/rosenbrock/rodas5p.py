@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, larger, sqrt, unrolled
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
-from bondgraph.run.accuracy.table import ErrorWeights
-from bondgraph.run.bound import Bound
 from bondgraph.run.linear.elimination import without_tiny
-from bondgraph.run.linear.system import table_of
+from bondgraph.run.program import Program
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.implicit.jacobian import ALERT, Implicit, damps_growth, differentiate, factors, look_ahead, rounding
 from bondgraph.run.steppers.implicit.powers import power_integrals, powers_inside
 from bondgraph.run.steppers.implicit.quadrature import LOBATTO
-from bondgraph.run.steppers.integrator import OneStep, StepperOptions
+from bondgraph.run.steppers.implicit.stepper import ImplicitStepper
 from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.rosenbrock import coefficients as table
 from bondgraph.run.steppers.rosenbrock.steps import (
@@ -31,7 +28,6 @@ from bondgraph.run.steppers.rosenbrock.steps import (
     time_drift,
     unknowns,
 )
-from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.steppers.shared_fields import derivative, error_weight
 
 
@@ -120,30 +116,4 @@ def machine_code() -> Library:
     return compile_written(written)
 
 
-class Rodas5P(OneStep):
-    """Rosenbrock method of order 5 with dense output of order 4 for stiff models, in machine code.
-
-    The options name the kind of linear algebra; "auto" is the cheapest (`linear.layout`).
-    """
-
-    def __init__(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions):
-        program = bound.program
-        self._system = table_of(program.matrix_layout(options.linear))
-        sizes = {"nonzero_count": int(self._system["count"])}
-        super().__init__(RODAS5P, machine_code(), bound, tolerances, weights, sizes, options.ticks, options.settler)
-        self.table.point("system", self._system)
-        self.table["nonzero_count"] = self._system["count"]
-
-
-class RosenbrockStepper:
-    """Code of the method."""
-
-    runs_in_lanes: ClassVar[bool] = False
-    machine_code = staticmethod(machine_code)
-
-    def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> Rodas5P:
-        """Bind the method to a run."""
-        return Rodas5P(bound, tolerances, weights, options)
-
-
-STEPPER = RosenbrockStepper()
+STEPPER = ImplicitStepper(RODAS5P, machine_code, {"system": Program.matrix_layout})
