@@ -60,6 +60,7 @@ EXECUTED = [
     "signals.md",
     "parts.md",
     "mechanisms.md",
+    "robots.md",
     "urdf.md",
     "surfaces.md",
     "contact.md",
