@@ -4,4 +4,5 @@
 
 from screwbond.models.chains.dynamics import inertia_numbers
 from screwbond.models.chains.graph import articulated_is_shorter, operations, recursion_is_shorter
+from screwbond.models.chains.inverse_kinematics import rotation_vectors
 from screwbond.models.chains.links import cylinder_inertia
