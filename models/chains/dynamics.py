@@ -251,6 +251,13 @@ def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
 @of_rows("q")
 def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
     """Return the potential of the weight, J, in uniform `gravity` (3,) m/s^2, world axes; zero at the world's origin."""
+    mass, first = first_moment(tree, q, numbers)
+    g = np.asarray(gravity)
+    return -((tree.base[:3, :3].T @ g) @ first + mass * (g @ tree.base[:3, 3]))
+
+
+def first_moment(tree: Tree, q: Any, numbers: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the mass of all that moves, kg, and mass times centre (3,) in the frame of the base, kg m."""
     freedoms, positions = tree.sections.freedoms, tree.sections.positions(q)
     carried = [(body.mass, body.first) for body in section_moments(tree, numbers)]
     total: tuple[Any, Any] = (0.0, np.zeros(3))
@@ -263,8 +270,7 @@ def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
             carried[before - 1] = mass + carried[before - 1][0], first + carried[before - 1][1]
         else:
             total = mass + total[0], first + total[1]
-    g = np.asarray(gravity)
-    return -((tree.base[:3, :3].T @ g) @ total[1] + total[0] * (g @ tree.base[:3, 3]))
+    return total
 
 
 @of_rows("q")

@@ -46,7 +46,7 @@ def link(name: str, joint: Any, x: float, **options: Any) -> Link:
 def branched() -> Tree:
     """Turning, sliding, screwing and mimicking joints on a turned base."""
     base = np.eye(4)
-    base[:3] = [[0, 0, 1, 0.2], [1, 0, 0, 0], [0, 1, 0, -0.1]]
+    base[:3] = [[0.0, 0.0, 1.0, 0.2], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, -0.1]]
     return Tree("branched", (
         link("a", joints.revolute((0, 0, 1)), 0.0),
         link("b", joints.revolute((0, 1, 1) / np.sqrt(2), (0.3, 0, 0)), 0.3),
@@ -146,7 +146,7 @@ def test_out_of_reach_the_nearest_pose_is_found_and_refused_by_default() -> None
     refused("E340", "singular", lambda: inverse_kinematics(two_links(), "fore", goal, at=(0.25, 0, 0)))
     limited = two_links(upper=(-0.5, 0.5), fore=(-0.5, 0.5))
     held = inverse_kinematics(limited, "fore", goal, at=(0.25, 0, 0), nearest=True)
-    assert held.q[0] == 0.5 and held.held() == ["upper at 0.5"] and held.gradient[0] > 0.0
+    assert held.q[0] == 0.5 and held.at_limits() == ["upper at 0.5"] and held.gradient[0] > 0.0
     many = [[0.53, 0.0, -0.1], goal, goal]
     refused("E340", "goal 1 and 1 more", lambda: inverse_kinematics(limited, "fore", many, at=(0.25, 0, 0)))
 
@@ -169,7 +169,7 @@ def rodrigues(vector: np.ndarray) -> np.ndarray:
 
 def test_random_poses_of_a_public_robot_are_reached_within_its_limits() -> None:
     tree = read_urdf(public_urdf("/z1.urdf"), meshes=False).tree
-    q = RNG.uniform(*tree.limits.T, (3, tree.freedoms))
+    q = RNG.uniform(tree.limits[:, 0], tree.limits[:, 1], (3, tree.freedoms))
     goals = np.array([pose_state(H) for H in link_pose(tree, len(tree.links) - 1, q)], dtype=float)
     solution = inverse_kinematics(tree, tree.links[-1].name, goals)
     assert solution.q.shape == q.shape and solution.reached.all() and "3 of 3" in str(solution)

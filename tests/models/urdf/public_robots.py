@@ -77,3 +77,10 @@ class Judge:
         reference, at = self.pin.LOCAL_WORLD_ALIGNED, self._coordinates(q)
         J = self.pin.computeFrameJacobian(self.model, self.data, at, self.frames[link], reference)[:, self.order]
         return np.vstack([J[3:], J[:3]])
+
+    def momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Centroidal momentum of all that moves, the angular part first."""
+        own = np.zeros(self.model.nv)
+        own[self.order] = v
+        momentum = self.pin.computeCentroidalMomentum(self.model, self.data, self._coordinates(q), own)
+        return np.array([*momentum.angular, *momentum.linear])

@@ -11,6 +11,7 @@ import pytest
 from screwbond.models.chains import (
     bias,
     body_jacobian,
+    centroidal_momentum,
     chain_graph,
     gravity_forces,
     inverse_dynamics,
@@ -60,6 +61,7 @@ def compare(robot: Robot, text: str, samples: int = 4) -> None:
             "g": (gravity_forces(tree, (0.0, 0.0, -9.81), q), S.T @ judge.weight(at)),
             "tau": (inverse_dynamics(tree, q, v, a, (0.0, 0.0, -9.81)), S.T @ judge.efforts(at, rate, S @ a)),
         }
+        pairs["momentum"] = centroidal_momentum(tree, q, v), judge.momentum(at, rate)
         last = tree.links[-1].name
         pairs["J"] = jacobian(tree, last, q), judge.world_jacobian(last, at) @ S
         pairs |= {link.name: (body_jacobian(tree, k, q), judge.jacobian(link.name, at) @ S) for k, link in enumerate(tree.links)}

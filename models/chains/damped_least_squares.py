@@ -59,7 +59,7 @@ class InverseKinematics:
     tree: Tree
     size: float
 
-    def held(self) -> list[str]:
+    def at_limits(self) -> list[str]:
         """Return the joints of a single goal that their limits hold back, with the limit."""
         lower, upper = self.tree.limits.T
         room = AT_LIMIT * _sizes(self.tree, self.size)
@@ -209,9 +209,9 @@ class _Search:
         missed = np.flatnonzero(~self.reached(error))
         k = missed[:1]
         nearest = self.solution(q[k], error[k], k, ())
-        held, goal = nearest.held(), f"goal {k[0]} and {len(missed) - 1} more" if len(q) > 1 else "the goal"
+        stuck, goal = nearest.at_limits(), f"goal {k[0]} and {len(missed) - 1} more" if len(q) > 1 else "the goal"
         free = "no joint moves it closer: it is out of reach, or the Jacobian is singular there"
-        why = "held by limits: " + ", ".join(held[:6]) if held else free
+        why = "held by limits: " + ", ".join(stuck[:6]) if stuck else free
         away = f"{nearest.position_error:.3g} m and {nearest.angle_error:.3g} rad away"
         title = f"{self.tree.name} does not reach {goal}: the nearest pose is {away}"
         cures = "nearest=True to have that pose", f"more than starts={starts}", "a point (3,), if the orientation is free"
