@@ -27,7 +27,7 @@ Array = np.ndarray
 
 MOST_STEPS = 200
 """Steps from each start."""
-FIRST_DAMPING, LARGEST_DAMPING = 1e-3, 1e12
+FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-12, 1e12
 SMALLEST_GAIN = 1e-13
 """Relative decrease of the squared error in a step below which a start has come to rest."""
 AT_LIMIT = 1e-9
@@ -187,7 +187,7 @@ class _Search:
             taken = moving[better]
             q[taken], error[taken], J[taken] = target[better], new[better], new_J[better]
             shrink = np.maximum(1.0 / 3.0, 1.0 - (2.0 * np.clip(gain, 0.0, 1.0) - 1.0) ** 3)
-            damping[moving] *= np.where(better, shrink, growth[moving])
+            damping[moving] = np.maximum(damping[moving] * np.where(better, shrink, growth[moving]), LEAST_DAMPING)
             growth[moving] = np.where(better, 2.0, 2.0 * growth[moving])
             resting = np.where(better, before - after <= SMALLEST_GAIN * before, damping[moving] > LARGEST_DAMPING)
             moving = moving[~(resting | self.reached(error[moving]))]
