@@ -28,6 +28,8 @@ Array = np.ndarray
 MOST_STEPS = 200
 """Steps from each start."""
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-12, 1e12
+FIRST_BATCH = 19
+"""Further starts that are tried before all others."""
 SMALLEST_GAIN = 1e-13
 """Relative decrease of the squared error in a step below which a start has come to rest."""
 AT_LIMIT = 1e-9
@@ -88,8 +90,8 @@ def inverse_kinematics(
     *,
     at: Vector = (0.0, 0.0, 0.0),
     start: Any = None,
-    starts: int = 20,
-    tolerance: float = 1e-9,
+    starts: int = 100,
+    tolerance: float = 1e-8,
     nearest: bool = False,
 ) -> InverseKinematics:
     """Return joint coordinates that bring a link to a goal, within the limits of the joints.
@@ -117,11 +119,13 @@ def inverse_kinematics(
     search = _Search(tree, number, goals.reshape(-1, *goals.shape[len(leading) :]), points, _size(tree), tolerance)
     first = _start(tree, start, len(search.goals))
     q, error = search.descend(first, np.arange(len(first)))
-    missed = np.flatnonzero(~search.reached(error))
-    if len(missed) and starts > 1:
-        further = _spread(tree, starts - 1, search.size)
-        rows = np.repeat(missed, len(further))
-        others, errors = search.descend(np.tile(further, (len(missed), 1)), rows)
+    further = _spread(tree, starts - 1, search.size)
+    for batch in (further[:FIRST_BATCH], further[FIRST_BATCH:]):
+        missed = np.flatnonzero(~search.reached(error))
+        rows = np.repeat(missed, len(batch))
+        if not len(rows):
+            break
+        others, errors = search.descend(np.tile(batch, (len(missed), 1)), rows)
         for k in missed:
             mine = np.flatnonzero(rows == k)
             away = np.abs(_near(tree, others[mine], first[k]) - first[k]).max(axis=1)
