@@ -12,6 +12,7 @@ from screwbond.models.chains.links import Vector
 from screwbond.models.chains.trees import Tree
 
 from bondgraph import Block, Element, Op
+from bondgraph.errors import refusal
 from bondgraph.model.arguments import in_units
 from screws.numeric_arguments import floats
 
@@ -24,8 +25,12 @@ def inverse_dynamics_block(
 
     With v' = r'' + kd (r' - v) + kp (r - q) it is computed-torque control (Luh, Walker and Paul 1980). Its numbers are those of
     the `tree`, which may differ from the plant's: those of a nominal model.
+
+    Raises `ModelError` E338 for invalid gravity.
     """
-    pull = np.asarray(gravity, dtype=float)
+    pull = floats(gravity, (3,))
+    if pull is None:
+        raise refusal("E338", f'gravity of "{name}" is {gravity!r}', "three finite numbers, m/s^2", about=name)
 
     def efforts(q: Any, v: Any, a: Any) -> Any:
         tau = inverse_dynamics(tree, vector(q), vector(v), vector(a), pull)
@@ -42,7 +47,6 @@ def jacobian_block(
     name: str, tree: Tree, link: str, position: str, *, axes: str = "world", at: Vector = (0.0, 0.0, 0.0)
 ) -> Element:
     """Build the geometric Jacobian `<name>.J` (6, n) of a point of a link, from the path of q (n,); arguments as `jacobian`."""
-    number, point = tree.index(link), floats(at, (3,))
-    jacobian(tree, number, np.zeros(tree.freedoms), axes, at)  # refuses axes here, at the user's line
-    law = Op("Jacobian", lambda q: jacobian(tree, number, vector(q), axes, point), "J(#1)", KINEMATICS)
+    jacobian(tree, link, np.zeros(tree.freedoms), axes, at)  # refuses arguments at the user's line
+    law = Op("Jacobian", lambda q: jacobian(tree, link, vector(q), axes, at), "J(#1)", KINEMATICS)
     return Block(name, [("J", law, ["q"])], inputs={"q": position})

@@ -110,8 +110,7 @@ def inverse_kinematics(
     Raises `ModelError` E338 for a goal, point or start that is invalid, E339 for a start beyond the limits, E340 for goals that
     were not reached, with the nearest pose and the joints that hold it; E454 for an unknown link.
     """
-    number = tree.index(link) if isinstance(link, str) else link
-    goals, points = _goals(tree, goal), floats(at, (3,))
+    number, goals, points = tree.index(link), _goals(tree, goal), floats(at, (3,))
     if points is None or not (isinstance(starts, int) and starts > 0) or not 0.0 < tolerance < 1.0:
         title = f"at={at!r}, starts={starts!r}, tolerance={tolerance!r} do not fit"
         raise refusal("E338", title, "three finite numbers, a whole number from 1, and a small positive number", about=tree.name)
@@ -289,5 +288,8 @@ def _spread(tree: Tree, count: int, size: float) -> Array:
 
 def _near(tree: Tree, q: Array, start: Array) -> Array:
     """Return coordinates (..., n) whose angles without limits are within half a turn of those of the start."""
-    free = np.array(tree.is_angle) & ~np.isfinite(tree.limits).any(axis=1)
-    return np.where(free, q - 2.0 * np.pi * np.round((q - start) / (2.0 * np.pi)), q)
+    turns = np.array(tree.is_angle) & ~np.isfinite(tree.limits).any(axis=1)
+    for section, drive in zip(tree.sections.freedoms, tree.sections.drives, strict=True):
+        if section.pitch or not section.turns or drive.factor % 1.0:  # a turn of the coordinate is not one of the pose
+            turns[drive.coordinate] = False
+    return np.where(turns, q - 2.0 * np.pi * np.round((q - start) / (2.0 * np.pi)), q)

@@ -18,6 +18,7 @@ from screwbond.models.chains.rows import of_rows
 from screwbond.models.chains.trees import Section, Tree
 
 from bondgraph.errors import refusal
+from screws.numeric_arguments import floats
 from screws.poses import pose
 from screws.rotations import quaternion, quaternion_product, tilde
 from screws.scalars import array, cos, sin
@@ -120,15 +121,16 @@ def body_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
 def jacobian(tree: Tree, link: int | str, q: Any, axes: str = "world", at: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
     """Return the geometric Jacobian J (6, n), [omega; v] = J q', of the point `at` (3,) of a link, m, in the link's frame.
 
-    `axes` : of omega and v, "world" or "link". Raises `ModelError` E454 for an unknown link, E341 for other axes.
+    `axes` : of omega and v, "world" or "link". Raises `ModelError` E454 for an unknown link, E341 for other axes or no point.
     """
-    number = tree.index(link) if isinstance(link, str) else link
-    if axes not in ("world", "link"):
-        raise refusal("E341", f"the axes of a Jacobian are {axes!r}", 'axes="world" or axes="link"', about=tree.name)
+    number, point = tree.index(link), floats(at, (3,))
+    if axes not in ("world", "link") or point is None:
+        title = f"a Jacobian with axes={axes!r}, at={at!r}"
+        raise refusal("E341", title, 'axes="world" or axes="link"', "at: three finite numbers, m", about=tree.name)
     if axes == "world":
-        return located_jacobian(tree, number, q, at)[1]
+        return located_jacobian(tree, number, q, point)[1]
     J = body_jacobian(tree, number, q)
-    return array(np.concatenate([J[:3], J[3:] - tilde(at) @ J[:3]]))
+    return array(np.concatenate([J[:3], J[3:] - tilde(point) @ J[:3]]))
 
 
 @of_rows("q")

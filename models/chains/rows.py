@@ -75,7 +75,7 @@ for _name, _rule in (("add", _sum), ("sub", _difference), ("mul", _product), ("t
 
 
 def of_rows(*states: str) -> Callable[[Formula], Formula]:
-    """Decorate a formula of a tree, its first argument, whose arguments `states` (n,) may be rows of states (..., n) too.
+    """Decorate a formula of a `tree` whose arguments `states` (n,) may be rows of states (..., n) too.
 
     Raises `ModelError` E338 for rows of another length, or with what is no finite number.
     """
@@ -89,7 +89,7 @@ def of_rows(*states: str) -> Callable[[Formula], Formula]:
             named = {state: call.arguments[state] for state in states if state in call.arguments}
             if all(np.ndim(values) < 2 for values in named.values()):
                 return formula(*arguments, **keywords)
-            tree = arguments[0]
+            tree = call.arguments["tree"]
             rows = {state: state_rows(tree, state, values) for state, values in named.items()}
             leading = np.broadcast_shapes(*(values.shape[:-1] for values in rows.values()))
             for state, values in rows.items():

@@ -43,7 +43,7 @@ def limited_drive(name: str, command: str, velocity: str, *, effort: Any, speed:
 
     Raises `ModelError` E343 for limits of different joints, an effort below zero, or a speed or fade that is not above zero.
     """
-    most, top = as_floats(effort), as_floats(speed)
+    most, top = (x[0] if x.shape == (1,) else x for x in (as_floats(effort), as_floats(speed)))
     shapes_fit = most.ndim < 2 and top.shape in ((), most.shape)
     if not (shapes_fit and np.all(most >= 0.0) and np.all(top > 0.0) and 0.0 < fade <= 1.0):
         title = f'the limits of "{name}" are effort={effort!r}, speed={speed!r}, fade={fade!r}'

@@ -23,7 +23,9 @@ def shaft(command: Any, velocity: Any, **limits: Any) -> Graph:
 
 def test_a_motor_runs_up_along_its_speed_torque_line() -> None:
     """v' = 4 up to half the speed of 10 rad/s, then 8 - 0.8 v."""
-    run = compile_model(shaft(5.0, 0.0, effort=2.0, speed=10.0, fade=0.5), backend="numpy").simulate(3.0, samples=[0.0, 1.0, 3.0])
+    run = compile_model(shaft(5.0, 0.0, effort=[2.0], speed=10.0, fade=0.5), backend="numpy").simulate(
+        3.0, samples=[0.0, 1.0, 3.0]
+    )
     assert np.allclose(run["shaft.flow"], [0.0, 4.0, 10.0 - 5.0 * np.exp(-0.8 * 1.75)], rtol=1e-6)
 
 
@@ -37,7 +39,7 @@ def test_each_joint_has_its_own_limits_and_brakes_at_any_speed() -> None:
 
 
 @pytest.mark.parametrize("limits", [
-    {"effort": -1.0}, {"effort": 1.0, "speed": 0.0}, {"effort": np.nan}, {"effort": [1.0, 2.0], "speed": [1.0]},
+    {"effort": -1.0}, {"effort": 1.0, "speed": 0.0}, {"effort": np.nan}, {"effort": [1.0, 2.0], "speed": [1.0] * 3},
     {"effort": 1.0, "fade": 0.0}, {"effort": "large"},
 ])  # fmt: skip
 def test_limits_that_do_not_fit_are_refused(limits: dict[str, Any]) -> None:

@@ -151,6 +151,14 @@ def test_out_of_reach_the_nearest_pose_is_found_and_refused_by_default() -> None
     refused("E340", "goal 1 and 1 more", lambda: inverse_kinematics(limited, "fore", many, at=(0.25, 0, 0)))
 
 
+def test_angles_stay_near_the_start_where_a_turn_changes_nothing() -> None:
+    """A screw that has turned 9 rad has risen too; a hinge comes within half a turn."""
+    helix = Chain("screw", (link("nut", joints.helical((0, 0, 1), pitch=0.1), 0.0),))
+    assert inverse_kinematics(helix, "nut", (0.0, 0.0, 0.9)).q[0] == pytest.approx(9.0)
+    arm, goal = two_links(), link_pose(two_links(), 1, (0.3, 0.7))
+    assert np.allclose(inverse_kinematics(arm, "fore", goal, start=(6.0, -6.0)).q, [0.3 + 2 * np.pi, 0.7 - 2 * np.pi])
+
+
 def test_a_half_turn_is_the_full_angle_away() -> None:
     axis = RNG.normal(size=3)
     axis /= np.linalg.norm(axis)
@@ -193,5 +201,8 @@ def test_what_does_not_fit_is_refused() -> None:
     refused("E338", "starts=0", lambda: inverse_kinematics(arm, "fore", (0.0, 0.0, 0.0), starts=0))
     refused("E338", "do not fit 1 goals", lambda: inverse_kinematics(arm, "fore", (0.3, 0.0, 0.0), start=np.zeros((2, 2))))
     refused("E339", "upper (-1 to 1)", lambda: inverse_kinematics(arm, "fore", (0.3, 0.0, 0.0), start=(2.0, 0.0)))
+    refused("E341", "(0.0, 1.0)", lambda: jacobian_block("J", arm, "fore", "arm.q", at=(0.0, 1.0)))
+    refused("E338", "gravity", lambda: inverse_dynamics_block("b", arm, "q", "v", "a", gravity=(0.0, np.nan, 0.0)))
+    refused("E454", "no link 2", lambda: jacobian(arm, 2, (0.0, 0.0)))
     refused("E341", "'tool'", lambda: jacobian(arm, "fore", (0.0, 0.0), "tool"))
     refused("E454", "hand", lambda: inverse_kinematics(arm, "hand", (0.3, 0.0, 0.0)))
