@@ -31,7 +31,7 @@ ROBOTS = (
 )
 """File and link; "": the link with the most joints before it."""
 
-STARTS, STEPS, DAMPING, TOLERANCE = 100, 200, 1e-6, 1e-6
+STARTS, STEPS, DAMPING, TOLERANCE = 200, 200, 1e-6, 1e-6
 
 
 def farthest(tree: Tree) -> str:

@@ -90,7 +90,7 @@ def inverse_kinematics(
     *,
     at: Vector = (0.0, 0.0, 0.0),
     start: Any = None,
-    starts: int = 100,
+    starts: int = 200,
     tolerance: float = 1e-8,
     nearest: bool = False,
 ) -> InverseKinematics:

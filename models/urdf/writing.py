@@ -15,13 +15,16 @@ from screws.poses import inverse, pose
 ON_AXIS = 1e-12
 """Distance of a frame from the axis of its joint, over that of the link from the base, up to which it lies on it."""
 
+FAR = 1e9
+"""Limit where URDF requires one and the tree has none: of slides, efforts and velocities."""
+
 
 def to_urdf(tree: Tree) -> str:
     """Return a tree as the text of a URDF file, which `read_urdf` reads as a tree with the same motions and dynamics.
 
     A joint has the name of the link that it moves. In URDF its axis passes through the frame of this link: where that lies beside
-    the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Efforts and velocities without limits are
-    written as -1. Surfaces and visuals are left out.
+    the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits that URDF requires and the tree
+    does not have, those of slides, efforts and velocities, are written as 1e9. Surfaces and visuals are left out.
 
     Raises `ModelError` E344 with all joints that URDF does not have, such as helical ones, and limits on one side alone.
     """
@@ -96,10 +99,10 @@ def _joint(robot: ElementTree.Element, link: Link, carrier: str, moved: str, at:
     omega, v = link.joint.screws[:3, 0], link.joint.screws[3:, 0]
     ElementTree.SubElement(joint, "axis", xyz=_numbers(link.home[:3, :3].T @ (omega if np.any(omega) else v)))
     ElementTree.SubElement(joint, "dynamics", damping=_numbers(link.damping))
-    if link.limits is not None:
-        lower, upper = np.ravel(link.limits)
+    if kind != "continuous":
+        lower, upper = (-FAR, FAR) if link.limits is None else np.ravel(link.limits)
         limits = {"lower": _numbers(lower), "upper": _numbers(upper)}
-        ElementTree.SubElement(joint, "limit", limits, effort="-1", velocity="-1")
+        ElementTree.SubElement(joint, "limit", limits, effort=_numbers(FAR), velocity=_numbers(FAR))
     if link.mimic is not None:
         driven = {"multiplier": _numbers(link.mimic.factor), "offset": _numbers(link.mimic.offset)}
         ElementTree.SubElement(joint, "mimic", driven, joint=link.mimic.link)
