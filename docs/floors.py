@@ -34,7 +34,7 @@ ROOMS = {
     "screwbond.models": (
         ("alias", "connections", "fmu", "parts", "studies", "visuals"),
         ("bodies", "netlist", "sbml"),
-        ("chains", "contacts", "graph_files", "joints", "planar", "springs"),
+        ("chains", "contacts", "forces", "graph_files", "joints", "planar", "springs"),
         ("pictures",),
         ("maze", "motion", "sweeping", "two_bodies", "urdf"),
         ("control", "hand", "impact"),

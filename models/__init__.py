@@ -19,6 +19,7 @@ from screwbond.models.contacts import (
     collisions,
     contact,
 )
+from screwbond.models.forces import attach_force, force, torque, wrench
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.pictures import movie, page, plots, poster, show, still
 from screwbond.models.planar import (
@@ -66,6 +67,7 @@ __all__ = [
     "attach_between",
     "attach_central_gravity",
     "attach_contact",
+    "attach_force",
     "attach_joint",
     "ball_inertia",
     "central_gravity",
@@ -75,6 +77,7 @@ __all__ = [
     "contact",
     "contact_trajectory",
     "cylinder_inertia",
+    "force",
     "ground",
     "joint_graph",
     "mark_planar_body",
@@ -97,7 +100,9 @@ __all__ = [
     "spatial_spring",
     "still",
     "attach_planar_contact",
+    "torque",
     "two_body_graph",
+    "wrench",
 ]
 
 answer_old_names(__name__)

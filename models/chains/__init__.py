@@ -1,8 +1,19 @@
 """Kinematic trees and serial chains: links, products of exponentials, dynamics by recursion, and their graph as one IC field."""
 
-from screwbond.models.chains.dynamics import bias, forward_dynamics, gravity_forces, kinetic_energy, mass_matrix, potential
+from screwbond.models.chains.balance import centre_of_mass, centroidal_momentum, support_margin, support_polygon
+from screwbond.models.chains.blocks import inverse_dynamics_block, jacobian_block
+from screwbond.models.chains.damped_least_squares import InverseKinematics, inverse_kinematics
+from screwbond.models.chains.dynamics import (
+    bias,
+    forward_dynamics,
+    gravity_forces,
+    inverse_dynamics,
+    kinetic_energy,
+    mass_matrix,
+    potential,
+)
 from screwbond.models.chains.graph import ChainGraph, LinkBody, chain_graph
-from screwbond.models.chains.kinematics import body_jacobian, body_twists, link_pose, link_pose_state, space_jacobian
+from screwbond.models.chains.kinematics import body_jacobian, body_twists, jacobian, link_pose, link_pose_state, space_jacobian
 from screwbond.models.chains.links import BEFORE, BodyInertia, Link, Mimic, ball_inertia, combined_inertia, cylinder_inertia
 from screwbond.models.chains.trees import Chain, Tree
 
@@ -13,6 +24,7 @@ __all__ = [
     "BodyInertia",
     "Chain",
     "ChainGraph",
+    "InverseKinematics",
     "Link",
     "LinkBody",
     "Mimic",
@@ -21,16 +33,25 @@ __all__ = [
     "bias",
     "body_jacobian",
     "body_twists",
+    "centre_of_mass",
+    "centroidal_momentum",
     "chain_graph",
     "cylinder_inertia",
     "forward_dynamics",
     "gravity_forces",
+    "inverse_dynamics",
+    "inverse_dynamics_block",
+    "inverse_kinematics",
+    "jacobian",
+    "jacobian_block",
     "kinetic_energy",
     "link_pose",
     "link_pose_state",
     "mass_matrix",
     "potential",
     "space_jacobian",
+    "support_margin",
+    "support_polygon",
     "combined_inertia",
 ]
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.chains.kinematics import Frame, section_twists, step, steps
 from screwbond.models.chains.links import UncheckedInertia, Vector
+from screwbond.models.chains.rows import of_rows
 from screwbond.models.chains.trees import SNAP, Section, Tree
 
 from bondgraph.errors import Problem, caller_place, raise_if_any
@@ -115,6 +116,7 @@ def _composites(tree: Tree, moves: Sequence[Frame], carried: Sequence[Moments]) 
     return composites
 
 
+@of_rows("q")
 def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
     """Return the mass matrix M(q) (n, n) of the joint coordinates, kg m^2, kg m or kg, by composite bodies.
 
@@ -184,15 +186,31 @@ def _along(screw: tuple[np.ndarray, np.ndarray], moment: Any, force: Any) -> Any
     return sum(terms[1:], terms[0])
 
 
+@of_rows("q", "v")
 def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
     """Return the Coriolis and centrifugal forces h(q, v) (n,) in M v' + h = e, without weight, by recursive Newton-Euler."""
+    return _newton_euler(tree, q, v, None, np.zeros(3), numbers)
+
+
+@of_rows("q", "v", "acceleration")
+def inverse_dynamics(
+    tree: Tree, q: Any, v: Any, acceleration: Any, gravity: Vector | Sequence[Any] = (0.0, 0.0, 0.0), *numbers: Any
+) -> np.ndarray:
+    """Return the efforts M v' + h + dV/dq (n,), N m or N, that give the `acceleration` v' (n,), without damping, by recursive
+    Newton-Euler, in uniform `gravity` (3,) m/s^2 in world coordinates."""
+    return _newton_euler(tree, q, v, acceleration, -(tree.base[:3, :3].T @ np.asarray(gravity)), numbers)
+
+
+def _newton_euler(tree: Tree, q: Any, v: Any, acceleration: Any, rise: np.ndarray, numbers: Sequence[Any]) -> np.ndarray:
+    """Return the efforts of a motion on a base with the acceleration `rise` (3,), in its axes; None: no `acceleration` (n,)."""
     moves, freedoms = steps(tree, q), tree.sections.freedoms
     carried = section_moments(tree, numbers)
     twists = section_twists(tree, moves, v)
-    rates: list[tuple[np.ndarray, np.ndarray]] = [(np.zeros(3), np.zeros(3))]
+    rates: list[tuple[np.ndarray, np.ndarray]] = [(np.zeros(3), rise)]
     wrenches: list[tuple[Any, Any]] = []
-    for section, (R, p), body, (omega, linear), speed in zip(
-        freedoms, moves, carried, twists[1:], tree.sections.rates(v), strict=True
+    along_joints = [None] * len(moves) if acceleration is None else tree.sections.rates(acceleration)
+    for section, (R, p), body, (omega, linear), speed, second in zip(
+        freedoms, moves, carried, twists[1:], tree.sections.rates(v), along_joints, strict=True
     ):
         spin, rate = rates[section.before]
         rate = R.T @ (rate + cross(spin, p))
@@ -201,6 +219,8 @@ def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
         turning, sliding = along * speed, shift * speed
         spin = spin + cross(omega, turning)
         rate = rate + cross(omega, sliding) + cross(linear, turning)
+        if second is not None:
+            spin, rate = spin + along * second, rate + shift * second
         rates.append((spin, rate))
         angular, momentum = body.momentum(omega, linear)
         moment, force = body.momentum(spin, rate)
@@ -217,6 +237,7 @@ def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
     return array(tree.sections.gathered(out))
 
 
+@of_rows("q", "v")
 def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
     """Return the kinetic energy, J: the sum over the bodies, from their own twists."""
     carried = section_moments(tree, numbers)
@@ -227,8 +248,16 @@ def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
     return total
 
 
+@of_rows("q")
 def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
     """Return the potential of the weight, J, in uniform `gravity` (3,) m/s^2, world axes; zero at the world's origin."""
+    mass, first = first_moment(tree, q, numbers)
+    g = np.asarray(gravity)
+    return -((tree.base[:3, :3].T @ g) @ first + mass * (g @ tree.base[:3, 3]))
+
+
+def first_moment(tree: Tree, q: Any, numbers: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the mass of all that moves, kg, and mass times centre (3,) in the frame of the base, kg m."""
     freedoms, positions = tree.sections.freedoms, tree.sections.positions(q)
     carried = [(body.mass, body.first) for body in section_moments(tree, numbers)]
     total: tuple[Any, Any] = (0.0, np.zeros(3))
@@ -241,10 +270,10 @@ def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
             carried[before - 1] = mass + carried[before - 1][0], first + carried[before - 1][1]
         else:
             total = mass + total[0], first + total[1]
-    g = np.asarray(gravity)
-    return -((tree.base[:3, :3].T @ g) @ total[1] + total[0] * (g @ tree.base[:3, 3]))
+    return total
 
 
+@of_rows("q")
 def gravity_forces(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> np.ndarray:
     """Return dV/dq (n,): the efforts that hold the tree at rest against its weight, N m or N."""
     moves = steps(tree, q)
@@ -352,6 +381,7 @@ class _Hinged:
         return Articulated(A, B, C, bias)
 
 
+@of_rows("q", "v", "effort")
 def forward_dynamics(
     tree: Tree, q: Any, v: Any, effort: Any, gravity: Vector | Sequence[Any] = (0.0, 0.0, 0.0), *numbers: Any
 ) -> np.ndarray:

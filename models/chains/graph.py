@@ -421,7 +421,7 @@ def _link_graph(tree: Tree, link: int) -> Body:
     assert isinstance(body, Body)
     jacobian = MTF(
         "J",
-        Op("Jacobian", lambda q: space_jacobian(tree, link, _vector(q)), "J(#1)", KINEMATICS),
+        Op("Jacobian", lambda q: space_jacobian(tree, link, vector(q)), "J(#1)", KINEMATICS),
         signals=["q"],
         dimensions=(tree.freedoms, 6),
         domains=(joint_domain(tree), SCREW),
@@ -431,8 +431,8 @@ def _link_graph(tree: Tree, link: int) -> Body:
     poses = Block(
         "pose",
         [
-            ("H", Op("pose", lambda q: link_pose(tree, link, _vector(q)), "H(#1)", KINEMATICS), ["q"]),
-            ("state", Op("pose state", lambda q: link_pose_state(tree, link, _vector(q)), "H(#1)", KINEMATICS), ["q"]),
+            ("H", Op("pose", lambda q: link_pose(tree, link, vector(q)), "H(#1)", KINEMATICS), ["q"]),
+            ("state", Op("pose state", lambda q: link_pose_state(tree, link, vector(q)), "H(#1)", KINEMATICS), ["q"]),
             ("twist", BODY_TWIST, ["H", "T"]),
         ],
         inputs={"q": "q", "T": "world twist.flow"},
@@ -446,6 +446,6 @@ def _link_graph(tree: Tree, link: int) -> Body:
     return complete_body(body, world, "pose.state", "pose.twist", "pose.H")
 
 
-def _vector(q: Any) -> Any:
+def vector(q: Any) -> Any:
     """Return joint coordinates as (n,), also of a bond of dimension 1."""
     return q if np.ndim(q) else array([q])

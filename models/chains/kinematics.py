@@ -14,10 +14,13 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains.rows import of_rows
 from screwbond.models.chains.trees import Section, Tree
 
+from bondgraph.errors import refusal
+from screws.numeric_arguments import floats
 from screws.poses import pose
-from screws.rotations import quaternion, quaternion_product
+from screws.rotations import quaternion, quaternion_product, tilde
 from screws.scalars import array, cos, sin
 from screws.vectors import cross
 
@@ -67,6 +70,7 @@ def _column(section: Section, frame: Frame) -> list[Any]:
     return [*along, *(moment + section.pitch * along if section.pitch else moment)]
 
 
+@of_rows("q")
 def link_pose(tree: Tree, link: int, q: Any) -> np.ndarray:
     """Return the pose H_0_k (4, 4) of a link's frame in the world."""
     sections = tree.sections
@@ -75,6 +79,7 @@ def link_pose(tree: Tree, link: int, q: Any) -> np.ndarray:
     return pose(R, p)
 
 
+@of_rows("q")
 def link_pose_state(tree: Tree, link: int, q: Any) -> np.ndarray:
     """Return a link's pose [qw, qx, qy, qz, px, py, pz] (7,); its quaternion is a product of half angles, smooth in q."""
     sections, positions = tree.sections, tree.sections.positions(q)
@@ -90,6 +95,7 @@ def link_pose_state(tree: Tree, link: int, q: Any) -> np.ndarray:
     return array([*turn, *link_pose(tree, link, q)[:3, 3]])
 
 
+@of_rows("q")
 def space_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
     """Return J (6, n) with T_0_0_k = J q', a link's twist in world coordinates; zero columns for joints that do not carry it."""
     path = tree.sections.path(tree.sections.carrier[link])
@@ -97,6 +103,7 @@ def space_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
     return _jacobian(tree, {k: _column(tree.sections.freedoms[k], frame) for k, frame in zip(path, frames, strict=True)})
 
 
+@of_rows("q")
 def body_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
     """Return J (6, n) with T_k_0_k = J q', a link's twist in its own frame."""
     sections, positions = tree.sections, tree.sections.positions(q)
@@ -108,6 +115,34 @@ def body_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
         R, p = step(sections.freedoms[k], positions[k])
         seen = after(seen, (R.T, -(R.T @ p)))
     return _jacobian(tree, columns)
+
+
+@of_rows("q")
+def jacobian(tree: Tree, link: int | str, q: Any, axes: str = "world", at: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
+    """Return the geometric Jacobian J (6, n), [omega; v] = J q', of the point `at` (3,) of a link, m, in the link's frame.
+
+    `axes` : of omega and v, "world" or "link". Raises `ModelError` E454 for an unknown link, E341 for other axes or no point.
+    """
+    number, point = tree.index(link), floats(at, (3,))
+    if axes not in ("world", "link") or point is None:
+        title = f"a Jacobian with axes={axes!r}, at={at!r}"
+        raise refusal("E341", title, 'axes="world" or axes="link"', "at: three finite numbers, m", about=tree.name)
+    if axes == "world":
+        return located_jacobian(tree, number, q, point)[1]
+    J = body_jacobian(tree, number, q)
+    return array(np.concatenate([J[:3], J[3:] - tilde(point) @ J[:3]]))
+
+
+@of_rows("q")
+def located_jacobian(tree: Tree, link: int, q: Any, at: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pose (4, 4) of the point `at` of a link in the world, with the link's axes, and its `jacobian` in world axes."""
+    sections, path = tree.sections, tree.sections.path(tree.sections.carrier[link])
+    frames = _frames(tree, q, path)
+    R, p = after(after(frames[-1], (sections.R[link], sections.p[link])), (np.eye(3), np.asarray(at)))
+    columns = {}
+    for k, (turned, origin) in zip(path, frames[1:], strict=True):
+        columns[k] = _column(sections.freedoms[k], (turned, origin - p))
+    return pose(R, p), _jacobian(tree, columns)
 
 
 def _jacobian(tree: Tree, columns: dict[int, list[Any]]) -> np.ndarray:

@@ -418,13 +418,15 @@ class Tree:
             out[k] = max(out[k, 0], lower), min(out[k, 1], upper)
         return fixed_floats(out)
 
-    def index(self, name: str) -> int:
-        """Return the index of a link by its name; raise E454 for an unknown one."""
+    def index(self, name: str | int) -> int:
+        """Return the index of a link by its name, or an index itself; raise E454 for an unknown one."""
         names = [link.name for link in self.links]
+        if isinstance(name, int) and 0 <= name < len(names):
+            return name
         if name not in names:
-            cure = f"one of: {', '.join(similar_names(name, names, most=3) or names[:12])}"
+            cure = f"one of: {', '.join(similar_names(str(name), names, most=3) or names[:12])}"
             raise refusal("E454", f'{type(self).__name__.lower()} "{self.name}" has no link {name!r}', cure, about=self.name)
-        return names.index(name)
+        return names.index(str(name))
 
     def _refuse(self, results: Iterable[Finding]) -> None:
         about = f'{type(self).__name__.lower()} "{self.name}"'

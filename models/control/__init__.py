@@ -1,6 +1,7 @@
-"""Controllers of mechanisms with n axes: joint PID, task-space PD and operational-space torques as signal blocks."""
+"""Controllers of mechanisms with n axes: joint PID, task-space PD and operational-space torques as signal blocks, drives."""
 
 from screwbond.models.control.controllers import joint_pid, operational_torque, pd_feedforward, task_force, task_inertia
+from screwbond.models.control.drives import limited_drive
 from screwbond.models.control.gains import SoftTouch, check_gains, fading_gain, soft_touch_gains
 
 from screws.renamed import answer_old_names
@@ -10,6 +11,7 @@ __all__ = [
     "check_gains",
     "fading_gain",
     "joint_pid",
+    "limited_drive",
     "operational_torque",
     "pd_feedforward",
     "soft_touch_gains",

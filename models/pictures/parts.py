@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import Mesh
-from screwbond.models.pictures.sources import Source, TouchSource
+from screwbond.models.pictures.sources import Signal, Source, TouchSource
 from screwbond.models.pictures.style import AMBER, blend
 
 from bondgraph.output.plot_style import INK, MUTED
@@ -140,12 +140,16 @@ class Trail:
 
 @dataclass(frozen=True, eq=False)
 class Force:
-    """Force (k, 3), N, at points (k, 3); the arrow starts there, or with `pushing` ends there."""
+    """Force (k, 3), N, at points (k, 3); the arrow starts there, or with `pushing` ends there.
+
+    `source` : signals of the three components of its point, and of the force.
+    """
 
     points: Array
     newtons: Array
     label: str = ""
     pushing: bool = False
+    source: tuple[Sequence[Signal], Sequence[Signal]] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,10 @@ from screwbond.models.urdf.document import Ignored
 from screwbond.models.urdf.reading import read_urdf
 from screwbond.models.urdf.robot import LinkVisual, Robot, robot_scene, visual_solids
 from screwbond.models.urdf.skeleton import RobotJoint
+from screwbond.models.urdf.writing import to_urdf
 
 from screws.renamed import answer_old_names
 
-__all__ = ["Ignored", "Robot", "RobotJoint", "LinkVisual", "read_urdf", "robot_scene", "visual_solids"]
+__all__ = ["Ignored", "Robot", "RobotJoint", "LinkVisual", "read_urdf", "robot_scene", "to_urdf", "visual_solids"]
 
 answer_old_names(__name__)

@@ -248,6 +248,24 @@ class Robot:
                 start += n
         return indices
 
+    @property
+    def effort_limits(self) -> np.ndarray:
+        """Largest effort (n,) of each coordinate's motor, N m or N; infinite where the file has none."""
+        return self._limits("effort")
+
+    @property
+    def speed_limits(self) -> np.ndarray:
+        """Largest speed (n,) of each coordinate, rad/s or m/s; infinite where the file has none."""
+        return self._limits("velocity")
+
+    def _limits(self, key: str) -> np.ndarray:
+        limits = np.full(self.tree.freedoms, np.inf)
+        for joint in self.joints:
+            value = getattr(joint, key)
+            if value is not None:
+                limits[self.coordinates.get(joint.name, [])] = value
+        return limits
+
     def __str__(self) -> str:
         bodies = [link.inertia.mass for link in self.tree.links if link.inertia is not None]
         counts = ((len(self.joints), "moving joint"), (self.tree.freedoms, "coordinate"), (len(self.tree.links), "link"))

@@ -417,8 +417,8 @@ def unused_fields(selected: SelectedTree, joints: Sequence[RobotJoint], limits: 
     """Return fields of the joints that a tree does not use."""
     lines = {joint.name: joint.line for joint in selected.skeleton.joints}
     kinds = (
-        ("effort limits", "kept in `joints`; the graph's motors give what they are commanded", lambda j: j.effort is not None),
-        ("velocity limits", "kept in `joints`; nothing in the graph holds them", lambda j: j.velocity is not None),
+        ("effort limits", "kept in `effort_limits`; `limited_drive` keeps motors within them", lambda j: j.effort is not None),
+        ("velocity limits", "kept in `speed_limits`; `limited_drive` keeps motors within them", lambda j: j.velocity is not None),
         ("friction of joints", "kept in `joints`; in a graph: bondgraph.Friction at a joint port", lambda j: j.friction),
         ("position limits", "as requested, limits=False", lambda j: not limits and j.kind in LIMITED),
     )

@@ -28,6 +28,7 @@ EXECUTED = [
     "signals.md",
     "parts.md",
     "mechanisms.md",
+    "robots.md",
     "urdf.md",
     "surfaces.md",
     "contact.md",

@@ -34,11 +34,11 @@ from screwbond.models.pictures.from_results.planar import (
     plate,
 )
 from screwbond.models.pictures.interpolation import Array, poses
-from screwbond.models.pictures.parts import ContactDrawing, Curve, Frame, Look, Solid, Spans, SpringDrawing, negative
+from screwbond.models.pictures.parts import ContactDrawing, Curve, Force, Frame, Look, Solid, Spans, SpringDrawing, negative
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.shapes.meshes import Mesh, grid_sheet
 from screwbond.models.pictures.shapes.visual_meshes import joint_mesh
-from screwbond.models.pictures.sources import fixed, in_plane, of_signal, product
+from screwbond.models.pictures.sources import Signal, fixed, in_plane, of_signal, product
 from screwbond.models.pictures.style import FORCE, PATHS, SOLIDS
 from screwbond.models.visuals import Appearance
 
@@ -109,6 +109,7 @@ def scene_of(
         "contacts": tuple(touches),
         "frames": (*draft.frames, *_loose_frames(result)),
         "springs": tuple(draft.coils),
+        "forces": tuple(draft.forces),
         "panels": (*panels, *pile_panels(result), *balance_panels(energies, result.ledger.residual)),
         "event_marks": happenings_of(result),
         "name": name,
@@ -137,6 +138,7 @@ class _SceneBuilder:
     joints: list[Callable[[float], Solid]] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     coils: list[SpringDrawing] = field(default_factory=list)
+    forces: list[Force] = field(default_factory=list)
     gravity: Array = field(default_factory=lambda: np.zeros(3))
 
     @property
@@ -270,6 +272,13 @@ def _spatial_spring(draft: _SceneBuilder, spring: Visible) -> None:
     draft.coils.append(SpringDrawing(spring.path, starts, ends, sources=(first, second)))
 
 
+def _force(draft: _SceneBuilder, applied: Visible) -> None:
+    point, wrench = applied.signals["point"], applied.signals["wrench"]
+    source = [Signal(point, k) for k in range(3)], [Signal(wrench, k) for k in range(3, 6)]
+    newtons = time_series(draft.result, wrench)[:, 3:]
+    draft.forces.append(Force(time_series(draft.result, point), newtons, applied.path, source=source))
+
+
 BUILDERS: dict[str, Callable[[_SceneBuilder, Visible], None]] = {
     "contact": _contact,
     "body": _body,
@@ -278,6 +287,7 @@ BUILDERS: dict[str, Callable[[_SceneBuilder, Visible], None]] = {
     "joint": _joint,
     "spring": _spring,
     "spatial spring": _spatial_spring,
+    "force": _force,
 }
 """Builder of each kind of visible object, in order."""
 

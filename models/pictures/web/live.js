@@ -49,6 +49,7 @@ function replace(run) {
     L.solids.forEach((node, k) => put(solidRows, k, node));
     L.frames.forEach((node, k) => put(frameRows, k, node));
     L.coils.forEach((ends, k) => ends.forEach((node, side) => coilRows[k][side].set(column(H[node], 3), 3 * i)));
+    L.forces.forEach((force, k) => [force.at, force.newtons].forEach((columns, side) => forceRows[L.touches.length + k][side].set(columns.map(c => C[c][j]), 3 * i)));
     L.touches.forEach(({ force, gap, off }, k) => {
       const own = seen[k], frames = [0, 1].map(side => H[L.frames[first + 2 * k + side]]);
       own.on.push(off.length ? off.every(([c, mode]) => C[c][j] !== mode) : C[gap][j] < 0);

@@ -62,7 +62,7 @@ def _refuse_parts_without_source(scene: Scene) -> None:
     parts += [f'"{touch.name}"' for touch in scene.contacts if touch.source is None]
     parts += [f'"{coil.name}"' for coil in scene.springs if coil.sources is None]
     parts += [f'the frame "{"".join(frame.label)}"' for frame in scene.frames if frame.source is None]
-    parts += ["its paths"] * bool(scene.paths) + ["its forces"] * bool(scene.forces)
+    parts += ["its paths"] * bool(scene.paths) + [f'the force "{force.label}"' for force in scene.forces if force.source is None]
     if parts:
         title = f"the page cannot move {', '.join(parts[:4])}{' ...' * (len(parts) > 4)} when it simulates"
         why = "they are arrays over time, not signals of the run"
@@ -146,6 +146,11 @@ def _places(scene: Scene, data: Mapping[str, Any], compiled: Compiled, columns: 
                 "always": drawing.show_gap,
             }
             for touch, drawing in zip(touches, scene.contacts, strict=True)
+        ],
+        "forces": [
+            {"at": [*map(columns.of, force.source[0])], "newtons": [*map(columns.of, force.source[1])]}
+            for force in scene.forces
+            if force.source is not None
         ],
         "quantities": [columns.of(Signal(name)) for name, *_ in data["quantities"]],
         "switches": [columns.of(Signal(switch["signal"])) for switch in data["switches"]],

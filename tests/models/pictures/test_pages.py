@@ -19,7 +19,9 @@ import pytest
 from screwbond.models import (
     attach_between,
     attach_contact,
+    attach_force,
     contact,
+    force,
     ground,
     point_spring,
     read_scenario,
@@ -307,7 +309,8 @@ def test_mechanics_of_a_spring_open_what_tells() -> None:
 
 
 def everything() -> Graph:
-    """What a page draws from signals: a chain that touches a table, bodies on springs of both kinds, a joint, frames, a floor."""
+    """What a page draws from signals: a chain that touches a table, bodies on springs of both kinds, a joint, a force, frames, a
+    floor."""
     at = {
         place: np.asarray(pose(np.eye(3), place), dtype=float) for place in ((0.0, 0.0, 0.0), (0.0, -0.3, 0.0), (0.4, 0.0, 0.0))
     }
@@ -323,6 +326,7 @@ def everything() -> Graph:
     moved: dict[str, Any] = {"position": (0.0, 0.0, 0.6), "velocity": (0.3, 0.0, 0.0), "angular_velocity": (1.0, 2.0, 0.5)}
     block = rigid_body("block", mass=1.0, inertia=(2e-3, 2e-3, 2e-3), **moved)
     attach_between(graph, point_spring("spring", 60.0, point_a=(0.2, 0.0, 0.9), point_b=(0.0, 0.0, 0.05)), wall, block)
+    attach_force(graph, force("push", lambda t: (1.0 + t, 0.5, 0.0), at=(0.1, 0.0, 0.0), axes="body", signals=["time"]), block)
     attach_between(graph, spatial_spring("bush", rotational=1.0, translational=10.0, frame_a=base), wall, block)
     door = rigid_body(
         "door",

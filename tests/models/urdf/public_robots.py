@@ -65,3 +65,22 @@ class Judge:
         at = self._coordinates(q)
         J = self.pin.computeFrameJacobian(self.model, self.data, at, self.frames[link], self.pin.LOCAL)[:, self.order]
         return np.vstack([J[3:], J[:3]])
+
+    def efforts(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Inverse dynamics under gravity of 9.81 m/s^2 along -z."""
+        own = np.zeros((2, self.model.nv))
+        own[:, self.order] = v, a
+        return self.pin.rnea(self.model, self.data, self._coordinates(q), *own)[self.order]
+
+    def world_jacobian(self, link: str, q: np.ndarray) -> np.ndarray:
+        """In world axes, of the link's origin, angular rows first."""
+        reference, at = self.pin.LOCAL_WORLD_ALIGNED, self._coordinates(q)
+        J = self.pin.computeFrameJacobian(self.model, self.data, at, self.frames[link], reference)[:, self.order]
+        return np.vstack([J[3:], J[:3]])
+
+    def momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Centroidal momentum of all that moves, the angular part first."""
+        own = np.zeros(self.model.nv)
+        own[self.order] = v
+        momentum = self.pin.computeCentroidalMomentum(self.model, self.data, self._coordinates(q), own)
+        return np.array([*momentum.angular, *momentum.linear])

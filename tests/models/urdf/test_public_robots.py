@@ -1,4 +1,4 @@
-"""Public robots: mass matrix, Coriolis forces, weight and Jacobians against Pinocchio to 1e-12."""
+"""Public robots: mass matrix, Coriolis forces, weight, inverse dynamics and Jacobians against Pinocchio to 1e-12."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from screwbond.models.chains import bias, body_jacobian, chain_graph, gravity_forces, link_pose, mass_matrix
+from screwbond.models.chains import (
+    bias,
+    body_jacobian,
+    centroidal_momentum,
+    chain_graph,
+    gravity_forces,
+    inverse_dynamics,
+    jacobian,
+    link_pose,
+    mass_matrix,
+)
 from screwbond.models.impact import effective_mass
 from screwbond.models.urdf import Robot, read_urdf
 
@@ -43,13 +53,17 @@ def compare(robot: Robot, text: str, samples: int = 4) -> None:
     names = [joint.name for joint in robot.joints]
     judge, (S, s) = Judge(text, names), followed(text, names, list(robot.coordinates))
     for _ in range(samples):
-        q, v = rng.uniform(-2.0, 2.0, tree.freedoms), rng.normal(size=tree.freedoms)
+        q, (v, a) = rng.uniform(-2.0, 2.0, tree.freedoms), rng.normal(size=(2, tree.freedoms))
         at, rate = S @ q + s, S @ v
         pairs = {
             "M": (mass_matrix(tree, q), S.T @ judge.mass(at) @ S),
             "h": (bias(tree, q, v), S.T @ judge.coriolis(at, rate)),
             "g": (gravity_forces(tree, (0.0, 0.0, -9.81), q), S.T @ judge.weight(at)),
+            "tau": (inverse_dynamics(tree, q, v, a, (0.0, 0.0, -9.81)), S.T @ judge.efforts(at, rate, S @ a)),
         }
+        pairs["momentum"] = centroidal_momentum(tree, q, v), judge.momentum(at, rate)
+        last = tree.links[-1].name
+        pairs["J"] = jacobian(tree, last, q), judge.world_jacobian(last, at) @ S
         pairs |= {link.name: (body_jacobian(tree, k, q), judge.jacobian(link.name, at) @ S) for k, link in enumerate(tree.links)}
         for what, (own, other) in pairs.items():
             size = max(float(np.abs(other).max()), 1e-3)

@@ -296,3 +296,12 @@ def test_import_of_models_stays_light() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3]
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_robot_has_the_limits_of_its_file() -> None:
+    """Of the coordinates; a joint that follows another has none."""
+    robot = read_urdf(DATA / "gripper.urdf", meshes=False)
+    given = {joint.name: joint for joint in robot.joints}
+    for name, indices in robot.coordinates.items():
+        for values, value in ((robot.effort_limits, given[name].effort), (robot.speed_limits, given[name].velocity)):
+            assert values.shape == (robot.tree.freedoms,) and np.all(values[indices] == (np.inf if value is None else value))

@@ -1,0 +1,104 @@
+"""Inverse kinematics of public robots: random reachable poses, against damped least squares in Pinocchio with as many starts.
+
+`python -m campaigns.inverse_kinematics [POSES]` prints a row for each robot, and fails for a pose that Pinocchio alone reaches.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from screwbond.models.chains import Tree, inverse_kinematics, link_pose
+from screwbond.models.urdf import read_urdf
+
+from tests.models.urdf.public_robots import Judge, public_urdf
+from tests.models.urdf.test_public_robots import followed
+
+ROBOTS = (
+    ("xarm7.urdf", "link7"),
+    ("/ur5_robot.urdf", "tool0"),
+    ("/z1.urdf", "link06"),
+    ("so100.urdf", ""),
+    ("/kinova.urdf", ""),
+    ("panda_description/urdf/panda.urdf", "panda_link8"),
+    ("allegro_left_hand.urdf", ""),
+    ("solo12.urdf", ""),
+    ("a1.urdf", ""),
+    ("baxter.urdf", "left_gripper"),
+    ("/talos_full_v2.urdf", "gripper_left_base_link"),
+)
+"""File and link; "": the link with the most joints before it."""
+
+STARTS, STEPS, DAMPING, TOLERANCE = 200, 200, 1e-6, 1e-6
+
+
+def farthest(tree: Tree) -> str:
+    """Return the last link with the most joints before it."""
+    counts = [len(tree.sections.path(carrier)) for carrier in tree.sections.carrier]
+    return tree.links[int(np.argmax(counts))].name
+
+
+def bounds(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Return limits (n,), a turn where there are none."""
+    lower, upper = tree.limits.T
+    return np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
+
+
+def reached_by_pinocchio(
+    judge: Judge, follow: tuple[np.ndarray, np.ndarray], tree: Tree, link: str, goal: np.ndarray, starts: np.ndarray
+) -> bool:
+    """Return True if damped least squares (Wampler 1986) with clipped steps come to the goal from one of the starts.
+
+    `follow` : S and s, positions of all joints = S q + s.
+    """
+    pin, model, data, frame = judge.pin, judge.model, judge.data, judge.frames[link]
+    S, s = follow
+    lower, upper = tree.limits.T
+    wanted = pin.SE3(goal)
+    for start in starts:
+        q = np.array(start)
+        for _ in range(STEPS):
+            at = judge._coordinates(S @ q + s)
+            pin.forwardKinematics(model, data, at)
+            pin.updateFramePlacement(model, data, frame)
+            error = pin.log(data.oMf[frame].actInv(wanted)).vector
+            if np.linalg.norm(error) < TOLERANCE:
+                return True
+            J = pin.computeFrameJacobian(model, data, at, frame, pin.LOCAL)[:, judge.order] @ S
+            q = np.clip(q + J.T @ np.linalg.solve(J @ J.T + DAMPING * np.eye(6), error), lower, upper)
+    return False
+
+
+def compare(name: str, link: str, poses: int) -> tuple[Any, ...]:
+    """Return the row of a robot: reached by us, by Pinocchio, by Pinocchio alone, and our processor time for a pose, ms."""
+    path = public_urdf(name)
+    robot = read_urdf(path, meshes=False)
+    tree, names = robot.tree, [joint.name for joint in robot.joints]
+    link, rng = link or farthest(tree), np.random.default_rng(1)
+    lower, upper = bounds(tree)
+    goals = link_pose(tree, tree.index(link), rng.uniform(lower, upper, (poses, tree.freedoms)))
+    before = time.process_time()
+    ours = inverse_kinematics(tree, link, goals, starts=STARTS, nearest=True).reached
+    spent = time.process_time() - before
+    judge, follow = Judge(path.read_text(), names), followed(path.read_text(), names, list(robot.coordinates))
+    starts = np.vstack([np.clip(0.0, lower, upper), rng.uniform(lower, upper, (STARTS - 1, tree.freedoms))])
+    theirs = np.array([reached_by_pinocchio(judge, follow, tree, link, goal, starts) for goal in goals])
+    return tree.name, link, int(ours.sum()), int(theirs.sum()), int((theirs & ~ours).sum()), f"{1e3 * spent / poses:.1f}"
+
+
+def main() -> int:
+    """Return 1 where Pinocchio alone reaches a pose."""
+    poses = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 1000
+    print(f"{'robot':24}{'link':26}{'ours':>7}{'theirs':>8}{'missed':>8}{'ms':>8}   of {poses} poses, {STARTS} starts")
+    missed = 0
+    for name, link in ROBOTS:
+        row = compare(name, link, poses)
+        missed += row[4]
+        print(f"{row[0]:24}{row[1]:26}{row[2]:7}{row[3]:8}{row[4]:8}{row[5]:>8}", flush=True)
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""Formulas of one pose evaluated at rows of poses, all at once: arrays (..., n) in, arrays (..., shape of the result) out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any, TypeVar
+
+import numpy as np
+from screwbond.models.chains.trees import Tree
+
+from bondgraph.errors import refusal
+from screws.scalars import FUNCTIONS
+
+Formula = TypeVar("Formula", bound=Callable[..., Any])
+
+
+class Column:
+    """Scalar with a value in each row; constants 0 and 1 are not multiplied out."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: np.ndarray):
+        self.values = values
+
+    def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> Column:
+        return Column(FUNCTIONS[name][0](*map(_values, arguments)))
+
+    def __neg__(self) -> Column:
+        return Column(-self.values)
+
+
+def _values(scalar: Any) -> Any:
+    return scalar.values if isinstance(scalar, Column) else scalar
+
+
+def _is(scalar: Any, constant: float) -> bool:
+    return isinstance(scalar, (int, float)) and scalar == constant
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return b if _is(a, 0.0) else a if _is(b, 0.0) else Column(_values(a) + _values(b))
+
+
+def _difference(a: Any, b: Any) -> Any:
+    return a if _is(b, 0.0) else Column(_values(a) - _values(b))
+
+
+def _product(a: Any, b: Any) -> Any:
+    if _is(a, 0.0) or _is(b, 0.0):
+        return 0.0
+    return b if _is(a, 1.0) else a if _is(b, 1.0) else Column(_values(a) * _values(b))
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    return Column(_values(a) / _values(b))
+
+
+def _overload(name: str, rule: Callable[[Any, Any], Any]) -> None:
+    """Give columns an operator and its reflected form; arrays of scalars apply it to each entry."""
+
+    def forward(self: Column, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else rule(self, other)
+
+    def reflected(self: Column, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else rule(other, self)
+
+    setattr(Column, f"__{name}__", forward)
+    setattr(Column, f"__r{name}__", reflected)
+
+
+for _name, _rule in (("add", _sum), ("sub", _difference), ("mul", _product), ("truediv", _quotient)):
+    _overload(_name, _rule)
+
+
+def of_rows(*states: str) -> Callable[[Formula], Formula]:
+    """Decorate a formula of a `tree` whose arguments `states` (n,) may be rows of states (..., n) too.
+
+    Raises `ModelError` E338 for rows of another length, or with what is no finite number.
+    """
+
+    def decorated(formula: Formula) -> Formula:
+        shape = signature(formula)
+
+        @wraps(formula)
+        def evaluated(*arguments: Any, **keywords: Any) -> Any:
+            call = shape.bind(*arguments, **keywords)
+            named = {state: call.arguments[state] for state in states if state in call.arguments}
+            if all(np.ndim(values) < 2 for values in named.values()):
+                return formula(*arguments, **keywords)
+            tree = call.arguments["tree"]
+            rows = {state: state_rows(tree, state, values) for state, values in named.items()}
+            leading = np.broadcast_shapes(*(values.shape[:-1] for values in rows.values()))
+            for state, values in rows.items():
+                table = np.broadcast_to(values, (*leading, tree.freedoms)).reshape(-1, tree.freedoms)
+                call.arguments[state] = np.array([*map(Column, table.T.copy()), None], dtype=object)[:-1]
+            result = formula(*call.args, **call.kwargs)
+            return tuple(_stacked(x, leading) for x in result) if isinstance(result, tuple) else _stacked(result, leading)
+
+        return evaluated  # type: ignore[return-value]
+
+    return decorated
+
+
+def state_rows(tree: Tree, name: str, values: Any) -> np.ndarray:
+    """Return rows of a state (..., n) as floats; E338 for another length, or what is no finite number."""
+    try:
+        rows = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        rows = np.array(np.nan)
+    if rows.ndim == 0 or rows.shape[-1] != tree.freedoms or not np.all(np.isfinite(rows)):
+        size = f"its shape is {rows.shape}" if np.all(np.isfinite(rows)) else "an entry is no finite number"
+        title = f'{name} does not fit "{tree.name}"'
+        cure = f"{tree.freedoms} finite numbers in each row: {', '.join(tree.coordinates[:12])}"
+        raise refusal("E338", title, cure, about=tree.name, why=size)
+    return rows
+
+
+def _stacked(result: Any, leading: tuple[int, ...]) -> np.ndarray:
+    """Return the array (..., shape of the result) of a result whose entries are columns and numbers."""
+    entries = np.asarray(result, dtype=object)
+    out = np.empty((*entries.shape, int(np.prod(leading))))
+    for index, entry in np.ndenumerate(entries):
+        out[index] = _values(entry)
+    return np.moveaxis(out, -1, 0).reshape(*leading, *entries.shape)

@@ -1,0 +1,55 @@
+"""Drives of joints: effort sources with a largest effort, and a speed-torque line that ends at a largest speed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from screwbond.models.chains.trees import as_floats
+from screwbond.models.motion.polynomials import refuse
+
+from bondgraph import Element, Op, Parameter, Se
+from screws.scalars import maximum, minimum
+
+NO_LIMIT = 1e300
+"""Parameter in the place of an infinite limit."""
+
+
+def _limited(effort: Any, speed: Any, fade: Any, command: Any, velocity: Any) -> Any:
+    """Return the command within limits: an effort that drives fades to zero at the largest speed, one that brakes does not."""
+    ahead = effort * maximum(minimum((1.0 - velocity / speed) / fade, 1.0), 0.0)
+    back = effort * maximum(minimum((1.0 + velocity / speed) / fade, 1.0), 0.0)
+    return maximum(minimum(command, ahead), -back)
+
+
+LIMITED = Op(
+    "limited drive", _limited, r"\max(\min(#4, \tau_+), -\tau_-),\quad \tau_\pm = #1 \max(\min(\tfrac{1 \mp #5 / #2}{#3}, 1), 0)"
+)
+
+
+def limited_drive(name: str, command: str, velocity: str, *, effort: Any, speed: Any = np.inf, fade: float = 0.1) -> Element:
+    """Return a source of the commanded efforts within limits, for the port `joints` of a chain.
+
+    As with a DC motor at its largest voltage, the largest effort that drives a joint falls from `effort` at the speed
+    (1 - fade) * `speed` to zero at `speed`; one that brakes may always be `effort`.
+
+    Parameters
+    ----------
+    command, velocity : paths of the commanded efforts and of the velocities of the joints, (n,).
+    effort, speed : largest ones of each joint, (n,), a number for one joint; N m and rad/s, or N and m/s; infinite: no limit.
+        Of a robot from a file: `robot.effort_limits`, `robot.speed_limits`.
+
+    Parameters of the source: `effort limit`, `speed limit`, `fade`.
+
+    Raises `ModelError` E343 for limits of different joints, an effort below zero, or a speed or fade that is not above zero.
+    """
+    most, top = (x[0] if x.shape == (1,) else x for x in (as_floats(effort), as_floats(speed)))
+    shapes_fit = most.ndim < 2 and top.shape in ((), most.shape)
+    if not (shapes_fit and np.all(most >= 0.0) and np.all(top > 0.0) and 0.0 < fade <= 1.0):
+        title = f'the limits of "{name}" are effort={effort!r}, speed={speed!r}, fade={fade!r}'
+        cure = "a number for each joint: efforts of zero or more, speeds above zero, np.inf for no limit; 0 < fade <= 1"
+        refuse("E343", title, "", cure, name)
+    largest, fastest = np.minimum(most, NO_LIMIT)[()], np.minimum(np.broadcast_to(top, most.shape), NO_LIMIT)[()]
+    parameters = {"effort limit": largest, "speed limit": fastest, "fade": Parameter(float(fade), "1")}
+    symbols = {"effort limit": r"\hat\tau", "speed limit": r"\hat v", "fade": r"\varphi"}
+    return Se(name, LIMITED, parameters=parameters, signals=[command, velocity], dimension=most.size, symbols=symbols)

@@ -1,0 +1,159 @@
+"""Applied forces, torques and wrenches: effort sources at a point of a body, in world or body axes.
+
+```
+ Se source --> MTF --> world      the flow of the source is the velocity of the point, in the axes of the force
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from screwbond.models.connections import Touchable
+
+from bondgraph import MTF, Block, Element, Graph, Op, Parameter, Se
+from bondgraph.elements.binding import Signals
+from bondgraph.errors import refusal
+from bondgraph.model.arguments import in_units, names_of
+from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain
+from bondgraph.model.element import PortRef
+from bondgraph.model.model import Visible
+from screws.joints import Vector
+from screws.numeric_arguments import floats
+from screws.poses import Ad_of_inverse, pose, pose_from_state
+
+AXES = ("world", "body")
+"""Axes in which the components of a force may be given."""
+
+Applied = Vector | Callable[..., Any]
+"""Components of a force, or a function of signals that returns them."""
+
+_ROWS = {ROTATION: slice(0, 3), TRANSLATION: slice(3, 6), SCREW: slice(0, 6)}
+"""Components of the twist of the point by the domain of the source."""
+
+
+class AppliedForce(Graph):
+    """Graph of an applied force, torque or wrench, which `attach_force` connects to its body.
+
+    Signals: `velocity`, of the point, in the axes of the force: the power is their product; `wrench` (6,), on the body in world
+    coordinates; `point` (3,), in the world, m.
+    """
+
+    def __init__(self, name: str, paths: Sequence[str]):
+        super().__init__(name)
+        self.paths = {f"input {k}": path for k, path in enumerate(paths, start=1)}
+        self.declare_input("pose", *self.paths, fed_by="attach_force(graph, part, body)")
+
+
+def _place(axes: str) -> Op:
+    """Return the Op (pose of the body, point of the body) -> pose H_0_c (4, 4) of the point, with the axes of the force."""
+
+    def frame(body: Any, at: Any) -> Any:
+        H = pose_from_state(body)
+        return pose(H[:3, :3] if axes == "body" else np.eye(3), H[:3, 3] + H[:3, :3] @ at)
+
+    return Op("place", frame, r"H_c^0(#1, #2)")
+
+
+_PLACES = {axes: _place(axes) for axes in AXES}
+_TWISTS = {
+    domain: Op("twist", lambda H, rows=rows: Ad_of_inverse(H)[rows], r"\left(\mathrm{Ad}_{(#1)^{-1}}\right)")
+    for domain, rows in _ROWS.items()
+}
+_ORIGIN = Op("origin", lambda H: H[:3, 3], "p(#1)")
+
+
+@in_units(force="N", at="m")
+def force(name: str, force: Applied, *, at: Vector = (0.0, 0.0, 0.0), axes: str = "world", signals: Signals = ()) -> AppliedForce:
+    """Return a force (3,), N, at the point `at` of a body, in object coordinates, m: `attach_force(graph, part, body)`.
+
+    Parameters
+    ----------
+    force : three numbers, or a function of `signals` that returns them, as for `Se`.
+    at : where it acts; it moves with the body.
+    axes : of its components: "world", or "body" for a force that turns with the body, such as a thrust.
+    signals : paths in the graph around the body, arguments of the function.
+
+    Signals of the part: `velocity` (3,), `wrench` (6,), `point` (3,); see `AppliedForce`. Parameters: `source.value`, `place.at`.
+
+    Raises `ModelError` E337 for components, a point or axes that are invalid.
+    """
+    return _applied(name, force, TRANSLATION, at, axes, signals)
+
+
+@in_units(torque="N m")
+def torque(name: str, torque: Applied, *, axes: str = "world", signals: Signals = ()) -> AppliedForce:
+    """Return a torque (3,), N m, on a body: as `force`, without a point."""
+    return _applied(name, torque, ROTATION, (0.0, 0.0, 0.0), axes, signals)
+
+
+@in_units(wrench="N m, N", at="m")
+def wrench(
+    name: str, wrench: Applied, *, at: Vector = (0.0, 0.0, 0.0), axes: str = "world", signals: Signals = ()
+) -> AppliedForce:
+    """Return a wrench [torque; force] (6,), N m and N, about the point `at` of a body: as `force`."""
+    return _applied(name, wrench, SCREW, at, axes, signals)
+
+
+def _applied(name: str, value: Applied, domain: Domain, at: Vector, axes: str, signals: Signals) -> AppliedForce:
+    size = 6 if domain is SCREW else 3
+    point = floats(at, (3,))
+    if axes not in AXES:
+        cure = 'axes="world", or axes="body" for a force that turns with the body'
+        raise refusal("E337", f'the axes of "{name}" are {axes!r}', cure, about=name)
+    if point is None:
+        raise refusal("E337", f'the point of "{name}" is {at!r}', "three finite numbers in object coordinates, m", about=name)
+    if not callable(value) and floats(value, (size,)) is None:
+        cure = f"{size} finite numbers, or a function of signals that returns them"
+        raise refusal("E337", f'"{name}" has the components {value!r}', cure, about=name)
+    paths = list(signals.values()) if isinstance(signals, Mapping) else names_of(signals, "signals")
+    part = AppliedForce(name, paths)
+    read: Signals = dict(zip(signals, part.paths, strict=True)) if isinstance(signals, Mapping) else [*part.paths]
+    frame = "body" if axes == "body" else "0"
+    source = Se("source", value, signals=read, dimension=size, domain=domain, frame=frame)
+    twist = MTF("twist", _TWISTS[domain], signals=["place.H"], dimensions=(6, size), domains=(SCREW, domain), frames=("0", frame))
+    part.add(
+        Block(
+            "place",
+            [("H", _PLACES[axes], ["pose", "at"]), ("p", _ORIGIN, ["H"])],
+            inputs={"pose": "pose"},
+            parameters={"at": Parameter(point, "m")},
+            units={"H": "1, m", "p": "m"},
+            symbols={"H": "H_c^0", "p": "p_c^0", "at": "p_c"},
+        )
+    )
+    part.connect(source, twist.port("2")).expose("body", twist.port("1"))
+    part.export("velocity", "source.flow").export("wrench", "twist.1.effort").export("point", "place.p")
+    part.mark_visible(Visible("force", {"point": "place.p", "wrench": "twist.1.effort"}))
+    return part
+
+
+def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> AppliedForce:
+    """Connect an applied force to its body in the graph around both: a half arrow to the body, and the signals that it reads.
+
+    Raises `ModelError` E336 for anything but a force, a torque or a wrench, and for no body, or one inside another part.
+    """
+    if not isinstance(part, AppliedForce):
+        cure = 'attach_force(graph, force("push", (10.0, 0.0, 0.0)), body)'
+        raise refusal("E336", f"{part!r} is no applied force", cure, about=graph.name)
+    port = getattr(body, "world", None)
+    if not isinstance(port, PortRef):
+        cures = "rigid_body(...), ground(...)", "a link of a chain: chain_graph(tree, ports=[link]).link(link)"
+        raise refusal("E336", f'"{part.name}" acts on {body!r}, which is no body', *cures, about=part.name)
+    holder = _holder(graph, port.owner)
+    if holder is not None:
+        title = f'"{part.name}" acts on "{body.name}", which is inside "{holder.name}" and not in "{graph.name}" itself'
+        raise refusal("E336", title, f'attach_force(graph["{holder.name}"], part, body)', about=part.name)
+    graph.connect(part.port("body"), port)
+    graph.wire(body.frame_path, part, "pose")
+    for name, path in part.paths.items():
+        graph.wire(path, part, name)
+    return part
+
+
+def _holder(graph: Graph, part: Graph | Element) -> Graph | None:
+    """Return the graph inside `graph` that holds a part; None for one that is in `graph` itself, or nowhere."""
+    inside = [inner for inner in graph.parts.values() if isinstance(inner, Graph)]
+    return next((inner for inner in inside if any(each is part for each in inner.parts.values()) or _holder(inner, part)), None)

@@ -1,0 +1,138 @@
+"""Write a tree as URDF: links with inertias, joints with limits, damping and followers; shapes are not written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+import numpy as np
+from screwbond.models.chains import Link, Tree
+
+from bondgraph.errors import ModelError, Problem, caller_place
+from screws.joints import free
+from screws.poses import inverse, pose
+
+ON_AXIS = 1e-12
+"""Distance of a frame from the axis of its joint, over that of the link from the base, up to which it lies on it."""
+
+FAR = 1e9
+"""Limit where URDF requires one and the tree has none: of slides, efforts and velocities."""
+
+
+def to_urdf(tree: Tree) -> str:
+    """Return a tree as the text of a URDF file, which `read_urdf` reads as a tree with the same motions and dynamics.
+
+    A joint has the name of the link that it moves. In URDF its axis passes through the frame of this link: where that lies beside
+    the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits that URDF requires and the tree
+    does not have, those of slides, efforts and velocities, are written as 1e9. Surfaces and visuals are left out.
+
+    Raises `ModelError` E344 with all joints that URDF does not have, such as helical ones, and limits on one side alone.
+    """
+    problems = [problem for link in tree.links for problem in _unwritable(tree, link)]
+    if problems:
+        raise ModelError(tree.name, problems)
+    robot = ElementTree.Element("robot", name=tree.name)
+    root = f"{tree.name} base"
+    ElementTree.SubElement(robot, "link", name=root)
+    for k, link in enumerate(tree.links):
+        before = tree.links[tree.parents[k]] if tree.parents[k] >= 0 else None
+        at = inverse(before.home) @ link.home if before else tree.base @ link.home
+        carrier, offset = before.name if before else root, _beside_axis(link)
+        if np.any(offset):
+            ElementTree.SubElement(robot, "link", name=f"{link.name} axis")
+            _joint(robot, link, carrier, f"{link.name} axis", at @ pose(np.eye(3), offset))
+            mount = ElementTree.SubElement(robot, "joint", name=f"{link.name} frame", type="fixed")
+            _ends(mount, f"{link.name} axis", link.name, pose(np.eye(3), -offset))
+        else:
+            _joint(robot, link, carrier, link.name, at)
+        _link(robot, link)
+    ElementTree.indent(robot)
+    return ElementTree.tostring(robot, encoding="unicode") + "\n"
+
+
+def _kind(link: Link) -> str | None:
+    """Return the type of a link's joint in URDF; None for one that it does not have."""
+    screws = link.joint.screws
+    if screws.shape[1] == 0:
+        return "fixed"
+    if screws.shape[1] == 6 and np.allclose(screws, free().seen_from(link.home).screws, rtol=0, atol=ON_AXIS):
+        return "floating"
+    if screws.shape[1] > 1:
+        return None
+    omega, v = screws[:3, 0], screws[3:, 0]
+    if not np.any(omega):
+        return "prismatic"
+    return None if abs(omega @ v) > ON_AXIS * (1.0 + np.linalg.norm(v)) else "continuous" if link.limits is None else "revolute"
+
+
+def _unwritable(tree: Tree, link: Link) -> Iterator[Problem]:
+    kind = _kind(link)
+    if kind is None:
+        title = f'the joint of "{link.name}" is of a kind that URDF does not have: {link.joint.name}'
+        cure = "revolute, prismatic or fixed joints; a joint of several freedoms as links without mass between them"
+        yield Problem("E344", title, (), (tree.place or caller_place(),), (cure,))
+    elif link.limits is not None and (kind not in ("revolute", "prismatic") or not np.all(np.isfinite(link.limits))):
+        title = f'URDF cannot hold the limits {link.limits!r} of "{link.name}"'
+        yield Problem(
+            "E344", title, (), (tree.place or caller_place(),), ("two finite limits of a joint of one freedom, or none",)
+        )
+
+
+def _beside_axis(link: Link) -> np.ndarray:
+    """Return the way (3,) from the origin of a link to the axis about which it turns, in its frame; zero on the axis."""
+    if _kind(link) not in ("revolute", "continuous"):
+        return np.zeros(3)
+    omega, v = link.joint.screws[:3, 0], link.joint.screws[3:, 0]
+    origin = link.home[:3, 3]
+    way = np.cross(omega, v) + omega * (omega @ origin) - origin
+    near = np.linalg.norm(way) <= ON_AXIS * (1.0 + np.linalg.norm(origin))
+    return np.zeros(3) if near else link.home[:3, :3].T @ way
+
+
+def _joint(robot: ElementTree.Element, link: Link, carrier: str, moved: str, at: np.ndarray) -> None:
+    """Add the joint that moves a link, at the pose `at` of its frame in that of the carrier."""
+    kind = _kind(link)
+    joint = ElementTree.SubElement(robot, "joint", name=link.name, type=str(kind))
+    _ends(joint, carrier, moved, at)
+    if link.joint.freedoms != 1:
+        return
+    omega, v = link.joint.screws[:3, 0], link.joint.screws[3:, 0]
+    ElementTree.SubElement(joint, "axis", xyz=_numbers(link.home[:3, :3].T @ (omega if np.any(omega) else v)))
+    ElementTree.SubElement(joint, "dynamics", damping=_numbers(link.damping))
+    if kind != "continuous":
+        lower, upper = (-FAR, FAR) if link.limits is None else np.ravel(link.limits)
+        limits = {"lower": _numbers(lower), "upper": _numbers(upper)}
+        ElementTree.SubElement(joint, "limit", limits, effort=_numbers(FAR), velocity=_numbers(FAR))
+    if link.mimic is not None:
+        driven = {"multiplier": _numbers(link.mimic.factor), "offset": _numbers(link.mimic.offset)}
+        ElementTree.SubElement(joint, "mimic", driven, joint=link.mimic.link)
+
+
+def _ends(joint: ElementTree.Element, carrier: str, moved: str, at: np.ndarray) -> None:
+    """Add parent, child and origin of a joint."""
+    ElementTree.SubElement(joint, "parent", link=carrier)
+    ElementTree.SubElement(joint, "child", link=moved)
+    R = at[:3, :3]
+    level = np.hypot(R[0, 0], R[1, 0])
+    roll, yaw = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(R[1, 0], R[0, 0])
+    if level <= ON_AXIS:  # pitch of +-90 degrees: roll and yaw turn about one line
+        roll, yaw = np.arctan2(-R[1, 2], R[1, 1]), 0.0
+    ElementTree.SubElement(joint, "origin", xyz=_numbers(at[:3, 3]), rpy=_numbers([roll, np.arctan2(-R[2, 0], level), yaw]))
+
+
+def _link(robot: ElementTree.Element, link: Link) -> None:
+    """Add a link with its inertia about the centre of mass, in axes of its frame."""
+    element = ElementTree.SubElement(robot, "link", name=link.name)
+    if link.inertia is None:
+        return
+    inertial = ElementTree.SubElement(element, "inertial")
+    ElementTree.SubElement(inertial, "origin", xyz=_numbers(link.inertia.centre))
+    ElementTree.SubElement(inertial, "mass", value=_numbers(link.inertia.mass))
+    J = link.inertia.rotational
+    moments = {f"i{'xyz'[i]}{'xyz'[j]}": _numbers(J[i, j]) for i in range(3) for j in range(i, 3)}
+    ElementTree.SubElement(inertial, "inertia", moments)
+
+
+def _numbers(values: object) -> str:
+    """Return numbers as text that is read as the same floats."""
+    return " ".join(repr(float(value)) for value in np.ravel(np.asarray(values, dtype=float)))
