@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from bondgraph.emit.kernel_language.language import Fixed, Ints, Length, Reals, Table, inline, larger, smaller, unrolled
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Ints, Length, Reals, Table, inline, larger, smaller, unrolled
 from bondgraph.run.events.polynomials.bernstein import (
     DEGREE,
     interpolate,
@@ -113,12 +113,13 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
     for j in unrolled(range(1, POINTS - 1)):
         look(c, FRACTIONS[j], h, g[count * j :], step)
     step.guard_values(c, t_new, c.y_new, g[count * (POINTS - 1) :])
+    marks = c.theta
+    mark(marks, g, count)
     probed = False
     for i in range(count):
-        for j in unrolled(range(1, POINTS)):
-            if g[count * (j - 1) + i] < 0.0 and g[count * j + i] >= 0.0:
-                return True
-        if has_crest(c, i):
+        if marks[i] == 2.0:
+            return True
+        if marks[i] == 1.0:
             if not probed:
                 for j in unrolled((0, 3)):
                     look(c, _PROBES[j], h, c.probes[count * j :], step)
@@ -138,14 +139,15 @@ def look(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
     step.guard_values(c, c.t + theta * h, c.y_dense, g)
 
 
-@inline
-def has_crest(c: StepTable, i: int) -> bool:
-    """Return True if guard i has a crest below zero at one of the fractions."""
-    g, count, crests = c.g, c.guard_count, 0
-    for j in unrolled(range(1, POINTS - 1)):
-        if is_crest(g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]):
-            crests += 1
-    return crests > 0
+def mark(marks: Disjoint, g: Reals, count: int) -> None:
+    """Mark guards: 2 for one that rises through zero between two fractions, 1 for one with a crest below zero at a fraction."""
+    for i in range(count):
+        kind = 0.0
+        for j in unrolled(range(1, POINTS - 1)):
+            kind = 1.0 if is_crest(g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]) else kind
+        for j in unrolled(range(1, POINTS)):
+            kind = 2.0 if (g[count * (j - 1) + i] < 0.0) & (g[count * j + i] >= 0.0) else kind
+        marks[i] = kind
 
 
 @inline
@@ -187,7 +189,7 @@ def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
 def is_crest(left: float, middle: float, right: float) -> bool:
     """Return True if a guard is highest at the middle of three fractions and below zero there, beyond its rounding."""
     rise = middle - smaller(left, right)
-    return middle < 0.0 and middle >= left and middle >= right and rise > middle * (-8.0 * EPSILON)
+    return (middle < 0.0) & (middle >= left) & (middle >= right) & (rise > middle * (-8.0 * EPSILON))
 
 
 @inline
