@@ -23,6 +23,7 @@ from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Listing, Routine, listing, reachable, select_outputs, steps_of
 from bondgraph.tape.scalar import Tape
 from bondgraph.tape.specialise import Code, SpecialisedRoutine
+from bondgraph.tape.taylor import NoSeries, taylor_coefficients
 from bondgraph.tracing.routines import IMPULSE_ROUTINES, Pattern
 from screws.renamed import answer_old_names
 from screws.scalars import array
@@ -232,6 +233,17 @@ def jacobian_of(
     from bondgraph.schedule.build import jacobian_in_loops
 
     return jacobian_in_loops(code, _is_compiled(backend)), pattern
+
+
+@paused_collection()
+def series_of(routines: Mapping[str, Code] | Scheduled, backend: str, order: int) -> Kernel:
+    """Return the kernel of the Taylor coefficients of the states and the integrated powers, (orders, n + powers), of at most this
+    order; `NoSeries` for a model without them."""
+    if not isinstance(routines, Mapping):
+        raise NoSeries("a model of so many equal parts is compiled to loops")
+    rates, powers = routines["rates"].reference, routines.get("powers")
+    outputs = taylor_coefficients(rates.tape, rates.outputs, () if powers is None else powers.reference.outputs, order)
+    return kernels_of({"series": Routine("series", rates.tape, rates.blocks, tuple(outputs))}, backend)["series"]
 
 
 @paused_collection()
