@@ -16,7 +16,7 @@ from bondgraph.tape.scalar import Tape, TapeScalar
 
 MOST_OPERATIONS = 200
 """Most operations on values that change along the solution; from there on Runge-Kutta methods are faster."""
-_LEAST_ORDER, _MOST_TERMS = 4, 10_000
+_LEAST_ORDER, _MOST_TERMS = 4, 8_500
 """Most operations times the square of the order: code for more does not fit the cache of instructions, and takes twice the time
 for each."""
 _LINEAR, _OTHERS = (op.ADD, op.SUBTRACT, op.NEGATIVE), (op.MULTIPLY, op.RECIPROCAL, op.SQRT)
