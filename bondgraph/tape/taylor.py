@@ -14,11 +14,11 @@ from bondgraph.tape.nodes import Nodes
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 
-MOST_OPERATIONS = 200
+MOST_OPERATIONS = 100
 """Most operations on values that change along the solution; from there on Runge-Kutta methods are faster."""
-_LEAST_ORDER, _MOST_TERMS = 4, 8_500
-"""Most operations times the square of the order: code for more does not fit the cache of instructions, and takes twice the time
-for each."""
+_LEAST_ORDER, _ENOUGH, _MOST_TERMS = 4, 12, 8_500
+"""Least order; order up to which any code goes, and most operations times the square of the order beyond it: longer code does not
+fit the cache of instructions, and takes twice the time for each."""
 _LINEAR, _OTHERS = (op.ADD, op.SUBTRACT, op.NEGATIVE), (op.MULTIPLY, op.RECIPROCAL, op.SQRT)
 _FIRST_IS_FIXED, _SECOND_IS_FIXED = (op.WHERE,), (op.POWER,)
 """Operations with a recurrence where the condition, or the exponent, is constant along the solution."""
@@ -46,7 +46,7 @@ def taylor_coefficients(
     inputs = {x: [x] for x in states} | {time: [time, tape.constant(1.0), *[tape.constant(0.0)] * order]}
     roots = [tape.scalar(value).index for value in (*rates, *others)]
     series = _Series(tape, inputs, roots)
-    order = min(order, max(_LEAST_ORDER, int(math.sqrt(_MOST_TERMS / max(series.count, 1)))))
+    order = min(order, max(_ENOUGH, int(math.sqrt(_MOST_TERMS / max(series.count, 1)))))
     rows: list[TapeScalar] = []
     for k in range(order):
         series.extend(k)
