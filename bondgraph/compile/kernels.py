@@ -21,7 +21,7 @@ from bondgraph.errors import refusal
 from bondgraph.tape import opcodes
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Listing, Routine, listing, reachable, select_outputs, steps_of
-from bondgraph.tape.scalar import Tape
+from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import Code, SpecialisedRoutine
 from bondgraph.tape.taylor import NoSeries, taylor_coefficients
 from bondgraph.tracing.routines import IMPULSE_ROUTINES, Pattern
@@ -241,9 +241,15 @@ def series_of(routines: Mapping[str, Code] | Scheduled, backend: str, order: int
     order; `NoSeries` for a model without them."""
     if not isinstance(routines, Mapping):
         raise NoSeries("a model of so many equal parts is compiled to loops")
-    rates, powers = routines["rates"].reference, routines.get("powers")
-    outputs = taylor_coefficients(rates.tape, rates.outputs, () if powers is None else powers.reference.outputs, order)
-    return kernels_of({"series": Routine("series", rates.tape, rates.blocks, tuple(outputs))}, backend)["series"]
+    rates = routines["rates"].reference
+    tape = rates.tape.copy()  # another thread may differentiate the rates
+    values = [
+        [TapeScalar(tape, rates.tape.scalar(value).index) for value in routines[name].reference.outputs]
+        for name in ("rates", "powers")
+        if name in routines
+    ]
+    outputs = taylor_coefficients(tape, values[0], [value for powers in values[1:] for value in powers], order)
+    return kernels_of({"series": Routine("series", tape, rates.blocks, tuple(outputs))}, backend)["series"]
 
 
 @paused_collection()

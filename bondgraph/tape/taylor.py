@@ -20,6 +20,7 @@ _LEAST_ORDER, _ENOUGH, _MOST_TERMS = 4, 12, 8_500
 """Least order; order up to which any code goes, and most operations times the square of the order beyond it: longer code does not
 fit the cache of instructions, and takes twice the time for each."""
 _LINEAR, _OTHERS = (op.ADD, op.SUBTRACT, op.NEGATIVE), (op.MULTIPLY, op.RECIPROCAL, op.SQRT)
+"""Operations with recurrences of their own; all others with a slope follow from that."""
 _FIRST_IS_FIXED, _SECOND_IS_FIXED = (op.WHERE,), (op.POWER,)
 """Operations with a recurrence where the condition, or the exponent, is constant along the solution."""
 

@@ -49,8 +49,8 @@ class Program:
     in_lanes : makes the kernels for a number of SIMD lanes, if these have the bits of single runs; None if unavailable.
     texts : writes the LLVM texts of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots alone,
         and the Jacobian if asked for; None if they are no straight-line machine code.
-    expand : makes the kernel of the Taylor coefficients of x, and of the integrals of the powers, of the orders 1 to a given
-        one, (order, n + powers); None if unavailable.
+    expand : makes the kernel of the Taylor coefficients of x, and of the integrals of the powers, (orders, n + powers), of the
+        orders from 1 to a given one at most; None if unavailable.
     resets : one per transition: x after it, (n,); None if x does not change.
     pushes : one per transition: the change of all guards by its impulse (k,), then x after it without the impulse (n,); None if
         no other transition could react.
